@@ -58,24 +58,34 @@ def named(x: A, name: str) -> A:
     x._recorder.approximates(name)
     clear = FORMULAS[name]
     size = np.abs if name == "gelu" else clear
-    low, _ = x.range
+    low, high = x.range
+    refusal: ParameterError | RangeError | None = None
     if name in ("log", "sqrt") and (low < 0 or (low == 0 and name == "log")):
-        raise RangeError(
+        refusal = RangeError(
             f"{name} of values from {low:g} on ({user_line()}): give the inputs a narrower range (range=, or "
             "calibrate=)"
         )
-    return x.apply(x._recorder.named_function(_MAKERS[name], size, x._number), formula=clear)
+    elif name == "reciprocal" and low <= 0 <= high:
+        refusal = RangeError(
+            f"1 / x of values from {low:g} to {high:g} ({user_line()}): the range has 0 in it. Give the "
+            "inputs a narrower range (range=, or calibrate=)"
+        )
+    else:
+        try:
+            return x.apply(x._recorder.named_function(_MAKERS[name], size, x._number), formula=clear)
+        except ParameterError as error:
+            refusal = error
+    one = x._recorder.composed(clear, name, x._number)
+    if one is None and isinstance(refusal, ParameterError):
+        one = x._recorder.unmade(clear, name, x._number, refusal)
+    if one is None:
+        raise refusal
+    return x._at(one)
 
 
 def reciprocal(x: A) -> A:
     """1 / x of values that do not come near 0. RangeError where 0 is in the range."""
     x._recorder.approximates("1 / x")
-    low, high = x.range
-    if low <= 0 <= high:
-        raise RangeError(
-            f"1 / x of values from {low:g} to {high:g} ({user_line()}): the range has 0 in it. Give the "
-            "inputs a narrower range (range=, or calibrate=)"
-        )
     return named(x, "reciprocal")
 
 
@@ -167,9 +177,13 @@ def approximated(x: A, function: Callable[[Any], Any], *, most: int = 1023) -> A
         ParameterError: where the function is not finite on the range of the values, and where no polynomial
             up to the degree `most` has the precision.
     """
-    exact = _tabulated(x, np.vectorize(function, otypes=[np.float64]))
+    formula = np.vectorize(function, otypes=[np.float64])
+    exact = _tabulated(x, formula)
     if exact is not None:
         return exact
+    one = x._recorder.composed(formula, getattr(function, "__name__", "a function"), x._number)
+    if one is not None:
+        return x._at(one)
     low, high = x._recorder.interval(x._number)
     with np.errstate(all="ignore"):
         values = np.abs([float(function(at)) for at in np.linspace(low, high, 257)])
@@ -185,7 +199,7 @@ def approximated(x: A, function: Callable[[Any], Any], *, most: int = 1023) -> A
     while degree <= most:
         found = circuits.approximate(function, (low, high), degree)
         if found.error <= tolerance:
-            return x.apply(found, formula=np.vectorize(function, otypes=[np.float64]))
+            return x.apply(found, formula=formula)
         degree = 2 * degree + 1
     raise x._recorder.refusal(name, low, high, f"no polynomial of degree {most} is within {tolerance:g}")
 

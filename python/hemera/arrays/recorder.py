@@ -17,7 +17,7 @@ from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.tensor import Affine, Apply, Input, LookUp, Multiply, Operation, Shape, TensorProgram
 from hemera.arrays.watch import Watch
 from hemera.circuits import Function, Polynomial
-from hemera.errors import ParameterError, RangeError
+from hemera.errors import ParameterError, PrecisionError, RangeError
 
 __all__ = [
     "MOST_ELEMENTS",
@@ -216,6 +216,22 @@ class Recorder:
         """Tell that a function is approximated; recorders of exact programs refuse it."""
         del what
 
+    def composed(self, formula: Formula, name: str, number: int) -> int | None:
+        """A function of a node as one polynomial of what the node is a function of; None where there is
+        nothing else, or no polynomial has the precision.
+
+        Args:
+            name: of the function, for people.
+        """
+        del formula, name, number
+        return None
+
+    def unmade(self, formula: Formula, name: str, number: int, reason: ParameterError) -> int:
+        """A function of a node that no polynomial is near to, where later ones may take it in; else the
+        reason is raised."""
+        del formula, name, number
+        raise reason
+
     def tabulated(self, number: int, function: Callable[[NDArray[Any]], Any]) -> int | None:
         """A function of single elements by a table of its values, in exact programs; None in others.
 
@@ -271,9 +287,9 @@ class Recorder:
         except ParameterError as error:
             raise self.refusal(what, low, high, error) from error
 
-    def refusal(self, what: str, low: float, high: float, reason: object) -> ParameterError:
-        """The error for a function that can not be made."""
-        return ParameterError(
+    def refusal(self, what: str, low: float, high: float, reason: object) -> PrecisionError:
+        """The error for a function that no polynomial is near to."""
+        return PrecisionError(
             f"{what} of values from {low:g} to {high:g} ({user_line()}): {reason}. Give the inputs a "
             f"narrower range ({self._narrower}: samples give values in between one too), ask for fewer "
             "precision_bits, or scale the values before"

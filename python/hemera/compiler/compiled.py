@@ -14,8 +14,8 @@ from hemera._process import cached_property
 from hemera.arrays.array import Array
 from hemera.arrays.element_layout import ElementLayout
 from hemera.arrays.folding import folded
+from hemera.arrays.fusing import FusingRecorder
 from hemera.arrays.pair_layout import PairLayout
-from hemera.arrays.recorder import Recorder
 from hemera.arrays.sequence_layout import SequenceLayout
 from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.squares import with_squares
@@ -448,7 +448,9 @@ def compile(  # noqa: A001
     shown = (_SHARES if shares is None else shares) if share else None
 
     def make(budget: Budget) -> tuple[Compiled, TensorProgram]:
-        recorder = Recorder(precision_bits=budget.function_bits, margin=margin, more_bits=budget.more_bits)
+        recorder = FusingRecorder(
+            precision_bits=budget.function_bits, margin=margin, more_bits=budget.more_bits
+        )
         arguments = []
         for spec, own in zip(specs, examples, strict=True):
             assert spec.range is not None
@@ -457,6 +459,7 @@ def compile(  # noqa: A001
         told("trace", 0, 1)
         recorder.program.outputs = named_results(what(*arguments), recorder)
         told("trace", 1, 1)
+        recorder.settle()
         watching = Watching.of(recorder)
         recorded = with_squares(recorder.program)
         search = Search(

@@ -183,3 +183,84 @@ def test_given_parameters_without_the_room() -> None:
     with pytest.raises(errors.PrecisionError, match=r"of the 26 bits"):
         hm.compile(lambda x: x * x, spec, params=params, precision_bits=26)
     hm.compile(lambda x: x * x, spec, params=params, precision_bits=18)
+
+
+ONE_POLYNOMIAL: dict[str, tuple[Program, tuple[float, float], int]] = {
+    "sigmoid": (sigmoid, (-8, 8), 6),
+    "sigmoid of large values": (sigmoid, (-24, 24), 7),
+    "sigmoid of larger ones": (sigmoid, (-100, 100), 9),
+    "silu": (lambda x: x / (1 + np.exp(-x)), (-20, 20), 7),
+    "softplus": (lambda x: np.log1p(np.exp(x)), (-20, 20), 6),
+    "log of a sigmoid": (lambda x: np.log(sigmoid(x)), (-6, 6), 5),
+    "tanh by exponentials": (
+        lambda x: (np.exp(x) - np.exp(-x)) / (np.exp(x) + np.exp(-x)),
+        (-4, 4),
+        6,
+    ),
+    "normal density": (lambda x: np.exp(-x * x / 2), (-6, 6), 6),
+    "mish": (lambda x: x * np.tanh(np.log1p(np.exp(x))), (-6, 6), 6),
+    "logit": (lambda x: np.log(x / (1 - x)), (0.01, 0.99), 6),
+    "entropy of a bit": (lambda x: -(x * np.log(x) + (1 - x) * np.log(1 - x)), (0.01, 0.99), 5),
+}
+
+
+@pytest.mark.parametrize("name", ONE_POLYNOMIAL)
+def test_functions_of_one_value_are_one_polynomial(name: str) -> None:
+    program, ends, depth = ONE_POLYNOMIAL[name]
+    plan = assert_has(program, (8,), ends, 12)
+    operations = plan.package.program.operations
+    assert operations["polynomial"] == 1
+    assert not {"function", "power", "multiply"} & operations.keys()
+    assert plan.depth <= depth
+    assert "as one polynomial of degree" in plan.report()
+
+
+def test_one_polynomial_of_a_sum() -> None:
+    """From the first value that all of it depends on, element by element."""
+    weights = np.linspace(-1, 1, 24).reshape(8, 3)
+    plan = assert_has(lambda x: {"p": sigmoid(x @ weights), "s": (x @ weights).sum()}, (8,), (-1, 1), 14)
+    assert plan.package.program.operations["polynomial"] == 1
+    assert "function" not in plan.package.program.operations
+
+
+@pytest.mark.parametrize(
+    ("program", "kinds"),
+    [
+        (lambda x: np.tanh(x), {"tanh"}),
+        (lambda x: 0.5 + 0.5 * np.tanh(x / 2), {"tanh"}),
+        (lambda x: np.exp(x) * np.linspace(1, 2, 8), {"exp"}),
+        (lambda x: np.exp(x) / np.exp(x).sum(), {"exp", "inverse"}),
+        (lambda x: np.exp(x[:4]) * np.tanh(x[4:]), {"exp", "tanh"}),
+        (lambda x: np.abs(np.maximum(x, -0.5)), {"relu", "abs"}),
+    ],
+)
+def test_other_functions_stay(program: Program, kinds: set[str]) -> None:
+    plan = hm.compile(program, hm.ArraySpec((8,), range=(-1, 1)), precision_bits=8, security=None)
+    nodes = plan._program.nodes
+    found = {node.operation.function.name for node in nodes if hasattr(node.operation, "function")}
+    assert found == kinds
+
+
+def test_chains_of_samples_are_for_their_ranges() -> None:
+    samples = np.random.default_rng(1).uniform(-50, 50, (50, 4))
+    plan = hm.compile(sigmoid, samples[0], calibrate=samples, precision_bits=12, security=None)
+    assert plan.package.program.operations == {"polynomial": 1}
+    assert bits_of_results(sigmoid, plan.local(threads=1), samples[:4])["output"] >= 12 - ROOM
+
+
+def test_a_function_that_no_polynomial_is_near_to_is_named() -> None:
+    """As a part of a chain it is none: the last range that is taken, and the first that is refused."""
+
+    def alone(x: Any) -> Any:
+        return np.exp(x)
+
+    def refused(x: Any) -> Any:
+        return np.exp(x) - np.exp(x).mean()
+
+    hm.compile(alone, hm.ArraySpec((8,), range=(-24, 24)), precision_bits=12, security=None)
+    for program in (alone, refused):
+        with pytest.raises(errors.PrecisionError) as told:
+            hm.compile(program, hm.ArraySpec((8,), range=(-40, 40)), precision_bits=12)
+        line = program.__code__.co_firstlineno + 1
+        assert f"exp of values from -40 to 40 (test_precision.py:{line})" in str(told.value)
+        assert "range=" in str(told.value)

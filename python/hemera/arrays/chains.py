@@ -1,0 +1,185 @@
+"""Chains of functions of one value as one polynomial of that value.
+
+What is written as 1 / (1 + exp(-x)) are an exponential, whose values are huge, and a quotient of these. As a
+function of x it is smooth, and takes a polynomial of a third of the levels that has more bits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera.arrays.formulas import Formula
+from hemera.arrays.sparse_map import SparseMap
+from hemera.circuits import Function, Polynomial
+
+__all__ = ["Chain", "after", "one_polynomial", "product", "scaling_of", "total"]
+
+Floats = NDArray[np.float64]
+
+_NODES = 2048
+"""Chebyshev nodes by which coefficients are found."""
+_MOST_DEGREE = 1023
+_OVERSAMPLING = 32
+_SMOOTH = ("exp", "log", "sqrt", "tanh", "sigmoid", "gelu", "inverse")
+_LEVELS_OF_PRODUCTS = 2.0
+"""A polynomial of degree d takes about this many times sqrt(d) products."""
+
+
+def _same(x: Floats) -> Floats:
+    return x
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A node as a function of the elements of another one, the root."""
+
+    root: int
+    formula: Formula = _same
+    approximated: Formula | None = _same
+    """The same by the functions that were made; None where one could not be made."""
+    names: tuple[str, ...] = ()
+    """Of the functions that approximate formulas."""
+    depth: int = 0
+    products: float = 0.0
+    """About, of ciphertexts."""
+    operations: int = 0
+    """Products and functions."""
+
+    def as_one(self, polynomial: Polynomial) -> Chain:
+        """The same, computed by one polynomial."""
+        products = _products(len(polynomial.coefficients) - 1)
+        return replace(
+            self, approximated=polynomial.evaluate_clear, depth=polynomial.depth, products=products
+        )
+
+    def error(self, points: Floats) -> float:
+        """The largest difference from the formula at some points."""
+        if self.approximated is None:
+            return math.inf
+        with np.errstate(all="ignore"):
+            found = float(np.abs(self.approximated(points) - self.formula(points)).max())
+        return math.inf if math.isnan(found) else found
+
+
+def scaling_of(own: SparseMap) -> float | None:
+    """The factor of a map that scales all elements by it; None of others."""
+    if own.inputs != own.outputs or own.entries != own.outputs:
+        return None
+    factor = float(own.values.flat[0])
+    alike = np.array_equal(own.rows, own.columns) and bool((own.values == factor).all())
+    return factor if alike else None
+
+
+def total(chains: Sequence[Chain], factors: Sequence[float], number: float) -> Chain | None:
+    """Of factors times values and a number; None for values of several roots."""
+    if len({each.root for each in chains}) != 1:
+        return None
+    terms = list(zip(factors, chains, strict=True))
+
+    def formula(x: Floats) -> Floats:
+        return sum((factor * each.formula(x) for factor, each in terms), start=np.full(np.shape(x), number))
+
+    def approximated(x: Floats) -> Floats:
+        return sum((factor * each(x) for factor, each in made), start=np.full(np.shape(x), number))
+
+    made = [(factor, each.approximated) for factor, each in terms if each.approximated is not None]
+    return _joined(chains, formula, approximated if len(made) == len(terms) else None)
+
+
+def product(a: Chain, b: Chain) -> Chain | None:
+    """Of the product of two values; None for values of several roots."""
+    if a.root != b.root:
+        return None
+    one, other = a.approximated, b.approximated
+    found = _joined(
+        [a] if a is b else [a, b],
+        lambda x: a.formula(x) * b.formula(x),
+        None if one is None or other is None else lambda x: one(x) * other(x),
+    )
+    return replace(found, depth=found.depth + 1, products=found.products + 1, operations=found.operations + 1)
+
+
+def after(chain: Chain, function: Function, formula: Formula | None) -> Chain | None:
+    """Of a smooth function of a value; None of others."""
+    if isinstance(function, Polynomial):
+        if formula is None and not function._native.is_unbounded:
+            return None
+        products = _products(len(function.coefficients) - 1)
+    elif function.name in _SMOOTH and formula is not None:
+        products = _products(2**function.depth / 2)
+    else:
+        return None
+    meant, before = formula or function.evaluate_clear, chain.approximated
+    low, high = function.intervals[0]
+    return Chain(
+        chain.root,
+        lambda x: meant(chain.formula(x)),
+        None if before is None else lambda x: function.evaluate_clear(np.clip(before(x), low, high)),
+        (*chain.names, *(() if formula is None else (function.name,))),
+        chain.depth + function.depth,
+        chain.products + products,
+        chain.operations + 1,
+    )
+
+
+def _joined(chains: Sequence[Chain], formula: Formula, approximated: Formula | None) -> Chain:
+    names = tuple(dict.fromkeys(name for each in chains for name in each.names))
+    return Chain(
+        chains[0].root,
+        formula,
+        approximated,
+        names,
+        max(each.depth for each in chains),
+        sum(each.products for each in chains),
+        sum(each.operations for each in chains),
+    )
+
+
+def _products(degree: float) -> float:
+    """About, of a polynomial."""
+    return _LEVELS_OF_PRODUCTS * math.sqrt(max(degree, 0.0))
+
+
+def one_polynomial(
+    formula: Formula, interval: tuple[float, float], tolerance: float, names: Sequence[str]
+) -> Polynomial | None:
+    """The polynomial of about the least degree that is within a tolerance of a formula on an interval; None
+    where there is none up to the degree 1023, or the formula is not finite there.
+
+    It is the Chebyshev series, cut off: its largest error is at most a few times that of the nearest
+    polynomial (L. N. Trefethen, "Approximation Theory and Approximation Practice", chapter 16).
+    """
+    low, high = interval
+    middle, half = (low + high) / 2, (high - low) / 2
+
+    def values_at(t: Floats) -> Floats:
+        with np.errstate(all="ignore"):
+            return np.asarray(formula(middle + half * t), np.float64)
+
+    angles = np.pi * (np.arange(_NODES) + 0.5) / _NODES
+    values = values_at(np.cos(angles))
+    if not np.isfinite(values).all():
+        return None
+    # The transform of the even extension: coefficient k is 2 / n times the sum of values times cos(k angle).
+    spectrum = np.fft.rfft(np.concatenate([values, values[::-1]]))[:_NODES]
+    series = np.real(spectrum * np.exp(-0.5j * np.pi * np.arange(_NODES) / _NODES)) / _NODES
+    series[0] /= 2
+    tails = np.cumsum(np.abs(series[::-1]))[::-1]  # tails[k]: of the coefficients from k on
+    enough = np.flatnonzero(tails <= tolerance)
+    degree = int(enough[0]) - 1 if len(enough) else _NODES
+    if degree > _MOST_DEGREE:
+        return None
+    kept = series[: max(degree, 1) + 1]
+    points = np.cos(np.linspace(0, np.pi, _OVERSAMPLING * len(kept)))
+    error = 1.001 * float(
+        np.abs(values_at(points) - np.polynomial.chebyshev.chebval(points, kept)).max(initial=0.0)
+    )
+    if not error <= 2 * tolerance:
+        return None
+    name = f"{', '.join(names)} as one polynomial of degree {len(kept) - 1}"
+    return Polynomial(kept, basis="chebyshev", interval=interval, error=error, name=name)

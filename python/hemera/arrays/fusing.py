@@ -1,0 +1,178 @@
+"""Records programs whose chains of functions of one value become one polynomial: `hemera.arrays.chains`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera.arrays.chains import Chain, after, one_polynomial, product, scaling_of, total
+from hemera.arrays.formulas import Formula
+from hemera.arrays.recorder import Recorder
+from hemera.arrays.sparse_map import SparseMap
+from hemera.arrays.tensor import Apply, Shape
+from hemera.circuits import Function, Polynomial
+from hemera.errors import ParameterError
+
+__all__ = ["FusingRecorder"]
+
+Floats = NDArray[np.float64]
+
+_GRID = 257
+"""Points at which chains are compared with their formulas."""
+_FEWER = 0.75
+"""The part of the products that one polynomial may take where it takes as many levels."""
+_LARGEST = 2.0**90
+"""Of what only chains take in."""
+_MOST_LOST = 16.0
+"""By how many times the allowed error a chain may be wrong: more is mended by one polynomial, if there is
+one, less by more bits of each function."""
+
+
+class FusingRecorder(Recorder):
+    """A recorder that knows of which node each one is a function, element by element."""
+
+    def __init__(
+        self,
+        *,
+        precision_bits: float = 16,
+        margin: float = 0.1,
+        more_bits: Mapping[int, float] | None = None,
+    ) -> None:
+        super().__init__(precision_bits=precision_bits, margin=margin, more_bits=more_bits)
+        self._chains: dict[int, Chain] = {}
+        self._unmade: dict[int, ParameterError] = {}
+        """Functions that no polynomial is near to, and which chains may take in."""
+
+    def chain(self, number: int) -> Chain:
+        """A node as a function of another one, or of itself."""
+        return self._chains.get(number) or Chain(number)
+
+    def affine(
+        self, terms: Sequence[tuple[int, SparseMap]], shape: Shape, offset: Floats | None = None
+    ) -> int:
+        number = super().affine(terms, shape, offset)
+        found = self._scaled(terms, shape, offset)
+        if found is not None:
+            self._chains[number] = found
+        return self._fused(number, found) if len(terms) > 1 else number
+
+    def _scaled(
+        self, terms: Sequence[tuple[int, SparseMap]], shape: Shape, offset: Floats | None
+    ) -> Chain | None:
+        """Of a sum of multiples of arrays of one shape and of a number; None of others."""
+        added = 0.0 if offset is None else float(offset.flat[0])
+        if offset is not None and not (offset == added).all():
+            return None
+        if any(self.program.nodes[at].shape != tuple(shape) for at, _ in terms):
+            return None
+        chains = [self.chain(at) for at, _ in terms]
+        factors = [scaling_of(own) for _, own in terms]
+        known = [each for each in factors if each is not None]
+        return total(chains, known, added) if known == factors else None
+
+    def multiply(self, a: int, b: int) -> int:
+        number = super().multiply(a, b)
+        return self._fused(number, product(self.chain(a), self.chain(b)))
+
+    def apply(
+        self,
+        function: Function,
+        *operands: int,
+        limits: tuple[float, float] | None = None,
+        step: float | None = None,
+        formula: Formula | None = None,
+    ) -> int:
+        number = super().apply(function, *operands, limits=limits, step=step, formula=formula)
+        if len(operands) > 1 or step is not None:
+            return number
+        return self._fused(number, after(self.chain(operands[0]), function, formula))
+
+    def composed(self, formula: Formula, name: str, number: int) -> int | None:
+        chain = self.chain(number)
+        if not chain.operations:
+            return None
+        whole = replace(
+            chain, formula=lambda x: formula(chain.formula(x)), names=(*chain.names, name), approximated=None
+        )
+        found = self._as_one(whole)
+        return None if found is None else self._one(whole, found[0])
+
+    def unmade(self, formula: Formula, name: str, number: int, reason: ParameterError) -> int:
+        interval = self.interval(number)
+        with np.errstate(all="ignore"):
+            values = np.asarray(formula(np.linspace(*interval, _GRID)), np.float64)
+        if not np.isfinite(values).all():
+            raise reason
+        low, high = np.clip([values.min(), values.max()], -_LARGEST, _LARGEST).tolist()
+        middle, error = [(low + high) / 2], (high - low) / 2
+        nothing = Polynomial(middle, basis="chebyshev", interval=interval, error=error, name=name)
+        found = super().apply(nothing, number, limits=(low, high), formula=formula)
+        chain = self.chain(number)
+        self._chains[found] = Chain(
+            chain.root,
+            lambda x: formula(chain.formula(x)),
+            None,
+            (*chain.names, name),
+            chain.depth,
+            math.inf,
+            chain.operations + 1,
+        )
+        self._unmade[found] = reason
+        return found
+
+    def settle(self) -> None:
+        """Forget what is watched of functions that chains took in.
+
+        Raises:
+            PrecisionError: where a result needs a function that no polynomial is near to.
+        """
+        needed = self.program.needed(at for _, at in self.program.outputs)
+        taken: set[int] = set()
+        for at in needed:
+            node = self.program.nodes[at]
+            if not isinstance(node.operation, Apply):
+                continue
+            taken.update(node.operands)
+            if at in self._unmade:
+                raise self._unmade[at]
+        self.watches = {at: each for at, each in self.watches.items() if at in taken}
+
+    def _fused(self, number: int, chain: Chain | None) -> int:
+        """A node that is a function of one other node, or one polynomial in its place where that takes fewer
+        levels, or has bits that the node has not."""
+        if chain is None:
+            return number
+        self._chains[number] = chain
+        if not chain.names or chain.operations < 2:
+            return number
+        found = self._as_one(chain)
+        if found is None:
+            return number
+        polynomial, tolerance = found
+        one = chain.as_one(polynomial)
+        fewer = one.depth < chain.depth and one.products <= chain.products
+        fewer = fewer or (one.depth == chain.depth and one.products < _FEWER * chain.products)
+        points = np.linspace(*self.interval(chain.root), _GRID)
+        better = fewer or chain.error(points) > _MOST_LOST * tolerance
+        return self._one(chain, polynomial) if better else number
+
+    def _as_one(self, chain: Chain) -> tuple[Polynomial, float] | None:
+        """A chain as one polynomial, and the tolerance that it has to keep; None where there is none."""
+        interval = self.interval(chain.root)
+        with np.errstate(all="ignore"):
+            largest = float(np.abs(chain.formula(np.linspace(*interval, _GRID))).max())
+        if not math.isfinite(largest):
+            return None
+        tolerance = 2.0 ** -self.tolerance_bits(max(1.0, largest))
+        found = one_polynomial(chain.formula, interval, tolerance, chain.names)
+        return None if found is None else (found, tolerance)
+
+    def _one(self, chain: Chain, polynomial: Polynomial) -> int:
+        """The node of a polynomial in place of a chain."""
+        number = super().apply(polynomial, chain.root, formula=chain.formula)
+        self._chains[number] = chain.as_one(polynomial)
+        return number
