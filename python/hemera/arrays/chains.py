@@ -181,5 +181,5 @@ def one_polynomial(
     )
     if not error <= 2 * tolerance:
         return None
-    name = f"{', '.join(names)} as one polynomial of degree {len(kept) - 1}"
+    name = f"{', '.join(names)} as one"
     return Polynomial(kept, basis="chebyshev", interval=interval, error=error, name=name)

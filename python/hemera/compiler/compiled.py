@@ -42,6 +42,7 @@ from hemera.compiler.precision import (
 from hemera.compiler.progress import told
 from hemera.compiler.report import deepest_text, layout_line, table
 from hemera.compiler.results import named_results
+from hemera.compiler.scaling import are_far, scaled
 from hemera.compiler.specs import ArraySpec, spec_of
 from hemera.compiler.tiles import require_samples, require_tiles
 from hemera.compiler.watching import Watching, tell_outside
@@ -78,6 +79,7 @@ class Compiled(Packaged):
         model: Package,
         *,
         program: TensorProgram | None = None,
+        of_samples: bool | None = None,
         layout_seconds: Mapping[str, float] | None = None,
         examples: Sequence[Values | None] = (),
         by_program: bool = False,
@@ -90,8 +92,8 @@ class Compiled(Packaged):
             program or parts.whole, [each.name for each in model.outputs if each.watched]
         )
         """On the arrays of the inputs' shapes."""
-        self._of_samples = program is None
-        """Whether these have no axis of samples."""
+        self._of_samples = program is None if of_samples is None else of_samples
+        """Whether the program is of one of several samples."""
         self._lowered = steps
         self._layout_seconds = dict(layout_seconds or {})
         self._arrays = model
@@ -331,6 +333,7 @@ def compile(  # noqa: A001
     device: str | None = None,
     share: bool = False,
     shares: int | None = None,
+    scales: bool = True,
     name: str | None = None,
     description: str = "",
 ) -> Compiled:
@@ -377,6 +380,8 @@ def compile(  # noqa: A001
         share: whether others will see the results. The scale has room for the noise that hides their errors
             (docs/security.md), which leaves `precision_bits`, and the plan decrypts with it.
         shares: with `share`: how many results, a ciphertext each, may be shown under one secret key (1024).
+        scales: whether clients may scale inputs that are far from 0, and inputs and results that are small,
+            where noise would hide them.
         name: of the model; None: the function's.
 
     Raises:
@@ -460,35 +465,41 @@ def compile(  # noqa: A001
         recorder.program.outputs = named_results(what(*arguments), recorder)
         told("trace", 1, 1)
         recorder.settle()
+        program = recorder.program
         watching = Watching.of(recorder)
-        recorded = with_squares(recorder.program)
-        search = Search(
-            folded(recorded),
-            samples,
-            budget.noise_bits,
-            security,
-            device or _DEVICE,
-            tuple(examples),
-            watching.reach,
-        )
         packaging = Packaging(tuple(specs), title, description, watching.unwatched, watching.lines)
+
+        def prepared(program: TensorProgram, steps: Packaging) -> tuple[TensorProgram, Search, Packaging]:
+            """The program before and after its maps are folded, for values as they are encrypted."""
+            recorded, given, reach = with_squares(program), list(examples), watching.reach
+            if budget.scaled:
+                by_clients = scaled(recorded, specs)
+                recorded, given = by_clients.program, by_clients.examples(examples)
+                reach /= min(factor for factor, _ in by_clients.outputs)
+                steps = replace(steps, scaled=by_clients, known=by_clients.known(steps.known))
+            search = Search(
+                folded(recorded), samples, budget.noise_bits, security, device or _DEVICE, tuple(given), reach
+            )
+            return recorded, search, steps
+
+        recorded, search, steps = prepared(program, packaging)
         taken = None
         if layout != "slots":
             try:
-                taken = chosen_of_samples(search, recorded, params, packaging, layout, shown)
+                taken = chosen_of_samples(search, recorded, params, steps, layout, shown)
             except (LevelError, ParameterError, RangeError):
                 if layout != "auto":
                     raise
         if taken is None:
             if shown is None and watching.watches:
-                whole = folded(with_squares(watched(recorder.program, watching.watches)))
-                search = replace(search, whole=whole)
-                packaging = replace(packaging, known=watching.watched, unwatched=())
+                program = watched(program, watching.watches)
+                steps = replace(packaging, known=watching.watched, unwatched=())
+                _, search, steps = prepared(program, steps)
             try:
                 chosen = search.chosen(params, shown)
             except LevelError as error:
                 raise LevelError(f"{error}{deepest_text(search.whole)}") from error
-            taken = chosen, packaging.in_slots(chosen, samples), {}
+            taken = chosen, steps.in_slots(chosen, samples), {}
         chosen, model, seconds = taken
         plan = Compiled(
             what,
@@ -496,14 +507,15 @@ def compile(  # noqa: A001
             chosen.cut,
             chosen.steps,
             model,
-            program=search.whole if samples == 1 else None,
+            program=folded(with_squares(program)) if budget.scaled else search.whole,
+            of_samples=samples > 1,
             layout_seconds=seconds,
             examples=examples,
             by_program=recorder.has_own_methods,
         )
         return plan, recorder.program
 
-    return precise(make, precision_bits)
+    return precise(make, precision_bits, far=are_far(specs), scales=scales)
 
 
 def _examples(given: Any, count: int) -> list[Values | None]:

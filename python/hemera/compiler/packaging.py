@@ -11,6 +11,7 @@ from hemera.arrays.tensor import TensorProgram
 from hemera.compiler.approximate import Chosen, Search
 from hemera.compiler.layouts import NOT_POSSIBLE, LayoutName, OfSamples, Samples
 from hemera.compiler.progress import told
+from hemera.compiler.scaling import Scaled
 from hemera.compiler.specs import ArraySpec
 from hemera.compiler.tiles import Known, input_specs, output_specs, tiled_layouts
 from hemera.errors import ParameterError
@@ -34,6 +35,8 @@ class Packaging:
     """Of outputs, by their names."""
     unwatched: tuple[str, ...] = ()
     """Lines whose functions take values that may leave the ranges of samples, where no output tells."""
+    scaled: Scaled | None = None
+    """What clients do with inputs and results; None: nothing."""
 
     def in_slots(self, chosen: Chosen, samples: int) -> Package:
         """Elements in slots."""
@@ -69,6 +72,8 @@ class Packaging:
             parts,
             clips if any(clips) else (),
             self.unwatched,
+            input_scales=() if self.scaled is None else self.scaled.inputs,
+            output_scales=() if self.scaled is None else self.scaled.outputs,
         )
 
     def _package(

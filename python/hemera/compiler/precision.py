@@ -75,6 +75,8 @@ _MOST_MORE = 64.0
 """Bits that a function gets at once."""
 MOST_SLOTS_DRAWN = 1 << 26
 """Of all values of a program on slots, whose noise is drawn there."""
+_SMALL = 2.0**-4
+"""Results below gain by being scaled."""
 _NUDGE = 2.0**-30
 """By which values change to see what is sensitive to them."""
 
@@ -108,6 +110,8 @@ class Budget:
     """By these the scale is chosen."""
     function_bits: float
     """Of functions that are approximated."""
+    scaled: bool = False
+    """Whether clients scale inputs and results: see `hemera.compiler.scaling`."""
     more_bits: Mapping[int, float] = field(default_factory=dict)
     """By how many bits functions are more precise than what was asked for: see `Recorder`."""
 
@@ -238,26 +242,34 @@ def _largest_term(program: TensorProgram, at: int, values: Sequence[Values]) -> 
     return max(magnitude(values[each]) for each in node.operands)
 
 
-def precise(make: Callable[[Budget], tuple[_P, TensorProgram]], asked: float) -> _P:
+def precise(
+    make: Callable[[Budget], tuple[_P, TensorProgram]], asked: float, *, far: bool, scales: bool
+) -> _P:
     """The program with the precision that was asked for.
 
     Args:
         make: compiles with a budget; gives the program as it was recorded, too.
         asked: bits of each result.
+        far: whether inputs are far from 0, so that clients scale them from the beginning.
+        scales: whether clients may.
 
     Raises:
         PrecisionError: where a result has not the bits, with what it can have, and the line that costs most.
         ParameterError, LevelError, RangeError: of the first program.
     """
-    budget, first = _first(make, asked)
+    budget, first = _first(make, asked, far and scales)
     best: _Tried[_P] | None = None
     reason: Exception | None = None
+    unscaled: list[Budget] = []
     for tries in range(_TRIES):
         try:
             plan, recorded = make(budget) if tries else first
         except (ParameterError, LevelError, RangeError) as error:
             reason = error
-            break
+            if not unscaled:
+                break
+            budget = unscaled.pop()
+            continue
         tried = _Tried(plan, recorded, plan._result_errors(asked))
         if tried.worst.bits >= asked - _TOLERANCE:
             return plan
@@ -266,19 +278,22 @@ def precise(make: Callable[[Budget], tuple[_P, TensorProgram]], asked: float) ->
         more = tried.raised(budget, asked)
         if more == budget:
             break
+        if scales and not more.scaled and tried.has_small(more, budget):
+            unscaled.append(more)
+            more = replace(more, noise_bits=budget.noise_bits, scaled=True)
         budget = more
     assert best is not None
     raise best.refusal(asked, reason) from reason
 
 
 def _first(
-    make: Callable[[Budget], tuple[_P, TensorProgram]], asked: float
+    make: Callable[[Budget], tuple[_P, TensorProgram]], asked: float, scaled: bool
 ) -> tuple[Budget, tuple[_P, TensorProgram]]:
     """The first program. Ranges have the errors of approximations in them: where a function is not for such
     values, as 1 / x of a sum of exponentials that come near 0, others are made more precise first."""
     errors: list[RangeError] = []
     for more in _MORE_FOR_RANGES:
-        budget = Budget(asked, asked + more)
+        budget = Budget(asked, asked + more, scaled)
         try:
             return budget, make(budget)
         except RangeError as error:
@@ -297,6 +312,11 @@ class _Tried(Generic[_P]):
     @property
     def worst(self) -> ResultError:
         return min(self.errors, key=lambda each: each.bits)
+
+    def has_small(self, more: Budget, budget: Budget) -> bool:
+        """Whether noise is large next to a small result, in a program that lacks bits by noise."""
+        sizes = [each.size for each in self.errors if each.size]
+        return more.noise_bits > budget.noise_bits and min(sizes, default=1.0) < _SMALL
 
     def raised(self, budget: Budget, asked: float) -> Budget:
         """A budget with more bits where results lack them; the same one where nothing gives them more."""

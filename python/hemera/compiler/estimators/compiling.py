@@ -135,6 +135,7 @@ def compile_estimator(
         security=security,
         share=share,
         shares=shares,
+        scales=False,  # the client of an estimator scales by itself
         name=name or type(what).__name__,
         description=description,
     )

@@ -39,6 +39,10 @@ AnyLayout = TiledLayout | ElementLayout | PairLayout | SequenceLayout
 _Spec = TypeVar("_Spec", InputSpec, OutputSpec)
 
 
+_AS_IT_IS = (1.0, 0.0)
+"""The scale of what is encrypted as it is."""
+
+
 def _clipped(given: Any, spec: InputSpec, step: float, axes: int) -> Floats:
     """Values inside of the range: those outside become its ends, or the nearest multiples of the step in it.
     Warns of them, and names rows of which the last axes, so many, are one. Infinite and missing ones stay."""
@@ -83,6 +87,10 @@ class Arrays(Encoding):
     rows: int = 0
     """Of a table that an array has, along its first axis, for which warnings are; 0: it is one row. No file
     has it."""
+    input_scales: tuple[tuple[float, float], ...] = ()
+    """Of each input a factor f and a number c: (x - c) / f is encrypted. (): x itself."""
+    output_scales: tuple[tuple[float, float], ...] = ()
+    """Of each result a factor f and a number c: f y + c of what is decrypted. (): y itself."""
 
     @property
     def is_complex(self) -> bool:
@@ -109,8 +117,14 @@ class Arrays(Encoding):
             for (values, spec, step, clip), each in zip(own, axes, strict=True)
         ]
         given = self._chunked(inside)
-        for values, spec, layout, step in zip(given, specs, self.inputs, steps, strict=True):
-            found += self._packed(self._checked(values, spec, step), layout, spec.slots)
+        scales = self.input_scales or (_AS_IT_IS,) * len(self.inputs)
+        for values, spec, layout, step, (factor, number) in zip(
+            given, specs, self.inputs, steps, scales, strict=True
+        ):
+            checked = self._checked(values, spec, step)
+            if (factor, number) != _AS_IT_IS:
+                checked = (checked - number) / factor
+            found += self._packed(checked, layout, spec.slots)
         return found
 
     def _packed(self, values: Array, layout: AnyLayout, slots: int) -> list[Array]:
@@ -169,8 +183,11 @@ class Arrays(Encoding):
                 'and plan.local() tell, and so do clients of plans with layout="slots", without share='
             )
         read = {}
-        for spec, layout in zip(specs, self.outputs, strict=True):
+        scales = self.output_scales or (_AS_IT_IS,) * len(self.outputs)
+        for spec, layout, (factor, number) in zip(specs, self.outputs, scales, strict=True):
             found = self._unpacked(list(itertools.islice(arrays, layout.count)), layout)
+            if (factor, number) != _AS_IT_IS:
+                found = factor * found + number
             if self.samples > 1:
                 found = found.reshape(-1, *self._shape_of(layout))[:rows]
             axes, together = len(self._shape_of(layout)), max(self.samples, self.rows)
@@ -197,6 +214,8 @@ class Arrays(Encoding):
             **({"parts": self.parts} if self.parts > 1 else {}),
             **({"clips": list(self.clips)} if self.clips else {}),
             **({"unwatched": list(self.unwatched)} if self.unwatched else {}),
+            **({"input_scales": list(map(list, self.input_scales))} if self.input_scales else {}),
+            **({"output_scales": list(map(list, self.output_scales))} if self.output_scales else {}),
         }
 
     @classmethod
@@ -218,7 +237,11 @@ class Arrays(Encoding):
         unwatched = tuple(data.get("unwatched", ()))
         if not all(isinstance(each, str) for each in unwatched):
             raise FormatError(f"{unwatched} are no lines")
-        return cls(inputs, outputs, steps, samples, parts, clips, unwatched)
+        scales = (
+            _scales_of(data.get("input_scales", ()), len(inputs)),
+            _scales_of(data.get("output_scales", ()), len(outputs)),
+        )
+        return cls(inputs, outputs, steps, samples, parts, clips, unwatched, 0, *scales)
 
     @staticmethod
     def _step(value: Any) -> float:
@@ -241,8 +264,8 @@ class WholeArrays(Arrays):
     def from_data(cls, data: Mapping[str, Any]) -> WholeArrays:
         found = super().from_data(data)
         assert isinstance(found, cls)
-        if any(found.clips):
-            raise FormatError("whole numbers are not clipped")
+        if any(found.clips) or found.input_scales or found.output_scales:
+            raise FormatError("whole numbers are not clipped or scaled")
         if None in found.steps or len(found.steps) != len(found.inputs):
             raise FormatError(f"{len(found.inputs)} inputs of whole numbers have the steps {found.steps}")
         return found
@@ -250,6 +273,17 @@ class WholeArrays(Arrays):
     @staticmethod
     def _step(value: Any) -> float:
         return integer(value, "a step", 1, 1 << 53)
+
+
+def _scales_of(data: Any, count: int) -> tuple[tuple[float, float], ...]:
+    """Factors and numbers of a file. FormatError for others than finite ones, and for factors of 0."""
+    pairs = [tuple(each) for each in data]
+    if pairs and (len(pairs) != count or any(len(each) != 2 for each in pairs)):
+        raise FormatError(f"{count} arrays have {len(pairs)} scales of a factor and a number")
+    found = tuple((real(factor, "a factor"), real(number, "a number")) for factor, number in pairs)
+    if any(factor <= 0 for factor, _ in found):
+        raise FormatError("a scale's factor must be positive")
+    return found
 
 
 def _layout_of(data: Mapping[str, Any]) -> AnyLayout:
