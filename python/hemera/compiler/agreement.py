@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.arrays.tensor import TensorProgram
+from hemera.arrays.tensor import Apply, TensorProgram
 from hemera.errors import MismatchError
+from hemera.serving.encodings.watching import rows_text
 
 __all__ = ["Agreement", "agreement", "exact_agreement", "expected_bits", "listed", "magnitude"]
 
@@ -44,6 +45,8 @@ class Agreement:
     """The largest difference, in the clear or encrypted, of a result relative to its own largest value."""
     exact: bool = False
     """Whether the program is on whole numbers, without errors."""
+    rows_outside: tuple[int, ...] = ()
+    """The numbers of the samples that have such values."""
 
     @property
     def bits(self) -> float:
@@ -78,6 +81,9 @@ class Agreement:
             + ("" if math.isnan(self.error) else f", {self.error:.2g} encrypted"),
         ]
         lines += [f"{count} values outside of the range of {where}" for where, count in self.outside.items()]
+        if self.rows_outside:
+            outside = np.isin(np.arange(self.samples), self.rows_outside)
+            lines.append(f"they are of {rows_text(outside)}")
         return "\n".join(lines)
 
 
@@ -100,15 +106,34 @@ def agreement(
     with np.errstate(all="ignore"):
         values = program.values(samples, clip=True)
     outside: dict[str, int] = {}
-    for node, each in zip(program.nodes, values, strict=True):
-        low, high = node.range
-        slack = _ROUNDING * max(abs(low), abs(high))
-        beyond = int(np.count_nonzero((each < low - slack) | (each > high + slack)))
-        if beyond:
-            outside[node.where or "an input"] = outside.get(node.where or "an input", 0) + beyond
+    rows = np.zeros(len(samples[0]), np.bool_)
+    for at, beyond in enumerate(_outside(program, values)):
+        if beyond.any():
+            where = program.nodes[at].where or "an input"
+            outside[where] = outside.get(where, 0) + int(np.count_nonzero(beyond))
+            rows |= beyond.reshape(len(rows), -1).any(axis=1)
     expected = (listed(function(*one)) for one in zip(*samples, strict=True))
     clear = ([values[number][at] for _, number in program.outputs] for at in range(len(samples[0])))
-    return _compared(expected, clear, run, samples, encrypted, outside)
+    found = _compared(expected, clear, run, samples, encrypted, outside)
+    return replace(found, rows_outside=tuple(np.flatnonzero(rows).tolist()))
+
+
+def _outside(program: TensorProgram, values: Sequence[Values]) -> list[NDArray[np.bool_]]:
+    """Which values of each node are outside of its range, or of a function's interval that takes them."""
+
+    def beyond(each: Values, ends: tuple[float, float]) -> NDArray[np.bool_]:
+        low, high = ends
+        slack = _ROUNDING * max(abs(low), abs(high))
+        found: NDArray[np.bool_] = (each < low - slack) | (each > high + slack)
+        return found
+
+    found = [beyond(each, node.range) for node, each in zip(program.nodes, values, strict=True)]
+    for node in program.nodes:
+        operation = node.operation
+        if isinstance(operation, Apply) and not operation.function._native.is_unbounded:
+            for at, ends in zip(node.operands, operation.function.intervals, strict=True):
+                found[at] |= beyond(values[at], ends)
+    return found
 
 
 def exact_agreement(

@@ -124,6 +124,24 @@ def test_the_rows_are_those_whose_values_leave_the_interval() -> None:
     assert texts[0].startswith("the row leaves the range from")
 
 
+def test_check_names_the_rows() -> None:
+    """Also of functions with an interval of their own, that is narrower than the values' range."""
+    rows = spread()
+    for function, factor, ends in (
+        (tanh, 2, limits_of(compiled())[0]),
+        (lambda x: hm.circuits.sigmoid((-5, 5), bits=8)(x @ WEIGHTS), 1, (-5, 5)),
+    ):
+        agreed, _ = told(compiled(function).check, rows)
+        inner = factor * (rows @ WEIGHTS)
+        wanted = tuple(np.flatnonzero((inner < ends[0]) | (inner > ends[1])).tolist())
+        assert agreed.rows_outside == wanted != ()
+        assert f"they are of rows {', '.join(map(str, wanted))} of {len(rows)}" in str(agreed)
+        assert sum(agreed.outside.values()) == len(wanted)
+    agreed, _ = told(compiled().check, SAMPLES[:3])
+    assert agreed.rows_outside == ()
+    assert "they are of" not in str(agreed)
+
+
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda each: each.__name__)
 def test_few_new_rows_of_the_same_distribution_leave(function: Callable[..., Any]) -> None:
     """With a margin of 0.5, as estimators have it: 77 of 5,000 left with 0.1."""
