@@ -247,7 +247,7 @@ class Compiled(Packaged):
         return Local(self._package, device=device, threads=threads, progress=progress, watch=self._watch)
 
     @property
-    def _watch(self) -> Callable[[Any], None] | None:
+    def _watch(self) -> Callable[[Any, int | None], None] | None:
         """Warns of rows that leave the ranges of samples, where no output tells."""
         encoding = self._arrays.interface.encoding
         assert isinstance(encoding, Arrays)
@@ -255,7 +255,7 @@ class Compiled(Packaged):
         if not (encoding.unwatched or (bootstraps and any(spec.watched for spec in self._arrays.outputs))):
             return None
 
-        def watch(given: Any) -> None:
+        def watch(given: Any, count: int | None) -> None:
             named = given if isinstance(given, Mapping) else None
             listed = given if isinstance(given, list) else [given]
             inputs = listed if named is None else [named[spec.name] for spec in self._specs]
@@ -263,7 +263,7 @@ class Compiled(Packaged):
                 np.clip(np.asarray(each, np.float64), *(spec.range or (-np.inf, np.inf)))
                 for each, spec in zip(inputs, self._specs, strict=True)
             ]
-            tell_outside(self._program, clipped, everything=bootstraps)
+            tell_outside(self._program, clipped, everything=bootstraps, rows=encoding.rows, count=count)
 
         return watch
 
@@ -333,6 +333,7 @@ def compile(  # noqa: A001
     device: str | None = None,
     share: bool = False,
     shares: int | None = None,
+    watch: bool = True,
     scales: bool = True,
     name: str | None = None,
     description: str = "",
@@ -380,6 +381,9 @@ def compile(  # noqa: A001
         share: whether others will see the results. The scale has room for the noise that hides their errors
             (docs/security.md), which leaves `precision_bits`, and the plan decrypts with it.
         shares: with `share`: how many results, a ciphertext each, may be shown under one secret key (1024).
+        watch: whether values that inputs could take out of a function's interval go to the client as further
+            encrypted outputs, by which it names rows that leave the ranges of `calibrate`. False: clients see
+            results alone, and are told only in general that rows may leave; `local` and `check` name them.
         scales: whether clients may scale inputs that are far from 0, and inputs and results that are small,
             where noise would hide them.
         name: of the model; None: the function's.
@@ -491,7 +495,7 @@ def compile(  # noqa: A001
                 if layout != "auto":
                     raise
         if taken is None:
-            if shown is None and watching.watches:
+            if watch and shown is None and watching.watches:
                 program = watched(program, watching.watches)
                 steps = replace(packaging, known=watching.watched, unwatched=())
                 _, search, steps = prepared(program, steps)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ class Local:
         device: str = "cpu",
         threads: int | None = None,
         progress: Progress = None,
-        watch: Callable[[Any], None] | None = None,
+        watch: Callable[[Any, int | None], None] | None = None,
     ) -> None:
         self._package = package
         self._watch = watch
@@ -66,11 +66,22 @@ class Local:
         """
         interface = self._package.interface
         given = arrays[0] if len(arrays) == 1 else list(arrays)
-        if self._watch is not None:
-            self._watch(given)
+        told = self.tell_outside(given)
         values = self.decrypted(given)
-        with nullcontext() if self._watch is None else ranges_are_known():
+        with told:
             return interface.decode(values, interface.count(given))
+
+    def tell_outside(self, given: Any, count: int | None = None) -> AbstractContextManager[None]:
+        """Warns of rows that leave the ranges of samples, where the model's outputs do not tell; nothing in
+        the context tells of them again.
+
+        Args:
+            count: of the rows of a table, after which others only fill up; None: as many as there are.
+        """
+        if self._watch is None:
+            return nullcontext()
+        self._watch(given, count)
+        return ranges_are_known()
 
     def decrypted(self, given: Any) -> list[NDArray[Any]]:
         """What a client decrypts of one array, or of a list of them, before it is read."""

@@ -66,6 +66,7 @@ def compile(  # noqa: A001
     device: str | None = None,
     share: bool = False,
     shares: int | None = None,
+    watch: bool = True,
     name: str | None = None,
     description: str = "",
     progress: Progress = None,
@@ -115,9 +116,9 @@ def compile(what: Any, *inputs: Any, progress: Progress = None, **options: Any) 
         inputs: of functions: for each argument an `ArraySpec`, or an array as an example of the shape; or a
             `TableSpec` (docs/tables.md).
         options: `calibrate=`, `precision_bits=`, `margin=`, `params=`, `security=`, `share=`,
-            `shares=`, `name=`, `description=`; of estimators also `rows=`; of functions and networks also
-            `samples=`; of functions also `layout=`, and `scheme=`, "bfv" or "bgv" for exact programs on whole
-            numbers.
+            `shares=`, `watch=`, `name=`, `description=`; of estimators also `rows=`; of functions and
+            networks also `samples=`; of functions also `layout=`, and `scheme=`, "bfv" or "bgv" for exact
+            programs on whole numbers.
         progress: called with a stage ("trace"; "lower" for each layout that is tried; "package"), the steps
             that are done and the number of all. An exception that it raises ends the compilation.
 

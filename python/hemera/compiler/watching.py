@@ -70,15 +70,24 @@ class Watching:
         }
 
 
-def tell_outside(program: TensorProgram, inputs: Sequence[Values], *, everything: bool) -> None:
+def tell_outside(
+    program: TensorProgram,
+    inputs: Sequence[Values],
+    *,
+    everything: bool,
+    rows: int = 0,
+    count: int | None = None,
+) -> None:
     """Give RangeWarnings that name rows of which values leave their ranges, by the program in the clear.
 
     Args:
         inputs: of shape (..., *shape) each.
         everything: not what functions take alone, but all values, as where they are bootstrapped.
+        rows: that each sample has, as those of estimators' tables; 0: it is one.
+        count: of all rows, after which others only fill up; None: as many as there are.
     """
     first = program.nodes[program.inputs[0]]
-    rows = inputs[0].shape[: inputs[0].ndim - len(first.shape)]
+    before = inputs[0].shape[: inputs[0].ndim - len(first.shape)]
     batch = [x.reshape(-1, *program.nodes[at].shape) for x, at in zip(inputs, program.inputs, strict=True)]
     with np.errstate(all="ignore"):
         values = program.values(batch, clip=True)
@@ -91,7 +100,8 @@ def tell_outside(program: TensorProgram, inputs: Sequence[Values], *, everything
             told[node.where, low, high, each] = values[each]
     for (where, low, high, _), own in told.items():
         spec = OutputSpec("", 1, watched=where or "an input", low=low, high=high)
-        tell_rows(own.reshape(*rows, *own.shape[1:]), spec, own.ndim - 1)
+        values_by_row = own.reshape((*before, *own.shape[1:]))
+        tell_rows(values_by_row, spec, own.ndim - 1, rows=rows, count=count, together=rows)
 
 
 def _reach(low: float, high: float) -> float:

@@ -227,7 +227,9 @@ def test_files_keep_what_is_watched() -> None:
     assert not {"watched", "low", "high", "reach"} & set(told_outputs[0])
 
 
-@pytest.mark.parametrize("options", [{"share": True}, {"samples": 512, "layout": "ciphertexts"}])
+@pytest.mark.parametrize(
+    "options", [{"share": True}, {"watch": False}, {"samples": 512, "layout": "ciphertexts"}]
+)
 def test_what_no_output_shows_is_told_as_such(options: dict[str, Any]) -> None:
     """In this process by the program in the clear, by rows; to others in general."""
     plan = compiled(**options)
@@ -268,6 +270,110 @@ def test_estimators_name_rows_of_the_table() -> None:
     left = [text for text in texts if "leave" in text]
     assert all("of 7" in text for text in left)
     assert told(loaded.evaluate_clear, SAMPLES[:3, :3])[1] == []
+
+
+def test_without_watch_clients_see_results_alone(tmp_path: Path) -> None:
+    """Next to the default, which has an output more for the one function; within ranges NumPy judges."""
+    plan, hidden = compiled(watch=True), compiled(watch=False)
+    assert [bool(each.watched) for each in compiled().package.outputs] == [False, True]
+    assert [bool(each.watched) for each in plan.package.outputs] == [False, True]
+    assert [each.name for each in hidden.package.outputs] == ["output"]
+    assert len(hidden.package.interface.encoding.outputs) == 1
+    assert hidden.outputs == plan.outputs
+    found, texts = told(hidden.local(threads=1), SAMPLES[:5])
+    np.testing.assert_allclose(found, tanh(SAMPLES[:5]), atol=4 * 2.0**-BITS)
+    assert texts == []
+    agreed = hidden.check(spread(), encrypted=0)
+    assert agreed.rows_outside == plan.check(spread(), encrypted=0).rows_outside != ()
+    _, texts = told(run_until_refused, hidden, SAMPLES[0])
+    assert texts == []
+    _, texts = told(run_until_refused, hidden, np.sign(WEIGHTS) * 2.8)
+    assert [text.startswith("the row leaves the range") for text in texts] == [True]
+    home = Home(tmp_path)
+    home.add_model(hidden.package)
+    token = home.clients.add("someone")
+    with running(home) as server, client_of(server.url, token) as client:
+        for _ in range(2):  # at each result
+            found, texts = told(client.predict, hidden.package.name, SAMPLES[:2])
+            np.testing.assert_allclose(found, tanh(SAMPLES[:2]), atol=4 * 2.0**-BITS)
+            assert ["nothing shows here" in text for text in texts] == [True]
+
+
+def test_without_watch_clients_are_told_of_results_that_no_sample_gives() -> None:
+    hidden = compiled(watch=False)
+    (spec,) = hidden.package.outputs
+    assert spec.high is not None
+    local = LocalModel(hidden.package.interface, security=None)
+    for part, wrong in ((1.0, False), (1.1, True)):
+        _, texts = told(local.decode, [np.full((3, spec.width), part * spec.high)], False, 3)
+        assert ["range of result 'output'" in text for text in texts] == [False] + [True] * wrong
+
+
+@pytest.mark.parametrize("watch", [True, False])
+def test_what_has_nothing_to_watch_is_the_same_without(watch: bool) -> None:
+    spec = hm.ArraySpec((4,), range=(-3, 3))
+    own, other = (
+        hm.compile(np.tanh, spec, precision_bits=BITS, security=None, **options)
+        for options in ({}, {"watch": watch})
+    )
+    assert bytes(own.package) == bytes(other.package)
+    exact = hm.compile(lambda x: x + 1, hm.ArraySpec((4,), range=(0, 5)), scheme="bfv", watch=watch)
+    assert told(exact.local(threads=1), np.arange(4))[0].tolist() == [1, 2, 3, 4]
+
+
+def test_estimators_without_watch() -> None:
+    """scikit-learn's own decisions judge, and the ends of the default's file which rows leave."""
+    svm = pytest.importorskip("sklearn.svm")
+    labels = (SAMPLES[:, :3].sum(axis=1) > 0).astype(int)
+    model = svm.SVC(gamma=0.05).fit(SAMPLES[:, :3], labels)
+    options = {"calibrate": SAMPLES[:, :3], "rows": 4, "precision_bits": BITS, "security": None}
+    plan, hidden = (hm.compile(model, watch=watch, **options) for watch in (True, False))
+    assert len(plan.package.outputs) > len(hidden.package.outputs) == 1
+    encoding = Package.load(bytes(hidden.package)).interface.encoding
+    assert isinstance(encoding, Table)
+    assert encoding.watched == ()
+    assert encoding.unwatched != ()
+    assert encoding.unwatched == hidden.package.interface.encoding.unwatched
+    with pytest.raises(FormatError):
+        Table.from_data({**encoding.to_data(), "unwatched": [1]})
+    inside = SAMPLES[:5, :3]
+    results, texts = told(hidden.local(threads=1).decision_function, inside)
+    wanted = model.decision_function(inside)
+    np.testing.assert_allclose(results, wanted, atol=2.0**-6 * np.abs(wanted).max())
+    assert texts == []
+    far = np.concatenate([inside, [[4.0, -4.0, 4.0], [-4.0, 4.0, -4.0]]])
+    watched = [text for text in told(plan.local(threads=1).decision_function, far)[1] if "leave" in text]
+    named_here = [text for text in told(hidden.local(threads=1).decision_function, far)[1] if "leave" in text]
+    assert named(named_here) == named(watched) == {5, 6}
+    assert "rows 5, 6 of 7 leave" in named_here[0]
+    local = LocalModel(hidden.package.interface, security=None)
+    arrays, single = local.encode(inside)
+    outputs = [np.zeros((len(arrays[0]), spec.width)) for spec in hidden.package.outputs]
+    _, texts = told(local.decode, outputs, single, len(inside))
+    assert ["nothing shows here" in text for text in texts] == [True]
+
+
+def test_studies_of_tables_without_watch_are_told_by_local() -> None:
+    pandas = pytest.importorskip("pandas")
+
+    def study(table: Any) -> Any:
+        return (1 / (1 + np.exp(-table.a * table.a.mean()))).mean()
+
+    frames = [pandas.DataFrame({"a": RNG.normal(size=32)}) for _ in range(10)]
+    spec = hm.TableSpec.of(frames[0], ranges={"a": (-8, 8)})
+    options = {"calibrate": frames, "precision_bits": BITS, "security": None}
+    plan = hm.compile(study, spec, watch=False, **options)
+    assert [each.name for each in plan.package.outputs] == ["result"]
+    local = plan.local(threads=1)
+    found, texts = told(local, frames[0])
+    assert found == pytest.approx(study(frames[0]), abs=2.0**-BITS)
+    assert texts == []
+    wide = frames[0] + 2
+    _, texts = told(local, wide)
+    farthest = (wide.a * wide.a.mean()).abs().max()
+    assert len(texts) == 1
+    assert texts[0].startswith("the row leaves the range from")
+    assert f"with -{farthest:.4g}"[:-1] in texts[0]
 
 
 def attention(x: Any) -> Any:

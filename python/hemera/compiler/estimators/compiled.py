@@ -39,10 +39,8 @@ class LocalEstimator:
         ParameterError: for missing or infinite values.
     """
 
-    def __init__(
-        self, arrays: Package, table: Table, *, device: str, threads: int | None, progress: Progress
-    ) -> None:
-        self._local = Local(arrays, device=device, threads=threads, progress=progress)
+    def __init__(self, arrays: Package, table: Table, local: Local) -> None:
+        self._local = local
         self._interface = arrays.interface
         self._table = table
 
@@ -58,9 +56,11 @@ class LocalEstimator:
     def scores(self, rows: Any) -> NDArray[np.float64]:
         """What clients decrypt, of shape (rows, scores)."""
         chunks = self._table.prepared(rows)
+        told = self._local.tell_outside(chunks, len(rows))
         parts = [self._local.decrypted(chunks[at : at + _AT_ONCE]) for at in range(0, len(chunks), _AT_ONCE)]
         joined = [np.concatenate(each) for each in zip(*parts, strict=True)]
-        scores = np.asarray(self._interface.decode(joined, len(rows)), np.float64)
+        with told:
+            scores = np.asarray(self._interface.decode(joined, len(rows)), np.float64)
         return scores.reshape(-1, scores.shape[-1])[: len(rows)]
 
     def _results(self, method: str, rows: Any) -> Results:
@@ -111,7 +111,8 @@ class CompiledEstimator(Compiled):
 
     def local(self, *, device: str = "cpu", threads: int | None = None, progress: Progress = None) -> Any:
         """Both parties in this process: a `LocalEstimator`."""
-        return LocalEstimator(self._arrays, self._table, device=device, threads=threads, progress=progress)
+        local = Local(self._arrays, device=device, threads=threads, progress=progress, watch=self._watch)
+        return LocalEstimator(self._arrays, self._table, local)
 
     def check(self, *samples: Any, encrypted: int = 1, threads: int | None = None) -> Agreement:
         """The scores of the compiled program next to the exact ones.

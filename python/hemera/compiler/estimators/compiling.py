@@ -78,6 +78,7 @@ def compile_estimator(
     security: int | None = 128,
     share: bool = False,
     shares: int = 1024,
+    watch: bool = True,
     name: str | None = None,
     description: str = "",
 ) -> CompiledEstimator:
@@ -97,7 +98,7 @@ def compile_estimator(
             4,096 slots, of up to 1,024 rows and 2^20 entries of linear maps.
         precision_bits: bits that scores have, relative to their largest value.
         margin: the part by which the ranges of the rows, and of values in between, are widened to both sides.
-        params, security, share, shares, name, description: as of functions.
+        params, security, share, shares, watch, name, description: as of functions.
 
     Raises:
         TypeError: for an estimator that is not compiled; the message has the way out.
@@ -135,6 +136,7 @@ def compile_estimator(
         security=security,
         share=share,
         shares=shares,
+        watch=watch,
         scales=False,  # the client of an estimator scales by itself
         name=name or type(what).__name__,
         description=description,
@@ -145,7 +147,7 @@ def compile_estimator(
     assert isinstance(before, TiledLayout)
     assert isinstance(after, TiledLayout)
     watched = tuple(each for each in others if isinstance(each, TiledLayout))
-    table = Table(client.scaling, client.thresholds, before, after, methods, watched)
+    table = Table(client.scaling, client.thresholds, before, after, methods, watched, encoding.unwatched)
     return CompiledEstimator(plan, table)
 
 

@@ -92,11 +92,14 @@ def compile_trees(
 ) -> CompiledTrees:
     """Compile boosted trees.
 
+    Args:
+        others: `watch=`, which changes nothing here: trees have nothing to watch.
+
     Raises:
         ParameterError: for options of programs on real numbers, and as `hemera.serving.export_trees`.
         MismatchError: where results differ from scikit-learn's.
     """
-    given = [option for option, value in others.items() if value is not None]
+    given = [option for option, value in others.items() if value is not None and option != "watch"]
     if given:
         raise ParameterError(f"trees are exact, and take no {', '.join(given)}")
     return CompiledTrees(

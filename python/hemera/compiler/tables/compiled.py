@@ -130,7 +130,9 @@ class LocalTable:
 
     def __init__(self, plan: CompiledTable, *, device: str, threads: int | None, progress: Progress) -> None:
         self._plan = plan
-        self._local = Local(plan.package, device=device, threads=threads, progress=progress)
+        self._local = Local(
+            plan.package, device=device, threads=threads, progress=progress, watch=plan._plan._watch
+        )
 
     @property
     def context(self) -> Context:
@@ -295,7 +297,7 @@ class CompiledTable(Packaged):
         """
         if not frames:
             raise ParameterError("check needs a table")
-        run = Local(self._package, threads=threads) if encrypted else None
+        run = self._plan.local(threads=threads) if encrypted else None
         largest = clear_error = 0.0
         error = np.nan
         for at, frame in enumerate(frames):

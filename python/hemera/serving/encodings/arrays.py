@@ -27,7 +27,7 @@ from hemera.serving.encodings.base import (
     require_layouts,
     require_range,
 )
-from hemera.serving.encodings.watching import rows_text, tell_rows
+from hemera.serving.encodings.watching import rows_text, tell_rows, tell_unwatched, unwatched_of
 from hemera.serving.readings import read_as
 from hemera.serving.specs import InputSpec, OutputSpec
 from hemera.serving.values import MAX_SLOTS, Array, integer, real
@@ -176,12 +176,7 @@ class Arrays(Encoding):
 
     def decode(self, values: list[Array], outputs: Sequence[OutputSpec], rows: int | None) -> Any:
         arrays, specs = iter(values), _of_arrays(outputs, self.outputs)
-        if self.unwatched:
-            warn_of_rows(
-                f"values at {', '.join(self.unwatched)} have the ranges of samples, and nothing shows here "
-                "whether these rows stay in them; results of rows that do not are wrong. plan.check(rows) "
-                'and plan.local() tell, and so do clients of plans with layout="slots", without share='
-            )
+        tell_unwatched(self.unwatched)
         read = {}
         scales = self.output_scales or (_AS_IT_IS,) * len(self.outputs)
         for spec, layout, (factor, number) in zip(specs, self.outputs, scales, strict=True):
@@ -234,9 +229,7 @@ class Arrays(Encoding):
         clips = tuple(data.get("clips", ()))
         if clips and (len(clips) != len(inputs) or not all(isinstance(each, bool) for each in clips)):
             raise FormatError(f"{len(inputs)} inputs, and {clips} says which are clipped")
-        unwatched = tuple(data.get("unwatched", ()))
-        if not all(isinstance(each, str) for each in unwatched):
-            raise FormatError(f"{unwatched} are no lines")
+        unwatched = unwatched_of(data.get("unwatched", ()))
         scales = (
             _scales_of(data.get("input_scales", ()), len(inputs)),
             _scales_of(data.get("output_scales", ()), len(outputs)),

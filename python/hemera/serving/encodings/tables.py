@@ -19,7 +19,7 @@ from hemera.serving.encodings.base import (
     require_layouts,
 )
 from hemera.serving.encodings.rows import Scaling
-from hemera.serving.encodings.watching import tell_rows
+from hemera.serving.encodings.watching import tell_rows, tell_unwatched, unwatched_of
 from hemera.serving.finishing import Method
 from hemera.serving.specs import InputSpec, OutputSpec
 from hemera.serving.values import Array, real
@@ -46,6 +46,8 @@ class Table(Encoding):
     """By the name that the estimator's library has; the first one gives what clients read."""
     watched: tuple[TiledLayout, ...] = ()
     """Of the outputs after the scores, which show whether rows leave the ranges of samples."""
+    unwatched: tuple[str, ...] = ()
+    """Lines whose functions take values that rows may take out of these ranges, where no output tells."""
 
     @property
     def rows(self) -> int:
@@ -67,8 +69,9 @@ class Table(Encoding):
         return self.input.pack(self.prepared(rows), inputs[0].slots)
 
     def decode(self, values: list[Array], outputs: Sequence[OutputSpec], rows: int | None) -> Any:
-        at = self.output.count
-        for layout in self.watched:
+        tell_unwatched(self.unwatched)
+        at = 0
+        for layout in (self.output, *self.watched):
             found = np.asarray(layout.unpack(values[at : at + layout.count]), np.float64)
             axes = len(layout.shape)
             tell_rows(found, outputs[at], axes, rows=self.rows, count=rows, together=self.rows)
@@ -97,6 +100,7 @@ class Table(Encoding):
             "input": self.input.to_data(),
             "output": self.output.to_data(),
             **({"watched": [each.to_data() for each in self.watched]} if self.watched else {}),
+            **({"unwatched": list(self.unwatched)} if self.unwatched else {}),
             "methods": [[name, method.to_data()] for name, method in self.methods.items()],
         }
 
@@ -119,4 +123,5 @@ class Table(Encoding):
             raise FormatError("a table's results have no method")
         scaling = Scaling(mean, deviation, real(data["clip"], "clip"), names, bool(data["saturates"]))
         watched = tuple(TiledLayout.from_data(each) for each in data.get("watched", ()))
-        return cls(scaling, thresholds, given, scored, methods, watched)
+        unwatched = unwatched_of(data.get("unwatched", ()))
+        return cls(scaling, thresholds, given, scored, methods, watched, unwatched)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from hemera._noise_warning import warn_of_rows
+from hemera.errors import FormatError
 from hemera.serving.specs import OutputSpec
 
-__all__ = ["rows_text", "tell_rows"]
+__all__ = ["rows_text", "tell_rows", "tell_unwatched", "unwatched_of"]
 
 _MOST_NAMED = 8
 _WAY_OUT = "Compile with samples that have such rows (calibrate=), or with a larger margin="
@@ -26,6 +29,24 @@ def rows_text(outside: NDArray[np.bool_]) -> str:
     named = ", ".join(map(str, numbers[:_MOST_NAMED]))
     more = f" and {len(numbers) - _MOST_NAMED} more" if len(numbers) > _MOST_NAMED else ""
     return f"row{'s' * (len(numbers) > 1)} {named}{more} of {outside.size}"
+
+
+def unwatched_of(data: Iterable[str]) -> tuple[str, ...]:
+    """The lines of an encoding's file whose values no output shows."""
+    lines = tuple(data)
+    if not all(isinstance(each, str) for each in lines):
+        raise FormatError(f"{lines} are no lines")
+    return lines
+
+
+def tell_unwatched(lines: Sequence[str]) -> None:
+    """Give a RangeWarning that no output shows whether values at these lines stay in their ranges."""
+    if lines:
+        warn_of_rows(
+            f"values at {', '.join(lines)} have the ranges of samples, and nothing shows here whether these "
+            "rows stay in them; results of rows that do not are wrong. plan.check(rows) and plan.local() "
+            'tell, and so do clients of plans with layout="slots", without share= and watch=False'
+        )
 
 
 def tell_rows(
