@@ -307,6 +307,17 @@ def test_without_watch_clients_are_told_of_results_that_no_sample_gives() -> Non
     for part, wrong in ((1.0, False), (1.1, True)):
         _, texts = told(local.decode, [np.full((3, spec.width), part * spec.high)], False, 3)
         assert ["range of result 'output'" in text for text in texts] == [False] + [True] * wrong
+        assert ["the result is wrong" in text for text in texts] == [False] + [True] * wrong
+    plan = compiled(lambda x: {"sum": 3 * (x @ WEIGHTS), "tanh": tanh(x)}, watch=False)
+    spec, other = plan.package.outputs
+    assert spec.high is not None
+    lowest, highest = plan.inputs[0].range or (0.0, 0.0)
+    reach = 3 * np.maximum(WEIGHTS * lowest, WEIGHTS * highest).sum()  # a row in the inputs' range gives it
+    local = LocalModel(plan.package.interface, security=None)
+    for value, word in ((0.9 * reach, "may be"), (1.3 * reach, "is")):
+        assert value > spec.high
+        _, texts = told(local.decode, [np.full((1, spec.width), value), np.zeros((1, other.width))], False, 1)
+        assert [f"the result {word} wrong" in text for text in texts] == [False, True]
 
 
 @pytest.mark.parametrize("watch", [True, False])

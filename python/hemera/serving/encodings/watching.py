@@ -91,9 +91,13 @@ def tell_rows(
             f"{farthest:.6g}: results are wrong there, or may be{_others(together)}. {_WAY_OUT}"
         )
         return
+    possible = spec.reach is not None and abs(farthest) <= spec.reach
+    wrong = (
+        "may have left theirs, and the result may be" if possible else "have left theirs, and the result is"
+    )
     warn_of_rows(
         f"{which} {leaves} the range of result {spec.name!r}, {ends}, with {farthest:.6g}: values in between "
-        f"have left theirs, and the result is wrong{_others(together)}. {_WAY_OUT}"
+        f"{wrong} wrong{_others(together)}. {_WAY_OUT}"
     )
 
 
