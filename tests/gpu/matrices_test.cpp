@@ -58,7 +58,7 @@ TEST(MatricesOnDevices, IntegersHaveTheSameBytes) {
                                                           .special_bits = {50},
                                                           .digits = 0,
                                                           .security = std::nullopt});
-  const auto cpu = rlwe::Context::make(own), device = tests::make_context(own);
+  const rlwe::ContextPointer cpu = rlwe::Context::make(own), device = tests::make_context(own);
   const rlwe::SecretKey secret = rlwe::generate_secret_key(cpu);
   std::mt19937_64 random(3);
   std::vector<std::int64_t> values(7 * 1024);
@@ -112,7 +112,7 @@ TEST(MatricesOnDevices, PackedRowsHaveTheSameBytes) {
 TEST(MatricesOnDevices, PeriodicTransformsHaveTheSameBytes) {
   const rlwe::Parameters own = ckks::parameters_for(
       {.depth = 1, .scale_bits = 40, .slots = 2048, .digits = 2, .degree = 4096, .security = std::nullopt});
-  const auto cpu = rlwe::Context::make(own), device = tests::make_context(own);
+  const rlwe::ContextPointer cpu = rlwe::Context::make(own), device = tests::make_context(own);
   const rlwe::SecretKey secret = rlwe::generate_secret_key(cpu);
   const ckks::Values random = ckks::random_values(100 * 40, 8);
   std::vector<double> weights;
