@@ -259,6 +259,7 @@ def test_lists_may_begin_with_a_minus(capsys: Any) -> None:
     assert joined(["--a", "-.5,1", "--b"]) == ["--a=-.5,1", "--b"]
 
 
+@pytest.mark.fact_of_the_cpu("a table of the CPU's times")
 def test_plan_of_a_bootstrap(capsys: Any, calibrated: Any) -> None:
     arguments = ["plan", "bootstrap", "test-40", "--slots", "64"]
     calibrated(hm.Context(hm.ckks.Parameters.for_bootstrapping("test-40"), "cpu", threads=1))

@@ -80,6 +80,7 @@ def test_devices_are_named_by_what_makes_them_fast():
     assert device_name("cuda:0 (NVIDIA H200, in passes)") == "nvidia-h200"
 
 
+@pytest.mark.fact_of_the_cpu("times of the CPU")
 def test_calibration_keeps_the_least_times_of_three_rounds(monkeypatch):
     monkeypatch.setattr(calibration, "LEVELS", {4096: 1})
     monkeypatch.setattr(calibration, "SECONDS", 1e-3)

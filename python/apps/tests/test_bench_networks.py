@@ -26,6 +26,7 @@ def row(tmp_path: Path, *options: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("activation", ["relu", "square"])
+@pytest.mark.fact_of_the_cpu("no graphs")
 def test_a_small_residual_network(tmp_path: Path, activation: str) -> None:
     found = row(tmp_path, "--small", "--activation", activation)
     assert found["bootstraps"] > 0

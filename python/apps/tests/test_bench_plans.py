@@ -32,6 +32,7 @@ def rows_of(tmp_path: Path, *names: str) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.fact_of_the_cpu("bytes that the CPU's pool hands out")
 def test_plans_have_the_bits_and_bytes_of_runs(tmp_path: Path) -> None:
     matrix, stock = rows_of(tmp_path, "matrix", "stock, exact")
     assert matrix["bits"] == pytest.approx(matrix["expected_bits"], abs=2)
@@ -42,6 +43,7 @@ def test_plans_have_the_bits_and_bytes_of_runs(tmp_path: Path) -> None:
         assert 0 < row["seconds"] < 60
 
 
+@pytest.mark.fact_of_the_cpu("no table of times")
 def test_a_machine_without_a_table_is_told_to_make_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -14,6 +14,7 @@ from hemera_apps.bench import pool
 COMMAND = ["bench", "pool", "--devices", "cpu,cpu,cpu", "--threads", "1", "--small", "--seconds", "0.01"]
 
 
+@pytest.mark.fact_of_the_cpu("names of devices")
 def test_rows_of_one_member_two_and_all(tmp_path: Path) -> None:
     file = tmp_path / "pool.json"
     groups = [name for name in pool.GROUPS if name != "models"]

@@ -31,6 +31,7 @@ def table(seconds: float) -> DeviceTimes:
     return DeviceTimes("made-up", rows, made={"date": "today"})
 
 
+@pytest.mark.fact_of_the_cpu("a table of the CPU's times")
 def test_rows_have_estimates_and_times(tmp_path: Path) -> None:
     once = rows_of(tmp_path, table(0.25), "--only", "applications", "models")
     assert len(once) == 3 + 5
@@ -52,6 +53,7 @@ def test_circuits_and_bootstraps(tmp_path: Path) -> None:
     assert all(row["measured"] > 0 for row in found.values())
 
 
+@pytest.mark.fact_of_the_cpu("a table of the CPU's times")
 def test_a_table_can_be_measured_first(tmp_path: Path) -> None:
     file = tmp_path / "times.json"
     assert main([*COMMAND, "--calibrate", "1", "--only", "models", "--json", str(file)]) == 0

@@ -76,6 +76,7 @@ class Training:
 
 
 @pytest.mark.parametrize("name", TRAININGS)
+@pytest.mark.fact_of_the_cpu("bytes of the CPU's keys and workspaces")
 def test_an_iteration_and_a_bootstrap_are_counted_as_they_run(name: str) -> None:
     plan = training(name)
     run = Training(plan)

@@ -115,6 +115,23 @@ class Budget:
     more_bits: Mapping[int, float] = field(default_factory=dict)
     """By how many bits functions are more precise than what was asked for: see `Recorder`."""
 
+    def is_above(self, other: Budget) -> bool:
+        """Whether it has a bit more than another one somewhere."""
+        return (
+            max(self._more_than(other).values(), default=0.0) >= 1 or self.noise_bits > other.noise_bits + 1
+        )
+
+    def halfway_from(self, other: Budget) -> Budget:
+        """Half of what it has more than another one."""
+        more = {
+            place: other.more_bits.get(place, 0.0) + bits / 2
+            for place, bits in self._more_than(other).items()
+        }
+        return replace(self, noise_bits=(self.noise_bits + other.noise_bits) / 2, more_bits=more)
+
+    def _more_than(self, other: Budget) -> dict[int, float]:
+        return {place: bits - other.more_bits.get(place, 0.0) for place, bits in self.more_bits.items()}
+
 
 @dataclass(frozen=True)
 class Draws:
@@ -259,6 +276,8 @@ def precise(
     """
     budget, first = _first(make, asked, far and scales)
     best: _Tried[_P] | None = None
+    had = budget
+    """Of the best program."""
     reason: Exception | None = None
     unscaled: list[Budget] = []
     for tries in range(_TRIES):
@@ -266,15 +285,18 @@ def precise(
             plan, recorded = make(budget) if tries else first
         except (ParameterError, LevelError, RangeError) as error:
             reason = error
-            if not unscaled:
+            if unscaled:
+                budget = unscaled.pop()
+            elif best is not None and budget.is_above(had):
+                budget = budget.halfway_from(had)
+            else:
                 break
-            budget = unscaled.pop()
             continue
         tried = _Tried(plan, recorded, plan._result_errors(asked))
         if tried.worst.bits >= asked - _TOLERANCE:
             return plan
         if best is None or tried.worst.bits > best.worst.bits:
-            best = tried
+            best, had = tried, budget
         more = tried.raised(budget, asked)
         if more == budget:
             break

@@ -44,6 +44,7 @@ def test_the_preset_that_is_secure_tells_gigabytes() -> None:
     assert re.fullmatch(r"keys of 8\.8 GB, 16\.5 GB while they are made, in about \d+ s", str(found))
 
 
+@pytest.mark.fact_of_the_cpu("memory of the machine")
 def test_keys_without_room_are_refused_before_memory_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     peak = hm.integers.Context(8, preset="test-exact", device="ledger").needs().peak_bytes
     for limit, is_refused in ((peak - 1, True), (peak, False)):

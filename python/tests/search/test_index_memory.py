@@ -31,6 +31,7 @@ def changed(path: Path, index: Any, **settings: Any) -> bytes:
     return made
 
 
+@pytest.mark.fact_of_the_cpu("limits of the process's memory")
 def test_a_small_file_of_a_large_index_is_refused_before_it_is_made(tmp_path: Path) -> None:
     path = tmp_path / "index"
     with in_small_rings():
@@ -51,6 +52,7 @@ def test_a_small_file_of_a_large_index_is_refused_before_it_is_made(tmp_path: Pa
 
 
 @pytest.mark.parametrize("kind", ["index", "exact", "encrypted", "threshold", "top"])
+@pytest.mark.fact_of_the_cpu("memory of the process")
 def test_what_is_announced_is_taken(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = floats(70, 8)
     whole = (rows * 20).astype(np.int8)

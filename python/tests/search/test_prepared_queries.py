@@ -126,6 +126,7 @@ def seed_of(query: bytes) -> bytes:
     return bytes(wire.unpack("query", query, {"settings": str, "count": int})[1][:32])
 
 
+@pytest.mark.fact_of_the_cpu("children of fork() use contexts")
 def test_no_two_processes_have_queries_of_one_seed() -> None:
     """Two queries with one seed tell the difference of their messages: their second halves differ by it."""
     vectors = floats(30, 8, 33)
@@ -159,6 +160,7 @@ def test_no_two_processes_have_queries_of_one_seed() -> None:
     assert np.abs(scores - vectors @ vectors[5] / norms / norms[5]).max() < 0.03
 
 
+@pytest.mark.fact_of_the_cpu("children of fork() use contexts")
 def test_a_child_asks_while_a_thread_of_its_parent_holds_the_client() -> None:
     vectors = floats(30, 8, 34)
     index = Index(vectors)

@@ -32,6 +32,7 @@ def ask(client: hm.Client, seed: int, answers: Any) -> None:
     answers.put(worst)
 
 
+@pytest.mark.fact_of_the_cpu("children of fork() use contexts")
 def test_workers_of_one_client_get_their_own_answers(server: Running, home: Home) -> None:
     forking = multiprocessing.get_context("fork")
     with client_of(server.url, home.clients.add("alice")) as client:
@@ -50,6 +51,7 @@ def test_workers_of_one_client_get_their_own_answers(server: Running, home: Home
             assert answers.get() < 1e-4
 
 
+@pytest.mark.fact_of_the_cpu("children of fork() use contexts")
 def test_a_child_asks_while_threads_of_its_parent_hold_the_client(server: Running, home: Home) -> None:
     rows = np.random.default_rng(7).uniform(-1, 1, (3, 8))
 
@@ -109,6 +111,7 @@ def show(local: Any, most: int) -> tuple[int, str]:
     return most, ""
 
 
+@pytest.mark.fact_of_the_cpu("children of fork() use contexts")
 def test_children_show_no_result_of_a_key_whose_count_is_their_parents(shared: Any) -> None:
     local = shared.local()
     assert show(local, 1) == (1, "")

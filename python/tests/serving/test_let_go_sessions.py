@@ -105,6 +105,7 @@ def written(folder: Path, files: Mapping[str, bytes]) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("captures", [False, True])
+@pytest.mark.fact_of_the_cpu("bytes of keys on the CPU")
 def test_a_session_of_hemera(
     package: Package,
     local: LocalModel,

@@ -52,6 +52,7 @@ def running(service: RayService) -> Iterator[str]:
         thread.join(BOUND)
 
 
+@pytest.mark.fact_of_the_cpu("names of devices")
 def test_the_server(site: tuple[Running, Ranch], home: Home, local: LocalModel) -> None:
     """Uploads, requests and what operators see, over HTTP."""
     server, ranch = site

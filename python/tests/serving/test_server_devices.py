@@ -254,6 +254,7 @@ def test_calls_go_to_their_device_and_a_stop_answers_all(bench: Any) -> None:
         b.scheduler.call(threading.get_ident, 1)
 
 
+@pytest.mark.fact_of_the_cpu("names of devices")
 def test_clients_of_a_server_on_two_devices(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     """Over HTTP: keys are spread by bytes, answered by both, and leave both."""
     with serving(home, device="cpu,cpu", batch=2) as server:
@@ -324,6 +325,7 @@ def test_devices_of_settings(home: Home) -> None:
 
 
 @pytest.mark.parametrize("device", ["cpu", "cpu,cpu"])
+@pytest.mark.fact_of_the_cpu("names of devices")
 def test_contexts_have_all_options_of_the_server(home: Home, device: str) -> None:
     service = Service(home, Settings(device=device, threads=1, keys="host"))
     (package,) = service.models.values()

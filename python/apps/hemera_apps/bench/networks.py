@@ -20,6 +20,8 @@ from hemera_apps.networks import ACTIVATIONS, Network, lola, resnet
 
 _SAMPLES = 24
 _BITS = 11
+_SMALL_BITS = 9
+"""What the levels of the small ring's bootstraps have room for."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +53,8 @@ def run(options: argparse.Namespace) -> int:
     rng = np.random.default_rng(3)
     images = rng.uniform(-1, 1, (_SAMPLES, *shape))
     began = time.perf_counter()
-    plan = hm.compile(function, images[0], calibrate=images, precision_bits=_BITS, **_settings(options))
+    bits = _SMALL_BITS if options.small else _BITS
+    plan = hm.compile(function, images[0], calibrate=images, precision_bits=bits, **_settings(options))
     found: dict[str, Any] = {
         "network": options.network if not options.small else "small",
         "activation": options.activation if options.network == "resnet-20" else "square",
