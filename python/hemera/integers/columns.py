@@ -9,6 +9,7 @@ from math import hypot, inf
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera import _core
 from hemera.integers.bounded import Bounded
 from hemera.integers.carries import carries, error_of_carries, normalized
 from hemera.integers.engine import Engine, Exponential
@@ -36,11 +37,11 @@ def most_error(digits: int) -> float:
     return float(2.0**-15.5 if digits == 2 else 2.0**-14.25)
 
 
-def levels(bounds: Sequence[int], digits: int, engine: Engine | None = None) -> int:
-    """The levels of columns up to these bounds that `carried` takes. `engine`: of columns that are larger
-    than a product's."""
+def levels(bounds: Sequence[int], digits: int, most_read: float) -> int:
+    """The levels of columns up to these bounds that `carried` takes: no less than those of smaller ones.
+    `most_read`: the engine's."""
     if digits == 2:
-        return len(_moves(engine, bounds) if engine else []) + 1
+        return len(_moves(bounds, most_read)) + 1
     return len(_passes(bounds[:digits])) - 1
 
 
@@ -49,9 +50,17 @@ def carried(engine: Engine, s: Bounded, bounds: Sequence[int], digits: int) -> B
 
     Two digits are one number modulo 256, which a refresh reads. Of more, what columns have above 15 moves to
     the next ones, until it is 2 at most; then carries go through all digits at once.
+
+    Raises:
+        LevelError: if the columns have not the levels that this takes: whoever makes them sees to that.
     """
+    needed, left = levels(bounds, digits, engine.most_read), engine.level(s) - engine.lowest
+    if left < needed:
+        raise _core.LevelError(
+            f"integers: columns up to {max(bounds)} take {needed} levels, and {left} are left"
+        )
     if digits == 2:
-        for largest in _moves(engine, bounds):
+        for largest in _moves(bounds, engine.most_read):
             s = _moved_up(engine, replace(s, largest=largest), digits)
         return _read_two(engine, s)
     passes = _passes(bounds[:digits])
@@ -66,10 +75,10 @@ def carried(engine: Engine, s: Bounded, bounds: Sequence[int], digits: int) -> B
     return _normalized(engine, s, digits)
 
 
-def _moves(engine: Engine, bounds: Sequence[int]) -> list[int]:
+def _moves(bounds: Sequence[int], most_read: float) -> list[int]:
     """Bounds of two columns before what they have above 15 moves up, until they are read as one number."""
     found, bound = [], max(bounds[:2])
-    while bound * (BASE + 1) > engine.most_read:
+    while bound * (BASE + 1) > most_read:
         found.append(bound)
         bound = _TOP + bound // BASE
     return found

@@ -102,32 +102,50 @@ def quotient(engine: Engine, a: Bounded, divisor: int, digits: int) -> Bounded:
     """a // divisor of numbers from 0 on."""
     if divisor & (divisor - 1) == 0:
         return operations.shift(engine, engine.ready(a, 1), 1 - divisor.bit_length(), digits, signed=False)
-    plan, room = reciprocal(divisor, digits), engine.layout.digits
-    a = _operand(engine, a, columns.levels(plan.bounds, len(plan.bounds)) if len(plan.bounds) > 2 else 2)
-    weights, added, bounds = plan.weights, plan.added, plan.bounds
-    spill: Bounded | None = None
+    plan = reciprocal(divisor, digits)
+    windows = _windows(plan, engine.layout.digits)
+    levels = [columns.levels(each.bounds, each.places, engine.most_read) for each in windows]
+    a = _operand(engine, a, max(levels))
+    first, before, found = 0, 0, a
     kept: list[float] = []
-    first, over = 0, 0
-    while True:  # windows of columns, from the lowest; what is above one goes into the next
-        bounds = [bound + (_TOP if k < over else 0) for k, bound in enumerate(bounds[first:])]
-        weights, added = weights[first:], added[first:]
-        below = plan.fraction - (len(plan.weights) - len(weights))
-        own = len(weights) if len(weights) <= room else min(_own_columns(bounds, room), below)
-        s = _columns(engine, a, weights[:own], added[:own], max(bounds[:own]))
-        wide = [*bounds[:own], *[0] * (room - own)]
-        places = own if own == len(weights) else len(_digits(_largest(bounds[:own])))
-        if spill is not None:
-            spill = engine.ready(spill, 1 + columns.levels(wide, places, engine), _most_added(engine))
-            moved = engine.moved(engine.masked(spill, engine.layout.by_digit(kept)), -first)
-            s = replace(s + moved, largest=max(bounds[:own]))
-        found = columns.carried(engine, s, wide[:places], places)
-        if own == len(weights):
-            break
-        kept = [0.0] * own + [1.0] * (places - own)
-        spill, first, over = found, own, places - own
-    kept = [0.0] * below + [1.0] * (own - below)
+    for window, needed in zip(windows, levels, strict=True):
+        own = slice(first, first + window.own)
+        s = _columns(engine, a, plan.weights[own], plan.added[own], max(window.bounds))
+        if first:
+            spill = engine.ready(found, 1 + needed, _most_added(engine))
+            moved = engine.moved(engine.masked(spill, engine.layout.by_digit(kept)), -before)
+            s = replace(s + moved, largest=max(window.bounds))
+        found = columns.carried(engine, s, window.bounds, window.places)
+        kept = [0.0] * window.own + [1.0] * (window.places - window.own)
+        first, before = first + window.own, window.own
+    below = plan.fraction - (first - before)
+    kept = [0.0] * below + [1.0] * (before - below)
     found = engine.ready(found, 1, MOST_LEFT / 2)
     return replace(engine.moved(engine.masked(found, engine.layout.by_digit(kept)), -below), largest=_TOP)
+
+
+@dataclass(frozen=True)
+class _Window:
+    """Columns of a reciprocal that are carried at once."""
+
+    own: int
+    """Their number."""
+    places: int
+    """The digits of their sum: those above them go into the next window."""
+    bounds: list[int]
+    """Of the columns at these places, with what comes of the window before."""
+
+
+def _windows(plan: Reciprocal, room: int) -> list[_Window]:
+    """All columns, from the lowest, in vectors with room for so many digits each."""
+    found, bounds, below, over = [], plan.bounds, plan.fraction, 0
+    while bounds:
+        bounds = [bound + (_TOP if k < over else 0) for k, bound in enumerate(bounds)]
+        own = len(bounds) if len(bounds) <= room else min(_own_columns(bounds, room), below)
+        places = own if own == len(bounds) else len(_digits(_largest(bounds[:own])))
+        found.append(_Window(own, places, [*bounds[:own], *[0] * (places - own)]))
+        bounds, below, over = bounds[own:], below - own, places - own
+    return found
 
 
 def _largest(bounds: Sequence[int]) -> int:
@@ -148,7 +166,7 @@ def remainder(engine: Engine, a: Bounded, q: Bounded, divisor: int, digits: int)
     w = [-divisor >> k * DIGIT_BITS & _TOP for k in range(width)]
     weights = [[w[k - i] if k >= i else 0 for i in range(width)] for k in range(width)]
     bounds = [_TOP * (sum(row) + 1) for row in weights]
-    levels = columns.levels(bounds, width)
+    levels = columns.levels(bounds, width, engine.most_read)
     q, a = _operand(engine, q, levels), engine.ready(a, 1 + levels, _most_added(engine))
     s = _columns(engine, q, weights, [], max(bounds))
     own = engine.masked(a, engine.layout.by_digit([1.0] * width))

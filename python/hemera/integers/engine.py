@@ -41,6 +41,9 @@ _LARGEST_SAMPLE = 2.0**14
 
 _LARGEST_READING_ERROR = 2.0**-11.5
 """Of the error, growing with a number, that a bootstrap adds to one that is read modulo 256."""
+LEAST_READ = 2 * (BASE - 1) ** 2 * (BASE + 1)
+"""The columns of a product of two digits are read modulo 256 at any parameters; so its levels are known
+before an engine is."""
 
 
 @dataclass
@@ -94,7 +97,7 @@ class Engine:
         self._radial = 2 * pi * self._torus
         size = sqrt(float((sample**2).mean()))
         self._relative = sqrt(max(self._torus_error(sample) ** 2 - self._torus**2, 0.0)) / size
-        self.most_read = _LARGEST_READING_ERROR / (BASE**2 * self._relative)
+        self.most_read = max(LEAST_READ, _LARGEST_READING_ERROR / (BASE**2 * self._relative))
         """The largest number that is read modulo 256."""
 
     def _torus_error(self, values: NDArray[np.float64]) -> float:

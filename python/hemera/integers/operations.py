@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hemera.integers import columns
 from hemera.integers.bounded import Bounded, pair
 from hemera.integers.carries import carries, error_of_carry, normalized
-from hemera.integers.engine import Engine
+from hemera.integers.engine import LEAST_READ, Engine
 from hemera.integers.layout import BASE, DIGIT_BITS
 from hemera.integers.lookup import Lookup, bits, lookup
 from hemera.integers.margins import MOST_BIT_ERROR, MOST_DIGIT_ERROR
@@ -245,7 +245,7 @@ def _product_bounds(digits: int) -> list[int]:
 
 def product_levels(digits: int) -> int:
     """The levels of the operands of a product."""
-    return LEVELS + columns.levels(_product_bounds(digits), digits)
+    return LEVELS + columns.levels(_product_bounds(digits), digits, LEAST_READ)
 
 
 @in_parts

@@ -103,10 +103,8 @@ def totals(
     """
     grid = _Grid(engine.layout, shape, axes)
     groups, steps = grid.vectors_of_sums(), grid.steps()
-    count = prod(shape[k] for k in axes)
     total = _Total(engine, digits, filled, largest)
-    first = columns.levels(total.bounds(min(count, columns.LARGEST // largest)), digits, engine)
-    a = engine.ready(a, 2 + first, 2.0**-16 / sqrt(count))
+    a = total.ready(a, 2, groups.shape[1] << len(steps))
     x = arrangement.gathered(engine, a, grid.chosen())
     x = total.of_vectors(x[groups.reshape(-1).tolist()], *groups.shape)
     x = total.of_places(x, steps)
@@ -132,6 +130,13 @@ class _Total:
         """Of the digits of sums."""
         return [self._largest * terms] * self._filled + [0] * (self._digits - self._filled)
 
+    def ready(self, x: Bounded, levels: int, terms: int) -> Bounded:
+        """Digits with levels besides those of the carries after so many terms, the nothing between values
+        counted, or after the most of them."""
+        terms = min(terms, columns.LARGEST // self._largest)
+        carries = columns.levels(self.bounds(terms), self._digits, self._engine.most_read)
+        return self._engine.ready(x, levels + carries, 2.0**-16 / sqrt(terms))
+
     def carried(self, x: Bounded) -> Bounded:
         return columns.carried(self._engine, x, self.bounds(self._terms), self._digits)
 
@@ -139,9 +144,7 @@ class _Total:
         """The digits of what was added up so far, for further sums."""
         x = self.carried(x)
         self._filled, self._largest, self._terms = self._digits, BASE - 1, 1
-        terms = columns.LARGEST // self._largest
-        levels = columns.levels(self.bounds(terms), self._digits, self._engine)
-        return self._engine.ready(x, 1 + levels, 2.0**-16 / sqrt(terms))
+        return self.ready(x, 1, columns.LARGEST)
 
     def of_vectors(self, x: Bounded, sums: int, terms: int) -> Bounded:
         """Vectors in rows of terms as one vector for each row."""

@@ -109,7 +109,7 @@ def test_columns_of_any_size_are_digits_again(width: int, digits: int, largest: 
     slots[:, :digits] = values
     bounds = [largest] * digits
     s = encrypted(engine, slots.reshape(2, -1))
-    level = engine.lowest + columns.levels(bounds, digits)
+    level = engine.lowest + columns.levels(bounds, digits, engine.most_read)
     s = replace(s, value=s.value.at_level(level))  # and no more are needed
     found = columns.carried(engine, s, bounds, digits)
     total = sum(values[:, i].astype(object) * 16**i for i in range(digits))
@@ -122,6 +122,9 @@ def test_columns_of_any_size_are_digits_again(width: int, digits: int, largest: 
     assert engine.level(found) > engine.lowest
     assert found.largest == 15
     assert found.risk.log2 < -128
+    if level > engine.lowest:
+        with pytest.raises(hm.errors.LevelError, match=f"columns up to {largest} take"):
+            columns.carried(engine, replace(s, value=s.value.at_level(level - 1)), bounds, digits)
 
 
 @pytest.mark.parametrize(("width", "name"), [(64, "uint64"), (64, "uint8"), (32, "int16"), (8, "int8")])

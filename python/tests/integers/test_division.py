@@ -90,6 +90,15 @@ def test_digits_with_no_level_left_divide() -> None:
     check(ints.encrypt(a).shrink() % 64, a % 64, ints)
 
 
+@pytest.mark.parametrize("divisor", [2044, 10, 59999])
+def test_numbers_divide_at_every_level(divisor: int) -> None:
+    """2044: two columns are left for a second vector, which take a level more than those of the first."""
+    ints = context(16)
+    a = dividends("uint16", divisor)
+    for levels in range(5):
+        check(ints.encrypt(a, levels=levels) // divisor, a // divisor, ints)
+
+
 def test_what_is_refused() -> None:
     ints = context(16)
     x = ints.encrypt(np.arange(4, dtype=np.uint16))

@@ -155,6 +155,22 @@ def test_sums_and_comparisons_need_no_levels(bits: int) -> None:
         assert ints.work.refreshes == before + (2 if bits == 8 else 4) + more
 
 
+@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+def test_sums_and_quotients_have_their_levels(bits: int) -> None:
+    """Of operands with any: columns say how many they take, and are refused with fewer."""
+    ints = counted(bits)
+    for levels in range(1, 6):
+        # A vector and a value more take as many carries as two vectors.
+        for count in (ints.values, ints.values + 1):
+            x = ints.encrypt(np.zeros(count, np.uint8), levels=levels)
+            assert x.sum(dtype=f"i{bits // 8}").levels >= 0
+            assert (x == x).sum().levels >= 0
+        x = ints.encrypt(np.zeros(5, f"u{bits // 8}"), levels=levels)
+        for divisor in (3, 10, 17, 2044 % 2**bits, 2 ** (bits // 2) + 1, 2 ** (bits - 1) - 1, 2**bits - 2):
+            for found in divmod(x, divisor):
+                assert found.levels >= 0
+
+
 def test_sums_take_a_refresh_more_where_their_digits_grow() -> None:
     """128 values of 8 bits are a number up to 128 * 255, which a bootstrap reads well enough modulo 256; more
     values count as 256."""

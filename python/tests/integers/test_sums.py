@@ -73,6 +73,15 @@ def test_what_stands_beside_values_is_in_no_sum() -> None:
     check(hm.integers.concatenate([found, found]).sum(), np.tile(a[:3], 2).sum(dtype=np.uint16), ints)
 
 
+@pytest.mark.parametrize(("bits", "name", "count"), [(8, "int8", 513), (16, "uint16", 257)])
+def test_sums_at_every_level(bits: int, name: str, count: int) -> None:
+    """Of a vector and some values, which take as many carries as two whole vectors."""
+    ints, a = context(bits), numbers((count,), name)
+    expected = a.sum(dtype=name)
+    for levels in range(6):
+        check(ints.encrypt(a, levels=levels).sum(dtype=name), expected, ints)
+
+
 def test_no_values() -> None:
     ints, a = context(16), np.zeros((0, 3), np.uint16)
     x = ints.encrypt(a)
