@@ -360,7 +360,9 @@ import hemera as hm
 
 @pytest.mark.parametrize("device", ["cpu", "auto", "cuda:0"])
 def test_device(device):
-    params = hm.ckks.Parameters.from_bits(degree=1024, prime_bits=[50, 40], scale_bits=40, security=None)
+    params = hm.ckks.Parameters.from_bits(
+        degree=1024, prime_bits=[50, 40], special_bits=[50], scale_bits=40, security=None
+    )
     assert hm.Context(params, device).device == "cuda:0"
 
 @pytest.mark.fact_of_the_cpu("names of devices")
@@ -371,7 +373,8 @@ def test_name():
     found = subprocess.run(
         [sys.executable, "-m", "pytest", "-rs", "-p", "gpu_contexts", "-p", "no:cacheprovider", "test_it.py"],
         cwd=tmp_path,
-        env=os.environ | {"HEMERA_CUDA_FOLDER": str(emulated), "PYTHONPATH": str(Path(__file__).parent)},
+        env=os.environ
+        | {"HEMERA_CUDA_FOLDER": str(emulated.parent), "PYTHONPATH": str(Path(__file__).parent)},
         capture_output=True,
         text=True,
         check=False,
