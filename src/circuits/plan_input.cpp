@@ -1,5 +1,7 @@
 #include "circuits/plan_input.hpp"
 
+#include "rlwe/requirements.hpp"
+
 namespace hemera::circuits {
 
 const rlwe::Ciphertext& lowered_input(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& in,
