@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special
 
 import hemera
 
@@ -104,6 +105,19 @@ def test_orion(title: str, capsys: Any) -> None:
     exec(compile(program, title, "exec"), {})
     beside = [line.partition("  # ")[2] for line in program.splitlines() if line.startswith("print(")]
     assert capsys.readouterr().out.splitlines()[-len(beside) :] == beside
+
+
+# --- The Python package: functions of plain and of encrypted arrays, beside SciPy. ---
+
+
+def test_python_functions_of_arrays(capsys: Any) -> None:
+    program = sections("python.md")["Functions of arrays"]
+    exec(compile(program, "docs/python.md", "exec"), {})
+    x = np.array([-1.5, 0.0, 0.5, 1.5])
+    wanted = scipy.special.softmax((x + 1) * scipy.special.expit(x))
+    plain, encrypted = (numbers(line) for line in capsys.readouterr().out.splitlines())
+    np.testing.assert_allclose(plain, wanted, atol=1e-8)
+    np.testing.assert_allclose(encrypted, wanted, atol=2**-12 + 1e-8)
 
 
 # --- Circuits: each program by itself, beside NumPy. ---
