@@ -18,8 +18,8 @@ Warnings = dict[tuple[str, type[HemeraWarning]], None]
 """Texts and categories, each once, in order."""
 _kept: ContextVar[Warnings | None] = ContextVar("_kept", default=None)
 
-# Each result has a warning of its own, also where a line makes many: Python tells one for each line. Filters
-# of users come before this one.
+# Each result has a warning of its own, also where a line makes many; Python's default shows one for
+# each line. Filters of users come before this one.
 warnings.simplefilter("always", HemeraWarning, append=True)
 
 

@@ -61,7 +61,7 @@ class OfProcess(Generic[T]):
 
     @property
     def value(self) -> T:
-        """That of this process."""
+        """The object that this process has made."""
         number, value = self._made
         if number == _forks:
             return value

@@ -194,7 +194,7 @@ class Parameters(parameters.Parameters):
                 "n16-40-few" (up to 256 at N = 2^16, by roots of unity; 4 of 40 bits), "n16-exact" (16 of 40
                 bits, after bootstraps to exponentials), each with 128 bits of security for every key; or
                 "test-40", "test-few" and "test-exact": N = 2^11, not secure.
-            real_slots: the number of real slots of what is bootstrapped. None: all.
+            real_slots: the number of real slots of the bootstrapped ciphertext. None: all.
             ephemeral_secret: the secret that bootstraps go through. "fixed weight": as the preset has it, 32
                 coefficients; the presets "n16-40-few" and "test-few" alone have blocks. "blocks": a single 1
                 in each of 64 blocks, which bootstraps by roots of unity need, where they count as faster for

@@ -33,7 +33,7 @@ from .limited_memory import MIB, limit_growth
 from .search.threshold_cases import in_small_rings
 
 BEGIN = 24
-"""Of a header: after a magic of 16 bytes, and its length."""
+"""Where a header begins: after a magic of 16 bytes, and its length."""
 INFINITY, NOT_A_NUMBER = "1e999", "NaN"
 """Texts in JSON that are no strings."""
 VALUES: list[Any] = [
@@ -209,7 +209,7 @@ def _indexes(folder: Path) -> dict[str, Target]:
 
 
 def _used_settings(settings: Any) -> None:
-    """As a client uses what a server tells it."""
+    """Uses settings as a client uses those of a server."""
     _ = settings.digest, settings.params
     if settings.owner or settings.dims > 64:
         return
@@ -313,7 +313,7 @@ def _others() -> dict[str, Target]:
 
 
 def _models(folder: Path) -> dict[str, Target]:
-    """Of trees, as their libraries write them, and linear ones."""
+    """Models of trees, as their libraries write them, and linear ones."""
     linear = {"coefficients": [1.0, 2.0], "intercept": 0.5, "mean": [0, 0], "deviation": [1, 1]}
     stored = Path(__file__).parent / "trees" / "tree_models"
     found: dict[str, Any] = {"linear": {**linear, "low": [-1, -1], "high": [1, 1]}}

@@ -291,7 +291,7 @@ def test_every_undeclared_bootstrap_warns(automatic: Bootstrapped) -> None:
         lambda x: x.evaluator.dot([x], [x]),
         lambda x: x.polyval([0.5, 0.5]),
     )
-    # Two operations of two calls each: each tells of itself once, and of the same evaluator's others never.
+    # Two operations of two calls each: each warns of itself once, and never of the same evaluator's others.
     for first, second in itertools.pairwise((*runs, runs[0])):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -308,7 +308,7 @@ def test_every_undeclared_bootstrap_warns(automatic: Bootstrapped) -> None:
 
 
 def test_python_tells_each_warning_of_a_line(tmp_path: Path) -> None:
-    """Python's own filters would tell one for each line of a process; a user's filters come first."""
+    """Python's own filters would show one for each line of a process; a user's filters come first."""
     program = tmp_path / "program.py"
     program.write_text(
         "import hemera as hm\n"

@@ -35,7 +35,7 @@ OF_ONE_PROCESS = {
         "uuid.uuid4",
     ),
 }
-"""Makers and types of what must not go on in two processes."""
+"""Makers and types of objects that must not go on in two processes."""
 COUNTER = "a counter"
 
 SERVER = "of a server's process, whose threads a child of fork() lacks: nothing is served there"
@@ -47,7 +47,7 @@ BUILDERS = ("arrays.", "circuits.", "compiler.", "trees.")
 REASONS = {
     "_process": "the helper itself",
     "integers.arrangement._Rotated.count": BUILDS,
-    "integers.bounded._numbers": "tells the events of values in one memory apart; they are in no file",
+    "integers.bounded._numbers": "numbers the events of values in one memory; they are in no file",
     "objects.graph.Graph._memory": "bytes of this process's memory",
     "pool.members._Run._done": POOL,
     "pool.members._Run._ended": POOL,

@@ -23,7 +23,7 @@ NAMES = [
 ]
 NAMES += [f"settings of the {name}" for name in NAMES[:6]]
 MESSAGES = ("query", "preparation", "rows", "answer")
-"""Of kinds whose names end so: another settings' digest, or name of a query, is a MismatchError."""
+"""Ends of the names of kinds for which another settings' digest, or name of a query, is a MismatchError."""
 
 
 @pytest.fixture(scope="module")

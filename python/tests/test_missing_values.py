@@ -258,7 +258,7 @@ def test_missing_values_at_each_front(name: str, kind: str) -> None:
 
 
 def test_masked_arrays_on_the_left() -> None:
-    """NumPy's masked arrays ask for the values of what is at their right."""
+    """NumPy's masked arrays ask for the values of the operand at their right."""
     masked = np.ma.masked_array([1.0, 2, 3, 4], [False, True, False, False])
     for x in (party("ckks")[2], hm.array([1.0, 2, 3, 4], range=(0, 5))):
         for tried in (masked.__mul__, masked.__add__, functools.partial(np.multiply, masked)):

@@ -1,4 +1,4 @@
-"""Progress of long work: what is told, and that an exception ends the work."""
+"""Progress of long work: the calls, and that an exception ends the work."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ TEST(Warnings, AnEmptyHandlerSilencesThem) {
   EXPECT_FALSE(static_cast<bool>(set_warning_handler(nullptr)));
 }
 
-// In a process of its own: the first handler tells each kind once.
+// In a process of its own: the first handler prints each kind once.
 TEST(Warnings, AreFirstPrintedOnceForEachKind) {
   const auto program = [] {
     for (int i = 0; i < 3; ++i) {

@@ -38,7 +38,7 @@ rlwe::Ciphertext spent(const Party& party) {
   const auto keys = rlwe::generate_keys(party.secret, {});
   const auto evaluator = make_evaluator(party.context, keys);
   rlwe::Ciphertext x = party.ciphertext.clone();
-  // Evaluators notice it by themselves where somebody is told.
+  // Evaluators notice it by themselves where there is a handler.
   WarningHandler former = set_warning_handler(nullptr);
   while (guaranteed_noise_budget(x) > 0) x = evaluator->square(x);
   set_warning_handler(std::move(former));

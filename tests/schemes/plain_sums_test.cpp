@@ -28,7 +28,7 @@ class PlainSums : public ::testing::Test {
   Ciphertext x_ = ckks::encrypt(encoder_.encode(values_), keys_);
   std::size_t top_ = context_->parameters().highest_user_level();
 
-  // Of x^power + terms and x^power - terms.
+  // Checks x^power + terms and x^power - terms.
   void expect_sums(const Ciphertext& power_of_x, int power, const rlwe::Plaintext& terms) {
     const auto sum = encoder_.decode_real(ckks::decrypt(evaluator_.add_plain(power_of_x, terms), secret_));
     const auto difference =

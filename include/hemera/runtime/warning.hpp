@@ -9,8 +9,8 @@ namespace hemera {
 
 struct Warning {
   enum class Kind : std::uint8_t {
-    /// BFV, BGV: the guaranteed noise budget of a result is spent. Told where it happens, and not of what is
-    /// computed from that result (Metadata::spent).
+    /// BFV, BGV: the guaranteed noise budget of a result is spent. There is one warning, where it happens;
+    /// operations on that result give none (Metadata::spent).
     spent_noise_budget,
     /// CKKS: a bootstrap took values to be from -1 to 1, because no bound of them is declared. Told at each
     /// bootstrap.

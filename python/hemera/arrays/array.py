@@ -70,7 +70,7 @@ class Array(InPlace):
         """TypeError for truth values, which some of NumPy's operators do not take."""
         if are_truths(self, *others):
             raise TypeError(
-                f"{operator} takes no truth values, as in NumPy: ~ is their opposite, ^ tells where two "
+                f"{operator} takes no truth values, as in NumPy: ~ is their opposite, ^ is True where two "
                 "differ, and mask * 1 has the numbers 0 and 1"
             )
 

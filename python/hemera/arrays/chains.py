@@ -43,7 +43,7 @@ class Chain:
     approximated: Formula | None = _same
     """The same by the functions that were made; None where one could not be made."""
     names: tuple[str, ...] = ()
-    """Of the functions that approximate formulas."""
+    """The names of the functions that approximate formulas."""
     depth: int = 0
     products: float = 0.0
     """About, of ciphertexts."""
@@ -76,7 +76,7 @@ def scaling_of(own: SparseMap) -> float | None:
 
 
 def total(chains: Sequence[Chain], factors: Sequence[float], number: float) -> Chain | None:
-    """Of factors times values and a number; None for values of several roots."""
+    """The chain of factors times values, plus a number; None for values of several roots."""
     if len({each.root for each in chains}) != 1:
         return None
     terms = list(zip(factors, chains, strict=True))
@@ -92,7 +92,7 @@ def total(chains: Sequence[Chain], factors: Sequence[float], number: float) -> C
 
 
 def product(a: Chain, b: Chain) -> Chain | None:
-    """Of the product of two values; None for values of several roots."""
+    """The chain of the product of two values; None for values of several roots."""
     if a.root != b.root:
         return None
     one, other = a.approximated, b.approximated
@@ -105,7 +105,7 @@ def product(a: Chain, b: Chain) -> Chain | None:
 
 
 def after(chain: Chain, function: Function, formula: Formula | None) -> Chain | None:
-    """Of a smooth function of a value; None of others."""
+    """The chain of a smooth function of a value; None for other functions."""
     if isinstance(function, Polynomial):
         if formula is None and not function._native.is_unbounded:
             return None

@@ -215,13 +215,13 @@ def polyval(coefficients: NDArray[np.float64], x: A) -> A:
         first, *others = (x.power(at) * each for at, each in enumerate(known.tolist()) if at and each)
         total: A = sum(others, start=first)
         return total + float(known[0])
-    # Of the power basis it takes all values; those in the interval have what is told of its errors.
+    # In the power basis it takes all values; its stated errors hold for those in the interval.
     return x.apply(circuits.Polynomial(known, interval=x._recorder.interval(x._number)))
 
 
 def larger(x: A, other: Any) -> A:
     """The larger of two arrays, by the sign of the difference: around the middle of their range, or of x and
-    plain numbers by the rectifier, which takes fewer levels. Of truth values whether one is true."""
+    plain numbers by the rectifier, which takes fewer levels. For truth values: whether one is true."""
     if are_truths(x, other):
         return either(x, other)
     kind = of_numbers([kind_of(x), kind_of(other)])
@@ -296,7 +296,7 @@ def _around(x: A, y: A) -> tuple[float, float, float]:
 
 
 def smaller(x: A, other: Any) -> A:
-    """The smaller of two arrays. Of truth values whether both are true."""
+    """The smaller of two arrays. For truth values: whether both are true."""
     if are_truths(x, other):
         return both(x, other)
     kind = of_numbers([kind_of(x), kind_of(other)])

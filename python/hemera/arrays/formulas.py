@@ -11,7 +11,7 @@ import numpy as np
 __all__ = ["FORMULAS", "Formula"]
 
 Formula = Callable[..., Any]
-"""Of one or two arrays, element by element."""
+"""A function of one or two arrays, element by element."""
 
 _erf = np.vectorize(math.erf, otypes=[np.float64])
 _erfc = np.vectorize(math.erfc, otypes=[np.float64])

@@ -1,7 +1,7 @@
 """Functions of plain and of encrypted arrays: hm.sigmoid, hm.softmax and others, by one name for both.
 
-Of plain arrays they give float64 (float32 of float32), and do not overflow. Of encrypted ones they are
-approximated on the range of the values, with the program's precision.
+Results of plain arrays are float64 (float32 if the array is), and do not overflow. Encrypted arrays give
+approximations on the range of the values, with the program's precision.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hemera.inputs.plain import plain_array
 __all__ = ["erf", "gelu", "logsumexp", "relu", "sigmoid", "silu", "softmax", "softplus"]
 
 _WIDEST = 3.0
-"""Of arguments of exponentials whose sum is a divisor: wider ones are halved, and squared afterwards."""
+"""The widest range of exponents whose sum is a divisor: wider ones are halved, and squared afterwards."""
 _LESS, _MORE = 1 / 2, 1 + 1 / 16
 """Times the ends of a sum's range: errors take it out of it."""
 
@@ -29,7 +29,7 @@ def _plain(name: str, x: Any) -> Any:
     """A plain array of real numbers. TypeError for anything else, ParameterError for missing values."""
     if hasattr(x, "_evaluated"):
         raise TypeError(
-            f"hm.{name} takes arrays; of ciphertexts hm.circuits has functions on an interval, as "
+            f"hm.{name} takes arrays; hm.circuits has functions of ciphertexts on an interval, as "
             f"hm.circuits.sigmoid((low, high))(x)"
         )
     given = plain_array(x, f"hm.{name}")
@@ -92,7 +92,7 @@ def erf(x: Any) -> Any:
 def softmax(x: Any, axis: int | tuple[int, ...] | None = None) -> Any:
     """exp(x) over the sum of exp(x) along axes; None: over all, as in SciPy.
 
-    Of encrypted arrays: exponentials of (x - high) / 2^k, where high is the end of the range, divided by
+    For encrypted arrays: exponentials of (x - high) / 2^k, where high is the end of the range, divided by
     their sum, and k times squared and divided by the sum again, so that no sum is near 0 (docs/compile.md).
 
     Examples:

@@ -26,7 +26,7 @@ _GRID = 257
 _FEWER = 0.75
 """The part of the products that one polynomial may take where it takes as many levels."""
 _LARGEST = 2.0**90
-"""Of what only chains take in."""
+"""The largest magnitude of values that only chains take in."""
 _MOST_LOST = 16.0
 """By how many times the allowed error a chain may be wrong: more is mended by one polynomial, if there is
 one, less by more bits of each function."""
@@ -63,7 +63,7 @@ class FusingRecorder(Recorder):
     def _scaled(
         self, terms: Sequence[tuple[int, SparseMap]], shape: Shape, offset: Floats | None
     ) -> Chain | None:
-        """Of a sum of multiples of arrays of one shape and of a number; None of others."""
+        """The chain of a sum of multiples of arrays of one shape and of a number; None for other sums."""
         added = 0.0 if offset is None else float(offset.flat[0])
         if offset is not None and not (offset == added).all():
             return None

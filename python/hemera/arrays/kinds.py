@@ -37,7 +37,7 @@ def kind_of(value: Any) -> Kind:
 
 
 def promoted(kinds: Iterable[Kind]) -> Kind:
-    """The kind of what holds values of all these."""
+    """The least kind that holds values of all these."""
     return max(kinds, key="bif".index)
 
 

@@ -94,8 +94,8 @@ def inverted(x: A) -> A:
     """`~x` of truth values. TypeError for numbers, whose bits NumPy turns."""
     if x._kind != "b":
         raise TypeError(
-            "~ of whole numbers is -1 - x in NumPy, and of real ones an error. Of truth values, as of "
-            "comparisons, it is the opposite; of 0 and 1 np.logical_not(x) is, or declare truth values by "
+            "~ of whole numbers is -1 - x in NumPy, and of real ones an error. It is the opposite of truth "
+            "values, as comparisons give; for 0 and 1 take np.logical_not(x), or declare truth values by "
             "hm.ArraySpec(shape, dtype=bool)"
         )
     return negated(x)

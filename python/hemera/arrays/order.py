@@ -23,15 +23,15 @@ _MOST_SORTED = 64
 
 
 def most(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
-    """The largest element along axes: by all pairs where a step is known, else by a tournament. Of truth
-    values whether any is true."""
+    """The largest element along axes: by all pairs where a step is known, else by a tournament.
+    For truth values: whether any is true."""
     if x._kind == "b":
         return any_of(x, axis, keepdims=keepdims)
     return extreme(x, axis, keepdims, 1)
 
 
 def least(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
-    """The smallest element along axes: see `most`. Of truth values whether all are true."""
+    """The smallest element along axes: see `most`. For truth values: whether all are true."""
     if x._kind == "b":
         return all_of(x, axis, keepdims=keepdims)
     return extreme(x, axis, keepdims, -1)

@@ -55,7 +55,7 @@ class Agreement:
 
     @property
     def _words(self) -> str:
-        """Of no difference."""
+        """The words for no difference."""
         return "exactly equal" if self.exact else "no difference beyond rounding"
 
     def _repr_html_(self) -> str:

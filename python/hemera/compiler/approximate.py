@@ -44,7 +44,7 @@ _PRESETS = (
 """Of bootstraps: the most precision_bits, two or more below the worst slot's, and levels that are tried."""
 _DIGITS = 4
 _MOST = 2.0**50
-"""Of results that have room beyond what samples show."""
+"""The largest magnitude of results that have room beyond the values that samples show."""
 _BEYOND_SAMPLES = 2.0**8
 """So many times as large as samples show are results that have room, where inputs can lead to them."""
 

@@ -24,8 +24,8 @@ class Local:
 
     Args:
         progress: is called while keys are made ("keys") and the model runs ("run").
-        watch: warns of rows that leave the ranges of samples, of which the model's outputs do not tell; None:
-            they do.
+        watch: warns of rows that leave the ranges of samples, where the model's outputs do not show them;
+            None: they do.
     """
 
     def __init__(
@@ -72,8 +72,8 @@ class Local:
             return interface.decode(values, interface.count(given))
 
     def tell_outside(self, given: Any, count: int | None = None) -> AbstractContextManager[None]:
-        """Warns of rows that leave the ranges of samples, where the model's outputs do not tell; nothing in
-        the context tells of them again.
+        """Warns of rows that leave the ranges of samples, where the model's outputs do not show them; nothing
+        in the context warns of them again.
 
         Args:
             count: of the rows of a table, after which others only fill up; None: as many as there are.

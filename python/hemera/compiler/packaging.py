@@ -32,9 +32,9 @@ class Packaging:
     name: str
     description: str
     known: Mapping[str, Known] = field(default_factory=dict)
-    """Of outputs, by their names."""
+    """The ranges of outputs, by their names."""
     unwatched: tuple[str, ...] = ()
-    """Lines whose functions take values that may leave the ranges of samples, where no output tells."""
+    """Lines whose functions take values that may leave the ranges of samples, where no output shows it."""
     scaled: Scaled | None = None
     """What clients do with inputs and results; None: nothing."""
 

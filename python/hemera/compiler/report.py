@@ -129,7 +129,7 @@ def deepest_text(program: TensorProgram) -> str:
     function = node.operation.function
     low, high = function.intervals[0]
     return (
-        f". Of the program's functions {function.name} at {node.where} takes most levels, {depth}, for "
+        f". The function of most levels, {depth}, is {function.name} at {node.where}, for "
         f"values from {low:g} to {high:g}: fewer precision_bits, and a narrower range (range=, or "
         "calibrate=), take fewer; inputs with a step= are compared in fewer, too"
     )

@@ -16,13 +16,14 @@ from hemera.parameters import Parameters
 __all__ = ["largest_of", "range_bits_for", "require_representable", "require_room"]
 
 _PART = 15 / 32
-"""Of the last modulus: larger coefficients are refused, since those of another key exceed it."""
+"""The part of the last modulus that results fill: larger coefficients are refused, since those of another
+key exceed it."""
 _PART_WITH_SPARE_BITS = 1 / 4
 """Where the last modulus has bits to spare (`ckks.Parameters.checks_range`)."""
 _FOR_NOISE = 1 - 2.0**-6
 """And for primes and scales that are not exactly powers of two."""
 _MOST_BITS = 60
-"""Of range."""
+"""The most bits of a range."""
 _LEAST_SPARED = 12
 """From so many range_bits on `for_circuit` gives two bits to spare."""
 

@@ -47,9 +47,9 @@ class Scaled:
 
     program: TensorProgram
     inputs: tuple[tuple[float, float], ...]
-    """Of each input the factor f and the number c: (x - c) / f is encrypted."""
+    """The factor f and the number c of each input: (x - c) / f is encrypted."""
     outputs: tuple[tuple[float, float], ...]
-    """Of each result the same."""
+    """The same of each result."""
 
     def known(self, given: Mapping[str, Known]) -> dict[str, Known]:
         """What is known of outputs, with how far those reach that are decrypted."""

@@ -78,7 +78,7 @@ class ArraySpec:
             self._of_type(np.dtype(self.dtype))
 
     def _of_type(self, dtype: np.dtype[Any]) -> None:
-        """Fills in what the type of the elements tells."""
+        """Fills in the fields that follow from the type of the elements."""
         if dtype.kind not in "biuf":
             raise ParameterError(f"dtype={dtype}: inputs are truth values, whole numbers or real ones")
         has_range = self.range is not None and tuple(self.range) != (0, 1)
@@ -107,7 +107,7 @@ def _shape(given: Any) -> tuple[int, ...]:
 
 
 def shape_of(given: Any) -> tuple[int, ...]:
-    """That of a spec or of an example. TypeError for a tuple, which would be a shape elsewhere."""
+    """The shape of a spec or of an example. TypeError for a tuple, which would be a shape elsewhere."""
     if isinstance(given, ArraySpec):
         return given.shape
     if isinstance(given, tuple):

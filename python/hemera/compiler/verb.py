@@ -45,7 +45,7 @@ class _Network(Protocol):
 
 
 class _Estimator(Protocol):
-    """Of scikit-learn, or as its own are."""
+    """An estimator of scikit-learn, or one with the same methods."""
 
     def get_params(self, deep: bool = ...) -> Any: ...
 

@@ -22,7 +22,7 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Watching:
-    """Of a program that was recorded with samples."""
+    """The watched values of a program that was recorded with samples."""
 
     watches: Mapping[str, Watch]
     """What functions take that rows may take out of their intervals, by the names of outputs."""
@@ -42,7 +42,7 @@ class Watching:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """Of functions whose values may leave their intervals."""
+        """The lines of functions whose values may leave their intervals."""
         return tuple(dict.fromkeys(each.where for each in self.watches.values()))
 
     @property
@@ -52,7 +52,7 @@ class Watching:
 
     @property
     def watched(self) -> dict[str, Known]:
-        """Of outputs, where the watched values are among them: results are then any that inputs allow."""
+        """The ranges of outputs that have the watched values too: results are then any that inputs allow."""
         found = {name: Known("", *ends, _reach(*ends)) for name, (_, ends) in self.results.items()}
         for name, each in self.watches.items():
             found[name] = Known(
@@ -62,7 +62,7 @@ class Watching:
 
     @property
     def unwatched(self) -> dict[str, Known]:
-        """Of outputs that are results alone: they lie in the ranges that samples showed."""
+        """The ranges of outputs that are results alone: they lie in those that samples showed."""
         of_samples = bool(self.watches)
         return {
             name: Known("", *(own if of_samples else ends), _reach(*ends))

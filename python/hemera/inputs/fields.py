@@ -57,7 +57,7 @@ class Real:
 
 
 Kind: TypeAlias = type | Whole | Real
-"""Of a field: a type, or a range of numbers. A float is never an integer, and a bool is neither."""
+"""The kind of a field: a type, or a range of numbers. A float is never an integer, and a bool is neither."""
 
 
 def require_fields(found: Any, wanted: Mapping[str, Kind], what: str) -> None:
@@ -93,7 +93,7 @@ def require_memory(needed: int, file_bytes: int, limit: int, what: str, way: str
 
 @contextlib.contextmanager
 def damaged(what: str, *told: type[Exception]) -> Iterator[None]:
-    """Within it, whatever reading of damaged data raises is a FormatError, apart from errors that tell more:
+    """Within it, whatever reading of damaged data raises is a FormatError, apart from errors that say more:
     those of devices, files, memory and security, and those of `told`."""
     try:
         yield

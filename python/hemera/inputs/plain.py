@@ -16,7 +16,7 @@ _NUMBERS = {bool, int, float, complex}
 
 
 def plain_array(values: Any, what: str, dtype: DTypeLike | None = None) -> NDArray[Any]:
-    """`numpy.asarray` of what a caller gave, which must have a value everywhere.
+    """`numpy.asarray` of a caller's values, which must have a value everywhere.
 
     Args:
         what: names the values in errors.

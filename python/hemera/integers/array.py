@@ -101,7 +101,7 @@ class Booleans(Encrypted):
 
     def _refuse_arithmetic(self, *_: object) -> NoReturn:
         raise TypeError(
-            "encrypted booleans take no -, as in NumPy: ~ is their opposite, ^ tells where two differ, and "
+            "encrypted booleans take no -, as in NumPy: ~ is their opposite, ^ is True where two differ, and "
             "mask.astype(dtype) has the numbers 0 and 1"
         )
 

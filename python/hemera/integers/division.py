@@ -94,7 +94,7 @@ def _operand(engine: Engine, a: Bounded, levels: int) -> Bounded:
 
 
 def _most_added(engine: Engine) -> float:
-    """Of the error of columns that two terms have, each."""
+    """The most that each of two terms adds to the error of columns."""
     return columns.most_error(engine.layout.digits) / 2
 
 
@@ -133,7 +133,7 @@ class _Window:
     places: int
     """The digits of their sum: those above them go into the next window."""
     bounds: list[int]
-    """Of the columns at these places, with what comes of the window before."""
+    """Bounds of the columns at these places, with the carries of the window before."""
 
 
 def _windows(plan: Reciprocal, room: int) -> list[_Window]:

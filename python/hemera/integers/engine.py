@@ -40,7 +40,7 @@ _LARGEST_SAMPLE = 2.0**14
 
 
 _LARGEST_READING_ERROR = 2.0**-11.5
-"""Of the error, growing with a number, that a bootstrap adds to one that is read modulo 256."""
+"""The largest error, growing with a number, that a bootstrap adds to one that is read modulo 256."""
 LEAST_READ = 2 * (BASE - 1) ** 2 * (BASE + 1)
 """The columns of a product of two digits are read modulo 256 at any parameters; so its levels are known
 before an engine is."""

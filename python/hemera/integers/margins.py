@@ -14,11 +14,11 @@ from hemera.integers.layout import BASE
 from hemera.parameters import Parameters
 
 _ERROR_DEVIATION = 3.2
-"""Of the errors of encryptions."""
+"""The standard deviation of the errors of encryptions."""
 LARGEST_CLEANED = 0.14
 """The error of a bit up to which a cleaning makes it smaller: 8 * 3 * 0.14^2 is below 1/2."""
 LEAST_DEVIATIONS = 73
-"""Of an error in what misreads a digit: 2^-128 for all bits of 65,536 digits."""
+"""An error that misreads a digit is at least so many deviations: 2^-128 for all bits of 65,536 digits."""
 _MOST_DEVIATIONS = 80
 """More are counted as so many: up to there what a cleaning leaves of an error has no longer tail than its
 deviation says."""

@@ -26,11 +26,11 @@ class Needs:
     """What the keys of a context take; `str()` has it in words."""
 
     key_bytes: int
-    """Of the device's memory, for as long as the keys live."""
+    """Bytes of the device's memory, for as long as the keys live."""
     peak_bytes: int
     """The most of it, while keys are made. The process has some 0.8 GB besides, of n16-exact."""
     seconds: float
-    """That making them takes here, about."""
+    """The seconds that making them takes here, about."""
 
     def __str__(self) -> str:
         return (

@@ -18,7 +18,7 @@ _TOP = BASE - 1
 _BY_BITS = 2
 """Of an amount: the shift in a digit, by 0 to 3 bits. Those above it are whole digits."""
 _BIT_ERROR = 2.0**-21
-"""Of an amount's bits and of signs, which stand beside digits in one table: 64 times."""
+"""The error of an amount's bits and of signs, which stand beside digits in one table: 64 times."""
 
 
 @in_parts

@@ -33,7 +33,7 @@ from hemera.parameters import Parameters
 
 _OF_FILLING = ", or say fill=True (ev.multiply(x, array, fill=True)) to append zeros"
 _MOST_SLOTS = 1 << 17
-"""Of BFV and BGV in the largest ring; CKKS has half as many."""
+"""The most slots: of BFV and BGV in the largest ring; CKKS has half as many."""
 _NUMBERS_KEPT = 16
 """Encoded numbers of one context."""
 

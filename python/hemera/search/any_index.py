@@ -34,7 +34,7 @@ __all__ = ["AnyIndex", "S"]
 S = TypeVar("S", bound=AnySettings)
 _FILE_FIELDS: dict[str, Kind] = {"settings": dict, "index_version": Whole(), "next_id": Whole(0, IDS)}
 MOST_BYTES = 4 << 30
-"""Of memory, of an index that is read, unless its file has a 128th of it."""
+"""The most memory of an index that is read, unless its file has a 128th of it."""
 
 
 @in_own_words

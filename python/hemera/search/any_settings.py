@@ -30,9 +30,9 @@ Metric = Literal["cosine", "dot", "l2"]
 MOST_DIMS = 1 << 17
 DIMS = Whole(1, MOST_DIMS)
 SIZE = Real(5e-324, 1.7e308)
-"""Of a scale, or a bound."""
+"""The range of a scale, or of a bound."""
 _LEAST_SCORE, _LARGEST_SCORE = 1e-290, 1e300
-"""Of the largest scores: below, scores lose digits, and above they may be infinite."""
+"""The range of the largest scores: below, scores lose digits, and above they may be infinite."""
 
 
 class AnySettings(ABC):

@@ -126,7 +126,7 @@ class Client(AnyClient[Settings, _Asked]):
     def _begin(self, settings: Settings, threads: int | None) -> None:
         super()._begin(settings, threads)
         # Encryptions of zero whose seeds an index knows. Their numbers are secret until a message is added.
-        # Of one process: two queries with one seed would tell the difference of their messages.
+        # Each process has its own: two queries with one seed would reveal the difference of their messages.
         self._prepared: OfProcess[deque[_Prepared]] = OfProcess(deque)
 
     def _generate_keys(self) -> Keys:

@@ -48,8 +48,8 @@ class Index(BaseIndex):
 
     Args:
         vectors: [rows, dims], at least one; float32, float64 or int8. Floats are rounded to int8 by one
-            scale: `expected_error` tells the error, and a `PrecisionWarning` that it changes which rows are
-            the nearest. int8 is taken as it is, unless the metric is "cosine".
+            scale: `expected_error` has the error, and a `PrecisionWarning` says that it changes which rows
+            are the nearest. int8 is taken as it is, unless the metric is "cosine".
         metric: "cosine": vectors are normalized, and so are queries; "dot": inner products; "l2": squares of
             distances, for which the squared norms of all rows travel with each answer.
         ids: the rows' names in answers: different integers from 0 to 2^62 - 1. None: 0, 1, ...

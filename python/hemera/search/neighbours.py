@@ -20,7 +20,7 @@ _FARTHER = 1.5
 _SMALLER = 0.95
 """Inner products, over the largest one, below which another row is a wrong neighbour."""
 _SHARE = 0.1
-"""Of queries with a wrong neighbour that are told."""
+"""The share of queries with a wrong neighbour above which there is a warning."""
 
 
 def warn_of_wrong_neighbours(
@@ -90,7 +90,7 @@ def _is_wrong(
     metric: str,
     error: NDArray[np.float64],
 ) -> bool:
-    """Whether the query that is a row finds a wrong neighbour. That of distances is another row."""
+    """Whether the query that is a row finds a wrong neighbour; for distances, another row than itself."""
     query = rows[number]
     if metric == "dot":
         products = rows @ query

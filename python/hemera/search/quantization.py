@@ -44,7 +44,7 @@ def norms_of(vectors: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.flo
     exponents = np.frexp(np.abs(rows).max(axis=1, initial=0))[1]
     near = np.ldexp(rows, -exponents[:, None])
     norms = np.linalg.norm(near, axis=1)
-    with np.errstate(over="ignore"):  # infinite: `require_scores` tells it
+    with np.errstate(over="ignore"):  # infinite: `require_scores` refuses it
         found = np.ldexp(norms, exponents)
     return found, near / np.where(norms == 0, 1, norms)[:, None]
 

@@ -14,12 +14,12 @@ from hemera.search import wire
 __all__ = ["Seeds", "Ticket", "Tickets"]
 
 _SEEDS = 1 << 14
-"""That are remembered of one client: 4 MB."""
+"""The number of seeds that are remembered of one client: 4 MB."""
 
 
 class Seeds:
-    """The seeds of a client's last queries, each with its query: two queries under one seed tell the
-    difference of what they encrypt to whoever sees them. Any thread may use them."""
+    """The seeds of a client's last queries, each with its query: two queries under one seed show the
+    difference of their messages to whoever sees them. Any thread may use them."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -34,8 +34,8 @@ class Seeds:
                 del self._queries[next(iter(self._queries))]
         if known != name:
             raise SecurityError(
-                "another query came with this one's seed, and two of them tell the difference of what they "
-                "encrypt: a client's prepared queries are of one process; let each process make its own "
+                "another query came with this one's seed, and two of them reveal the difference of their "
+                "messages: a client's prepared queries are of one process; let each process make its own "
                 "Client, or queries without prepared=True"
             )
 

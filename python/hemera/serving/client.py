@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 _DESCRIPTIONS = 3
-"""Of a model that is replaced again and again, that a call asks for."""
+"""The most descriptions that a call asks for, of a model that is replaced again and again."""
 _MODEL_CHANGED = "model_changed"
 
 
@@ -50,7 +50,7 @@ class _Model:
 
     @property
     def headers(self) -> dict[str, str]:
-        """Of requests: what they were encoded for."""
+        """The headers of requests: the model that they were encoded for."""
         return {} if self.digest is None else {MODEL_HEADER: self.digest}
 
 

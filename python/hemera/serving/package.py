@@ -193,7 +193,7 @@ class Package:
 
         Raises:
             RangeError: without `noise`, where a function takes values outside of its interval that no output
-                tells of.
+                shows.
 
         Warns:
             RangeWarning: for rows whose values in between leave the ranges of samples. A function then has

@@ -31,7 +31,7 @@ from hemera.serving.values import Array, Form, SchemeName, integer
 
 MAX_NODES = 100_000
 PLAN_BYTES = 4 << 30
-"""Of the plans of a model that is read, unless its file has a 128th of it."""
+"""The most bytes of the plans of a model that is read, unless its file has a 128th of them."""
 _WAY = "take the program that it was made of"
 
 Changed = Callable[[int, Array, Sequence[Array]], Array]

@@ -172,7 +172,7 @@ class Service:
 
     def require_digest(self, package: Package, digest: str | None) -> None:
         """Refused (409) where a client has encoded for another model than the one that has this name now;
-        None: the client does not tell."""
+        None: the client names none."""
         if digest is not None and digest != package.digest:
             raise Refused(
                 HTTPStatus.CONFLICT,

@@ -25,7 +25,7 @@ FOREIGN = ("context", *KEY_FILES.values())
 _HEAD = len(MAGIC) + 4
 _SECRET_KEY, _EVALUATION_KEYS = 4, 7
 _MOST_SECTIONS = 100_008
-"""Of a file of keys: two for each, of which there are at most 50,000, and some before them."""
+"""The most sections of a file of keys: two for each of at most 50,000 keys, and some before them."""
 
 
 def secret_key_refused() -> Refused:

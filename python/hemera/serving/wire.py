@@ -29,12 +29,12 @@ __all__ = [
 
 OCTETS = "application/octet-stream"
 KEYS_HEADER = "Hemera-Keys"
-"""Of an answer: the digest of the keys that it was computed with, as `GET .../keys` tells it."""
+"""An answer's: the digest of the keys that it was computed with, as `GET .../keys` returns it."""
 MODEL_HEADER = "Hemera-Model"
-"""Of a request: the digest of the model that it was encoded for. Of an answer: that of the model that has
+"""A request's: the digest of the model that it was encoded for. An answer's: the digest of the model that
 computed it."""
 NONCE_HEADER = "Hemera-Nonce"
-"""Of a request: a random name, which its answer repeats."""
+"""A request's random name, which its answer repeats."""
 MAX_FILES = 64
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 

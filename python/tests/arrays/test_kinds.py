@@ -100,9 +100,9 @@ UNARY: dict[str, Callable[[Any], Any]] = {
     "dot with itself": lambda x: x[0] @ x[1],
 }
 REFUSED = {
-    # Of whole numbers that are no 0 and 1; NumPy's bits of them.
+    # Bits of whole numbers other than 0 and 1, as NumPy has them.
     *("and_", "or_", "xor", "bitwise_and", "bitwise_or", "bitwise_xor", "invert", "or True", "and a list"),
-    # Of numbers, whether they are 0.
+    # Whether numbers are 0.
     *(
         "logical_and",
         "logical_or",

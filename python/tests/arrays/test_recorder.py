@@ -307,7 +307,7 @@ def test_functions_outside_of_their_intervals_are_refused() -> None:
 
 
 def sum_of_exponentials(margin: float) -> Array:
-    """Of errors that are larger than the least exponentials: by interval arithmetic it could be below 0."""
+    """A sum whose errors exceed the least exponentials: by interval arithmetic it could be below 0."""
     rows = np.random.default_rng(1).uniform(-4, 4, (40, 3))
     recorder = Recorder(precision_bits=4, margin=margin)
     x = Array(recorder, recorder.input("x", (3,), -5.0, 5.0, rows))

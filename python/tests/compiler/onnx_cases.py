@@ -30,7 +30,7 @@ from hemera.compiler.networks.reader import graph_of
 
 BITS = 16
 TOLERANCE = 2.0**-12
-"""Of encrypted results, relative to the largest one, or to 1."""
+"""The allowed error of encrypted results, relative to the largest one, or to 1."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Case:
 
     @property
     def operators(self) -> set[str]:
-        """Of ONNX's domain."""
+        """The operators of ONNX's domain."""
         return {each.op_type for each in self.model.graph.node if each.domain in ("", "ai.onnx")}
 
 

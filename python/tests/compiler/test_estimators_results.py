@@ -321,7 +321,7 @@ def test_neighbours_of_double_rows(count: int) -> None:
 
 
 def test_neighbours_of_double_rows_with_two_labels() -> None:
-    """Nothing tells which one counts: either is a result, and there is nothing to compare."""
+    """Nothing defines which one counts: either is a result, and there is nothing to compare."""
     rows, targets, _ = DATA["iris"]
     both = np.concatenate([targets, (targets + 1) % 3])
     model = KNeighborsClassifier(1).fit(np.concatenate([rows, rows]), both)

@@ -29,7 +29,7 @@ RARE = {"Constant", "ConstantOfShape", "Range"}
 
 @functools.cache
 def schemas() -> dict[str, dict[int, Any]]:
-    """Of ONNX's own domain, by operator and version."""
+    """The schemas of ONNX's own domain, by operator and version."""
     found: dict[str, dict[int, Any]] = defaultdict(dict)
     for each in onnx.defs.get_all_schemas_with_history():
         if each.domain == "" and not each.deprecated:
@@ -304,7 +304,7 @@ def test_cases_of_encrypted_inputs(chunk: int) -> None:
 
 
 def test_a_wrong_result_is_wrong() -> None:
-    """The judge tells a result that is one rounding of bfloat16 away, and one of another type."""
+    """The judge finds a result that is one rounding of bfloat16 away, and one of another type."""
     case = next(each for each in all_cases() if each.name == "test_relu")
     assert onnx_cases.judged(case, encrypted=True).found == "right"
     (expected,) = case.expected

@@ -191,7 +191,7 @@ def test_random_graphs() -> None:
         return values
 
     def graph(seed: int, x: Any) -> Any:
-        # Of values that products make ever smaller, noise would leave no bits.
+        # Noise would leave no bits of values that products make ever smaller.
         some = np.random.default_rng(1).uniform(-1, 1, MOST)
         sizes = [np.abs(each).max() for each in values_of(seed, some)]
         places = [at for at, size in enumerate(sizes) if size > 1e-3]

@@ -28,7 +28,7 @@ def named(result: Any) -> dict[str, Any]:
 
 
 def bits_of_results(program: Program, run: Program, samples: Any) -> dict[str, float]:
-    """Of each result: the largest error relative to its own largest value."""
+    """The bits of each result, by its largest error relative to its own largest value."""
     wanted = [named(program(each)) for each in samples]
     found = [named(run(each)) for each in samples]
     bits = {}
@@ -92,7 +92,7 @@ def test_results_of_secure_parameters_have_the_bits() -> None:
 
 
 def test_samples_say_how_large_results_are() -> None:
-    """A variance of samples that fill a tenth of the range is a hundredth of what draws from it have."""
+    """Samples that fill a tenth of the range have a hundredth of the variance of draws from it."""
     samples = np.random.default_rng(3).normal(0, 1e-4, (200, 32))
     spec = hm.ArraySpec((32,), range=(-1e-3, 1e-3))
 
@@ -362,7 +362,7 @@ def test_files_with_other_scales_are_refused(which: str, scales: list[Any]) -> N
 
 
 def test_rows_beyond_samples_are_told_in_the_users_numbers() -> None:
-    """Scaled programs with samples: what a row takes out of a function's interval is told as without."""
+    """Scaled programs with samples: a value outside of a function's interval is named as without scales."""
     samples = 5e4 + np.random.default_rng(5).normal(0, 1, (200, 6)).clip(-2, 2)
     spec = hm.ArraySpec((6,), range=(5e4 - 10, 5e4 + 10))
 

@@ -44,7 +44,7 @@ def frame_of(seed: int = 0) -> pd.DataFrame:
 
 
 FRAMES = {False: frame_of(), True: frame_of().assign(m=lambda t: 2 * t.m)}
-"""Of approximate programs, and of exact ones, which have no halves."""
+"""The frames of approximate programs, and of exact ones, which have no halves."""
 SPECS = {
     exact: hm.TableSpec.of(
         frame, ranges={**RANGES, "m": (0, 6)}, keys=["k"], steps={"m": 1.0 if exact else 0.5}

@@ -1,4 +1,4 @@
-"""Rows that leave the ranges of samples are told by name, and none is silently wrong: the judge is NumPy."""
+"""Warnings name the rows that leave the ranges of samples, and none is silently wrong: the judge is NumPy."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_results_beyond_what_decrypts_are_missing_and_told() -> None:
 
 
 def test_what_inputs_can_lead_to_needs_no_watch() -> None:
-    """Of declared ranges values in between are certain; so they are of inputs that functions take at once."""
+    """Declared ranges make the ranges of values in between certain, and so do inputs that functions take."""
     of_ranges = hm.compile(np.tanh, hm.ArraySpec((4,), range=(-3, 3)), precision_bits=BITS, security=None)
     of_samples = hm.compile(
         lambda x: np.tanh(x), SAMPLES[0], calibrate=SAMPLES, precision_bits=BITS, security=None

@@ -62,7 +62,7 @@ FURTHER: list[Step] = [
     (lambda x: x + x, lambda x: x + x),
     (lambda x: x & 12, lambda x: x & 12),
 ]
-"""Of one operand, besides."""
+"""Steps of one operand."""
 RELOADED: Step = (lambda x: x, lambda x: x.context.load(bytes(x)))
 
 

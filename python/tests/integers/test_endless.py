@@ -157,7 +157,7 @@ def test_sums_and_comparisons_need_no_levels(bits: int) -> None:
 
 @pytest.mark.parametrize("bits", [8, 16, 32, 64])
 def test_sums_and_quotients_have_their_levels(bits: int) -> None:
-    """Of operands with any: columns say how many they take, and are refused with fewer."""
+    """Operands have any level: columns state how many levels they take, and are refused with fewer."""
     ints = counted(bits)
     for levels in range(1, 6):
         # A vector and a value more take as many carries as two vectors.
@@ -185,7 +185,7 @@ def test_sums_take_a_refresh_more_where_their_digits_grow() -> None:
 
 @pytest.mark.parametrize("larger", ["left", "right"])
 def test_choices_have_the_larger_error(larger: str) -> None:
-    """Of the two values one counts, and 15 times the condition's error."""
+    """One of the two values counts, and 15 times the condition's error."""
     ints = counted(8)
     x, y = (ints.encrypt(np.arange(5, dtype=np.uint8)) for _ in range(2))
     true = x == y

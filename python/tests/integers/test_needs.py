@@ -1,4 +1,4 @@
-"""What the keys of a context take, told before they are made."""
+"""The memory and the time of a context's keys, before they are made."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_memory_is_that_of_the_keys(bits: int) -> None:
 
 
 def test_the_time_is_that_of_all_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a key that takes as long as told: a clock of its own."""
+    """The clock of the test shows how long one key takes."""
     ints = hm.integers.Context(8, preset="test-exact", device="ledger")
     clock = iter([100.0, 103.0])
     monkeypatch.setattr(needs.time, "perf_counter", lambda: next(clock))

@@ -75,7 +75,7 @@ def test_what_stands_beside_values_is_in_no_sum() -> None:
 
 @pytest.mark.parametrize(("bits", "name", "count"), [(8, "int8", 513), (16, "uint16", 257)])
 def test_sums_at_every_level(bits: int, name: str, count: int) -> None:
-    """Of a vector and some values, which take as many carries as two whole vectors."""
+    """Sums of a vector and some values, which take as many carries as two whole vectors."""
     ints, a = context(bits), numbers((count,), name)
     expected = a.sum(dtype=name)
     for levels in range(6):

@@ -128,7 +128,7 @@ def seed_of(query: bytes) -> bytes:
 
 @pytest.mark.fact_of_the_cpu("children of fork() use contexts")
 def test_no_two_processes_have_queries_of_one_seed() -> None:
-    """Two queries with one seed tell the difference of their messages: their second halves differ by it."""
+    """Two queries with one seed reveal the difference of their messages: their second halves differ by it."""
     vectors = floats(30, 8, 33)
     index = Index(vectors)
     client = Client(index.settings)

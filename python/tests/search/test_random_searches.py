@@ -61,8 +61,8 @@ KINDS = [
 def largest_errors(
     index: Index | EncryptedIndex, rows: NDArray[Any], query: NDArray[Any], metric: Metric
 ) -> NDArray[np.float64]:
-    """Of the score of each row: that of rounding is at most half a step in each number, and that of noise
-    below eight deviations."""
+    """The largest error of each row's score: at most half a step in each number by rounding, and less than
+    eight deviations by noise."""
     settings, told = index.settings, index.expected_error
     step = 1 / (settings.scale * settings.row_scale)
     length = np.sqrt(DIMS) * step / 2

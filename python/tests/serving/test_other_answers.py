@@ -148,7 +148,7 @@ def test_answers_without_a_name_are_of_older_servers_alone(server: Running, home
             proxy.change = without_nonce
             with pytest.raises(errors.MismatchError, match="another request"):
                 client.predict("scores", ROWS)
-            # A refusal without a name tells nothing of another request.
+            # A refusal without a name says nothing about another request.
             with pytest.raises(ServerError) as refused:
                 client.describe("nothing")
             assert refused.value.code == "unknown_model"

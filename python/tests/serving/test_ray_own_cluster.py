@@ -1,4 +1,4 @@
-"""A cluster of Ray that a server starts by itself: who can reach it, and what is told when it dies."""
+"""A cluster of Ray that a server starts by itself: who can reach it, and the error when it dies."""
 
 from __future__ import annotations
 

@@ -232,7 +232,7 @@ def test_a_request_for_another_digest_is_refused_before_its_body_is_read(
 
 
 def test_answers_of_another_model_are_not_decrypted(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where something between takes the header away from requests: the answer's own one tells."""
+    """A proxy takes the header away from requests: the answer's own header shows the other model."""
     rows = np.zeros((1, 8))
     with serving(home) as server, client_of(server.url, home.clients.add("alice")) as client:
         client.predict("scores", rows)

@@ -17,7 +17,7 @@ from hemera.errors import FormatError, MismatchError, ParameterError, RangeError
 __all__ = ["ELEMENTWISE", "quotient"]
 
 _LARGEST_HALF = 65504.0
-"""Of float16."""
+"""The largest number of float16."""
 
 
 # --- Functions of one number. ---
@@ -91,7 +91,7 @@ def _clip(attributes: Attributes, x: Any, low: Any = None, high: Any = None) -> 
 
 
 def _divide(attributes: Attributes, x: Any, y: Any) -> Any:
-    """Of integers without the fraction."""
+    """The quotient; of integers without the fraction."""
     del attributes
     if isinstance(x, Array) or isinstance(y, Array) or np.asarray(x).dtype.kind == "f":
         return x / y

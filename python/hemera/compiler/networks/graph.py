@@ -247,7 +247,7 @@ _ERRORS = (Error, *_MALFORMED)
 
 
 def _given_results(node: Node, found: Any) -> Sequence[Any]:
-    """Of a function in the place of an operator. FormatError for fewer than there are."""
+    """The results of a function in the place of an operator. FormatError for fewer than the node has."""
     results = found if isinstance(found, (list, tuple)) else (found,)
     used = 1 + max(at for at, name in enumerate(node.outputs) if name)
     if len(results) < used:

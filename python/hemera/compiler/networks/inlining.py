@@ -27,7 +27,7 @@ class Call:
     attributes: Mapping[str, Any]
     """onnx.AttributeProto by name."""
     versions: Mapping[str, int]
-    """Of operators by their domain."""
+    """The versions of operators by their domain."""
 
     @property
     def key(self) -> str:

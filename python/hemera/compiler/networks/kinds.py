@@ -86,7 +86,7 @@ def _bfloat16(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def result_kinds(schema: Any, operands: Sequence[str | None], results: int) -> list[str]:
-    """The types of a node's results, by ONNX's schema; `UNKNOWN` where it does not tell.
+    """The types of a node's results, by ONNX's schema; `UNKNOWN` where it states none.
 
     Args:
         operands: types of the operands, `UNKNOWN` for those that may be of any; None: left out.

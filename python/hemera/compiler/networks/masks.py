@@ -47,8 +47,8 @@ def with_masks(graph: Graph) -> Graph:
 
 
 def _masked(node: Node, constants: Mapping[str, Any]) -> tuple[str, Any, Any] | None:
-    """Of a node that closes places: the name of the values, what is added to them, and 1 for places that
-    stay. None for another node."""
+    """For a node that closes places: the name of the values, the summand, and 1 for places that stay. None
+    for another node."""
     known = [constants.get(name) for name in node.inputs]
     for at, other in ((1, 0), (0, 1)):
         mask = known[at] if len(known) == 2 else None

@@ -31,7 +31,7 @@ class Attributes(dict[str, Any]):
     """Attributes of a node by name, those that are left out with the values that ONNX's schema gives."""
 
     results: int = 1
-    """That the node makes."""
+    """The number of results that the node makes."""
     kind: str = ""
     """The type of its tensor; "": it has none."""
 
@@ -42,7 +42,7 @@ Size = Callable[..., int]
 
 
 def joined(attributes: Attributes, *operands: Any) -> int:
-    """Elements of what operands broadcast to."""
+    """The number of elements of the shape to which operands broadcast."""
     del attributes
     return math.prod(np.broadcast_shapes(*(each.shape for each in operands if each is not None)))
 

@@ -29,7 +29,7 @@ __all__ = ["PRODUCTS", "softmax"]
 
 _KERNEL_AXES = 3
 _MOST_PRODUCTS = 1 << 30
-"""Of an Einsum of plain values."""
+"""The most products of an Einsum of plain values."""
 
 
 # --- Products of matrices. ---
@@ -71,7 +71,7 @@ def _einsum(attributes: Attributes, *xs: Any) -> Any:
 
 
 def _einsum_size(attributes: Attributes, *xs: Any) -> int:
-    """Of the result; ParameterError for too many products of plain values."""
+    """The size of the result; ParameterError for too many products of plain values."""
     before, arrow, after = attributes["equation"].replace(" ", "").partition("->")
     terms = before.split(",")
     if len(terms) != len(xs):
@@ -225,7 +225,7 @@ def _reduced(function: Callable[..., Any]) -> Operator:
 
 
 def _mean(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
-    """Of integers without the fraction."""
+    """The mean; of integers without the fraction."""
     if isinstance(x, Array) or x.dtype.kind == "f":
         return np.mean(x, axis=axis, keepdims=keepdims)
     total = np.sum(x, axis=axis, keepdims=keepdims)
@@ -235,7 +235,7 @@ def _mean(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
 def softmax(attributes: Attributes, x: Any, kept: Any = None) -> Any:
     """The softmax along an axis; `kept`: 0 for places that get the weight 0, else 1."""
     axis = attributes["axis"]
-    # Of encrypted values the largest is not known, but its bound is.
+    # The largest of encrypted values is not known, but its bound is.
     top = x.range[1] if isinstance(x, Array) else x.max(axis=axis, keepdims=True)
     powers = np.exp(x - top) if kept is None else np.exp(x - top) * kept
     return powers / powers.sum(axis=axis, keepdims=True)

@@ -71,7 +71,7 @@ def compile_onnx(
 
 
 def _spec(graph: Graph, name: str, shape: tuple[int | None, ...] | None, given: Any) -> ArraySpec:
-    """Of an input of the network, as it was given."""
+    """The spec of an input of the network, as it was given."""
     if given is None:
         known = sample_shape(shape)
         if known is None:

@@ -19,7 +19,7 @@ __all__ = ["Replacements", "Resolver"]
 Replacements = Mapping[str, Callable[..., Any]]
 
 _IDLE = "consumed_inputs"
-"""Of the first version of many operators: which inputs may be overwritten."""
+"""An attribute of the first version of many operators: which inputs may be overwritten."""
 
 
 class Resolver:
@@ -32,7 +32,7 @@ class Resolver:
         self._kinds = kinds
 
     def nodes(self, calls: Sequence[Call]) -> list[Node]:
-        """Of all calls. ParameterError that names all operators which are not there."""
+        """The nodes of all calls. ParameterError that names all operators which are not there."""
         schemas = [None if call.key in self._replace else self._schema(call) for call in calls]
         missing: dict[str, str] = {}
         for call, schema in zip(calls, schemas, strict=True):
@@ -70,7 +70,7 @@ class Resolver:
         return Node(call.title, call.inputs, call.outputs, meaning, attributes)
 
     def _schema(self, call: Call) -> Any:
-        """Of the operator in the version of the file; None: there is none."""
+        """The schema of the operator in the version of the file; None: there is none."""
         defs = self._onnx.defs
         version = call.versions.get(call.domain)
         if version is None:

@@ -29,7 +29,7 @@ def text_of(value: str | bytes) -> str:
 
 
 def bytes_of(tensors: Any) -> int:
-    """That tensors take as arrays, by their shapes."""
+    """The bytes that tensors take as arrays, by their shapes."""
     return sum(
         min(math.prod(each.dims), MOST_ELEMENTS) * DTYPES[KINDS[each.data_type]].itemsize
         for each in tensors
@@ -68,7 +68,7 @@ def array_of(onnx: Any, source: str, tensor: Any) -> NDArray[Any]:
 
 
 def value_of(onnx: Any, source: str, attribute: Any) -> Any:
-    """Of an attribute; None: of a kind that no operator takes that is there."""
+    """The value of an attribute; None: its kind is one that no operator here takes."""
     field = _ATTRIBUTES.get(attribute.type)
     if field is None:
         return None

@@ -16,7 +16,7 @@ from hemera.search.thresholds.settings import ThresholdSettings, rows_of_block
 __all__ = ["as_payloads", "block_bytes", "bounds_of", "require_scaled", "settings_for"]
 
 _ROUNDING = 2.0**-19
-"""Of rows to float32, and of their norms."""
+"""The error of rounding rows to float32, and of their norms."""
 
 
 def settings_for(

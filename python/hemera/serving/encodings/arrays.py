@@ -40,7 +40,7 @@ _Spec = TypeVar("_Spec", InputSpec, OutputSpec)
 
 
 _AS_IT_IS = (1.0, 0.0)
-"""The scale of what is encrypted as it is."""
+"""The scale of values that are encrypted as they are."""
 
 
 def _clipped(given: Any, spec: InputSpec, step: float, axes: int) -> Floats:
@@ -83,14 +83,14 @@ class Arrays(Encoding):
     none."""
     unwatched: tuple[str, ...] = ()
     """Lines whose functions take values that rows may take out of the ranges of samples, where no output
-    tells of it."""
+    shows it."""
     rows: int = 0
-    """Of a table that an array has, along its first axis, for which warnings are; 0: it is one row. No file
+    """The rows of a table that an array has along its first axis, for warnings; 0: it is one row. No file
     has it."""
     input_scales: tuple[tuple[float, float], ...] = ()
-    """Of each input a factor f and a number c: (x - c) / f is encrypted. (): x itself."""
+    """A factor f and a number c of each input: (x - c) / f is encrypted. (): x itself."""
     output_scales: tuple[tuple[float, float], ...] = ()
-    """Of each result a factor f and a number c: f y + c of what is decrypted. (): y itself."""
+    """A factor f and a number c of each result: f y + c of the decrypted y. (): y itself."""
 
     @property
     def is_complex(self) -> bool:

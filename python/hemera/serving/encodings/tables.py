@@ -45,9 +45,9 @@ class Table(Encoding):
     methods: Mapping[str, Method]
     """By the name that the estimator's library has; the first one gives what clients read."""
     watched: tuple[TiledLayout, ...] = ()
-    """Of the outputs after the scores, which show whether rows leave the ranges of samples."""
+    """The layouts of the outputs after the scores, which show whether rows leave the ranges of samples."""
     unwatched: tuple[str, ...] = ()
-    """Lines whose functions take values that rows may take out of these ranges, where no output tells."""
+    """Lines whose functions take values that rows may take out of these ranges, where no output shows it."""
 
     @property
     def rows(self) -> int:

@@ -16,7 +16,7 @@ __all__ = ["rows_text", "tell_rows", "tell_unwatched", "unwatched_of"]
 _MOST_NAMED = 8
 _WAY_OUT = "Compile with samples that have such rows (calibrate=), or with a larger margin="
 _SLACK = 2.0**-20
-"""Of a range: for noise of values at its end."""
+"""A part of a range: for noise of values at its end."""
 _SLACK_OF_RESULTS = 2.0**-6
 """For errors of functions too."""
 
@@ -45,7 +45,7 @@ def tell_unwatched(lines: Sequence[str]) -> None:
         warn_of_rows(
             f"values at {', '.join(lines)} have the ranges of samples, and nothing shows here whether these "
             "rows stay in them; results of rows that do not are wrong. plan.check(rows) and plan.local() "
-            'tell, and so do clients of plans with layout="slots", without share= and watch=False'
+            'name such rows, and so do clients of plans with layout="slots", without share= and watch=False'
         )
 
 

@@ -187,7 +187,7 @@ def test_a_client_asks_for_an_index_of_other_settings_anew(home: Home, tmp_path:
             distances = ((judge[None] - query[:, None]) ** 2).sum(axis=2)
             assert scores.tolist() == np.sort(distances, axis=1)[:, :3].tolist()
             assert np.take_along_axis(distances, ids, axis=1).tolist() == scores.tolist()
-        # Another kind: the error tells the method for it.
+        # Another kind: the error names the method for it.
         near.save(tmp_path / "rows.index")
         home.add_index(tmp_path / "rows.index")
         server.service.sweep_indexes()
