@@ -5,10 +5,8 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from hemera.arrays.recorded import Recorded
-from hemera.errors import MismatchError
+from hemera.inputs.in_place import require_in_place
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -22,29 +20,10 @@ class InPlace(Recorded):
 
     def _become(self, found: Self, sign: str) -> Self:
         """What `y += x` makes of y: the array has other values, under all its names. Numbers stay, and y is
-        another one, as in NumPy.
-
-        Raises:
-            TypeError: where NumPy would change other arrays too, and for values of another kind.
-            MismatchError: for another shape.
-        """
-        if found is NotImplemented:
+        another one, as in NumPy. Errors: see `require_in_place`."""
+        if found is NotImplemented or not (self.shape or self._is_shared):
             return found
-        if self._is_shared:
-            raise TypeError(
-                f"{sign}= would change other arrays as well, the caller's or those that share elements "
-                f"with this one: write y = y {sign} x"
-            )
-        if not self.shape:
-            return found
-        if found.shape != self.shape:
-            raise MismatchError(
-                f"{sign}= of shape {self.shape}, and the result has shape {found.shape}: write y = y {sign} x"
-            )
-        if not np.can_cast(found.dtype, self.dtype, "same_kind"):
-            raise TypeError(
-                f"{sign}= makes {found.dtype} of {self.dtype}, which NumPy refuses: write y = y {sign} x"
-            )
+        require_in_place(self, found, sign, is_shared=self._is_shared)
         self._number = found._number
         return self
 

@@ -67,6 +67,7 @@ def compile(  # noqa: A001
     share: bool = False,
     shares: int | None = None,
     watch: bool = True,
+    scales: bool = True,
     name: str | None = None,
     description: str = "",
     progress: Progress = None,
@@ -117,8 +118,8 @@ def compile(what: Any, *inputs: Any, progress: Progress = None, **options: Any) 
             `TableSpec` (docs/tables.md).
         options: `calibrate=`, `precision_bits=`, `margin=`, `params=`, `security=`, `share=`,
             `shares=`, `watch=`, `name=`, `description=`; of estimators also `rows=`; of functions and
-            networks also `samples=`; of functions also `layout=`, and `scheme=`, "bfv" or "bgv" for exact
-            programs on whole numbers.
+            networks also `samples=` and `scales=`; of functions also `layout=`, and `scheme=`, "bfv" or "bgv"
+            for exact programs on whole numbers.
         progress: called with a stage ("trace"; "lower" for each layout that is tried; "package"), the steps
             that are done and the number of all. An exception that it raises ends the compilation.
 

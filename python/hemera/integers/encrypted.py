@@ -15,6 +15,7 @@ from hemera import _core
 from hemera._process import cached_property
 from hemera.inputs.arguments import as_extents
 from hemera.inputs.array_protocols import NotAnArray
+from hemera.inputs.in_place import require_in_place
 from hemera.inputs.source import write_bytes
 from hemera.integers import arrangement, files
 from hemera.integers.bounded import Bounded
@@ -31,7 +32,7 @@ _NO_TRUTH = (
 )
 
 Axes = int | tuple[int, ...] | None
-"""Of an array: one, several or all."""
+"""Axes of an array: one, several or all."""
 
 EncryptedT = TypeVar("EncryptedT", bound="Encrypted")
 
@@ -138,29 +139,11 @@ class Encrypted(NotAnArray):
     # --- Operators in place. ---
 
     def _become(self: EncryptedT, found: Any, operator: str) -> Any:
-        """What `y += x` makes of y: the array has other values, under all its names, as in NumPy.
-
-        Raises:
-            TypeError: where NumPy would change other arrays too, and for values of another kind.
-            MismatchError: for another shape.
-        """
+        """What `y += x` makes of y: the array has other values, under all its names, as in NumPy. Errors: see
+        `require_in_place`."""
         if found is NotImplemented or not self._shape:  # NumPy's numbers stay
             return found
-        if self._is_shared:
-            raise TypeError(
-                f"{operator}= would change other arrays as well, which are parts or the whole of this one: "
-                f"write y = y {operator} x"
-            )
-        if found.shape != self._shape:
-            raise _core.MismatchError(
-                f"{operator}= of shape {self._shape}, and the result has shape {found.shape}: write "
-                f"y = y {operator} x"
-            )
-        if not np.can_cast(found.dtype, self._dtype, "same_kind"):
-            raise TypeError(
-                f"{operator}= makes {found.dtype} of {self._dtype}, which NumPy refuses: write "
-                f"y = y {operator} x"
-            )
+        require_in_place(self, found, operator, is_shared=self._is_shared)
         same = found if found.dtype == self._dtype else found.astype(self._dtype)
         self._stored = self._held = same._held
         return self
