@@ -37,7 +37,7 @@ _PACKAGES = (Path(_PACKAGE), Path(np.__file__).parent)
 _GRID = 257
 """Points of an interval at which a function's range is found."""
 MOST_ELEMENTS = 1 << 22
-"""Of one array."""
+"""The most elements of one array."""
 _LARGEST = 2.0**100
 """Of ranges: larger ones come of intervals that grow with each operation, and fit no ciphertext."""
 _MOST_DISTINCT = 1 << 12
@@ -84,7 +84,7 @@ class Recorder:
         """The same by interval arithmetic alone, without samples, where functions take what is in their
         intervals. The same object as in `bounds` where samples show nothing more."""
         self.signs: list[int] = []
-        """Of what the elements of each node are meant to be: 1: none is below 0, -1: none is above 0, 0: not
+        """The intended signs of the elements of each node: 1: none is below 0, -1: none is above 0, 0: not
         known. Errors of functions do not count."""
         self.watches: dict[int, Watch] = {}
         """By node, what functions take whose values may leave their intervals."""
@@ -217,7 +217,7 @@ class Recorder:
         del what
 
     def composed(self, formula: Formula, name: str, number: int) -> int | None:
-        """A function of a node as one polynomial of what the node is a function of; None where there is
+        """A function of a node as one polynomial of the node's own argument; None where there is
         nothing else, or no polynomial has the precision.
 
         Args:

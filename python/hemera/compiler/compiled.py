@@ -124,7 +124,7 @@ class Compiled(Packaged):
 
     @property
     def samples(self) -> int:
-        """That each ciphertext holds. With several, arrays have an axis of them."""
+        """The samples that each ciphertext holds. With several, arrays have an axis of them."""
         encoding = self._arrays.interface.encoding
         assert isinstance(encoding, Arrays)
         return encoding.samples
@@ -248,7 +248,7 @@ class Compiled(Packaged):
 
     @property
     def _watch(self) -> Callable[[Any, int | None], None] | None:
-        """Warns of rows that leave the ranges of samples, where no output tells."""
+        """Warns of rows that leave the ranges of samples, where no output shows it."""
         encoding = self._arrays.interface.encoding
         assert isinstance(encoding, Arrays)
         bootstraps = "bootstrap" in self._lowered.program.operations

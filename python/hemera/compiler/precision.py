@@ -109,7 +109,7 @@ class Budget:
     noise_bits: float
     """By these the scale is chosen."""
     function_bits: float
-    """Of functions that are approximated."""
+    """The bits of functions that are approximated."""
     scaled: bool = False
     """Whether clients scale inputs and results: see `hemera.compiler.scaling`."""
     more_bits: Mapping[int, float] = field(default_factory=dict)
@@ -122,7 +122,7 @@ class Budget:
         )
 
     def halfway_from(self, other: Budget) -> Budget:
-        """Half of what it has more than another one."""
+        """The budget in the middle between another one and this one."""
         more = {
             place: other.more_bits.get(place, 0.0) + bits / 2
             for place, bits in self._more_than(other).items()
@@ -277,7 +277,7 @@ def precise(
     budget, first = _first(make, asked, far and scales)
     best: _Tried[_P] | None = None
     had = budget
-    """Of the best program."""
+    """The budget of the best program."""
     reason: Exception | None = None
     unscaled: list[Budget] = []
     for tries in range(_TRIES):

@@ -141,7 +141,7 @@ class Column:
         return _power(number, self)
 
     def __neg__(self) -> Column:
-        # Of truth values the opposite, as pandas has it.
+        # The opposite of truth values, as pandas has it.
         return ~self if self._kind == "b" else _computed(np.negative, self, keeps_zero=True)
 
     def __pos__(self) -> Column:
