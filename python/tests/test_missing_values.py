@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -257,13 +258,52 @@ def test_missing_values_at_each_front(name: str, kind: str) -> None:
         ENTRIES[name](values)
 
 
-def test_masked_arrays_on_the_left() -> None:
+def column() -> Any:
+    return hm.Table.encrypt({"a": [1.0, 2, 3, 4]}, ranges={"a": (0, 5)})["a"]
+
+
+AT_THE_RIGHT: dict[str, Callable[[], Any]] = {
+    "ciphertext of ckks": lambda: party("ckks")[2],
+    "ciphertext of bfv": lambda: party("bfv")[2],
+    "plaintext": lambda: party("ckks")[1].encode([1.0, 2, 3, 4]),
+    "hm.array": lambda: hm.array([1.0, 2, 3, 4], range=(0, 5)),
+    "mask": lambda: hm.array([1.0, 2, 3, 4], range=(0, 5), step=1) > 2,
+    "integers": lambda: integers()[1],
+    "truth values": lambda: integers()[1] > 2,
+    "column": column,
+}
+OPERATORS = [
+    operator.mul,
+    operator.add,
+    operator.sub,
+    operator.truediv,
+    operator.pow,
+    operator.lt,
+    operator.eq,
+]
+
+
+@pytest.mark.parametrize("name", AT_THE_RIGHT)
+def test_masked_arrays_on_the_left(name: str) -> None:
     """NumPy's masked arrays ask for the values of the operand at their right."""
-    masked = np.ma.masked_array([1.0, 2, 3, 4], [False, True, False, False])
-    for x in (party("ckks")[2], hm.array([1.0, 2, 3, 4], range=(0, 5))):
-        for tried in (masked.__mul__, masked.__add__, functools.partial(np.multiply, masked)):
-            with pytest.raises((TypeError, ValueError)):
-                tried(x)
+    x = AT_THE_RIGHT[name]()
+    for masked in (False, [False, True, False, False]):
+        left = np.ma.masked_array(np.array([1, 2, 3, 4], np.uint8), masked)
+        for tried in (*OPERATORS, operator.iadd, operator.imul, np.ma.multiply, np.ma.add):
+            with pytest.raises(hm.errors.ParameterError, match=r"values\.filled\(number\)"):
+                tried(left.copy(), x)
+        assert left.tolist() == [1, 2 if masked is False else None, 3, 4]
+    # Functions of NumPy take all operands at once, and see which values are masked.
+    left = np.ma.masked_array([1.0, 2, 3, 4], [False, True, False, False])
+    with pytest.raises((TypeError, ValueError)):
+        np.multiply(left, x)
+
+
+def test_the_way_out_of_masks_on_the_left() -> None:
+    left = np.ma.masked_array([1.0, 2, 3, 4], [False, True, False, False])
+    x = hm.array([1.0, 2, 3, 4], range=(0, 5))
+    np.testing.assert_allclose(hm.compute(left.filled(7) * x, security=None), [1, 14, 9, 16], atol=1e-3)
+    np.testing.assert_allclose(hm.compute(np.asarray(left) * x, security=None), [1, 4, 9, 16], atol=1e-3)
 
 
 def test_masked_numbers_are_no_zeros() -> None:

@@ -72,12 +72,21 @@ def test_plan_alone(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train-logistic", "--plan", "--rows", "6000", "--json", "-"]) == 0
     shown = capsys.readouterr()
     plan = json.loads(shown.out)["plan"]
-    # Two ciphertexts of 512 samples, and a bootstrap by roots of unity.
+    # One ciphertext of 1,024 samples, of the preset n16-40.
+    assert (plan["degree"], plan["rows"], plan["width"], plan["ciphertexts"]) == (65536, 1024, 32, 1)
+    assert (plan["security"], plan["depth"], plan["bootstrap_every"]) == (">=128", 4, 3)
+    assert "an iteration takes 4 levels" in shown.err
+    # Two ciphertexts of 512 samples, and a bootstrap by roots of unity, whose secrets are asked for.
+    blocks = ["--ephemeral-secret", "blocks"]
+    assert main(["train-logistic", "--plan", "--rows", "6000", "--json", "-", *blocks]) == 0
+    plan = json.loads(capsys.readouterr().out)["plan"]
     assert (plan["degree"], plan["rows"], plan["width"]) == (32768, 512, 32)
     assert (plan["ciphertexts"], plan["bootstrap"]["levels_left"]) == (2, 8)
     assert plan["security"] == ">=128"
     assert (plan["depth"], plan["levels"]) == (4, [9, 5])
-    assert "an iteration takes 4 levels" in shown.err
+    for clash in (["--small"], ["--preset", "n16-40"], ["--field", "levels=5"]):
+        assert main(["train-logistic", "--plan", *clash, *blocks]) != 0
+        assert "--ephemeral-secret blocks chooses" in capsys.readouterr().err
     # Fields are of another preset.
     few = ["--bootstrap-every", "3", "--field", "levels=12"]
     assert main(["train-logistic", "--plan", "--rows", "6000", "--json", "-", *few]) == 0

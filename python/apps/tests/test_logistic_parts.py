@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import hemera as hm
-from hemera.errors import LevelError, MismatchError
+from hemera.errors import LevelError, MismatchError, ParameterError
 from hemera_apps import logistic_regression as logistic
 
 SMALL = logistic.Settings(features=7, batch=64, iterations=5, rates=(0.6,))
@@ -186,14 +186,26 @@ def test_states_of_other_slots_are_refused(table: logistic.Table) -> None:
 )
 def test_the_fastest_plan(fields: dict[str, Any], every: int | None, degree: int, found: int) -> None:
     settings = logistic.Settings(**{"features": 25, "batch": 1024, **fields})
-    plan = logistic.fastest_plan(settings, bootstrap_every=every)
+    plan = logistic.fastest_plan(settings, bootstrap_every=every, ephemeral_secret="blocks")
     assert (plan.params.degree, plan.bootstrap.blocks, plan.bootstrap_every) == (degree, 64, found)
     assert plan.bootstrap.levels_left == found * settings.depth
     assert plan.params.security != "below 128"
 
 
 def test_states_beyond_roots_of_unity_have_the_other_bootstrap() -> None:
-    plan = logistic.fastest_plan(logistic.Settings(features=600, batch=16))
+    plan = logistic.fastest_plan(logistic.Settings(features=600, batch=16), ephemeral_secret="blocks")
     assert (plan.params.degree, plan.bootstrap.blocks, plan.bootstrap_every) == (2**16, 0, 3)
     with pytest.raises(LevelError, match="bootstrap every 3 iterations or fewer"):
-        logistic.fastest_plan(plan.settings, bootstrap_every=4)
+        logistic.fastest_plan(plan.settings, bootstrap_every=4, ephemeral_secret="blocks")
+
+
+@pytest.mark.parametrize("every", [None, 1])
+def test_secrets_in_blocks_are_asked_for(every: int | None) -> None:
+    settings = logistic.Settings(features=25, batch=1024)
+    plan = logistic.fastest_plan(settings, bootstrap_every=every)
+    assert plan.params == hm.ckks.Parameters.for_bootstrapping("n16-40")
+    assert (plan.bootstrap.blocks, plan.bootstrap_every) == (0, every or 3)
+    with pytest.raises(ParameterError, match='"fixed weight" or "blocks"'):
+        logistic.fastest_plan(settings, ephemeral_secret="few")
+    with pytest.raises(LevelError, match="bootstrap every 3 iterations or fewer"):
+        logistic.fastest_plan(settings, bootstrap_every=4)

@@ -15,7 +15,7 @@ from hemera.arrays.recorder import MOST_ELEMENTS, Recorder
 from hemera.arrays.sparse_map import SparseMap
 from hemera.circuits import Function
 from hemera.errors import MismatchError, ParameterError
-from hemera.inputs.plain import refuse_missing
+from hemera.inputs.plain import NotMasked, refuse_missing
 
 __all__ = [
     "A",
@@ -46,7 +46,7 @@ def needs_values(what: str) -> TypeError:
     )
 
 
-class Recorded:
+class Recorded(NotMasked):
     """An encrypted array: a node of a program, and the kind of its values. The arithmetic here is that of
     numbers: truth values count as 0 and 1. `Array` has NumPy's operators of each kind.
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
+from hemera.inputs.plain import NotMasked
+
 __all__ = ["NotAnArray"]
 
 # The operators that objects have, by the names of their methods on the left and on the right.
@@ -18,7 +20,7 @@ _OPERATORS: Mapping[np.ufunc, tuple[str, str]] = {
 }
 
 
-class NotAnArray:
+class NotAnArray(NotMasked):
     """The base of ciphertexts and plaintexts. Without it NumPy would take one for a sequence, or for an
     element of an array of objects.
 

@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from hemera import _core
 
-__all__ = ["is_missing", "plain_array", "refuse_missing"]
+__all__ = ["NotMasked", "is_missing", "plain_array", "refuse_missing"]
 
 _NUMBERS = {bool, int, float, complex}
+
+
+class NotMasked:
+    """The base of operands that have no values for NumPy's masked arrays at their left.
+
+    These ask for `_data`, a name of NumPy's, before they ask the operand for its method.
+    """
+
+    __slots__ = ()
+
+    @property
+    def _data(self) -> NoReturn:
+        raise _core.ParameterError(
+            f"a masked array takes no {type(self).__name__}, as its mask would hold for encrypted values, "
+            "too: give values.filled(number), or np.asarray(values) where nothing is masked"
+        )
 
 
 def plain_array(values: Any, what: str, dtype: DTypeLike | None = None) -> NDArray[Any]:

@@ -15,6 +15,7 @@ from hemera_apps import logistic_regression as logistic
 from hemera_apps._progress import StageProgress
 from hemera_apps.logistic_regression import report
 from hemera_apps.logistic_regression import run as whole
+from hemera_apps.logistic_regression.choice import EPHEMERAL_SECRETS
 from hemera_apps.logistic_regression.clear import options_of, within_bounds
 
 TOLERANCE = 1e-3
@@ -86,7 +87,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     encryption.add_argument(
         "--preset",
         help="preset of bootstrapping parameters, or paper: the paper's parameters, for comparison, NOT "
-        "SECURE (default: those that count as the fastest ones; with --field n16-40)",
+        "SECURE (default: n16-40)",
+    )
+    encryption.add_argument(
+        "--ephemeral-secret",
+        choices=EPHEMERAL_SECRETS,
+        default=EPHEMERAL_SECRETS[0],
+        help="blocks: the fastest parameters, also those with secrets in blocks, whose security rests on "
+        "estimates with judgement in them (default: fixed weight)",
     )
     _options.add_bootstrap_fields(encryption)
     encryption.add_argument(
@@ -134,7 +142,9 @@ def run(options: argparse.Namespace) -> int:
             console.print(f"For this table: {options_of(chosen)}", markup=False, highlight=False)
         settings = chosen
     if params is None:
-        plan = logistic.fastest_plan(settings, bootstrap_every=options.bootstrap_every)
+        plan = logistic.fastest_plan(
+            settings, bootstrap_every=options.bootstrap_every, ephemeral_secret=options.ephemeral_secret
+        )
     else:
         plan = logistic.TrainingPlan(params, settings, bootstrap_every=options.bootstrap_every)
     if options.plan:
@@ -167,8 +177,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def make_parameters(options: argparse.Namespace) -> hemera.ckks.Parameters | None:
-    """Those that options name; None: the fastest ones for the training."""
+    """Those that options name; None: `fastest_plan` chooses."""
     fields = dict(options.fields)
+    if options.ephemeral_secret != EPHEMERAL_SECRETS[0] and (options.small or options.preset or fields):
+        raise ParameterError(
+            f"--ephemeral-secret {options.ephemeral_secret} chooses the parameters, and so do --small, "
+            "--preset and --field: give one of them; --preset n16-40-few has blocks"
+        )
     if options.small:
         return logistic.make_parameters(options.preset or SMALL_PRESET, **{"degree": SMALL_DEGREE, **fields})
     if options.preset is None and not fields:

@@ -8,7 +8,9 @@ from hemera_apps.logistic_regression.parameters import make_parameters
 from hemera_apps.logistic_regression.plan import TrainingPlan
 from hemera_apps.logistic_regression.settings import Settings
 
-__all__ = ["fastest_plan"]
+__all__ = ["EPHEMERAL_SECRETS", "fastest_plan"]
+
+EPHEMERAL_SECRETS = ("fixed weight", "blocks")
 
 _DEVICE = "nvidia-h200"
 """CPUs order these parameters as it does, but where two are within a hundredth."""
@@ -18,19 +20,27 @@ _DEGREES = (2**15, 2**16)
 _EVERY = (1, 2, 3)
 
 
-def fastest_plan(settings: Settings, *, bootstrap_every: int | None = None) -> TrainingPlan:
+def fastest_plan(
+    settings: Settings, *, bootstrap_every: int | None = None, ephemeral_secret: str = "fixed weight"
+) -> TrainingPlan:
     """The plan whose iterations, each with its part of a bootstrap, take the least time by the operations
     that they count on an H200.
 
-    States of up to 256 numbers (at N = 2^16 of 512) may be bootstrapped by roots of unity, with exactly as
-    many levels as one, two or three iterations take. The preset n16-40 has room for larger ones.
-
     Args:
         bootstrap_every: the number of iterations from one bootstrap to the next; None: any.
+        ephemeral_secret: "fixed weight": the preset n16-40. "blocks": also bootstraps by roots of unity, of
+            states of up to 256 numbers (at N = 2^16 of 512), with exactly as many levels as one, two or three
+            iterations take. The security of their secrets in blocks rests on estimates with judgement in
+            them (docs/security.md), so they have to be asked for.
 
     Raises:
         LevelError, ParameterError: where even n16-40 has too few levels or slots, as `TrainingPlan`.
+        ParameterError: for other ephemeral secrets.
     """
+    if ephemeral_secret not in EPHEMERAL_SECRETS:
+        raise ParameterError(f'ephemeral_secret is "fixed weight" or "blocks", not {ephemeral_secret!r}')
+    if ephemeral_secret == "fixed weight":
+        return TrainingPlan(make_parameters(_MANY), settings, bootstrap_every=bootstrap_every)
     plans = [
         found
         for every in (_EVERY if bootstrap_every is None else (bootstrap_every,))

@@ -13,6 +13,7 @@ from hemera.compiler.tables.results import Groups, Result
 from hemera.compiler.tables.statistics import STATISTICS
 from hemera.compiler.tables.weights import Weight, as_truths, joined, length
 from hemera.errors import MismatchError, ParameterError
+from hemera.inputs.plain import NotMasked
 
 __all__ = ["Column"]
 
@@ -29,7 +30,7 @@ _SKIPPING = (np.fmax, np.fmin)
 """Functions that leave a missing value out, and take the other one."""
 
 
-class Column:
+class Column(NotMasked):
     """A column, or what is computed of columns of one table, row by row.
 
     It has the operators of NumPy's arrays, and NumPy's functions of single elements take it. Comparisons give
@@ -267,7 +268,7 @@ class Column:
         known = [each for each in listed if not (each is None or each != each)]
         if self._categories:
             known = [self._code(each) for each in known]
-        found = self._mask(np.isin(self._values, known), self._present) if known else None
+        found = self._of_truths(np.isin(self._values, known), self._present) if known else None
         if len(known) < len(listed):
             found = self.isna() if found is None else found | self.isna()
         assert found is not None
@@ -279,9 +280,9 @@ class Column:
 
     def notna(self) -> Column:
         """Whether values are there."""
-        return self._mask(np.ones(self._rows, np.bool_), self._present)
+        return self._of_truths(np.ones(self._rows, np.bool_), self._present)
 
-    def _mask(self, truths: Any, present: Weight) -> Column:
+    def _of_truths(self, truths: Any, present: Weight) -> Column:
         """Truth values of the rows, false where a value is missing."""
         return Column(joined(truths, present), name=self._name, weight=self._weight)
 
@@ -429,7 +430,7 @@ def _compared(function: np.ufunc, x: Any, y: Any) -> Column:
         if len(coded) == 1 and all(isinstance(each, Column) for each in (x, y)):
             raise TypeError(f"column {coded[0]._name!r} holds categories, and the other one numbers")
     values, first, present = _operands(x, y)
-    return first._mask(as_truths(function(*values)), present)
+    return first._of_truths(as_truths(function(*values)), present)
 
 
 def _of_masks(function: np.ufunc, *operands: Any) -> Column:
