@@ -16,8 +16,7 @@ from hemera.parameters import Parameters
 __all__ = ["largest_of", "range_bits_for", "require_representable", "require_room"]
 
 _PART = 15 / 32
-"""The part of the last modulus that results fill: larger coefficients are refused, since those of another
-key exceed it."""
+"""The part of the last modulus that results fill: larger coefficients are refused, as of another key."""
 _PART_WITH_SPARE_BITS = 1 / 4
 """Where the last modulus has bits to spare (`ckks.Parameters.checks_range`)."""
 _FOR_NOISE = 1 - 2.0**-6

@@ -11,14 +11,13 @@ import numpy as np
 
 from hemera.arrays.array import Array
 from hemera.arrays.recorder import MOST_ELEMENTS
-from hemera.errors import FormatError, ParameterError
+from hemera.errors import ParameterError
 
 __all__ = [
     "Attributes",
     "Meaning",
     "Operator",
     "bounded",
-    "flattened",
     "integers",
     "joined",
     "largest",
@@ -97,14 +96,6 @@ def integers(value: Any, what: str) -> list[int]:
 def listed(attributes: Attributes, name: str, operand: Any) -> Any:
     """Integers of an operand, or of the attribute that older versions have in its place; None: neither."""
     return attributes.get(name) if operand is None else integers(operand, f"`{name}`")
-
-
-def flattened(x: Any, axis: int) -> Any:
-    """An array as a matrix, whose rows have the elements of the axes from `axis` on."""
-    if not -x.ndim <= axis <= x.ndim:
-        raise FormatError(f"axis {axis} of an array of shape {x.shape}")
-    axis += x.ndim if axis < 0 else 0
-    return x.reshape((math.prod(x.shape[:axis]), math.prod(x.shape[axis:])))
 
 
 def bounded(shape: Iterable[int]) -> tuple[int, ...]:

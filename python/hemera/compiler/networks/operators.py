@@ -14,7 +14,6 @@ OPERATORS: dict[str, tuple[Meaning, ...]] = dict(sorted({**ELEMENTWISE, **PRODUC
 
 
 def meaning_of(operator: str, version: int) -> Meaning | None:
-    """The meaning of an operator of ONNX's domain, in the version in which its schema changed; None: it is
-    not there."""
+    """The meaning of ONNX's operator in the version in which its schema changed; None: it is not there."""
     known = (each for each in OPERATORS.get(operator, ()) if version in each.versions)
     return next(known, None)

@@ -8,16 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hemera.compiler.networks.meanings import (
-    Attributes,
-    Meaning,
-    bounded,
-    flattened,
-    integers,
-    largest,
-    listed,
-    plain,
-)
+from hemera.compiler.networks.meanings import Attributes, Meaning, bounded, integers, largest, listed, plain
 from hemera.errors import FormatError, ParameterError
 
 __all__ = ["PLACES"]
@@ -41,7 +32,11 @@ def _reshape(attributes: Attributes, x: Any, shape: Any = None) -> Any:
 
 
 def _flatten(attributes: Attributes, x: Any) -> Any:
-    return flattened(x, attributes["axis"])
+    axis = attributes["axis"]
+    if not -x.ndim <= axis <= x.ndim:
+        raise FormatError(f"axis {axis} of an array of shape {x.shape}")
+    axis += x.ndim if axis < 0 else 0
+    return x.reshape((math.prod(x.shape[:axis]), math.prod(x.shape[axis:])))
 
 
 def _axes(attributes: Attributes, axes: Any) -> tuple[int, ...] | None:

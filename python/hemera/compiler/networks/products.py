@@ -18,7 +18,6 @@ from hemera.compiler.networks.meanings import (
     Meaning,
     Operator,
     bounded,
-    flattened,
     largest,
     listed,
     named,
@@ -244,7 +243,12 @@ def softmax(attributes: Attributes, x: Any, kept: Any = None) -> Any:
 
 def _flat_softmax(attributes: Attributes, x: Any) -> Any:
     """Before version 13: over all axes from `axis` on."""
-    return softmax(Attributes(axis=1), flattened(x, attributes["axis"])).reshape(x.shape)
+    axis = attributes["axis"]
+    if not -x.ndim <= axis <= x.ndim:
+        raise FormatError(f"axis {axis} of an array of shape {x.shape}")
+    axis += x.ndim if axis < 0 else 0
+    rows = x.reshape((math.prod(x.shape[:axis]), math.prod(x.shape[axis:])))
+    return softmax(Attributes(axis=1), rows).reshape(x.shape)
 
 
 def _batch_norm(attributes: Attributes, x: Any, scale: Any, bias: Any, mean: Any, variance: Any) -> Any:
