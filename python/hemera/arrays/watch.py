@@ -40,6 +40,12 @@ def watched(program: TensorProgram, watches: Mapping[str, Watch]) -> TensorProgr
 
 
 def results_of(program: TensorProgram, watches: Collection[str]) -> TensorProgram:
-    """The program without the outputs that `watched` added."""
-    outputs = [(name, at) for name, at in program.outputs if name not in watches]
+    """The program without the outputs that `watched` added.
+
+    Args:
+        watches: their names, or those of their tiles: no result's name begins as they do.
+    """
+    outputs = [
+        (name, at) for name, at in program.outputs if name not in watches and f"{name}.0" not in watches
+    ]
     return TensorProgram(program.nodes, outputs) if watches else program

@@ -7,6 +7,7 @@ import logging
 import threading
 import time
 import uuid
+import weakref
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -213,7 +214,10 @@ class Dispatcher:
             self._requests[mine.number] = mine
             self._counts[place] += 1
             self._assign(mine, replica)
-        request.answer.add_done_callback(lambda _: self._end(mine))
+        # A future keeps its callbacks, so this one must not hold the request that has the future. The request
+        # is there until its answer is.
+        held = weakref.ref(mine)
+        request.answer.add_done_callback(lambda _: self._end(held()))
         if sum(map(len, request.files.values())) > _LARGE:
             self._senders.submit(self._send, mine, replica)
         else:
@@ -362,8 +366,9 @@ class Dispatcher:
         else:
             answer.set_result(result)
 
-    def _end(self, request: _Request) -> None:
+    def _end(self, request: _Request | None) -> None:
         """A request was answered, or nobody waits for it any more."""
+        assert request is not None
         with self._lock:
             self._requests.pop(request.number, None)
             self._parked.pop(request.number, None)

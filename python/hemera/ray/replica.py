@@ -216,7 +216,7 @@ class Replica:
         except Exception as error:
             self._end(number, Answered.of_error(error))
         else:
-            request.answer.add_done_callback(functools.partial(self._came, number, request))
+            request.answer.add_done_callback(functools.partial(self._came, number))
         return found
 
     def forget(self, number: str) -> None:
@@ -236,7 +236,10 @@ class Replica:
             return Answered.of_error(error)
         return Answered({})
 
-    def _came(self, number: str, request: Evaluation, answer: Future[Answer]) -> None:
+    def _came(self, number: str, answer: Future[Answer]) -> None:
+        # Looked up, as the answer keeps this callback and the request has the answer.
+        with self._lock:
+            request, _ = self._running[number]
         if answer.cancelled():
             refused = (HTTPStatus.GATEWAY_TIMEOUT.value, "timeout", "nobody waits for it", None)
             self._end(number, Answered({}, refused=refused))

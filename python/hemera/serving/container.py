@@ -35,8 +35,11 @@ MAGIC = b"\x89HEMMODEL\r\n\x1a\n\x00\x00\x00"
 VERSION = 2
 MAX_BYTES = 1 << 30
 """Of a file, and of its arrays together."""
-MAX_HEADER = 64 << 20
+MAX_HEADER = 32 << 20
 MAX_ARRAYS = 200_000
+MAX_VALUES = 1 << 22
+"""Of a header, by its commas and opening brackets: each becomes an object of some 100 bytes. So many arrays
+have 1.4 million, and the operations of the largest program as many."""
 _MAX_AXES = 8
 _DIGEST = 32
 _EFFORT = 6
@@ -140,8 +143,11 @@ def read(data: bytes) -> tuple[dict[str, Any], list[StoredArray]]:
         raise FormatError(f"the packaged model is cut off: its header has {length} bytes")
     if hashlib.sha256(memoryview(data)[:-_DIGEST]).digest() != data[-_DIGEST:]:
         raise FormatError("the packaged model is damaged: its checksum does not fit")
+    text = data[begin : begin + length]
+    if (values := _values_of(text)) > MAX_VALUES:
+        raise FormatError(f"the header of the model has {values} values, and at most {MAX_VALUES} are read")
     try:
-        header = json.loads(data[begin : begin + length], parse_constant=_no_constant)
+        header = json.loads(text, parse_constant=_no_constant)
         if header["version"] not in (1, VERSION):
             raise FormatError(
                 f"the model is of version {header['version']!r} of the format, and this reads 1 to "
@@ -167,7 +173,8 @@ def require_readable(data: bytes, arrays: Sequence[Array]) -> None:
     """ParameterError for a file of `write`, of these arrays, that is too large to be read again."""
     begin = len(MAGIC) + 8
     length = int.from_bytes(data[len(MAGIC) : begin], "little")
-    described = json.loads(data[begin : begin + length])["arrays"]
+    text = data[begin : begin + length]
+    described = json.loads(text)["arrays"]
     unpacked = sum(math.prod(shape) * np.dtype(kind).itemsize for kind, shape, _ in described)
     # Numbers of 8 bytes and more have the type that they are read in; others stay as they are in the file.
     different = {
@@ -175,6 +182,7 @@ def require_readable(data: bytes, arrays: Sequence[Array]) -> None:
     }
     taken = sum((each if each.itemsize >= 8 else _narrowed(each)).nbytes for each in different.values())
     for what, size, limit in (
+        ("its header", length, MAX_HEADER),
         ("its file", len(data), MAX_BYTES),
         ("its arrays unpacked", unpacked, MAX_BYTES),
         ("its arrays in memory", taken, memory_limit(len(data))),
@@ -184,6 +192,16 @@ def require_readable(data: bytes, arrays: Sequence[Array]) -> None:
                 f"the model has {size} bytes, {what}, and at most {limit} are read; use the model in this "
                 "process, or take fewer samples= or smaller arrays"
             )
+    if (values := _values_of(text)) > MAX_VALUES:
+        raise ParameterError(
+            f"the model has {values} values in its header, and at most {MAX_VALUES} are read; use the model "
+            "in this process, or take fewer operations"
+        )
+
+
+def _values_of(text: bytes) -> int:
+    """As many objects as JSON can become, at most; commas in texts count, too."""
+    return text.count(b",") + text.count(b"[") + text.count(b"{")
 
 
 def _arrays(described: Any, data: memoryview, room: Room) -> list[StoredArray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import pickle
 import warnings
 from typing import Any
@@ -10,7 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import hemera as hm
 import hemera.compat.tenseal as ts
+from hemera.compat.tenseal import parameters
+from hemera.compat.tenseal.context_file import ContextFile
 from hemera.errors import SecurityWarning
 
 CKKS, BFV = ts.SCHEME_TYPE.CKKS, ts.SCHEME_TYPE.BFV
@@ -203,3 +207,40 @@ def test_every_name_of_tenseal_is_there() -> None:
     for name in ("Context", "CKKSVector", "CKKSTensor", "BFVVector", "BFVTensor", "PlainTensor"):
         names = {each for each in dir(getattr(theirs, name)) if not each.startswith("_")}
         assert names - left_out <= set(dir(getattr(ts, name))), name
+
+
+def test_keys_made_while_loading_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    context = ts.context(ts.SCHEME_TYPE.CKKS, 8192, coeff_mod_bit_sizes=[60, 40, 40, 60])
+    context.generate_galois_keys()
+    data = context.serialize(save_secret_key=True)
+    module = importlib.import_module(
+        "hemera.compat.tenseal.context"
+    )  # `context` of the package is a function
+    # Rotations by 12 powers of two, to both sides but for half a turn; conjugation; relinearization. A key
+    # has 3 digits of 2 polynomials modulo 4 primes.
+    size = (12 + 11 + 1 + 1) * 3 * 2 * 4 * 8192 * 8
+    monkeypatch.setattr(module, "_MOST_KEY_BYTES", size)
+    assert ts.context_from(data).has_galois_keys()
+    monkeypatch.setattr(module, "_MOST_KEY_BYTES", size - 1)
+    with pytest.raises(hm.errors.ParameterError, match=rf"25 keys of {size} bytes.*save_galois_keys=False"):
+        ts.context_from(data)
+    monkeypatch.setattr(module, "_MOST_KEY_BYTES", size // 25)
+    few = ts.context_from(context.serialize(save_secret_key=True, save_galois_keys=False))
+    assert few.has_relin_keys()
+    assert not few.has_galois_keys()
+    # Keys in the file are as large as it is, and are not made.
+    monkeypatch.setattr(module, "_MOST_KEY_BYTES", 0)
+    assert ts.context_from(context.serialize()).has_galois_keys()
+
+
+@pytest.mark.filterwarnings("ignore::hemera.errors.SecurityWarning")
+def test_a_small_file_that_asks_for_large_keys() -> None:
+    """27 rotations and conjugation, of 39 digits of 2 polynomials modulo 40 primes: 23 GB by 2 KB."""
+    params = hm.ckks.Parameters.from_bits(
+        degree=32768, prime_bits=[50] * 39, special_bits=[50], scale_bits=50, security=None
+    )
+    seal = parameters._seal_file("ckks", 32768, [*params.primes[-1], *params.special_primes], 0)
+    file = ContextFile(seal, 0, 7, None, params.scale, secret_key=b"x", had_galois_keys=True)
+    assert len(file.to_bytes()) < 2000
+    with pytest.raises(hm.errors.ParameterError, match="28 keys of 22900899840 bytes"):
+        ts.context_from(file.to_bytes())

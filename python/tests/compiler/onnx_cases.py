@@ -1,6 +1,6 @@
 """The cases by which ONNX's own package tests backends, read and computed by Hemera.
 
-    python python/tests/compiler/onnx_cases.py [--compile] [names]
+    python python/tests/compiler/onnx_cases.py [--compile] [--chunk I/N] [names]
 
 prints how many are right, refused and wrong: of values in the clear, and of encrypted inputs, with the
 program that is recorded (with --compile: the compiled one) in the clear.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import itertools
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -201,10 +202,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--all", action="store_true", help="print each verdict")
+    parser.add_argument("--chunk", default="1/1", metavar="I/N", help="every Nth case, from the Ith")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     counts: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
-    for case in cases():
+    first, step = map(int, options.chunk.split("/"))
+    for case in itertools.islice(cases(), first - 1, None, step):
         if options.names and case.name not in options.names:
             continue
         for encrypted in (False, True):

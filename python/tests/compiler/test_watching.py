@@ -439,3 +439,19 @@ def test_plans_that_run_report_whatever_methods_they_call(name: str, samples: in
     if name == "power":
         assert plan.clear(rows[3]) == pytest.approx({"a": inner**2, "b": inner**3})
     assert plan._repr_html_()
+
+
+def test_watched_values_of_several_ciphertexts() -> None:
+    """Each has a name of its own, and none is a result."""
+    params = hm.ckks.Parameters.for_circuit(8, scale_bits=40, degree=4096, security=None)
+    size = params.max_slots + 1
+    samples = [RNG.uniform(-1, 1, (3, size)) for _ in "xy"]
+    specs = [hm.ArraySpec((size,)) for _ in samples]
+    plan = hm.compile(lambda x, y: np.tanh(x + y), *specs, calibrate=samples, precision_bits=7, params=params)
+    names = [(each.name, bool(each.watched)) for each in plan.package.outputs]
+    assert names == [(f"{name}.{at}", name != "output") for name in ("output", "watched-0") for at in (0, 1)]
+    rows = [each[0] for each in samples]
+    assert plan.clear(*rows) == pytest.approx(np.tanh(rows[0] + rows[1]))
+    assert plan.expected_bits() > 6
+    found, _ = told(plan.local(), *rows)
+    np.testing.assert_allclose(found, np.tanh(rows[0] + rows[1]), atol=2.0**-6)

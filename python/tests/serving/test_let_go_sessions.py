@@ -277,3 +277,29 @@ def test_keys_at_a_replica(bench: Callable[..., Bench]) -> None:
     for each in watched[:2]:
         assert soon(each)
     assert watched[2].alive
+
+
+def test_requests_to_a_replica_are_let_go_with_their_answers(bench: Callable[..., Bench]) -> None:
+    """The dispatcher's and the replica's: the last holder of the answer frees it."""
+    ours = bench(1)
+    ours.start()
+    ours.add("alice")
+    replica = ours.ranch.fakes[0].replica
+    watched: list[Watched] = []
+    submit = replica._scheduler.submit
+
+    def seen(request: Any) -> None:
+        watched.append(Watched(request, request.answer))
+        submit(request)
+
+    replica._scheduler.submit = seen  # type: ignore[method-assign]
+    for _ in range(3):
+        request = ours.ask("alice", ROWS)
+        watched.append(Watched(request, request.answer))
+        ours.check(request, ROWS)
+        del request
+    ours.ranch.fakes[0].asked.clear()  # the fake's own record of its calls
+    assert len(watched) == 6
+    for each in watched:
+        assert soon(each), each.alive
+    assert ours.dispatcher._counts == {}

@@ -450,3 +450,23 @@ def test_any_change_of_bytes_loads_or_is_an_error(with_changed_bytes: Any) -> No
         except hm.Error:
             refused += 1
     assert 0 < refused < count
+
+
+def test_headers_have_a_limit_of_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By commas and brackets, before they become objects."""
+    for more, told in ((0, "damaged"), (1, f"{container.MAX_VALUES + 1} values")):
+        values = container.MAX_VALUES - 2 + more  # beside the brackets
+        with pytest.raises(hm.errors.FormatError, match=told):
+            container.read(joined(b'{"a":[0' + b",0" * values + b"]}", b""))
+    # {"version": 2, "arrays": [["<i1", [5], 5]], "order": [0], "content": {"a": [1, {}]}}: 6 commas, and 8
+    # opening brackets.
+    arrays = [np.arange(5)]
+    data = container.write({"a": [1, {}]}, arrays)
+    monkeypatch.setattr(container, "MAX_VALUES", 14)
+    container.require_readable(data, arrays)
+    assert container.read(data)[0] == {"a": [1, {}]}
+    monkeypatch.setattr(container, "MAX_VALUES", 13)
+    with pytest.raises(hm.errors.ParameterError, match="14 values in its header"):
+        container.require_readable(data, arrays)
+    with pytest.raises(hm.errors.FormatError, match="14 values"):
+        container.read(data)

@@ -20,6 +20,8 @@ __all__ = ["ENCRYPTION_TYPE", "SCHEME_TYPE", "Context"]
 
 _RELIN, _RESCALE, _MOD_SWITCH = 1, 2, 4
 """The flags in a file."""
+_MOST_KEY_BYTES = 8 << 30
+"""Of keys that are made as a file loads. The largest parameters of 128 bits take half of it."""
 _ZSTANDARD = 2
 """The compression of SEAL's objects, as SEAL chooses it."""
 
@@ -130,12 +132,14 @@ class Context:
 
         Raises:
             FormatError: (a ValueError) if the bytes are damaged or hold something else.
+            ParameterError: (a ValueError) if keys of more than 8 GiB had to be made.
         """
         file = ContextFile.from_bytes(data)
         self = object.__new__(cls)
         with damaged("the context of TenSEAL"):
             found = parameters.from_seal(file.parameters, _top_scale(file))
             self._start(found, ENCRYPTION_TYPE(file.encryption_type), n_threads, device)
+        self._require_room(file)
         self._flags, self._global_scale = file.flags, file.scale
         public, relin, galois = (
             part or None for part in (file.public_key, file.relin_keys, file.galois_keys)
@@ -306,17 +310,31 @@ class Context:
         if self.has_galois_keys():
             return
         bfv = self._found.params.scheme == "bfv"
-        powers = [1 << bit for bit in range((self._found.params.degree // 2 - 1).bit_length())]
+        steps = _rotations(self._found.params.degree)
         self._hold(
             self._home.generate_keys(
                 secret,
                 public_key=False,
                 relinearization=False,
-                rotations=[*powers, *(-step for step in powers[:-1])],
+                rotations=steps,
                 conjugation=not bfv,
                 swap_rows=bfv,
             )
         )
+
+    def _require_room(self, file: ContextFile) -> None:
+        """ParameterError for a file that asks for more keys than a process should make unasked."""
+        if not file.secret_key:
+            return
+        params = self._found.params
+        count = (len(_rotations(params.degree)) + 1) * file.had_galois_keys + file.had_relin_keys
+        size = count * params.switching_key_bytes
+        if size > _MOST_KEY_BYTES:
+            raise ParameterError(
+                f"the context of TenSEAL asks for {count} keys of {size} bytes in all as it loads, and at "
+                f"most {_MOST_KEY_BYTES} are made so: serialize it with save_galois_keys=False and "
+                "save_relin_keys=False, and call generate_galois_keys() and generate_relin_keys()"
+            )
 
     def make_context_public(
         self, generate_galois_keys: bool = False, generate_relin_keys: bool = False
@@ -401,3 +419,9 @@ def _top_scale(file: ContextFile) -> float | None:
         return file.top_scale
     primes = parameters.ciphertext_primes(file.parameters)
     return parameters.settled_scale(file.scale or float(primes[-1]), primes)
+
+
+def _rotations(degree: int) -> list[int]:
+    """Those by powers of two to both sides; half a turn is one of both."""
+    powers = [1 << bit for bit in range((degree // 2 - 1).bit_length())]
+    return [*powers, *(-step for step in powers[:-1])]
