@@ -175,6 +175,7 @@ def test_errors_of_formulas_are_bounds():
     exp, sqrt = circuits.exp((-3, 3), bits=3), circuits.sqrt((0.2, 3), bits=4)
     larger, relu = circuits.maximum(bits=4, largest=2), circuits.relu((-2, 2), bits=5)
     ratio, leaky = circuits.divide((-2, 2), (0.4, 3), bits=4), circuits.leaky_relu(0.1, (-2, 2), bits=7)
+    falling = circuits.leaky_relu(-3, (-2, 2), bits=7)  # steeper where x < 0, and of the other sign
     pairs = [
         (
             lambda x, y: 4 * tanh(3 * sigmoid(8 * x) - y),
@@ -187,6 +188,7 @@ def test_errors_of_formulas_are_bounds():
             lambda x, y: np.maximum(np.tanh(x) * np.tanh(y), 0) * np.tanh(x),
         ),
         (lambda x, _: 5 * leaky(tanh(x)), lambda x, _: 5 * _leaky(0.1)(np.tanh(x))),
+        (lambda x, _: falling(tanh(x)), lambda x, _: _leaky(-3)(np.tanh(x))),
         (lambda x, _: sqrt(1.5 + tanh(x)), lambda x, _: np.sqrt(1.5 + np.tanh(x))),
         (lambda x, y: ratio(tanh(x), 1.5 + tanh(y)), lambda x, y: np.tanh(x) / (1.5 + np.tanh(y))),
     ]

@@ -86,7 +86,7 @@ def test_overflows() -> None:
         check(wrapped, np.array([not LIMITS.min <= each <= LIMITS.max for each in exact]), ints)
 
 
-@pytest.mark.parametrize("amount", [2, 4, 8, 31, 32, 33, 60, 62, 63, 64, 65])
+@pytest.mark.parametrize("amount", [2, 4, 8, 31, 32, 33, 60, 62, 63, 64, 65, 256, 257])
 def test_shifts_by_clear_amounts(amount: int) -> None:
     ints = context(64)
     a = np.concatenate([np.array(EDGES), numbers((40,), 4)])

@@ -246,3 +246,13 @@ def test_messages_that_lie_are_refused() -> None:
             Index.load(wire.pack("index", changed, body))
     with pytest.raises(errors.FormatError):
         Index.load(wire.pack("index", fields, bytes(24)))  # one id twice
+
+
+@pytest.mark.parametrize("name", ["int8", "int16", "int32", "int64"])
+def test_the_lowest_number_of_each_type_is_beyond_the_bound(name: str) -> None:
+    # Its magnitude is one more than the type holds: np.abs gives it back negative.
+    lowest = np.iinfo(name).min
+    exact = Client(Index(bytes_of(5, 4), "dot", exact=True).settings)
+    exact.query(np.array([1, 2, 3, -127], name))
+    with pytest.raises(hm.errors.RangeError, match=f"query_bound={-int(lowest)}"):
+        exact.query(np.array([1, 2, 3, lowest], name))
