@@ -347,6 +347,24 @@ def test_weights_of_transformers(weights: dict[str, float] | None) -> None:
         np.testing.assert_allclose(plan.evaluate_clear(unseen), model.predict(unseen), atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    "columns",
+    [
+        *(["b", "d"], "c", ["d", "a"], slice("b", "c"), slice("b", None), slice(None, "c")),
+        *(slice("c", "c"), slice(1, 3), slice(-2, None), [-1, 0], [True, False, False, True]),
+    ],
+    ids=str,
+)
+def test_every_way_to_name_columns(columns: Any) -> None:
+    """Slices of names take their last column, as those of pandas; slices of numbers do not."""
+    rows, _, unseen = DATA["iris"]
+    given = [columns] if isinstance(columns, str) else columns
+    frame, others = (pd.DataFrame(each, columns=list("abcd")) for each in (rows, unseen))
+    whole = ColumnTransformer([("a", MinMaxScaler(), given)]).fit(frame)
+    plan = hm.compile(whole, calibrate=frame, rows=4, **OPTIONS)
+    np.testing.assert_allclose(plan.evaluate_clear(others), whole.transform(others), atol=1e-6)
+
+
 def test_boosted_trees_of_other_libraries_have_a_way_out() -> None:
     """By the module of their class: the libraries need not be there."""
     booster = type("XGBClassifier", (BaseEstimator,), {"__module__": "xgboost.sklearn"})()
