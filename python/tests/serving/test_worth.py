@@ -70,3 +70,14 @@ def test_dropped_keys_leave_room() -> None:
     cache.drop("a", "model")
     assert held(cache) == {"b"}
     assert use(cache, "ac") == ["a", "c"]
+
+
+def test_the_age_grows_by_no_more_than_the_worth_of_new_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Each key of one use has 1 / 8 above the age: after 14 of them the age is below the 4 / 2 of b.
+    once = "ABCDEFGHIJKLMN"
+    for name in once:
+        monkeypatch.setitem(SIZES, name, 8)
+    cache = WorthCache(10)
+    use(cache, "bbbb")
+    assert use(cache, once) == list(once)
+    assert held(cache) == {"b", once[-1]}
