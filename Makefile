@@ -34,7 +34,7 @@ help:
 	@echo 'make asan     the C++ tests with AddressSanitizer and UBSan'
 	@echo 'make tsan     the C++ tests with ThreadSanitizer'
 	@echo 'make fuzz     the fuzz targets, of C++ and of Python, for FUZZ_SECONDS ($(FUZZ_SECONDS))'
-	@echo 'make mutants  put bugs into a copy of the sources, one at a time: do the tests find them? (MUTANTS=words chooses)'
+	@echo 'make mutants  put generated bugs into a copy of the lines that changed: do the tests find them? (MUTANTS=options, files)'
 	@echo 'make gpu-test, gpu-bench, gpu-pack'
 	@echo '              test or time the CUDA backend on the GPU of this machine, or pack the programs for another'
 	@echo 'make clean    remove the build folders (.venv stays)'
@@ -89,6 +89,7 @@ fuzz:
 mutants:
 	@tools/setup test
 	@$(with_venv) tools/install-package $(BUILD)
+	@tools/setup mutants
 	@$(with_venv) .venv/bin/python tools/mutants.py $(MUTANTS)
 
 gpu-pack:

@@ -68,8 +68,7 @@ def room_of(name: str) -> str:
 
 
 def _is_counted(name: str) -> bool:
-    is_mutants = name.startswith("tests/mutants/")
-    return (Path(name).suffix in SUFFIXES or is_mutants) and not LEFT_OUT.match(name)
+    return Path(name).suffix in SUFFIXES and not LEFT_OUT.match(name)
 
 
 def lines_of(texts: Mapping[str, str]) -> Sizes:

@@ -1,96 +1,131 @@
-"""Puts bugs into a copy of the sources, one at a time, and tells which of them the tests find.
+"""Puts generated bugs into a copy of the sources, one at a time, and tells which of them the tests find.
 
-    python tools/mutants.py [--list] [--folder build/mutants] [WORD ...]
+    python tools/mutants.py [--since COMMIT] [--most 20] [--seed 0] [--tests PATH ...] [FILE ...]
 
-The bugs are those of tests/mutants/*.txt (see the README there); with words, those whose layer, name or file
-has one of them.
-Exit status: 0 all were found, 1 some lived, 2 a mutant does not apply or does not compile.
+universalmutator generates them, for the lines of python/hemera and src that differ from a commit, or for
+whole files. Of those of a file, `--most` are drawn. A module's tests are those that name it, or else its
+room's; a C++ file's are its layer's program. What lives is shown as a difference: a test is missing, or the
+bug changes nothing.
+Exit status: 0 all were found, 1 some lived, 2 there are no tests, or they fail without a bug.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
+import difflib
 import os
+import random
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 TIMEOUT = 900  # seconds for one mutant's tests: a bug may make them wait for ever
+GENERATOR = REPOSITORY / "build" / "mutants" / "generator"
 
 
 class MutantError(Exception):
-    """A mutant that is not well-formed, does not apply or does not compile."""
+    """Tests that are missing or fail without a bug, or a copy that can not be built."""
 
 
-@dataclass(frozen=True)
-class Mutant:
-    """One bug."""
-
-    layer: str
-    """The file of tests/mutants that lists it."""
-    name: str
-    file: str
-    """Relative to the repository."""
-    before: tuple[str, ...]
-    after: tuple[str, ...]
-    tests: str
-    """`PROGRAM[:PROGRAM] FILTER`, or `pytest ARGUMENTS`; empty for equivalent ones."""
-    equivalent: str
-    """Why no test can find it; empty for the others."""
-
-    def apply(self, text: str) -> str:
-        """The file's text with the bug. MutantError unless the lines before stand in it once."""
-        lines = text.splitlines(keepends=True)
-        stripped = [line.strip() for line in lines]
-        wanted = [line.strip() for line in self.before]
-        count = len(wanted)
-        places = [i for i in range(len(lines) - count + 1) if stripped[i : i + count] == wanted]
-        if len(places) != 1:
-            raise MutantError(
-                f"{self.layer}: {self.name}: its lines stand {len(places)} times in {self.file}"
-            )
-        at = places[0]
-        # Python's indentation is that of the file.
-        first = self.before[0]
-        shift = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
-        own = first[: len(first) - len(first.lstrip())]
-        after = [f"{shift}{line.removeprefix(own)}\n" for line in self.after]
-        return "".join(lines[:at] + after + lines[at + count :])
+def _git(*arguments: str) -> str:
+    return subprocess.run(
+        ["git", *arguments], cwd=REPOSITORY, capture_output=True, text=True, check=True
+    ).stdout
 
 
-def parse(layer: str, text: str) -> list[Mutant]:
-    """The mutants of one file of tests/mutants."""
-    found = []
-    for block in text.split("\n\n"):
-        if not block.strip():
-            continue
-        fields = {"tests": "", "equivalent": ""}
-        before, after = [], []
-        for line in block.strip("\n").splitlines():
-            if line.startswith("- "):
-                before.append(line[2:])
-            elif line.startswith("+ "):
-                after.append(line[2:])
-            else:
-                key, colon, value = line.partition(": ")
-                if not colon or key not in ("name", "file", "tests", "equivalent"):
-                    raise MutantError(f"{layer}: a line that says nothing: {line}")
-                fields[key] = value
-        if not before or "name" not in fields or "file" not in fields:
-            raise MutantError(f"{layer}: a mutant without a name, a file or lines: {block}")
-        if bool(fields["tests"]) == bool(fields["equivalent"]):
-            raise MutantError(f"{layer}: {fields['name']}: it has either tests or a reason why none finds it")
-        found.append(Mutant(layer=layer, before=tuple(before), after=tuple(after), **fields))
+def is_mutated(name: str) -> bool:
+    """Whether a file, relative to the repository, is of the product and has tests without a GPU."""
+    return (name.startswith("python/hemera/") and name.endswith(".py")) or (
+        name.startswith("src/") and name.endswith((".cpp", ".hpp")) and "/cuda/" not in name
+    )
+
+
+def changed_lines(difference: str) -> set[int]:
+    """The lines of the new file that a difference of `git diff --unified=0` adds or changes."""
+    found: set[int] = set()
+    for first, count in re.findall(r"^@@ -\S+ \+(\d+)(?:,(\d+))? @@", difference, re.MULTILINE):
+        found.update(range(int(first), int(first) + int(count or 1)))
     return found
 
 
-def read_all(folder: Path) -> list[Mutant]:
-    """Those of all layers."""
-    return [mutant for path in sorted(folder.glob("*.txt")) for mutant in parse(path.stem, path.read_text())]
+def _meaning(text: str) -> str | None:
+    """A Python file without comments and docstrings; None where it can not be parsed."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return None
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            kept = [
+                each
+                for each in body
+                if not (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))
+            ]
+            node.body = kept or [ast.Pass()]  # type: ignore[attr-defined]
+    return ast.dump(tree)
+
+
+def is_bug(name: str, before: str, after: str) -> bool:
+    """Whether a generated change is more than one of a comment, a docstring or a line's form."""
+    if name.endswith(".py"):
+        meaning = _meaning(after)
+        return meaning is not None and meaning != _meaning(before)
+    lines = [line[1:].strip() for line in _difference(before, after) if line[0] in "-+"]
+    return not all(line.startswith(("//", "#", "*", "/*")) or not line for line in lines)
+
+
+def _difference(before: str, after: str) -> list[str]:
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=0)
+    return [line for line in lines if not line.startswith(("---", "+++", "@@"))]
+
+
+def generated(name: str, lines: Iterable[int] | None, most: int, seed: int) -> list[str]:
+    """Texts of a file, each with one bug in one of the lines (None: in any); at most `most` are drawn."""
+    source = REPOSITORY / name
+    text = source.read_text()
+    with tempfile.TemporaryDirectory() as folder:
+        wanted = Path(folder, "lines")
+        wanted.write_text(
+            "\n".join(map(str, sorted(lines if lines is not None else range(1, text.count("\n") + 2))))
+        )
+        command = [
+            GENERATOR / "bin" / "mutate",
+            source,
+            "--noCheck",
+            "--mutantDir",
+            folder,
+            "--lines",
+            wanted,
+        ]
+        subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, check=True)
+        files = sorted(Path(folder).glob(f"{source.stem}.mutant.*{source.suffix}"))
+        texts = [path.read_text() for path in files]
+    bugs = sorted({each for each in texts if is_bug(name, text, each)})
+    return bugs if len(bugs) <= most else random.Random(seed).sample(bugs, most)
+
+
+def tests_of(name: str, tests: Path) -> list[str]:
+    """What tests a file: files that name a Python module, or the folder of its room; a C++ layer's program.
+
+    MutantError where there are none."""
+    if name.startswith("src/"):
+        return [f"hemera_{name.split('/')[1]}_tests"]
+    folders = Path(name).relative_to("python").with_suffix("").parts
+    module = ".".join(folders[:-1] if folders[-1] == "__init__" else folders)
+    room, _, last = module.rpartition(".")
+    named = re.compile(rf"\b{re.escape(module)}\b|from {re.escape(room)} import .*\b{re.escape(last)}\b")
+    found = sorted(str(path) for path in tests.rglob("test_*.py") if named.search(path.read_text()))
+    own = tests / folders[1] if len(folders) > 2 else tests
+    if found or own.is_dir():
+        return found or [str(own)]
+    raise MutantError(f"{name}: no test names {module}, and {own} is no folder; give --tests")
 
 
 class Copy:
@@ -103,21 +138,15 @@ class Copy:
 
     def update(self) -> None:
         """Brings the copy up to the repository's sources. Files that did not change keep their times."""
-        listed = subprocess.run(
-            ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
-            cwd=REPOSITORY,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.splitlines()
-        for name in listed:
+        for name in _git("ls-files", "--cached", "--others", "--exclude-standard").splitlines():
             source, target = REPOSITORY / name, self.source / name
-            if not source.is_file():
-                continue
-            if not target.exists() or source.read_bytes() != target.read_bytes():
+            if source.is_file() and (not target.exists() or source.read_bytes() != target.read_bytes()):
                 target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(source, target)
-                target.touch()
+                shutil.copy(source, target)
+        # The compiled core is that of the installed package.
+        installed = next((Path(sys.prefix) / "lib").glob("python*/site-packages/hemera"))
+        for core in [*installed.glob("_core*.so"), *installed.glob("_core.pyi")]:
+            shutil.copy2(core, self.source / "python" / "hemera")
 
     def _run(self, command: Iterable[str | Path], environment: dict[str, str] | None = None) -> bool:
         with self._log.open("w") as log:
@@ -135,92 +164,85 @@ class Copy:
                 return False
         return result.returncode == 0
 
-    def _build_programs(self, programs: list[str]) -> None:
+    def builds(self, tests: Sequence[str]) -> bool:
+        """Whether the copy compiles as it is, for C++ tests. MutantError where it can not be configured."""
+        if not tests[0].startswith("hemera_"):
+            return True
         if not (self._build / "CMakeCache.txt").exists():
             generator = ["-G", "Ninja"] if shutil.which("ninja") else []
             options = ["-DCMAKE_BUILD_TYPE=Release", "-DHEMERA_TESTS=ON", "-DHEMERA_CUDA=OFF"]
             if not self._run(["cmake", "-S", self.source, "-B", self._build, *generator, *options]):
                 raise MutantError(f"CMake fails: {self._log}")
         jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", "2")
-        if not self._run(["cmake", "--build", self._build, "--parallel", jobs, "--target", *programs]):
-            raise MutantError(f"it does not compile: {self._log}")
+        return self._run(["cmake", "--build", self._build, "--parallel", jobs, "--target", *tests])
 
-    def passes(self, tests: str) -> bool:
-        """Whether the tests pass, with the copy as it is. MutantError when it does not compile."""
-        programs, _, rest = tests.partition(" ")
-        if programs == "pytest":
-            # The compiled core is that of the installed package.
-            installed = next((Path(sys.prefix) / "lib").glob("python*/site-packages/hemera"))
-            for core in [*installed.glob("_core*.so"), *installed.glob("_core.pyi")]:
-                shutil.copy2(core, self.source / "python" / "hemera")
-            folders = (self.source / "python", self.source / "python" / "apps")
-            path = {"PYTHONPATH": os.pathsep.join(map(str, folders))}
-            return self._run([sys.executable, "-m", "pytest", "-q", "-x", *rest.split()], path)
-        self._build_programs(programs.split(":"))
-        return all(
-            self._run([self._build / "tests" / name, "--gtest_brief=1", f"--gtest_filter={rest}"])
-            for name in programs.split(":")
-        )
+    def passes(self, tests: Sequence[str]) -> bool:
+        """Whether the tests pass, with the copy as it is built."""
+        if tests[0].startswith("hemera_"):
+            return all(self._run([self._build / "tests" / name, "--gtest_brief=1"]) for name in tests)
+        folders = (self.source / "python", self.source / "python" / "apps", self.source / "tools")
+        # Compiled files are told apart by seconds and sizes, which bugs share.
+        path = {"PYTHONPATH": os.pathsep.join(map(str, folders)), "PYTHONDONTWRITEBYTECODE": "1"}
+        options = ["-q", "-x", "-p", "no:cacheprovider"]
+        return self._run([sys.executable, "-m", "pytest", *options, *tests], path)
 
 
-def run(copy: Copy, mutants: list[Mutant]) -> list[Mutant]:
-    """Those that lived. Prints each when it is known."""
-    lived = []
-    for mutant in mutants:
-        path = copy.source / mutant.file
-        original = path.read_text()
+def lived(
+    copy: Copy, name: str, bugs: Sequence[str], tests: Sequence[str], tell: Callable[[str], None]
+) -> tuple[int, int]:
+    """How many bugs of a file the tests leave, and how many compile.
+
+    MutantError where the tests fail without a bug."""
+    path = copy.source / name
+    original = path.read_text()
+    if not (copy.builds(tests) and copy.passes(tests)):
+        raise MutantError(f"{name}: its tests fail without a bug: {' '.join(tests)}")
+    left = compiled = 0
+    for bug in bugs:
         try:
-            path.write_text(mutant.apply(original))
-            passed = copy.passes(mutant.tests)
-        except MutantError as error:
-            raise MutantError(f"{mutant.layer}: {mutant.name}: {error}") from error
+            path.write_text(bug)
+            if not copy.builds(tests):
+                continue
+            compiled += 1
+            passed = copy.passes(tests)
         finally:
             path.write_text(original)
-        if passed:
-            lived.append(mutant)
-        print(f"{'LIVED' if passed else 'found':<6} {mutant.layer:<8} {mutant.name}", flush=True)
-    return lived
+        left += passed
+        change = "\n       ".join(_difference(original, bug))
+        tell(f"{'LIVED' if passed else 'found'}  {name}\n       {change}" if passed else f"found  {name}")
+    return left, compiled
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the program; the exit status."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--list", action="store_true", help="list the mutants, and check that they apply")
-    parser.add_argument(
-        "--folder", type=Path, default=REPOSITORY / "build" / "mutants", help="for copy and build"
-    )
-    parser.add_argument("words", nargs="*", help="of the names or files of mutants")
+    parser.add_argument("--since", default="HEAD~1", help="a commit: lines that have changed after it")
+    parser.add_argument("--most", type=int, default=20, help="bugs of each file")
+    parser.add_argument("--seed", type=int, default=0, help="of the draw")
+    parser.add_argument("--tests", nargs="+", help="of pytest, in place of those that are found")
+    parser.add_argument("files", nargs="*", metavar="FILE", help="whole files, in place of changed lines")
     given = parser.parse_args(arguments)
+    names = given.files or _git("diff", "--name-only", "--diff-filter=d", given.since, "--").splitlines()
+    copy = Copy(REPOSITORY / "build" / "mutants")
+    copy.update()
+    left = compiled = 0
     try:
-        chosen = [
-            mutant
-            for mutant in read_all(REPOSITORY / "tests" / "mutants")
-            if not given.words
-            or any(word in f"{mutant.layer}/{mutant.name}/{mutant.file}" for word in given.words)
-        ]
-        equivalent = [mutant for mutant in chosen if mutant.equivalent]
-        running = [mutant for mutant in chosen if not mutant.equivalent]
-        for mutant in chosen:
-            mutant.apply((REPOSITORY / mutant.file).read_text())
-        for mutant in equivalent:
-            print(f"equal  {mutant.layer:<8} {mutant.name}: {mutant.equivalent}")
-        if given.list:
-            for mutant in running:
-                print(f"       {mutant.layer:<8} {mutant.name} ({mutant.file})")
-            return 0
-        copy = Copy(given.folder)
-        copy.update()
-        for tests in sorted({mutant.tests for mutant in running}):
-            if not copy.passes(tests):
-                raise MutantError(f"the tests fail without a mutant: {tests}")
-        lived = run(copy, running)
+        for name in filter(is_mutated, names):
+            since = None if given.files else _git("diff", "--unified=0", given.since, "--", name)
+            lines = None if since is None else changed_lines(since)
+            bugs = generated(name, lines, given.most, given.seed)
+            tests = given.tests or tests_of(name, copy.source / "python" / "tests")
+            own, count = (
+                lived(copy, name, bugs, tests, lambda text: print(text, flush=True)) if bugs else (0, 0)
+            )
+            left, compiled = left + own, compiled + count
     except MutantError as error:
         print(error, file=sys.stderr)
         return 2
-    print(f"{len(running) - len(lived)} of {len(running)} found")
-    return 1 if lived else 0
+    print(f"{compiled - left} of {compiled} found")
+    return 1 if left else 0
 
 
 if __name__ == "__main__":
