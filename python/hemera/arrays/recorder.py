@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -509,8 +510,15 @@ def user_line() -> str:
     """File and line of the nearest frame of a program that is neither Hemera's nor NumPy's."""
     frame = sys._getframe(1)
     while frame is not None:
-        path = Path(frame.f_code.co_filename)
-        if not any(package in path.parents for package in _PACKAGES):
-            return f"{path.name}:{frame.f_lineno}"
+        name = _user_file(frame.f_code.co_filename)
+        if name is not None:
+            return f"{name}:{frame.f_lineno}"
         frame = frame.f_back  # type: ignore[assignment]
     return ""
+
+
+@functools.cache
+def _user_file(path: str) -> str | None:
+    """The name of a file of the user's; None of Hemera's and NumPy's."""
+    given = Path(path)
+    return None if any(package in given.parents for package in _PACKAGES) else given.name

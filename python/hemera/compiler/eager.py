@@ -15,7 +15,7 @@ from hemera.arrays.array import Array
 from hemera.arrays.kinds import kind_of
 from hemera.arrays.recorder import Recorder, beside_steps
 from hemera.arrays.tensor import Affine, Apply, Input, Multiply, TensorProgram
-from hemera.compiler import compiled
+from hemera.compiler import compiling
 from hemera.compiler.compiled import Compiled
 from hemera.compiler.specs import ArraySpec, spec_of
 from hemera.errors import ParameterError, RangeError
@@ -220,7 +220,7 @@ class _Replay:
             ends = (node.operation.low, node.operation.high)
             specs.append(ArraySpec(node.shape, ends, node.operation.name, self._recorder.steps[at]))
         bits = self._recorder.precision_bits
-        return compiled.compile(self, *specs, **{**options, "precision_bits": bits})
+        return compiling.compile(self, *specs, **{**options, "precision_bits": bits})
 
     def __call__(self, *inputs: Any) -> Any:
         found = self._recorded(inputs) if isinstance(inputs[0], Array) else self._plain(inputs)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, overload
 
 from numpy.typing import ArrayLike
 
-from hemera.compiler import compiled
+from hemera.compiler import compiling
 from hemera.compiler.compiled import Compiled
 from hemera.compiler.eager import EagerArray
 from hemera.compiler.layouts import LayoutName
@@ -109,7 +109,7 @@ def compile(what: Any, *inputs: Any, progress: Progress = None, **options: Any) 
         network = hm.compile("network.onnx", calibrate=images)  # or a torch.nn.Module
 
     Args:
-        what: a function (`hemera.compiler.compiled.compile` has its options), arrays of `hemera.array`, a
+        what: a function (`hemera.compiler.compiling.compile` has its options), arrays of `hemera.array`, a
             fitted estimator (`hemera.compiler.estimators.compile_estimator`, of boosted trees
             `compile_trees`; both are in docs/compile-estimators.md), a `torch.nn.Module`, or the path, the
             bytes or the `onnx.ModelProto` of a network (`hemera.compiler.networks`,
@@ -139,4 +139,4 @@ def compile(what: Any, *inputs: Any, progress: Progress = None, **options: Any) 
     """
     reader = reader_of(what, *inputs)
     with telling(progress):
-        return (compiled.compile if reader is None else reader)(what, *inputs, **options)
+        return (compiling.compile if reader is None else reader)(what, *inputs, **options)

@@ -57,10 +57,10 @@ def refuse_missing(values: Any, what: str) -> None:
             _refuse_in(values.ravel().tolist(), what)
     elif isinstance(values, (list, tuple)):
         _refuse_in(values, what)
-    elif hasattr(values, "null_count"):  # arrays of Arrow, and series of Polars
+    elif hasattr(type(values), "null_count"):  # arrays of Arrow, and series of Polars
         count = values.null_count
         _refuse(int(count() if callable(count) else count), what, "missing", "values.fill_null(number)")
-    elif hasattr(values, "isna") and hasattr(values, "fillna"):  # of pandas
+    elif hasattr(type(values), "isna") and hasattr(type(values), "fillna"):  # of pandas
         kinds = list(values.dtypes) if hasattr(values, "columns") else [values.dtype]
         if not all(isinstance(each, np.dtype) and each.kind in "biufc" for each in kinds):
             _refuse(int(np.count_nonzero(values.isna())), what, "missing", "values.fillna(number)")

@@ -12,6 +12,8 @@ import pytest
 
 import hemera as hm
 from hemera import errors
+from hemera.compiler.precision import _Tried
+from hemera.compiler.result_errors import ResultError
 from hemera.serving.encodings import Arrays
 from hemera.serving.interface import Interface
 
@@ -375,3 +377,44 @@ def test_rows_beyond_samples_are_told_in_the_users_numbers() -> None:
         assert found >= 12 - ROOM, name
     with pytest.warns(errors.RangeWarning):
         plan.local(threads=1)(np.full(6, 5e4 + 9.5))
+
+
+def two_layers(x: Any) -> Any:
+    rng = np.random.default_rng(0)
+    first, second = rng.normal(size=(16, 16)) / 4, rng.normal(size=(16, 8)) / 4
+    return np.maximum(x @ first, 0) @ second
+
+
+def test_what_lacks_bits_by_approximations_is_laid_out_once() -> None:
+    stages: list[str] = []
+
+    def note(stage: str, done: int, _: int) -> None:
+        if not done:
+            stages.append(stage)
+
+    plan = assert_has(two_layers, (16,), (-1, 1), 9, progress=note)
+    assert stages[:3] == ["trace", "trace", "lower"]
+    assert stages.count("package") == 1
+    assert plan.depth <= 15
+
+
+def test_too_few_levels_are_told_as_such_where_bits_are_missing_too() -> None:
+    params = hm.ckks.Parameters.for_circuit(3, scale_bits=40, security=None, degree=2048)
+    with pytest.raises(errors.LevelError, match="take parameters of that depth"):
+        hm.compile(two_layers, hm.ArraySpec((16,), range=(-1, 1)), precision_bits=9, params=params)
+
+
+@pytest.mark.parametrize("of_sum", [1.0, 0.25])
+@pytest.mark.parametrize(
+    "parts", [[1.0], [0.5, 0.5], [0.001, 0.01, 4.0], [0.001, 0.3, 0.6, 8.0], [1e-6, 1e-5]]
+)
+def test_functions_share_what_is_allowed(parts: list[float], of_sum: float) -> None:
+    # A result of size 2^9 with 10 bits may be wrong by 1/2, of which functions have 0.7.
+    found = [(None, {"y": each}) for each in parts]
+    together = of_sum * sum(parts)
+    most = _Tried._most(ResultError("y", 2.0**9, together, 0.0), found, 10)
+    left = of_sum * sum(min(each, most) for each in parts)
+    if together <= 0.35:
+        assert most == math.inf
+    else:
+        assert left == pytest.approx(0.35)

@@ -14,7 +14,7 @@ from hemera.arrays.array import Array
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.tensor import Affine, TensorProgram
 from hemera.arrays.tiling import TiledLayout
-from hemera.compiler import compiled
+from hemera.compiler import compiling
 from hemera.compiler.estimators.compiled import CompiledEstimator
 from hemera.compiler.estimators.features import Features
 from hemera.compiler.estimators.model import Model, refuse
@@ -125,7 +125,7 @@ def compile_estimator(
     taken = _spread(given, samples)
     encrypted = _prepared(client, taken)
     methods = _compared(what, parts.model, program(_prepared(client, few)), few)
-    plan = compiled.compile(
+    plan = compiling.compile(
         program,
         ArraySpec((chosen, count), (0.0, 1.0) if client.thresholds else (-1.0, 1.0), "rows"),
         calibrate=chunked(encrypted, chosen),

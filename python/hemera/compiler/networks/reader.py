@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from hemera._extras import how_to_install
-from hemera.compiler import compiled
+from hemera.compiler import compiling
 from hemera.compiler.compiled import Compiled
 from hemera.compiler.networks.graph import Graph, sample_shape
 from hemera.compiler.networks.inlining import Call, calls_of
@@ -50,7 +50,7 @@ def compile_onnx(
             of integers and truth values have the step 1.
         replace: functions on arrays, by the name of the operator that they stand for; of other domains than
             ONNX's "domain::name".
-        options: those of `hemera.compiler.compiled.compile`. `calibrate=` gives the ranges.
+        options: those of `hemera.compiler.compiling.compile`. `calibrate=` gives the ranges.
 
     Raises:
         FileError: for a file that can not be read.
@@ -67,7 +67,7 @@ def compile_onnx(
     specs = [_spec(graph, name, shape, own) for (name, shape), own in zip(graph.inputs, given, strict=True)]
     _require_rows(graph, specs)
     name = options.pop("name", None) or Path(graph.source).stem
-    return compiled.compile(graph, *specs, name=name, **options)
+    return compiling.compile(graph, *specs, name=name, **options)
 
 
 def _spec(graph: Graph, name: str, shape: tuple[int | None, ...] | None, given: Any) -> ArraySpec:

@@ -14,7 +14,7 @@ from hemera.arrays.array import Array
 from hemera.arrays.exact_recorder import ExactRecorder
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.tensor import Input
-from hemera.compiler import compiled
+from hemera.compiler import compiling
 from hemera.compiler.approximation_errors import error_bounds
 from hemera.compiler.compiled import Compiled
 from hemera.compiler.local import Local
@@ -371,9 +371,9 @@ def compile_table(what: Study, *inputs: Any, calibrate: Any = None, **options: A
         raise ParameterError("layout= is of functions on arrays; a table is one sample, in slots")
     if exact:
         del options["layout"]
-        return CompiledTable(program, compiled.compile(program, *program.spec.inputs, **options))
+        return CompiledTable(program, compiling.compile(program, *program.spec.inputs, **options))
     while True:
-        plan = compiled.compile(
+        plan = compiling.compile(
             program, *program.spec.inputs, calibrate=samples, precision_bits=bits, **options
         )
         # Errors of masks add up over the rows.

@@ -1,0 +1,238 @@
+"""Of each result of a program its size, its errors by approximations of functions and by noise, on draws.
+
+Errors are relative to the result's own largest value, on the samples, or on draws from the inputs' ranges.
+docs/compile-algorithms.md#precision has the rules.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera._process import cached_property
+from hemera.arrays.folding import identity
+from hemera.arrays.recorder import Recorder
+from hemera.arrays.tensor import Affine, Apply, TensorProgram
+from hemera.compiler.agreement import listed, magnitude
+from hemera.compiler.specs import ArraySpec
+from hemera.parameters import Parameters
+from hemera.serving.noise import ExpectedNoise
+
+__all__ = ["MOST_SLOTS_DRAWN", "Draws", "Recording", "ResultError", "draws", "roughly_noisy"]
+
+Values = NDArray[Any]
+
+_MOST_DRAWS = 64
+_FEW_DRAWS = 4
+_DRAWS_OF_SIZES = 16
+"""Where no function is approximated."""
+_MOST_VALUES = 1 << 18
+"""Of all nodes and draws together, unless a single draw has more."""
+_FAR = 6
+"""So many bits more than what was asked for are enough, whatever else is drawn."""
+_NOISE_VALUES = 8
+"""Elements of a result whose noise is drawn, at least."""
+_ROUNDING = 2.0**-44
+"""A result that is so small next to what it is the sum of is 0 but for the rounding of float64."""
+_MOST_GROUPS = 32
+"""Functions that are looked at one by one."""
+MOST_SLOTS_DRAWN = 1 << 26
+"""Of all values of a program on slots, whose noise is drawn there."""
+_NUDGE = 2.0**-30
+"""By which values change to see what is sensitive to them."""
+
+
+@dataclass(frozen=True)
+class ResultError:
+    """What is expected of one result."""
+
+    name: str
+    size: float
+    """The largest magnitude in a few draws."""
+    approximations: float
+    """The largest error by approximations of functions."""
+    noise: float
+    """The root mean square of the largest errors by noise."""
+
+    @property
+    def bits(self) -> float:
+        """Of the result, relative to its size."""
+        error = self.approximations + self.noise
+        if self.size == 0 or error == 0:
+            return math.inf
+        return -math.log2(error / self.size) if math.isfinite(error) else -math.inf
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Inputs by which errors of results are told."""
+
+    inputs: list[Values]
+    """Each of shape (draws, *shape)."""
+    sized_by: int
+    """How many of the draws, the first ones, sizes of results are of."""
+
+
+def draws(program: TensorProgram, specs: Sequence[ArraySpec], examples: Sequence[Values | None]) -> Draws:
+    """Samples, if there are some; else uniform draws, and after them the ends of ranges."""
+    total = sum(node.size for node in program.nodes)
+    most = _MOST_DRAWS if program.approximated else _DRAWS_OF_SIZES
+    count = max(1, min(most, _MOST_VALUES // total))
+    given = [each for each in examples if each is not None]
+    if len(given) == len(specs):
+        places = np.linspace(0, len(given[0]) - 1, min(count, len(given[0]))).astype(int)
+        return Draws([each[places] for each in given], len(places))
+    random = np.random.default_rng(0)
+    ends = count // 4
+    return Draws([_drawn(spec, count, ends, random) for spec in specs], count)
+
+
+def _drawn(spec: ArraySpec, count: int, ends: int, random: np.random.Generator) -> Values:
+    """Uniform draws, and ends of the range: all at one end first, then each element at any."""
+    assert spec.range is not None
+    low, high = spec.range
+    inside = random.uniform(low, high, (count, *spec.shape))
+    at_ends = random.choice([low, high], (ends, *spec.shape))
+    at_ends[:1], at_ends[1:2] = low, high
+    found = np.concatenate([inside, at_ends])
+    if spec.step is not None:
+        least, most = math.ceil(low / spec.step), math.floor(high / spec.step)
+        found = spec.step * np.clip(np.rint(found / spec.step), least, most)
+    return found
+
+
+def roughly_noisy(program: TensorProgram, params: Parameters, slots: int) -> Callable[..., list[Values]]:
+    """A run of one draw in the clear, where each operation adds the noise of a rescale: for programs whose
+    slots are too many to be computed."""
+    deviation = ExpectedNoise.of_rescale(params, slots) / math.sqrt(2)  # the real part's
+    random = np.random.default_rng(0)
+
+    def changed(_: int, values: Values) -> Values:
+        return values + deviation * random.standard_normal(values.shape)
+
+    def run(*inputs: Values) -> list[Values]:
+        with np.errstate(all="ignore"):
+            values = program.values([each[np.newaxis] for each in inputs], clip=True, changed=changed)
+        return [values[at][0] for _, at in program.outputs]
+
+    return run
+
+
+class Recording:
+    """A program as it was recorded, next to the functions' own formulas, on draws of its inputs."""
+
+    def __init__(
+        self, recorder: Recorder, specs: Sequence[ArraySpec], examples: Sequence[Values | None]
+    ) -> None:
+        self.recorder = recorder
+        self._program = recorder.program
+        pruned = self._program.pruned()
+        self._draws = draws(pruned, specs, examples)
+        inputs = self._draws.inputs
+        exact = _exact(pruned, inputs)
+        with np.errstate(all="ignore"):
+            values = pruned.values(inputs, clip=True) if pruned.approximated else exact
+        self._quiet = [values[at][0] for _, at in pruned.outputs]
+        self.errors = []
+        """Of each result, by approximations alone."""
+        for name, at in pruned.outputs:
+            size = _size(exact[at][: self._draws.sized_by])
+            size = size if size > _ROUNDING * _largest_term(pruned, at, exact) else 0.0
+            self.errors.append(ResultError(name, size, magnitude(values[at] - exact[at]), 0.0))
+
+    def with_noise(self, noisy: Callable[..., Any], asked: float) -> list[ResultError]:
+        """The errors with the root mean square of the largest ones of runs on the first draw.
+
+        Args:
+            noisy: a run of one draw in the clear, with noise.
+            asked: bits of each result: noise that is far less is drawn once.
+        """
+        first = [each[0] for each in self._draws.inputs]
+        enough = 2.0 ** -(asked + _FAR) * np.array([each.size for each in self.errors])
+        squares = np.zeros(len(self._quiet))
+        for count in range(1, 1 + math.ceil(_NOISE_VALUES / min(each.size for each in self._quiet))):
+            pairs = zip(listed(noisy(*first)), self._quiet, strict=True)
+            squares += [magnitude(a - b) ** 2 for a, b in pairs]
+            noise = np.sqrt(squares / count)
+            if (noise <= enough).all():
+                break
+        return [replace(each, noise=float(own)) for each, own in zip(self.errors, noise, strict=True)]
+
+    @cached_property
+    def groups(self) -> list[list[int]]:
+        """Functions by their places among those that are approximated: equal ones together, as they become
+        one. All together where there are many."""
+        nodes = self._program.approximated
+        found: dict[Any, list[int]] = {}
+        for place, at in enumerate(nodes):
+            found.setdefault(identity(self._program.nodes[at].operation), []).append(place)
+        return list(found.values()) if len(found) <= _MOST_GROUPS else [list(range(len(nodes)))]
+
+    def contributions(self) -> Iterator[tuple[list[int], dict[str, float]]]:
+        """For each group of functions the errors of results where no other function has any."""
+        inputs = self._draws.inputs
+        nodes = self._program.approximated
+        exact = _exact(self._program, inputs) if nodes else []
+        for places in self.groups:
+            others = set(nodes) - {nodes[place] for place in places}
+            with np.errstate(all="ignore"):
+                values = self._program.values(inputs, clip=True, formulas=others)
+            yield (
+                places,
+                {name: magnitude(values[at] - exact[at]) for name, at in self._program.outputs},
+            )
+
+    def roughest(self, name: str) -> str:
+        """The function whose approximation costs a result most."""
+        places, _ = max(self.contributions(), key=lambda each: each[1][name])
+        node = self._program.nodes[self._program.approximated[places[0]]]
+        assert isinstance(node.operation, Apply)
+        low, high = node.range
+        return f"{node.operation.function.name} at {node.where}, with values from {low:.3g} to {high:.3g}"
+
+    def noisiest(self, name: str) -> str:
+        """The operation whose noise costs a result most: that of which it changes most where values change
+        by as much."""
+        program = self._program
+        inputs = [each[:1] for each in self._draws.inputs]
+        exact = _exact(program, inputs)
+        output = dict(program.outputs)[name]
+        random = np.random.default_rng(0)
+        effects = []
+        for each in program.needed([output]):
+            noise = _NUDGE * random.standard_normal(exact[each].shape)
+
+            def changed(at: int, values: Values, each: int = each, noise: Values = noise) -> Values:
+                return values + noise if at == each else values
+
+            with np.errstate(all="ignore"):
+                values = program.values(inputs, clip=True, formulas=program.approximated, changed=changed)
+            effects.append((magnitude(values[output] - exact[output]), each))
+        return f"noise of {program.nodes[max(effects)[1]].where or 'the inputs'}"
+
+
+def _size(values: Values) -> float:
+    """How large a result is: the largest magnitude in a few draws, as a few others will have it, too; at
+    least a quarter of the largest in all."""
+    of_draws = np.abs(values).reshape(len(values), -1).max(axis=1)
+    few = [float(each.max()) for each in np.array_split(of_draws, max(1, len(of_draws) // _FEW_DRAWS))]
+    return max(float(np.median(few)), 0.25 * max(few))
+
+
+def _exact(program: TensorProgram, inputs: Sequence[Values]) -> list[Values]:
+    """The values of all nodes by formulas."""
+    with np.errstate(all="ignore"):
+        return program.values(inputs, clip=True, formulas=program.approximated)
+
+
+def _largest_term(program: TensorProgram, at: int, values: Sequence[Values]) -> float:
+    """The largest magnitude of what a node is a sum of; 0 where it is no sum."""
+    node = program.nodes[at]
+    if not isinstance(node.operation, Affine):
+        return 0.0
+    return max(magnitude(values[each]) for each in node.operands)
