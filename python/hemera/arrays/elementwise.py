@@ -63,12 +63,13 @@ def named(x: A, name: str) -> A:
     if name in ("log", "sqrt") and (low < 0 or (low == 0 and name == "log")):
         refusal = RangeError(
             f"{name} of values from {low:g} on ({user_line()}): give the inputs a narrower range (range=, or "
-            "calibrate=)"
+            f"calibrate=), or add a number before, as in np.{name}(x + {0.01 - low:g})"
         )
     elif name == "reciprocal" and low <= 0 <= high:
         refusal = RangeError(
             f"1 / x of values from {low:g} to {high:g} ({user_line()}): the range has 0 in it. Give the "
-            "inputs a narrower range (range=, or calibrate=)"
+            "inputs a narrower range (range=, or calibrate=), or keep the divisor from 0 by a number: "
+            "1 / (x + 0.01) of x that is not negative, z-scores and cosines by 1 / np.sqrt(x.var() + 0.01)"
         )
     else:
         try:

@@ -46,6 +46,8 @@ _MOST_DISTINCT = 1 << 12
 _LIMITS = {"sign": (-1.0, 1.0), "compare": (0.0, 1.0)}
 """Ranges of functions by their names, without their errors."""
 _MONOTONE = ("clip", "exp", "inverse", "log", "sigmoid", "sqrt", "tanh")
+_STEEP = ("inverse", "log", "sqrt")
+"""Functions that take many levels, or can not be made, where values come near 0."""
 _NOT_NEGATIVE = ("abs", "exp", "relu", "sigmoid", "sqrt")
 """Functions whose values are not below 0, but for their errors."""
 
@@ -290,10 +292,12 @@ class Recorder:
 
     def refusal(self, what: str, low: float, high: float, reason: object) -> PrecisionError:
         """The error for a function that no polynomial is near to."""
+        steep = what in _STEEP and low <= 0.01 * high
         return PrecisionError(
             f"{what} of values from {low:g} to {high:g} ({user_line()}): {reason}. Give the inputs a "
             f"narrower range ({self._narrower}: samples give values in between one too), ask for fewer "
             "precision_bits, or scale the values before"
+            + (", or add a number before that keeps them from 0" if steep else "")
         )
 
     def _require_inside(self, function: Function, operands: Sequence[int]) -> None:

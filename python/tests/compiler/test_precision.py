@@ -418,3 +418,34 @@ def test_functions_share_what_is_allowed(parts: list[float], of_sum: float) -> N
         assert most == math.inf
     else:
         assert left == pytest.approx(0.35)
+
+
+def standardized(x: Any, more: float) -> Any:
+    return (x - x.mean()) / np.sqrt(x.var() + more)
+
+
+def cosine(x: Any, more: float) -> Any:
+    return (x * np.arange(1.0, 9)).sum() / np.sqrt((x * x).sum() + more)
+
+
+@pytest.mark.parametrize(("program", "ends", "more"), [(standardized, (0, 10), 1), (cosine, (-1, 1), 0.1)])
+def test_divisors_that_reach_0_need_a_number(program: Any, ends: tuple[float, float], more: float) -> None:
+    told = r"1 / x .*\(test_precision.py:\d+\): .* keep the divisor from 0 by a number"
+    with pytest.raises(errors.RangeError, match=told):
+        hm.compile(lambda x: program(x, 0), hm.ArraySpec((8,), range=ends), precision_bits=8, security=None)
+    assert_has(lambda x: program(x, more), (8,), ends, 8)
+
+
+def test_roots_from_0_have_some_bits_and_more_by_a_number() -> None:
+    assert_has(np.sqrt, (8,), (0, 4), 9)
+    told = r"sqrt of values from 0 to 4 \(.*:\d+\): .* add a number before"
+    with pytest.raises(errors.PrecisionError, match=told):
+        hm.compile(lambda x: np.sqrt(x), hm.ArraySpec((8,), range=(0, 4)), precision_bits=13)
+    assert_has(lambda x: np.sqrt(x + 0.05), (8,), (0, 4), 13)
+
+
+@pytest.mark.parametrize("function", [np.log, np.sqrt])
+def test_negative_numbers_under_roots_are_told_a_number_that_is_enough(function: Any) -> None:
+    with pytest.raises(errors.RangeError, match=r"\(x \+ 0\.51\)"):
+        hm.compile(lambda x: function(x), hm.ArraySpec((2,), range=(-0.5, 1)))
+    assert_has(lambda x: function(x + 0.51), (8,), (-0.5, 1), 8)
