@@ -12,7 +12,7 @@ from hemera import circuits
 from hemera.arrays.kinds import DTYPES, kind_of, promoted
 from hemera.arrays.masks import as_mask, both, is_mask, negated, require_mask
 from hemera.arrays.recorded import A, Recorded, as_operand, broadcast, joined_shape, moved, rearranged
-from hemera.arrays.recorder import common_step
+from hemera.arrays.steps import common_step
 from hemera.arrays.sums import total
 from hemera.arrays.tensor import Input
 from hemera.errors import ParameterError

@@ -16,8 +16,8 @@ from hemera.arrays.formulas import FORMULAS, Formula
 from hemera.arrays.kinds import are_truths, kind_of, of_numbers, promoted
 from hemera.arrays.masks import both, either
 from hemera.arrays.recorded import A, as_operand
-from hemera.arrays.recorder import user_line
 from hemera.arrays.tensor import Affine
+from hemera.arrays.user_lines import user_line
 from hemera.circuits import Function
 from hemera.errors import ParameterError, RangeError
 

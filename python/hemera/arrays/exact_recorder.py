@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.arrays.formulas import Formula
-from hemera.arrays.recorder import Recorder, user_line
+from hemera.arrays.recorder import Recorder
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.tensor import LookUp, Shape
+from hemera.arrays.user_lines import user_line
 from hemera.circuits import Function
 from hemera.errors import ParameterError
 

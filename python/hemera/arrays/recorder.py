@@ -3,49 +3,34 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera.arrays.formulas import Formula
+from hemera.arrays.ranges import range_of, sign_of, towards_zero
 from hemera.arrays.sparse_map import SparseMap
+from hemera.arrays.steps import beside_steps, common_step, step_of_sum
 from hemera.arrays.tensor import Affine, Apply, Input, LookUp, Multiply, Operation, Shape, TensorProgram
+from hemera.arrays.user_lines import is_of_user, user_line
 from hemera.arrays.watch import Watch
-from hemera.circuits import Function, Polynomial
+from hemera.circuits import Function
 from hemera.errors import ParameterError, PrecisionError, RangeError
 
-__all__ = [
-    "MOST_ELEMENTS",
-    "Recorder",
-    "beside_steps",
-    "common_step",
-    "range_of",
-    "towards_zero",
-    "user_line",
-]
+__all__ = ["MOST_ELEMENTS", "Recorder"]
 
 Floats = NDArray[np.float64]
 
-_PACKAGE = str(Path(__file__).parents[1])
-_PACKAGES = (Path(_PACKAGE), Path(np.__file__).parent)
-"""Frames of these are not the user's."""
 _GRID = 257
 """Points of an interval at which a function's range is found."""
 MOST_ELEMENTS = 1 << 22
 """The most elements of one array."""
 _LARGEST = 2.0**100
 """Of ranges: larger ones come of intervals that grow with each operation, and fit no ciphertext."""
-_MOST_DISTINCT = 1 << 12
-"""Different numbers of which a common step is looked for."""
-_LIMITS = {"sign": (-1.0, 1.0), "compare": (0.0, 1.0)}
-"""Ranges of functions by their names, without their errors."""
-_MONOTONE = ("clip", "exp", "inverse", "log", "sigmoid", "sqrt", "tanh")
 _STEEP = ("inverse", "log", "sqrt")
 """Functions that take many levels, or can not be made, where values come near 0."""
 _NOT_NEGATIVE = ("abs", "exp", "relu", "sigmoid", "sqrt")
@@ -123,7 +108,7 @@ class Recorder:
         size = self.program.nodes[number].size
         self.bounds.append((np.full(size, float(low)), np.full(size, float(high))))
         self.certain.append(self.bounds[-1])
-        self.signs.append(_sign(*self.bounds[-1]))
+        self.signs.append(sign_of(*self.bounds[-1]))
         self.steps.append(step)
         self.samples.append(samples)
         return number
@@ -147,11 +132,11 @@ class Recorder:
                 low, high = low + least, high + most
             return low, high
 
-        signs = {self.signs[at] * _sign(each.weights, each.weights) for at, each in terms}
+        signs = {self.signs[at] * sign_of(each.weights, each.weights) for at, each in terms}
         if offset is not None and offset.any():
-            signs.add(_sign(offset, offset))
+            signs.add(sign_of(offset, offset))
         sign = signs.pop() if len(signs) == 1 else 0
-        return self._add(Affine(maps, offset), operands, shape, of, _joined(steps), sign)
+        return self._add(Affine(maps, offset), operands, shape, of, step_of_sum(steps), sign)
 
     def multiply(self, a: int, b: int) -> int:
         """Products, element by element, of two nodes of one shape."""
@@ -212,8 +197,7 @@ class Recorder:
 
     def note_own_method(self) -> None:
         """Note a call of a method that plain arrays have not, if it is the user's."""
-        path = sys._getframe(2).f_code.co_filename
-        self.has_own_methods = self.has_own_methods or not path.startswith(_PACKAGE)
+        self.has_own_methods = self.has_own_methods or is_of_user(sys._getframe(2).f_code.co_filename)
 
     def approximates(self, what: str) -> None:
         """Tell that a function is approximated; recorders of exact programs refuse it."""
@@ -358,7 +342,7 @@ class Recorder:
         samples = None
         if all(each is not None for each in given):
             samples = _value(self.program, operation, operands, shape, given)
-            sign = sign or _sign(low, high)
+            sign = sign or sign_of(low, high)
             bounds = self._narrowed(samples, low, high, sign)
             if not isinstance(operation, Apply):  # which takes, and gives, what its interval allows
                 low, high = bounds
@@ -372,7 +356,7 @@ class Recorder:
         self.samples.append(samples)
         self.bounds.append(bounds)
         self.certain.append(certain)
-        self.signs.append(sign or _sign(*bounds))
+        self.signs.append(sign or sign_of(*bounds))
         self.steps.append(step)
         return number
 
@@ -392,12 +376,6 @@ class Recorder:
         return np.maximum(low, lowest), np.minimum(high, highest)
 
 
-def towards_zero(near: float, far: float, margin: float) -> float:
-    """The end of a range of numbers of one sign, by samples from `near` 0 to `far`: as many times nearer as
-    the samples differ, to the power of the margin."""
-    return float(near * (near / far) ** margin / (1 + margin))
-
-
 def _require_samples(name: str, samples: NDArray[Any], ends: tuple[float, float], step: float | None) -> None:
     low, high = ends
     slack = 2.0**-30 * max(abs(low), abs(high))
@@ -410,95 +388,6 @@ def _require_samples(name: str, samples: NDArray[Any], ends: tuple[float, float]
         raise ParameterError(f"input {name!r}: samples are no multiples of the step {step:g}")
 
 
-def beside_steps(values: NDArray[Any], step: float) -> NDArray[np.bool_]:
-    """Which values are no integer multiples of a step, by more than a thousandth of it."""
-    quotients = values / step
-    found: NDArray[np.bool_] = np.abs(quotients - np.rint(quotients)) > 2.0**-10
-    return found
-
-
-def common_step(values: Floats) -> float | None:
-    """The largest number of which all of these are integer multiples, nearly; 0 if all are 0, None if none
-    is at least 2^-20 of the largest."""
-    known = np.unique(np.abs(values))
-    known = known[known > 0]
-    if not len(known) or len(known) > _MOST_DISTINCT:
-        return None if len(known) else 0.0
-    least = 2.0**-20 * float(known[-1])
-    found = 0.0
-    for value in known.tolist():
-        a, b = value, found
-        while b > 2.0**-30 * known[-1]:
-            a, b = b, abs(a - b * round(a / b))
-        found = a
-        if found < least:
-            return None
-    quotients = known / found
-    return found if np.abs(quotients - np.round(quotients)).max() < 2.0**-12 else None
-
-
-def _sign(low: Floats, high: Floats) -> int:
-    """Of numbers between these."""
-    return 1 if low.min(initial=0.0) >= 0 else -1 if high.max(initial=0.0) <= 0 else 0
-
-
-def _joined(steps: Sequence[float | None]) -> float | None:
-    """The step of a sum of values with these steps; 0 stands for values that are all 0."""
-    if any(each is None for each in steps):
-        return None
-    return common_step(np.array([each for each in steps if each is not None])) or None
-
-
-def range_of(function: Function, bounds: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
-    """The least and the largest value of a function's approximation of each element."""
-    error = function.error
-    size = bounds[0][0].shape
-    kind = function.name if function.recipe is not None else ""
-    ends = [
-        _inside(function, at, float(low.min()), float(high.max())) for at, (low, high) in enumerate(bounds)
-    ]
-    if kind == "maximum":
-        (a_low, a_high), (b_low, b_high) = bounds
-        return np.maximum(a_low, b_low) - error, np.maximum(a_high, b_high) + error
-    if kind in _LIMITS:
-        low, high = _LIMITS[kind]
-    elif kind in _MONOTONE:
-        values = function.evaluate_clear(np.array(ends[0]))
-        low, high = float(values.min()) - error, float(values.max()) + error
-    elif isinstance(function, Polynomial):
-        low, high = _polynomial_range(function, *ends[0])
-    else:
-        count = _GRID if len(ends) == 1 else 65
-        grid = np.meshgrid(*(np.linspace(*each, count) for each in ends), indexing="ij")
-        values = function.evaluate_clear(*grid)
-        # Between points a smooth function goes beyond its values by an eighth of their second difference.
-        room = max(float(np.abs(np.diff(values, 2, axis)).max()) for axis in range(values.ndim))
-        low, high = float(values.min()) - room, float(values.max()) + room
-    return np.full(size, low - error), np.full(size, high + error)
-
-
-def _inside(function: Function, at: int, low: float, high: float) -> tuple[float, float]:
-    """A range without what rounding puts outside of a function's interval."""
-    if function._native.is_unbounded:
-        return low, high
-    least, most = function.intervals[at]
-    return min(max(low, least), most), max(min(high, most), least)
-
-
-def _polynomial_range(function: Polynomial, low: float, high: float) -> tuple[float, float]:
-    """Bounds of a polynomial by its values at N Chebyshev nodes: in the middle of them, with their largest
-    distance times 1 / cos(n pi / 2 N) for degree n (H. Ehlich, K. Zeller, "Schwankung von Polynomen zwischen
-    Gitterpunkten", 1964)."""
-    degree = max(1, len(function.coefficients) - 1)
-    count = max(_GRID, 8 * degree)
-    nodes = np.cos((2 * np.arange(count) + 1) * (np.pi / (2 * count)))
-    values = function.evaluate_clear((low + high) / 2 + (high - low) / 2 * nodes)
-    middle = (values.min() + values.max()) / 2
-    room = (values.max() - values.min()) / 2 / np.cos(degree * np.pi / (2 * count))
-    room += 2.0**-40 * np.abs(values).max()
-    return float(middle - room), float(middle + room)
-
-
 def _value(
     program: TensorProgram, operation: Operation, operands: Sequence[int], shape: Shape, given: Sequence[Any]
 ) -> NDArray[Any]:
@@ -508,21 +397,3 @@ def _value(
     alone.outputs = [("y", alone.add(operation, own, shape))]
     with np.errstate(all="ignore"):
         return alone.values(given, clip=True, formulas=alone.approximated)[-1]
-
-
-def user_line() -> str:
-    """File and line of the nearest frame of a program that is neither Hemera's nor NumPy's."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        name = _user_file(frame.f_code.co_filename)
-        if name is not None:
-            return f"{name}:{frame.f_lineno}"
-        frame = frame.f_back  # type: ignore[assignment]
-    return ""
-
-
-@functools.cache
-def _user_file(path: str) -> str | None:
-    """The name of a file of the user's; None of Hemera's and NumPy's."""
-    given = Path(path)
-    return None if any(package in given.parents for package in _PACKAGES) else given.name

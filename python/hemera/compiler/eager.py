@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from hemera.arrays.array import Array
 from hemera.arrays.kinds import kind_of
-from hemera.arrays.recorder import Recorder, beside_steps
+from hemera.arrays.recorder import Recorder
+from hemera.arrays.steps import beside_steps
 from hemera.arrays.tensor import Affine, Apply, Input, Multiply, TensorProgram
 from hemera.compiler import compiling
 from hemera.compiler.compiled import Compiled

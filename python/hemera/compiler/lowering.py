@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hemera.arrays.layout import Layout
 from hemera.arrays.packing import PackedMap, packed
-from hemera.arrays.recorder import range_of
+from hemera.arrays.ranges import range_of
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import Affine, Apply, Input, LookUp, Multiply, TensorProgram

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from hemera.arrays.kinds import Kind
-from hemera.arrays.recorder import towards_zero
+from hemera.arrays.ranges import towards_zero
 from hemera.errors import MismatchError, ParameterError
 
 __all__ = ["ArraySpec", "checked_range", "shape_of", "spec_of"]

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from hemera import circuits
 from hemera.arrays.array import Array
 from hemera.arrays.folding import folded
-from hemera.arrays.recorder import Recorder, common_step, range_of
+from hemera.arrays.ranges import range_of
+from hemera.arrays.recorder import Recorder
+from hemera.arrays.steps import common_step
 from hemera.arrays.tensor import Affine, TensorProgram
 from hemera.errors import MismatchError, ParameterError, RangeError
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from hemera._noise_warning import warn_of_rows
 from hemera.arrays.element_layout import ElementLayout
 from hemera.arrays.pair_layout import PairLayout
-from hemera.arrays.recorder import beside_steps
 from hemera.arrays.sequence_layout import SequenceLayout
+from hemera.arrays.steps import beside_steps
 from hemera.arrays.tiling import TiledLayout
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.inputs.plain import plain_array

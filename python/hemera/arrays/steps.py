@@ -1,0 +1,50 @@
+"""Numbers of which values are integer multiples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["beside_steps", "common_step", "step_of_sum"]
+
+Floats = NDArray[np.float64]
+
+_MOST_DISTINCT = 1 << 12
+"""Different numbers of which a common step is looked for."""
+
+
+def beside_steps(values: NDArray[Any], step: float) -> NDArray[np.bool_]:
+    """Which values are no integer multiples of a step, by more than a thousandth of it."""
+    quotients = values / step
+    found: NDArray[np.bool_] = np.abs(quotients - np.rint(quotients)) > 2.0**-10
+    return found
+
+
+def common_step(values: Floats) -> float | None:
+    """The largest number of which all of these are integer multiples, nearly; 0 if all are 0, None if none
+    is at least 2^-20 of the largest."""
+    known = np.unique(np.abs(values))
+    known = known[known > 0]
+    if not len(known) or len(known) > _MOST_DISTINCT:
+        return None if len(known) else 0.0
+    least = 2.0**-20 * float(known[-1])
+    found = 0.0
+    for value in known.tolist():
+        a, b = value, found
+        while b > 2.0**-30 * known[-1]:
+            a, b = b, abs(a - b * round(a / b))
+        found = a
+        if found < least:
+            return None
+    quotients = known / found
+    return found if np.abs(quotients - np.round(quotients)).max() < 2.0**-12 else None
+
+
+def step_of_sum(steps: Sequence[float | None]) -> float | None:
+    """The step of a sum of values with these steps; 0 stands for values that are all 0."""
+    if any(each is None for each in steps):
+        return None
+    return common_step(np.array([each for each in steps if each is not None])) or None
