@@ -30,6 +30,7 @@ FOLDERS = {PACKAGE: Path("python"), APPS: Path("python", "apps")}
 ROWS = (
     ("_core", "_extras"),
     ("errors", "inputs", "multiply", "_html", "_machine", "_process"),
+    ("_files",),
     (
         "parameters",
         "_noise_warning",
@@ -77,6 +78,9 @@ ROWS = (
     ("_inspect", "compat"),
     ("hemera",),
     ("trees",),
+    ("program",),
+    ("package",),
+    ("client", "exporting"),
     ("serving",),
     ("compiler", "ray"),
     ("commands",),
@@ -104,7 +108,7 @@ RANK = {name: rank for rank, row in enumerate(ROWS + APP_ROWS) for name in row}
 # What annotations may name of higher rows: the context and the evaluator that an object belongs to,
 # and what is imported when it is first used.
 TYPES = {
-    "hemera": ("compiler", "ray", "serving"),
+    "hemera": ("client", "compiler", "ray", "serving"),
     "objects.ciphertext": ("objects.context", "objects.evaluator"),
     "objects.keys": ("objects.context",),
     "objects.circuit_evaluator": ("objects.context", "objects.evaluator"),

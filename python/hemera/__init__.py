@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     from hemera._inspect import inspect
     from hemera._machine import show_versions
     from hemera.arrays.functions import erf, gelu, logsumexp, relu, sigmoid, silu, softmax, softplus
+    from hemera.client.client import Client
     from hemera.compiler import ArraySpec, Table, TableSpec, array, compile, compute  # noqa: A004
     from hemera.objects.cost import Cost, cost
     from hemera.objects.encrypted_matrix import EncryptedMatrix
     from hemera.pool import Pool
-    from hemera.serving.client import Client
 
     __version__: str
 
@@ -102,7 +102,7 @@ __all__ = [
 
 _WHEN_ASKED_FOR = {
     "ArraySpec": "hemera.compiler",
-    "Client": "hemera.serving.client",
+    "Client": "hemera.client.client",
     "Cost": "hemera.objects.cost",
     "EncryptedMatrix": "hemera.objects.encrypted_matrix",
     "Pool": "hemera.pool",

@@ -76,7 +76,7 @@ def test_accepts_imports_that_point_down(tmp_path: Path, module: str, text: str)
         ("objects/keys.py", "from hemera.objects.ciphertext import Ciphertext", "of its own row"),
         ("arrays/array.py", "from hemera.serving import client", "above it"),
         ("arrays/array.py", "from hemera.objects.keys import Keys", "of its own row"),
-        ("serving/package.py", "from hemera.compiler import compiled", "above it"),
+        ("package/package.py", "from hemera.compiler import compiled", "above it"),
         ("compiler/local.py", "from hemera.commands import run", "above it"),
         (
             "objects/keys.py",

@@ -62,9 +62,9 @@ REASONS = {
     "serving.routes": SERVER,
     "serving.scheduler": SERVER,
     "serving.store": SERVER,
-    "serving.stored_arrays.Room._taken": BUILDS,
+    "program.stored_arrays.Room._taken": BUILDS,
     "serving.uploads": SERVER,
-    "serving.noise.ExpectedNoise._random": "made for each estimate of errors, of a told seed: no secret",
+    "program.noise.ExpectedNoise._random": "made for each estimate of errors, of a told seed: no secret",
 }
 """Where such a member may be, by module, class or member: why."""
 

@@ -23,12 +23,12 @@ import hemera as hm
 import write_released_files
 from hemera import serving
 from hemera.errors import SecurityWarning
-from hemera.serving import container
-from hemera.serving.encodings import Encoding
-from hemera.serving.finishing import Step
-from hemera.serving.operations import OPERATIONS
-from hemera.serving.readings import READINGS
-from hemera.serving.sharing import Shown
+from hemera.package import container
+from hemera.package.encodings import Encoding
+from hemera.package.finishing import Step
+from hemera.package.readings import READINGS
+from hemera.package.sharing import Shown
+from hemera.program.operations import OPERATIONS
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 VECTORS = REPOSITORY / "tests" / "vectors"

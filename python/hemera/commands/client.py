@@ -15,13 +15,13 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 from hemera import _options
+from hemera._files import read_files, write_atomically, write_files
+from hemera.client.client import Client, LocalModel
+from hemera.client.remote_comparisons import RemoteThresholdIndex, RemoteTopIndex
 from hemera.commands.tables import read_table, write_table
 from hemera.errors import FormatError, ParameterError
 from hemera.inputs.source import read_bytes
-from hemera.serving.client import Client, LocalModel
-from hemera.serving.files import read_files, write_atomically, write_files
-from hemera.serving.interface import Interface
-from hemera.serving.remote_comparisons import RemoteThresholdIndex, RemoteTopIndex
+from hemera.package.interface import Interface
 
 _LABELS = {"upload": "sending keys", "predict": "predicting", "search": "searching"}
 

@@ -18,8 +18,8 @@ from hemera import _options
 from hemera._extras import how_to_install
 from hemera.commands.tables import read_table
 from hemera.errors import FileError, FormatError, ParameterError
+from hemera.exporting.estimators import Results, is_exactly, steps_of
 from hemera.serving import LinearModel, Package, export_linear, export_trees
-from hemera.serving.estimators import Results, is_exactly, steps_of
 from hemera.trees.parameters import PARAMETERS
 from hemera.trees.read import library_of
 

@@ -17,8 +17,8 @@ from hemera._inspect import ForeignDescription
 from hemera.errors import NoiseError
 from hemera.interop import libraries, names_of_libraries
 from hemera.objects.cost import Cost
-from hemera.serving.container import is_model
-from hemera.serving.package import Package
+from hemera.package.container import is_model
+from hemera.package.package import Package
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

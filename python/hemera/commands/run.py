@@ -6,16 +6,17 @@ import argparse
 from pathlib import Path
 
 from hemera import _options
+from hemera._files import read_files, write_files
+from hemera.client.problems import Refused
+from hemera.client.wire import KEYS_FILE
 from hemera.errors import ParameterError
 from hemera.inputs.named_files import named, opened
 from hemera.interop import names_of_libraries
 from hemera.objects.devices import DeviceOptions
-from hemera.serving.files import read_files, write_files
-from hemera.serving.local_model import require_model
-from hemera.serving.package import Package
-from hemera.serving.problems import Refused
+from hemera.package.local_model import require_model
+from hemera.package.package import Package
 from hemera.serving.sessions import Loader
-from hemera.serving.uploads import FOREIGN, OWN, library_of
+from hemera.serving.uploads import FOREIGN, library_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
     if options.keys.is_dir():
         keys = {name: options.keys / name for name in FOREIGN if (options.keys / name).exists()}
     else:
-        keys = {OWN: options.keys}
+        keys = {KEYS_FILE: options.keys}
     try:
         session = Loader(DeviceOptions(options.device, options.threads)).load(package, library_of(keys), keys)
         files, digests = opened(read_files(options.request, package.inputs[0].name))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hemera.arrays.tensor import Apply, TensorProgram
 from hemera.errors import MismatchError
-from hemera.serving.encodings.watching import rows_text
+from hemera.package.encodings.watching import rows_text
 
 __all__ = ["Agreement", "agreement", "exact_agreement", "expected_bits", "listed", "magnitude"]
 

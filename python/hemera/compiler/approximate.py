@@ -23,8 +23,8 @@ from hemera.compiler.on_slots import SLOTS, on_slots
 from hemera.compiler.room import largest_of, range_bits_for, require_representable, require_room
 from hemera.compiler.sharing import room_of
 from hemera.errors import LevelError, ParameterError
+from hemera.package.sharing import Sharing
 from hemera.parameters import Parameters
-from hemera.serving.sharing import Sharing
 
 __all__ = ["MOST_SLOTS", "Chosen", "Search"]
 

@@ -15,9 +15,9 @@ from hemera.arrays.tensor import Apply, TensorProgram
 from hemera.circuits import Polynomial
 from hemera.compiler.lowering import Lowered, Step
 from hemera.errors import ParameterError
-from hemera.serving import operations as op
-from hemera.serving.tracing import Recorder, Symbol
-from hemera.serving.values import Filling, Form
+from hemera.program import operations as op
+from hemera.program.tracing import Recorder, Symbol
+from hemera.program.values import Filling, Form
 
 __all__ = ["BatchMaps"]
 

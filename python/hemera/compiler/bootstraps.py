@@ -13,9 +13,9 @@ from hemera.compiler.lowering import Lowered
 from hemera.compiler.placement import Input, Placement, Step, place
 from hemera.errors import ParameterError
 from hemera.parameters import Parameters
-from hemera.serving.keys import top_level
-from hemera.serving.operations import Bootstraps, Lower, Map
-from hemera.serving.program import Program
+from hemera.program.keys import top_level
+from hemera.program.operations import Bootstraps, Lower, Map
+from hemera.program.program import Program
 
 __all__ = ["bootstrap_of", "placed", "seconds_at_least", "seconds_of_bootstrap", "seconds_without"]
 

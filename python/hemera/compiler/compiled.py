@@ -35,9 +35,9 @@ from hemera.compiler.watching import tell_outside
 from hemera.errors import MismatchError
 from hemera.inputs.arguments import Progress
 from hemera.inputs.plain import plain_array
-from hemera.serving.encodings import Arrays
-from hemera.serving.noise import ExpectedNoise
-from hemera.serving.package import Package
+from hemera.package.encodings import Arrays
+from hemera.package.package import Package
+from hemera.program.noise import ExpectedNoise
 
 __all__ = ["Compiled"]
 

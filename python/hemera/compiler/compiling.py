@@ -32,8 +32,8 @@ from hemera.compiler.tiles import require_samples, require_tiles
 from hemera.compiler.watching import Watching
 from hemera.errors import LevelError, ParameterError, RangeError
 from hemera.inputs.plain import plain_array
+from hemera.package.package import Package
 from hemera.parameters import Parameters
-from hemera.serving.package import Package
 
 __all__ = ["compile"]
 

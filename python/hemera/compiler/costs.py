@@ -9,7 +9,7 @@ import numpy as np
 
 import hemera
 from hemera.parameters import Parameters
-from hemera.serving.operations import (
+from hemera.program.operations import (
     Map,
     MatrixRows,
     OfMatrix,
@@ -21,7 +21,7 @@ from hemera.serving.operations import (
     Running,
     SumsOfProducts,
 )
-from hemera.serving.values import Form
+from hemera.program.values import Form
 from hemera.times.table import DeviceTimes
 
 __all__ = ["CostModel"]

@@ -19,9 +19,9 @@ from hemera.arrays.tiling import Tiling
 from hemera.compiler.batch_maps import BatchMaps
 from hemera.compiler.lowering import Lowered, Step
 from hemera.compiler.progress import told
-from hemera.serving import operations as op
-from hemera.serving.tracing import Symbol
-from hemera.serving.values import Filling
+from hemera.program import operations as op
+from hemera.program.tracing import Symbol
+from hemera.program.values import Filling
 
 __all__ = ["in_elements", "sums_of_products"]
 

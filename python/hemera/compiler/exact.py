@@ -23,11 +23,11 @@ from hemera.compiler.samples import interleaved
 from hemera.compiler.specs import ArraySpec, spec_of
 from hemera.compiler.tiles import input_specs, output_specs, require_samples, require_tiles, tiled_layouts
 from hemera.errors import MismatchError, NoiseError, ParameterError, SecurityError
+from hemera.exporting.function import package
+from hemera.package.encodings import WholeArrays
+from hemera.package.package import Package
 from hemera.parameters import IntegerParameters, Parameters
-from hemera.serving.encodings import WholeArrays
-from hemera.serving.exporting import package
-from hemera.serving.package import Package
-from hemera.serving.values import SchemeName
+from hemera.program.values import SchemeName
 
 __all__ = ["ExactParts", "exact_parts", "require_no_approximations"]
 

@@ -21,9 +21,9 @@ from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
 from hemera.objects.cost import DryRun, FreshInput
 from hemera.parameters import Parameters
-from hemera.serving.operations import ExactBootstraps, Running, exact_bootstrap
-from hemera.serving.program import Program
-from hemera.serving.values import MAX_PASSES
+from hemera.program.operations import ExactBootstraps, Running, exact_bootstrap
+from hemera.program.program import Program
+from hemera.program.values import MAX_PASSES
 
 __all__ = ["all_passes", "exact_bootstrap_of", "exactly_placed", "placed_with"]
 

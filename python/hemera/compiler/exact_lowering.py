@@ -12,11 +12,11 @@ from hemera.arrays.layout import Layout
 from hemera.arrays.packing import PackedMap
 from hemera.arrays.tensor import Apply, LookUp, TensorProgram
 from hemera.compiler.lowering import Lowered, Lowering, Value
-from hemera.serving import operations as op
-from hemera.serving.operations import Operation
-from hemera.serving.program import Program
-from hemera.serving.tracing import Symbol
-from hemera.serving.values import SchemeName
+from hemera.program import operations as op
+from hemera.program.operations import Operation
+from hemera.program.program import Program
+from hemera.program.tracing import Symbol
+from hemera.program.values import SchemeName
 
 __all__ = ["exactly_lowered", "interpolated"]
 

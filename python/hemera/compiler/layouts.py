@@ -29,7 +29,7 @@ from hemera.compiler.sequences import in_sequences, input_places
 from hemera.compiler.unscaled import bits_of_noise, without_rescales
 from hemera.errors import LevelError, ParameterError, RangeError
 from hemera.parameters import Parameters
-from hemera.serving.operations import MatrixRows, SumsOfProducts
+from hemera.program.operations import MatrixRows, SumsOfProducts
 
 __all__ = ["NOT_POSSIBLE", "LayoutName", "OfSamples", "Samples"]
 

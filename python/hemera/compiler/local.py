@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from hemera._noise_warning import ranges_are_known
 from hemera.inputs.arguments import Progress
 from hemera.objects.context import Context
-from hemera.serving.package import Package
-from hemera.serving.sharing import Shown
+from hemera.package.package import Package
+from hemera.package.sharing import Shown
 
 __all__ = ["Local"]
 

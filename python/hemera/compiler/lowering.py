@@ -21,11 +21,11 @@ from hemera.circuits import Polynomial
 from hemera.compiler.placement import Placement
 from hemera.compiler.progress import told
 from hemera.errors import ParameterError
-from hemera.serving import operations as op
-from hemera.serving.operations import Operation
-from hemera.serving.program import Program
-from hemera.serving.tracing import Recorder, Symbol
-from hemera.serving.values import Filling, Form, SchemeName
+from hemera.program import operations as op
+from hemera.program.operations import Operation
+from hemera.program.program import Program
+from hemera.program.tracing import Recorder, Symbol
+from hemera.program.values import Filling, Form, SchemeName
 
 __all__ = ["Lowered", "Lowering", "Step", "Value", "lowered"]
 

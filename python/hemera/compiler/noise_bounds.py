@@ -18,8 +18,8 @@ from hemera.circuits import Function
 from hemera.errors import ParameterError
 from hemera.objects.context import Context
 from hemera.parameters import Parameters
-from hemera.serving import operations as op
-from hemera.serving.program import Node, Program
+from hemera.program import operations as op
+from hemera.program.program import Node, Program
 
 __all__ = ["noise_bounds"]
 

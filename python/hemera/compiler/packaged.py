@@ -9,10 +9,10 @@ from hemera.errors import ParameterError
 from hemera.objects.context import Context
 from hemera.objects.cost import Cost
 from hemera.objects.keys import Keys, SecretKey
+from hemera.package.package import Package, PreparedModel
+from hemera.package.sharing import Sharing
 from hemera.parameters import Parameters
 from hemera.serving.at_home import open_home, serve_home
-from hemera.serving.package import Package, PreparedModel
-from hemera.serving.sharing import Sharing
 
 __all__ = ["Packaged"]
 

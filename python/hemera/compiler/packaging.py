@@ -15,11 +15,11 @@ from hemera.compiler.scaling import Scaled
 from hemera.compiler.specs import ArraySpec
 from hemera.compiler.tiles import Known, input_specs, output_specs, tiled_layouts
 from hemera.errors import ParameterError
+from hemera.exporting.function import package
+from hemera.package.encodings import AnyLayout, Arrays
+from hemera.package.package import Package
+from hemera.package.specs import InputSpec, OutputSpec
 from hemera.parameters import Parameters
-from hemera.serving.encodings import AnyLayout, Arrays
-from hemera.serving.exporting import package
-from hemera.serving.package import Package
-from hemera.serving.specs import InputSpec, OutputSpec
 
 __all__ = ["Packaging", "chosen_of_samples"]
 

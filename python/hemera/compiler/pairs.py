@@ -13,9 +13,9 @@ from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.squares import with_squares
 from hemera.arrays.tensor import Affine, TensorProgram
 from hemera.compiler.lowering import Lowered, Step
-from hemera.serving import operations as op
-from hemera.serving.program import Program
-from hemera.serving.values import Form
+from hemera.program import operations as op
+from hemera.program.program import Program
+from hemera.program.values import Form
 
 __all__ = ["Factor", "factors_of", "in_pairs"]
 

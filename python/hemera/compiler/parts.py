@@ -12,9 +12,9 @@ import numpy as np
 
 from hemera.compiler.lowering import Lowered
 from hemera.errors import ParameterError
-from hemera.serving import operations as op
-from hemera.serving.operations import Operation
-from hemera.serving.program import Node, Program
+from hemera.program import operations as op
+from hemera.program.operations import Operation
+from hemera.program.program import Node, Program
 
 __all__ = ["in_parts"]
 

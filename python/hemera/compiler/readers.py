@@ -8,7 +8,7 @@ from typing import Any
 
 from hemera.compiler.eager import compile_arrays, is_of_arrays
 from hemera.compiler.tables import TableSpec, compile_table
-from hemera.serving.estimators import TREE_LIBRARIES
+from hemera.exporting.estimators import TREE_LIBRARIES
 
 __all__ = ["reader_of"]
 

@@ -11,8 +11,8 @@ from hemera.compiler.lowering import Lowered, Step
 from hemera.compiler.placement import Placement
 from hemera.objects.cost import Cost
 from hemera.parameters import Parameters
-from hemera.serving.operations import ExactBootstraps, exact_bootstrap
-from hemera.serving.program import Program
+from hemera.program.operations import ExactBootstraps, exact_bootstrap
+from hemera.program.program import Program
 
 __all__ = ["layout_line", "table"]
 

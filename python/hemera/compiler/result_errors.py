@@ -21,7 +21,7 @@ from hemera.arrays.tensor import Affine, Apply, TensorProgram
 from hemera.compiler.agreement import listed, magnitude
 from hemera.compiler.specs import ArraySpec
 from hemera.parameters import Parameters
-from hemera.serving.noise import ExpectedNoise
+from hemera.program.noise import ExpectedNoise
 
 __all__ = ["MOST_SLOTS_DRAWN", "Draws", "Recording", "ResultError", "draws", "roughly_noisy"]
 

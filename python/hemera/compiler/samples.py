@@ -9,10 +9,10 @@ import numpy as np
 
 from hemera.compiler.lowering import Lowered
 from hemera.errors import ParameterError
-from hemera.serving import operations as op
-from hemera.serving.operations import Operation
-from hemera.serving.program import Program
-from hemera.serving.values import Form
+from hemera.program import operations as op
+from hemera.program.operations import Operation
+from hemera.program.program import Program
+from hemera.program.values import Form
 
 __all__ = ["interleaved"]
 

@@ -29,7 +29,7 @@ from hemera.compiler.lowering import Lowered, Step
 from hemera.compiler.token_values import TokenValues, Value, View
 from hemera.compiler.turned_maps import Shapes, TurnedMaps
 from hemera.errors import ParameterError
-from hemera.serving.tracing import Symbol
+from hemera.program.tracing import Symbol
 
 __all__ = ["in_sequences", "input_places"]
 

@@ -11,8 +11,8 @@ from hemera.compiler.bootstraps import bootstrap_of
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.noise_bounds import noise_bounds
 from hemera.errors import ParameterError
+from hemera.package.sharing import Sharing
 from hemera.parameters import Parameters
-from hemera.serving.sharing import Sharing
 
 __all__ = ["Room", "room_of"]
 

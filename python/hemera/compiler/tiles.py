@@ -11,7 +11,7 @@ from hemera.arrays.tiling import TiledLayout, Tiling
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.specs import ArraySpec
 from hemera.errors import ParameterError
-from hemera.serving.specs import InputSpec, OutputSpec
+from hemera.package.specs import InputSpec, OutputSpec
 
 __all__ = ["Known", "input_specs", "output_specs", "require_samples", "require_tiles", "tiled_layouts"]
 

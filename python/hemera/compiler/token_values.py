@@ -13,7 +13,7 @@ from hemera.arrays.tensor import Shape, TensorProgram
 from hemera.arrays.token_places import Places
 from hemera.arrays.token_turns import Turns, turns_of
 from hemera.compiler.turned_maps import TurnedMaps
-from hemera.serving.tracing import Symbol
+from hemera.program.tracing import Symbol
 
 __all__ = ["TokenValues", "Value", "View"]
 

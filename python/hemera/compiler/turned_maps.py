@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.token_turns import Products, Turns
 from hemera.compiler.batch_maps import BatchMaps
-from hemera.serving import operations as op
-from hemera.serving.tracing import Symbol
-from hemera.serving.values import Filling
+from hemera.program import operations as op
+from hemera.program.tracing import Symbol
+from hemera.program.values import Filling
 
 __all__ = ["Shapes", "TurnedMaps"]
 

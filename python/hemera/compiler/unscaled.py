@@ -20,10 +20,10 @@ from hemera.compiler.lowering import Lowered
 from hemera.compiler.room import range_bits_for
 from hemera.errors import ParameterError
 from hemera.parameters import max_log_modulus
-from hemera.serving import operations as op
-from hemera.serving.noise import ExpectedNoise
-from hemera.serving.program import Program
-from hemera.serving.values import Array
+from hemera.program import operations as op
+from hemera.program.noise import ExpectedNoise
+from hemera.program.program import Program
+from hemera.program.values import Array
 
 __all__ = ["Unscaled", "bits_of_noise", "without_rescales"]
 

@@ -12,8 +12,8 @@ from hemera.arrays.recorder import Recorder
 from hemera.arrays.tensor import Apply, TensorProgram
 from hemera.arrays.watch import Watch, watches_by_name
 from hemera.compiler.tiles import Known
-from hemera.serving.encodings.watching import tell_rows
-from hemera.serving.specs import OutputSpec
+from hemera.package.encodings.watching import tell_rows
+from hemera.package.specs import OutputSpec
 
 __all__ = ["Watching", "tell_outside"]
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera._files import write_atomically
 from hemera.errors import MismatchError, ParameterError
 from hemera.objects.keys import Keys
+from hemera.package.package import Package
 from hemera.ray.installed import imported
-from hemera.serving.files import write_atomically
-from hemera.serving.package import Package
 
 if TYPE_CHECKING:
     from hemera.ray.replica import KeyFiles, ModelFile
@@ -151,7 +151,7 @@ class Evaluator:
 
     def _evaluate(self, rows: list[dict[str, NDArray[np.uint8]]]) -> list[Mapping[str, Any]]:
         """The outputs of rows, which wait together and so run as batches."""
-        from hemera.serving.problems import Refused, error_of
+        from hemera.client.problems import Refused, error_of
 
         asked = [self._replica.evaluate(str(at), self._name, self._keys, row) for at, row in enumerate(rows)]
         found = [each.result() for each in asked]

@@ -16,12 +16,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from hemera.client.problems import Refused
 from hemera.ray import refusals
 from hemera.ray.handles import Full, Handle, Lost
 from hemera.ray.placement import Placement
 from hemera.ray.replica import Answered, KeyFiles
 from hemera.serving.logs import log
-from hemera.serving.problems import Refused
 from hemera.serving.scheduler import Evaluation, queue_full, stopping
 
 __all__ = ["Dispatcher", "Limits", "Spawner"]

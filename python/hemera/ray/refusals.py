@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from hemera.serving.problems import Refused
+from hemera.client.problems import Refused
 
 __all__ = ["busy", "died", "no_head", "none_there"]
 

@@ -20,12 +20,12 @@ import numpy as np
 
 from hemera._inspect import HEMERA
 from hemera._process import Lock
+from hemera.client.problems import Refused, refusal_of
 from hemera.errors import FileError, FormatError, OutOfMemoryError
+from hemera.package.package import Package
 from hemera.ray.channel import Buffer
 from hemera.ray.worth import WorthCache
 from hemera.serving.metrics import Metrics
-from hemera.serving.package import Package
-from hemera.serving.problems import Refused, refusal_of
 from hemera.serving.scheduler import Device, Evaluation, Scheduler
 from hemera.serving.session_cache import Answer, Session
 from hemera.serving.sessions import Loader

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hemera.errors import DeviceError, ParameterError
+from hemera.package.package import Package
 from hemera.ray.cluster import Cluster
 from hemera.ray.dispatch import Dispatcher, Limits
 from hemera.ray.replica import KeyFiles, ModelFile
-from hemera.serving.package import Package
 from hemera.serving.service import Home, Service
 from hemera.serving.session_cache import SessionCache
 from hemera.serving.settings import Settings

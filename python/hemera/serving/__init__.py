@@ -8,15 +8,15 @@
 docs/serving.md describes them.
 """
 
-from hemera.serving.exporting import export
-from hemera.serving.interface import Interface
-from hemera.serving.linear import LinearModel, export_linear
-from hemera.serving.package import Package, PreparedModel
-from hemera.serving.remote_comparisons import RemoteThresholdIndex, RemoteTopIndex
-from hemera.serving.remote_index import RemoteIndex
-from hemera.serving.specs import InputSpec, OutputSpec
-from hemera.serving.tracing import Symbol, dot
-from hemera.serving.trees import export_trees
+from hemera.client.remote_comparisons import RemoteThresholdIndex, RemoteTopIndex
+from hemera.client.remote_index import RemoteIndex
+from hemera.exporting.function import export
+from hemera.exporting.linear import LinearModel, export_linear
+from hemera.exporting.trees import export_trees
+from hemera.package.interface import Interface
+from hemera.package.package import Package, PreparedModel
+from hemera.package.specs import InputSpec, OutputSpec
+from hemera.program.tracing import Symbol, dot
 
 __all__ = [
     "InputSpec",

@@ -11,9 +11,9 @@ from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 
 import hemera
+from hemera.client.problems import Refused
 from hemera.serving.hot_path import HotPath
 from hemera.serving.logs import log
-from hemera.serving.problems import Refused
 from hemera.serving.refusals import refuse, refuse_http
 from hemera.serving.request_log import RequestLog
 from hemera.serving.routes import ROUTERS, evaluate

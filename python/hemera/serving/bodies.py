@@ -10,7 +10,7 @@ from typing import Any
 
 from starlette.requests import Request
 
-from hemera.serving.problems import Refused
+from hemera.client.problems import Refused
 
 __all__ = ["Budget", "receive", "require_size"]
 

@@ -19,7 +19,7 @@ from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from hemera.serving.problems import Refused
+from hemera.client.problems import Refused
 from hemera.serving.settings import Settings
 
 __all__ = ["Connections", "Listener"]

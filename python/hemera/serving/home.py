@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hemera import errors
+from hemera._files import locked, write_atomically
 from hemera.inputs.source import read_bytes
+from hemera.package.package import Package
 from hemera.search.files import settings_of
-from hemera.serving.files import locked, write_atomically
-from hemera.serving.package import Package
 from hemera.serving.tokens import Clients, is_name, require_name
 
 __all__ = ["Home"]

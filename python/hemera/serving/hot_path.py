@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from fastapi.routing import APIRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from hemera.serving.problems import Refused
+from hemera.client.problems import Refused
 from hemera.serving.refusals import refuse
 from hemera.serving.routes.clients import bearer, client_of
 

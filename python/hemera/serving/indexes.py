@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from hemera.client.wire import KEYS_FILE
 from hemera.errors import FormatError
 from hemera.inputs.source import read_bytes
 from hemera.objects.devices import DeviceOptions
@@ -14,7 +15,6 @@ from hemera.search.any_index import AnyIndex
 from hemera.search.files import load
 from hemera.serving.index_sessions import QUERY, IndexSession, request_of
 from hemera.serving.settings import Settings
-from hemera.serving.uploads import OWN
 
 __all__ = ["ServedIndex"]
 
@@ -124,14 +124,14 @@ class ServedIndex:
             FormatError, MismatchError: when they are damaged, or of other parameters than the index's.
             MissingKeyError: when they lack one.
         """
-        if set(files) != {OWN}:
+        if set(files) != {KEYS_FILE}:
             raise FormatError(
                 "an index takes keys of Hemera's clients (`keys` of hemera.search.Client and others)"
             )
         index = self._copies[device]
         return IndexSession(
             index,
-            index.load_keys(read_bytes(files[OWN])),
+            index.load_keys(read_bytes(files[KEYS_FILE])),
             queries=self.queries,
             prepared_bytes=self._limits.prepared_bytes,
             is_current=lambda: self._is_current,

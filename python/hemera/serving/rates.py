@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from http import HTTPStatus
 
-from hemera.serving.problems import Refused
+from hemera.client.problems import Refused
 
 __all__ = ["Rates"]
 

@@ -12,9 +12,9 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
+from hemera.client.problems import Refused, refusal_of
 from hemera.serving.logs import log
 from hemera.serving.metrics import Metrics
-from hemera.serving.problems import Refused, refusal_of
 
 __all__ = ["answer_to", "refuse", "refuse_http"]
 

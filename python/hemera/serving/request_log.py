@@ -7,8 +7,8 @@ import time
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from hemera.client.wire import NONCE_HEADER, is_nonce
 from hemera.serving.logs import log
-from hemera.serving.wire import NONCE_HEADER, is_nonce
 
 __all__ = ["RequestLog"]
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Protocol, TypeVar
 
+from hemera.client.problems import Refused, refusal_of
 from hemera.errors import Error, OutOfMemoryError
 from hemera.serving.logs import log
 from hemera.serving.metrics import Metrics
-from hemera.serving.problems import Refused, refusal_of
 from hemera.serving.session_cache import Answer, AnyInputs, Session, SessionCache, too_many
 
 __all__ = ["Device", "Evaluation", "Scheduler", "Scheduling", "queue_full", "stopping"]

@@ -11,15 +11,15 @@ from http import HTTPStatus
 from typing import Any
 
 from hemera import errors
+from hemera._files import which_file
 from hemera._inspect import HEMERA
+from hemera.client.problems import Refused
+from hemera.package.package import Package
 from hemera.pool.members import bind_thread
-from hemera.serving.files import which_file
 from hemera.serving.home import Home
 from hemera.serving.indexes import ServedIndex
 from hemera.serving.logs import log
 from hemera.serving.metrics import Metrics
-from hemera.serving.package import Package
-from hemera.serving.problems import Refused
 from hemera.serving.rates import Rates
 from hemera.serving.scheduler import Device, Scheduler, Scheduling
 from hemera.serving.session_cache import Session, SessionCache

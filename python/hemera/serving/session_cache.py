@@ -9,7 +9,7 @@ from http import HTTPStatus
 from typing import Any, Protocol
 
 from hemera._process import Lock
-from hemera.serving.problems import Refused
+from hemera.client.problems import Refused
 
 __all__ = ["Answer", "AnyInputs", "Session", "SessionCache", "too_many"]
 

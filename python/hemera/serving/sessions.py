@@ -11,6 +11,7 @@ from typing import Any
 
 from hemera import _core, ckks, interop
 from hemera._inspect import HEMERA
+from hemera.client.wire import KEYS_FILE
 from hemera.errors import MismatchError, OutOfMemoryError
 from hemera.interop._library import Library
 from hemera.interop._session import Session as LibrarySession
@@ -21,11 +22,11 @@ from hemera.objects.devices import DeviceOptions
 from hemera.objects.evaluator import Evaluator
 from hemera.objects.graph import Graph
 from hemera.objects.keys import Keys
+from hemera.package.package import Package, PreparedModel
+from hemera.package.specs import InputSpec
 from hemera.serving.graphs import Graphs, form_of
-from hemera.serving.package import Package, PreparedModel
 from hemera.serving.session_cache import Answer, AnyInputs, Session, too_many
-from hemera.serving.specs import InputSpec
-from hemera.serving.uploads import FOREIGN, OWN, compressed_refused, damaged_texts, refuse_secret
+from hemera.serving.uploads import FOREIGN, compressed_refused, damaged_texts, refuse_secret
 
 __all__ = ["Inputs", "Loader", "ModelSession", "memory_of"]
 
@@ -265,7 +266,7 @@ class Loader:
             MissingKeyError, LevelError, MismatchError: when the model needs more (`Package.check`).
         """
         if library == HEMERA:
-            keys = self.context(package).load(files[OWN])
+            keys = self.context(package).load(files[KEYS_FILE])
             if not isinstance(keys, Keys):
                 raise MismatchError(f"evaluation keys are needed, and this is a {type(keys).__name__}")
             return self.own_session(package, keys)

@@ -20,9 +20,9 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import BinaryIO
 
+from hemera._files import sync_folder
 from hemera._process import Lock
-from hemera.serving.files import sync_folder
-from hemera.serving.problems import Refused
+from hemera.client.problems import Refused
 
 __all__ = ["KeySet", "Store", "Upload"]
 

@@ -9,8 +9,8 @@ import re
 import secrets
 from pathlib import Path
 
+from hemera._files import sync_folder, write_atomically
 from hemera.errors import FileError, MismatchError, ParameterError
-from hemera.serving.files import sync_folder, write_atomically
 
 __all__ = ["Clients", "is_name", "require_name"]
 

@@ -9,16 +9,15 @@ from pathlib import Path
 from typing import BinaryIO
 
 from hemera._inspect import HEMERA, MAGIC, ForeignDescription, inspect
+from hemera.client.problems import Refused
+from hemera.client.wire import KEYS_FILE
 from hemera.errors import Error, FormatError
 from hemera.interop import library_of_name, names_of_libraries
 from hemera.interop._library import KEY_FILES
-from hemera.serving.problems import Refused
 from hemera.serving.store import Upload
 
-__all__ = ["FOREIGN", "OWN", "UploadSink", "library_of", "refuse_secret"]
+__all__ = ["FOREIGN", "UploadSink", "library_of", "refuse_secret"]
 
-OWN = "keys"
-"""The one file of Hemera's clients."""
 FOREIGN = ("context", *KEY_FILES.values())
 """The files of other libraries' clients; the first is needed."""
 
@@ -67,14 +66,14 @@ class UploadSink:
         self._name = ""
 
     def begin(self, name: str) -> None:
-        if name != OWN and name not in FOREIGN:
+        if name != KEYS_FILE and name not in FOREIGN:
             raise Refused(
                 HTTPStatus.UNPROCESSABLE_ENTITY,
                 "format",
                 f"an upload of keys has no part {name!r}; it is one file of Hemera's, or parts named "
                 + ", ".join(FOREIGN),
             )
-        if name == OWN:
+        if name == KEYS_FILE:
             self._upload.narrow(self._own)
         self._name, self._head = name, b""
         self._upload.begin(name)
@@ -100,14 +99,14 @@ class UploadSink:
         kind = kind_of(self._head)
         if kind == _SECRET_KEY:
             raise secret_key_refused()
-        if (kind == _EVALUATION_KEYS) != (self._name == OWN):
+        if (kind == _EVALUATION_KEYS) != (self._name == KEYS_FILE):
             raise Refused(
                 HTTPStatus.UNPROCESSABLE_ENTITY,
                 "format",
                 f"the part {self._name!r} is no file of "
                 + (
                     "evaluation keys, as keys.save(path) writes them"
-                    if self._name == OWN
+                    if self._name == KEYS_FILE
                     else names_of_libraries()
                 ),
             )
@@ -165,12 +164,12 @@ def library_of(files: Mapping[str, Path]) -> str:
         Refused: (422) when they are not a client's keys, or one is a secret key.
     """
     names = set(files)
-    if names == {OWN}:
-        with files[OWN].open("rb") as file:
+    if names == {KEYS_FILE}:
+        with files[KEYS_FILE].open("rb") as file:
             refuse_secret(file.read(_HEAD))
             _refuse_compressed(file)
         return HEMERA
-    if OWN in names or FOREIGN[0] not in names or len(names) < 2:
+    if KEYS_FILE in names or FOREIGN[0] not in names or len(names) < 2:
         raise Refused(
             HTTPStatus.UNPROCESSABLE_ENTITY,
             "format",

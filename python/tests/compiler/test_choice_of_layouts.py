@@ -12,7 +12,7 @@ from hemera.arrays.sequence_layout import SequenceLayout
 from hemera.compiler.approximate import Search
 from hemera.compiler.layouts import Samples
 from hemera.errors import ParameterError
-from hemera.serving.encodings import Arrays
+from hemera.package.encodings import Arrays
 
 RNG = np.random.default_rng(43)
 Spec = hm.ArraySpec

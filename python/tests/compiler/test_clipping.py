@@ -10,7 +10,7 @@ import pytest
 
 import hemera as hm
 from hemera.errors import FormatError, ParameterError, RangeWarning
-from hemera.serving.encodings import Arrays
+from hemera.package.encodings import Arrays
 
 SAMPLES = np.random.default_rng(1).uniform(-1, 1, (20, 6))
 MATRIX = np.random.default_rng(2).normal(size=(6, 3)) / 2

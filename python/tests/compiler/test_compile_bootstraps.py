@@ -12,6 +12,7 @@ import pytest
 
 import hemera as hm
 from hemera.arrays import conv
+from hemera.program.operations import Bootstraps
 
 from .compile_cases import assert_gives, compiled, deep, shallow
 
@@ -45,7 +46,7 @@ def test_deep_programs_bootstrap() -> None:
     magnitudes = [
         node.operation.magnitude
         for node in plan.package.program.nodes
-        if isinstance(node.operation, hm.serving.operations.Bootstraps)
+        if isinstance(node.operation, Bootstraps)
     ]
     assert all(each >= 1 for each in magnitudes)
 

@@ -18,9 +18,9 @@ from sklearn.svm import SVC
 
 import hemera as hm
 from hemera.errors import FormatError, MismatchError
-from hemera.serving.encodings import Table, encoding_from_data
-from hemera.serving.finishing import Apply, Columns, Label, Method, Neighbours, Parts
-from hemera.serving.readings import Labels
+from hemera.package.encodings import Table, encoding_from_data
+from hemera.package.finishing import Apply, Columns, Label, Method, Neighbours, Parts
+from hemera.package.readings import Labels
 
 ROWS, TARGETS = load_iris(return_X_y=True)
 MODELS = {

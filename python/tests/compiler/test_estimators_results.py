@@ -48,7 +48,7 @@ from sklearn.preprocessing import (
 from sklearn.svm import SVC, SVR, LinearSVC, NuSVC, OneClassSVM
 
 import hemera as hm
-from hemera.serving.encodings import Table
+from hemera.package.encodings import Table
 
 BITS = 16
 OPTIONS = {"precision_bits": BITS, "security": None}

@@ -13,9 +13,9 @@ import hemera as hm
 from hemera.arrays.array import Array
 from hemera.compiler import Compiled
 from hemera.errors import MismatchError, ParameterError
-from hemera.serving import operations as op
-from hemera.serving.program import Program
-from hemera.serving.values import Form
+from hemera.program import operations as op
+from hemera.program.program import Program
+from hemera.program.values import Form
 
 from ..arrays.numpy_programs import COMPUTED, COUNTED, MOVED
 from ..arrays.numpy_ufunc_programs import COUNTED_METHODS, COUNTED_UFUNCS, METHODS, UFUNC_PROGRAMS

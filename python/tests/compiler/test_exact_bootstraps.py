@@ -16,9 +16,9 @@ from hemera._noise_warning import budgets_are_known
 from hemera.compiler import Compiled
 from hemera.compiler.exact_bootstraps import all_passes, placed_with
 from hemera.errors import MismatchError, NoiseError, ParameterError
-from hemera.serving.dry_run import with_keys
-from hemera.serving.package import Package
-from hemera.serving.program import Program
+from hemera.package.dry_run import with_keys
+from hemera.package.package import Package
+from hemera.program.program import Program
 from hemera.serving.service import Home
 
 from ..serving.conftest import client_of

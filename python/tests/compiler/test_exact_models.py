@@ -12,8 +12,8 @@ import pytest
 import hemera as hm
 from hemera.compiler import Compiled
 from hemera.errors import FormatError, MismatchError, ParameterError
+from hemera.package.encodings import WholeArrays, encoding_from_data
 from hemera.serving import Package
-from hemera.serving.encodings import WholeArrays, encoding_from_data
 from hemera.serving.service import Home
 
 from ..serving.conftest import client_of

@@ -15,11 +15,11 @@ from hemera.arrays import conv
 from hemera.circuits import Bootstrap
 from hemera.compiler.agreement import expected_bits
 from hemera.compiler.local import Local
-from hemera.serving import operations as op
-from hemera.serving.noise import ExpectedNoise
-from hemera.serving.program import Program
-from hemera.serving.tracing import dot
-from hemera.serving.values import Form
+from hemera.program import operations as op
+from hemera.program.noise import ExpectedNoise
+from hemera.program.program import Program
+from hemera.program.tracing import dot
+from hemera.program.values import Form
 
 RNG = np.random.default_rng(11)
 MATRIX = RNG.normal(size=(48, 32)) / 7

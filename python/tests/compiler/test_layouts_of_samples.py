@@ -12,12 +12,12 @@ import hemera as hm
 from hemera.arrays import conv
 from hemera.compiler.costs import CostModel
 from hemera.errors import FormatError, LevelError, MismatchError, ParameterError
+from hemera.package.encodings import Arrays
+from hemera.program.noise import ExpectedNoise
+from hemera.program.operations import Bootstraps, MatrixRows
+from hemera.program.values import Form
 from hemera.serving import Package
-from hemera.serving.encodings import Arrays
-from hemera.serving.noise import ExpectedNoise
-from hemera.serving.operations import Bootstraps, MatrixRows
 from hemera.serving.service import Home
-from hemera.serving.values import Form
 
 from ..serving.conftest import client_of
 from ..serving.conftest import serving as running

@@ -12,9 +12,9 @@ import pytest
 import hemera as hm
 from hemera.arrays.pair_layout import PairLayout, pairs_packed, pairs_unpacked
 from hemera.errors import FormatError, LevelError, MismatchError, MissingKeyError, ParameterError, RangeError
+from hemera.package.encodings import Arrays
+from hemera.program.noise import ExpectedNoise
 from hemera.serving import Package
-from hemera.serving.encodings import Arrays
-from hemera.serving.noise import ExpectedNoise
 from hemera.serving.service import Home
 
 from ..serving.conftest import client_of

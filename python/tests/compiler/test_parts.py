@@ -15,9 +15,9 @@ from hemera.arrays import conv
 from hemera.compiler.compiled import Compiled
 from hemera.compiler.parts import in_parts
 from hemera.errors import FormatError, MismatchError
+from hemera.package.interface import Interface
+from hemera.program import operations as op
 from hemera.serving import Package
-from hemera.serving import operations as op
-from hemera.serving.interface import Interface
 from hemera.serving.service import Home
 
 from ..serving.conftest import client_of

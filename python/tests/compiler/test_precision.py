@@ -14,8 +14,8 @@ import hemera as hm
 from hemera import errors
 from hemera.compiler.precision import _Tried
 from hemera.compiler.result_errors import ResultError
-from hemera.serving.encodings import Arrays
-from hemera.serving.interface import Interface
+from hemera.package.encodings import Arrays
+from hemera.package.interface import Interface
 
 ROOM = 0.75
 """Bits that a few draws may show fewer than were asked for."""

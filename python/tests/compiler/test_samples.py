@@ -12,11 +12,11 @@ import pytest
 import hemera as hm
 from hemera.arrays import conv
 from hemera.errors import FormatError, MismatchError, ParameterError
+from hemera.package.interface import Interface
+from hemera.program.program import Program
+from hemera.program.values import Form
 from hemera.serving import Package
-from hemera.serving.interface import Interface
-from hemera.serving.program import Program
 from hemera.serving.service import Home
-from hemera.serving.values import Form
 
 from ..serving.conftest import client_of
 from ..serving.conftest import serving as running

@@ -19,9 +19,9 @@ from hemera.compiler.bootstraps import seconds_without
 from hemera.compiler.elements import in_elements
 from hemera.compiler.placement import Placement
 from hemera.errors import FormatError, MismatchError, ParameterError
+from hemera.package.encodings import Arrays
+from hemera.program.operations import Bootstraps
 from hemera.serving import Package
-from hemera.serving.encodings import Arrays
-from hemera.serving.operations import Bootstraps
 
 RNG = np.random.default_rng(41)
 Spec = hm.ArraySpec

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 import hemera as hm
+from hemera.client.client import LocalModel
 from hemera.compiler import Compiled
 from hemera.compiler.noise_bounds import noise_bounds
 from hemera.errors import FormatError, ParameterError, SecurityError
+from hemera.package.interface import Interface
+from hemera.package.sharing import Sharing, Shown
 from hemera.serving import Package
-from hemera.serving.client import LocalModel
-from hemera.serving.interface import Interface
-from hemera.serving.sharing import Sharing, Shown
 
 
 def study(x: Any) -> Any:

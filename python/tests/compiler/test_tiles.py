@@ -14,12 +14,12 @@ from hemera.arrays.layout import Layout
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.splitting import split
 from hemera.arrays.tensor import Affine, Input, TensorProgram
+from hemera.client.client import LocalModel
 from hemera.compiler import bootstraps
 from hemera.compiler.lowering import lowered
 from hemera.errors import FormatError, MismatchError, ParameterError
+from hemera.package.interface import Interface
 from hemera.serving import Package
-from hemera.serving.client import LocalModel
-from hemera.serving.interface import Interface
 from hemera.serving.service import Home
 
 from ..serving.conftest import client_of

@@ -11,8 +11,8 @@ import pytest
 
 import hemera as hm
 from hemera.errors import FormatError, ParameterError
+from hemera.program.operations import MatrixRows
 from hemera.serving import Package
-from hemera.serving.operations import MatrixRows
 
 RNG = np.random.default_rng(51)
 SIZES = (30, 20, 12, 6)

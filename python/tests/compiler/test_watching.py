@@ -14,10 +14,10 @@ import pytest
 
 import hemera as hm
 from hemera.errors import FormatError, NoiseError, RangeWarning
+from hemera.package.encodings import Arrays, Table
+from hemera.package.interface import Interface
+from hemera.package.local_model import LocalModel
 from hemera.serving import Package
-from hemera.serving.encodings import Arrays, Table
-from hemera.serving.interface import Interface
-from hemera.serving.local_model import LocalModel
 from hemera.serving.service import Home
 
 from ..serving.conftest import client_of

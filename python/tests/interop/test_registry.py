@@ -13,9 +13,9 @@ import pytest
 import hemera as hm
 from hemera import interop
 from hemera.cli import main
+from hemera.client.problems import Refused
 from hemera.interop import openfhe, seal
 from hemera.interop._library import Library
-from hemera.serving.problems import Refused
 from hemera.serving.uploads import library_of
 
 ROOT = Path(__file__).parents[3]

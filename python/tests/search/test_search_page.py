@@ -91,7 +91,7 @@ def test_served_indexes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     home = Home(tmp_path / "home")
     monkeypatch.chdir(tmp_path)
     # Rings of tests are refused otherwise.
-    monkeypatch.setattr("hemera.serving.remote_index.require_security", lambda *_: None)
+    monkeypatch.setattr("hemera.client.remote_index.require_security", lambda *_: None)
     with in_small_rings():
         for name, index in (
             ("documents", hm.search.Index(rows)),

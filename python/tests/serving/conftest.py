@@ -21,8 +21,8 @@ import numpy as np
 import pytest
 
 import hemera as hm
+from hemera.client.client import Client, LocalModel
 from hemera.serving import Package, export
-from hemera.serving.client import Client, LocalModel
 from hemera.serving.server import listen, make_server
 from hemera.serving.service import Home, Service
 from hemera.serving.settings import Settings

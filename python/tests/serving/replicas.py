@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from hemera.client.client import LocalModel
+from hemera.client.problems import Refused
 from hemera.ray.dispatch import Dispatcher, Limits
 from hemera.ray.handles import Full, Lost
 from hemera.ray.placement import rendezvous
 from hemera.ray.replica import KeyFiles, ModelFile, Replica, digest_of
 from hemera.serving import Package
-from hemera.serving.client import LocalModel
-from hemera.serving.problems import Refused
 from hemera.serving.scheduler import Evaluation
 from hemera.serving.settings import Settings
 

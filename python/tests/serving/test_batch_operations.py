@@ -11,12 +11,12 @@ import pytest
 import hemera as hm
 from hemera import serving
 from hemera.errors import FormatError, MismatchError, ParameterError
-from hemera.serving import operations as op
-from hemera.serving.encodings import Vectors
-from hemera.serving.exporting import package
-from hemera.serving.program import Program
-from hemera.serving.specs import InputSpec, OutputSpec
-from hemera.serving.values import Form
+from hemera.exporting.function import package
+from hemera.package.encodings import Vectors
+from hemera.package.specs import InputSpec, OutputSpec
+from hemera.program import operations as op
+from hemera.program.program import Program
+from hemera.program.values import Form
 
 RNG = np.random.default_rng(8)
 SLOTS, COUNT = 32, 6

@@ -23,10 +23,10 @@ import pytest
 
 import hemera as hm
 from hemera import errors
+from hemera.client.client import Client, LocalModel
+from hemera.client.problems import ServerError
+from hemera.program.keys import KeyList
 from hemera.serving import InputSpec, Interface, OutputSpec, Package, export
-from hemera.serving.client import Client, LocalModel
-from hemera.serving.keys import KeyList
-from hemera.serving.problems import ServerError
 from hemera.serving.service import Home
 
 from .conftest import BOUND, Running, client_of, expected

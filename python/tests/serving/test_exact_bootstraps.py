@@ -12,9 +12,9 @@ import hemera as hm
 from hemera import serving
 from hemera.cli import main
 from hemera.errors import FormatError, MismatchError, MissingKeyError, NoiseError, ParameterError
+from hemera.program.operations import Place
+from hemera.program.values import Form
 from hemera.serving import Interface, Package
-from hemera.serving.operations import Place
-from hemera.serving.values import Form
 
 N, T = 2048, 65537
 KINDS = {"bfv": hm.bfv.Parameters, "bgv": hm.bgv.Parameters}

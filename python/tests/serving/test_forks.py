@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.serving.problems import ServerError
+from hemera.client.problems import ServerError
+from hemera.package.sharing import Shown
 from hemera.serving.service import Home
-from hemera.serving.sharing import Shown
 
 from ..forked import in_child, taken_elsewhere
 from .conftest import BOUND, Running, client_of, expected

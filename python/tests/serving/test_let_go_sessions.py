@@ -15,15 +15,15 @@ import pytest
 
 import hemera as hm
 from hemera import search
+from hemera.client.client import LocalModel
+from hemera.client.wire import write_body
 from hemera.interop import openfhe, seal
 from hemera.objects.devices import DeviceOptions
+from hemera.package.prepared import PreparedModel
 from hemera.serving import Package, export
-from hemera.serving.client import LocalModel
-from hemera.serving.prepared import PreparedModel
 from hemera.serving.service import Home
 from hemera.serving.session_cache import Session
 from hemera.serving.sessions import Loader
-from hemera.serving.wire import write_body
 
 from .conftest import Running, client_of, expected, serving
 from .indexes.index_cases import KEYS as INDEX_KEYS

@@ -11,10 +11,10 @@ import pytest
 
 import hemera as hm
 from hemera import serving
-from hemera.serving.interface import Interface
-from hemera.serving.operations import Bootstraps, Encoded, Place, Running
-from hemera.serving.operations.slots import Take
-from hemera.serving.values import Form
+from hemera.package.interface import Interface
+from hemera.program.operations import Bootstraps, Encoded, Place, Running
+from hemera.program.operations.slots import Take
+from hemera.program.values import Form
 
 from ..conftest import Party
 from .operation_cases import CKKS, MATRIX, RNG, SLOTS, WIDE, Client

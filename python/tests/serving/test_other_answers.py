@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from hemera import errors, search
-from hemera.serving.client import LocalModel
-from hemera.serving.problems import ServerError
+from hemera.client.client import LocalModel
+from hemera.client.problems import ServerError
+from hemera.client.transport import Transport
 from hemera.serving.service import Home
-from hemera.serving.transport import Transport
 
 from .conftest import BOUND, Running, client_of, expected, serving
 from .indexes.index_cases import VECTORS

@@ -19,7 +19,7 @@ import pytest
 
 import hemera as hm
 from hemera import serving
-from hemera.serving import container
+from hemera.package import container
 
 WEIGHTS = np.linspace(-1, 1, 8)
 

@@ -14,8 +14,9 @@ import pytest
 
 import hemera as hm
 from hemera import serving
-from hemera.serving import container, program
-from hemera.serving.stored_arrays import StoredArray
+from hemera.package import container
+from hemera.program import program
+from hemera.program.stored_arrays import StoredArray
 
 from ..limited_memory import run_within
 from .operation_cases import CKKS

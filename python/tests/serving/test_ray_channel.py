@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hemera.client.client import LocalModel
 from hemera.ray import channel
 from hemera.ray.channel import Address, Buffer, Channel, Door, connect
 from hemera.ray.handles import Full, Lost
 from hemera.ray.replica import KeyFiles, ModelFile, Replica, digest_of
 from hemera.ray.requests import Asking, answer_requests
 from hemera.serving import Package
-from hemera.serving.client import LocalModel
 from hemera.serving.settings import Settings
 
 from .conftest import BOUND, expected, wait_until

@@ -17,12 +17,12 @@ import numpy as np
 import pytest
 
 import hemera as hm
+from hemera.client.client import LocalModel
+from hemera.client.problems import ServerError
 from hemera.ray.data import Evaluator
 from hemera.ray.placement import rendezvous
 from hemera.ray.replica import KeyFiles, ModelFile, digest_of
 from hemera.serving import Package
-from hemera.serving.client import LocalModel
-from hemera.serving.problems import ServerError
 from hemera.serving.service import Home
 from hemera.serving.settings import Settings
 

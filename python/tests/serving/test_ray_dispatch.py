@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hemera.client.problems import Refused
 from hemera.objects.devices import DeviceOptions
 from hemera.ray.placement import choose
 from hemera.ray.service import limits_of
-from hemera.serving.problems import Refused
 from hemera.serving.scheduler import Evaluation
 from hemera.serving.sessions import Loader
 from hemera.serving.settings import Settings

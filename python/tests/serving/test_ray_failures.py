@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from hemera.client.problems import Refused
 from hemera.ray.replica import ModelFile, Replica
 from hemera.serving import Package
-from hemera.serving.problems import Refused
 from hemera.serving.scheduler import Evaluation
 from hemera.serving.settings import Settings
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from hemera.client.problems import Refused
 from hemera.ray.replica import KeyFiles, digest_of
-from hemera.serving.problems import Refused
 from hemera.serving.scheduler import Evaluation
 
 from .conftest import BOUND, wait_until

@@ -17,9 +17,9 @@ from sklearn.linear_model import LogisticRegression
 
 import hemera as hm
 from hemera import errors
+from hemera.client.client import Client, LocalModel
+from hemera.client.problems import ServerError
 from hemera.serving import Package, export, export_linear
-from hemera.serving.client import Client, LocalModel
-from hemera.serving.problems import ServerError
 from hemera.serving.server import listen, make_server
 from hemera.serving.service import Home, Service
 from hemera.serving.settings import Settings

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from fastapi import APIRouter, FastAPI
 
+from hemera.client.client import LocalModel
+from hemera.package.package import Package
 from hemera.serving.app import make_app
-from hemera.serving.client import LocalModel
 from hemera.serving.hot_path import HotPath
-from hemera.serving.package import Package
 from hemera.serving.routes import ROUTERS, evaluate
 from hemera.serving.service import Home, Service
 from hemera.serving.settings import Settings

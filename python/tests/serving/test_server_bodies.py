@@ -9,8 +9,8 @@ from typing import Any, cast
 import pytest
 from starlette.requests import Request
 
+from hemera.client.problems import Refused
 from hemera.serving.bodies import SLOWEST, receive
-from hemera.serving.problems import Refused
 
 
 class Stream:

@@ -14,7 +14,7 @@ import httpx
 import numpy as np
 import pytest
 
-from hemera.serving.client import LocalModel
+from hemera.client.client import LocalModel
 from hemera.serving.connections import _network
 from hemera.serving.service import Home
 

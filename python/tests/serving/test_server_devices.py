@@ -12,10 +12,10 @@ import pytest
 
 from hemera import errors
 from hemera.cli import main
+from hemera.client.client import LocalModel
 from hemera.commands import serve
 from hemera.objects.devices import DeviceOptions
 from hemera.serving import Package
-from hemera.serving.client import LocalModel
 from hemera.serving.metrics import Metrics
 from hemera.serving.scheduler import Device, Evaluation, Scheduler
 from hemera.serving.service import Home, Service

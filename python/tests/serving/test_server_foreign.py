@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 import hemera as hm
+from hemera.client.wire import write_body
 from hemera.interop import openfhe, seal
 from hemera.objects.devices import DeviceOptions
 from hemera.serving import export
 from hemera.serving.service import Home
 from hemera.serving.session_cache import SessionCache
 from hemera.serving.sessions import Loader
-from hemera.serving.wire import write_body
 
 from .conftest import serving
 

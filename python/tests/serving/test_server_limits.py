@@ -13,10 +13,10 @@ import pytest
 
 import hemera as hm
 from hemera import errors
+from hemera.client.client import LocalModel
+from hemera.client.problems import Refused
 from hemera.serving import Package, export
-from hemera.serving.client import LocalModel
 from hemera.serving.logs import _FIELDS
-from hemera.serving.problems import Refused
 from hemera.serving.scheduler import Evaluation
 from hemera.serving.service import Home
 from hemera.serving.sessions import ModelSession

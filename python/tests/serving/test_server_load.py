@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from hemera import errors
-from hemera.serving.client import Client, LocalModel
-from hemera.serving.problems import ServerError
+from hemera.client.client import Client, LocalModel
+from hemera.client.problems import ServerError
 from hemera.serving.service import Home
 
 from .conftest import BOUND, Process, client_of, expected

@@ -9,7 +9,7 @@ import threading
 import httpx
 import numpy as np
 
-from hemera.serving.client import LocalModel
+from hemera.client.client import LocalModel
 from hemera.serving.service import Home
 
 from .conftest import BOUND, Running, client_of, expected, serving, wait_until

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from hemera.serving.client import LocalModel
-from hemera.serving.problems import Refused
+from hemera.client.client import LocalModel
+from hemera.client.problems import Refused
 from hemera.serving.rates import Rates
 from hemera.serving.service import Home
 
@@ -149,7 +149,7 @@ def test_a_client_waits_as_it_is_told(home: Home, monkeypatch: pytest.MonkeyPatc
     limits = {"requests_per_second": 0.5, "burst_seconds": 10}
     with serving(home, clock=clock, **limits) as server, client_of(server.url, token) as client:
         client.predict("scores", np.ones(8))
-        monkeypatch.setattr("hemera.serving.transport.time.sleep", sleep)
+        monkeypatch.setattr("hemera.client.transport.time.sleep", sleep)
         for _ in range(4):
             np.testing.assert_allclose(client.predict("scores", np.ones(8)), expected(np.ones(8)), atol=1e-6)
     assert set(waited) == {2.0}

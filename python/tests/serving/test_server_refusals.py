@@ -10,11 +10,11 @@ import pytest
 
 import hemera as hm
 from hemera import errors
+from hemera.client.client import LocalModel
+from hemera.client.wire import write_body
 from hemera.serving import Package
-from hemera.serving.client import LocalModel
 from hemera.serving.service import Home
 from hemera.serving.store import Upload
-from hemera.serving.wire import write_body
 
 from .conftest import Running, expected, serving
 from .server_requests import EVALUATE, KEYS, code, request_of

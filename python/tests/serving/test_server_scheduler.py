@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from hemera import errors
+from hemera.client.client import LocalModel
+from hemera.client.problems import Refused
 from hemera.objects.devices import DeviceOptions
 from hemera.serving import Package
-from hemera.serving.client import LocalModel
 from hemera.serving.metrics import Metrics
-from hemera.serving.problems import Refused
 from hemera.serving.scheduler import Device, Evaluation, Scheduler
 from hemera.serving.session_cache import Session, SessionCache
 from hemera.serving.sessions import Loader

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hemera import errors
-from hemera.serving.problems import Refused
+from hemera.client.problems import Refused
 from hemera.serving.store import Store, Upload
 from hemera.serving.tokens import Clients
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hemera import errors
-from hemera.serving.wire import BodyReader, Memory, read_body, write_body
+from hemera.client.wire import BodyReader, Memory, read_body, write_body
 
 BINARY = bytes(range(256)) * 3 + b"\r\n--\r\n\r\n--boundary"
 

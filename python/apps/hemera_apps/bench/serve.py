@@ -28,9 +28,9 @@ from rich.table import Table
 import hemera
 from hemera import _machine, _options, ckks
 from hemera.circuits import approximate
+from hemera.client.client import Client, LocalModel
 from hemera.errors import DeviceError, ParameterError, SecurityWarning
 from hemera.serving import InputSpec, Package, export
-from hemera.serving.client import Client, LocalModel
 from hemera.serving.tokens import Clients
 from hemera_apps._figures import new_figure, save_figure
 from hemera_apps._progress import StageProgress

@@ -14,7 +14,7 @@ import numpy as np
 
 import hemera
 from hemera.errors import FormatError
-from hemera.serving.keys import KeyList
+from hemera.program.keys import KeyList
 from hemera.trees.ensemble import Integers
 from hemera.trees.layout import Layout
 from hemera.trees.quantise import Quantiser

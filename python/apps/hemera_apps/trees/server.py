@@ -12,7 +12,7 @@ from hemera._noise_warning import budgets_are_known
 from hemera.errors import MismatchError, NoiseError, ParameterError
 from hemera.objects.cost import Cost, DryRun, FreshInput
 from hemera.objects.evaluator import Relinearization
-from hemera.serving.keys import AskedKeys, KeyList
+from hemera.program.keys import AskedKeys, KeyList
 from hemera.times import DeviceTimes
 from hemera.trees.ensemble import Ensemble
 from hemera.trees.layout import Layout

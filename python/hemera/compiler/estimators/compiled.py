@@ -15,8 +15,8 @@ from hemera.compiler.compiled import Compiled
 from hemera.compiler.local import Local
 from hemera.inputs.arguments import Progress
 from hemera.objects.context import Context
-from hemera.serving.encodings import Arrays, Table
-from hemera.serving.package import Package
+from hemera.package.encodings import Arrays, Table
+from hemera.package.package import Package
 
 __all__ = ["CompiledEstimator", "LocalEstimator"]
 

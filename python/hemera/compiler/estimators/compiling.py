@@ -21,11 +21,11 @@ from hemera.compiler.estimators.model import Model, refuse
 from hemera.compiler.estimators.reading import read, read_steps
 from hemera.compiler.specs import ArraySpec
 from hemera.errors import MismatchError, ParameterError
+from hemera.exporting.agreement import of_library, thinned
+from hemera.exporting.estimators import SCALERS, is_exactly, read_features, steps_of
+from hemera.package.encodings import Arrays, Scaling, Table, chunked, column_ranges, finite_rows
+from hemera.package.finishing import Method, Neighbours
 from hemera.parameters import Parameters
-from hemera.serving.agreement import of_library, thinned
-from hemera.serving.encodings import Arrays, Scaling, Table, chunked, column_ranges, finite_rows
-from hemera.serving.estimators import SCALERS, is_exactly, read_features, steps_of
-from hemera.serving.finishing import Method, Neighbours
 
 __all__ = ["compile_estimator"]
 

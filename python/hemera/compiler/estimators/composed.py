@@ -10,8 +10,8 @@ import numpy as np
 from hemera.compiler.estimators.features import Features
 from hemera.compiler.estimators.model import Model, Steps, labelled, refuse
 from hemera.compiler.estimators.transformers import nothing
-from hemera.serving.finishing import Apply, Label, Parts
-from hemera.serving.readings import Labels
+from hemera.package.finishing import Apply, Label, Parts
+from hemera.package.readings import Labels
 
 __all__ = [
     "bagging",

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from hemera.compiler.estimators.features import Features
 from hemera.compiler.estimators.model import Model, log_probabilities, plain, refuse
-from hemera.serving.finishing import Apply, Label
-from hemera.serving.readings import Labels
+from hemera.package.finishing import Apply, Label
+from hemera.package.readings import Labels
 
 __all__ = [
     "bernoulli",

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from hemera.compiler.estimators.features import Features, bits_for_sums, exponential, of_distances, pointwise
 from hemera.compiler.estimators.model import Model, Steps, labelled, plain, refuse
-from hemera.serving.estimators import is_exactly
-from hemera.serving.finishing import Apply, Label
-from hemera.serving.readings import Labels
+from hemera.exporting.estimators import is_exactly
+from hemera.package.finishing import Apply, Label
+from hemera.package.readings import Labels
 
 __all__ = ["gaussian_process", "kernel_pca", "kernel_ridge", "nystroem", "one_class", "random_fourier", "svm"]
 

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 
 from hemera.compiler.estimators.model import Model, Steps, plain
-from hemera.serving.agreement import of_library
-from hemera.serving.estimators import read_linear
-from hemera.serving.finishing import Apply, Columns, Label
+from hemera.exporting.agreement import of_library
+from hemera.exporting.estimators import read_linear
+from hemera.package.finishing import Apply, Columns, Label
 
 __all__ = ["discriminant", "linear"]
 
 
 def linear(model: Any) -> Model:
-    """A linear model with its link: `hemera.serving.estimators` has which."""
+    """A linear model with its link: `hemera.exporting.estimators` has which."""
     found = read_linear(model)
     methods: dict[str, Steps] = {}
     for kind in ("values", "labels", "probabilities", "scores"):

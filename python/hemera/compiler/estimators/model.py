@@ -9,8 +9,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from hemera.compiler.estimators.features import Features
-from hemera.serving.finishing import Apply, Columns, Label, Step
-from hemera.serving.readings import Labels
+from hemera.package.finishing import Apply, Columns, Label, Step
+from hemera.package.readings import Labels
 
 __all__ = ["Model", "Steps", "identity", "labelled", "log_probabilities", "of_columns", "refuse"]
 

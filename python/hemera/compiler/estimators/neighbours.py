@@ -15,8 +15,8 @@ from hemera.compiler.estimators.model import (
     plain,
     refuse,
 )
-from hemera.serving.finishing import Apply, Label, Neighbours
-from hemera.serving.readings import Labels
+from hemera.package.finishing import Apply, Label, Neighbours
+from hemera.package.readings import Labels
 
 __all__ = [
     "birch",

@@ -9,7 +9,7 @@ import numpy as np
 
 from hemera.compiler.estimators.features import Features, relu
 from hemera.compiler.estimators.model import Model, Steps, labelled, log_probabilities, plain
-from hemera.serving.finishing import Apply
+from hemera.package.finishing import Apply
 
 __all__ = ["network_of_classes", "network_of_values"]
 

@@ -16,7 +16,7 @@ from hemera.compiler.estimators import (
 )
 from hemera.compiler.estimators.model import Model, refuse
 from hemera.errors import ParameterError
-from hemera.serving.estimators import SCALERS, TREE_LIBRARIES, is_exactly, linear_types, steps_of
+from hemera.exporting.estimators import SCALERS, TREE_LIBRARIES, is_exactly, linear_types, steps_of
 
 __all__ = ["KNOWN", "read", "read_steps"]
 

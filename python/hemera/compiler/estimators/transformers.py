@@ -8,8 +8,8 @@ import numpy as np
 
 from hemera.compiler.estimators.features import Features
 from hemera.compiler.estimators.model import Model, identity, plain, refuse
-from hemera.serving.agreement import of_library
-from hemera.serving.estimators import SCALERS
+from hemera.exporting.agreement import of_library
+from hemera.exporting.estimators import SCALERS
 
 __all__ = ["function", "linear_map", "nothing", "polynomial_features", "scaler", "selection"]
 

@@ -11,11 +11,11 @@ from hemera import bfv
 from hemera.compiler.local import Local
 from hemera.compiler.packaged import Packaged
 from hemera.errors import ParameterError
+from hemera.exporting.estimators import is_exactly, steps_of
+from hemera.exporting.trees import export_trees
 from hemera.inputs.arguments import Progress
 from hemera.objects.context import Context
-from hemera.serving.estimators import is_exactly, steps_of
-from hemera.serving.package import Package
-from hemera.serving.trees import export_trees
+from hemera.package.package import Package
 
 __all__ = ["BOOSTED", "CompiledTrees", "LocalTrees", "compile_trees", "is_boosted"]
 

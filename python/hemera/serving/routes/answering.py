@@ -13,13 +13,13 @@ from typing import Any
 from fastapi import Request
 from starlette.requests import ClientDisconnect
 
+from hemera.client.problems import Refused
+from hemera.client.wire import BodyReader, Memory
 from hemera.serving.bodies import receive, require_size
-from hemera.serving.problems import Refused
 from hemera.serving.refusals import answer_to
 from hemera.serving.routes.state import AppState
 from hemera.serving.scheduler import Evaluation
 from hemera.serving.session_cache import Answer
-from hemera.serving.wire import BodyReader, Memory
 
 __all__ = ["Work", "answer", "counted"]
 

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from hemera.serving.problems import Refused
+from hemera.client.problems import Refused
 from hemera.serving.routes.state import state_of
 
 __all__ = ["ClientName", "bearer", "client_of"]

@@ -9,8 +9,8 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 
 import hemera
+from hemera.client.problems import Refused
 from hemera.serving.metrics import CONTENT_TYPE
-from hemera.serving.problems import Refused
 from hemera.serving.routes.schemas import problems
 from hemera.serving.routes.state import state_of
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
+from hemera.client.wire import KEYS_HEADER, OCTETS
 from hemera.serving.index_sessions import ANSWER, PREPARATION, PREPARED, QUERY
 from hemera.serving.routes.answering import Work, answer, counted
 from hemera.serving.routes.clients import ClientName
 from hemera.serving.routes.schemas import REQUEST_OF_FILES, problems, rates_of
 from hemera.serving.routes.state import state_of
-from hemera.serving.wire import KEYS_HEADER, OCTETS
 
 __all__ = ["router"]
 

@@ -10,18 +10,18 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 
+from hemera.client.problems import Refused
+from hemera.client.wire import KEYS_FILE, MODEL_HEADER, BodyReader, is_multipart
 from hemera.interop import names_of_libraries
 from hemera.serving.bodies import receive, require_size
 from hemera.serving.logs import log
-from hemera.serving.problems import Refused
 from hemera.serving.refusals import answer_to
 from hemera.serving.routes.clients import ClientName
 from hemera.serving.routes.schemas import REQUEST_OF_FILES, problems
 from hemera.serving.routes.state import AppState, state_of
 from hemera.serving.service import KeyTarget, Service
 from hemera.serving.store import Upload
-from hemera.serving.uploads import OWN, UploadSink, library_of
-from hemera.serving.wire import MODEL_HEADER, BodyReader, is_multipart
+from hemera.serving.uploads import UploadSink, library_of
 
 __all__ = ["router"]
 
@@ -174,7 +174,7 @@ class _Writer:
     """
 
     def __init__(self, request: Request, upload: Upload, own: int) -> None:
-        self._reader = BodyReader(request.headers.get("content-type"), UploadSink(upload, own), OWN)
+        self._reader = BodyReader(request.headers.get("content-type"), UploadSink(upload, own), KEYS_FILE)
         self._pieces: list[bytes] = []
         self._collected = 0
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from hemera.client.wire import OCTETS
 from hemera.serving.settings import Settings
-from hemera.serving.wire import OCTETS
 
 __all__ = ["FILES", "REQUEST_OF_FILES", "problems", "rates_of"]
 

@@ -12,8 +12,8 @@ import pytest
 
 import hemera as hm
 from hemera import search
+from hemera.client.problems import ServerError
 from hemera.errors import FormatError, MismatchError, ParameterError
-from hemera.serving.problems import ServerError
 from hemera.serving.service import Home
 from hemera.serving.settings import Settings
 

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from hemera import search
+from hemera.client.problems import ServerError
 from hemera.commands.client import _found
 from hemera.errors import FormatError, MismatchError, NoiseError, ParameterError
 from hemera.search import wire
 from hemera.search.thresholds import settings as of_comparisons
-from hemera.serving.problems import ServerError
 from hemera.serving.service import Home
 
 from ..conftest import BOUND, Running, serving, wait_until

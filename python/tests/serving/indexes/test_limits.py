@@ -10,9 +10,9 @@ import pytest
 
 import hemera as hm
 from hemera import search
+from hemera.client.problems import ServerError
 from hemera.search import wire
 from hemera.serving.index_sessions import IndexSession, _passes
-from hemera.serving.problems import ServerError
 from hemera.serving.service import Home
 
 from ..conftest import BOUND, Running, serving, wait_until

@@ -12,9 +12,9 @@ import pytest
 
 import hemera as hm
 from hemera import search
+from hemera.client.problems import ServerError
 from hemera.errors import MismatchError, NoiseError, ParameterError, SecurityError
 from hemera.search import wire
-from hemera.serving.problems import ServerError
 from hemera.serving.service import Home
 
 from ..conftest import Running, serving

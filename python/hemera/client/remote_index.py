@@ -1,0 +1,237 @@
+"""The client's side of an index on a server."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from abc import ABC
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Generic, NoReturn, TypeVar, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hemera._process import Lock
+from hemera.client.remote_keys import RemoteKeys
+from hemera.client.transport import Transport
+from hemera.client.wire import KEYS_HEADER
+from hemera.errors import FormatError, MismatchError
+from hemera.inputs.arguments import as_integer
+from hemera.inputs.fields import damaged
+from hemera.inputs.plain import plain_array
+from hemera.inputs.source import Source
+from hemera.package.local_model import no_pickle, secret_key_file
+from hemera.parameters import require_security
+from hemera.search.any_client import AnyClient
+from hemera.search.client import Client
+
+__all__ = ["AnyRemoteIndex", "RemoteIndex"]
+
+
+C = TypeVar("C", bound=AnyClient[Any, Any])
+T = TypeVar("T")
+
+
+class AnyRemoteIndex(ABC, Generic[C]):
+    """An index of a server, as `hemera.Client` gives it. The secret key stays here; the server gets
+    evaluation keys, once, and encrypted queries. Any thread may use it.
+
+    Attributes:
+        name: of the index.
+        settings: those of the index.
+    """
+
+    kinds: ClassVar[tuple[str, ...]]
+    """Of the indexes that it is for: `AnyIndex.kind`."""
+    method: ClassVar[str]
+    """Of `hemera.Client`, which makes it."""
+    _client_type: ClassVar[type[AnyClient[Any, Any]]]
+
+    def __init__(
+        self,
+        transport: Transport,
+        path: str,
+        told: Mapping[str, Any],
+        *,
+        secret_key: Source | None,
+        folder: Path | None,
+        security: int | None,
+    ) -> None:
+        with damaged("the server's description of its index"):
+            self.name = str(told["name"])
+            self.settings = self._client_type.settings_type.from_fields(dict(told["settings"]))
+            limits = {key: int(value) for key, value in dict(told["limits"]).items()}
+            self._kind = str(told["kind"])
+        require_security(
+            self.settings.params.security, security, f"the server's index {self.name!r} has parameters of"
+        )
+        self._transport = transport
+        self._path = path
+        self._most = max(1, limits.get("queries", 1))
+        if secret_key is None and folder is not None and not self.settings.owner:
+            made = self._client_type(self.settings)
+            # A path, from which each process takes the same key.
+            secret_key = secret_key_file(folder, self.settings.params, lambda: made.secret_key)
+        self._client: C = cast(C, self._client_type(self.settings, secret_key))
+        self._lock = Lock()
+        self._is_doubtful = False
+        self._keys = RemoteKeys(
+            transport,
+            path,
+            self.name,
+            self._client.secret_key,
+            lambda: self._client.keys,
+            limit=limits.get("key_bytes"),
+            folder=folder,
+        )
+
+    def __reduce__(self) -> NoReturn:
+        raise no_pickle(self)
+
+    def __repr__(self) -> str:
+        settings = self.settings
+        return (
+            f"<{type(self).__name__} {self.name!r}: {self._kind} of {settings.dims} numbers, "
+            f"{settings.metric!r}>"
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """What the server tells of the index: settings, rows, errors of scores, limits."""
+        return self._transport.json("GET", self._path)
+
+    def is_as(self, told: Mapping[str, Any]) -> bool:
+        """Whether the index still has the settings that this client is for, by the server's description."""
+        settings = told.get("settings")
+        try:
+            now = self._client_type.settings_type.from_fields(dict(settings or {}))
+        except (FormatError, KeyError, TypeError, ValueError):
+            return False  # of another kind, or damaged: whoever makes a client of it says so
+        return now.digest == self.settings.digest
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether something did not fit: perhaps the index was replaced by one of other settings."""
+        return self._is_doubtful
+
+    @contextlib.contextmanager
+    def _doubting(self) -> Iterator[None]:
+        """Within it, what does not fit makes the index doubtful, by the server or by this client. An index of
+        another kind finds no message of its own in the query."""
+        try:
+            yield
+        except (FormatError, MismatchError):
+            self._is_doubtful = True
+            raise
+        self._is_doubtful = False
+
+    def upload_keys(self) -> None:
+        """Send the evaluation keys, unless the server has them. `query` does it when it is needed."""
+        self._keys.ensure()
+
+    def remove_keys(self) -> None:
+        """Let the server remove the evaluation keys, and prepared answers with them."""
+        self._keys.remove()
+
+    def _ask(self, sent: Sequence[bytes]) -> list[bytes]:
+        """The answers to queries of the client: all come before the first is decrypted, as
+        `hemera.Client.predict` has them."""
+        self._keys.ensure()
+        answers = []
+        for at, body in enumerate(sent):
+            self._transport.progress("search", at, len(sent))
+            answers.append(self._keys.answer(functools.partial(self._send, body)))
+        self._transport.progress("search", len(sent), len(sent))
+        return answers
+
+    def _results(self, encrypt: Iterable[bytes], decrypt: Callable[[bytes], T]) -> list[T]:
+        """The results of queries that are encrypted one after the other. The client forgets those that
+        fail."""
+        sent: list[bytes] = []
+        try:
+            with self._doubting():
+                sent.extend(encrypt)
+                return [decrypt(answer) for answer in self._ask(sent)]
+        finally:
+            for body in sent:
+                self._client.forget(body)
+
+    def _send(self, body: bytes) -> tuple[bytes, str | None]:
+        response = self._transport.request("POST", f"{self._path}/query", body)
+        return response.content, response.headers.get(KEYS_HEADER)
+
+
+class RemoteIndex(AnyRemoteIndex[Client]):
+    """An index of scores of a server: `hemera.Client.index`."""
+
+    kinds = ("index", "encrypted index")
+    method = "index"
+    _client_type = Client
+
+    def prepare(self, count: int) -> int:
+        """Let the server do ahead most of the work of later queries, which depends on their seeds alone.
+        `query` takes prepared ones first, each once.
+
+        Args:
+            count: of queries.
+
+        Returns:
+            The number of queries that the server has prepared: fewer where it has no room for more. Others
+            it answers as if they were not prepared.
+
+        Raises:
+            ParameterError: if the count is out of its range, or the index is encrypted.
+            Error: as of `query`.
+        """
+        left, made = as_integer(count, "prepare", "count"), 0
+        self._keys.ensure()
+        while True:
+            part = min(left, self._most)
+            body = self._client.prepare(part)
+            with self._doubting():
+                found = int(self._keys.answer(functools.partial(self._prepare, body)))
+            made, left = made + found, left - part
+            if left <= 0 or found < part:
+                return made
+
+    def query(
+        self, x: ArrayLike, k: int | None = 10
+    ) -> tuple[NDArray[np.float64] | NDArray[np.int64], NDArray[np.int64]]:
+        """The best rows for a query, which the server does not see.
+
+        Args:
+            x: [dims], or several queries [queries, dims]; as for `hemera.search.Client.query`.
+            k: the number of best rows; all if there are fewer. None: all rows, in the index's order.
+
+        Returns:
+            scores, ids: [k] each, or [queries, k]; as of `hemera.search.Client.decrypt`.
+
+        Raises:
+            MismatchError, ParameterError, RangeError, TypeError: for a query that the index does not take.
+            ServerError: when the server refuses, is not to be reached, or remains too busy.
+        """
+        given = plain_array(x, "a query")
+        parts = (
+            [given] if given.ndim < 2 else [given[at : at + self._most] for at in _steps(given, self._most)]
+        )
+        found = self._results(map(self._encrypt, parts), lambda answer: self._client.decrypt(answer, k))
+        if given.ndim < 2:
+            return found[0]
+        scores, ids = zip(*found, strict=True)
+        return np.concatenate(scores), np.concatenate(ids)
+
+    def _encrypt(self, part: NDArray[Any]) -> bytes:
+        is_one = part.ndim == 1 or len(part) == 1
+        with self._lock:  # no other thread takes the last prepared one in between
+            return self._client.query(part, prepared=is_one and self._client.prepared > 0)
+
+    def _prepare(self, body: bytes) -> tuple[Any, str | None]:
+        response = self._transport.request("POST", f"{self._path}/prepare", body)
+        try:
+            return response.json()["prepared"], response.headers.get(KEYS_HEADER)
+        except (ValueError, KeyError, TypeError):
+            raise FormatError("the server does not tell how many queries it has prepared") from None
+
+
+def _steps(rows: NDArray[Any], most: int) -> range:
+    return range(0, max(len(rows), 1), most)

@@ -1,0 +1,176 @@
+"""Evaluation keys of a client on a server: sent once, and sent again where the server has others."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from hemera._files import locked, write_atomically
+from hemera._process import Lock
+from hemera.client.problems import ServerError
+from hemera.client.transport import Transport
+from hemera.client.wire import KEYS_FILE
+from hemera.errors import LevelError, MissingKeyError
+from hemera.objects.keys import SecretKey
+
+__all__ = ["RemoteKeys"]
+
+T = TypeVar("T")
+
+_NOTED = 1000
+_UPLOADS = 3
+"""Times that a request is sent, each but the first after another upload of keys."""
+
+
+class RemoteKeys:
+    """The keys of one secret key for one model or index of a server. Any thread may use them.
+
+    Args:
+        transport: to the server.
+        path: of the model or index there.
+        name: of the model or index, for messages.
+        secret_key: whose keys they are.
+        generate: makes the file of evaluation keys.
+        headers: of uploads.
+        before: the keys for a model that this one has replaced; those of the same secret key are known.
+        limit: bytes that the server takes; None: it tells none.
+        folder: where processes note which keys they sent; None: in memory.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        path: str,
+        name: str,
+        secret_key: SecretKey,
+        generate: Callable[[], bytes],
+        *,
+        limit: int | None,
+        folder: Path | None,
+        headers: Mapping[str, str] | None = None,
+        before: RemoteKeys | None = None,
+    ) -> None:
+        self._transport = transport
+        self._path = path
+        self._name = name
+        self._generate = generate
+        self._limit = limit
+        self._headers = headers
+        self._uploaded = False
+        self._made = False
+        """Whether the server was sent keys that are made for what it has now, and not for a model before."""
+        self._lock = Lock()
+        secret = self._secret = hashlib.sha256(bytes(secret_key)).hexdigest()
+        self._sent: set[str] = set() if before is None or before._secret != secret else set(before._sent)
+        """Digests of keys of this secret key that some server was sent."""
+        self._notes = None if folder is None else folder / f"sent-{secret[:16]}.json"
+
+    def ensure(self, *, anew: bool = False) -> None:
+        """Send the keys, unless the server has them.
+
+        Args:
+            anew: send them also where it has those of this secret key.
+
+        Raises:
+            ServerError: when they are larger than the server takes, and as of `Transport.request`.
+        """
+        with self._lock:
+            if self._uploaded:
+                return
+            known = not anew and (self._sent or self._noted())
+            if not known or not self._is_ours(self._digest_there()):
+                keys = self._generate()
+                if self._limit is not None and len(keys) > self._limit:
+                    raise ServerError(
+                        f"the keys of {self._name!r} have {len(keys)} bytes, and the server takes "
+                        f"{self._limit}",
+                        413,
+                        "too_large",
+                    )
+                # Noted first: other processes of this folder may meet the keys before the server's answer
+                # is here.
+                self._note(_digest_of(keys))
+                self._transport.request(
+                    "PUT", f"{self._path}/keys", keys, progress="upload", headers=self._headers
+                )
+                self._made = True
+            self._uploaded = True
+
+    def remove(self) -> None:
+        """Let the server remove them. ServerError where it has none."""
+        with self._lock:
+            self._transport.request("DELETE", f"{self._path}/keys")
+            self._uploaded = False
+
+    def answer(self, send: Callable[[], tuple[T, str | None]]) -> T:
+        """The answer to a request that was computed with these keys, as far as the server tells.
+
+        Args:
+            send: sends the request: its answer, and the digest of the keys that it was computed with.
+
+        Raises:
+            ServerError: where the server has another client's keys again and again, and as of `send`.
+        """
+        for left in reversed(range(_UPLOADS)):
+            anew = False
+            try:
+                answer, digest = send()
+            except (MissingKeyError, LevelError):
+                if self._made or not left:
+                    raise
+                anew = True  # those there were made for a model before, which needed others
+            except ServerError as error:
+                if error.code != "no_keys" or not left:
+                    raise
+                # The server has lost the keys: its folder may be another one now.
+            else:
+                if digest is None or self._is_ours(digest):
+                    return answer
+                # Another client of this token has sent its keys in place of these.
+            if left:
+                self._uploaded = False
+                self.ensure(anew=anew)
+        raise ServerError(
+            f"another client replaces this one's keys for {self._name!r} again and again: clients of one "
+            "token need one folder (Client(folder=...)), or a token each",
+            409,
+            "other_keys",
+        )
+
+    def _digest_there(self) -> str | None:
+        try:
+            return str(self._transport.json("GET", f"{self._path}/keys").get("digest"))
+        except ServerError as error:
+            if error.status == 404:
+                return None
+            raise
+
+    def _noted(self) -> list[str]:
+        """Digests of all keys of this secret key that some server was sent, as the folder has them."""
+        try:
+            return (
+                [] if self._notes is None else list(map(str, json.loads(self._notes.read_bytes())["digests"]))
+            )
+        except (OSError, ValueError, KeyError, TypeError):
+            return []  # then they are sent again
+
+    def _note(self, digest: str) -> None:
+        self._sent.add(digest)
+        if self._notes is not None:
+            with locked(self._notes.parent / ".lock", wait=True):
+                digests = [*self._noted(), digest][-_NOTED:]
+                write_atomically(self._notes, json.dumps({"digests": digests}).encode())
+
+    def _is_ours(self, digest: str | None) -> bool:
+        """Whether keys of this digest are of this secret key, whichever process has sent them."""
+        if digest is not None and digest not in self._sent:
+            self._sent.update(self._noted())
+        return digest in self._sent
+
+
+def _digest_of(keys: bytes) -> str:
+    """As the server's store tells it."""
+    return hashlib.sha256(f"{len(KEYS_FILE)}:{KEYS_FILE}".encode() + keys).hexdigest()

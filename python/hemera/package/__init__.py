@@ -1,0 +1,1 @@
+"""A program as a file with what its clients encode and decode, and the program ready to run."""

@@ -1,0 +1,85 @@
+"""What packaged models ask for and cost: their prepared programs, run where operations are counted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hemera import _core
+from hemera._noise_warning import budgets_are_known
+from hemera.objects.context import Context
+from hemera.objects.cost import Cost, DryRun, FreshInput
+from hemera.package.interface import Interface
+from hemera.package.prepared import PreparedModel
+from hemera.program.keys import AskedKeys, KeyList
+from hemera.program.operations import PairProducts, Refresh
+from hemera.program.program import Program
+from hemera.times.table import DeviceTimes
+
+__all__ = ["asked_keys", "cost_of", "with_keys"]
+
+
+def with_keys(interface: Interface, program: Program) -> Interface:
+    """The interface with the keys that the program asks for with its parameters.
+
+    Raises:
+        LevelError: when the parameters have too few levels.
+    """
+    context = Context(interface.params, "ledger", threads=1)
+    asked = asked_keys(PreparedModel(interface, program, context))
+    return replace(interface, keys=KeyList.of(interface.params, asked))
+
+
+def asked_keys(model: PreparedModel) -> list[AskedKeys]:
+    """The keys that each operation asks for.
+
+    Args:
+        model: in a context of the device "ledger", of the package's parameters or another library's. One
+            request is run, without values.
+    """
+    context, program = model._inner, model._program
+    dry = DryRun(context, symmetric=True)
+    keys = [dry.asking() for _ in program.nodes]
+    own = context.bind(dry.asking())
+    with budgets_are_known():
+        inputs = model._taken(own, dry.encrypted(_fresh_inputs(model), own))
+        model._evaluated(inputs, [context.bind(each) for each in keys])
+    found = []
+    for node, each in zip(program.nodes, keys, strict=True):
+        by_gadget, by_level = _core.asked_keys(each._native)
+        form = program.forms[node.operands[0]]
+        settings = node.operation.settings(form) if isinstance(node.operation, Refresh) else None
+        pairs = None
+        if isinstance(node.operation, PairProducts):
+            pairs = node.operation.settings(program.place(node, context.params, model._levels))
+        found.append(AskedKeys(by_gadget, by_level, settings, pairs))
+    return found
+
+
+def cost_of(model: PreparedModel, requests: int | None, times: DeviceTimes | None) -> Cost:
+    """What a run costs with the package's keys.
+
+    Args:
+        model: in a context of the device "ledger" and the package's parameters.
+        requests: at once; None: one, without an axis of requests.
+        times: of a device.
+    """
+    context, keys = model.context, model._interface.keys
+    needs = keys.needs(context)
+    for plan in keys.plans(context.params):
+        needs += [need for need in plan.needed_keys if need not in needs]
+    return DryRun(context, symmetric=True).cost(
+        lambda evaluator: lambda *inputs: model.run(evaluator, inputs),
+        _fresh_inputs(model, () if requests is None else (requests,)),
+        needs=needs,
+        times=times,
+    )
+
+
+def _fresh_inputs(model: PreparedModel, requests: tuple[int, ...] = ()) -> list[FreshInput]:
+    """As clients encrypt them."""
+    interface = model._interface
+    levels = interface.input_levels(model._inner.params)
+    return [
+        FreshInput((*requests, *spec.shape, spec.slots), level)
+        for spec, level in zip(interface.inputs, levels, strict=True)
+    ]

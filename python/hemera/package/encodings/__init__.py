@@ -1,0 +1,47 @@
+"""How a client's rows become what it encrypts, and what it decrypts becomes results: plain NumPy, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hemera.errors import FormatError
+from hemera.package.encodings.arrays import AnyLayout, Arrays, WholeArrays
+from hemera.package.encodings.base import Encoding, chunked, column_ranges, finite_rows
+from hemera.package.encodings.rows import Rows, Scaling, TreeRows
+from hemera.package.encodings.tables import Table
+from hemera.package.encodings.vectors import Vectors
+
+__all__ = [
+    "AnyLayout",
+    "Arrays",
+    "Encoding",
+    "Rows",
+    "Scaling",
+    "Table",
+    "TreeRows",
+    "Vectors",
+    "WholeArrays",
+    "chunked",
+    "column_ranges",
+    "encoding_from_data",
+    "finite_rows",
+]
+
+
+def encoding_from_data(data: Mapping[str, Any]) -> Encoding:
+    """The encoding that `to_data` told. Raises as its parts do; FormatError for another kind."""
+    kind = data["kind"]
+    if kind == Vectors.kind:
+        return Vectors()
+    if kind == Rows.kind:
+        return Rows.from_data(data)
+    if kind == TreeRows.kind:
+        return TreeRows.from_data(data)
+    if kind == Arrays.kind:
+        return Arrays.from_data(data)
+    if kind == WholeArrays.kind:
+        return WholeArrays.from_data(data)
+    if kind == Table.kind:
+        return Table.from_data(data)
+    raise FormatError(f"rows are encoded as {kind!r}, which this Hemera does not know")

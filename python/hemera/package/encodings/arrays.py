@@ -1,0 +1,331 @@
+"""Arrays of any shape, of `hemera.compile`."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera._noise_warning import warn_of_rows
+from hemera.arrays.element_layout import ElementLayout
+from hemera.arrays.pair_layout import PairLayout
+from hemera.arrays.sequence_layout import SequenceLayout
+from hemera.arrays.steps import beside_steps
+from hemera.arrays.tiling import TiledLayout
+from hemera.errors import FormatError, MismatchError, ParameterError
+from hemera.inputs.plain import plain_array
+from hemera.package.encodings.base import (
+    Encoding,
+    arrays_by_name,
+    chunked,
+    limits_of,
+    require_layouts,
+    require_range,
+)
+from hemera.package.encodings.watching import rows_text, tell_rows, tell_unwatched, unwatched_of
+from hemera.package.readings import read_as
+from hemera.package.specs import InputSpec, OutputSpec
+from hemera.program.values import MAX_SLOTS, Array, integer, real
+
+__all__ = ["AnyLayout", "Arrays", "WholeArrays"]
+
+Floats = NDArray[np.float64]
+AnyLayout = TiledLayout | ElementLayout | PairLayout | SequenceLayout
+_Spec = TypeVar("_Spec", InputSpec, OutputSpec)
+
+
+_AS_IT_IS = (1.0, 0.0)
+"""The scale of values that are encrypted as they are."""
+
+
+def _clipped(given: Any, spec: InputSpec, step: float, axes: int) -> Floats:
+    """Values inside of the range: those outside become its ends, or the nearest multiples of the step in it.
+    Warns of them, and names rows of which the last axes, so many, are one. Infinite and missing ones stay."""
+    values: Floats = plain_array(given, spec.name, np.float64)
+    low, high = limits_of(spec)
+    outside = (values < low) | (values > high)
+    if not (outside.any() and np.isfinite(values).all()):
+        return values
+    rows = values.ndim - axes
+    told = outside.any(axis=tuple(range(rows, values.ndim))).ravel() if rows > 0 else np.ones(1, np.bool_)
+    warn_of_rows(
+        f"{spec.name}: {int(outside.sum())} of {values.size} values, from {values.min()} to {values.max()}, "
+        f"are outside of the range from {low} to {high}, and are brought into it"
+        + (f" ({rows_text(told)})" if told.size > 1 else "")
+        + ". Results are those of the values so changed; compile with samples that have such values "
+        "(calibrate=)"
+    )
+    if step:
+        low, high = math.ceil(low / step) * step, math.floor(high / step) * step
+    return np.clip(values, low, high)
+
+
+@dataclass(frozen=True)
+class Arrays(Encoding):
+    """Arrays of any shape in layouts of `hemera.compile`. Large ones are several inputs, or outputs."""
+
+    kind: ClassVar[str] = "arrays"
+    inputs: tuple[AnyLayout, ...]
+    outputs: tuple[AnyLayout, ...]
+    steps: tuple[float | None, ...] = ()
+    """Of each input: its elements are multiples of it; None: any numbers. (): of no input."""
+    samples: int = 1
+    """That each ciphertext holds. Several are the first axis of the layouts, and of the arrays."""
+    parts: int = 1
+    """2: half of the samples are in the imaginary parts of slots, and layouts are of one half."""
+    clips: tuple[bool, ...] = ()
+    """Of each input: whether values outside of its range are brought into it; else they are refused. (): of
+    none."""
+    unwatched: tuple[str, ...] = ()
+    """Lines whose functions take values that rows may take out of the ranges of samples, where no output
+    shows it."""
+    rows: int = 0
+    """The rows of a table that an array has along its first axis, for warnings; 0: it is one row. No file
+    has it."""
+    input_scales: tuple[tuple[float, float], ...] = ()
+    """A factor f and a number c of each input: (x - c) / f is encrypted. (): x itself."""
+    output_scales: tuple[tuple[float, float], ...] = ()
+    """A factor f and a number c of each result: f y + c of the decrypted y. (): y itself."""
+
+    @property
+    def is_complex(self) -> bool:
+        return self.parts == 2
+
+    @property
+    def _in_slots(self) -> int:
+        """Samples of which layouts are."""
+        return self.samples // self.parts
+
+    def _shape_of(self, layout: AnyLayout) -> tuple[int, ...]:
+        """Of one sample."""
+        return layout.shape[1:] if self._in_slots > 1 else layout.shape
+
+    def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
+        specs = _of_arrays(inputs, self.inputs)
+        found: list[Array] = []
+        steps = self.steps or (None,) * len(self.inputs)
+        clips = self.clips or (False,) * len(self.inputs)
+        own = zip(arrays_by_name(rows, specs), specs, steps, clips, strict=True)
+        axes = [len(self._shape_of(layout)) for layout in self.inputs]
+        inside = [
+            _clipped(values, spec, step or 0, each) if clip else values
+            for (values, spec, step, clip), each in zip(own, axes, strict=True)
+        ]
+        given = self._chunked(inside)
+        scales = self.input_scales or (_AS_IT_IS,) * len(self.inputs)
+        for values, spec, layout, step, (factor, number) in zip(
+            given, specs, self.inputs, steps, scales, strict=True
+        ):
+            checked = self._checked(values, spec, step)
+            if (factor, number) != _AS_IT_IS:
+                checked = (checked - number) / factor
+            found += self._packed(checked, layout, spec.slots)
+        return found
+
+    def _packed(self, values: Array, layout: AnyLayout, slots: int) -> list[Array]:
+        if self.parts == 1:
+            return layout.pack(values, slots)
+        halves = values.reshape(len(values), 2, *layout.shape)
+        both = zip(layout.pack(halves[:, 0], slots), layout.pack(halves[:, 1], slots), strict=True)
+        return [real + 1j * imaginary for real, imaginary in both]
+
+    def _unpacked(self, slots: Sequence[Array], layout: AnyLayout) -> Array:
+        if self.parts == 1:
+            return layout.unpack(slots)
+        halves = [layout.unpack([part(each) for each in slots]) for part in (np.real, np.imag)]
+        return np.stack(halves, axis=1)
+
+    def _checked(self, values: Any, spec: InputSpec, step: float | None) -> Array:
+        """What is packed. ParameterError for values that the model is not for."""
+        array = plain_array(values, spec.name, np.float64)
+        require_range(array, spec)
+        if step is not None:
+            _require_step(array, spec, step)
+        return array
+
+    def _chunked(self, given: list[Any]) -> list[Any]:
+        """Arrays of shape (chunks, samples, *shape) of those of shape (n, *shape). MismatchError for other
+        shapes, or different numbers of samples."""
+        if self.samples == 1:
+            return given
+        own = [plain_array(each, "inputs") for each in given]
+        arrays = [_samples_first(each, layout) for each, layout in zip(own, self.inputs, strict=True)]
+        for whole, array, layout in zip(own, arrays, self.inputs, strict=True):
+            shape = self._shape_of(layout)
+            if array.ndim == 0 or array.shape != (len(arrays[0]), *shape):
+                extents = [*map(str, shape[: layout.axis]), "samples", *map(str, shape[layout.axis :])]
+                raise MismatchError(
+                    f"arrays of shape ({', '.join(extents)}), with as many samples for each input, are "
+                    f"needed, not one of {whole.shape}"
+                )
+        count = len(arrays[0])
+        if count == 0:
+            raise MismatchError("no samples were given")
+        return [chunked(array, self.samples) for array in arrays]
+
+    def count(self, rows: Any, inputs: Sequence[InputSpec]) -> int | None:
+        if self.samples == 1:
+            return None
+        first = arrays_by_name(rows, _of_arrays(inputs, self.inputs))[0]
+        return len(_samples_first(np.asarray(first), self.inputs[0]))
+
+    def decode(self, values: list[Array], outputs: Sequence[OutputSpec], rows: int | None) -> Any:
+        arrays, specs = iter(values), _of_arrays(outputs, self.outputs)
+        tell_unwatched(self.unwatched)
+        read = {}
+        scales = self.output_scales or (_AS_IT_IS,) * len(self.outputs)
+        for spec, layout, (factor, number) in zip(specs, self.outputs, scales, strict=True):
+            found = self._unpacked(list(itertools.islice(arrays, layout.count)), layout)
+            if (factor, number) != _AS_IT_IS:
+                found = factor * found + number
+            if self.samples > 1:
+                found = found.reshape(-1, *self._shape_of(layout))[:rows]
+            axes, together = len(self._shape_of(layout)), max(self.samples, self.rows)
+            tell_rows(found, spec, axes, rows=self.rows, count=rows, together=together)
+            if spec.watched:
+                continue
+            if self.samples > 1:
+                found = np.moveaxis(found, 0, layout.axis)
+            read[spec.name] = read_as(found, spec.read, spec.labels)
+        return next(iter(read.values())) if len(read) == 1 else read
+
+    def require_fit(self, inputs: int, outputs: int) -> None:
+        require_layouts("inputs", self.inputs, inputs)
+        require_layouts("outputs", self.outputs, outputs)
+
+    def to_data(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "inputs": [layout.to_data() for layout in self.inputs],
+            "outputs": [layout.to_data() for layout in self.outputs],
+            # Models without these are files as before there were such.
+            **({"steps": list(self.steps)} if self.steps else {}),
+            **({"samples": self.samples} if self.samples > 1 else {}),
+            **({"parts": self.parts} if self.parts > 1 else {}),
+            **({"clips": list(self.clips)} if self.clips else {}),
+            **({"unwatched": list(self.unwatched)} if self.unwatched else {}),
+            **({"input_scales": list(map(list, self.input_scales))} if self.input_scales else {}),
+            **({"output_scales": list(map(list, self.output_scales))} if self.output_scales else {}),
+        }
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Arrays:
+        inputs, outputs = (tuple(_layout_of(each) for each in data[name]) for name in ("inputs", "outputs"))
+        steps = tuple(None if each is None else cls._step(each) for each in data.get("steps", ()))
+        if steps and len(steps) != len(inputs):
+            raise FormatError(f"{len(inputs)} inputs have {len(steps)} steps")
+        samples = integer(data.get("samples", 1), "samples", 1, MAX_SLOTS)
+        parts = integer(data.get("parts", 1), "parts", 1, 2)
+        if samples % parts:
+            raise FormatError(f"{samples} samples are not in {parts} parts of slots")
+        in_slots = samples // parts
+        if in_slots > 1 and any(layout.shape[:1] != (in_slots,) for layout in (*inputs, *outputs)):
+            raise FormatError(f"layouts are not of {in_slots} samples")
+        clips = tuple(data.get("clips", ()))
+        if clips and (len(clips) != len(inputs) or not all(isinstance(each, bool) for each in clips)):
+            raise FormatError(f"{len(inputs)} inputs, and {clips} says which are clipped")
+        unwatched = unwatched_of(data.get("unwatched", ()))
+        scales = (
+            _scales_of(data.get("input_scales", ()), len(inputs)),
+            _scales_of(data.get("output_scales", ()), len(outputs)),
+        )
+        return cls(inputs, outputs, steps, samples, parts, clips, unwatched, 0, *scales)
+
+    @staticmethod
+    def _step(value: Any) -> float:
+        step = real(value, "a step")
+        if step <= 0:
+            raise FormatError(f"a step must be positive, not {step:g}")
+        return step
+
+
+@dataclass(frozen=True)
+class WholeArrays(Arrays):
+    """Arrays of whole numbers, in layouts of `hemera.compile` with BFV or BGV."""
+
+    kind: ClassVar[str] = "whole arrays"
+
+    def _checked(self, values: Any, spec: InputSpec, step: float | None) -> Array:
+        return _whole(values, spec, int(step or 1))
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> WholeArrays:
+        found = super().from_data(data)
+        assert isinstance(found, cls)
+        if any(found.clips) or found.input_scales or found.output_scales:
+            raise FormatError("whole numbers are not clipped or scaled")
+        if None in found.steps or len(found.steps) != len(found.inputs):
+            raise FormatError(f"{len(found.inputs)} inputs of whole numbers have the steps {found.steps}")
+        return found
+
+    @staticmethod
+    def _step(value: Any) -> float:
+        return integer(value, "a step", 1, 1 << 53)
+
+
+def _scales_of(data: Any, count: int) -> tuple[tuple[float, float], ...]:
+    """Factors and numbers of a file. FormatError for others than finite ones, and for factors of 0."""
+    pairs = [tuple(each) for each in data]
+    if pairs and (len(pairs) != count or any(len(each) != 2 for each in pairs)):
+        raise FormatError(f"{count} arrays have {len(pairs)} scales of a factor and a number")
+    found = tuple((real(factor, "a factor"), real(number, "a number")) for factor, number in pairs)
+    if any(factor <= 0 for factor, _ in found):
+        raise FormatError("a scale's factor must be positive")
+    return found
+
+
+def _layout_of(data: Mapping[str, Any]) -> AnyLayout:
+    """The layout of a file. FormatError for anything else."""
+    if "matrix" in data:
+        return PairLayout.from_data(data)
+    if "sequence" in data:
+        return SequenceLayout.from_data(data)
+    return ElementLayout.from_data(data) if "sample" in data else TiledLayout.from_data(data)
+
+
+def _samples_first(array: Array, layout: AnyLayout) -> Array:
+    """An array with its axis of samples as the first one; as it is where it has no such axis."""
+    return np.moveaxis(array, layout.axis, 0) if array.ndim > layout.axis else array
+
+
+def _of_arrays(specs: Sequence[_Spec], layouts: Sequence[AnyLayout]) -> list[_Spec]:
+    """The first of the inputs, or outputs, that each array is, with the name of the array."""
+    starts = itertools.accumulate((layout.count for layout in layouts), initial=0)
+    return [
+        specs[start]
+        if layout.count == 1
+        else replace(specs[start], name=specs[start].name.removesuffix(".0"))
+        for start, layout in zip(starts, layouts, strict=False)
+    ]
+
+
+def _require_step(values: Array, spec: InputSpec, step: float) -> None:
+    """ParameterError for values that are no multiples of the step: comparisons of them would be wrong."""
+    wrong = beside_steps(values, step)
+    if wrong.any():
+        raise ParameterError(
+            f"{spec.name}: the model is for multiples of {step:g}, and {values[wrong][0]:g} is none"
+        )
+
+
+def _whole(given: Any, spec: InputSpec, step: int) -> NDArray[np.int64]:
+    """Whole numbers as int64. ParameterError for others, for values out of the range, and for values that
+    are no multiples of the step."""
+    values = plain_array(given, spec.name)
+    if values.dtype.kind == "O" and all(isinstance(each, (int, np.integer)) for each in values.flat):
+        # Python's integers beyond int64 are out of every range.
+        values = np.clip(values, -(1 << 62), 1 << 62).astype(np.int64)
+    if values.dtype.kind not in "biuf":
+        raise ParameterError(f"{spec.name}: whole numbers are needed, not values of {values.dtype}")
+    require_range(values, spec)
+    found = values.astype(np.int64)
+    wrong = values[(found != values) | (found % step != 0)]
+    if wrong.size:
+        wanted = "whole numbers" if step == 1 else f"multiples of {step}"
+        raise ParameterError(f"{spec.name}: the model is for {wanted}, and {wrong[0]} is none")
+    return found

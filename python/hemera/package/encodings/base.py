@@ -1,0 +1,161 @@
+"""What encodings are, and the checks that several of them make."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera.arrays.element_layout import ElementLayout
+from hemera.arrays.pair_layout import PairLayout
+from hemera.arrays.sequence_layout import SequenceLayout
+from hemera.arrays.tiling import TiledLayout
+from hemera.errors import FormatError, MismatchError, ParameterError
+from hemera.inputs.plain import refuse_missing
+from hemera.package.specs import InputSpec, OutputSpec
+from hemera.program.values import Array
+
+__all__ = [
+    "Encoding",
+    "arrays_by_name",
+    "chunked",
+    "column_ranges",
+    "finite_rows",
+    "limits_of",
+    "require_columns",
+    "require_layouts",
+    "require_range",
+]
+
+Floats = NDArray[np.float64]
+_LARGEST = 1e150
+
+
+class Encoding(ABC):
+    """From rows to inputs, and from outputs to results."""
+
+    kind: ClassVar[str]
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether `encode` fills the imaginary parts of slots too."""
+        return False
+
+    @abstractmethod
+    def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
+        """An array of shape (..., *shape, slots) for each input."""
+
+    @abstractmethod
+    def decode(self, values: list[Array], outputs: Sequence[OutputSpec], rows: int | None) -> Any:
+        """Results, from arrays of shape (..., *shape, slots)."""
+
+    def count(self, rows: Any, inputs: Sequence[InputSpec]) -> int | None:
+        """How many rows `decode` gives the results of; None: as many as there is room for."""
+        del inputs
+        return len(rows) if hasattr(rows, "__len__") else None
+
+    def to_data(self) -> dict[str, Any]:
+        """What JSON takes, with its kind."""
+        return {"kind": self.kind}
+
+    def require_fit(self, inputs: int, outputs: int) -> None:  # noqa: B027
+        """FormatError for another number of inputs or outputs than it is for."""
+
+
+def require_layouts(
+    what: str, layouts: Sequence[TiledLayout | ElementLayout | PairLayout | SequenceLayout], count: int
+) -> None:
+    own = sum(layout.count for layout in layouts)
+    if own != count:
+        raise FormatError(f"layouts of {own} {what}, and the model has {count}")
+
+
+def limits_of(spec: InputSpec) -> tuple[float, float]:
+    """The least and the largest value of an input; infinite where there is none."""
+    return -np.inf if spec.low is None else spec.low, np.inf if spec.high is None else spec.high
+
+
+def require_range(values: Array, spec: InputSpec) -> None:
+    low, high = limits_of(spec)
+    if not (np.isfinite(values).all() and (values >= low).all() and (values <= high).all()):
+        raise ParameterError(
+            f"{spec.name}: the model is for values from {low} to {high}, and these are from {values.min()} "
+            f"to {values.max()}"
+        )
+
+
+def finite_rows(given: Any, features: int, what: str) -> Floats:
+    """Rows of numbers, checked: at least one, of so many features, all of them finite.
+
+    Raises:
+        ParameterError: for what is no table of numbers, and for missing or infinite values.
+        MismatchError: for another shape.
+    """
+    refuse_missing(given, what)
+    try:
+        rows = np.asarray(given, np.float64)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"{what}: the rows are no table of numbers: {error}") from None
+    if rows.ndim != 2 or rows.shape[1] != features or len(rows) == 0:
+        raise MismatchError(
+            f"{what}: rows of shape {rows.shape} for a model of {features} features; give at least one row, "
+            f"of shape (rows, {features})"
+        )
+    if not np.isfinite(rows).all():
+        raise ParameterError(
+            f"{what}: the rows have missing or infinite values; fill them in before, or leave such rows out"
+        )
+    return rows
+
+
+def column_ranges(rows: Floats, wider: float) -> tuple[Floats, Floats]:
+    """The middle of each column, and half its width times `wider`; of a constant one half its size, or 1/2.
+
+    Raises:
+        ParameterError: for columns beyond 1e150.
+    """
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    centre = low / 2 + high / 2
+    half = np.where(high > low, high / 2 - low / 2, np.maximum(np.abs(centre), 1.0) / 2)
+    if half.max() > _LARGEST:
+        raise ParameterError(f"calibrate: rows of up to {half.max():g} are beyond {_LARGEST:g}; scale them")
+    return centre, wider * half
+
+
+def require_columns(rows: Any, names: tuple[str, ...]) -> None:
+    """MismatchError for a table whose columns have the model's names in another order, or other names."""
+    columns = tuple(map(str, getattr(rows, "columns", ())))
+    differ = [at for at, (a, b) in enumerate(zip(columns, names, strict=False)) if a != b]
+    if differ and len(columns) == len(names):
+        at = differ[0]
+        raise MismatchError(
+            f"the table's column {at} is {columns[at]!r}, and the model's is {names[at]!r}; give the columns "
+            "in the model's order: table[list(names)]"
+        )
+
+
+def arrays_by_name(rows: Any, inputs: Sequence[InputSpec]) -> list[Any]:
+    """One array an input: of a dict by name, of a sequence, or the array itself where there is one input.
+    MismatchError for others."""
+    if isinstance(rows, Mapping):
+        missing = [spec.name for spec in inputs if spec.name not in rows]
+        if missing or len(rows) != len(inputs):
+            raise MismatchError(f"the model has the inputs {', '.join(spec.name for spec in inputs)}")
+        given = [rows[spec.name] for spec in inputs]
+    elif len(inputs) == 1 and not (isinstance(rows, (list, tuple)) and len(rows) == 1):
+        given = [rows]
+    else:
+        given = list(rows)
+    if len(given) != len(inputs):
+        raise MismatchError(f"{len(given)} arrays were given, and the model has {len(inputs)} inputs")
+    return given
+
+
+def chunked(rows: NDArray[Any], each: int) -> NDArray[Any]:
+    """An array of shape (chunks, each, ...) of rows. The last chunk is filled up with the last row."""
+    chunks = -(-len(rows) // each)
+    taken = np.minimum(np.arange(chunks * each), len(rows) - 1)
+    return rows[taken].reshape(chunks, each, *rows.shape[1:])

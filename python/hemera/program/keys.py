@@ -1,0 +1,283 @@
+"""The switching keys of a model's clients: as a dry run counts them, and as files and servers list them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass, field, replace
+from typing import Any
+
+from hemera import _core, circuits
+from hemera.circuits.needs import KeyNeeds
+from hemera.errors import ParameterError
+from hemera.inputs.arguments import Progress
+from hemera.objects.context import Context
+from hemera.objects.keys import Keys, SecretKey
+from hemera.parameters import Parameters
+from hemera.program.operations import ExactBootstraps, exact_bootstrap, pair_product
+from hemera.program.values import MAX_PASSES, MAX_SLOTS, integer
+
+__all__ = ["AskedKeys", "KeyList", "OwnKey", "top_level"]
+
+_MOST_SPECIAL = 64
+_POWERS = {"rotation": 1, "conjugation": 1, "relinearization": 2}
+
+
+@dataclass(frozen=True, order=True)
+class OwnKey:
+    """A key over the primes of one level alone: shorter than one for all levels up to it, and faster."""
+
+    use: str
+    """"rotation", "conjugation" or "relinearization"."""
+    steps: int
+    """Of a rotation; else 0."""
+    level: int
+    special: int
+    """Its special primes, at most."""
+
+    def __str__(self) -> str:
+        steps = f" by {self.steps}" if self.use == "rotation" else ""
+        return f"{self.use}{steps} at level {self.level} alone"
+
+    @classmethod
+    def from_data(cls, data: Any, top: int) -> OwnKey:
+        """Of a list of its four parts."""
+        use, steps, level, special = data
+        if use not in _POWERS:
+            raise ParameterError(f"a key for {use!r}")
+        return cls(
+            use,
+            integer(steps, "steps", -MAX_SLOTS, MAX_SLOTS),
+            integer(level, "a level", 0, top),
+            integer(special, "special primes", 1, _MOST_SPECIAL),
+        )
+
+    def need(self, ctx: Context) -> _core.KeyNeed:
+        """The key with its gadget."""
+        native = ctx._native
+        elements = {
+            "rotation": native.galois_element(self.steps),
+            "conjugation": native.conjugation_element(),
+        }
+        element = elements.get(self.use, 1)
+        return _core.key_need(ctx.params._native, _POWERS[self.use], element, self.level, self.special)
+
+
+@dataclass(frozen=True)
+class _ListedKeys(KeyNeeds):
+    needs: list[_core.KeyNeed]
+
+    @property
+    def needed_keys(self) -> list[_core.KeyNeed]:
+        return self.needs
+
+
+@dataclass(frozen=True)
+class AskedKeys:
+    """The keys that one operation asked for in a dry run."""
+
+    by_gadget: list[tuple[_core.KeyNeed, int]]
+    """Keys of one gadget, such as those of a matrix, whose rotations share their work, with their level."""
+    by_level: list[tuple[_core.KeyNeed, int]]
+    """Keys of any gadget that serves the level."""
+    bootstrap: Mapping[str, Any] | None = None
+    """Of a bootstrap: the arguments of its plan (`hemera.circuits`) besides the parameters."""
+    pairs: tuple[int, int] | None = None
+    """Of products of pairs of matrices: their size and level."""
+
+    @property
+    def of_plan(self) -> bool:
+        """Whether a plan of its own makes the keys."""
+        return self.bootstrap is not None or self.pairs is not None
+
+    @property
+    def needs(self) -> list[tuple[_core.KeyNeed, int]]:
+        """Both."""
+        return [*self.by_gadget, *self.by_level]
+
+    def without_own(self, params: Parameters) -> AskedKeys:
+        """Those whose gadgets serve all levels up to theirs."""
+        return replace(
+            self, by_gadget=[each for each in self.by_gadget if _special_primes(params, *each) is None]
+        )
+
+    def own(self, params: Parameters) -> list[OwnKey]:
+        """Those of `by_gadget` that are for one level alone."""
+        found = [(need, level, _special_primes(params, need, level)) for need, level in self.by_gadget]
+        steps = _core.rotation_steps(params._native, [need for need, _, special in found if special])
+        return [
+            OwnKey(_use_of(need, steps), steps.get(need.galois_element, 0), level, special)
+            for need, level, special in found
+            if special is not None
+        ]
+
+
+@dataclass(frozen=True)
+class KeyList:
+    """Keys by their use, each with the highest level that it serves."""
+
+    relinearization: int | None = None
+    """None: not used."""
+    rotations: dict[int, int] = field(default_factory=dict)
+    """Levels by steps."""
+    conjugation: int | None = None
+    """CKKS: conjugation; BFV and BGV: the exchange of the rows."""
+    bootstraps: tuple[dict[str, Any], ...] = ()
+    """Arguments of `hemera.circuits.Bootstrap` besides the parameters. BFV and BGV: those of one
+    `IntegerBootstrap`, whose keys are the same for any number of passes."""
+    own: tuple[OwnKey, ...] = ()
+    """Keys of single levels."""
+    pairs: tuple[tuple[int, int], ...] = ()
+    """Size and level of products of pairs of matrices (`hemera.circuits.MatrixBatchProduct`)."""
+
+    @classmethod
+    def of(cls, params: Parameters, asked: Sequence[AskedKeys]) -> KeyList:
+        """One key for each rotation, for all operations that asked for keys."""
+        usual = [each for each in asked if not each.of_plan]
+        relinearization, steps = _levels(params, [each.without_own(params) for each in usual])
+        conjugation = steps.pop(None, None)
+        bootstraps: list[dict[str, Any]] = []
+        for each in asked:
+            if each.bootstrap is not None and dict(each.bootstrap) not in bootstraps:
+                bootstraps.append(dict(each.bootstrap))
+        if params.scheme != "ckks":
+            bootstraps = sorted(bootstraps, key=lambda each: -int(each["passes"]))[:1]
+        rotations = {step: level for step, level in steps.items() if step is not None}
+        own = {key for each in usual for key in each.own(params)}
+        pairs = sorted({each.pairs for each in asked if each.pairs is not None})
+        return cls(
+            relinearization, rotations, conjugation, tuple(bootstraps), tuple(sorted(own)), tuple(pairs)
+        )
+
+    @property
+    def count(self) -> int:
+        """Of keys, without those of `plans`."""
+        single = sum(x is not None for x in (self.relinearization, self.conjugation))
+        return len(self.rotations) + single + len(self.own)
+
+    def plans(
+        self, params: Parameters
+    ) -> list[circuits.Bootstrap | circuits.MatrixBatchProduct] | list[circuits.IntegerBootstrap]:
+        """The bootstraps and the products of pairs."""
+        if params.scheme != "ckks":
+            bits = ExactBootstraps.failure_bits
+            return [exact_bootstrap(params, settings["passes"], bits) for settings in self.bootstraps]
+        found: list[circuits.Bootstrap | circuits.MatrixBatchProduct] = []
+        found += (circuits.Bootstrap(params, **settings) for settings in self.bootstraps)
+        found += (pair_product(params, size, level) for size, level in self.pairs)
+        return found
+
+    def needs(self, ctx: Context) -> list[_core.KeyNeed]:
+        """The keys with their gadgets, without those of `plans`."""
+        native, params = ctx._native, ctx.params._native
+        elements = [(native.galois_element(steps), level) for steps, level in sorted(self.rotations.items())]
+        if self.conjugation is not None:
+            elements.append((native.conjugation_element(), self.conjugation))
+        needs = [_core.key_need(params, 1, element, level) for element, level in elements]
+        if self.relinearization is not None:
+            needs.append(_core.key_need(params, 2, 1, self.relinearization))
+        return needs + [each.need(ctx) for each in self.own]
+
+    def generate(self, ctx: Context, secret_key: SecretKey, progress: Progress = None) -> Keys:
+        """The keys, with those of `plans`; see `Context.generate_keys`."""
+        plans = [*self.plans(ctx.params), _ListedKeys(self.needs(ctx))]
+        return ctx.generate_keys(
+            secret_key, public_key=False, relinearization=False, plan=plans, progress=progress
+        )
+
+    # --- As data. ---
+
+    def to_data(self) -> dict[str, Any]:
+        """What JSON takes. Keys of single levels are named where there are some."""
+        own = {"own": [list(astuple(each)) for each in self.own]} if self.own else {}
+        pairs = {"pairs": [list(each) for each in self.pairs]} if self.pairs else {}
+        return {
+            "relinearization": self.relinearization is not None,
+            "relinearization_level": self.relinearization,
+            "rotations": [[steps, level] for steps, level in sorted(self.rotations.items())],
+            "conjugation": self.conjugation,
+            "bootstraps": [dict(each) for each in self.bootstraps],
+            **own,
+            **pairs,
+        }
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any], params: Parameters) -> KeyList:
+        """The list of `to_data`. Files from before relinearization keys had a level have them for the highest
+        one."""
+        top = params.levels - 1
+
+        def level(value: Any) -> int | None:
+            return None if value is None else integer(value, "a level", 0, top)
+
+        relinearization = None
+        if bool(data["relinearization"]):
+            told = level(data.get("relinearization_level"))
+            relinearization = top_level(params) if told is None else told
+        return cls(
+            relinearization,
+            {
+                integer(steps, "steps", -MAX_SLOTS, MAX_SLOTS): integer(at, "a level", 0, top)
+                for steps, at in data["rotations"]
+            },
+            level(data["conjugation"]),
+            tuple(_bootstrap(each, params) for each in data["bootstraps"]),
+            tuple(OwnKey.from_data(each, top) for each in data.get("own", ())),
+            tuple(_pairs(each, top) for each in data.get("pairs", ())),
+        )
+
+
+def top_level(params: Parameters) -> int:
+    """The level of fresh encryptions: below those that bootstraps have for themselves."""
+    return params._native.highest_user_level
+
+
+def _levels(params: Parameters, asked: Sequence[AskedKeys]) -> tuple[int | None, dict[int | None, int]]:
+    """The highest level at which relinearization keys are asked for, and those of Galois keys by their steps
+    (None: conjugation), those of one gadget all at one level."""
+    levels: dict[int, int] = {}
+    relinearization: int | None = None
+    needs = [need for each in asked for need in each.needs]
+    for need, level in needs:
+        if need.kind == "relinearization":
+            relinearization = max(level, relinearization or 0)
+        else:
+            levels[need.galois_element] = max(level, levels.get(need.galois_element, 0))
+    together = [{need.galois_element for need, _ in each.by_gadget} for each in asked if each.by_gadget]
+    changed = True
+    while changed:
+        changed = False
+        for elements in together:
+            level = max(levels[element] for element in elements)
+            changed |= any(levels[element] < level for element in elements)
+            levels.update(dict.fromkeys(elements, level))
+    steps = _core.rotation_steps(params._native, [need for need, _ in needs])
+    return relinearization, {steps.get(element): level for element, level in levels.items()}
+
+
+def _special_primes(params: Parameters, need: _core.KeyNeed, level: int) -> int | None:
+    """Of a key for one level alone; None: of a gadget for all levels up to it."""
+    return _core.own_special_primes(params._native, need, level)
+
+
+def _use_of(need: _core.KeyNeed, steps: Mapping[int, int]) -> str:
+    if need.kind == "relinearization":
+        return "relinearization"
+    return "rotation" if need.galois_element in steps else "conjugation"
+
+
+def _pairs(data: Any, top: int) -> tuple[int, int]:
+    size, level = data
+    return integer(size, "a size of matrices", 2, MAX_SLOTS), integer(level, "a level", 1, top)
+
+
+def _bootstrap(data: Mapping[str, Any], params: Parameters) -> dict[str, Any]:
+    if params.scheme != "ckks":
+        return {"passes": integer(data["passes"], "passes", 1, MAX_PASSES)}
+    together = integer(data.get("together", 1), "together", 1, MAX_SLOTS)
+    return {
+        "slots": integer(data["slots"], "slots", 2, MAX_SLOTS),
+        "real": bool(data["real"]),
+        "iterations": integer(data["iterations"], "iterations", 1, 8),
+        "merge_parts": bool(data["merge_parts"]),
+        **({"together": together} if together != 1 else {}),
+    }

@@ -1,0 +1,118 @@
+"""The operations that programs are made of: each checks, plans, runs, and computes in the clear."""
+
+from hemera.program.operations.arithmetic import (
+    Add,
+    AddArray,
+    AddNumber,
+    Dot,
+    DotArrays,
+    Multiply,
+    MultiplyArray,
+    MultiplyNumber,
+    Negate,
+    Power,
+    Subtract,
+)
+from hemera.program.operations.base import Encoded, OfMatrix, Operation, Place, Running, parts_of
+from hemera.program.operations.batches import Joined, MatrixRows, PairProducts, Reordered, pair_product
+from hemera.program.operations.circuits import (
+    MAX_FUNCTIONS,
+    Bootstraps,
+    ExactBootstraps,
+    Matmul,
+    OfNamedFunction,
+    OfPolynomial,
+    Refresh,
+    exact_bootstrap,
+)
+from hemera.program.operations.maps import Map, RowMap
+from hemera.program.operations.parts import Join, Parts
+from hemera.program.operations.slots import Conjugate, Lower, Rotate, RotateRows, Sum, SwapRows, Take
+from hemera.program.operations.turns import Rotations, SumsOfProducts
+
+__all__ = [
+    "MAX_FUNCTIONS",
+    "OPERATIONS",
+    "Add",
+    "AddArray",
+    "AddNumber",
+    "Bootstraps",
+    "Conjugate",
+    "Dot",
+    "DotArrays",
+    "Encoded",
+    "ExactBootstraps",
+    "Join",
+    "Joined",
+    "Lower",
+    "Map",
+    "Matmul",
+    "MatrixRows",
+    "Multiply",
+    "MultiplyArray",
+    "MultiplyNumber",
+    "Negate",
+    "OfMatrix",
+    "OfNamedFunction",
+    "OfPolynomial",
+    "Operation",
+    "PairProducts",
+    "Parts",
+    "Place",
+    "Power",
+    "Refresh",
+    "Reordered",
+    "Rotate",
+    "RotateRows",
+    "Rotations",
+    "RowMap",
+    "Running",
+    "Subtract",
+    "Sum",
+    "SumsOfProducts",
+    "SwapRows",
+    "Take",
+    "exact_bootstrap",
+    "pair_product",
+    "parts_of",
+]
+
+OPERATIONS: dict[str, type[Operation]] = {
+    kind.name: kind
+    for kind in (
+        Add,
+        Subtract,
+        Negate,
+        Multiply,
+        Power,
+        Dot,
+        AddNumber,
+        MultiplyNumber,
+        AddArray,
+        MultiplyArray,
+        DotArrays,
+        Rotate,
+        RotateRows,
+        Conjugate,
+        SwapRows,
+        Sum,
+        Take,
+        Matmul,
+        Map,
+        RowMap,
+        OfPolynomial,
+        OfNamedFunction,
+        Bootstraps,
+        ExactBootstraps,
+        Lower,
+        Parts,
+        Join,
+        Reordered,
+        Joined,
+        MatrixRows,
+        PairProducts,
+        Rotations,
+        SumsOfProducts,
+    )
+}
+"""By the name that files have."""

@@ -1,0 +1,343 @@
+"""Circuits: matrices and functions of CKKS, and bootstraps."""
+
+from __future__ import annotations
+
+import functools
+import math
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, cast
+
+import numpy as np
+
+from hemera import circuits
+from hemera._noise_warning import ranges_are_known
+from hemera._process import cached_property
+from hemera.circuits import Bootstrap, Function, IntegerBootstrap, LinearTransform, Polynomial
+from hemera.errors import MismatchError, ParameterError
+from hemera.objects.ciphertext import Ciphertext
+from hemera.objects.context import Context
+from hemera.parameters import Parameters
+from hemera.program.operations.base import (
+    LATER,
+    OfMatrix,
+    Operation,
+    Place,
+    Product,
+    Running,
+    SlotBySlot,
+    in_parts,
+    parts_of,
+)
+from hemera.program.values import MAX_PASSES, MAX_SLOTS, Array, Form, SchemeName, constant, integer, real
+
+
+@dataclass(frozen=True, eq=False)
+class Matmul(OfMatrix):
+    """Each vector as a row times a plain matrix of shape (values, columns)."""
+
+    name: ClassVar[str] = "matmul"
+    matrix: Array
+    baby_steps: int = 0
+    fewest_keys: bool = False
+
+    def validated(self, scheme: SchemeName) -> Operation:
+        matrix = constant(self.matrix, scheme, "a matrix")
+        if matrix.ndim != 2:
+            raise TypeError(f"x @ matrix takes a plain matrix of two axes, not an array of {matrix.shape}")
+        return Matmul(matrix, integer(self.baby_steps, "baby_steps", 0, MAX_SLOTS), bool(self.fewest_keys))
+
+    def form(self, forms: list[Form]) -> Form:
+        if max(self.matrix.shape) > forms[0].slots:
+            raise MismatchError(
+                f"a matrix of shape {self.matrix.shape} and values of {forms[0].slots} slots do not fit; "
+                "give the input more: InputSpec(..., slots=)"
+            )
+        return forms[0]
+
+    def expanded_bytes(self, slots: int) -> int:  # noqa: ARG002
+        return 32 * math.prod(self.matrix.shape)
+
+    def plan(self, place: Place) -> LinearTransform:
+        return LinearTransform(
+            self.matrix.T,
+            place.params,
+            slots=place.form.slots,
+            level=place.level,
+            baby_steps=self.baby_steps,
+            fewest_keys=self.fewest_keys,
+        )
+
+    def clear(self, *xs: Array) -> Array:
+        rows, columns = self.matrix.shape
+        result = np.zeros((*xs[0].shape[:-1], xs[0].shape[-1]), np.result_type(xs[0], self.matrix))
+        result[..., :columns] = xs[0][..., :rows] @ self.matrix
+        return result
+
+
+class _OfFunction(Product):
+    """A function of `hemera.circuits`, slot by slot."""
+
+    schemes = ("ckks",)
+
+    @property
+    @abstractmethod
+    def function(self) -> Function: ...
+
+    @property
+    def depth(self) -> int:
+        return self.function.depth
+
+    def plan(self, place: Place) -> Function:
+        del place
+        return self.function
+
+    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
+        # Who made the program knows closer bounds than those that operations carry along.
+        bounds = _bounds(self.function)
+
+        def applied(*parts: Ciphertext) -> Ciphertext:
+            own = (_narrowed(at, x, bound) for x, bound in zip(parts, bounds, strict=True))
+            with ranges_are_known():
+                found: Ciphertext = at.ev.apply(at.plan, *own)
+                return found
+
+        return in_parts(applied, xs)
+
+    def clear(self, *xs: Array) -> Array:
+        return self.function.evaluate_clear(*xs)
+
+    def clipped(self, xs: list[Array]) -> list[Array]:
+        if self.function._native.is_unbounded:
+            return xs
+        return [np.clip(np.real(x), *own) for x, own in zip(xs, self.function.intervals, strict=True)]
+
+
+def _narrowed(at: Running, x: Ciphertext, bound: float) -> Ciphertext:
+    """The value with this bound declared, where its own one is wider."""
+    return at.ev.declare(x, bound) if bound < x.largest else x
+
+
+def _bounds(function: Function) -> list[float]:
+    """The largest number in each interval of a function."""
+    return [max(map(abs, interval)) for interval in function.intervals]
+
+
+_MAX_DEGREE = 1023
+
+
+@dataclass(frozen=True, eq=False)
+class OfPolynomial(_OfFunction):
+    name: ClassVar[str] = "polynomial"
+    coefficients: Array
+    basis: str
+    low: float
+    high: float
+    per_slot: bool
+    error: float
+    title: str
+
+    @classmethod
+    def of(cls, function: Polynomial) -> OfPolynomial:
+        low, high = function.interval
+        per_slot = function._native.width != 1
+        return cls(function.coefficients, function.basis, low, high, per_slot, function.error, function.name)
+
+    def validated(self, scheme: SchemeName) -> Operation:
+        coefficients = constant(self.coefficients, scheme, "coefficients")
+        if coefficients.ndim != 1 + bool(self.per_slot) or len(coefficients) > _MAX_DEGREE + 1:
+            raise ParameterError(
+                f"coefficients of shape {coefficients.shape}: one polynomial of a degree up to {_MAX_DEGREE}"
+            )
+        checked = OfPolynomial(
+            coefficients,
+            self.basis,
+            real(self.low, "an interval's end"),
+            real(self.high, "an interval's end"),
+            bool(self.per_slot),
+            real(self.error, "an error"),
+            str(self.title)[:_MAX_TITLE],
+        )
+        _ = checked.function  # raises
+        if checked.per_slot:
+            vars(checked).pop(
+                "function"
+            )  # the plan makes it again: it takes four times what the coefficients do
+        return checked
+
+    def expanded_bytes(self, slots: int) -> int:  # noqa: ARG002
+        return 32 * math.prod(self.coefficients.shape)
+
+    @cached_property
+    def function(self) -> Function:
+        return Polynomial(
+            self.coefficients,
+            basis=cast(Any, self.basis),
+            interval=(self.low, self.high),
+            per_slot=self.per_slot,
+            error=self.error,
+            name=self.title,
+        )
+
+    def form(self, forms: list[Form]) -> Form:
+        if self.per_slot and self.coefficients.shape[-1] != forms[0].slots:
+            raise MismatchError(
+                f"coefficients for {self.coefficients.shape[-1]} slots and a value of {forms[0].slots}"
+            )
+        return forms[0]
+
+
+_MAX_TITLE = 200
+_MAX_BITS = 50
+MAX_FUNCTIONS = 32
+"""Different functions of a program by name: each is approximated anew when a file is loaded, in up to some
+seconds."""
+
+
+@functools.lru_cache(maxsize=4 * MAX_FUNCTIONS)
+def _made(name: str, numbers: tuple[tuple[str, float], ...]) -> Function:
+    return circuits.from_recipe(name, dict(numbers))
+
+
+@dataclass(frozen=True)
+class OfNamedFunction(_OfFunction):
+    """A function that `hemera.circuits` makes of a name and numbers, such as sigmoid((-8, 8), bits=20)."""
+
+    name: ClassVar[str] = "function"
+    operands: ClassVar[int] = 0
+    of: str
+    numbers: dict[str, float]
+
+    def validated(self, scheme: SchemeName) -> Operation:
+        del scheme
+        if not isinstance(self.of, str) or not isinstance(self.numbers, dict):
+            raise TypeError("a function is given by its name and numbers")
+        numbers = {str(key): real(value, key) for key, value in self.numbers.items()}
+        if numbers.get("bits", 0) > _MAX_BITS:
+            raise ParameterError(f"a function to {numbers['bits']} bits; at most {_MAX_BITS} are taken")
+        checked = OfNamedFunction(self.of, numbers)
+        _ = checked.function  # raises
+        return checked
+
+    @cached_property
+    def function(self) -> Function:
+        return _made(self.of, tuple(sorted(self.numbers.items())))
+
+    @property
+    def arity(self) -> int:
+        """How many values it takes."""
+        return len(self.function.intervals)
+
+    def form(self, forms: list[Form]) -> Form:
+        if len(forms) != self.arity:
+            raise MismatchError(f"{self.of} takes {self.arity} values, not {len(forms)}")
+        return super().form(forms)
+
+
+class Refresh(SlotBySlot):
+    """A bootstrap of any scheme."""
+
+    @abstractmethod
+    def settings(self, form: Form) -> dict[str, Any]:
+        """What tells its keys: arguments of its plan besides the parameters."""
+
+
+@functools.lru_cache(maxsize=16)
+def _bootstrap(params: Parameters, **settings: Any) -> Bootstrap:
+    """One plan for all bootstraps of the same settings, whose matrices then stand in a context's memory
+    once."""
+    return Bootstrap(params, **settings)
+
+
+@dataclass(frozen=True)
+class Bootstraps(Refresh):
+    """A bootstrap by `hemera.circuits.Bootstrap` with these settings."""
+
+    name: ClassVar[str] = "bootstrap"
+    schemes: ClassVar[tuple[SchemeName, ...]] = ("ckks",)
+    real: bool = False
+    iterations: int = 1
+    merge_parts: bool = False
+    magnitude: float = 1.0
+    """The largest magnitude of the values."""
+    known: bool = False
+    """Whether it holds whatever the operations before it declare, which can be wider."""
+    together: int = field(default=1, metadata=LATER)
+    """Elements of a batch that are bootstrapped at once: of requests that run as one, too."""
+
+    def validated(self, scheme: SchemeName) -> Operation:
+        del scheme
+        iterations = integer(self.iterations, "iterations", 1, 8)
+        magnitude = real(self.magnitude, "a magnitude")
+        if magnitude <= 0:
+            raise ParameterError(f"the magnitude of what is bootstrapped must be positive, not {magnitude:g}")
+        together = integer(self.together, "together", 1, MAX_SLOTS)
+        return Bootstraps(
+            bool(self.real), iterations, bool(self.merge_parts), magnitude, bool(self.known), together
+        )
+
+    def settings(self, form: Form) -> dict[str, Any]:
+        """Arguments of `hemera.circuits.Bootstrap`."""
+        settings = {"slots": form.slots, **parts_of(self)}
+        return {name: value for name, value in settings.items() if name not in ("magnitude", "known")}
+
+    def plan(self, place: Place) -> Bootstrap:
+        return _bootstrap(place.params, **self.settings(place.form))
+
+    def encode(self, plan: Bootstrap, context: Context) -> None:
+        plan._in_for(context, self.magnitude)
+
+    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
+        x = _narrowed(at, xs[0], self.magnitude) if self.known else xs[0]
+        with ranges_are_known():
+            return at.ev.bootstrap(x, at.plan, magnitude=self.magnitude)
+
+    def clear(self, *xs: Array) -> Array:
+        return np.real(xs[0]) if self.real else xs[0]
+
+
+@functools.lru_cache(maxsize=16)
+def exact_bootstrap(params: Parameters, passes: int, failure_bits: int) -> IntegerBootstrap:
+    """One plan for all bootstraps of the same settings. `passes`: 0: as few as have the budget of a product.
+    ParameterError as of `hemera.circuits.IntegerBootstrap`."""
+    return IntegerBootstrap(params, passes=passes or None, failure=2.0**-failure_bits)
+
+
+@dataclass(frozen=True)
+class ExactBootstraps(Refresh):
+    """A bootstrap by `hemera.circuits.IntegerBootstrap` with these settings."""
+
+    name: ClassVar[str] = "exact bootstrap"
+    schemes: ClassVar[tuple[SchemeName, ...]] = ("bfv", "bgv")
+    passes: int = 0
+    """0: as few as have the budget of one product; decided once, when the model is packaged."""
+    failure_bits: int = 40
+    """-log2 of the largest probability that the noise of a result is beyond its bound."""
+
+    def validated(self, scheme: SchemeName) -> Operation:
+        del scheme
+        return ExactBootstraps(
+            integer(self.passes, "passes", 0, MAX_PASSES),
+            integer(self.failure_bits, "-log2 of the probability of a failure", 40, 128),
+        )
+
+    def settings(self, form: Form) -> dict[str, Any]:
+        """The keys are the same for all forms, and any number of passes."""
+        del form
+        return {"passes": self.passes}
+
+    def decided(self, place: Place) -> ExactBootstraps:
+        """The same with the passes that it has with these parameters."""
+        return self if self.passes else ExactBootstraps(self.plan(place).passes, self.failure_bits)
+
+    def plan(self, place: Place) -> IntegerBootstrap:
+        return exact_bootstrap(place.params, self.passes, self.failure_bits)
+
+    def encode(self, plan: IntegerBootstrap, context: Context) -> None:
+        plan._in(context)
+
+    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
+        return at.ev.bootstrap(xs[0], at.plan)
+
+    def clear(self, *xs: Array) -> Array:
+        return xs[0]

@@ -1,0 +1,202 @@
+"""Linear maps of slots, by their diagonals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hemera.arrays.packing import by_diagonals
+from hemera.circuits import LinearTransform
+from hemera.errors import MismatchError, ParameterError
+from hemera.objects.ciphertext import Ciphertext
+from hemera.program.operations.base import Encoded, OfMatrix, Operation, Place, Running
+from hemera.program.operations.slots import rows_of
+from hemera.program.values import MAX_SLOTS, Array, Form, SchemeName, constant, integer
+
+
+@dataclass(frozen=True, eq=False)
+class Map(OfMatrix):
+    """y[s] is the sum over k of diagonals[k][s] * x[s + numbers[k]]; diagonals repeat with their length."""
+
+    name: ClassVar[str] = "map"
+    numbers: tuple[int, ...]
+    values: Array
+    """The different entries of the diagonals: those of a convolution are few."""
+    places: Array
+    """Shape (numbers, period): which of the values each entry is."""
+    baby_steps: int = 0
+    own_keys: bool = False
+    """Keys over the primes of its level alone, with the baby steps that cost least with them."""
+    samples: int = 1
+    """Of which each entry is: one after the other, those of several samples have the same."""
+
+    @classmethod
+    def of(cls, numbers: Sequence[int], diagonals: Array) -> Map:
+        """The map of diagonals of shape (numbers, period)."""
+        return cls(tuple(int(each) for each in numbers), *_different(diagonals))
+
+    @property
+    def diagonals(self) -> Array:
+        """Shape (numbers, period * samples)."""
+        return np.repeat(self.values[self.places], self.samples, axis=1)
+
+    def validated(self, scheme: SchemeName) -> Operation:
+        numbers, values, places = _checked(self.numbers, self.values, self.places, scheme)
+        steps = integer(self.baby_steps, "baby_steps", 0, MAX_SLOTS)
+        samples = integer(self.samples, "samples", 1, MAX_SLOTS)
+        return Map(numbers, values, places, steps, bool(self.own_keys), samples)
+
+    def form(self, forms: list[Form]) -> Form:
+        _require_period(self.numbers, self.places.shape[1] * self.samples, forms[0].slots)
+        return forms[0]
+
+    def plan(self, place: Place) -> LinearTransform:
+        slots = place.form.slots
+        own = {
+            number: _tiled(np.repeat(self.values[places], self.samples), slots)
+            for number, places in zip(self.numbers, self.places, strict=True)
+        }
+        return LinearTransform.from_diagonals(
+            own,
+            place.params,
+            slots=slots,
+            level=place.level,
+            baby_steps=self.baby_steps,
+            own_keys=self.own_keys,
+        )
+
+    def expanded_bytes(self, slots: int) -> int:
+        return 16 * len(self.numbers) * slots
+
+    def without_values(self) -> Map:
+        """A map with the same rotations and products, of ones."""
+        places = np.zeros((len(self.numbers), 1), np.int64)
+        return Map(self.numbers, np.ones(1), places, self.baby_steps, self.own_keys)
+
+    def clear(self, *xs: Array) -> Array:
+        return by_diagonals(self.numbers, self.diagonals, xs[0])
+
+
+def _checked(
+    numbers: Sequence[int], given: Array, taken: Array, scheme: SchemeName
+) -> tuple[tuple[int, ...], Array, Array]:
+    """The parts of a map as they are kept. ParameterError or TypeError for wrong ones."""
+    values = constant(given, scheme, "a map's values")
+    places = np.asarray(taken)
+    numbers = tuple(integer(each, "a diagonal's number", 0, MAX_SLOTS - 1) for each in numbers)
+    fits = values.ndim == 1 and places.ndim == 2 and places.dtype.kind == "i" and places.size > 0
+    if not fits or len(places) != len(numbers) or len(set(numbers)) != len(numbers):
+        raise ParameterError(
+            f"a map of {len(numbers)} diagonals with values of shape {values.shape} at places of shape "
+            f"{places.shape}"
+        )
+    if places.min() < 0 or places.max() >= len(values) or places.shape[1] > MAX_SLOTS:
+        raise ParameterError("a map has places of values that are not there")
+    return numbers, values, places
+
+
+def _different(diagonals: Array) -> tuple[Array, Array]:
+    """The different entries, ascending, and which of them each entry is. Zeros are most of them, and are not
+    sorted."""
+    flat = diagonals.reshape(-1)
+    used = np.flatnonzero(flat)
+    values, which = np.unique(flat[used], return_inverse=True)
+    places = np.zeros(flat.shape, np.int32)
+    if len(used) < len(flat):
+        zero = int(np.searchsorted(values, 0))
+        values = np.insert(values, zero, 0)
+        which = which + (which >= zero)
+        places[:] = zero
+    places[used] = which
+    return values, places.reshape(diagonals.shape)
+
+
+def _tiled(period: Array, slots: int) -> Array:
+    return np.tile(period, slots // len(period))
+
+
+def _require_period(numbers: Sequence[int], period: int, slots: int) -> None:
+    """MismatchError where diagonals do not fit so many slots."""
+    if slots % period or max(numbers) >= slots:
+        raise MismatchError(f"diagonals of period {period} and values of {slots} slots do not fit")
+
+
+@dataclass(frozen=True, eq=False)
+class RowMap(Operation):
+    """BFV and BGV: the map of `Map` in each of the two rows of slots. Baby rotations are of the operand;
+    giant ones are of sums of products (S. Halevi, V. Shoup, "Algorithms in HElib", 2014/106)."""
+
+    name: ClassVar[str] = "map rows"
+    schemes: ClassVar[tuple[SchemeName, ...]] = ("bfv", "bgv")
+    numbers: tuple[int, ...]
+    values: Array
+    """The different entries of the diagonals."""
+    places: Array
+    """Shape (numbers, period): which of the values each entry is."""
+    baby_steps: int
+    """Diagonal b + g is by the baby rotation b below `baby_steps`, and the giant one g, a multiple of it."""
+    samples: int = 1
+    """As `Map.samples`."""
+
+    @classmethod
+    def of(cls, numbers: Sequence[int], diagonals: Array) -> RowMap:
+        """The map of diagonals of shape (numbers, period), by the fewest rotations."""
+        known = np.asarray(numbers)
+        steps = [1 << bits for bits in range(int(known.max()).bit_length() + 1)]
+
+        def rotations(each: int) -> int:
+            return len(np.unique(known % each)) + len(np.unique(known // each))
+
+        best = min(steps, key=rotations)
+        return cls(tuple(int(each) for each in numbers), *_different(diagonals), best)
+
+    @property
+    def diagonals(self) -> Array:
+        """Shape (numbers, period * samples)."""
+        return np.repeat(self.values[self.places], self.samples, axis=1)
+
+    @property
+    def depth(self) -> int:
+        return 1
+
+    def validated(self, scheme: SchemeName) -> Operation:
+        numbers, values, places = _checked(self.numbers, self.values, self.places, scheme)
+        steps = integer(self.baby_steps, "baby_steps", 1, MAX_SLOTS)
+        return RowMap(numbers, values, places, steps, integer(self.samples, "samples", 1, MAX_SLOTS))
+
+    def form(self, forms: list[Form]) -> Form:
+        _require_period(self.numbers, self.places.shape[1] * self.samples, forms[0].slots // 2)
+        return forms[0]
+
+    def expanded_bytes(self, slots: int) -> int:
+        return 8 * len(self.numbers) * slots
+
+    def plan(self, place: Place) -> dict[int, dict[int, Encoded]]:
+        """By giant and baby rotations, the diagonals turned back by the giant one."""
+        found: dict[int, dict[int, Encoded]] = {}
+        for number, places in zip(self.numbers, self.places, strict=True):
+            baby = number % self.baby_steps
+            turned = np.roll(np.repeat(self.values[places], self.samples), number - baby)
+            own = found.setdefault(number - baby, {})
+            own[baby] = Encoded(_tiled(turned, place.form.slots), product=True)
+        return found
+
+    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
+        ev, plan = at.ev, at.plan
+        turned = {
+            baby: xs[0] if baby == 0 else ev.rotate(xs[0], baby)
+            for baby in sorted({number % self.baby_steps for number in self.numbers})
+        }
+        total: Any = None
+        for giant, own in plan.items():
+            operands = [turned[baby] for baby in own]
+            part = ev.dot(operands, [own[baby].for_operand(ev, turned[baby]) for baby in own])
+            part = part if giant == 0 else ev.rotate(part, giant)
+            total = part if total is None else ev.add(total, part)
+        return total  # type: ignore[no-any-return]
+
+    def clear(self, *xs: Array) -> Array:
+        return by_diagonals(self.numbers, self.diagonals, rows_of(xs[0])).reshape(xs[0].shape)
