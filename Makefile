@@ -1,7 +1,7 @@
 # make demo: set everything up and run the demo.  make test: set everything up and run the tests.  make help: the rest.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-emulation python check format site asan tsan fuzz mutants gpu-pack gpu-test gpu-bench clean
+.PHONY: help demo test test-emulation python check format site asan tsan fuzz mutants corpus gpu-pack gpu-test gpu-bench clean
 .NOTPARALLEL:
 
 # Where the compiled core lives; the Python package and the C++ tests share it.
@@ -35,6 +35,7 @@ help:
 	@echo 'make tsan     the C++ tests with ThreadSanitizer'
 	@echo 'make fuzz     the fuzz targets, of C++ and of Python, for FUZZ_SECONDS ($(FUZZ_SECONDS))'
 	@echo 'make mutants  put generated bugs into a copy of the lines that changed: do the tests find them? (MUTANTS=options, files)'
+	@echo 'make corpus   write tests/corpus: what programs need, cost and give (docs/design.md)'
 	@echo 'make gpu-test, gpu-bench, gpu-pack'
 	@echo '              test or time the CUDA backend on the GPU of this machine, or pack the programs for another'
 	@echo 'make clean    remove the build folders (.venv stays)'
@@ -91,6 +92,11 @@ mutants:
 	@$(with_venv) tools/install-package $(BUILD)
 	@tools/setup mutants
 	@$(with_venv) .venv/bin/python tools/mutants.py $(MUTANTS)
+
+corpus:
+	@tools/setup test
+	@$(with_venv) tools/install-package $(BUILD)
+	@$(with_venv) .venv/bin/python tools/corpus.py
 
 gpu-pack:
 	@tools/setup test
