@@ -95,7 +95,7 @@ def generated(name: str, lines: Iterable[int] | None, most: int, seed: int) -> l
         wanted.write_text(
             "\n".join(map(str, sorted(lines if lines is not None else range(1, text.count("\n") + 2))))
         )
-        command = [
+        command: list[str | Path] = [
             GENERATOR / "bin" / "mutate",
             source,
             "--noCheck",

@@ -95,6 +95,7 @@ def test_locks_of_tools(name: str) -> None:
         "bench",
         "cmake",
         "demo",
+        "mutants",
         "ninja",
         "numpy-1.26",
         *clients,
