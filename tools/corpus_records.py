@@ -175,12 +175,16 @@ def _results(plan: Any) -> Record:
 def _recorded(
     recorder: Recorder, function: Callable[..., Any], kind: str, tell: Callable[[Any], Record]
 ) -> Any:
-    """The function, whose results are recorded where tests call it."""
+    """The function, whose results are recorded where programs call it, not hemera itself: its searches may
+    try more or less."""
+    import hemera as hm
+
+    own = f"{Path(hm.__file__).parent}{os.sep}"
 
     @functools.wraps(function)
     def run(*inputs: Any, **options: Any) -> Any:
         found = function(*inputs, **options)
-        if recorder.is_recorded:
+        if recorder.is_recorded and not sys._getframe(1).f_code.co_filename.startswith(own):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 recorder.add(kind, tell(found))

@@ -249,9 +249,9 @@ class _Compilation:
                 _, search, steps = self._prepared(program, steps, budget, watching.reach)
             try:
                 chosen = search.chosen(self.params, self.shown)
-            except LevelError as error:
-                raise LevelError(f"{error}{deepest_text(search.whole)}") from error
-            taken = chosen, steps.in_slots(chosen, self.samples), {}
+                taken = chosen, steps.in_slots(chosen, self.samples), {}
+            except (LevelError, RangeError) as error:
+                raise type(error)(f"{error}{deepest_text(search.whole)}") from error
         chosen, model, seconds = taken
         return Compiled(
             self.what,

@@ -34,7 +34,7 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], hm.ArraySpec, str]] = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_functions_that_can_not_be_made_are_named(name: str) -> None:
     function, spec, first = REFUSED[name]
-    bits = 40 if name in ("maximum", "relu", "softmax") else 24
+    bits = {"maximum": 40, "relu": 40, "softmax": 50}.get(name, 24)
     with pytest.raises((ParameterError, LevelError)) as caught:
         hm.compile(function, spec, precision_bits=bits)
     text = str(caught.value)
@@ -42,6 +42,11 @@ def test_functions_that_can_not_be_made_are_named(name: str) -> None:
     assert re.search(LINE, text), text
     for way in ("range=", "calibrate=", "precision_bits" if name != "exp2" else "divide"):
         assert way in text
+
+
+def test_bootstraps_of_too_large_values_name_the_deepest_line() -> None:
+    with pytest.raises(RangeError, match=rf"a bootstrap of values of a magnitude .*{LINE}"):
+        hm.compile(lambda x: hm.softmax(x), WIDE, precision_bits=40)
 
 
 @pytest.mark.parametrize(
