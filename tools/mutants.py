@@ -1,4 +1,4 @@
-"""Puts generated bugs into a copy of the sources, one at a time, and tells which of them the tests find.
+"""Puts generated bugs into a copy of the sources, one at a time, and prints which of them the tests find.
 
     python tools/mutants.py [--since COMMIT] [--most 20] [--seed 0] [--tests PATH ...] [FILE ...]
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import ast
 import difflib
+import functools
 import os
 import random
 import re
@@ -233,10 +234,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             since = None if given.files else _git("diff", "--unified=0", given.since, "--", name)
             lines = None if since is None else changed_lines(since)
             bugs = generated(name, lines, given.most, given.seed)
+            if not bugs:
+                continue
             tests = given.tests or tests_of(name, copy.source / "python" / "tests")
-            own, count = (
-                lived(copy, name, bugs, tests, lambda text: print(text, flush=True)) if bugs else (0, 0)
-            )
+            own, count = lived(copy, name, bugs, tests, functools.partial(print, flush=True))
             left, compiled = left + own, compiled + count
     except MutantError as error:
         print(error, file=sys.stderr)
