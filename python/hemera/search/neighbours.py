@@ -36,7 +36,7 @@ def warn_of_wrong_neighbours(
     if len(vectors) == 0 or error == Errors(0.0, 0.0):
         return
     found = _Trial.of(vectors, integers, settings, error.noise)
-    if found.wrong <= _SHARE * found.queries:  # a few scores may be nearly equal
+    if max(found.wrong, found.wrong_weights) <= _SHARE * found.queries:  # a few scores may be nearly equal
         return
     if settings.owner:
         reason = "the noise of encryption is larger than differences of scores"
@@ -44,10 +44,15 @@ def warn_of_wrong_neighbours(
     else:
         reason = f"vectors are rounded to int8 by one scale, in steps of {1 / settings.scale:.3g}"
         way = "an EncryptedIndex, which rounds less"
-    warn_of_precision(
-        f"of {found.queries} rows, tried as queries, {found.wrong} find one that is not the nearest, "
-        f"as {reason}: bring columns and rows to like sizes, or take {way}"
-    )
+    if settings.metric == "dot":
+        way = f"divide columns by their sizes and multiply queries by these (no score changes), or take {way}"
+    else:
+        way = f"bring columns and rows to like sizes, or take {way}"
+    if found.wrong > _SHARE * found.queries:
+        tried = f"of {found.queries} rows, tried as queries, {found.wrong}"
+    else:
+        tried = f"of {found.queries} queries that weigh columns by their sizes, {found.wrong_weights}"
+    warn_of_precision(f"{tried} find one that is not the nearest, as {reason}: {way}")
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,8 @@ class _Trial:
 
     queries: int
     wrong: int
+    wrong_weights: int
+    """Of inner products: rows with each column divided by its mean square, so that all columns count."""
 
     @classmethod
     def of(cls, vectors: NDArray[Any], integers: NDArray[Any], settings: Settings, noise: float) -> _Trial:
@@ -74,24 +81,37 @@ class _Trial:
         rows = rows / unit
         known = integers[chosen] / (settings.scale * settings.row_scale * unit)
         random = np.random.default_rng(0)
-        queries = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _QUERIES)).astype(np.intp))
-        wrong = 0
-        for number in queries:
-            query = rows[number]
-            error = random.normal(size=len(rows)) * noise * np.linalg.norm(query) / unit
-            wrong += _is_wrong(rows, known, int(number), settings.metric, error)
-        return cls(len(queries), wrong)
+        numbers = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _QUERIES)).astype(np.intp))
+
+        def wrong(queries: NDArray[np.float64]) -> int:
+            count = 0
+            for number in numbers:
+                norm = np.linalg.norm(queries[number])
+                error = random.normal(size=len(rows)) * noise * norm / unit
+                count += _is_wrong(rows, known, queries[number], int(number), settings.metric, error)
+            return count
+
+        return cls(len(numbers), wrong(rows), wrong(_weights(rows)) if settings.metric == "dot" else 0)
+
+
+def _weights(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Queries [rows, dims] that weigh columns by their sizes, as coefficients of a model do: rows with each
+    column divided by its mean square, times that of the smallest one."""
+    sizes = np.sqrt(np.mean(rows**2, axis=0))
+    smallest = sizes.min(where=sizes > 0, initial=1)
+    sizes[sizes == 0] = 1
+    return np.asarray(rows / sizes * (smallest / sizes))
 
 
 def _is_wrong(
     rows: NDArray[np.float64],
     known: NDArray[np.float64],
+    query: NDArray[np.float64],
     number: int,
     metric: str,
     error: NDArray[np.float64],
 ) -> bool:
-    """Whether the query that is a row finds a wrong neighbour; for distances, another row than itself."""
-    query = rows[number]
+    """Whether the query of a row's number finds a wrong neighbour; for distances, another row than itself."""
     if metric == "dot":
         products = rows @ query
         return bool(products[np.argmax(known @ query + error)] < _SMALLER * products.max())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -223,72 +222,6 @@ def test_scores_that_are_no_doubles_are_refused() -> None:
     assert len(Index(np.ldexp(rows, 300).astype(np.longdouble), "dot")) == DIMS
     with pytest.raises(hm.errors.RangeError, match="not finite"):
         Index(np.ldexp(rows.astype(np.longdouble), 3000), "dot")
-
-
-# --- Wrong neighbours. ---
-
-
-def shares(rows: NDArray[np.float64], metric: Metric) -> tuple[float, bool]:
-    """The share of rows that find another than the nearest as queries, and whether the index warned."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        index = Index(rows, metric)
-    client = Client(index.settings)
-    scores, _ = ask(index, client, rows[::3])
-    wrong = 0
-    for number, own in zip(range(0, len(rows), 3), scores, strict=True):
-        expected = clear_scores(rows, rows[number], metric)
-        if metric == "dot":
-            wrong += expected[np.argmax(own)] < 0.9 * expected.max()
-            continue
-        sizes = rows / np.linalg.norm(rows, axis=1, keepdims=True) if metric == "cosine" else rows
-        distances = ((sizes - sizes[number]) ** 2).sum(axis=1)
-        distances[number] = np.inf
-        found = -own if metric == "cosine" else own
-        found[number] = np.inf
-        wrong += distances[np.argmin(found)] > 2 * distances.min()
-    return wrong / len(scores), any(issubclass(each.category, hm.errors.PrecisionWarning) for each in caught)
-
-
-@pytest.mark.parametrize("metric", METRICS)
-def test_rounding_that_changes_neighbours_is_told(metric: Metric) -> None:
-    random = np.random.default_rng(7)
-    told = silent = 0
-    for ratio in (1, 3, 30, 1e3, 1e5):
-        for kind in range(3):
-            rows = random.normal(size=(ROWS, 2 if kind == 2 else 8))
-            if kind == 1:
-                rows[0] *= ratio  # one long row
-            else:
-                rows[:, 0] = np.round(rows[:, 0]) * ratio  # of few values
-            share, warned = shares(rows, metric)
-            assert warned or share < 0.25, (ratio, kind, share)
-            assert not warned or share > 0, (ratio, kind, share)
-            told, silent = told + warned, silent + (not warned)
-    assert told >= 3
-    assert silent >= 3
-
-
-def test_embeddings_are_searched_without_a_warning() -> None:
-    random = np.random.default_rng(8)
-    centres = random.normal(size=(20, 64))
-    rows = (centres[random.integers(20, size=500)] + random.normal(size=(500, 64)) / 3).astype(np.float32)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for metric in METRICS:
-            Index(rows, metric)
-            Client.owning(rows, metric).encrypt(rows)
-        Index(rows[:1])
-        Index(np.vstack([rows, rows]))
-
-
-def test_unlike_columns_of_an_encrypted_index_are_told() -> None:
-    random = np.random.default_rng(25)
-    rows = np.c_[random.uniform(0, 1, 200), np.round(random.uniform(0, 1e4, 200), -3)]
-    with pytest.warns(hm.errors.PrecisionWarning, match="noise of encryption"):
-        Client.owning(rows, "l2").encrypt(rows)
-    with pytest.warns(hm.errors.PrecisionWarning, match=r"int8 by one scale, in steps of 78\.7"):
-        Index(rows, "l2")
 
 
 # --- Wrong keys. ---

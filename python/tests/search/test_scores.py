@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import hemera as hm
 from hemera.search import Client, Index, Settings
 
-from .search_cases import DEGREE, Metric, ask, bytes_of, floats
+from .search_cases import DEGREE, Metric, ask, bytes_of, doubles, floats
 
 
 def integers(vectors: NDArray[Any], metric: Metric, scale: float) -> NDArray[np.float64]:
@@ -67,6 +67,18 @@ def test_scores_and_ranking_are_those_of_numpy(metric: Metric, rows: int, dims: 
     if metric != "l2":
         assert abs(math.log2(math.sqrt(float(np.mean((found - exact) ** 2))) / told)) < 0.2
     assert error < told / 100
+
+
+def test_the_noise_of_a_last_block_with_one_row() -> None:
+    """Half of the noise of a row comes from the other rows of its block, and nearly all rows are in the full
+    one."""
+    vectors = np.where(bytes_of(DEGREE + 1, 32, 40) < 0, -127, 127).astype(np.int8)
+    index = Index(vectors, "dot")
+    client = Client(index.settings)
+    queries = doubles(32, 32, 41)
+    queries /= np.linalg.norm(queries, axis=1, keepdims=True)
+    errors = ask(index, client, queries)[0] - queries @ vectors.T.astype(np.float64)
+    assert abs(math.log2(np.sqrt(np.mean(errors**2)) / index.expected_error.noise)) < 0.12
 
 
 @pytest.mark.parametrize("metric", ["dot", "l2"])
