@@ -331,6 +331,11 @@ APPROXIMATED: dict[Any, list[Program]] = {
     np.max: [lambda x: np.max(x), lambda x: np.max(x, axis=-1)],
     np.median: [lambda x: np.median(x[..., :3], axis=-1)],
     np.min: [lambda x: np.min(x, axis=0, keepdims=True)],
-    np.sort: [lambda x: np.sort(x), lambda x: np.sort(x, 0)],
+    np.sort: [
+        lambda x: np.sort(x),
+        lambda x: np.sort(x, 0),
+        # Of each pair one has a narrow range, and one a wide one.
+        lambda x: [np.sort(np.stack([flat(x), 5 * flat(x) + 4][::at], 1)) for at in (1, -1)],
+    ],
     np.std: [lambda x: np.std(np.append(x, [-5.0, 5])), lambda x: np.std(np.stack([x, x - 9]), 0, ddof=1)],
 }

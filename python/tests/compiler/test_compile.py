@@ -183,6 +183,19 @@ def test_check_compares_and_counts() -> None:
         plan.check(samples[:, :3])
 
 
+def test_values_outside_of_ranges_are_counted_together() -> None:
+    """Those of all inputs, and of all operations of a line."""
+    rng = np.random.default_rng(12)
+    x, y = rng.uniform(-1, 1, (2, 6, 4))
+    plan = hm.compile(
+        lambda x, y: np.tanh(2 * x) + np.tanh(3 * y), x[0], y[0], calibrate=(x, y), precision_bits=8
+    )
+    x[2, 1], y[3, :3] = 8, -8
+    found = plan.check(x, y, encrypted=0).outside
+    assert found["an input"] == 1 + 3
+    assert list(found.values()) == [1 + 3, 1 + 3]  # inputs, and arguments of the line
+
+
 def test_branches_name_the_way_out() -> None:
     def branch(x: Any) -> Any:
         return x if x[0] > 0 else -x
