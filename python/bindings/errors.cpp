@@ -62,12 +62,24 @@ constexpr Words ways_out[] = {
     {"give it as an array of the host", "give it as a NumPy array"},
 };
 
+/// Shapes, as rlwe::to_text has them, as tuples: "{2}" is "(2,)".
+void write_tuples(std::string& text) {
+  for (std::size_t at = text.find('{'); at != std::string::npos; at = text.find('{', at + 1)) {
+    const std::size_t end = text.find_first_not_of("0123456789, ", at + 1);
+    if (end == std::string::npos || text[end] != '}') continue;
+    const bool is_single = end > at + 1 && text.find(',', at) > end;
+    text.replace(end, 1, is_single ? ",)" : ")");
+    text[at] = '(';
+  }
+}
+
 std::string in_python(std::string_view message) {
   std::string text(message);
   for (const auto& [cpp, python] : ways_out) {
     const std::size_t at = text.find(cpp);
     if (at != std::string::npos) text.replace(at, cpp.size(), python);
   }
+  write_tuples(text);
   return text;
 }
 

@@ -17,9 +17,9 @@ std::size_t batch_count(const BatchShape& shape) {
 }
 
 std::string to_text(const BatchShape& shape) {
-  std::string text = "(";
+  std::string text = "{";
   for (const std::size_t extent : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
-  return text + (shape.size() == 1 ? ",)" : ")");
+  return text + "}";
 }
 
 // 0 times an unknown bound is 0.

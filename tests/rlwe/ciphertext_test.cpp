@@ -108,7 +108,7 @@ TEST_F(CiphertextTest, CapturedInputsTakeWhatIsLikeTheExample) {
     change(other.meta);
     return difference(input, other);
   };
-  EXPECT_EQ(difference(input, random({3})), "its batch is (3,) and not (2,)");
+  EXPECT_EQ(difference(input, random({3})), "its batch is {3} and not {2}");
   EXPECT_EQ(difference(input, random({2}, 0)), "its level is 0 and not 1");
   EXPECT_EQ(difference(input, make_ciphertext(context_, given.meta, 3)), "its size is 3; relinearize it");
   EXPECT_EQ(changed([](Metadata& meta) { meta.scale *= 2; }), "its scale or correction factor is another");

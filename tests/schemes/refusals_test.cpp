@@ -225,8 +225,8 @@ TEST_P(Refusals, ARefusedSumChangesNothing) {
                         twice, {2});
   }();
   const Ciphertext before = y.clone();
-  refused([&] { evaluator->add_plain_inplace(y, batch_of_two); }, "(2,)");
-  refused([&] { evaluator->subtract_plain_inplace(y, batch_of_two); }, "(2,)");
+  refused([&] { evaluator->add_plain_inplace(y, batch_of_two); }, "{2}");
+  refused([&] { evaluator->subtract_plain_inplace(y, batch_of_two); }, "{2}");
   EXPECT_EQ(y.meta.level, before.meta.level);
   EXPECT_EQ(y.meta.scale, before.meta.scale);
   EXPECT_EQ(y.meta.noise_scale_degree, before.meta.noise_scale_degree);

@@ -94,7 +94,7 @@ Padding no_longer_zeros(const Metadata& a);
 /// otherwise.
 BatchShape broadcast(const BatchShape& a, const BatchShape& b, const char* operation);
 
-/// A shape as text: "(2, 3)".
+/// A shape as text: "{2, 3}".
 std::string to_text(const BatchShape& shape);
 
 }  // namespace hemera::rlwe

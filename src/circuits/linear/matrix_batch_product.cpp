@@ -245,8 +245,8 @@ Ciphertext PreparedMatrixBatchProduct::operator()(const ckks::Evaluator& evaluat
     rlwe::require_filled(*factor, operation);
     rlwe::require_same_context(*context_, *factor->context, operation);
     if (factor->meta.batch != rlwe::BatchShape{d} || factor->meta.slots != plan_.parameters().max_slots()) {
-      throw MismatchError("products of matrices: a factor is a batch of shape (" + std::to_string(d) +
-                          ",) of " + std::to_string(plan_.parameters().max_slots()) +
+      throw MismatchError("products of matrices: a factor is a batch of shape {" + std::to_string(d) +
+                          "} of " + std::to_string(plan_.parameters().max_slots()) +
                           " slots, not one of shape " + rlwe::to_text(factor->meta.batch) + " of " +
                           std::to_string(factor->meta.slots) + "; encrypt what pack makes of the matrices");
     }

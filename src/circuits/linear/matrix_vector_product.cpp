@@ -174,7 +174,7 @@ Ciphertext PreparedMatrixVectorProduct::operator()(const ckks::Evaluator& evalua
   }
   if (matrix.meta.batch != rlwe::BatchShape{plan_.diagonals_} || matrix.meta.slots != plan_.slots_) {
     throw MismatchError("matrix and vector: a matrix of " + extents(plan_.rows_, plan_.columns_) +
-                        " is a batch of shape (" + std::to_string(plan_.diagonals_) + ",) of " +
+                        " is a batch of shape {" + std::to_string(plan_.diagonals_) + "} of " +
                         std::to_string(plan_.slots_) + " slots, not one of shape " +
                         rlwe::to_text(matrix.meta.batch) + " of " + std::to_string(matrix.meta.slots) +
                         "; encrypt what pack makes of the matrix");

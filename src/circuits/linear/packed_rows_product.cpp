@@ -287,8 +287,8 @@ Ciphertext PreparedPackedRowsProduct::operator()(const ckks::Evaluator& evaluato
   rlwe::require_same_context(*context_, *x.context, operation);
   const std::size_t slots = plan_.parameters().max_slots();
   if (x.meta.batch != rlwe::BatchShape{plan_.input_ciphertexts()} || x.meta.slots != slots) {
-    throw MismatchError("product with packed rows: the rows are a batch of shape (" +
-                        std::to_string(plan_.input_ciphertexts()) + ",) of " + std::to_string(slots) +
+    throw MismatchError("product with packed rows: the rows are a batch of shape {" +
+                        std::to_string(plan_.input_ciphertexts()) + "} of " + std::to_string(slots) +
                         " slots, not one of shape " + rlwe::to_text(x.meta.batch) + " of " +
                         std::to_string(x.meta.slots) + "; encrypt what pack makes of the matrix");
   }

@@ -298,8 +298,8 @@ Ciphertext PreparedPeriodicTransform::operator()(const ckks::Evaluator& evaluato
   rlwe::require_same_context(*context_, *x.context, of_transform);
   const std::size_t slots = plan_.parameters().max_slots(), inputs = plan_.input_ciphertexts();
   if (x.meta.batch != rlwe::BatchShape{inputs} || x.meta.slots != slots) {
-    throw MismatchError("periodic transform: the vectors are a batch of shape (" + std::to_string(inputs) +
-                        ",) of " + std::to_string(slots) + " slots, not one of shape " +
+    throw MismatchError("periodic transform: the vectors are a batch of shape {" + std::to_string(inputs) +
+                        "} of " + std::to_string(slots) + " slots, not one of shape " +
                         rlwe::to_text(x.meta.batch) + " of " + std::to_string(x.meta.slots) +
                         "; encrypt what pack makes of them");
   }
