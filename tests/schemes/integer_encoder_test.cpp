@@ -72,8 +72,8 @@ TEST(IntegerEncoderTest, Refusals) {
   expect_error<ParameterError>([&] { encode({0, -65537}, {}); }, {"65537"});
   expect_error<ParameterError>([&] { encode({std::numeric_limits<std::int64_t>::min()}, {}); }, {"65537"});
   expect_error<ParameterError>([&] { encode({}, {}); }, {"0 values"});
-  expect_error<ParameterError>([&] { encode({1, 2, 3}, {2}); }, {"3 values", "(2,)"});
-  expect_error<ParameterError>([&] { encode({1}, {0}); }, {"(0,)"});
+  expect_error<ParameterError>([&] { encode({1, 2, 3}, {2}); }, {"3 values", "{2}"});
+  expect_error<ParameterError>([&] { encode({1}, {0}); }, {"{0}"});
   expect_error<ParameterError>([&] { encode(std::vector<std::int64_t>(1025, 0), {}); }, {"1025", "1024"});
   Session<Bfv> even(test_chain<Bfv>(1 << 16, 2));
   expect_error<ParameterError>(
@@ -117,7 +117,7 @@ TEST(IntegerEncoderTest, ValuesInTheContextsMemory) {
       expect_error<MismatchError>([&] { session.encoder.decode_to(small, plain); },
                                   {"2 rows", "has 3 of " + std::to_string(count)});
       expect_error<ParameterError>([&] { static_cast<void>(session.encoder.encode(view, {7}, encoding)); },
-                                   {std::to_string(3 * count), "(7,)"});
+                                   {std::to_string(3 * count), "{7}"});
     }
   }
 }

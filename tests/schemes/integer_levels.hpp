@@ -589,8 +589,8 @@ TYPED_TEST_P(IntegerLevels, Mistakes) {
   const std::size_t n = session.degree();
   const rlwe::Ciphertext two = session.encrypt(session.uniform(2 * n), {2}, rlwe::Encoding::slots);
   const rlwe::Ciphertext three = session.encrypt(session.uniform(3 * n), {3}, rlwe::Encoding::slots);
-  expect_error<MismatchError>([&] { static_cast<void>(evaluator.multiply(two, three)); }, {"(2,)", "(3,)"});
-  expect_error<MismatchError>([&] { static_cast<void>(evaluator.add(two, three)); }, {"(2,)", "(3,)"});
+  expect_error<MismatchError>([&] { static_cast<void>(evaluator.multiply(two, three)); }, {"{2}", "{3}"});
+  expect_error<MismatchError>([&] { static_cast<void>(evaluator.add(two, three)); }, {"{2}", "{3}"});
   EXPECT_EQ(session.decrypt(y), a);  // nothing above changed it
 }
 

@@ -561,7 +561,7 @@ TYPED_TEST_P(IntegerOperations, InnerProductsOfUnlikeOperands) {
   expect_error<MismatchError>([&] { static_cast<void>(evaluator.dot(mixed, mixed)); }, {"encode both"});
   const rlwe::Ciphertext pair = session.encrypt(session.uniform(2 * n), {2}, slots);
   const std::vector<const rlwe::Ciphertext*> batches = {&z, &pair};
-  expect_error<MismatchError>([&] { static_cast<void>(evaluator.dot(batches, two)); }, {"(3,)", "(2,)"});
+  expect_error<MismatchError>([&] { static_cast<void>(evaluator.dot(batches, two)); }, {"{3}", "{2}"});
 }
 
 REGISTER_TYPED_TEST_SUITE_P(IntegerOperations, DecryptionInvertsEncryption, SumsAreSums, PlaintextsAndScalars,
