@@ -1,7 +1,7 @@
 # make demo: set everything up and run the demo.  make test: set everything up and run the tests.  make help: the rest.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-emulation python check format site asan tsan fuzz mutants corpus gpu-pack gpu-test gpu-bench clean
+.PHONY: help demo test test-emulation python check format site asan tsan fuzz fuzz-python mutants corpus gpu-pack gpu-test gpu-bench clean
 .NOTPARALLEL:
 
 # Where the compiled core lives; the Python package and the C++ tests share it.
@@ -34,6 +34,8 @@ help:
 	@echo 'make asan     the C++ tests with AddressSanitizer and UBSan'
 	@echo 'make tsan     the C++ tests with ThreadSanitizer'
 	@echo 'make fuzz     the fuzz targets, of C++ and of Python, for FUZZ_SECONDS ($(FUZZ_SECONDS))'
+	@echo 'make fuzz-python'
+	@echo '              what Python parses, guided by the lines that inputs reach (Atheris), for FUZZ_SECONDS'
 	@echo 'make mutants  put generated bugs into a copy of the lines that changed: do the tests find them? (MUTANTS=options, files)'
 	@echo 'make corpus   write tests/corpus: what programs need, cost and give (docs/design.md)'
 	@echo 'make gpu-test, gpu-bench, gpu-pack'
@@ -86,6 +88,12 @@ fuzz:
 	@tools/setup ci
 	@$(with_venv) tools/install-package $(BUILD)
 	@$(with_venv) tools/fuzz $(FUZZ_SECONDS)
+
+fuzz-python:
+	@tools/setup test
+	@$(with_venv) tools/install-package $(BUILD)
+	@tools/setup atheris
+	@tools/fuzz-python $(FUZZ_SECONDS)
 
 mutants:
 	@tools/setup test

@@ -95,6 +95,7 @@ def test_locks_of_tools(name: str) -> None:
         "bench",
         "cmake",
         "demo",
+        "fuzz",
         "mutants",
         "ninja",
         "numpy-1.26",

@@ -18,7 +18,7 @@ from hemera.client.transport import Transport
 from hemera.client.wire import KEYS_HEADER
 from hemera.errors import FormatError, MismatchError
 from hemera.inputs.arguments import as_integer
-from hemera.inputs.fields import damaged
+from hemera.inputs.fields import damaged, read_json
 from hemera.inputs.plain import plain_array
 from hemera.inputs.source import Source
 from hemera.package.local_model import no_pickle, secret_key_file
@@ -227,10 +227,8 @@ class RemoteIndex(AnyRemoteIndex[Client]):
 
     def _prepare(self, body: bytes) -> tuple[Any, str | None]:
         response = self._transport.request("POST", f"{self._path}/prepare", body)
-        try:
-            return response.json()["prepared"], response.headers.get(KEYS_HEADER)
-        except (ValueError, KeyError, TypeError):
-            raise FormatError("the server does not tell how many queries it has prepared") from None
+        with damaged("the server's number of prepared queries"):
+            return read_json(response.content, "no JSON")["prepared"], response.headers.get(KEYS_HEADER)
 
 
 def _steps(rows: NDArray[Any], most: int) -> range:

@@ -15,6 +15,7 @@ from hemera.client.problems import ServerError, error_of
 from hemera.client.wire import NONCE_HEADER, OCTETS, new_nonce
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.inputs.arguments import Progress
+from hemera.inputs.fields import read_json
 
 if TYPE_CHECKING:
     import httpx
@@ -95,12 +96,10 @@ class Transport:
     def json(self, method: str, path: str, body: bytes | None = None) -> dict[str, Any]:
         """The object that a path answers with. FormatError for anything else; errors as of `request`."""
         answer = self.request(method, path, body)
-        try:
-            found = answer.json()
-        except ValueError:
-            found = None
+        told = f"{self.url}{path} is no server of Hemera: it does not answer with JSON"
+        found = read_json(answer.content, told)
         if not isinstance(found, dict):
-            raise FormatError(f"{self.url}{path} is no server of Hemera: it does not answer with JSON")
+            raise FormatError(told)
         return found
 
     def request(
@@ -179,9 +178,9 @@ class Transport:
 
 def _error_in(response: httpx.Response) -> errors.Error:
     try:
-        told = response.json()["error"]
+        told = read_json(response.content, _NO_JSON)["error"]
         return error_of(response.status_code, str(told["code"]), str(told["message"]))
-    except (ValueError, KeyError, TypeError):
+    except (FormatError, LookupError, TypeError):
         return ServerError(
             f"the server answered with HTTP {response.status_code}", response.status_code, _NO_JSON
         )
@@ -194,6 +193,6 @@ def _is_of_a_proxy(error: errors.Error) -> bool:
 
 def _retry_after(response: httpx.Response) -> float:
     try:
-        return max(float(response.headers.get("retry-after", "1")), 0.0)
+        return max(0.0, float(response.headers.get("retry-after", "1")))  # 0 for NaN
     except ValueError:
         return 1.0

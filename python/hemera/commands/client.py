@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,7 +18,8 @@ from hemera._files import read_files, write_atomically, write_files
 from hemera.client.client import Client, LocalModel
 from hemera.client.remote_comparisons import RemoteThresholdIndex, RemoteTopIndex
 from hemera.commands.tables import read_table, write_table
-from hemera.errors import FormatError, ParameterError
+from hemera.errors import ParameterError
+from hemera.inputs.fields import read_json
 from hemera.inputs.source import read_bytes
 from hemera.package.interface import Interface
 
@@ -215,10 +215,7 @@ def _found(client: Client, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _by_files(options: argparse.Namespace) -> int:
-    try:
-        told = json.loads(read_bytes(options.description))
-    except ValueError as error:
-        raise FormatError(f"{options.description} is no description of a model: {error}") from None
+    told = read_json(read_bytes(options.description), f"{options.description} is no description of a model")
     interface = Interface.from_dict(told)
     digest = told.get("digest")
     local = LocalModel(

@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import importlib
 import importlib.util
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +18,7 @@ from hemera._extras import how_to_install
 from hemera.commands.tables import read_table
 from hemera.errors import FileError, FormatError, ParameterError
 from hemera.exporting.estimators import Results, is_exactly, steps_of
+from hemera.inputs.fields import read_json
 from hemera.serving import LinearModel, Package, export_linear, export_trees
 from hemera.trees.parameters import PARAMETERS
 from hemera.trees.read import library_of
@@ -145,11 +145,10 @@ def _called(path: Path, name: str) -> Package:
 def _from_json(path: Path) -> Any:
     """A linear model, or the path for `read_model`."""
     try:
-        fields = json.loads(path.read_bytes())
+        text = path.read_bytes()
     except OSError as error:
         raise FileError(f"cannot read {path}: {error.strerror}") from None
-    except ValueError:
-        raise FormatError(f"{path} is not JSON") from None
+    fields = read_json(text, f"{path} is not JSON")
     linear = isinstance(fields, dict) and "coefficients" in fields
     return LinearModel.from_json(path) if linear else path
 

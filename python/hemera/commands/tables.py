@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,14 +19,14 @@ def read_table(path: Path) -> np.ndarray[Any, Any]:
     data = read_bytes(path)
     try:
         if path.suffix == ".npy":
-            return np.asarray(np.load(path, allow_pickle=False))
+            return np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
         lines = data.decode().splitlines()
         try:
             first = [float(value) for value in lines[0].split(",")]
         except (ValueError, IndexError):
             first = []
         table = np.loadtxt(lines, delimiter=",", skiprows=0 if first else 1, ndmin=2)
-    except (ValueError, UnicodeDecodeError) as error:
+    except Exception as error:  # of NumPy, which has several kinds
         raise FormatError(f"{path} is no table of numbers: {error}") from None
     # Integers stay integers: BFV and BGV take nothing else.
     integers = table.astype(np.int64)

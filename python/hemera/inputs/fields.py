@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,7 +11,16 @@ from typing import Any, TypeAlias
 
 from hemera._core import DeviceError, Error, FileError, FormatError, OutOfMemoryError, SecurityError
 
-__all__ = ["MALFORMED", "Kind", "Real", "Whole", "damaged", "require_fields", "require_memory"]
+__all__ = [
+    "MALFORMED",
+    "Kind",
+    "Real",
+    "Whole",
+    "damaged",
+    "read_json",
+    "require_fields",
+    "require_memory",
+]
 
 MALFORMED = (
     Error,
@@ -58,6 +68,15 @@ class Real:
 
 Kind: TypeAlias = type | Whole | Real
 """The kind of a field: a type, or a range of numbers. A float is never an integer, and a bool is neither."""
+
+
+def read_json(data: bytes, told: str) -> Any:
+    """The value of a text in JSON. FormatError, `told` and the reason, for anything else, which may be nested
+    more deeply than Python reads."""
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"{told}: {error}") from None
 
 
 def require_fields(found: Any, wanted: Mapping[str, Kind], what: str) -> None:

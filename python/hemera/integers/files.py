@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from hemera.errors import FormatError
-from hemera.inputs.fields import Kind, Real, Whole, require_fields
+from hemera.inputs.fields import Kind, Real, Whole, read_json, require_fields
 from hemera.integers.types import DType
 
 MAGIC = b"\x89HEMINTS\r\n\x1a\n\x00\x00\x00\x00"
@@ -86,10 +86,7 @@ def read(data: bytes) -> tuple[Header, bytes]:
     view = memoryview(data)
     if hashlib.sha256(view[:-_DIGEST]).digest() != data[-_DIGEST:]:
         raise FormatError("the file of encrypted integers is damaged: its checksum does not fit")
-    try:
-        found = json.loads(data[begin : begin + length])
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"the header of encrypted integers is damaged: {error}") from None
+    found = read_json(data[begin : begin + length], "the header of encrypted integers is damaged")
     return _header(found), bytes(view[begin + length : -_DIGEST])
 
 

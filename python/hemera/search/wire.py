@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from hemera import _core
 from hemera.errors import FormatError
-from hemera.inputs.fields import Kind, require_fields
+from hemera.inputs.fields import Kind, read_json, require_fields
 
 MAGIC = b"\x89HEMSEARCH\r\n\x1a\n\x00\x00"
 VERSION = 1
@@ -153,10 +153,7 @@ def _header(kind: str, view: memoryview) -> bytes:
 
 def _read(kind: str, text: bytes) -> dict[str, Any]:
     """The header, in a version that this reads."""
-    try:
-        header = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"the header of the {kind} is damaged: {error}") from None
+    header = read_json(text, f"the header of the {kind} is damaged")
     if not isinstance(header, dict):
         raise FormatError(f"the header of the {kind} is damaged: it is no object")
     found = header.get("version")

@@ -12,6 +12,7 @@ from typing import Any
 from hemera import _core
 from hemera._process import cached_property
 from hemera.errors import DeviceError, FormatError
+from hemera.inputs.fields import MALFORMED
 
 __all__ = ["DeviceTimes", "cache_folder", "device_name", "known_devices"]
 
@@ -120,7 +121,7 @@ class DeviceTimes:
                 made=dict(found["made"]),
             )
             _ = table._eager
-        except (OSError, ValueError, KeyError, TypeError, _core.ParameterError) as error:
+        except (OSError, *MALFORMED) as error:
             raise FormatError(
                 f"{path} is no table of times: {error}; make one with `hemera calibrate`"
             ) from error

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from hemera.errors import FileError, FormatError, ParameterError
+from hemera.inputs.fields import read_json
 from hemera.trees.ensemble import Ensemble
 from hemera.trees.read_lightgbm import from_lightgbm
 from hemera.trees.read_sklearn import from_sklearn
@@ -92,13 +93,10 @@ def _booster(model: Any) -> Any:
 
 def _from_file(path: Path) -> Ensemble:
     try:
-        data = json.loads(path.read_bytes())
+        text = path.read_bytes()
     except OSError as error:
         raise FileError(f"can not read {path}: {error.strerror}") from error
-    except ValueError as error:
-        raise FormatError(
-            f"{path} is not JSON; save the model with booster.save_model('model.json')"
-        ) from error
+    data = read_json(text, f"{path} is not JSON; save the model with booster.save_model('model.json')")
     if isinstance(data, dict) and "learner" in data:
         return from_xgboost(data)
     if isinstance(data, dict) and "tree_info" in data:

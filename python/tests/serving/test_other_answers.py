@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import http.server
 import threading
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ from hemera.client.problems import ServerError
 from hemera.client.transport import Transport
 from hemera.serving.service import Home
 
+from ..hostile_damage import NESTED
 from .conftest import BOUND, Running, client_of, expected, serving
 from .indexes.index_cases import VECTORS
 from .server_requests import EVALUATE, KEYS, request_of
@@ -221,3 +223,24 @@ def test_connections_that_gave_another_answer_are_let_go(server: Running) -> Non
     assert transport._http.value is not first
     assert transport.json("GET", "/health")["status"] == "ok"
     transport.close()
+
+
+@pytest.mark.parametrize("status", [200, 400, 503])
+@pytest.mark.parametrize("body", [NESTED, b"", b"\xff", b"[]", b"{", b'"error"', b'{"error": [1e999]}'])
+@pytest.mark.parametrize("wait", ["nan", "-inf", "1e999", "soon"])
+def test_whatever_a_server_answers_is_an_error_of_hemera(
+    monkeypatch: pytest.MonkeyPatch, status: int, body: bytes, wait: str
+) -> None:
+    """Also JSON that is nested too deeply, and times to wait that are none."""
+    answer = httpx.MockTransport(
+        lambda _: httpx.Response(status, content=body, headers={"Retry-After": wait})
+    )
+    monkeypatch.setattr(httpx, "Client", functools.partial(httpx.Client, transport=answer))
+    transport = Transport(
+        "http://there", token="x", certificates=None, seconds=1, patience=0.01, progress=lambda *_: None
+    )
+    if status == 200 and body.startswith(b"{") and body.endswith(b"}"):
+        assert transport.json("GET", "/v1/models") == {"error": [np.inf]}
+        return
+    with pytest.raises(errors.FormatError if status == 200 else ServerError):
+        transport.json("GET", "/v1/models")
