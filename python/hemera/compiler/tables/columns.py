@@ -9,6 +9,7 @@ import numpy as np
 
 from hemera.arrays.kinds import DTYPES, Kind, kind_of
 from hemera.compiler.tables.missing import missing, refused
+from hemera.compiler.tables.operators import Operators
 from hemera.compiler.tables.results import Groups, Result
 from hemera.compiler.tables.statistics import STATISTICS
 from hemera.compiler.tables.weights import Weight, as_truths, joined, length
@@ -25,12 +26,14 @@ _OF_MASKS = {
     np.logical_and: np.bitwise_and,
     np.logical_or: np.bitwise_or,
     np.logical_xor: np.bitwise_xor,
+    np.invert: np.invert,
+    np.logical_not: np.invert,
 }
 _SKIPPING = (np.fmax, np.fmin)
 """Functions that leave a missing value out, and take the other one."""
 
 
-class Column(NotMasked):
+class Column(Operators, NotMasked):
     """A column, or what is computed of columns of one table, row by row.
 
     It has the operators of NumPy's arrays, and NumPy's functions of single elements take it. Comparisons give
@@ -38,7 +41,6 @@ class Column(NotMasked):
     pandas does; a comparison with one is false.
     """
 
-    __hash__ = None  # type: ignore[assignment]
     __pandas_priority__ = 10_000
 
     def __init__(
@@ -95,63 +97,27 @@ class Column(NotMasked):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         if method != "__call__" or options:
             raise refused(f"np.{ufunc.__name__}", method, options)
+        return self._applied(ufunc, *inputs)
+
+    def _applied(self, ufunc: np.ufunc, *inputs: Any) -> Column:
         if ufunc in _COMPARISONS:
             return _compared(ufunc, *inputs)
         if ufunc in _OF_MASKS:
             return _of_masks(_OF_MASKS[ufunc], *inputs)
-        if ufunc in (np.invert, np.logical_not):
-            return ~inputs[0]
         if ufunc in (np.power, np.float_power):
             return _power(*inputs)
-        return _computed(ufunc, *inputs)
+        if ufunc is np.positive:
+            return _computed(lambda x: x, self, keeps_zero=True)  # also of truth values
+        if ufunc is np.negative and self._kind == "b":
+            return _of_masks(np.invert, self)  # the opposite of truth values, as pandas has it
+        if ufunc is np.divide and isinstance(inputs[1], (int, float)) and not isinstance(inputs[1], bool):
+            ufunc, inputs = np.multiply, (self, 1 / inputs[1])
+        # Of absolute values, an approximation, 0 does not stay.
+        return _computed(ufunc, *inputs, keeps_zero=ufunc is np.negative)
 
     def __array_function__(self, function: Callable[..., Any], types: Any, *_: Any) -> Any:
         del types
         raise refused(f"np.{function.__name__}", "", {})
-
-    def __add__(self, other: Any) -> Column:
-        return _computed(np.add, self, other)
-
-    def __radd__(self, other: Any) -> Column:
-        return _computed(np.add, other, self)
-
-    def __sub__(self, other: Any) -> Column:
-        return _computed(np.subtract, self, other)
-
-    def __rsub__(self, other: Any) -> Column:
-        return _computed(np.subtract, other, self)
-
-    def __mul__(self, other: Any) -> Column:
-        return _computed(np.multiply, self, other)
-
-    def __rmul__(self, other: Any) -> Column:
-        return _computed(np.multiply, other, self)
-
-    def __truediv__(self, other: Any) -> Column:
-        if isinstance(other, (int, float)) and not isinstance(other, bool):
-            return _computed(np.multiply, self, 1 / other)
-        return _computed(np.divide, self, other)
-
-    def __rtruediv__(self, other: Any) -> Column:
-        return _computed(np.divide, other, self)
-
-    def __pow__(self, exponent: Any) -> Column:
-        return _power(self, exponent)
-
-    def __rpow__(self, number: Any) -> Column:
-        return _power(number, self)
-
-    def __neg__(self) -> Column:
-        # The opposite of truth values, as pandas has it.
-        return ~self if self._kind == "b" else _computed(np.negative, self, keeps_zero=True)
-
-    def __pos__(self) -> Column:
-        return _computed(lambda x: x, self, keeps_zero=True)
-
-    def __abs__(self) -> Column:
-        return _computed(np.absolute, self)  # an approximation: 0 does not stay
-
-    abs = __abs__
 
     def astype(self, dtype: Any) -> Column:
         """The column as of another type: truth values as 0 and 1. See `Array.astype` for errors."""
@@ -191,30 +157,6 @@ class Column(NotMasked):
         vars(self).update(vars(found))
         return self
 
-    def __iadd__(self, other: Any) -> Column:
-        return self._in_place(self + other, "+")
-
-    def __isub__(self, other: Any) -> Column:
-        return self._in_place(self - other, "-")
-
-    def __imul__(self, other: Any) -> Column:
-        return self._in_place(self * other, "*")
-
-    def __itruediv__(self, other: Any) -> Column:
-        return self._in_place(self / other, "/")
-
-    def __ipow__(self, other: Any) -> Column:
-        return self._in_place(self**other, "**")
-
-    def __iand__(self, other: Any) -> Column:
-        return self._in_place(self & other, "&")
-
-    def __ior__(self, other: Any) -> Column:
-        return self._in_place(self | other, "|")
-
-    def __ixor__(self, other: Any) -> Column:
-        return self._in_place(self ^ other, "^")
-
     def __setitem__(self, index: Any, value: Any) -> None:
         raise TypeError(
             "columns do not change in place: mask * a + ~mask * b selects row by row, and "
@@ -231,24 +173,6 @@ class Column(NotMasked):
                 f"{', '.join(map(repr, self._categories))}"
             )
         return float(self._categories.index(value))
-
-    def __eq__(self, other: object) -> Column:  # type: ignore[override]
-        return _compared(np.equal, self, other)
-
-    def __ne__(self, other: object) -> Column:  # type: ignore[override]
-        return _compared(np.not_equal, self, other)
-
-    def __lt__(self, other: Any) -> Column:
-        return _compared(np.less, self, other)
-
-    def __le__(self, other: Any) -> Column:
-        return _compared(np.less_equal, self, other)
-
-    def __gt__(self, other: Any) -> Column:
-        return _compared(np.greater, self, other)
-
-    def __ge__(self, other: Any) -> Column:
-        return _compared(np.greater_equal, self, other)
 
     def between(self, left: Any, right: Any, inclusive: str = "both") -> Column:
         """Whether values are from `left` to `right`; `inclusive`: "both" of the ends, "left", "right" or
@@ -285,20 +209,6 @@ class Column(NotMasked):
     def _of_truths(self, truths: Any, present: Weight) -> Column:
         """Truth values of the rows, false where a value is missing."""
         return Column(joined(truths, present), name=self._name, weight=self._weight)
-
-    def __and__(self, other: Any) -> Column:
-        return _of_masks(np.bitwise_and, self, other)
-
-    def __or__(self, other: Any) -> Column:
-        return _of_masks(np.bitwise_or, self, other)
-
-    def __xor__(self, other: Any) -> Column:
-        return _of_masks(np.bitwise_xor, self, other)
-
-    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
-
-    def __invert__(self) -> Column:
-        return _of_masks(np.invert, self)
 
     def __bool__(self) -> bool:
         raise TypeError(
