@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import hemera as hm
 import hemera.compat.tenseal as ts
+from hemera.compat.tenseal.messages import write_message
 
 X = np.random.default_rng(1).uniform(-2, 2, (3, 2, 4))
 Y = np.random.default_rng(2).uniform(-2, 2, (3, 2, 4))
@@ -117,6 +119,14 @@ def test_a_number_as_a_tensor(ckks: ts.Context) -> None:
     x = ts.ckks_tensor(ckks, 2.5)
     assert x.shape == []
     close(x * x + x.transpose(), 2.5**2 + 2.5)
+
+
+def test_bytes_of_a_tensor_without_values_do_not_make_many_lists() -> None:
+    empty = ts.plain_tensor(np.zeros((1 << 8, 1 << 8, 0)))
+    assert ts.plain_tensor_from(empty.serialize()).tolist() == [[[]] * (1 << 8)] * (1 << 8)
+    for shape in ([1 << 8, (1 << 8) + 1, 0], [*[8] * 12, 0], [0, 1 << 40]):
+        with pytest.raises(hm.errors.FormatError, match="no values"):
+            ts.plain_tensor_from(write_message({1: shape, 2: 0, 3: b""}))
 
 
 def test_plain_tensors() -> None:

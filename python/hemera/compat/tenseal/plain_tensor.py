@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +19,8 @@ __all__ = ["PlainTensor", "as_array"]
 _TYPES = {"float": np.dtype(np.float64), "int": np.dtype(np.int64)}
 _SHAPE, _TYPE, _DATA = 1, 2, 3
 """Fields of a tensor's bytes."""
+_MOST_EMPTY = 1 << 16
+"""Lists that `tolist` makes of a file's tensor without values, beside an axis of none."""
 
 
 class PlainTensor:
@@ -143,7 +146,10 @@ class PlainTensor:
         stored = "int" if found[_TYPE][-1] else "float"
         with damaged("the plain tensor"):
             tensor = cls(np.frombuffer(values, _TYPES[stored]), dtype=stored)
-            tensor.reshape_([int(extent) for extent in found.get(_SHAPE, []) if isinstance(extent, int)])
+            shape = [int(extent) for extent in found.get(_SHAPE, []) if isinstance(extent, int)]
+            if math.prod(max(1, extent) for extent in shape) > max(_MOST_EMPTY, len(values)):
+                raise FormatError(f"the plain tensor has no values, and the shape {shape}")
+            tensor.reshape_(shape)
         tensor.dtype = dtype
         return tensor
 
