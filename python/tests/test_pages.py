@@ -12,6 +12,8 @@ import scipy.special
 
 import hemera
 
+from .compiler.onnx_models import model, node
+
 DOCS = Path(__file__).parents[2] / "docs"
 
 
@@ -118,6 +120,24 @@ def test_python_functions_of_arrays(capsys: Any) -> None:
     plain, encrypted = (numbers(line) for line in capsys.readouterr().out.splitlines())
     np.testing.assert_allclose(plain, wanted, atol=1e-8)
     np.testing.assert_allclose(encrypted, wanted, atol=2**-12 + 1e-8)
+
+
+# --- Networks: a file and images as the page has them. ---
+
+
+def test_a_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(8)
+    weights, images = rng.normal(size=(12, 2)) / 4, rng.uniform(-1, 1, (20, 1, 3, 4))
+    nodes = [node("Flatten", ["x"], ["a"]), node("MatMul", ["a", "w"], ["b"]), node("Tanh", ["b"], ["y"])]
+    network = model(nodes, {"w": weights.astype(np.float32)}, shape=("n", 1, 3, 4))
+    monkeypatch.chdir(tmp_path)
+    Path("network.onnx").write_bytes(network.SerializeToString())
+    np.save("images.npy", images)
+    page = (DOCS / "compile-networks.md").read_text(encoding="utf-8")
+    (program,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    printed: list[Any] = []
+    exec(compile(program, "docs/compile-networks.md", "exec"), {"print": printed.append})
+    np.testing.assert_allclose(printed[-1], np.tanh(images[0].ravel() @ weights), atol=2**-10)
 
 
 # --- Circuits: each program by itself, beside NumPy. ---
