@@ -280,10 +280,7 @@ COUNTED: dict[Any, list[Program]] = {
         lambda x: np.count_nonzero(x > 4, axis=-1),
         lambda x: np.count_nonzero(x - 2, axis=0, keepdims=True),
     ],
-    np.digitize: [
-        lambda x: np.digitize(x, [1, 3.5, 8]),
-        lambda x: np.digitize(x, [0, 3, 8], right=True),
-    ],
+    np.digitize: [lambda x: np.digitize(x, [1, 3.5, 8]), lambda x: np.digitize(x, [0, 3, 8], right=True)],
     np.histogram: [
         lambda x: np.histogram(x, 3, (0, 9)),
         lambda x: np.histogram(x, [1, 4, 9]),

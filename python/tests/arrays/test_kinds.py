@@ -62,23 +62,12 @@ UNARY: dict[str, Callable[[Any], Any]] = {
     **{name: getattr(operator, name) for name in ("neg", "pos", "abs")},
     **{name: getattr(np, name) for name in FUNCTIONS.split()},
     **{f"{name} of an axis": functools.partial(getattr(np, name), axis=1) for name in OVER_AXES},
-    "power of 0": lambda x: x**0,
-    "power of 1": lambda x: x**1,
-    "power of 2": lambda x: x**2,
-    "power of True": lambda x: x**True,
-    "times True": lambda x: x * True,
-    "plus True": lambda x: x + True,
-    "minus True": lambda x: x - True,
     "or True": lambda x: x | True,
     "and a list": lambda x: x & [True, False, True],
     "plus a list": lambda x: x + TRUTHS,
     "list on the left": lambda x: [True, False, True] * x,
     "minus on the left": lambda x: np.array([True, False, True]) - x,
-    "plus 1": lambda x: x + 1,
     "plus 0.5": lambda x: x + 0.5,
-    "1 minus": lambda x: 1 - x,
-    "half": lambda x: x / 2,
-    "equals True": lambda x: x == True,  # noqa: E712
     "above False": lambda x: x > False,
     "diff of diffs": lambda x: np.diff(x, 2),
     "diff of columns": lambda x: np.diff(x, axis=0),
@@ -103,17 +92,8 @@ REFUSED = {
     # Bits of whole numbers other than 0 and 1, as NumPy has them.
     *("and_", "or_", "xor", "bitwise_and", "bitwise_or", "bitwise_xor", "invert", "or True", "and a list"),
     # Whether numbers are 0.
-    *(
-        "logical_and",
-        "logical_or",
-        "logical_xor",
-        "logical_not",
-        "any",
-        "all",
-        "any of an axis",
-        "all of an axis",
-    ),
-    "logical_or.reduce",
+    *("logical_and", "logical_or", "logical_xor", "logical_not", "logical_or.reduce"),
+    *("any", "all", "any of an axis", "all of an axis"),
     # Values that NumPy makes those of another kind.
     *("insert", "pad with 1", "trapezoid"),
 }
@@ -193,6 +173,23 @@ def test_single_kinds(name: str, exact: bool) -> None:
     for kind in "bi" if exact else "bif":
         x, y = VALUES[kind]  # type: ignore[index]
         assert_is_numpy_s(name, exact, lambda x, _: UNARY[name](x), x, y, "x")
+
+
+NUMBERS: list[Any] = [True, 0, 2, 0.0, 1.0, 2.0, np.int8(2), np.float32(2), np.array(2), np.array(2.0)]
+ON_THE_RIGHT: dict[str, Program] = {"pow": operator.pow, "np.power": np.power, "truediv": operator.truediv}
+ON_BOTH_SIDES = {name: BINARY[name] for name in ("add", "sub", "mul", "eq", "gt", "fmin", "logical_and")}
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("number", NUMBERS, ids=repr)
+def test_kinds_with_a_plain_number(number: Any, exact: bool) -> None:
+    for name, function in {**ON_BOTH_SIDES, **ON_THE_RIGHT}.items():
+        sides = [lambda x, _, f=function: f(x, number), lambda x, _, f=function: f(number, x)]
+        for kind in "bi" if exact else "bif":
+            x, y = VALUES[kind]  # type: ignore[index]
+            for program in sides[: 1 if name in ON_THE_RIGHT else 2]:
+                if name != "truediv" or number:
+                    assert_is_numpy_s(name, exact, program, x, y, "x")
 
 
 def _alias(x: Any) -> Any:

@@ -229,6 +229,19 @@ def test_an_operator_of_onnx_can_be_replaced() -> None:
     np.testing.assert_array_equal(graph_of(network, {"Relu": lambda x: 5 * x})(x), 6 * x)
 
 
+@pytest.mark.parametrize("outputs", [["y"], ["", "y"], ["y", ""], ["", "y", ""], ["", "", "y"]])
+def test_a_replacement_gives_results_up_to_the_last_that_is_used(outputs: list[str]) -> None:
+    used, x, network = 1 + outputs.index("y"), np.arange(4.0), model([node("Split", ["x"], outputs)])
+
+    def made(count: int) -> Any:
+        return graph_of(network, {"Split": lambda x: [x + at for at in range(count)]})(x)
+
+    for enough in (used, used + 1):
+        np.testing.assert_array_equal(made(enough), x + used - 1)
+    with pytest.raises(hm.errors.FormatError, match=f"{used - 1} results of the given .* {used} are used"):
+        made(used - 1)
+
+
 # --- Limits. ---
 
 MADE: dict[str, tuple[list[onnx.NodeProto], dict[str, Any], int]] = {

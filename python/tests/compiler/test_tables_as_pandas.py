@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -235,6 +236,18 @@ def test_studies(name: str) -> None:
     assert_is_pandas_s(STUDIES[name], exact=True)
 
 
+@pytest.mark.parametrize("filters", [*itertools.permutations(["k != 'v'", "k != 'w'", "a > 1"])])
+def test_groups_are_those_that_all_public_filters_leave(filters: Sequence[str]) -> None:
+    def study(t: Any) -> Any:
+        for each in filters:
+            name, compare, value = each.split(" ", 2)
+            t = t[t[name] > 1 if compare == ">" else t[name] != value[1]]
+        return t.groupby("k").m.count()
+
+    assert_is_pandas_s(study)
+    assert evaluated(study).index.tolist() == study(FRAMES[False]).index.tolist() == ["u"]
+
+
 @pytest.mark.parametrize("scheme", ["ckks", "bfv"])
 def test_studies_encrypted(scheme: str) -> None:
     """Several results of one table, of which the program was made for another one."""
@@ -385,6 +398,25 @@ def test_columns_with_missing_values_of_any_library(name: str) -> None:
         assert (own.may_miss, own.categories) == (True, ())
         values, present = own.arrays(read_frame(frame)["x"])
         assert (values.tolist(), present.tolist()) == ([1, 0, 3, 4], [1, 0, 1, 1])
+
+
+KINDS: list[list[Any]] = [
+    *([1.0, 2.0], [1.5, 2.0], [1.0, np.nan], [1.5, np.nan], [1.5, None], [1, 2], [1, None]),
+    *([True, False], [True, None], ["a", "b"], ["a", None]),
+]
+
+
+@pytest.mark.parametrize("values", KINDS)
+def test_kinds_of_columns_are_pandas_s(values: list[Any]) -> None:
+    """Numbers next to missing ones are whole if they all are, as convert_dtypes has it."""
+    series = pd.Series(values)
+    wanted = series.convert_dtypes() if series.isna().any() else series
+    frames: tuple[Any, ...] = ({"x": values}, {"x": series}, pd.DataFrame({"x": wanted}))
+    for column in (read_frame(each)["x"] for each in frames):
+        assert column.kind == wanted.dtype.kind
+    options: Any = {} if wanted.dtype.kind in "Ob" else {"ranges": {"x": (0, 5)}}
+    (own,) = hm.TableSpec.of({"x": values}, **options).columns
+    assert (own.step, own.may_miss) == (None if wanted.dtype.kind == "f" else 1, bool(series.isna().any()))
 
 
 def test_truths_and_dates_with_missing_values() -> None:
