@@ -9,13 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hemera.search import (
-    EncryptedThresholdIndex,
-    ThresholdClient,
-    ThresholdIndex,
-    TopClient,
-    TopIndex,
-)
+from hemera.search import EncryptedThresholdIndex, ThresholdClient, ThresholdIndex, TopClient, TopIndex
 from hemera.search.any_settings import Metric
 from hemera.search.ranks.messages import unpack_query as unpack_top_query
 from hemera.search.thresholds import circuit

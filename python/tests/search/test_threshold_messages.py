@@ -7,14 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from hemera.errors import (
-    FormatError,
-    MismatchError,
-    MissingKeyError,
-    NoiseError,
-    ParameterError,
-    RangeError,
-)
+from hemera.errors import FormatError, MismatchError, MissingKeyError, NoiseError, ParameterError, RangeError
 from hemera.search import (
     Client,
     Index,

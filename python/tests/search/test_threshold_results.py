@@ -5,15 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hemera.errors import (
-    RangeError,
-)
-from hemera.search import (
-    EncryptedThresholdIndex,
-    ThresholdClient,
-    ThresholdIndex,
-    ThresholdSettings,
-)
+from hemera.errors import RangeError
+from hemera.search import EncryptedThresholdIndex, ThresholdClient, ThresholdIndex, ThresholdSettings
 from hemera.search.thresholds.layout import Layout
 
 from .threshold_cases import DIMS, MARGIN, AnyIndex, World, cosines, floats, require_right

@@ -8,19 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hemera.errors import (
-    FormatError,
-    MismatchError,
-    ParameterError,
-)
-from hemera.search import (
-    AnyIndex,
-    EncryptedThresholdIndex,
-    ThresholdClient,
-    ThresholdIndex,
-    TopIndex,
-    load,
-)
+from hemera.errors import FormatError, MismatchError, ParameterError
+from hemera.search import AnyIndex, EncryptedThresholdIndex, ThresholdClient, ThresholdIndex, TopIndex, load
 
 from .threshold_cases import MARGIN, World, require_right
 

@@ -10,12 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hemera.search import (
-    EncryptedThresholdIndex,
-    Matches,
-    ThresholdClient,
-    ThresholdIndex,
-)
+from hemera.search import EncryptedThresholdIndex, Matches, ThresholdClient, ThresholdIndex
 from hemera.search.thresholds import settings
 
 MARGIN = 2.0**-3

@@ -215,10 +215,7 @@ def test_levels_of_programs_are_those_of_ciphertexts(name: str) -> None:
 
 def test_a_key_of_a_lower_level_is_too_low() -> None:
     package = serving.export(
-        lambda x: ((x * x).rotate(5) * x).conjugate() * 0.5 + x,
-        inputs=8,
-        name="m",
-        security=None,
+        lambda x: ((x * x).rotate(5) * x).conjugate() * 0.5 + x, inputs=8, name="m", security=None
     )
     needs = package.cost().needed_keys
     assert len(needs) == 3

@@ -81,9 +81,7 @@ def files(tmp_path: Path) -> Files:
 
 
 def test_files_of_one_version_are_not_computed_or_read_by_another(
-    classifiers: list[tuple[Any, Package]],
-    files: Files,
-    capsys: pytest.CaptureFixture[str],
+    classifiers: list[tuple[Any, Package]], files: Files, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (old, first), (new, second) = classifiers
     x = data("bc")[0][::8]
@@ -148,10 +146,7 @@ def test_each_file_of_several_names_the_model(files: Files, tmp_path: Path) -> N
     )
     arrays, _ = first.encode([np.arange(4), np.arange(4) + 1])
     last = first.interface.inputs[-1].name
-    mixed = {
-        **first.encrypt(arrays, names_model=True),
-        last: second.encrypt(arrays, names_model=True)[last],
-    }
+    mixed = {**first.encrypt(arrays, names_model=True), last: second.encrypt(arrays, names_model=True)[last]}
     assert {model_of(each)[0] for each in mixed.values()} == {each.digest for each in versions}
     (tmp_path / "request").mkdir()
     for name, each in mixed.items():

@@ -206,10 +206,7 @@ def test_a_batch_of_a_request_and_many_requests() -> None:
     )
     client = Client(package)
     for requests in ((), (2,), (2, 2)):
-        rows = {
-            "x": RNG.uniform(-1, 1, (*requests, 3, SLOTS)),
-            "y": RNG.uniform(-1, 1, (*requests, SLOTS)),
-        }
+        rows = {"x": RNG.uniform(-1, 1, (*requests, 3, SLOTS)), "y": RNG.uniform(-1, 1, (*requests, SLOTS))}
         found, expected = client.run(rows), package.evaluate_clear(rows)
         assert found["all"].shape == (*requests, 3, SLOTS)
         one = rows["x"][..., 0, :] * rows["y"] + rows["x"][..., 2, :]

@@ -51,11 +51,7 @@ def test_a_secret_key_is_refused_and_never_on_the_disk(
     token = home.clients.add("alice")
     with server.http(token) as http:
         kind, pieces = write_body({"keys": keys, "galois": secret})
-        bodies = [
-            (None, secret),
-            (None, secret[:12]),
-            (kind, b"".join(pieces)),
-        ]
+        bodies = [(None, secret), (None, secret[:12]), (kind, b"".join(pieces))]
         for kind_of, body in bodies:
             response = http.put(KEYS, content=body, headers={"Content-Type": kind_of} if kind_of else {})
             assert code(response) == (422, "secret_key")

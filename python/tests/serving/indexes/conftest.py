@@ -11,9 +11,7 @@ from hemera import search
 from hemera.serving.service import Home
 
 from ..conftest import Running, serving
-from .index_cases import (
-    VECTORS,
-)
+from .index_cases import VECTORS
 
 
 @pytest.fixture(scope="module")

@@ -19,16 +19,7 @@ from hemera.serving.settings import Settings
 
 from ..conftest import Process, serving, wait_until
 from ..server_requests import code
-from .index_cases import (
-    DIMS,
-    KEYS,
-    ROWS,
-    VECTORS,
-    best,
-    client_of,
-    found,
-    queries,
-)
+from .index_cases import DIMS, KEYS, ROWS, VECTORS, best, client_of, found, queries
 
 
 def test_a_restart_keeps_keys(home: Home, tmp_path: Path) -> None:

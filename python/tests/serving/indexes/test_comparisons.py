@@ -232,10 +232,7 @@ def test_what_is_not_for_an_index_is_refused(server: Running, home: Home) -> Non
         lacking = near._context.generate_keys(near.secret_key, public_key=False).to_bytes()
         assert code(http.put(keys, content=lacking)) == (422, "missing_key")
         no_products = near._context.generate_keys(
-            near.secret_key,
-            public_key=False,
-            relinearization=False,
-            rotations=[1 << i for i in range(10)],
+            near.secret_key, public_key=False, relinearization=False, rotations=[1 << i for i in range(10)]
         )
         assert code(http.put(keys, content=no_products.to_bytes())) == (422, "missing_key")
         assert http.put(keys, content=near.keys).status_code == 201

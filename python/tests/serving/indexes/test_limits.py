@@ -17,18 +17,7 @@ from hemera.serving.service import Home
 
 from ..conftest import BOUND, Running, serving, wait_until
 from ..server_requests import code
-from .index_cases import (
-    DIMS,
-    KEYS,
-    PREPARE,
-    QUERY,
-    best,
-    client_of,
-    found,
-    held,
-    local,
-    queries,
-)
+from .index_cases import DIMS, KEYS, PREPARE, QUERY, best, client_of, found, held, local, queries
 
 
 def test_rubbish_is_refused(server: Running, home: Home) -> None:

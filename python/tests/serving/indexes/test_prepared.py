@@ -10,16 +10,7 @@ from hemera.serving.service import Home
 
 from ..conftest import Running, serving
 from ..server_requests import code
-from .index_cases import (
-    KEYS,
-    PREPARE,
-    QUERY,
-    best,
-    client_of,
-    found,
-    local,
-    queries,
-)
+from .index_cases import KEYS, PREPARE, QUERY, best, client_of, found, local, queries
 
 
 def test_prepared_queries(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,15 +19,7 @@ from hemera.serving.service import Home
 
 from ..conftest import Running, serving
 from ..server_requests import code
-from .index_cases import (
-    DIMS,
-    ROWS,
-    VECTORS,
-    best,
-    client_of,
-    found,
-    queries,
-)
+from .index_cases import DIMS, ROWS, VECTORS, best, client_of, found, queries
 
 
 def test_five_lines(server: Running, home: Home) -> None:

@@ -16,17 +16,7 @@ from hemera.serving.service import Home
 
 from ..conftest import BOUND, Running, serving, wait_until
 from ..server_requests import code
-from .index_cases import (
-    KEYS,
-    PREPARE,
-    QUERY,
-    best,
-    client_of,
-    found,
-    held,
-    local,
-    queries,
-)
+from .index_cases import KEYS, PREPARE, QUERY, best, client_of, found, held, local, queries
 
 
 def test_each_route_wants_a_token(server: Running, home: Home) -> None:
