@@ -21,6 +21,7 @@ from hemera.arrays import (
 from hemera.arrays.in_place import InPlace
 from hemera.arrays.kinds import are_truths
 from hemera.arrays.missing import missing
+from hemera.arrays.numpy_moves import require_order
 from hemera.arrays.recorded import Axis, Recorded, moved, needs_values
 from hemera.circuits import Function
 from hemera.inputs.plain import refuse_missing
@@ -283,15 +284,18 @@ class Array(InPlace):
 
     def reshape(self, *shape: Any, order: Any = "C") -> Array:
         """As of NumPy, like the methods below."""
+        require_order(order)
         wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
         return self._moved(lambda x: x.reshape(wanted, order=order))
 
     def ravel(self, order: Any = "C") -> Array:
         """All elements on one axis."""
+        require_order(order)
         return self._moved(lambda x: x.ravel(order))
 
     def flatten(self, order: Any = "C") -> Array:
         """All elements on one axis, of an array of their own."""
+        require_order(order)
         return self._moved(lambda x: x.flatten(order), is_view=False)
 
     def transpose(self, *axes: Any) -> Array:

@@ -12,7 +12,7 @@ from hemera import circuits
 from hemera.arrays.kinds import DTYPES, kind_of, promoted
 from hemera.arrays.masks import as_mask, both, is_mask, negated, require_mask
 from hemera.arrays.recorded import A, Recorded, as_operand, broadcast, joined_shape, moved, rearranged
-from hemera.arrays.steps import common_step
+from hemera.arrays.steps import common_step, multiples
 from hemera.arrays.sums import total
 from hemera.arrays.tensor import Input
 from hemera.errors import ParameterError
@@ -81,8 +81,7 @@ def equal(x: A, other: Any) -> A:
     found = _is_zero(_difference(x, other, np.round))
     given = as_operand(other, x)
     if isinstance(given, np.ndarray):
-        quotients = given / _step(x)
-        possible = np.abs(quotients - np.round(quotients)) < 2.0**-10
+        _, possible = multiples(given, _step(x))
         if not possible.all():
             return both(found, np.broadcast_to(possible, found.shape))
     return found
@@ -151,9 +150,7 @@ def _difference(x: A, other: Any, rounded: Callable[[Values], Values]) -> A:
     x = x._as_numbers()
     if isinstance(given, np.ndarray):
         step = _step(x)
-        quotients = given / step
-        near = np.round(quotients)
-        found = x - step * np.where(np.abs(quotients - near) < 2.0**-10, near, rounded(quotients))
+        found = x - step * rounded(multiples(given, step)[0])
         return _with_step(found, step)
     _step(given)
     found = x - given
@@ -305,9 +302,9 @@ def is_in(x: A, values: Any) -> A:
     known = np.unique(np.asarray(values, np.float64))
     x = x._as_numbers()
     step = _step(x)
-    whole = np.round(known / step)
+    whole, is_whole = multiples(known, step)
     low, high = x.range
-    whole = whole[(np.abs(known / step - whole) < 2.0**-10) & (low <= known) & (known <= high)]
+    whole = whole[is_whole & (low <= known) & (known <= high)]
     found = of_few(x, lambda points: np.isin(points, whole), 1.0) if len(whole) else x._filled(False)
     if found is not None:
         return as_mask(found)

@@ -142,6 +142,7 @@ def power(x: A, exponent: Any) -> A:
     if number is not None and number.is_integer():
         whole = int(number)
         if whole < 0:
+            _refuse_negative_powers(x, exponent)
             return reciprocal(x.power(-whole))
         return x.power(whole)._of_kind(of_numbers([x._kind, kind_of(exponent)]))
     if number in (0.5, -0.5):
@@ -159,7 +160,19 @@ def raised(base: Any, x: A) -> A:
     if number is None or not 0 < number < math.inf:
         raise TypeError("one positive plain number is raised to an encrypted array, by exp(x * log(number))")
     x._recorder.approximates(f"{number:g} ** x")
-    return named(x * math.log(number), "exp")
+    kind = of_numbers([kind_of(base), kind_of(x)])
+    if x.range[0] <= -0.5:
+        _refuse_negative_powers(base, x)
+    return named(x * math.log(number), "exp")._of_kind(kind)
+
+
+def _refuse_negative_powers(x: Any, exponent: Any) -> None:
+    """TypeError for whole numbers, of which NumPy has none."""
+    if "f" not in (kind_of(x), kind_of(exponent)):
+        raise TypeError(
+            "whole numbers to powers that are whole and can be negative are an error in NumPy: "
+            "x.astype(float) ** -1 has real ones"
+        )
 
 
 def _number(value: Any) -> float | None:
@@ -310,7 +323,7 @@ def smaller(x: A, other: Any) -> A:
 def absolute(x: A) -> A:
     """The magnitude of each element. Truth values stay."""
     low, high = x.range
-    if low >= 0 or x._kind == "b":
+    if low >= 0 or are_truths(x):
         return x
     if high <= 0:
         return -x

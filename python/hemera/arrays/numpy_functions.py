@@ -30,6 +30,9 @@ __all__ = ["COMPUTING", "of_function", "running_sums"]
 
 Function = Callable[..., Any]
 
+_ABSENT = np._NoValue
+"""What NumPy's functions have where an option is not given."""
+
 
 def _reduction(function: Function, name: str, *taken: str) -> Function:
     """A function over axes: NumPy's options that are taken, by name."""
@@ -37,8 +40,8 @@ def _reduction(function: Function, name: str, *taken: str) -> Function:
     def reduce(x: Any, axis: Any = None, **options: Any) -> Any:
         others = {key: each for key, each in options.items() if key not in (*taken, "keepdims", "axis")}
         refuse(getattr(np, name), others, *others)
-        chosen = {key: each for key, each in options.items() if key in taken and each is not np._NoValue}
-        if options.get("keepdims", False) is not np._NoValue:
+        chosen = {key: each for key, each in options.items() if key in taken and each is not _ABSENT}
+        if options.get("keepdims", False) is not _ABSENT:
             chosen["keepdims"] = bool(options.get("keepdims", False))
         return function(x, axis, **chosen)
 
@@ -194,13 +197,11 @@ def _choose(a: Any, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
 def _histogram(x: Any, bins: Any = 10, range: Any = None, **options: Any) -> Any:  # noqa: A002
     refuse(np.histogram, options, *options)
     if np.ndim(bins) == 0:
-        if range is None:
-            raise needs_values(
-                "np.histogram without edges, or range=, asks for the least and the largest one"
-            )
+        if range is None or isinstance(bins, str):
+            raise needs_values("np.histogram asks for the least and the largest one, without edges or range=")
         edges = np.histogram_bin_edges(np.zeros(1), bins, range)
     else:
-        edges = np.asarray(bins, np.float64)
+        edges = np.asarray(bins)
     return comparisons.bin_counts(x, edges), edges
 
 
@@ -223,13 +224,21 @@ def _bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     return comparisons.values_counted(x, minlength)
 
 
-def _clip(a: Any, *ends: Any, **options: Any) -> Any:
-    known = ("min", "max", "a_min", "a_max")
-    refuse(np.clip, options, *(name for name in options if name not in known))
-    low, high = (*ends, None, None)[:2]
-    low = options.get("min", options.get("a_min", low))
-    high = options.get("max", options.get("a_max", high))
-    return elementwise.clip(a, low, high)
+def _clip(
+    a: Any,
+    a_min: Any = _ABSENT,
+    a_max: Any = _ABSENT,
+    *,
+    min: Any = _ABSENT,  # noqa: A002
+    max: Any = _ABSENT,  # noqa: A002
+    **options: Any,
+) -> Any:
+    refuse(np.clip, options, *options)
+    given = [end is not _ABSENT for end in (a_min, a_max, min, max)]
+    if given[0] != given[1] or (given[0] and (given[2] or given[3])):
+        raise TypeError("np.clip takes a_min and a_max, None for no end, or min= and max=")
+    ends = (a_min, a_max) if given[0] else (min, max)
+    return elementwise.clip(a, *(None if end is _ABSENT else end for end in ends))
 
 
 def _linear(function: Function, *names: str) -> Function:

@@ -10,7 +10,17 @@ import numpy as np
 from hemera.arrays.kinds import DTYPES, kind_of
 from hemera.arrays.recorded import Recorded, moved, needs_values
 
-__all__ = ["FIRST_NAMES", "MOVING", "encrypted_in", "move", "present", "refuse", "require_kind", "shared"]
+__all__ = [
+    "FIRST_NAMES",
+    "MOVING",
+    "encrypted_in",
+    "move",
+    "present",
+    "refuse",
+    "require_kind",
+    "require_order",
+    "shared",
+]
 
 Function = Callable[..., Any]
 
@@ -124,6 +134,10 @@ def refuse(function: Function, options: Mapping[str, Any], *names: str) -> None:
 def move(function: Function, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
     """A function of MOVING, of encrypted arrays and plain ones beside them in one argument."""
     refuse(function, options, "out", "dtype", "casting")
+    if function in (np.ravel, np.reshape):
+        if options.get("copy", True) is False:
+            raise TypeError("copy=False is for memory that arrays share, and encrypted ones have none")
+        require_order(options.get("order", arguments[-1]))
     keys = _data_keys(function, arguments, options)
     given: dict[int | str, Any] = dict(enumerate(arguments))
     given.update(options)
@@ -144,6 +158,12 @@ def move(function: Function, arguments: Sequence[Any], options: Mapping[str, Any
         )
 
     return shared(function, arrays, moved(arrays, call))
+
+
+def require_order(order: Any) -> None:
+    """TypeError for orders of elements that depend on where NumPy has them in memory."""
+    if isinstance(order, str) and order.upper() in ("A", "K"):
+        raise TypeError(f"order={order!r} depends on NumPy's memory: give order='C' or 'F'")
 
 
 def shared(function: Function, arrays: Sequence[Any], found: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, TypeVar
@@ -284,10 +285,10 @@ def as_operand(value: Any, like: A) -> A | Values | None:
 
 def joined_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     """The shape to which two broadcast. MismatchError where they do not."""
-    try:
-        return np.broadcast_shapes(a, b)
-    except ValueError:
-        raise MismatchError(f"arrays of shapes {a} and {b} do not fit each other, as in NumPy") from None
+    pairs = list(itertools.zip_longest(a[::-1], b[::-1], fillvalue=1))
+    if any(x != y and 1 not in (x, y) for x, y in pairs):
+        raise MismatchError(f"arrays of shapes {a} and {b} do not fit each other, as in NumPy")
+    return tuple(y if x == 1 else x for x, y in pairs[::-1])
 
 
 def broadcast(x: A, shape: tuple[int, ...]) -> A:

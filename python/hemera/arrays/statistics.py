@@ -28,12 +28,11 @@ def norm(x: A, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A: 
         ParameterError: for others.
     """
     axes = axes_of(axis, x.ndim)
-    if ord is None or (ord == "fro" and len(axes) == 2) or (ord == 2 and len(axes) == 1):
+    is_plain = ord is None and (axis is None or len(axes) < 3)
+    if is_plain or (ord == "fro" and len(axes) == 2) or (ord == 2 and len(axes) == 1):
         return named(total(x.square(), axis, keepdims=keepdims), "sqrt")
-    if len(axes) == 1 and ord == 1:
-        return total(absolute(x), axis, keepdims=keepdims)
-    if len(axes) == 1 and ord == np.inf:
-        return most(absolute(x), axis, keepdims=keepdims)
+    if len(axes) == 1 and ord in (1, np.inf):
+        return (total if ord == 1 else most)(absolute(x), axis, keepdims=keepdims)._of_kind("f")
     raise ParameterError(f"the norm of order {ord!r} over {len(axes)} axes is not there: see docs/compile.md")
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["beside_steps", "common_step", "step_of_sum"]
+__all__ = ["beside_steps", "common_step", "multiples", "step_of_sum"]
 
 Floats = NDArray[np.float64]
 
@@ -21,6 +22,16 @@ def beside_steps(values: NDArray[Any], step: float) -> NDArray[np.bool_]:
     quotients = values / step
     found: NDArray[np.bool_] = np.abs(quotients - np.rint(quotients)) > 2.0**-10
     return found
+
+
+def multiples(values: Floats, step: float) -> tuple[Floats, NDArray[np.bool_]]:
+    """Plain numbers in units of a step, and which are whole: but for roundings, where the step is no power of
+    two and multiples of it have some."""
+    quotients = values / step
+    near = np.rint(quotients)
+    slack = 0.0 if math.frexp(step)[0] == 0.5 else 2.0**-26
+    is_whole = np.abs(quotients - near) <= slack * np.maximum(1.0, np.abs(near))
+    return np.where(is_whole, near, quotients), is_whole
 
 
 def common_step(values: Floats) -> float | None:

@@ -14,12 +14,11 @@ from hemera import circuits
 from hemera.arrays.array import Array
 from hemera.arrays.folding import folded
 from hemera.arrays.numpy_functions import COMPUTING
-from hemera.arrays.numpy_moves import MOVING
 from hemera.arrays.numpy_ufuncs import UFUNCS
 from hemera.arrays.tensor import Apply
 from hemera.errors import ParameterError, RangeError
 
-from .numpy_programs import APPROXIMATED, COMPUTED, COUNTED, MOVED, whole
+from .numpy_programs import APPROXIMATED, COMPUTED, COUNTED, whole
 from .numpy_ufunc_programs import (
     APPROXIMATED_METHODS,
     COUNTED_METHODS,
@@ -48,7 +47,6 @@ def uniform(shape: tuple[int, ...], seed: int) -> Values:
 
 
 def test_tables_have_every_function_and_method() -> None:
-    assert set(MOVED) == set(MOVING)
     assert set(COMPUTED) | set(COUNTED) | set(APPROXIMATED) == set(COMPUTING)
     # Of exact programs alone: compiler/test_exact.py has them.
     exact = {np.floor_divide, np.remainder}
@@ -57,7 +55,7 @@ def test_tables_have_every_function_and_method() -> None:
     assert set(METHODS) | set(COUNTED_METHODS) | set(APPROXIMATED_METHODS) | APART == known
 
 
-@pytest.mark.parametrize("program", cases({**MOVED, **METHODS}) + cases(COMPUTED))
+@pytest.mark.parametrize("program", cases({**METHODS, **COMPUTED}))
 @settings(max_examples=4, deadline=None)
 @given(shape=SHAPES, seed=st.integers(0, 1000))
 def test_exact_functions(program: Program, shape: tuple[int, ...], seed: int) -> None:

@@ -17,7 +17,7 @@ from hemera.program import operations as op
 from hemera.program.program import Program
 from hemera.program.values import Form
 
-from ..arrays.numpy_programs import COMPUTED, COUNTED, MOVED
+from ..arrays.numpy_programs import COMPUTED, COUNTED
 from ..arrays.numpy_ufunc_programs import COUNTED_METHODS, COUNTED_UFUNCS, METHODS, UFUNC_PROGRAMS
 from .exact_cases import SCHEMES, Spec, assert_equal, assert_exact, both_schemes, listed
 
@@ -179,7 +179,7 @@ def test_random_programs(seed: int) -> None:
     assert_exact(program, *specs, scheme=SCHEMES[seed % 2], seed=seed)
 
 
-TABLES = (MOVED, METHODS, COMPUTED, COUNTED, COUNTED_METHODS, UFUNC_PROGRAMS, COUNTED_UFUNCS)
+TABLES = (METHODS, COMPUTED, COUNTED, COUNTED_METHODS, UFUNC_PROGRAMS, COUNTED_UFUNCS)
 NUMPY = [(key, program) for table in TABLES for key, programs in table.items() for program in programs]
 
 
