@@ -18,11 +18,12 @@ Make = Callable[[_core.BootstrapSettings], _core.Parameters]
 """Parameters of settings, of a scheme."""
 
 _PRIME_BITS = 50
-"""Of a special prime. The key to the ephemeral secret has one, the widest one, back from it, has two."""
+"""The bits of a special prime. The key to the ephemeral secret has one, the widest one, back from it, has
+two."""
 _EPHEMERAL_WEIGHT = 32
 _BLOCKS = 64
 _FEW: Mapping[str, Any] = {"slots_to_coefficients": [34], "coefficients_to_slots": [45]}
-"""Of a bootstrap by roots of unity: the blocks of its secret, and the bits that matrices drop."""
+"""The fields of a bootstrap by roots of unity: the blocks of its secret, and the bits that matrices drop."""
 _FEW_LAST_BITS = 45
 _DEVICE = "nvidia-h200"
 _CLASSES = (256, 192, 128)

@@ -61,7 +61,8 @@ def locked(path: Path, *, wait: bool) -> Iterator[None]:
 
 
 def which_file(path: Path) -> tuple[int, ...] | None:
-    """Tells a file from one that took its place by `write_atomically`; None where there is none."""
+    """What a file has and one that takes its place by `write_atomically` has not; None where there is no
+    file."""
     try:
         found = path.stat()
     except OSError:

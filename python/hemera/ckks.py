@@ -23,7 +23,7 @@ __all__ = ["COMPLEX_PAIR", "PAIR", "Parameters", "Precision", "precision"]
 
 
 _MOST_DEGREE = 1 << 16
-"""Of circuits whose depth alone asks for more."""
+"""The largest degree of circuits whose depth alone asks for more."""
 
 
 class Parameters(parameters.Parameters):

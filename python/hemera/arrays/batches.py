@@ -30,9 +30,9 @@ class Batch:
     """The program of one sample."""
     count: int
     inputs: tuple[int, ...]
-    """Of each input, the axis of the samples."""
+    """The axis of the samples in each input."""
     outputs: tuple[int, ...]
-    """Of each output."""
+    """The axis of the samples in each output."""
 
 
 def over_samples(program: TensorProgram, least: int) -> Batch | None:

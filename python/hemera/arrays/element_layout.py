@@ -53,12 +53,12 @@ class ElementLayout:
 
     @property
     def shape(self) -> Shape:
-        """Of the samples of a batch."""
+        """The shape of the samples of a batch."""
         return (self.samples, *self.sample)
 
     @property
     def batch(self) -> Shape:
-        """Of the ciphertexts."""
+        """The batch shape of the ciphertexts."""
         return (math.prod(self.sample),)
 
     @property

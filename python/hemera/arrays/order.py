@@ -58,7 +58,7 @@ def _last(x: A, axes: tuple[int, ...]) -> A:
 
 
 def _before(rows: A, sign: int) -> A:
-    """Of elements i and j of the last axis 1 where i comes before j, or is j: the larger one (sign 1) or the
+    """1 where element i of the last axis comes before element j, or is j: the larger one (sign 1) or the
     smaller one (-1) comes first, and of equal ones the first. Shape (..., i, j)."""
     count = rows.shape[-1]
     if count > _MOST_SORTED:

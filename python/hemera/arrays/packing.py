@@ -43,7 +43,7 @@ class PackedMap:
 
     period: int
     numbers: Indices
-    """Of the diagonals, ascending."""
+    """The numbers of the diagonals, ascending."""
     diagonals: Floats
     """Shape (numbers, period)."""
     folds: tuple[int, ...] = ()

@@ -19,7 +19,7 @@ Complex = NDArray[np.complex128]
 
 _MOST_SLOTS = 1 << 17
 _GENERATOR = 5
-"""Of the rotations of slots, by which their order goes."""
+"""The generator of the rotations of slots, which gives their order."""
 
 
 @functools.lru_cache(maxsize=4)
@@ -91,12 +91,12 @@ class PairLayout:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the matrices of a batch."""
+        """The shape of the matrices of a batch."""
         return (self.samples, *self.sample)
 
     @property
     def batch(self) -> tuple[int, ...]:
-        """Of the ciphertexts."""
+        """The batch shape of the ciphertexts."""
         return (self.size,)
 
     @property

@@ -77,5 +77,5 @@ def towards_zero(near: float, far: float, margin: float) -> float:
 
 
 def sign_of(low: Floats, high: Floats) -> int:
-    """Of numbers between these."""
+    """The sign of all numbers between these."""
     return 1 if low.min(initial=0.0) >= 0 else -1 if high.max(initial=0.0) <= 0 else 0

@@ -30,7 +30,8 @@ _GRID = 257
 MOST_ELEMENTS = 1 << 22
 """The most elements of one array."""
 _LARGEST = 2.0**100
-"""Of ranges: larger ones come of intervals that grow with each operation, and fit no ciphertext."""
+"""The largest end of a range: larger ones come of intervals that grow with each operation, and fit no
+ciphertext."""
 _STEEP = ("inverse", "log", "sqrt")
 """Functions that take many levels, or can not be made, where values come near 0."""
 _NOT_NEGATIVE = ("abs", "exp", "relu", "sigmoid", "sqrt")
@@ -200,7 +201,7 @@ class Recorder:
         self.has_own_methods = self.has_own_methods or is_of_user(sys._getframe(2).f_code.co_filename)
 
     def approximates(self, what: str) -> None:
-        """Tell that a function is approximated; recorders of exact programs refuse it."""
+        """Note that a function is approximated; recorders of exact programs refuse it."""
         del what
 
     def composed(self, formula: Formula, name: str, number: int) -> int | None:

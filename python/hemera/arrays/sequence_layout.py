@@ -43,7 +43,7 @@ class SequenceLayout:
     tokens: int | None = 0
 
     axis = 0
-    """Of the samples, in the arrays that clients have."""
+    """The axis of the samples in the arrays that clients have."""
     count = 1
     """Batches of ciphertexts."""
 
@@ -66,12 +66,12 @@ class SequenceLayout:
 
     @property
     def shape(self) -> Shape:
-        """Of the samples of a batch."""
+        """The shape of the samples of a batch."""
         return (self.samples, *self.sample)
 
     @property
     def batch(self) -> Shape:
-        """Of the ciphertexts."""
+        """The batch shape of the ciphertexts."""
         return (math.prod(self._rest),)
 
     @property

@@ -23,9 +23,9 @@ class SplitProgram:
     program: TensorProgram
     """On tiles. Its inputs and outputs are those of `whole`, one array's tiles after the other's."""
     tilings: tuple[Tiling, ...]
-    """Of each node of `whole`."""
+    """The tiling of each node of `whole`."""
     tiles: tuple[tuple[int, ...], ...]
-    """Of each node of `whole`, the nodes of `program` that are its tiles."""
+    """For each node of `whole` the nodes of `program` that are its tiles."""
 
     @staticmethod
     def whole_arrays(program: TensorProgram) -> SplitProgram:
@@ -104,7 +104,7 @@ class _Splitter:
     found: TensorProgram = field(default_factory=TensorProgram)
     tiles: list[tuple[int, ...]] = field(default_factory=list)
     sums: dict[tuple[int, ...], int] = field(default_factory=dict)
-    """Of tiles that are added up."""
+    """The nodes of sums, by the tiles that are added up."""
 
     def add(self, at: int) -> None:
         """The tiles of the next node."""

@@ -22,8 +22,8 @@ _MOST_BASES = 8
 _MOST_CANCELLED = 16.0
 """The square is at most as many times as large as the polynomial: four bits are lost by the difference."""
 _FACTORS = 1 / 64, 16.0
-"""Of squares: larger ones would be of squares so small that their noise shows, smaller ones of squares that
-need more bits before the point."""
+"""The range of factors of squares: larger ones would be of squares so small that their noise shows, smaller
+ones of squares that need more bits before the point."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class _Quadratic:
     b: Floats
     c: Floats
     levels: int
-    """That it takes as the program has it."""
+    """The levels that it takes as the program has it."""
     unscaled: int
     """The same without a last product by numbers, which maps that follow take in."""
 
@@ -118,7 +118,7 @@ def _sum(given: Sequence[_Quadratic], factors: Sequence[Floats], offset: Floats 
 
 
 def _product(x: _Quadratic, y: _Quadratic) -> _Quadratic:
-    """Of linear ones."""
+    """The product of two linear ones."""
     levels = 1 + max(x.levels, y.levels)
     return _Quadratic(x.b * y.b, x.b * y.c + x.c * y.b, x.c * y.c, levels, levels)
 

@@ -73,7 +73,7 @@ class Tiling:
 
     @cached_property
     def slices(self) -> tuple[tuple[Any, ...], ...]:
-        """Of each tile: which part it is of an array of shape (..., *shape)."""
+        """For each tile the part that it is of an array of shape (..., *shape)."""
         return tuple(
             (
                 Ellipsis,
@@ -87,18 +87,18 @@ class Tiling:
 
     @cached_property
     def shapes(self) -> tuple[Shape, ...]:
-        """Of the tiles."""
+        """The shapes of the tiles."""
         return tuple(tuple(each.stop - each.start for each in own[1:]) for own in self.slices)
 
     @cached_property
     def elements(self) -> tuple[Indices, ...]:
-        """Of each tile, the numbers of its elements in the array."""
+        """For each tile the numbers of its elements in the array."""
         numbers = np.arange(math.prod(self.shape)).reshape(self.shape)
         return tuple(numbers[own].ravel() for own in self.slices)
 
     @cached_property
     def places(self) -> tuple[Indices, Indices]:
-        """Of each element of the array, the number of its tile and its number there."""
+        """For each element of the array the number of its tile, and its number there."""
         tiles, within = (np.zeros(math.prod(self.shape), np.int64) for _ in range(2))
         for at, own in enumerate(self.elements):
             tiles[own] = at
@@ -139,12 +139,12 @@ class TiledLayout:
 
     @staticmethod
     def whole(layout: Layout) -> TiledLayout:
-        """Of an array in one ciphertext."""
+        """The layout of an array in one ciphertext."""
         return TiledLayout(Tiling(layout.shape, layout.shape), (layout,))
 
     @property
     def shape(self) -> Shape:
-        """Of the array."""
+        """The shape of the array."""
         return self.tiling.shape
 
     @property
@@ -154,12 +154,12 @@ class TiledLayout:
 
     @property
     def axis(self) -> int:
-        """Of the samples, where there are several."""
+        """The axis of the samples, where there are several."""
         return 0
 
     def with_samples(self, count: int) -> TiledLayout:
-        """Of arrays of shape (count, *shape), with the samples next to each other in the slots. `count` is a
-        power of two."""
+        """The layout of arrays of shape (count, *shape), with the samples next to each other in the slots.
+        `count` is a power of two."""
         if count == 1:
             return self
         own = tuple((0, bit) for bit in range((count - 1).bit_length()))

@@ -29,7 +29,7 @@ class Places:
     count: int
     """Ciphertexts."""
     axis: int | None = None
-    """Of the tokens, where ciphertexts have the order of the elements of one token."""
+    """The axis of the tokens, where ciphertexts have the order of the elements of one token."""
 
     @classmethod
     def along(cls, shape: Shape, axis: int) -> Places:
@@ -38,12 +38,12 @@ class Places:
 
     @classmethod
     def everywhere(cls, size: int) -> Places:
-        """Of an array without tokens."""
+        """The places of an array without tokens."""
         return cls(np.arange(size), np.full(size, EVERY), size)
 
     @classmethod
     def turned(cls, shape: Shape, own: int, other: int) -> Places:
-        """Of an array with two axes of tokens, one of which is in slots: a ciphertext has all pairs of tokens
+        """The places of an array with two axes of tokens, one in slots: a ciphertext has all pairs of tokens
         (t, t + d). With d = g + b, for giant steps g and baby steps b, the pair is in the slots of token
         t + g: sums over pairs then turn few ciphertexts (docs/transformers.md#attention)."""
         return _turned(shape, own, other)
@@ -77,7 +77,8 @@ class Places:
         )
 
     def taken(self, elements: Indices, length: int) -> Places | None:
-        """Of elements that stay where they are; None where they do not fill ciphertexts, each once."""
+        """The places of elements that stay where they are; None where they do not fill ciphertexts, each
+        once."""
         count = len(elements) // length if self.has_tokens else len(elements)
         own, tokens = self.ciphertexts[elements], self.tokens[elements]
         known, ciphertexts = np.unique(own, return_inverse=True)

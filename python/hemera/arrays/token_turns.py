@@ -92,7 +92,7 @@ class Products:
     and added up."""
 
     turned: tuple[tuple[Indices, Indices], tuple[Indices, Indices]]
-    """Of both values, what is multiplied: turns to the left, and numbers of ciphertexts."""
+    """For both values the factors: turns to the left, and numbers of ciphertexts."""
     terms: tuple[Indices, Indices]
     """Shape (terms, sums)."""
     sums: Turns

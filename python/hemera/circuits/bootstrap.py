@@ -163,7 +163,7 @@ class Bootstrap(Plan):
 
     @property
     def order(self) -> str:
-        """Of the steps: "slots-first", "standard" or "from-coefficients"."""
+        """The order of the steps: "slots-first", "standard" or "from-coefficients"."""
         return self._native.order
 
     @property
@@ -225,12 +225,12 @@ class Bootstrap(Plan):
 
     @property
     def sine_degree(self) -> int:
-        """Of the sine's series."""
+        """The degree of the sine's series."""
         return self._native.sine_degree
 
     @property
     def doublings(self) -> int:
-        """Of the sine's angle, after its series."""
+        """How often the sine's angle is doubled after its series."""
         return self._native.doublings
 
     @property

@@ -460,7 +460,7 @@ class PlainMatrixProduct(RowsProduct):
 
     @property
     def bits(self) -> int:
-        """Of the largest weight, its sign included."""
+        """The bits of the largest weight, its sign included."""
         return self._bits
 
     @property

@@ -76,7 +76,7 @@ class RemoteThresholdIndex(AnyRemoteIndex[ThresholdClient]):
 
     @property
     def _thresholds(self) -> int:
-        """That one request may have."""
+        """The number of thresholds that one request may have."""
         return self._most * self._client.settings.layout.copies
 
 

@@ -43,9 +43,9 @@ class AnyRemoteIndex(ABC, Generic[C]):
     """
 
     kinds: ClassVar[tuple[str, ...]]
-    """Of the indexes that it is for: `AnyIndex.kind`."""
+    """The kinds of indexes that it is for: `AnyIndex.kind`."""
     method: ClassVar[str]
-    """Of `hemera.Client`, which makes it."""
+    """The method of `hemera.Client` that makes it."""
     _client_type: ClassVar[type[AnyClient[Any, Any]]]
 
     def __init__(

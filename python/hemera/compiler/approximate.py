@@ -29,7 +29,7 @@ from hemera.parameters import Parameters
 __all__ = ["MOST_SLOTS", "Chosen", "Search"]
 
 MOST_SLOTS = 1 << 15
-"""Of a ciphertext, where parameters are found."""
+"""The most slots of a ciphertext, where parameters are found."""
 _ROOM_BITS = 24
 """Bits of the scale below a result's last bit: for the noise of some thousand operations."""
 _SCALE_BITS = (30, 55)
@@ -41,7 +41,7 @@ _PRESETS = (
     (20, "n16-40-precise", (10, 12, 13, 14, 16)),
     (math.inf, "n16-45", (8, 9, 10)),
 )
-"""Of bootstraps: the most precision_bits, two or more below the worst slot's, and levels that are tried."""
+"""Presets of bootstraps: the most precision_bits, two or more below the worst slot's, and levels to try."""
 _DIGITS = 4
 _MOST = 2.0**50
 """The largest magnitude of results that have room beyond the values that samples show."""
@@ -65,14 +65,14 @@ class Search:
 
     whole: TensorProgram
     samples: int
-    """That each ciphertext holds."""
+    """The number of samples that each ciphertext holds."""
     precision_bits: float
     security: int | None
-    """Of parameters that are found."""
+    """The level of security of parameters that are found."""
     device: str
     """The table of times by which bootstraps are placed."""
     examples: tuple[NDArray[np.float64] | None, ...] = ()
-    """Of each input of the user's program, of shape (samples, *shape), where there are some."""
+    """Examples of each input of the user's program, of shape (samples, *shape), where there are some."""
     reach: float = 0.0
     """The largest magnitude of a result that inputs in their ranges lead to, beyond what samples show."""
 
@@ -185,12 +185,12 @@ class Search:
 
     @property
     def _preset(self) -> tuple[str, tuple[int, ...]]:
-        """That has the precision, and the numbers of levels that are tried."""
+        """The preset that has the precision, and the numbers of levels that are tried."""
         return next(own[1:] for own in _PRESETS if self.precision_bits <= own[0])
 
     @property
     def _least_preset(self) -> Parameters:
-        """Of bootstraps, with the fewest levels. ParameterError where there are none."""
+        """The preset of bootstraps with the fewest levels. ParameterError where there are none."""
         preset, levels = self._preset
         return _of_preset(preset, levels[0], self.security)
 
@@ -206,7 +206,7 @@ class Search:
 
     @property
     def scale_bits(self) -> int:
-        """Of results that nobody else sees."""
+        """The bits of the scale for results that nobody else sees."""
         low, high = _SCALE_BITS
         return int(min(high, max(low, np.ceil(self.precision_bits + _ROOM_BITS))))
 

@@ -22,11 +22,11 @@ from hemera.program.values import Filling, Form
 __all__ = ["BatchMaps"]
 
 _MOST_BITS = 30
-"""Of results: two below those of weights."""
+"""The most bits of results: two below those of weights."""
 _MOST_WEIGHTS = 1 << 24
-"""Of a matrix."""
+"""The most weights of a matrix."""
 _MOST_KINDS = 16
-"""Of blocks of a map; maps with more are one matrix, with the zeros between its blocks."""
+"""The most kinds of blocks of a map; maps with more are one matrix, with the zeros between its blocks."""
 _MOST_ZEROS = 2
 """Times as many weights as there are not 0, of one matrix in place of several kinds of blocks: it reads the
 elements once."""

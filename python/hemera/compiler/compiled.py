@@ -179,7 +179,7 @@ class Compiled(Packaged):
 
     @cached_property
     def _draws(self) -> Draws:
-        """Of the inputs, where no samples are given."""
+        """Draws of the inputs, where no samples are given."""
         return draws(self._program, self._specs, self._examples)
 
     def _errors_of(self, recording: Recording, asked: float) -> list[ResultError]:

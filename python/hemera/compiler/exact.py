@@ -35,11 +35,11 @@ ExactParts = tuple[list[ArraySpec], SplitProgram, Lowered, Package]
 
 _SCHEMES: dict[str, type[IntegerParameters]] = {"bfv": bfv.Parameters, "bgv": bgv.Parameters}
 _MOST_BITS = 59
-"""Of the plaintext modulus."""
+"""The most bits of the plaintext modulus."""
 _WAYS_OUT = "Give the inputs narrower ranges, or return parts of the result"
 _MOST_DEPTH = 60
 _MOST_SLOTS = 1 << 15
-"""Of a row."""
+"""The most slots of a row."""
 _MOST_DEGREE = 1 << 17
 _REASONS = {
     "precision_bits": "results are exact",

@@ -72,7 +72,7 @@ def exactly_placed(lowered: Lowered, params: Parameters) -> Lowered:
 
 
 def all_passes(program: Program) -> int:
-    """Of all bootstraps of a run."""
+    """The passes of all bootstraps of a run."""
     return sum(node.operation.passes for node in program.nodes if isinstance(node.operation, ExactBootstraps))
 
 

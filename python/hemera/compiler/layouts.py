@@ -41,7 +41,7 @@ NOT_POSSIBLE = (LevelError, ParameterError, RangeError)
 _FULL = 2
 """Samples fill at least this part of the slots: with fewer, results take more bytes than they are worth."""
 _LEAST_SLOTS = 1 << 11
-"""Of a ring that is found."""
+"""The fewest slots of a ring that is found."""
 _DRAWN = 64
 """Samples of inputs without examples, by which noise is expected."""
 _MOST_MAPS = 1 << 10
@@ -54,7 +54,7 @@ class OfSamples:
 
     chosen: Chosen
     samples: int
-    """That each batch of ciphertexts holds."""
+    """The number of samples that each batch of ciphertexts holds."""
     requests: int
     """Batches of ciphertexts that all samples take."""
     inputs: tuple[AnyLayout, ...]
@@ -66,18 +66,18 @@ class Samples:
     """The program of one sample, and how many there are."""
 
     search: Search
-    """Of that program."""
+    """The search for parameters of that program."""
     recorded: TensorProgram
     """The user's program before its maps were folded."""
     count: int
     batch: Batch | None
     """Where samples are an axis of the arrays of the user's program."""
     params: Parameters | None
-    """That are given."""
+    """The parameters that are given."""
 
     @classmethod
     def of(cls, search: Search, recorded: TensorProgram, params: Parameters | None) -> Samples:
-        """Of a program with several samples in its slots, or, with one, of the samples along an axis of its
+        """The samples in the slots of a program that has several, or those along an axis of its
         arrays. ParameterError where there is no such axis."""
         if search.samples > 1:
             return cls(search, recorded, search.samples, None, params)
@@ -288,7 +288,7 @@ class Samples:
 
     @property
     def _ends(self) -> list[tuple[Sequence[int], Sequence[int]]]:
-        """Of inputs and of outputs: the nodes, and the axes of the samples."""
+        """For inputs, and for outputs: the nodes, and the axes of the samples."""
         inputs, outputs = self._program.inputs, [at for _, at in self._program.outputs]
         if self.batch is None:
             return [(inputs, (0,) * len(inputs)), (outputs, (0,) * len(outputs))]

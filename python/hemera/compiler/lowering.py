@@ -40,7 +40,7 @@ class Step:
     layout: Layout | None = None
     """None: not in the slots of one ciphertext."""
     diagonals: tuple[int, ...] = ()
-    """Of each map; 0 where it moves nothing."""
+    """The number of diagonals of each map; 0 where it moves nothing."""
     folds: int = 0
     """Rotations by which sums over parts are taken."""
     matrices: tuple[tuple[int, int], ...] = ()
@@ -55,7 +55,7 @@ class Lowered:
     slots: int
     steps: tuple[Step, ...]
     magnitudes: dict[int, float]
-    """Of values of `program` that are nodes' results: the largest number in a slot."""
+    """The largest number in a slot, for values of `program` that are nodes' results."""
     arrays: tuple[int | None, ...] = ()
     """For each value of `program`, the array of several tiles that it is for: see `SplitProgram.arrays`."""
     placement: Placement | None = None

@@ -44,5 +44,5 @@ def on_slots(
 
 
 def _tiles(program: TensorProgram, slots: int) -> int:
-    """Of all arrays, with so many slots for each."""
+    """The tiles of all arrays, with so many slots for each."""
     return sum(Tiling.of(node.shape, slots).count for node in program.nodes)

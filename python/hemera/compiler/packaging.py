@@ -155,7 +155,7 @@ def chosen_of_samples(
 
 
 def _seconds(model: Package, requests: int, device: str) -> float:
-    """Of a run on so many requests, by the table of a device."""
+    """The seconds of a run on so many requests, by the table of a device."""
     seconds = model.cost(requests, device=device).seconds
     assert seconds is not None
     return seconds

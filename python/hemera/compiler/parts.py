@@ -19,8 +19,8 @@ from hemera.program.program import Node, Program
 __all__ = ["in_parts"]
 
 Form = Literal["both", "half", "apart"]
-"""Of a value: a + bi of two samples, half of it, or the batch of a and b. What is taken apart is half of a
-value, since the sum of a number and its conjugate is twice its real part."""
+"""The form of a value: a + bi of two samples, half of it, or the batch of a and b. What is taken apart is
+half of a value, since the sum of a number and its conjugate is twice its real part."""
 
 _BY_VALUES = (op.Map, op.MultiplyArray)
 """Linear, by numbers that can be halved."""
@@ -72,7 +72,7 @@ class _Parts:
         return self._old.nodes[value - self._first]
 
     def _computed_apart(self) -> list[bool]:
-        """Of each value, whether it is computed for the parts one by one."""
+        """For each value whether it is computed for the parts one by one."""
         found = [False] * self._first
         for node in self._old.nodes:
             own = isinstance(node.operation, _OF_PARTS)
@@ -80,7 +80,7 @@ class _Parts:
         return found
 
     def _all_wanted(self) -> list[set[Form]]:
-        """Of each value, the forms that are needed."""
+        """For each value the forms that are needed."""
         found: list[set[Form]] = [set() for _ in self._old.forms]
         for value in self._old.outputs:
             found[value].add("both")

@@ -33,7 +33,7 @@ _OF_APPROXIMATIONS = 0.7
 rest."""
 _TRIES = 6
 _MOST_PLANS = 4
-"""Of the tries; others were only recorded."""
+"""The most tries that are laid out; others were only recorded."""
 _MORE_FOR_RANGES = (0, 6, 12)
 """Bits of functions of the first program."""
 _MOST_MORE = 64.0

@@ -149,7 +149,7 @@ def layout_line(layout: str, seconds: Mapping[str, float]) -> str:
 
 
 def _diagonals(steps: Sequence[Step]) -> str:
-    """Of each map; of more than four, the sum. Of matrices the extents."""
+    """The diagonals of each map; of more than four, the sum. For matrices the extents."""
     matrices = [f"{rows}x{columns}" for step in steps for rows, columns in step.matrices]
     if matrices:
         return "+".join(matrices) if len(matrices) <= _MOST_COUNTS else f"{len(matrices)} of them"

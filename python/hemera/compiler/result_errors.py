@@ -1,4 +1,4 @@
-"""Of each result of a program its size, its errors by approximations of functions and by noise, on draws.
+"""For each result of a program its size, its errors by approximations of functions and by noise, on draws.
 
 Errors are relative to the result's own largest value, on the samples, or on draws from the inputs' ranges.
 docs/compile-algorithms.md#precision has the rules.
@@ -32,7 +32,7 @@ _FEW_DRAWS = 4
 _DRAWS_OF_SIZES = 16
 """Where no function is approximated."""
 _MOST_VALUES = 1 << 18
-"""Of all nodes and draws together, unless a single draw has more."""
+"""The most values of all nodes and draws together, unless a single draw has more."""
 _FAR = 6
 """So many bits more than what was asked for are enough, whatever else is drawn."""
 _NOISE_VALUES = 8
@@ -42,7 +42,7 @@ _ROUNDING = 2.0**-44
 _MOST_GROUPS = 32
 """Functions that are looked at one by one."""
 MOST_SLOTS_DRAWN = 1 << 26
-"""Of all values of a program on slots, whose noise is drawn there."""
+"""The most slots of all values of a program on slots, whose noise is drawn there."""
 _NUDGE = 2.0**-30
 """By which values change to see what is sensitive to them."""
 
@@ -61,7 +61,7 @@ class ResultError:
 
     @property
     def bits(self) -> float:
-        """Of the result, relative to its size."""
+        """The bits of the result, relative to its size."""
         error = self.approximations + self.noise
         if self.size == 0 or error == 0:
             return math.inf
@@ -139,7 +139,7 @@ class Recording:
             values = pruned.values(inputs, clip=True) if pruned.approximated else exact
         self._quiet = [values[at][0] for _, at in pruned.outputs]
         self.errors = []
-        """Of each result, by approximations alone."""
+        """The error of each result by approximations alone."""
         for name, at in pruned.outputs:
             size = _size(exact[at][: self._draws.sized_by])
             size = size if size > _ROUNDING * _largest_term(pruned, at, exact) else 0.0

@@ -37,7 +37,7 @@ Indices = NDArray[np.int64]
 Where = Literal["left", "right", "target"]
 
 _MOST_CIPHERTEXTS = 1 << 12
-"""Of an array."""
+"""The most ciphertexts of an array."""
 _MOST_JOINED = 1 << 10
 """Ciphertexts that one matrix takes of several values: they are copied before."""
 _MOST_LISTED = 1 << 24
@@ -45,7 +45,7 @@ _MOST_LISTED = 1 << 24
 
 
 def input_places(program: TensorProgram, length: int) -> list[int | None]:
-    """Of each input, the axis of the tokens: the first one, if it has as many; None where it has not."""
+    """The axis of the tokens of each input: the first one, if it has as many; None where it has not."""
     shapes = [program.nodes[at].shape for at in program.inputs]
     return [0 if shape[:1] == (length,) else None for shape in shapes]
 

@@ -32,7 +32,7 @@ class Room:
     inputs: tuple[float, ...]
     """The largest magnitude of each input."""
     outputs: tuple[float, ...]
-    """That of each result."""
+    """The largest magnitude of each result."""
     precision_bits: float
     shares: int
 

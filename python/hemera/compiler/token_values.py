@@ -61,7 +61,7 @@ class TokenValues:
         self._values: list[Value | View | None] = []
         """None: of products that sums take."""
         self._more: list[Value] = []
-        """Of views too, numbered after the nodes: values with factors."""
+        """Values with factors, which are numbered after the nodes."""
         self._elsewhere: list[tuple[View, Value]] = []
         """Values that were brought to other places."""
 

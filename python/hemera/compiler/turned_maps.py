@@ -21,7 +21,7 @@ __all__ = ["Shapes", "TurnedMaps"]
 
 Indices = NDArray[np.int64]
 Shapes = list[tuple[int, int]]
-"""Of the matrices of a map."""
+"""The shapes of the matrices of a map."""
 
 
 class TurnedMaps(BatchMaps):

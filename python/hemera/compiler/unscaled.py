@@ -82,10 +82,10 @@ class Unscaled:
         return range_bits_for(self.largest, spared=False)
 
     def _prime_bits(self, scale_bits: int) -> list[int] | None:
-        """Of each prime, the last level's first, so that products come back to about this scale."""
+        """The bits of each prime, the last level's first, so that products come back to about this scale."""
         program = self.steps.program
         places = [(0, float(scale_bits))] * len(program.inputs)
-        """Of each value: products before it, and bits of its scale."""
+        """For each value the products before it, and the bits of its scale."""
         drops: dict[int, int] = {}
         for node in program.nodes:
             operation, operands = node.operation, [places[at] for at in node.operands]

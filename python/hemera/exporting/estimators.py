@@ -49,7 +49,7 @@ class Scores:
     read: str
     labels: Labels | None
     method: str
-    """Of the library's model, which gives the same results."""
+    """The method of the library's model that gives the same results."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ SCALERS: dict[str, Callable[[Any], Affine]] = {
     "MaxAbsScaler": _max_abs,
     "RobustScaler": _robust,
 }
-"""Of sklearn.preprocessing."""
+"""Names of sklearn.preprocessing."""
 
 
 # --- Models. ---
@@ -444,7 +444,7 @@ _TYPES: dict[str, dict[Callable[[Any], Linear], tuple[str, ...]]] = {
 
 
 def _reader(model: Any) -> Callable[[Any], Linear] | None:
-    """Of the estimator's exact type; None: it is not read."""
+    """The reader of the estimator's exact type; None: it is not read."""
     name = type(model).__name__
     for module, readers in _TYPES.items():
         for reader, names in readers.items():

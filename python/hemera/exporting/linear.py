@@ -57,9 +57,9 @@ class LinearModel:
     """How clients read the scores: a name of `hemera.package.readings.READINGS`, like "values" (a
     regression), "sigmoid" (two classes), "softmax", "sign", "argmax"."""
     names: tuple[str, ...] = ()
-    """Of the features."""
+    """The names of the features."""
     labels: Labels | None = None
-    """Of the classes of "sign" and "argmax"; None: numbers from 0."""
+    """The names of the classes of "sign" and "argmax"; None: numbers from 0."""
     low: Floats | None = None
     """Shape (features,): what the model itself clips features to, as MinMaxScaler(clip=True) does; None: it
     does not."""
@@ -290,7 +290,7 @@ def export_linear(
 
 
 def _range(linear: LinearModel, rows: Floats | None, clip: ArrayLike | None) -> tuple[Floats, Floats, Floats]:
-    """Of each feature the middle, half the width of what the scores depend on, and half the width that
+    """For each feature the middle, half the width of what the scores depend on, and half the width that
     clients clip to."""
     if rows is not None and clip is not None:
         raise ParameterError("the range comes from calibrate= or from clip=; give one of them")

@@ -125,7 +125,8 @@ def export_trees(
 
 
 def _names(first: Any) -> tuple[str, ...]:
-    """Of the features, from the frame that the model was fitted on; LightGBM makes up names without one."""
+    """The names of the features, from the frame that the model was fitted on; LightGBM makes up names without
+    one."""
     names = tuple(map(str, getattr(first, "feature_names_in_", ())))
     return () if names == tuple(f"Column_{at}" for at in range(len(names))) else names
 

@@ -41,13 +41,13 @@ class Bounded:
     """Whole numbers in all slots of some vectors, up to an error."""
 
     value: Ciphertext
-    """Of shape (vectors,), with real slots."""
+    """A ciphertext of shape (vectors,), with real slots."""
     largest: float
     """A bound on the numbers' magnitudes."""
     error: float
     """The deviation of a slot from its number, at most, by the plan's model."""
     risk: Risk = field(default_factory=Risk)
-    """That a number is another one."""
+    """The risk that a number is another one."""
 
     def __add__(self, other: Bounded) -> Bounded:
         """The sum. Errors may depend on each other, so they add up."""

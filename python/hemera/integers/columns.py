@@ -28,7 +28,7 @@ _MOST_ABOVE = 2
 _MOST = _MOST_ABOVE * BASE + _TOP
 _MOST_OF_ONE = (_MOST - _TOP + 1) * BASE - 1
 _MOST_OF_TWO = (_MOST - 2 * _TOP + 1) * BASE**2 - 1
-"""Of columns of which the lowest digit, or the two lowest ones, are taken off for that."""
+"""The most of columns of which the lowest digit, or the two lowest ones, are taken off for that."""
 
 
 def most_error(digits: int) -> float:

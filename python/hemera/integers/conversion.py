@@ -17,7 +17,7 @@ from hemera.objects.context import Context
 
 _TOP = BASE - 1
 _PERIOD = BASE * BASE
-"""Of the numbers that one table takes apart: two digits."""
+"""The period of the numbers that one table takes apart: two digits."""
 MOST_DIGITS = 4
 """The first step of a bootstrap has an error relative to the numbers: those of 20 bits would be misread."""
 

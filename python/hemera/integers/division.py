@@ -42,13 +42,13 @@ class Reciprocal:
 
     @property
     def bounds(self) -> list[int]:
-        """Of the columns."""
+        """Bounds of the columns."""
         return [_TOP * sum(row) + own for row, own in zip(self.weights, self.added, strict=True)]
 
 
 @lru_cache(maxsize=64)
 def reciprocal(divisor: int, digits: int) -> Reciprocal:
-    """Of a divisor above 1, for numbers of some digits."""
+    """The reciprocal of a divisor above 1, for numbers of some digits."""
     for fraction in count(1):
         # With 16^(fraction + digits) / d, whose product with n has as many places below the columns.
         m = _digits(BASE ** (fraction + digits) // divisor)
@@ -149,7 +149,7 @@ def _windows(plan: Reciprocal, room: int) -> list[_Window]:
 
 
 def _largest(bounds: Sequence[int]) -> int:
-    """Of the number with these columns."""
+    """The largest number with these columns."""
     return sum(bound * BASE**k for k, bound in enumerate(bounds))
 
 

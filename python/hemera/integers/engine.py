@@ -36,7 +36,8 @@ from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.evaluator import Evaluator
 
 _LARGEST_SAMPLE = 2.0**14
-"""Of the values at which the part of a bootstrap's error that grows with them is read off the model."""
+"""The largest of the values at which the part of a bootstrap's error that grows with them is read off the
+model."""
 
 
 _LARGEST_READING_ERROR = 2.0**-11.5
@@ -60,14 +61,14 @@ class Exponential:
     """exp(2 pi i s / period) of whole numbers s in all slots of some vectors, up to an error."""
 
     value: Ciphertext
-    """Of shape (vectors,)."""
+    """A ciphertext of shape (vectors,)."""
     period: int
     error: float
     """The deviation of s in it, at most."""
     radial: float
     """The deviation of its magnitude from 1."""
     risk: Risk
-    """That a number is another one."""
+    """The risk that a number is another one."""
 
 
 class Engine:

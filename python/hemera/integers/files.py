@@ -47,7 +47,7 @@ class Header:
     """What is public of encrypted values."""
 
     bits: int
-    """Of the context, by which digits stand in slots."""
+    """The bits of the context, by which digits stand in slots."""
     dtype: str
     shape: list[int]
     error: float

@@ -85,7 +85,7 @@ def needs(ckks: Context, secret: SecretKey, digits: int) -> Needs:
 
 
 def require_room(ckks: Context, secret: SecretKey, digits: int) -> None:
-    """Tell the log, if it listens, what keys take that are about to be made.
+    """Log, if anyone listens, what the keys take that are about to be made.
 
     Raises:
         OutOfMemoryError: if the device has less memory than that in all.

@@ -239,7 +239,7 @@ def extend(engine: Engine, a: Bounded, digits: int, wider: int) -> Bounded:
 
 
 def _product_bounds(digits: int) -> list[int]:
-    """Of the columns of a product."""
+    """Bounds of the columns of a product."""
     return [_TOP * _TOP * (i + 1) for i in range(digits)]
 
 

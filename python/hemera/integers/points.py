@@ -12,7 +12,7 @@ from hemera.integers.layout import Layout
 from hemera.parameters import Parameters
 
 LEVELS = 3
-"""Of a product: the values at the points, their products, and the way back."""
+"""The levels of a product: the values at the points, their products, and the way back."""
 
 
 class Points:

@@ -127,7 +127,7 @@ class _Total:
         self._terms = 1
 
     def bounds(self, terms: int) -> list[int]:
-        """Of the digits of sums."""
+        """Bounds of the digits of sums."""
         return [self._largest * terms] * self._filled + [0] * (self._digits - self._filled)
 
     def ready(self, x: Bounded, levels: int, terms: int) -> Bounded:

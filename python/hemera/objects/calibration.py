@@ -31,11 +31,12 @@ SECONDS = 0.05
 SLOTS = 1024
 SMALL_DEGREE = 8192
 BLOCKS = 64
-"""Of the secret of a bootstrap by roots of unity: a block has a slot of each of its values, at least."""
+"""The blocks of the secret of a bootstrap by roots of unity: a block has a slot of each of its values, at
+least."""
 
 Circuit = Callable[[Ciphertext, Ciphertext], Any]
 _Kind = tuple[str, int, int, float]
-"""Of a row: all but its seconds."""
+"""A row without its seconds."""
 
 
 class TimedContext(Context):

@@ -299,7 +299,7 @@ class _Ends:
 
     prepared_bytes: int
     levels: tuple[int, int]
-    """Of inputs, and the lowest of results."""
+    """The level of inputs, and the lowest level of results."""
     workspace_bytes: int
     """The most bytes above those before."""
 

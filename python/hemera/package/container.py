@@ -34,12 +34,12 @@ from hemera.program.values import Array
 MAGIC = b"\x89HEMMODEL\r\n\x1a\n\x00\x00\x00"
 VERSION = 2
 MAX_BYTES = 1 << 30
-"""Of a file, and of its arrays together."""
+"""The most bytes of a file, and of its arrays together."""
 MAX_HEADER = 32 << 20
 MAX_ARRAYS = 200_000
 MAX_VALUES = 1 << 22
-"""Of a header, by its commas and opening brackets: each becomes an object of some 100 bytes. So many arrays
-have 1.4 million, and the operations of the largest program as many."""
+"""The most values of a header, by its commas and opening brackets: each becomes an object of some 100 bytes.
+So many arrays have 1.4 million, and the operations of the largest program as many."""
 _MAX_AXES = 8
 _DIGEST = 32
 _EFFORT = 6

@@ -222,9 +222,9 @@ class Parts(Step):
     parts: tuple[tuple[int, int, Steps], ...]
     """The first column, the one after the last, and the steps of each."""
     weights: tuple[float, ...]
-    """Of each; "stack" takes none into account."""
+    """The weight of each; "stack" takes none into account."""
     classes: int = 0
-    """Of "majority"."""
+    """The number of classes of "majority"."""
 
     def __call__(self, values: Array) -> Array:
         found = [finished(Columns(start, stop)(values), steps) for start, stop, steps in self.parts]
@@ -302,9 +302,9 @@ class Method:
 
     steps: Steps
     kind: str
-    """Of the array: "str", "object", or a type of numbers, like "int64"."""
+    """The kind of the array: "str", "object", or a type of numbers, like "int64"."""
     shape: tuple[int, ...]
-    """Of one row's result: () or (columns,)."""
+    """The shape of one row's result: () or (columns,)."""
 
     def __call__(self, scores: Array) -> Array:
         """Results of scores of shape (rows, scores). MismatchError where they do not fit."""

@@ -74,7 +74,7 @@ class PreparedModel:
 
     @property
     def encoded_bytes(self) -> list[int]:
-        """Of the encoded matrix of each operation; 0 for operations without one, and where an operation
+        """Bytes of the encoded matrix of each operation; 0 for operations without one, and where an operation
         before it has the same."""
         known: set[int] = set()
         found = []
@@ -85,7 +85,7 @@ class PreparedModel:
 
     @property
     def streamed_bytes(self) -> int:
-        """Of the matrices that are encoded at each run, since they do not fit into memory."""
+        """Bytes of the matrices that are encoded at each run, since they do not fit into memory."""
         return sum(self._streamed.values())
 
     @property

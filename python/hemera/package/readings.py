@@ -61,7 +61,7 @@ class Labels:
 
     values: tuple[bool | int | float | str | None, ...]
     kind: str
-    """Of the array: "str", "object", or a type of numbers, like "int64"."""
+    """The kind of the array: "str", "object", or a type of numbers, like "int64"."""
 
     @classmethod
     def of(cls, labels: ArrayLike) -> Labels:
@@ -78,7 +78,7 @@ class Labels:
         return len(self.values)
 
     def array(self) -> Array:
-        """Of one axis."""
+        """An array of one axis."""
         if self.kind == "object":
             found = np.empty(len(self.values), object)
             found[:] = self.values

@@ -30,7 +30,7 @@ class Sharing:
     """How the results of a model are decrypted for others (`Context.decrypt_for_sharing`)."""
 
     noise_bounds: tuple[float, ...]
-    """Of each output: a worst-case bound on the root mean square of its slots' errors."""
+    """For each output a worst-case bound on the root mean square of its slots' errors."""
     shares: int
     """How many results, a ciphertext each, may be shown under one secret key."""
     statistical_bits: int = STATISTICAL_BITS

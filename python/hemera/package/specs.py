@@ -20,7 +20,7 @@ class InputSpec:
     slots: int = 0
     """Slots of each ciphertext, a power of two for CKKS; 0: as few as all inputs fit in."""
     shape: tuple[int, ...] = ()
-    """Of the batch of ciphertexts that one request has; () for a single one."""
+    """The shape of the batch of ciphertexts that one request has; () for a single one."""
     level: int | None = None
     """CKKS: that they are encrypted at; None: the highest."""
     low: float | None = None
@@ -41,13 +41,13 @@ class OutputSpec:
     width: int
     """How many slots have values: the first ones."""
     shape: tuple[int, ...] = ()
-    """Of the batch of ciphertexts."""
+    """The shape of the batch of ciphertexts."""
     read: str = "values"
     """What the client makes of the values: a name of `hemera.package.readings.READINGS`."""
     labels: Labels | None = None
-    """Of "sign" and "argmax": what results are in place of numbers of classes."""
+    """What results of "sign" and "argmax" are in place of numbers of classes."""
     column: bool = False
-    """Of a table's rows with one score: whether results have the shape (rows, 1), not (rows,)."""
+    """Whether results of a table's rows with one score have the shape (rows, 1), not (rows,)."""
     watched: str = ""
     """The line whose function takes these values. They are no result: clients see whether they lie between
     `low` and `high`, outside of which results are wrong. "": a result."""

@@ -40,7 +40,7 @@ class Place:
     options: DeviceOptions
     """As of `Context`."""
     processors: frozenset[int] | None = None
-    """That its threads are bound to; None: to none."""
+    """The processors that its threads are bound to; None: none."""
 
 
 def nodes_of_processors(root: Path | None = None) -> list[frozenset[int]]:

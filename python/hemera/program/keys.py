@@ -29,7 +29,7 @@ class OwnKey:
     use: str
     """"rotation", "conjugation" or "relinearization"."""
     steps: int
-    """Of a rotation; else 0."""
+    """The steps of a rotation; else 0."""
     level: int
     special: int
     """Its special primes, at most."""
@@ -40,7 +40,7 @@ class OwnKey:
 
     @classmethod
     def from_data(cls, data: Any, top: int) -> OwnKey:
-        """Of a list of its four parts."""
+        """The key of a list of its four parts."""
         use, steps, level, special = data
         if use not in _POWERS:
             raise ParameterError(f"a key for {use!r}")
@@ -80,9 +80,9 @@ class AskedKeys:
     by_level: list[tuple[_core.KeyNeed, int]]
     """Keys of any gadget that serves the level."""
     bootstrap: Mapping[str, Any] | None = None
-    """Of a bootstrap: the arguments of its plan (`hemera.circuits`) besides the parameters."""
+    """The arguments of a bootstrap's plan (`hemera.circuits`) besides the parameters."""
     pairs: tuple[int, int] | None = None
-    """Of products of pairs of matrices: their size and level."""
+    """The size and level of products of pairs of matrices."""
 
     @property
     def of_plan(self) -> bool:
@@ -150,7 +150,7 @@ class KeyList:
 
     @property
     def count(self) -> int:
-        """Of keys, without those of `plans`."""
+        """The number of keys, without those of `plans`."""
         single = sum(x is not None for x in (self.relinearization, self.conjugation))
         return len(self.rotations) + single + len(self.own)
 
@@ -255,7 +255,7 @@ def _levels(params: Parameters, asked: Sequence[AskedKeys]) -> tuple[int | None,
 
 
 def _special_primes(params: Parameters, need: _core.KeyNeed, level: int) -> int | None:
-    """Of a key for one level alone; None: of a gadget for all levels up to it."""
+    """Special primes of a key for one level alone; None: of a gadget for all levels up to it."""
     return _core.own_special_primes(params._native, need, level)
 
 

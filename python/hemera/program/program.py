@@ -59,7 +59,7 @@ class Program:
         self.nodes: list[Node] = []
         self.outputs: list[int] = []
         self.forms: list[Form] = list(inputs)
-        """Of each value."""
+        """The form of each value."""
         self._functions: set[tuple[str, tuple[tuple[str, float], ...]]] = set()
 
     def add(self, operation: Operation, *operands: int) -> int:

@@ -22,7 +22,7 @@ MAX_AXES = 8
 MAX_ELEMENTS = 1 << 20
 """Ciphertexts of one value: of a request's batch."""
 MAX_PASSES = 16
-"""Of an exact bootstrap."""
+"""The most passes of an exact bootstrap."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Filling:
         return replace(self, padding="unknown") if self.padding == "zeros" else self
 
     def joined(self, other: Filling, operation: str, slots: int, *, product: bool = False) -> Filling:
-        """Of a sum, or a product, of two values of so many slots. MismatchError where both are filled in
+        """The filling of a sum, or a product, of values of so many slots. MismatchError if both are filled in
         part, to different counts."""
         if self.padding == other.padding == "uniform":
             return Filling(min(self.count, other.count), "uniform")

@@ -56,7 +56,7 @@ class Address:
     host: str
     """The host's start: processes with the same one may share memory."""
     name: str
-    """Of the local socket, in Linux's name space that has no files; "": none."""
+    """The name of the local socket, in Linux's name space that has no files; "": none."""
     place: tuple[str, int] | None
     """IP address and port; None: only this host's processes are to connect."""
     secret: bytes

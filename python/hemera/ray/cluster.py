@@ -26,7 +26,7 @@ LOCAL = "local"
 _CONNECT_SECONDS = 2.0
 _ANSWER_THREADS = 4
 _CALLS = 64
-"""Of a replica at once, by Ray: looks, and keys to check. Requests go past Ray."""
+"""Calls of a replica at once, by Ray: looks, and keys to check. Requests go past Ray."""
 
 
 class Cluster:

@@ -53,7 +53,7 @@ class Spawner(Protocol):
 
 @dataclass(frozen=True)
 class Limits:
-    """Of the requests and the supervision. Times in seconds."""
+    """Limits of the requests and the supervision. Times in seconds."""
 
     client_requests: int = 64
     """Requests of one client and model that are not answered."""

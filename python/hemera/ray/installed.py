@@ -14,7 +14,7 @@ __all__ = ["ENVIRONMENT", "imported", "keep_to_this_machine"]
 ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
 }
-"""Of processes of Ray, unless the user has set them. Ray reads them when it is imported."""
+"""The environment of processes of Ray, unless the user has set them. Ray reads them when it is imported."""
 
 
 _ALONE = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"

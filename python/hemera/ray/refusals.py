@@ -10,7 +10,7 @@ __all__ = ["busy", "died", "no_head", "none_there"]
 
 
 def busy() -> Refused:
-    """Of a full server."""
+    """The refusal of a full server."""
     return Refused(
         HTTPStatus.SERVICE_UNAVAILABLE,
         "busy",
@@ -20,14 +20,14 @@ def busy() -> Refused:
 
 
 def none_there() -> Refused:
-    """Of a server whose replicas start."""
+    """The refusal of a server whose replicas start."""
     return Refused(
         HTTPStatus.SERVICE_UNAVAILABLE, "no_replica", "no replica is there now; try again", retry_after=5
     )
 
 
 def died(replicas: int) -> Refused:
-    """Of a request with which this many replicas died."""
+    """The refusal of a request with which this many replicas died."""
     return Refused(
         HTTPStatus.SERVICE_UNAVAILABLE,
         "replica_lost",
@@ -38,7 +38,7 @@ def died(replicas: int) -> Refused:
 
 
 def no_head() -> Refused:
-    """Of a server that ends with its cluster."""
+    """The refusal of a server that ends with its cluster."""
     return Refused(
         HTTPStatus.SERVICE_UNAVAILABLE,
         "cluster_lost",

@@ -48,7 +48,7 @@ class AnyIndex(ABC, Generic[S]):
     settings_type: ClassVar[type[AnySettings]]
     """The type of its settings."""
     _file_fields: ClassVar[dict[str, Kind]]
-    """Of the header of its files, in addition to those of all indexes."""
+    """Fields of the header of its files, in addition to those of all indexes."""
 
     _settings: S
 

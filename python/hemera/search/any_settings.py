@@ -39,9 +39,9 @@ class AnySettings(ABC):
     """All that a client needs to know of an index. Classes of settings are frozen data classes."""
 
     _kind: ClassVar[str]
-    """Of their message."""
+    """The kind of their message."""
     _fields: ClassVar[Mapping[str, Kind]]
-    """Of a header."""
+    """The fields of a header."""
 
     dims: int
     metric: Metric

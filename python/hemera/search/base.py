@@ -21,11 +21,11 @@ from hemera.search.settings import Settings
 __all__ = ["BaseIndex"]
 
 Asked = list[tuple[_core.EvaluationKeys, bytes, NDArray[np.uint64]]]
-"""Of each client its keys, a seed, and numbers [query, limb, dims]."""
+"""For each client its keys, a seed, and numbers [query, limb, dims]."""
 _EXPANDED_BYTES = 1 << 30
-"""Of the queries of one pass in a device's memory, unless one alone takes more."""
+"""The most bytes of the queries of one pass in a device's memory, unless one alone takes more."""
 _ROW_BYTES = 12
-"""Of an answer for each row, in addition to its numbers: an id, and a squared norm."""
+"""Bytes of an answer for each row, in addition to its numbers: an id, and a squared norm."""
 
 
 @in_own_words

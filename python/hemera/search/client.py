@@ -37,7 +37,8 @@ ANSWER_FIELDS: dict[str, Kind] = {
     "parts": list,
 }
 ENCRYPTED_ANSWER_FIELDS: dict[str, Kind] = {**ANSWER_FIELDS, "is_single": bool}
-"""Of encrypted indexes. The query of one in the clear is ""; the others' `is_single` means nothing."""
+"""Fields of answers of encrypted indexes. The query of one in the clear is ""; the others' `is_single` means
+nothing."""
 
 
 _Prepared = tuple[bytes, NDArray[np.uint64]]

@@ -30,7 +30,7 @@ __all__ = ["EncryptedIndex"]
 
 _ROWS_FIELDS: dict[str, Kind] = {"settings": dict, "count": Whole(1), "has_ids": bool}
 _LARGEST_INTEGER = 32767
-"""Of queries in the clear: 16 bits."""
+"""The largest integer of queries in the clear: 16 bits."""
 
 
 @dataclass(frozen=True)

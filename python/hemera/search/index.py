@@ -32,7 +32,7 @@ from hemera.search.tickets import Ticket, Tickets
 __all__ = ["Index"]
 
 _NO_NAME = 32 * "0"
-"""Of a query that is not there yet."""
+"""The name of a query that is not there yet."""
 _KNOWN = (1, 2, 3)
 """Parts of an answer that do not depend on the query's numbers: all but b."""
 
@@ -312,7 +312,7 @@ class Index(BaseIndex):
         }
 
     def _sizes(self, count: int) -> list[int]:
-        """Of the parts of an answer to so many queries."""
+        """Bytes of the parts of an answer to so many queries."""
         settings = self._settings
         half = self._database.half_bytes(count, settings.kept_bytes)
         return [half, half, 8 * self._rows * self._has_ids, 4 * self._rows * (settings.metric == "l2")]

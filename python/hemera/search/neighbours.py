@@ -62,7 +62,7 @@ class _Trial:
     queries: int
     wrong: int
     wrong_weights: int
-    """Of inner products: rows with each column divided by its mean square, so that all columns count."""
+    """The same of inner products with weights: rows, each column divided by its mean square."""
 
     @classmethod
     def of(cls, vectors: NDArray[Any], integers: NDArray[Any], settings: Settings, noise: float) -> _Trial:

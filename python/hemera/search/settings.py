@@ -17,12 +17,12 @@ from hemera.search.any_settings import DIMS, SIZE, AnySettings, Metric, require_
 LARGEST_ENTRY = 128
 """Magnitude of an entry of the database: -128 of int8."""
 _DEVIATIONS = 10
-"""Of the noise, from the middle between two integers: exact scores are wrong with a probability below
-    2^-75."""
+"""Deviations of the noise from the middle between two integers: exact scores are wrong with a probability
+below 2^-75."""
 USED = 0.9
 """The part of the modulus that scores may take; noise has the rest."""
 _KEPT_BYTES = {False: 4, True: 5}
-"""Of each number of an answer, approximate and exact: the rounding of the rest is below the noise, or far
+"""Bytes of each number of an answer, approximate and exact: rounding the rest is below the noise, or far
 below half a score."""
 _FIELDS: Mapping[str, Kind] = {
     "dims": DIMS,
@@ -42,9 +42,9 @@ class Errors:
     the query's norm."""
 
     noise: float
-    """Of encryption."""
+    """The noise of encryption."""
     quantization: float
-    """Of the vectors' rounding: to int8, or in a clear index with thresholds to float32."""
+    """The error of the vectors' rounding: to int8, or in a clear index with thresholds to float32."""
 
     @property
     def bits(self) -> float:
@@ -78,8 +78,8 @@ class Settings(AnySettings):
     query_bound: int = 127
     """With exact scores: the largest magnitude of a query's integers."""
     owner: str = ""
-    """Of an index whose rows are encrypted: a name for the secret key that reads it, 32 hexadecimal digits.
-    "": of a clear index."""
+    """A name for the secret key that reads an index of encrypted rows, 32 hexadecimal digits.
+    "": a clear index."""
 
     def __post_init__(self) -> None:
         self._require_common()

@@ -48,7 +48,7 @@ class Graphs:
 
     @property
     def memory_bytes(self) -> int:
-        """Of all graphs, in the device's memory."""
+        """Bytes of all graphs, in the device's memory."""
         return self._memory
 
     def run(self, inputs: Sequence[Ciphertext], capture: Capture) -> list[Ciphertext] | None:

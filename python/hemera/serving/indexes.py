@@ -69,7 +69,7 @@ class ServedIndex:
 
     @property
     def kind(self) -> str:
-        """That of its file: "index", "encrypted index", "threshold index", ..."""
+        """The kind of its file: "index", "encrypted index", "threshold index", ..."""
         return self._index.kind
 
     @property

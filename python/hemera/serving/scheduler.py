@@ -26,7 +26,7 @@ __all__ = ["Device", "Evaluation", "Scheduler", "Scheduling", "queue_full", "sto
 T = TypeVar("T")
 
 _FILE_THREADS = 4
-"""That read requests and write answers beside the computation."""
+"""Threads that read requests and write answers at the same time as the computation."""
 
 
 @dataclass
@@ -84,7 +84,7 @@ class Device:
     ready: Callable[[str, str], Session | None]
     """Gives it without waiting, or None: then inputs are loaded beside the computation."""
     cache: SessionCache
-    """Of these sessions, which makes room when the device has none."""
+    """The cache of these sessions, which makes room when the device has none."""
     begin: Callable[[], None] = lambda: None
     """What the computing thread does first."""
 

@@ -41,7 +41,7 @@ class Session(ABC):
 
     def __init__(self) -> None:
         self.digest = ""
-        """Of the keys, as the store has it."""
+        """The digest of the keys, as the store has it."""
 
     @property
     def is_current(self) -> bool:
@@ -61,7 +61,7 @@ class Session(ABC):
     @property
     @abstractmethod
     def memory_bytes(self) -> int:
-        """That the device's memory gets back when the session ends."""
+        """Bytes that the device's memory gets back when the session ends."""
 
     @abstractmethod
     def load(self, files: Mapping[str, bytes]) -> AnyInputs:
@@ -99,7 +99,7 @@ class SessionCache:
 
     @property
     def bytes(self) -> int:
-        """Of all sessions."""
+        """Bytes of all sessions."""
         with self._lock:
             return sum(session.memory_bytes for _, session in self._sessions.values())
 

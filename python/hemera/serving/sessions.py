@@ -185,7 +185,7 @@ class ModelSession(Session):
 
 
 class _OwnSession(ModelSession):
-    """Of Hemera's clients, who share a context and encoded weights for each model."""
+    """A session of Hemera's clients, who share a context and encoded weights for each model."""
 
     def __init__(self, package: Package, prepared: PreparedModel, keys: Keys, graphs: int) -> None:
         super().__init__(package, prepared, keys, graphs)
@@ -206,7 +206,7 @@ class _OwnSession(ModelSession):
 
 
 class _ForeignSession(ModelSession):
-    """Of other libraries' clients, with their own parameters and a context for these: all that it holds
+    """A session of another library's client, with its parameters and a context for these: all that it holds
     counts, the keys, the weights encoded for it, and the tables of its transforms."""
 
     def __init__(self, package: Package, session: LibrarySession[Any]) -> None:

@@ -21,7 +21,7 @@ class Settings:
     device: str = "auto"
     """As of `Context`; or several, as of `hemera.Pool`: "cuda:*", "cpu:*", or names with commas."""
     threads: int | None = None
-    """Of each device."""
+    """Threads of each device."""
     storage: str = "auto"
     """As of `Context`."""
     keys: str = "device"
@@ -59,9 +59,9 @@ class Settings:
     """Largest number of evaluations that run together, and that one request has."""
 
     requests_per_second: float = math.inf
-    """Of each client, on average, whatever they ask for; infinite: no limit."""
+    """Requests of each client, on average, whatever they ask for; infinite: no limit."""
     bytes_per_second: float = math.inf
-    """Of the bodies that each client sends, keys and requests, on average."""
+    """Bytes of the bodies that each client sends, keys and requests, on average."""
     burst_seconds: float = 10.0
     """For so long a client may save up what it does not use of these two."""
 
@@ -96,7 +96,7 @@ class Settings:
 
     @property
     def options(self) -> DeviceOptions:
-        """Of the contexts on the device, where it is one."""
+        """Options of the contexts on the device, where it is one."""
         return DeviceOptions(self.device, self.threads, storage=self.storage, keys=self.keys)
 
     @property

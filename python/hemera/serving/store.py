@@ -68,7 +68,7 @@ class Upload:
 
     @property
     def digest(self) -> str:
-        """Of names and contents in their order."""
+        """The digest of names and contents in their order."""
         return self._hash.hexdigest()
 
     def narrow(self, limit: int) -> None:
@@ -140,7 +140,7 @@ class Store:
 
     @property
     def bytes(self) -> int:
-        """Of all keys that are there."""
+        """Bytes of all keys that are there."""
         with self._lock:
             return self._used()
 

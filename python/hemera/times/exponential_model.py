@@ -14,10 +14,10 @@ __all__ = ["OPERATION", "exponential_rows"]
 OPERATION = "exponentials"
 _NUMBERS = (2**14, 2**17, 2**20, 2**23)
 _SECONDS = 2.6e-8
-"""Of one number on one thread of a Xeon with AVX-512: 21, 26 and 33 ns of 2^18, 2^20 and 2^22. The kernel has
-no vectors of its own, so other instruction sets take as long."""
+"""Seconds of one number on one thread of a Xeon with AVX-512: 21, 26 and 33 ns of 2^18, 2^20 and 2^22. The
+kernel has no vectors of its own, so other instruction sets take as long."""
 _GPU_SECONDS = 2.0e-11
-"""Of one number on an H100: 20.0, 19.6 and 19.8 ps of 2^20, 2^22 and 2^23. An H200 has the same
+"""Seconds of one number on an H100: 20.0, 19.6 and 19.8 ps of 2^20, 2^22 and 2^23. An H200 has the same
 processors."""
 _GPUS = ("nvidia-h100", "nvidia-h200")
 _LEAST = {"cpu": 1e-5, "gpu": 4e-6}

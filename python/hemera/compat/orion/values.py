@@ -20,7 +20,7 @@ class ClearValues:
     there. So they keep what doubles hold, whatever their scale is said to be."""
 
     values: NDArray[np.float64]
-    """Of shape (slots,)."""
+    """An array of shape (slots,)."""
     level: int
     """Orion's level."""
     scale: int

@@ -21,7 +21,8 @@ __all__ = ["ENCRYPTION_TYPE", "SCHEME_TYPE", "Context"]
 _RELIN, _RESCALE, _MOD_SWITCH = 1, 2, 4
 """The flags in a file."""
 _MOST_KEY_BYTES = 8 << 30
-"""Of keys that are made as a file loads. The largest parameters of 128 bits take half of it."""
+"""The most bytes of keys that are made as a file loads. The largest parameters of 128 bits take half of
+it."""
 _ZSTANDARD = 2
 """The compression of SEAL's objects, as SEAL chooses it."""
 

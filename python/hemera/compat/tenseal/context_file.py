@@ -13,9 +13,9 @@ __all__ = ["ContextFile"]
 _PARAMETERS, _PUBLIC, _PRIVATE, _ENCRYPTION, _TOP_SCALE = 1, 2, 3, 4, 1001
 """Fields of the message. `_TOP_SCALE` is Hemera's own."""
 _PUBLIC_KEY, _FLAGS, _SCALE, _RELIN_KEYS, _GALOIS_KEYS = 1, 2, 3, 4, 5
-"""Of its public part."""
+"""Fields of its public part."""
 _SECRET_KEY, _HAD_RELIN_KEYS, _HAD_GALOIS_KEYS = 1, 2, 3
-"""Of its private part."""
+"""Fields of its private part."""
 _NO_SCALE = -1.0
 _LARGEST_SCALE = 2.0**120
 _MOST_FLAGS = (1 << 32) - 1

@@ -24,7 +24,7 @@ from hemera.objects.evaluator import Evaluator
 __all__ = ["EncodedMatrices", "multiply_matrix"]
 
 _MOST_BYTES = 1 << 28
-"""Of the encoded matrices that one context keeps."""
+"""The most bytes of encoded matrices that one context keeps."""
 
 
 @dataclass(frozen=True)

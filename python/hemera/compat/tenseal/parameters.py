@@ -19,10 +19,10 @@ _SEAL_LIMITS = {1024: 27, 2048: 54, 4096: 109, 8192: 218, 16384: 438, 32768: 881
 """The most bits of all primes that SEAL takes for 128 bits of security: the table of
 homomorphicencryption.org (2018), which is a few bits wider than Hemera's of 2024."""
 _LEAST_RANGE_BITS = 4
-"""Of the last level above its scale."""
+"""The least bits of the last level above its scale."""
 
 _MAGIC, _HEADER_BYTES, _MAJOR, _MINOR = 0xA15E, 16, 4, 3
-"""Of SEAL's files. TenSEAL 0.3.18 has SEAL 4.3, which loads files of its own version alone."""
+"""The beginning of SEAL's files. TenSEAL 0.3.18 has SEAL 4.3, which loads files of its own version alone."""
 _SCHEME_NUMBERS = {"bfv": 1, "ckks": 2}
 
 

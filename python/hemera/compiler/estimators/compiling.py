@@ -35,7 +35,7 @@ _MARGIN = 0.5
 _SLOTS = 4096
 _MOST_ROWS = 1024
 _MOST_ENTRIES = 1 << 20
-"""Of all linear maps: more rows at a time take long to compile."""
+"""The most entries of all linear maps: more rows at a time take long to compile."""
 _MOST_SAMPLES = 1 << 24
 """Products of samples with entries of one map."""
 _TRIED = 32

@@ -147,7 +147,7 @@ def _widths(models: Sequence[Model], features: int) -> list[int]:
 
 
 def _used_weights(model: Any) -> Any:
-    """Of the estimators that vote: those that are not dropped."""
+    """The weights of the estimators that vote: those that are not dropped."""
     if model.weights is None:
         return None
     return [

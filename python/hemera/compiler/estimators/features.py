@@ -45,7 +45,7 @@ class Features:
 
     @property
     def count(self) -> int:
-        """Of features."""
+        """The number of features."""
         return len(self.scale)
 
     @property

@@ -25,7 +25,7 @@ BOOSTED = (
     "HistGradientBoostingClassifier",
     "HistGradientBoostingRegressor",
 )
-"""Of sklearn.ensemble."""
+"""Names of sklearn.ensemble."""
 
 
 def is_boosted(what: Any) -> bool:

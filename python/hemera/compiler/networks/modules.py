@@ -59,7 +59,7 @@ def _library(name: str) -> Any:
 
 
 def _shapes(inputs: Sequence[Any], calibrate: Any) -> list[tuple[int, ...]]:
-    """Of one sample of each input."""
+    """The shape of one sample of each input."""
     if inputs:
         return [shape_of(each) for each in inputs]
     if calibrate is None:

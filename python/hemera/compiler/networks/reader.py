@@ -27,7 +27,7 @@ from hemera.errors import Error, FileError, FormatError, MismatchError, Paramete
 __all__ = ["compile_onnx", "graph_of"]
 
 MOST_BYTES = 1 << 28
-"""Of a file."""
+"""The most bytes of a file."""
 
 
 def compile_onnx(

@@ -186,7 +186,7 @@ def _futures(problem: Problem, order: Sequence[int]) -> list[list[Floats]]:
 
 
 def _bounds_of(states: _States, futures: Sequence[Sequence[Floats]]) -> tuple[Floats, Floats]:
-    """Of each state:
+    """Bounds for each state:
 
     - a lower bound of its remaining time above the least costs, by the most expensive path,
     - the sum over its values of what their paths cost more than from the highest level.

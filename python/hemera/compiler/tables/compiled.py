@@ -37,7 +37,7 @@ Values = NDArray[Any]
 
 _PRECISION_BITS = 16
 _COUNT_ERROR = 0.25
-"""Of encrypted counts, which are rounded, by approximations; noise is less than as much."""
+"""The largest error of encrypted counts, which are rounded, by approximations; noise is less than as much."""
 
 
 class _Readings:
@@ -203,7 +203,7 @@ class _TableProgram:
         used = {own.name for own in operations if isinstance(own, Input)}
         columns = [own for own in spec.columns if any(name in used for name, *_ in own.inputs)]
         self.spec = TableSpec(tuple(columns), spec.keys, spec.rows)
-        """Of the columns that are encrypted."""
+        """The spec of the columns that are encrypted."""
 
     def readings_of(self, arrays: Sequence[Any]) -> _Readings:
         """The results for the arrays of `spec`; 0 stands in columns that no result takes."""

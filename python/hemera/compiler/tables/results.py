@@ -24,9 +24,9 @@ class Groups:
     """The groups of a table by public keys."""
 
     names: tuple[str, ...]
-    """Of the keys."""
+    """The names of the keys."""
     labels: tuple[Any, ...]
-    """Of each group: a value, or a tuple of those of several keys."""
+    """For each group a value, or a tuple of those of several keys."""
     members: NDArray[np.float64]
     """Shape (groups, rows): 1 where a row belongs to a group, else 0."""
     pandas: bool = False

@@ -73,13 +73,14 @@ class Arrays(Encoding):
     inputs: tuple[AnyLayout, ...]
     outputs: tuple[AnyLayout, ...]
     steps: tuple[float | None, ...] = ()
-    """Of each input: its elements are multiples of it; None: any numbers. (): of no input."""
+    """The step of each input, whose elements are multiples of it; None: any numbers. (): no input has one."""
     samples: int = 1
-    """That each ciphertext holds. Several are the first axis of the layouts, and of the arrays."""
+    """The number of samples that each ciphertext holds. Several are the first axis of the layouts, and of the
+    arrays."""
     parts: int = 1
     """2: half of the samples are in the imaginary parts of slots, and layouts are of one half."""
     clips: tuple[bool, ...] = ()
-    """Of each input: whether values outside of its range are brought into it; else they are refused. (): of
+    """For each input whether values outside of its range are brought into it; else they are refused. (): for
     none."""
     unwatched: tuple[str, ...] = ()
     """Lines whose functions take values that rows may take out of the ranges of samples, where no output
@@ -102,7 +103,7 @@ class Arrays(Encoding):
         return self.samples // self.parts
 
     def _shape_of(self, layout: AnyLayout) -> tuple[int, ...]:
-        """Of one sample."""
+        """The shape of one sample."""
         return layout.shape[1:] if self._in_slots > 1 else layout.shape
 
     def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:

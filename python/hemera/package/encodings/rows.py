@@ -40,7 +40,7 @@ class Scaling:
     """Features become (x - mean) / deviation."""
     clip: float
     names: tuple[str, ...] = ()
-    """Of the features, if they are known."""
+    """The names of the features, if they are known."""
     saturates: bool = False
     """Whether the model itself clips there; otherwise a client that clips warns."""
 
@@ -92,7 +92,7 @@ class Rows(Encoding):
     scores: int = 1
     """How many a row has."""
     names: tuple[str, ...] = ()
-    """Of the features, if they are known."""
+    """The names of the features, if they are known."""
     saturates: bool = False
     """Whether the model itself clips there; otherwise a client that clips warns."""
 
@@ -166,7 +166,7 @@ class TreeRows(Encoding):
     classes: int
     """0: a regression."""
     names: tuple[str, ...] = ()
-    """Of the features, if they are known."""
+    """The names of the features, if they are known."""
 
     def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
         del inputs

@@ -37,11 +37,11 @@ class Table(Encoding):
     kind: ClassVar[str] = "table"
     scaling: Scaling
     thresholds: tuple[float, ...]
-    """Of each feature; it becomes 1 above, 0 elsewhere. (): features are scaled."""
+    """The threshold of each feature, which becomes 1 above it, 0 elsewhere. (): features are scaled."""
     input: TiledLayout
-    """Of an array of shape (rows, features)."""
+    """The layout of an array of shape (rows, features)."""
     output: TiledLayout
-    """Of an array of shape (rows, scores)."""
+    """The layout of an array of shape (rows, scores)."""
     methods: Mapping[str, Method]
     """By the name that the estimator's library has; the first one gives what clients read."""
     watched: tuple[TiledLayout, ...] = ()

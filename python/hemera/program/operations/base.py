@@ -65,11 +65,11 @@ class Place:
     """Where an operation stands: what it is planned for."""
 
     params: Parameters
-    """That rescale by themselves."""
+    """The parameters, which rescale by themselves."""
     level: int
-    """Of its operands."""
+    """The level of its operands."""
     form: Form
-    """Of its first operand."""
+    """The form of its first operand."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Operation(ABC):
 
     @abstractmethod
     def form(self, forms: list[Form]) -> Form:
-        """Of the result. MismatchError where the operands do not fit."""
+        """The form of the result. MismatchError where the operands do not fit."""
 
     @property
     def depth(self) -> int:

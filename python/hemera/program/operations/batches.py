@@ -150,7 +150,7 @@ class MatrixRows(Operation):
     taken: Array
     """Shape (columns, parts)."""
     bits: int = 16
-    """Of the largest weight, where weights are rounded: 8, 16 or 32."""
+    """The bits of the largest weight, where weights are rounded: 8, 16 or 32."""
     rescaled: bool = field(default=True, metadata=LATER)
     """Where weights are rounded to 8 or 16 bits: whether the product takes a level; if not, its scale is
     larger by `factor`."""
@@ -250,7 +250,7 @@ class PairProducts(Operation):
     operands: ClassVar[int] = 2
     schemes: ClassVar[tuple[SchemeName, ...]] = ("ckks",)
     level: int | None = None
-    """Of the factors, which keys are for: decided once, when the model is packaged."""
+    """The level of the factors, which keys are for: decided once, when the model is packaged."""
 
     def validated(self, scheme: SchemeName) -> Operation:
         del scheme

@@ -31,7 +31,7 @@ class Map(OfMatrix):
     own_keys: bool = False
     """Keys over the primes of its level alone, with the baby steps that cost least with them."""
     samples: int = 1
-    """Of which each entry is: one after the other, those of several samples have the same."""
+    """The samples of each entry: one after the other, those of several samples have the same."""
 
     @classmethod
     def of(cls, numbers: Sequence[int], diagonals: Array) -> Map:

@@ -120,7 +120,7 @@ class TopIndex(ComparingIndex[TopSettings, Query]):
         return self.cost()
 
     def _row_squares(self) -> tuple[float, float]:
-        """Of differences of two rows: twice the variance of their entries."""
+        """Mean squares of differences of two rows: twice the variance of their entries."""
         dims, count = self._settings.dims, len(self)
         squares = 2 * self._rows.var(axis=0, ddof=1) if count > 1 else np.zeros(self._settings.entries)
         return float(squares[:dims].sum()), float(squares[dims:].sum())

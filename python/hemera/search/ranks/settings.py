@@ -63,7 +63,7 @@ class TopSettings(ThresholdSettings):
 
     @property
     def blocks(self) -> int:
-        """Of pairs."""
+        """The number of blocks of pairs."""
         return self.rows**2 // self.layout.rows
 
 

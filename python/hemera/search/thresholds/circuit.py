@@ -36,9 +36,10 @@ Want = Literal["mask", "count", "payloads"]
 Columns = Sequence[Plaintext] | Sequence[Ciphertext]
 
 _ROTATED_BYTES = 1 << 30
-"""Of rotated queries of one client that are multiplied together, unless one alone takes more."""
+"""The most bytes of rotated queries of one client that are multiplied together, unless one alone takes
+more."""
 _BATCH_BYTES = 1 << 26
-"""Of ciphertexts that take a circuit together: enough for a GPU. A comparison takes about ten times these."""
+"""Bytes of ciphertexts that take a circuit together: enough for a GPU. A comparison takes ten times these."""
 
 
 def _together(ev: Evaluator, most: int, single: int) -> int:
@@ -91,7 +92,7 @@ def _rotations(queries: Ciphertext, settings: ThresholdSettings) -> list[Ciphert
 def products(
     ev: Evaluator, queries: Sequence[Ciphertext], blocks: Sequence[Columns], settings: ThresholdSettings
 ) -> list[Ciphertext]:
-    """Of each query, and of each block of columns, the parts of half the rows' scores, in the copies that
+    """For each query, and each block of columns, the parts of half the rows' scores, in the copies that
     share a row's entries: one level below the query.
 
     Args:
@@ -131,7 +132,7 @@ def counts(
     are_there: Sequence[NDArray[np.bool_]],
     settings: ThresholdSettings,
 ) -> list[Ciphertext]:
-    """Of each ciphertext of thresholds the number of matches of all blocks divided by the rows of a block, in
+    """For each ciphertext of thresholds the number of matches of all blocks over the rows of a block, in
     the first slot of each copy; 0 in all others, so that differences of windows tell nothing.
 
     Args:

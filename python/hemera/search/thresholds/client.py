@@ -38,7 +38,7 @@ __all__ = ["Matches", "ThresholdClient"]
 _COUNT_DOUBT = 2.0**-5
 _LEAST_THRESHOLDS = 3
 _MOST_THRESHOLDS = 64
-"""Of a round of `ThresholdClient.top`."""
+"""The most thresholds of a round of `ThresholdClient.top`."""
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ class ComparingIndex(AnyIndex[T], Generic[T, Q]):
     """An index whose answers tell the results of comparisons, and not scores."""
 
     _query_kind: ClassVar[str]
-    """Of its messages."""
+    """The kind of its messages."""
 
     def __repr__(self) -> str:
         settings = self._settings
@@ -59,7 +59,7 @@ class ComparingIndex(AnyIndex[T], Generic[T, Q]):
 
     @abstractmethod
     def _row_squares(self) -> tuple[float, float]:
-        """Of what is compared, as `errors_of` takes them."""
+        """Mean squares of what is compared, as `errors_of` takes them."""
 
     @abstractmethod
     def cost(self, device: str | None = None) -> Cost:
@@ -68,7 +68,7 @@ class ComparingIndex(AnyIndex[T], Generic[T, Q]):
 
     @abstractmethod
     def _key_cost(self) -> Cost:
-        """That clients make their keys by."""
+        """The cost that clients make their keys by."""
 
     def require_keys(self, keys: Keys) -> None:
         """MissingKeyError unless a client's keys are all that its queries take."""

@@ -57,7 +57,7 @@ class ComparingClient(AnyClient[T, W], Generic[T, W]):
 
     @abstractmethod
     def _cost(self) -> Cost:
-        """Of the index's circuit."""
+        """The cost of the index's circuit."""
 
     @property
     def expected_error(self) -> Errors:
@@ -67,7 +67,7 @@ class ComparingClient(AnyClient[T, W], Generic[T, W]):
 
     @property
     def _largest_squares(self) -> tuple[float, float]:
-        """Of what is compared, as `errors_of` takes them."""
+        """The largest squares of what is compared, as `errors_of` takes them."""
         return 1.0, 1.0
 
     def _generate_keys(self) -> Keys:

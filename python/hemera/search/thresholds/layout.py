@@ -33,7 +33,7 @@ class Layout:
 
     slots: int
     rows: int
-    """Of a block: a power of two from `width` to `slots`."""
+    """The rows of a block: a power of two from `width` to `slots`."""
     dims: int
 
     @property
@@ -43,7 +43,7 @@ class Layout:
 
     @property
     def copies(self) -> int:
-        """Of a block in the slots: so many thresholds are compared at once."""
+        """Copies of a block in the slots: so many thresholds are compared at once."""
         return self.slots // self.rows
 
     @property

@@ -36,10 +36,10 @@ __all__ = [
 ]
 
 _FIELDS: dict[str, type] = {"settings": str, "want": str}
-"""Of queries, and with the next ones of answers."""
+"""Fields of queries, and with the next ones those of answers."""
 _ANSWER_FIELDS: dict[str, type] = {"query": str, "index_version": int}
 MOST_THRESHOLDS = 4096
-"""Of one query."""
+"""The most thresholds of one query."""
 
 
 def require_want(want: str, settings: ThresholdSettings) -> None:
@@ -138,7 +138,7 @@ class Answer:
     """Encrypted results."""
 
     name: str
-    """Of the query."""
+    """The name of the query."""
     want: str
     ids: NDArray[np.int64]
     """[places of rows]: of each block one after the other; -1: there is none."""

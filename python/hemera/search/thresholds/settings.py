@@ -40,7 +40,7 @@ class Ring:
 
 
 RING = Ring(1 << 15, 128)
-"""Of all settings in a process. Settings do not tell it, so that no server can name a weaker one to clients.
+"""The ring of all settings in a process. It is no part of them, so that no server can name a weaker one.
 Tests of behaviour put a small one in its place."""
 _ROWS = Whole(1, MOST_DIMS)
 _BOUND = Real(1e-300, 1e300)
@@ -77,7 +77,7 @@ class ThresholdSettings(AnySettings):
     of inner products divided by B |q|, of squared distances divided by B (2 |q| + B), with B = `row_bound`
     and q the query."""
     rows: int
-    """Of a block: a power of two."""
+    """The rows of a block: a power of two."""
     row_bound: float = 1.0
     """A bound on the norm of a row. 1 for cosines."""
     payload: int = 0
@@ -85,8 +85,8 @@ class ThresholdSettings(AnySettings):
     payload_bound: float = 1.0
     """The largest magnitude of these."""
     owner: str = ""
-    """Of an index whose rows are encrypted: a name for the secret key that reads it, 32 hexadecimal digits.
-    "": of a clear index."""
+    """A name for the secret key that reads an index of encrypted rows, 32 hexadecimal digits.
+    "": a clear index."""
 
     def __post_init__(self) -> None:
         self._require_common()
@@ -167,7 +167,7 @@ def step_of(gap: float) -> Function:
 
 @functools.cache
 def parameters_of(depth: int, ring: Ring) -> Parameters:
-    """Of a circuit's depth."""
+    """Parameters of a circuit's depth."""
     return Parameters.for_circuit(
         depth=depth,
         scale_bits=_SCALE_BITS,

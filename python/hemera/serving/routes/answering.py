@@ -32,7 +32,7 @@ class Work:
     """What a request asks for."""
 
     name: str
-    """Of the model or index."""
+    """The name of the model or index."""
     part: str
     """The name of a body that is one file."""
     measure: Callable[[Mapping[str, bytes]], int]
