@@ -18,8 +18,7 @@ Make = Callable[[_core.BootstrapSettings], _core.Parameters]
 """Parameters of settings, of a scheme."""
 
 _PRIME_BITS = 50
-"""The bits of a special prime. The key to the ephemeral secret has one, the widest one, back from it, has
-two."""
+"""The bits of a special prime. The key to the ephemeral secret has one, the widest, back from it, has two."""
 _EPHEMERAL_WEIGHT = 32
 _BLOCKS = 64
 _FEW: Mapping[str, Any] = {"slots_to_coefficients": [34], "coefficients_to_slots": [45]}

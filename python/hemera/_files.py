@@ -61,8 +61,7 @@ def locked(path: Path, *, wait: bool) -> Iterator[None]:
 
 
 def which_file(path: Path) -> tuple[int, ...] | None:
-    """What a file has and one that takes its place by `write_atomically` has not; None where there is no
-    file."""
+    """Differs for a file and one that took its place by `write_atomically`; None where there is none."""
     try:
         found = path.stat()
     except OSError:

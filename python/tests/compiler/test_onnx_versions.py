@@ -231,6 +231,7 @@ REFUSED: dict[str, tuple[int, str, str, dict[str, Any], str]] = {
     "types": (13, "Add", "x whole", {}, r"tensor\(float\) and tensor\(int64\)"),
     "condition": (16, "Where", "whole x x", {}, "'condition' of int64, which it does not take"),
     "several results": (12, "MaxPool", "x", {"kernel_shape": [1]}, "'second' is not there"),
+    "too many results": (13, "Cast", "x", {"to": TensorProto.FLOAT}, "2 results; it has 1 to 1"),
     "type of a cast": (19, "Cast", "x", {"to": TensorProto.FLOAT8E5M2}, "a cast to the type 19"),
     "auto_pad": (11, "MaxPool", "x", {"kernel_shape": [1], "auto_pad": "ALL"}, "auto_pad='ALL'"),
     "mode": (19, "Pad", "x pads", {"mode": "wrap"}, "there are constant, reflect, edge"),
@@ -250,12 +251,13 @@ def test_what_is_not_known_is_refused(name: str) -> None:
         "whole": np.ones((1, 2, 3), I64),
         "pads": np.zeros(6, I64),
     }
-    outputs = ["y", "second"] if name in ("several results", "uneven") else ["y"]
+    outputs = ["y", "second"] if name in ("several results", "too many results", "uneven") else ["y"]
     made = [helper.make_node(operator, inputs.split(" ") if inputs else [], outputs, **attributes)]
-    if name in ("several results", "uneven"):
+    takes_second = len(outputs) > 1 and name != "too many results"
+    if takes_second:
         made.append(helper.make_node("Identity", ["second"], ["z"]))
     network = model(made, (2, 3), constants, opset)
-    if len(outputs) > 1:
+    if takes_second:
         network.graph.output.append(helper.make_tensor_value_info("z", TensorProto.FLOAT, None))
     with pytest.raises((hm.errors.ParameterError, hm.errors.FormatError, hm.errors.MismatchError)) as caught:
         graph_of(network, {})(np.ones((2, 3)))

@@ -92,7 +92,7 @@ def result_kinds(schema: Any, operands: Sequence[str | None], results: int) -> l
         operands: types of the operands, `UNKNOWN` for those that may be of any; None: left out.
 
     Raises:
-        FormatError: for operands that the schema does not take.
+        FormatError: for operands that the schema does not take, and results that it does not have.
     """
     allowed = {each.type_param_str: set(each.allowed_type_strs) for each in schema.type_constraints}
     formal = list(schema.inputs)
@@ -100,6 +100,8 @@ def result_kinds(schema: Any, operands: Sequence[str | None], results: int) -> l
         raise FormatError(
             f"{len(operands)} operands; it takes {schema.min_input} to {schema.max_input} of them"
         )
+    if not schema.min_output <= results <= schema.max_output:
+        raise FormatError(f"{results} results; it has {schema.min_output} to {schema.max_output} of them")
     known: dict[str, str] = {}
     for at, kind in enumerate(operands):
         own = formal[min(at, len(formal) - 1)]
