@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "hemera/rlwe/context.hpp"
@@ -19,6 +20,9 @@ class AutomaticBootstraps;
 namespace hemera::python {
 
 namespace nb = nanobind;
+
+/// Shapes in a text, as rlwe::to_text has them, as tuples: "{2}" is "(2,)".
+std::string with_tuples(std::string text);
 
 /// Before Python 3.14, Python unwinds a daemon thread that takes the interpreter lock after the interpreter
 /// has ended, which C++ frames do not survive. Here such a thread stops for good instead, as in Python 3.14.

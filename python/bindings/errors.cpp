@@ -5,11 +5,24 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "bindings.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::python {
+
+std::string with_tuples(std::string text) {
+  for (std::size_t at = text.find('{'); at != std::string::npos; at = text.find('{', at + 1)) {
+    const std::size_t end = text.find_first_not_of("0123456789, ", at + 1);
+    if (end == std::string::npos || text[end] != '}') continue;
+    const bool is_single = end > at + 1 && text.find(',', at) > end;
+    text.replace(end, 1, is_single ? ",)" : ")");
+    text[at] = '(';
+  }
+  return text;
+}
+
 namespace {
 
 /// The Python classes, in the order in which a C++ exception is compared with them: a derived class stands
@@ -62,25 +75,13 @@ constexpr Words ways_out[] = {
     {"give it as an array of the host", "give it as a NumPy array"},
 };
 
-/// Shapes, as rlwe::to_text has them, as tuples: "{2}" is "(2,)".
-void write_tuples(std::string& text) {
-  for (std::size_t at = text.find('{'); at != std::string::npos; at = text.find('{', at + 1)) {
-    const std::size_t end = text.find_first_not_of("0123456789, ", at + 1);
-    if (end == std::string::npos || text[end] != '}') continue;
-    const bool is_single = end > at + 1 && text.find(',', at) > end;
-    text.replace(end, 1, is_single ? ",)" : ")");
-    text[at] = '(';
-  }
-}
-
 std::string in_python(std::string_view message) {
   std::string text(message);
   for (const auto& [cpp, python] : ways_out) {
     const std::size_t at = text.find(cpp);
     if (at != std::string::npos) text.replace(at, cpp.size(), python);
   }
-  write_tuples(text);
-  return text;
+  return with_tuples(std::move(text));
 }
 
 void translate(const std::exception_ptr& pointer, void* payload) {

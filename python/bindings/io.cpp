@@ -137,7 +137,12 @@ void bind_io(nb::module_& m) {
       .def_ro("bytes", &io::Description::bytes)
       .def_ro("sections", &io::Description::sections)
       .def_ro("fields", &io::Description::fields);
-  const auto describe = [](const auto& source) { return io::describe(source); };
+  const auto describe = [](const auto& source) {
+    io::Description found = io::describe(source);
+    for (auto& [name, value] : found.fields)
+      if (name == "batch") value = with_tuples(std::move(value));
+    return found;
+  };
   m.def("describe", from_bytes(describe), "data"_a);
   m.def("describe_file", from_file(describe), "path"_a);
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,16 @@ def test_iteration(party: Any) -> None:
     assert [part.shape for part in parts] == [(), (), ()]
     for part, values in zip(parts, a, strict=True):
         party.check(part, values)
+
+
+@pytest.mark.parametrize("shape", [(), (2,), (2, 3)])
+def test_texts_have_shapes_as_tuples(ckks: Any, shape: tuple[int, ...]) -> None:
+    x = ckks.ev.encrypt(np.zeros((*shape, 4)))
+    assert hm.inspect(bytes(x)).fields["batch"] == str(shape)
+    with pytest.raises(
+        hm.errors.MismatchError, match=re.escape(f"a batch of shape {shape} cannot become (5, 7);")
+    ):
+        x.reshape(5, 7)
 
 
 def test_stack_concatenate_and_reshape(party: Any) -> None:

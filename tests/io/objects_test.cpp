@@ -476,7 +476,7 @@ TEST_P(ObjectsTest, DescriptionsNeedNoContext) {
     EXPECT_EQ(bytes, sample.file.size()) << sample.name;
   }
   const Description ciphertext = describe(save(samples_.seeded));
-  EXPECT_EQ(field(ciphertext, "batch"), "(2, 1)");
+  EXPECT_EQ(field(ciphertext, "batch"), "{2, 1}");
   EXPECT_EQ(field(ciphertext, "level"), "0");
   EXPECT_EQ(field(ciphertext, "components"), "2");
   EXPECT_EQ(field(ciphertext, "seeded"), "yes");
