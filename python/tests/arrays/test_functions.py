@@ -10,7 +10,11 @@ import pytest
 from scipy import special
 
 import hemera as hm
+from hemera import circuits
+from hemera.arrays.array import Array
 from hemera.errors import ParameterError
+
+from .programs import Given, Program, check
 
 FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "sigmoid": (hm.sigmoid, special.expit),
@@ -132,3 +136,24 @@ def test_other_functions_of_scipy_tell_what_there_is() -> None:
         hm.compile(special.softmax, hm.ArraySpec((4,), range=(0, 1)))
     with pytest.raises(TypeError, match=r"np\.rint takes no encrypted array"):
         hm.compile(np.rint, hm.ArraySpec((4,), range=(0, 1)))
+
+
+def _leaky(x: Any, slope: float) -> Any:
+    encrypted = isinstance(x, Array)
+    return circuits.leaky_relu(slope, (-2, 2), bits=14)(x) if encrypted else np.where(x > 0, x, slope * x)
+
+
+# Of each row, functions of one name of one value that differ in one number.
+DIFFERING: list[list[Program]] = [
+    [lambda x, a=a, b=b: np.clip(x, a, b) for a, b in ((-1, 1), (-1, 0), (0, 1), (0, 1.5))],
+    [lambda x, a=a: _leaky(x, a) for a in (0.1, 0.3)],
+    [lambda x, a=a: np.heaviside(x, a) for a in (0.5, 1)],
+    [lambda x, a=a: np.isin(x, a) for a in (0, [0, 1], 1)],
+    [lambda x, a=a: np.digitize(x, [0, a]) for a in (1, 2)],
+]
+
+
+@pytest.mark.parametrize("row", range(len(DIFFERING)))
+def test_functions_that_differ_in_one_number_stay_two(row: int) -> None:
+    given = Given(np.array([[-2.0, 0, 1], [2, -1, 2]]), step=1 if row > 1 else None)
+    check(lambda x: [each(x) for each in [*DIFFERING[row], *DIFFERING[row]]], given, tolerance=2**-7, bits=14)

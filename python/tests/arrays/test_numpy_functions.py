@@ -115,29 +115,6 @@ def test_samples_let_correlations_be() -> None:
         recorded(np.corrcoef, [given])
 
 
-def _leaky(x: Any, slope: float) -> Any:
-    encrypted = isinstance(x, Array)
-    return circuits.leaky_relu(slope, (-2, 2), bits=14)(x) if encrypted else np.where(x > 0, x, slope * x)
-
-
-# Of each row, functions of one name of one value that differ in one number.
-DIFFERING: list[list[Program]] = [
-    [lambda x, a=a, b=b: np.clip(x, a, b) for a, b in ((-1, 1), (-1, 0), (0, 1), (0, 1.5))],
-    [lambda x, a=a: _leaky(x, a) for a in (0.1, 0.3)],
-    [lambda x, a=a: np.exp(a * x) for a in (0.5, -0.5)],
-    [lambda x, a=a: np.heaviside(x, a) for a in (0.5, 1)],
-    [lambda x, a=a: np.isin(x, a) for a in (0, [0, 1], 1)],
-    [lambda x, a=a: np.digitize(x, [0, a]) for a in (1, 2)],
-    [lambda x, a=a: x > a for a in (-1, 0, 1)],
-]
-
-
-@pytest.mark.parametrize("row", range(len(DIFFERING)))
-def test_functions_that_differ_in_one_number_stay_two(row: int) -> None:
-    given = Given(whole((2, 3), 5) % 5 - 2, step=1 if row > 2 else None)
-    check(lambda x: [each(x) for each in [*DIFFERING[row], *DIFFERING[row]]], given, tolerance=2**-7, bits=14)
-
-
 def functions_of(program: Program, given: Given) -> list[str]:
     """The first words of the names of functions that a program takes."""
     recorder, _ = recorded(program, [given])

@@ -4,6 +4,7 @@ Recorded ones are in ../test_cuda_library.py."""
 
 from __future__ import annotations
 
+import operator
 import threading
 from typing import Any
 
@@ -88,21 +89,42 @@ def test_results_of_one_refresh_share_its_events() -> None:
 def test_clear_operands_are_encrypted_once() -> None:
     x = INTS.encrypt(np.arange(5, dtype=UINT8))
     seen: list[Any] = []
-    errors = []
+    errors, levels = [], []
 
     def function(a: Any) -> Any:  # a recorded one reads no values, so that their bytes are compared later
         errors.append(INTS.encrypt(np.full(5, 3, UINT8)).error)
         seen.append(INTS.encrypt(np.full(5, 3, UINT8))._stored.value)
         seen.append(INTS.encrypt(np.full(5, 4, UINT8))._stored.value)
+        levels.append([INTS.encrypt(np.full(5, 3, UINT8), levels=left).levels for left in (1, 0, None)])
         return a + 3
 
     graph = INTS.capture(function, x)
     graph(x)
+    assert levels[0] == levels[-1] == [1, 0, INTS.levels]
     values = [bytes(value) for value in seen]
     assert values[0] == values[-2] != values[1] == values[-1]
     assert set(errors) == {INTS.encrypt(np.full(5, 3, UINT8)).error}
     fresh = [bytes(INTS.encrypt(np.full(5, 3, UINT8))._stored.value) for _ in range(2)]
     assert len({values[0], *fresh}) == 3  # not beyond the graph
+
+
+ALIKE = [
+    # Of the same bytes, and of another type or shape.
+    *(np.array([True, False]), np.array([1, 0], np.uint8), np.array([1, 0], np.int8)),
+    *(np.array([1], np.uint16), np.array([[1, 0]], np.uint8), np.array([[1], [0]], np.uint8)),
+]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_clear_operands_of_the_same_bytes_are_not_the_same(order: int) -> None:
+    ints, a, p = context(16), np.array([7, 250], np.uint8), np.array([True, True])
+    mask, x, constants = ints.encrypt(p), ints.encrypt(a), ALIKE[::order]
+    for f, encrypted, clear in ((operator.and_, mask, p), (operator.add, x, a)):
+        graph = ints.capture(
+            lambda m, x, f=f: (m & constants[0], *(f(x, c) for c in constants)), mask, encrypted
+        )
+        for found, constant in zip(graph(mask, encrypted)[1:], constants, strict=True):
+            check(found, f(clear, constant), ints)
 
 
 def test_other_threads_encrypt_anew_meanwhile() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.search import Client, Index, wire
+from hemera.search import Client, EncryptedIndex, Index, wire
 from hemera.search.client import ANSWER_FIELDS
 from hemera.search.requests import name_of
 
@@ -61,6 +61,30 @@ def test_rows_are_added_and_removed() -> None:
     index.add(vectors[:3], ids=[7, 8, 9])
     known.update(zip((7, 8, 9), vectors[:3], strict=True))
     check()
+
+
+@pytest.mark.parametrize("encrypted", [False, True])
+def test_the_smallest_and_largest_ids(encrypted: bool, tmp_path: Path) -> None:
+    vectors, most = bytes_of(2, 3, 9), 2**62 - 1
+    owner = Client.owning(vectors, "dot")
+
+    def index_of(ids: Any) -> Any:
+        found: Any = EncryptedIndex(owner.encrypt(vectors)) if encrypted else Index(vectors, "dot")
+        found.remove([0, 1])
+        found.add(owner.encrypt(vectors, ids=ids)) if encrypted else found.add(vectors, ids=ids)
+        return found
+
+    index = index_of([0, most])
+    index.save(tmp_path / "index")
+    assert type(index).load(tmp_path / "index").ids.tolist() == [0, most]
+    with pytest.raises(hm.errors.ParameterError, match="no ids above the largest"):
+        index.add(owner.encrypt(vectors) if encrypted else vectors)
+    index.remove([most])
+    assert index.ids.tolist() == [0]
+    for wrong in (-1, most + 1, 2**63 - 1, np.uint64(2**63)):
+        for tried in (index_of, index.remove):
+            with pytest.raises(hm.errors.ParameterError, match=r"from 0 to 2\^62 - 1"):
+                tried(np.array([wrong, wrong]))
 
 
 def test_removed_rows_leave_nothing_in_answers() -> None:

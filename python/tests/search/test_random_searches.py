@@ -105,6 +105,30 @@ def test_scores_are_within_the_errors_that_are_told(kind: str, metric: Metric, e
             assert abs(best[0] - expected[ids[0]]) <= allowed[ids[0]]
 
 
+@pytest.mark.parametrize("encrypted", [False, True])
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.filterwarnings("ignore::hemera.errors.PrecisionWarning")
+@pytest.mark.parametrize("types", [("f8", "i1"), ("i1", "f4"), ("f4", "f8"), ("i1", "i1")])
+def test_rows_of_another_type_are_added(types: tuple[str, str], metric: Metric, encrypted: bool) -> None:
+    """In the integers of the index, whose scale is that of the first rows."""
+    random = np.random.default_rng(8)
+    first, added = (random.uniform(-99, 99, (9, DIMS)).astype(each) for each in types)
+    first[0] = 99
+    index: Index | EncryptedIndex
+    if encrypted:
+        client = Client.owning(first, metric)
+        index = EncryptedIndex(client.encrypt(first))
+        index.add(client.encrypt(added))
+    else:
+        index = Index(first, metric)
+        index.add(added)
+        client = Client(index.settings)
+    rows, query = np.concatenate([first, added]).astype(np.float64), random.normal(size=DIMS)
+    found, _ = ask(index, client, query)
+    allowed = largest_errors(index, rows, query, metric)
+    assert (np.abs(found - clear_scores(rows, query, metric)) <= allowed).all()
+
+
 @pytest.mark.parametrize("metric", ["dot", "l2"])
 @pytest.mark.parametrize("encrypted", [False, True])
 @pytest.mark.parametrize("seed", range(3))

@@ -119,6 +119,23 @@ def test_the_largest_exact_scores() -> None:
     assert Settings(8192, "l2", exact=True, query_bound=127).query_bound == 127
 
 
+@pytest.mark.parametrize("bound", [127, 128])
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int64, np.uint64])
+def test_the_largest_query_of_each_type(dtype: type[np.integer[Any]], bound: int) -> None:
+    index = Index(bytes_of(3, 4, 8), "dot", exact=True, query_bound=bound)
+    client, limits = Client(index.settings), np.iinfo(dtype)
+    for entry in {-bound - 1, -bound, bound, bound + 1, limits.min, limits.max}:
+        if not limits.min <= entry <= limits.max:
+            continue
+        x = np.array([entry, 1, 0, 1], dtype)
+        if abs(entry) <= bound:
+            expected = index._vectors.astype(np.int64) @ x.astype(np.int64)
+            assert ask(index, client, x)[0].tolist() == expected.tolist()
+        else:
+            with pytest.raises(hm.errors.RangeError, match=f"magnitude {abs(int(entry))}, .* up to {bound}"):
+                client.query(x)
+
+
 @pytest.mark.parametrize("dims", [1, 2, 2100])
 def test_vectors_of_the_shortest_and_longest(dims: int) -> None:
     vectors = bytes_of(5, dims, 5)
