@@ -24,11 +24,7 @@ def make_params(scheme: str) -> hm.Parameters:
     """Three levels and more at N = 1024."""
     if scheme == "ckks":
         return hm.ckks.Parameters.from_bits(
-            degree=DEGREE,
-            prime_bits=[50, 40, 40, 40],
-            special_bits=[49, 49],
-            scale_bits=40,
-            security=None,
+            degree=DEGREE, prime_bits=[50, 40, 40, 40], special_bits=[49, 49], scale_bits=40, security=None
         )
     helper = {"bfv": hm.bfv.Parameters, "bgv": hm.bgv.Parameters}[scheme]
     return helper.from_bits(

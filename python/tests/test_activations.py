@@ -169,6 +169,23 @@ def test_formulas_are_functions(deep):
         assert z.largest <= 10, name
 
 
+FACTORS = [lambda x: x, lambda x: -x, lambda x: x + 1, lambda x: x - 1, lambda x: 1 - x, lambda x: 2 * x + 1]
+
+
+@pytest.mark.parametrize("left", FACTORS)
+@pytest.mark.parametrize("right", FACTORS)
+@pytest.mark.parametrize("same", [True, False], ids=["x x", "x y"])
+def test_ranges_of_products_are_those_of_their_factors(left, right, same):
+    """By interval arithmetic; a factor times itself is a square, which is not negative."""
+    kept, ends = [], np.array([-1.0, 1.0])
+    product = lambda x, y: left(x) * right(x if same else y)  # noqa: E731
+    circuits.function(lambda x, y: kept.append(product(x, y)) or kept[0], [(-1, 1), (-0.5, 1)])
+    corners = np.outer(left(ends), right(ends if same else np.array([-0.5, 1.0])))
+    is_square = same and left is right
+    low = 0 if is_square else corners.min()
+    np.testing.assert_allclose(kept[0].interval, (low, corners.max()), atol=1e-12)
+
+
 def test_errors_of_formulas_are_bounds():
     x, y = np.random.default_rng(10).uniform(-1, 1, (2, 20000))
     sigmoid, tanh = circuits.sigmoid((-8, 8), bits=5), circuits.tanh((-5, 5), bits=4)

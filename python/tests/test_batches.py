@@ -103,6 +103,18 @@ def test_stack_concatenate_and_reshape(party: Any) -> None:
         joined.reshape(3)
 
 
+@pytest.mark.parametrize("axis", [None, 0, 1, 2, -1, -2, -3])
+@pytest.mark.parametrize("shape", [(2, 3), (3, 2)])
+def test_sums_and_means_along_each_axis(party: Any, shape: tuple[int, ...], axis: int | None) -> None:
+    a = party.values(*shape, SLOTS)
+    along, x = 2 if axis is None else axis, party.ev.encrypt(a)
+    for name in ("sum", "mean") if party.ctx.params.scheme == "ckks" else ("sum",):
+        wanted = getattr(a, name)(axis=along)
+        if along in (2, -1):  # in every slot
+            wanted = np.repeat(wanted[..., None], SLOTS, axis=-1)
+        party.check(getattr(x, name)(axis=axis), wanted)
+
+
 def test_joining_needs_parts_that_fit(party: Any) -> None:
     x = party.ev.encrypt(party.values(2, SLOTS))
     with pytest.raises(hm.errors.ParameterError, match="at least one"):

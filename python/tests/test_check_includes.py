@@ -92,12 +92,7 @@ def test_accepts_includes_that_point_down(tmp_path: Path, file: str, include: st
         ("src/poly/cuda/a.cuh", "poly/cpu/b.hpp", "src/poly/cpu/b.hpp", "neighbours"),
         ("src/poly/a.cpp", "poly/cpu/b.hpp", "src/poly/cpu/b.hpp", "depend on one of them"),
         ("src/rlwe/a.cpp", "poly/cpu/b.hpp", "src/poly/cpu/b.hpp", "only through its public header"),
-        (
-            "src/rlwe/a.cpp",
-            "poly/ledger/b.hpp",
-            "src/poly/ledger/b.hpp",
-            "only through its public header",
-        ),
+        ("src/rlwe/a.cpp", "poly/ledger/b.hpp", "src/poly/ledger/b.hpp", "only through its public header"),
         ("src/rlwe/a.cpp", "poly/cuda/b.cuh", "src/poly/cuda/b.cuh", "only through its public header"),
         ("include/hemera/poly/a.hpp", "poly/b.hpp", "src/poly/b.hpp", "may not include a private one"),
         ("src/rlwe/a.cpp", "helpers/b.hpp", "src/helpers/b.hpp", "in no layer"),

@@ -95,8 +95,25 @@ def test_transforms_tell_what_they_need(params):
     assert (told["kind"], told["rotation"], told["bytes"]) == ("rotation", 2, plan.key_bytes)
     clear = plan.evaluate_clear(np.ones((3, SLOTS)))
     noise = plan.simulate(np.ones((3, SLOTS)), seed=1) - clear
-    assert mean / 2 < np.sqrt((np.abs(noise) ** 2).mean()) < 2 * mean
     np.testing.assert_array_equal(plan.simulate(np.ones((3, SLOTS)), seed=1) - clear, noise)
+
+
+PLANS = {
+    "transform": lambda params: hm.circuits.LinearTransform(matrix_of(SLOTS, SLOTS), params),
+    "diagonals": lambda params: hm.circuits.LinearTransform(np.eye(SLOTS), params),
+    "polynomial": lambda params: hm.circuits.Polynomial(np.arange(1, 9), basis="chebyshev").plan(params),
+    "formula": lambda params: hm.circuits.function(lambda x: x * x - x, [(-1, 1)]).plan(params, slots=SLOTS),
+    "sum": lambda params: hm.circuits.InnerSum(params, slots=SLOTS, count=8, level=3),
+}
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_simulated_noise_has_the_expected_size(params, name):
+    """The root of the mean square of complex numbers, of which each part has a half."""
+    plan, ones = PLANS[name](params), np.ones((100, SLOTS))
+    noise = plan.simulate(ones, seed=1) - plan.evaluate_clear(ones)
+    for part in (noise.real, noise.imag):
+        assert np.sqrt((part**2).mean()) == pytest.approx(plan.expected_error()[0] / np.sqrt(2), rel=0.05)
 
 
 def test_what_does_not_fit_is_refused(client, params):

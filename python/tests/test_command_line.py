@@ -317,10 +317,7 @@ def test_errors_are_said_in_a_line(arguments: list[str], text: str, capsys: Any)
     assert text in error
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [[], ["fly"], ["params"], ["params", "ckks", "--slots", "0"]],
-)
+@pytest.mark.parametrize("arguments", [[], ["fly"], ["params"], ["params", "ckks", "--slots", "0"]])
 def test_wrong_usage(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(arguments)

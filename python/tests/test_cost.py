@@ -76,8 +76,13 @@ def test_results_with_these_keys_are_those_of_numpy():
 def test_levels_are_those_of_the_results():
     counted = hm.cost(lambda x: (x * x) * (x * x), 512, params=CKKS)
     assert (counted.level, counted.result_level, counted.depth) == (4, 2, 2)
-    several = hm.cost(lambda x: (x, x * x, [(x * x) * x]), 512, params=CKKS)
-    assert several.depth == 2
+    for several in (
+        lambda x: (x, x * x, [(x * x) * x]),
+        lambda x: ([(x * x) * x, x], x * x),
+        lambda x: {"least": (x * x) * x, "most": x},
+    ):
+        told = hm.cost(several, 512, params=CKKS)
+        assert (told.level, told.result_level, told.depth) == (4, 2, 2)
 
 
 def test_operations_are_counted_by_kind():

@@ -253,10 +253,7 @@ def test_absent(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("program", "begin"),
     [
-        (
-            "hm.Context(hm.bfv.Parameters.for_circuit(depth=1), 'cuda:1')",
-            "device 'cuda:1' is not available",
-        ),
+        ("hm.Context(hm.bfv.Parameters.for_circuit(depth=1), 'cuda:1')", "device 'cuda:1' is not available"),
         ("_core.cuda_device_of(256)", "an array in the memory of a GPU needs the CUDA backend"),
     ],
 )

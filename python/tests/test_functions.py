@@ -175,8 +175,6 @@ def test_plans_tell_what_they_need(client, params, values):
     assert noise.max() < 8 * worst
     assert plan.expected_error(0)[0] < mean < plan.expected_error(1e-3)[0]
     np.testing.assert_array_equal(plan.evaluate_clear(values), p(values))
-    simulated = np.abs(plan.simulate(values, seed=2) - p(values))
-    assert mean / 2 < math.sqrt((simulated**2).mean()) < 2 * mean
     assert isinstance(plan, hm.circuits.Plan)
     assert [key["kind"] for key in plan.as_dict()["keys"]] == ["relinearization"]
     # It takes ciphertexts of its level and above, and says so of others.

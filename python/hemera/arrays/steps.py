@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["beside_steps", "common_step", "multiples", "step_of_sum"]
+__all__ = ["beside_steps", "common_step", "multiples", "multiples_within", "step_of_sum"]
 
 Floats = NDArray[np.float64]
 
@@ -32,6 +32,13 @@ def multiples(values: Floats, step: float) -> tuple[Floats, NDArray[np.bool_]]:
     slack = 0.0 if math.frexp(step)[0] == 0.5 else 2.0**-26
     is_whole = np.abs(quotients - near) <= slack * np.maximum(1.0, np.abs(near))
     return np.where(is_whole, near, quotients), is_whole
+
+
+def multiples_within(low: float, high: float, step: float) -> tuple[float, float]:
+    """The least and the largest multiple of a step in a range, the first above the second if there is none.
+    Ends may be multiples but for roundings: 0.7 is one of 0.1, and 0.7 / 0.1 is below 7."""
+    (least, most), _ = multiples(np.array([low, high], np.float64), step)
+    return max(low, float(np.ceil(least)) * step), min(high, float(np.floor(most)) * step)
 
 
 def common_step(values: Floats) -> float | None:

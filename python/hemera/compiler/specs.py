@@ -12,6 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from hemera.arrays.kinds import Kind
 from hemera.arrays.ranges import towards_zero
+from hemera.arrays.steps import multiples_within
 from hemera.errors import MismatchError, ParameterError
 
 __all__ = ["ArraySpec", "checked_range", "shape_of", "spec_of"]
@@ -34,8 +35,8 @@ class ArraySpec:
 
     Raises:
         TypeError: for a shape that is no whole number or tuple of them, and a range that is no pair.
-        ParameterError: for negative extents, a range that is reversed or not of finite numbers, and other
-            types.
+        ParameterError: for negative extents, a range that is reversed, not of finite numbers or without a
+            multiple of the step, and other types.
 
     Examples:
         >>> hm.ArraySpec((1000,), range=(0, 120), step=1)  # whole numbers can be compared
@@ -72,10 +73,14 @@ class ArraySpec:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", _shape(self.shape))
+        what = f"ArraySpec{self.name and ' '}{self.name}"
         if self.range is not None:
-            checked_range(f"ArraySpec{self.name and ' '}{self.name}", self.range)
+            checked_range(what, self.range)
         if self.dtype is not None:
             self._of_type(np.dtype(self.dtype))
+        limits, step = self.range or (0.0, 0.0), self.step or 0.0
+        if step > 0 and operator.gt(*multiples_within(*limits, step)):
+            raise ParameterError(f"{what}: no multiple of the step {step:g} lies in {limits}")
 
     def _of_type(self, dtype: np.dtype[Any]) -> None:
         """Fills in the fields that follow from the type of the elements."""

@@ -254,13 +254,6 @@ def test_equal_operations_are_one_and_unused_ones_none() -> None:
     assert kinds.count("Apply") == 1
 
 
-def test_identities_go_and_inputs_stay() -> None:
-    recorder, _ = recorded(lambda x, _: (x + 0) * 1, [Given(np.zeros(4)), Given(np.zeros(2))])
-    program = folded(recorder.program)
-    assert len(program.nodes) == 2
-    assert program.outputs == [("y0", 0)]
-
-
 def test_operations_know_the_line_of_the_program() -> None:
     recorder, _ = recorded(lambda x: x + 1, [Given(np.zeros(4))])
     assert recorder.program.nodes[0].where == ""

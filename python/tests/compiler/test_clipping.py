@@ -78,12 +78,24 @@ def test_values_that_are_not_finite_are_refused(value: float) -> None:
         plan.evaluate_clear(np.array([value, 9.0, 0, 0, 0, 0]))
 
 
-def test_steps_are_kept() -> None:
-    """The largest multiple of 0.3 in the range is 0.9, the least -0.6."""
-    spec = hm.ArraySpec((2,), range=(-0.75, 1), step=0.3, clip=True)
-    plan = hm.compile(lambda x: 2 * x, spec)
+@pytest.mark.parametrize("low", [-0.75, -0.7, -0.5, -0.49, 0])
+@pytest.mark.parametrize("high", [0.9, 0.7, 0.3, 1.1, 1.0, 0.99])
+@pytest.mark.parametrize("step", [0.25, 0.3, 0.1, 1])
+def test_steps_are_kept(low: float, high: float, step: float) -> None:
+    """Values become the nearest multiples in the range, which are none beyond its ends."""
+    inside = [k for k in range(-9, 12) if low - 1e-9 <= k * step <= high + 1e-9]
+    plan = hm.compile(lambda x: 2 * x, hm.ArraySpec((2,), range=(low, high), step=step, clip=True))
     with pytest.warns(RangeWarning, match="2 of 2"):
-        np.testing.assert_allclose(plan.evaluate_clear(np.array([3.0, -1.2])), [1.8, -1.2], atol=1e-9)
+        found = plan.evaluate_clear(np.array([30, -30]) * step)
+    np.testing.assert_allclose(found, 2 * step * np.array([inside[-1], inside[0]]), atol=1e-9)
+
+
+def test_ranges_without_a_multiple_of_the_step_are_refused() -> None:
+    for low, high, step in ((0.1, 0.9, 0.9), (0.7, 0.75, 0.1), (-3, -3, 1), (0.2, 0.5, 0.25)):
+        assert hm.ArraySpec((2,), (low, high), step=step).step == step
+    for low, high, step in ((0.1, 0.89, 0.9), (0.71, 0.75, 0.1), (-2.9, -2.1, 1), (0.26, 0.49, 0.25)):
+        with pytest.raises(ParameterError, match=f"ArraySpec x: no multiple of the step {step:g} lies in"):
+            hm.ArraySpec((2,), (low, high), "x", step)
 
 
 def test_exact_programs_refuse_to_clip() -> None:

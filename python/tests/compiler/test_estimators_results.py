@@ -545,10 +545,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "distances in the middle": (make_pipeline(KMeans(3), LogisticRegression()), "ends at the client"),
     "a forest": (RandomForestClassifier(2), "train a GradientBoostingClassifier"),
-    "a forest in a pipeline": (
-        make_pipeline(PCA(2), RandomForestClassifier(2)),
-        "compiled to BFV",
-    ),
+    "a forest in a pipeline": (make_pipeline(PCA(2), RandomForestClassifier(2)), "compiled to BFV"),
     "boosted trees after a scaler": (
         make_pipeline(StandardScaler(), GradientBoostingClassifier(n_estimators=2)),
         "and compile the trees",

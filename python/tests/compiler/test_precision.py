@@ -197,11 +197,7 @@ ONE_POLYNOMIAL: dict[str, tuple[Program, tuple[float, float], int]] = {
     "silu": (lambda x: x / (1 + np.exp(-x)), (-20, 20), 7),
     "softplus": (lambda x: np.log1p(np.exp(x)), (-20, 20), 6),
     "log of a sigmoid": (lambda x: np.log(sigmoid(x)), (-6, 6), 5),
-    "tanh by exponentials": (
-        lambda x: (np.exp(x) - np.exp(-x)) / (np.exp(x) + np.exp(-x)),
-        (-4, 4),
-        6,
-    ),
+    "tanh by exponentials": (lambda x: (np.exp(x) - np.exp(-x)) / (np.exp(x) + np.exp(-x)), (-4, 4), 6),
     "normal density": (lambda x: np.exp(-x * x / 2), (-6, 6), 6),
     "mish": (lambda x: x * np.tanh(np.log1p(np.exp(x))), (-6, 6), 6),
     "logit": (lambda x: np.log(x / (1 - x)), (0.01, 0.99), 6),

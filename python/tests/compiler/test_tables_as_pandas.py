@@ -344,11 +344,7 @@ REFUSED: dict[str, tuple[Study, type[Exception], str]] = {
     "category to fill with": (lambda t: t.s.fillna("?"), ParameterError, "no category"),
     "truth to fill numbers with": (lambda t: t.m.fillna(True), TypeError, "not True"),
     "results compared": (lambda t: t.m.mean() == 3, TypeError, "finished by the client"),
-    "max": (
-        lambda t: t.a.max(),
-        AttributeError,
-        "a column has no 'max': hm.compile takes functions on arrays",
-    ),
+    "max": (lambda t: t.a.max(), AttributeError, "a column has no 'max': hm.compile takes functions on"),
     "where": (lambda t: t.a.where(t.f), AttributeError, "selects row by row"),
     "value_counts": (lambda t: t.s.value_counts(), AttributeError, "counts one value"),
     "merge": (lambda t: t.merge(t), AttributeError, "joined before"),

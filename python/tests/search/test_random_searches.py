@@ -45,6 +45,15 @@ def rows_of(kind: str, random: np.random.Generator) -> NDArray[np.float64]:
     return rows * {"around 1e140": 1e140, "around 1e-140": 1e-140}.get(kind, 1.0)
 
 
+def made(rows: NDArray[Any], metric: Metric, encrypted: bool, exact: bool = False) -> tuple[Any, Client]:
+    """An index of rows, of plain or of encrypted ones, and a client of it."""
+    if encrypted:
+        client = Client.owning(rows, metric, exact=exact)
+        return EncryptedIndex(client.encrypt(rows)), client
+    index = Index(rows, metric, exact=exact)
+    return index, Client(index.settings)
+
+
 KINDS = [
     "alike",
     "unlike columns",
@@ -86,13 +95,7 @@ def test_scores_are_within_the_errors_that_are_told(kind: str, metric: Metric, e
     for seed in range(2):
         random = np.random.default_rng(seed)
         rows = rows_of(kind, random)
-        index: Index | EncryptedIndex
-        if encrypted:
-            client = Client.owning(rows, metric)
-            index = EncryptedIndex(client.encrypt(rows))
-        else:
-            index = Index(rows, metric)
-            client = Client(index.settings)
+        index, client = made(rows, metric, encrypted)
         for query in (rows[3], random.permutation(rows[5]), np.eye(DIMS)[2] * np.abs(rows).max()):
             expected = clear_scores(rows, query, metric)
             allowed = largest_errors(index, rows, query, metric)
@@ -114,15 +117,8 @@ def test_rows_of_another_type_are_added(types: tuple[str, str], metric: Metric, 
     random = np.random.default_rng(8)
     first, added = (random.uniform(-99, 99, (9, DIMS)).astype(each) for each in types)
     first[0] = 99
-    index: Index | EncryptedIndex
-    if encrypted:
-        client = Client.owning(first, metric)
-        index = EncryptedIndex(client.encrypt(first))
-        index.add(client.encrypt(added))
-    else:
-        index = Index(first, metric)
-        index.add(added)
-        client = Client(index.settings)
+    index, client = made(first, metric, encrypted)
+    index.add(client.encrypt(added) if encrypted else added)
     rows, query = np.concatenate([first, added]).astype(np.float64), random.normal(size=DIMS)
     found, _ = ask(index, client, query)
     allowed = largest_errors(index, rows, query, metric)
@@ -138,13 +134,7 @@ def test_exact_searches_are_numpys(metric: Metric, encrypted: bool, seed: int) -
     rows[::5] = 0
     rows[20:] = rows[:20]
     rows[:, 1] = [7, 0, -128][seed]
-    index: Index | EncryptedIndex
-    if encrypted:
-        client = Client.owning(rows, metric, exact=True)
-        index = EncryptedIndex(client.encrypt(rows))
-    else:
-        index = Index(rows, metric, exact=True)
-        client = Client(index.settings)
+    index, client = made(rows, metric, encrypted, exact=True)
     wide = rows.astype(np.int64)
     for query in (np.zeros(DIMS, np.int64), wide[3], random.integers(-127, 128, DIMS)):
         x = np.clip(query, -127, 127)
@@ -162,13 +152,7 @@ def test_a_query_of_zeros(encrypted: bool) -> None:
     rows = np.random.default_rng(2).normal(size=(ROWS, DIMS)) * 3
     rows[:5] = [[0.0], [1e-6], [1e-3], [0.0], [-1e-6]]
     for metric in ("dot", "l2"):
-        index: Index | EncryptedIndex
-        if encrypted:
-            client = Client.owning(rows, metric)
-            index = EncryptedIndex(client.encrypt(rows))
-        else:
-            index = Index(rows, metric)
-            client = Client(index.settings)
+        index, client = made(rows, metric, encrypted)
         found, _ = ask(index, client, np.zeros(DIMS))
         if metric == "dot":
             assert found.tolist() == [0.0] * ROWS

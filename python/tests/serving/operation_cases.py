@@ -45,6 +45,16 @@ CKKS: dict[str, Callable[..., Any]] = {
     "matrix of a product": lambda x, y: (x * y) @ MATRIX[:, :5],
     "matrix beside rotations of other levels": lambda x, y: x.sum() * 0.01 + (x * y).rotate(3) @ MATRIX,
     "matrices of several levels": lambda x, _: ((x @ np.eye(SLOTS, k=1)) @ MATRIX) @ np.eye(SLOTS, k=5),
+    # Matrices that are alike but for one thing: level, values, orientation, shape, keys.
+    "one matrix at two levels": lambda x, _: ((x @ MATRIX) ** 2 @ MATRIX) + (x @ MATRIX),
+    "one matrix of two values": lambda x, y: (x @ MATRIX) - (y @ MATRIX),
+    "one matrix and its transpose": lambda x, _: (x @ MATRIX) + (x @ MATRIX.T) * 2,
+    "one matrix from both sides": lambda x, _: (x @ MATRIX) - (MATRIX @ x),
+    "one matrix and a part": lambda x, _: (x @ MATRIX) + 2 * (x @ MATRIX[:, :-1]),
+    "one matrix but for one number": lambda x, _: (x @ MATRIX) * 3 - x @ (MATRIX + np.eye(SLOTS, k=31)),
+    "one matrix with few keys and with many": lambda x, _: (
+        x.matmul(MATRIX, fewest_keys=True) - 2 * (x @ MATRIX)
+    ),
     "matrix with few keys": lambda x, _: x.matmul(MATRIX, fewest_keys=True),
     "matrix from the left": lambda x, _: MATRIX[:3] @ x,
     "polynomial": lambda x, _: x.polyval([0.5, 0.25, 0, -0.1]),

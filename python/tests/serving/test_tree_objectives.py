@@ -14,6 +14,7 @@ import pytest
 
 import hemera as hm
 from hemera import serving
+from hemera.trees import read_model
 
 TREES = Path(__file__).parents[1] / "trees"
 FILES = {
@@ -153,10 +154,6 @@ def test_labels_shapes_and_settings_of_live_models(library: str) -> None:
             require_same(
                 serving.export_trees(mine, name="t").evaluate_clear(own.ROWS), mine.predict(own.ROWS)
             )
-        stopping = {"early_stopping_rounds": 2} if library == "xgboost" else {"early_stopping_round": 2}
-        early = regressor(**{**settings, "n_estimators": 60, "learning_rate": 1.0}, **stopping)
-        early.fit(own.ROWS[:60], own.VALUES[:60], eval_set=[(own.ROWS[60:], own.VALUES[60:])])
-        require_same(serving.export_trees(early, name="t").evaluate_clear(own.ROWS), early.predict(own.ROWS))
         for unfit in (classifier(), regressor()):
             with pytest.raises(hm.errors.ParameterError, match="not fitted; call fit"):
                 serving.export_trees(unfit, name="t")
@@ -164,6 +161,28 @@ def test_labels_shapes_and_settings_of_live_models(library: str) -> None:
         serving.export_trees(
             getattr(module, "DMatrix" if library == "xgboost" else "Dataset")(own.ROWS), name="t"
         )
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["the first is the best", "a later one is"])
+@pytest.mark.parametrize("kind", ["Regressor", "Classifier"])
+@pytest.mark.parametrize("library", ["xgboost", "lightgbm"])
+def test_rounds_up_to_the_best_one(library: str, kind: str, first: bool) -> None:
+    """Those that early stopping has tried after it are not read, and none before is left out."""
+    own, words = maker(), {"xgboost": ("XGB", "early_stopping_rounds", "output_margin")}
+    prefix, stopping, raw = words.get(library, ("LGBM", "early_stopping_round", "raw_score"))
+    settings = {**(own.SETTINGS if library == "xgboost" else own.LIGHT), "n_estimators": 40, stopping: 4}
+    model = getattr(importlib.import_module(library), prefix + kind)(**{**settings, "learning_rate": 0.9})
+    targets = own.VALUES if kind == "Regressor" else own.TWO
+    judge = targets if not first else -targets if kind == "Regressor" else 1 - targets  # worse at each round
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(own.ROWS[:60], targets[:60], eval_set=[(own.ROWS[60:], judge[60:])])
+        wanted = model.predict(own.ROWS, **{raw: True})
+    found = read_model(model).scores(own.ROWS)[:, 0]
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
+    if library == "xgboost":
+        assert (model.best_iteration == 0) == first
+        assert model.get_booster().num_boosted_rounds() == model.best_iteration + 5
 
 
 def test_a_file_that_its_library_reads_otherwise(tmp_path: Path, monkeypatch: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
@@ -15,7 +14,7 @@ from hemera._noise_warning import warn_of_rows
 from hemera.arrays.element_layout import ElementLayout
 from hemera.arrays.pair_layout import PairLayout
 from hemera.arrays.sequence_layout import SequenceLayout
-from hemera.arrays.steps import beside_steps
+from hemera.arrays.steps import beside_steps, multiples_within
 from hemera.arrays.tiling import TiledLayout
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.inputs.plain import plain_array
@@ -61,7 +60,7 @@ def _clipped(given: Any, spec: InputSpec, step: float, axes: int) -> Floats:
         "(calibrate=)"
     )
     if step:
-        low, high = math.ceil(low / step) * step, math.floor(high / step) * step
+        low, high = multiples_within(low, high, step)
     return np.clip(values, low, high)
 
 
