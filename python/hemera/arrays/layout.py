@@ -13,13 +13,16 @@ from numpy.typing import NDArray
 from hemera._process import cached_property
 from hemera.errors import FormatError, MismatchError, ParameterError
 
-__all__ = ["COPY", "Layout", "axes_before", "index_bits"]
+__all__ = ["COPY", "FREE", "Layout", "axes_before", "index_bits"]
 
 Indices = NDArray[np.int64]
 Place = tuple[int, int]
 
 COPY: Place = (-1, 0)
 """A bit of the slot's number on which the contents do not depend: copies lie in both halves."""
+
+FREE: Place = (-2, 0)
+"""A bit of the slot's number that is 0 where elements lie; the slots where it is 1 may hold anything."""
 
 _MOST_BITS = 17
 
@@ -50,7 +53,7 @@ class Layout:
     Args:
         shape: of the array.
         bits: for each bit of the slot's number, the lowest first, the (axis, bit) of the index that lies
-            there, or COPY.
+            there, COPY or FREE.
 
     Raises:
         ParameterError: for bits that are missing, come twice, or belong to no axis.
@@ -60,7 +63,7 @@ class Layout:
     bits: tuple[Place, ...]
 
     def __post_init__(self) -> None:
-        own = [bit for bit in self.bits if bit != COPY]
+        own = [bit for bit in self.bits if bit not in (COPY, FREE)]
         if sorted(own) != sorted(index_bits(self.shape)) or len(self.bits) > _MOST_BITS:
             raise ParameterError(
                 f"a layout of {len(self.bits)} bits does not fit an array of shape {self.shape}"
@@ -85,6 +88,11 @@ class Layout:
     def copy_mask(self) -> int:
         """The bits of the slot's number on which the contents do not depend, below the period."""
         return sum(1 << at for at, bit in enumerate(self.bits) if bit == COPY)
+
+    @cached_property
+    def free_mask(self) -> int:
+        """The bits of the slot's number that are 0 where elements lie, below the period."""
+        return sum(1 << at for at, bit in enumerate(self.bits) if bit == FREE)
 
     @cached_property
     def places(self) -> Indices:

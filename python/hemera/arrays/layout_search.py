@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.arrays.layout import COPY, Layout, Place, index_bits
-from hemera.arrays.packing import offsets
+from hemera.arrays.layout import COPY, FREE, Layout, Place, index_bits
+from hemera.arrays.packing import free_folds, offsets
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.tensor import Affine, Shape, TensorProgram
 
@@ -83,7 +83,11 @@ class _Groups:
 
 
 def choose_layouts(
-    program: TensorProgram, *, most_slots: int = 1 << 15, alike: Iterable[Sequence[int]] = ()
+    program: TensorProgram,
+    *,
+    most_slots: int = 1 << 15,
+    alike: Iterable[Sequence[int]] = (),
+    in_place: bool = False,
 ) -> LayoutChoice:
     """Layouts of all nodes by local search: from the order of memory, and from layouts that neighbours
     suggest, single bits of the slot's number are moved as long as the maps cost less. Deterministic.
@@ -91,6 +95,7 @@ def choose_layouts(
     Args:
         most_slots: no layout has a longer period, unless an array has more elements.
         alike: nodes of one shape that take one layout.
+        in_place: whether sums may stay where their terms are, and leave anything in the slots between: FREE.
     """
     largest = max(Layout.raster(node.shape).period for node in program.nodes)
     most_slots = max(most_slots, largest)
@@ -102,18 +107,20 @@ def choose_layouts(
         if isinstance(node.operation, Affine)
         for operand, own in zip(node.operands, node.operation.maps, strict=True)
     ]
-    search = _Search({name: program.nodes[name].shape for name in names}, edges, most_slots, largest)
+    search = _Search({name: program.nodes[name].shape for name in names}, edges, most_slots, in_place)
     layouts = search.run(list(dict.fromkeys(names)))
     return LayoutChoice(tuple(layouts[name] for name in names), search.total())
 
 
 class _Search:
     def __init__(
-        self, shapes: dict[int, Shape], edges: Sequence[_Edge], most_slots: int, largest: int
+        self, shapes: dict[int, Shape], edges: Sequence[_Edge], most_slots: int, in_place: bool
     ) -> None:
+        self._in_place = in_place
         self._shapes = shapes
         self._edges = edges
         self._most_bits = most_slots.bit_length() - 1
+        largest = max(Layout.raster(shape).period for shape in shapes.values())
         self._largest_bits = largest.bit_length() - 1
         self._layouts: dict[int, Layout] = {}
         self._trials = 0
@@ -170,6 +177,8 @@ class _Search:
                 continue
             if known.shape == self._shapes[name]:
                 yield known
+            if self._in_place and edge.target == name:
+                yield from _in_place(known, edge, self._shapes[name], self._most_bits)
             own, theirs = (edge.columns, edge.rows) if edge.source == name else (edge.rows, edge.columns)
             yield from _carried(known, theirs, own, self._shapes[name], self._most_bits)
 
@@ -197,7 +206,7 @@ def _cost_of(edge: _Edge, source: Layout, target: Layout) -> float:
     present = np.zeros(min(source.period, target.period), np.bool_)
     present[number] = True
     count = int(np.count_nonzero(present)) * len(target.copies) ** 0.5
-    folds = max(0, (source.period // target.period).bit_length() - 1)
+    folds = max(0, (source.period // target.period).bit_length() - 1) + len(free_folds(source, target))
     if count == 1 and present[0] and edge.unit and not folds:
         return 0
     rotations = 2 * math.sqrt(count) - (2 if present[0] else 1)
@@ -211,7 +220,7 @@ def _moves(layout: Layout, most_bits: int) -> Iterator[Layout]:
     bits = layout.bits
     for at in range(len(bits)):
         rest = bits[:at] + bits[at + 1 :]
-        if bits[at] == COPY:
+        if bits[at] in (COPY, FREE):
             yield Layout(layout.shape, rest)
         elif len(bits) < most_bits:
             yield Layout(layout.shape, (*bits[:at], COPY, *bits[at + 1 :], bits[at]))
@@ -260,3 +269,30 @@ def _carried(known: Layout, theirs: Indices, own: Indices, shape: Shape, most_bi
             filled[filled.index(COPY)] = bit
     if len(filled) <= most_bits:
         yield Layout(shape, tuple(filled))
+
+
+def _in_place(known: Layout, edge: _Edge, shape: Shape, most_bits: int) -> Iterator[Layout]:
+    """Layouts of sums that stay where their terms are: bits of the terms' places on which the result does not
+    depend are FREE, and bits of the result that the terms have not lie among them or above."""
+    numbers, others = index_bits(shape), index_bits(known.shape)
+    theirs = Layout.raster(known.shape).places[edge.columns]
+    own = Layout.raster(shape).places[edge.rows]
+    partner: dict[Place, Place] = {}
+    for i, other in enumerate(others):
+        for j, mine in enumerate(numbers):
+            if mine not in partner.values() and ((theirs >> i & 1) == (own >> j & 1)).all():
+                partner[other] = mine
+                break
+    bits = [bit if bit[0] < 0 else partner.get(bit, FREE) for bit in known.bits]
+    missing = [bit for bit in numbers if bit not in bits]
+    free = [at for at, bit in enumerate(bits) if bit == FREE]
+    if not free:
+        return
+    count = len(missing)
+    for places in dict.fromkeys((tuple(free[:count]), tuple(free[max(0, len(free) - count) :]), ())):
+        filled = list(bits)
+        for at, bit in zip(places, missing, strict=False):
+            filled[at] = bit
+        rest = missing[len(places) :]
+        if len(filled) + len(rest) <= most_bits:
+            yield Layout(shape, (*filled, *rest))

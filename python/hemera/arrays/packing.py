@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.arrays.layout import Layout
+from hemera.arrays.layout import COPY, FREE, Layout
 from hemera.arrays.sparse_map import SparseMap
 
-__all__ = ["PackedMap", "by_diagonals", "offsets", "packed"]
+__all__ = ["PackedMap", "by_diagonals", "free_folds", "offsets", "packed"]
 
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -67,30 +67,46 @@ class PackedMap:
 
 def offsets(rows: Indices, columns: Indices, source: Layout, target: Layout) -> Indices:
     """The number of the diagonal of each entry, modulo the smaller of the periods."""
-    places = target.places[rows]
+    taken, slots = _taken(target.places[rows], columns, source, target)
+    return (taken - slots) & (min(source.period, target.period) - 1)
+
+
+def free_folds(source: Layout, target: Layout) -> tuple[int, ...]:
+    """The rotations by which sums over FREE slots of the target are taken: over the bits that number elements
+    in the source."""
+    bits = zip(source.bits, target.bits, strict=False)
+    return tuple(1 << at for at, (given, own) in enumerate(bits) if own == FREE and given not in (COPY, FREE))
+
+
+def _taken(
+    places: Indices, columns: Indices, source: Layout, target: Layout
+) -> tuple[Indices, Indices]:
+    """The slot of the source that each entry takes, and the slot where its product stands: that of its
+    result, or the FREE one of it that is nearest, from which a fold brings it."""
     taken = source.places[columns] | (places & source.copy_mask)
-    return (taken - places) & (min(source.period, target.period) - 1)
+    return taken, places | (taken & target.free_mask)
 
 
 def packed(own: SparseMap, source: Layout, target: Layout) -> PackedMap:
     """A map of arrays in these layouts, by its diagonals (S. Halevi, V. Shoup, "Algorithms in HElib",
     2014/106, section 4.3). Where the target repeats sooner than the source, diagonals are wrapped: only as
-    many as the target's period, and the parts of a sum, which lie so far apart, are added by folds."""
+    many as the target's period, and the parts of a sum, which lie so far apart, are added by folds. So are
+    those that stand in FREE slots of the target."""
     copies = target.copies
     rows = np.repeat(own.rows, len(copies))
-    places = target.places[rows] | np.tile(copies, own.entries)
     columns = np.repeat(own.columns, len(copies))
-    taken = source.places[columns] | (places & source.copy_mask)
+    taken, slots = _taken(target.places[rows] | np.tile(copies, own.entries), columns, source, target)
     smaller, period = sorted((source.period, target.period))
-    number = (taken - places) & (smaller - 1)
-    # Where the sum is folded, an entry stands in the slot from which its element is `number` away.
-    slots = places if target.period >= source.period else (taken - number) & (period - 1)
+    number = (taken - slots) & (smaller - 1)
+    if target.period < source.period:
+        # Where the sum is folded, an entry stands in the slot from which its element is `number` away.
+        slots = (taken - number) & (period - 1)
     present = np.zeros(smaller, np.bool_)
     present[number] = True
     numbers, which = np.flatnonzero(present), (np.cumsum(present) - 1)[number]
     diagonals = np.zeros((len(numbers), period))
     np.add.at(diagonals, (which, slots), np.repeat(own.values, len(copies)))
-    folds = []
+    folds = list(free_folds(source, target))
     fold = target.period
     while fold < source.period:
         folds.append(fold)

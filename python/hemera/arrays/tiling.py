@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera._process import cached_property
-from hemera.arrays.layout import COPY, Layout, axes_before
+from hemera.arrays.layout import COPY, FREE, Layout, axes_before
 from hemera.errors import FormatError, ParameterError
 
 __all__ = ["TiledLayout", "Tiling"]
@@ -166,7 +166,7 @@ class TiledLayout:
         layouts = (
             Layout(
                 (count, *layout.shape),
-                (*own, *(place if place == COPY else (place[0] + 1, place[1]) for place in layout.bits)),
+                (*own, *(place if place in (COPY, FREE) else (place[0] + 1, place[1]) for place in layout.bits)),
             )
             for layout in self.layouts
         )

@@ -18,6 +18,7 @@ from hemera.compiler.bootstraps import (
     seconds_of_bootstrap,
     seconds_without,
 )
+from hemera.compiler.costs import Price
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.on_slots import SLOTS, on_slots
 from hemera.compiler.room import largest_of, range_bits_for, require_representable, require_room
@@ -25,6 +26,7 @@ from hemera.compiler.sharing import room_of
 from hemera.errors import LevelError, ParameterError
 from hemera.package.sharing import Sharing
 from hemera.parameters import Parameters
+from hemera.program.keys import top_level
 
 __all__ = ["MOST_SLOTS", "Chosen", "Search"]
 
@@ -91,7 +93,7 @@ class Search:
 
     def _given(self, params: Parameters, shares: int | None) -> Chosen:
         refreshed = bootstrap_of(params, SLOTS) is not None
-        cut, steps = self._on_slots(params.max_slots, None if refreshed else params.max_slots)
+        cut, steps = self._on_slots(params.max_slots, None if refreshed else params.max_slots, params)
         sharing = None
         if shares is not None:
             sharing = room_of(cut.program, steps, self.precision_bits, shares).given(params)
@@ -144,7 +146,7 @@ class Search:
         most = MOST_SLOTS if params is None else params.max_slots
         found = []
         for free in {self._free() if params is None else most, None}:
-            cut, steps = self._on_slots(most, free)
+            cut, steps = self._on_slots(most, free, params)
             own = params or self._circuit(cut, steps) or self._least_preset
             found.append(seconds_at_least(steps, own, requests, device=self.device))
         return min(found)
@@ -201,8 +203,30 @@ class Search:
         ring = self.for_circuit(counted, counted.depth, SLOTS, self.scale_bits)
         return None if ring is None else ring.max_slots
 
-    def _on_slots(self, most_slots: int, free: int | None) -> tuple[SplitProgram, Lowered]:
-        return on_slots(self.whole, samples=self.samples, most_slots=most_slots // self.samples, free=free)
+    def _on_slots(
+        self, most_slots: int, free: int | None, params: Parameters | None = None
+    ) -> tuple[SplitProgram, Lowered]:
+        def price(cut: SplitProgram, steps: Lowered) -> Price:
+            return self._price(cut, steps, params, refreshed=free is None)
+
+        most = most_slots // self.samples
+        return on_slots(self.whole, samples=self.samples, most_slots=most, free=free, price=price)
+
+    def _price(
+        self, cut: SplitProgram, steps: Lowered, params: Parameters | None, *, refreshed: bool
+    ) -> Price:
+        """By which layouts are compared. With bootstraps, each level counts as its part of one. Infinite where
+        no parameters hold the program."""
+        program, depth = steps.program, steps.program.depth
+        own = params or (self._least_preset if refreshed else self._circuit(cut, steps))
+        plan = bootstrap_of(own, steps.slots) if refreshed and own is not None else None
+        if own is None or (plan is None and depth > top_level(own)):
+            return Price(math.inf, 0)
+        if plan is None:
+            return Price(seconds_without(steps, own, device=self.device), len(program.rotations(own)))
+        levels = plan.result_level - plan.input_level
+        of_levels = seconds_of_bootstrap(own, steps.slots, device=self.device) * depth / levels
+        return Price(seconds_at_least(steps, own, 1, device=self.device) + of_levels, 0)
 
     @property
     def scale_bits(self) -> int:

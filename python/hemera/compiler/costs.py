@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 
 import hemera
 from hemera.parameters import Parameters
+from hemera.program.keys import top_level
 from hemera.program.operations import (
     Map,
     MatrixRows,
@@ -24,7 +26,31 @@ from hemera.program.operations import (
 from hemera.program.values import Form
 from hemera.times.table import DeviceTimes
 
-__all__ = ["CostModel"]
+__all__ = ["CostModel", "Price", "cheapest"]
+
+_T = TypeVar("_T")
+
+
+_OF_KEYS = 0.1
+"""By this power of their number keys count: half of them are worth 7 % of the time."""
+
+
+@dataclass(frozen=True)
+class Price:
+    """What a program costs: seconds, and keys of rotations."""
+
+    seconds: float
+    keys: int
+
+
+def cheapest(found: Sequence[_T], price: Callable[[_T], Price]) -> _T:
+    """The program of the lowest price: of least time, or of somewhat more with far fewer keys."""
+
+    def of(each: _T) -> float:
+        own = price(each)
+        return own.seconds * max(1, own.keys) ** _OF_KEYS
+
+    return min(found, key=of)
 
 
 class CostModel:
@@ -43,6 +69,7 @@ class CostModel:
         self._params = params
         self._requests = requests
         self._top, self._lowest = top, lowest
+        self._fresh = top_level(params)
         self._device = device
         self._times = DeviceTimes.find(device)
         self._known: dict[Any, Callable[[int], float]] = {}
@@ -78,15 +105,20 @@ class CostModel:
         alike = operation.without_values() if isinstance(operation, OfMatrix) else operation
         plan = alike.plan(Place(self._params, level, forms[0]))
 
+        def lowered(*xs: Any) -> list[Any]:
+            return [x.evaluator.at_level(x, level) if x.level > level else x for x in xs]
+
         def run(*xs: Any) -> Any:
-            ev = xs[0].evaluator
-            lowered = [ev.at_level(x, level) if x.level > level else x for x in xs]
-            return alike.run(Running(ev, plan), *lowered)
+            return alike.run(Running(xs[0].evaluator, plan), *lowered(*xs))
 
         lead = (self._requests,) if self._requests > 1 else ()
         shapes = [(*lead, *form.shape, form.slots) for form in forms]
-        seconds = hemera.cost(run, *shapes, params=self._params, device=self._device).seconds
-        return 0.0 if seconds is None else seconds
+
+        def seconds(circuit: Callable[..., Any]) -> float:
+            return hemera.cost(circuit, *shapes, params=self._params, device=self._device).seconds or 0.0
+
+        # Operands of a program are at their level already.
+        return max(0.0, seconds(run) - (seconds(lowered) if level < self._fresh else 0.0))
 
 
 def _key_of(operation: Operation, forms: Sequence[Form]) -> Any:

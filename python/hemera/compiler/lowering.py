@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.arrays.layout import Layout
-from hemera.arrays.packing import PackedMap, packed
+from hemera.arrays.packing import PackedMap, free_folds, packed
 from hemera.arrays.ranges import range_of
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.splitting import SplitProgram
@@ -28,6 +28,8 @@ from hemera.program.tracing import Recorder, Symbol
 from hemera.program.values import Filling, Form, SchemeName
 
 __all__ = ["Lowered", "Lowering", "Step", "Value", "lowered"]
+
+Ends = tuple[float, float]
 
 _MOST_WHOLE = 1 << 20
 
@@ -87,8 +89,9 @@ class Lowering:
         self._ranges = [node.range for node in program.nodes]
         self._recorder = Recorder(scheme, [Form(slots)] * len(program.inputs))
         self._values: list[Value] = []
-        self._maps: dict[tuple[bytes, Layout, Layout], tuple[Operation, int, tuple[int, ...]]] = {}
-        """Operations of maps that come again, as those of tiles do, with their diagonals and folds."""
+        self._maps: dict[tuple[bytes, Layout, Layout], tuple[Operation, int, tuple[int, ...], Ends]] = {}
+        """Operations of maps that come again, as those of tiles do, with their diagonals, folds and sums of
+        weights in FREE slots."""
         self._folds = 0
         self.steps: list[Step] = []
         self.magnitudes: dict[int, float] = {}
@@ -153,26 +156,35 @@ class Lowering:
         folds."""
         key = own.digest, self._layouts[source], target
         if key in self._maps:
-            operation, count, folds = self._maps[key]
-            return Value(x.symbol._note(operation, filling=Filling(self._slots))), count, folds
+            operation, count, folds, sums = self._maps[key]
+            symbol = x.symbol._note(operation, filling=Filling(self._slots))
+            return Value(symbol, *self._beside(x, source, sums)), count, folds
         found = packed(own, self._layouts[source], target)
+        sums = _sums_of(found) if free_folds(self._layouts[source], target) else (0.0, 0.0)
+        ends = self._beside(x, source, sums)
         factor = found.only_scales
         used = target.contents >= 0
         if (
             factor is not None
             and (np.tile(used, found.period // target.period) == (found.diagonals[0] != 0)).all()
         ):
-            ends = [0.0, *(factor * end for end in self._left_over(x, source, used))]
-            return Value(self._scaled(x.symbol, factor), min(ends), max(ends)), 0, ()
+            left = [0.0, *(factor * end for end in self._left_over(x, source, used))]
+            return Value(self._scaled(x.symbol, factor), min(left), max(left)), 0, ()
         if self._is_plain_sum(x, found, source):
             factor = float(found.diagonals[0].max(initial=0) or found.diagonals[0].min())
             # Scaled after the sum: else the rounding of each slot would be added up.
-            return Value(self._scaled(self._folded(x.symbol, found.folds), factor)), 0, ()
+            return Value(self._scaled(self._folded(x.symbol, found.folds), factor), *ends), 0, ()
         operation, count = self._diagonals(found), len(found.numbers)
         if count > 1:  # the cases above do not depend on the value
-            self._maps[key] = operation, count, found.folds
+            self._maps[key] = operation, count, found.folds, sums
         symbol = x.symbol._note(operation, filling=Filling(self._slots))
-        return Value(symbol), count, found.folds
+        return Value(symbol, *ends), count, found.folds
+
+    def _beside(self, x: Value, source: int, sums: Ends) -> Ends:
+        """The range of what a map leaves in FREE slots, by sums of its positive and of its negative weights."""
+        low, high = min(0.0, x.low, self._ranges[source][0]), max(0.0, x.high, self._ranges[source][1])
+        more, less = sums
+        return more * low + less * high, more * high + less * low
 
     def _left_over(self, x: Value, source: int, used: NDArray[np.bool_]) -> list[float]:
         """The range of a value in slots that hold no element of what is made of it: `used` says which do."""
@@ -234,6 +246,18 @@ class Lowering:
         if (x.low, x.high) != (0, 0):
             symbol = symbol * used.astype(np.float64)
         return symbol + np.where(used, 0.0, value)
+
+
+def _sums_of(found: PackedMap) -> Ends:
+    """The largest sum of positive weights, and the least one of negative weights, that a slot is made of."""
+
+    def most(weights: NDArray[Any]) -> float:
+        sums = weights.sum(0)
+        for fold in found.folds:
+            sums = sums + np.roll(sums, -fold)
+        return float(sums.max(initial=0.0))
+
+    return most(np.maximum(found.diagonals, 0)), -most(np.maximum(-found.diagonals, 0))
 
 
 def _whole(factor: float) -> float | int:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
+from hemera.arrays.layout import Layout
 from hemera.arrays.layout_search import choose_layouts
 from hemera.arrays.splitting import SplitProgram, split
 from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tiling import Tiling
+from hemera.compiler.costs import Price, cheapest
 from hemera.compiler.lowering import Lowered, lowered
 from hemera.compiler.parts import in_parts
 from hemera.compiler.samples import interleaved
@@ -17,15 +21,22 @@ SLOTS = 4
 
 
 def on_slots(
-    whole: TensorProgram, *, samples: int, most_slots: int, free: int | None
+    whole: TensorProgram,
+    *,
+    samples: int,
+    most_slots: int,
+    free: int | None,
+    price: Callable[[SplitProgram, Lowered], Price],
 ) -> tuple[SplitProgram, Lowered]:
-    """The program on tiles, and the one on slots.
+    """The program on tiles, and the one on slots: in the cheaper of the layouts in which sums stay in place,
+    and those in which they move.
 
     Args:
         samples: that each ciphertext holds.
         most_slots: of a sample's tile.
         free: the slots of a ring without bootstraps, which copies may fill; None: with bootstraps, for which
             more slots take longer than copies in them save.
+        price: of the two programs.
 
     Raises:
         ParameterError: for a function that no file can keep.
@@ -37,10 +48,20 @@ def on_slots(
         most_slots *= 2
     cut = split(whole, most_slots)
     spread = 1 if free is None else max(1, free // in_slots)
-    choice = choose_layouts(cut.program, most_slots=spread, alike=cut.alike)
-    slots = max(1, SLOTS // in_slots, *(layout.period for layout in choice.layouts))
-    steps = interleaved(lowered(cut, choice.layouts, slots), in_slots)
-    return cut, steps if in_slots == samples else in_parts(steps)
+
+    def made(layouts: Sequence[Layout]) -> Lowered:
+        slots = max(1, SLOTS // in_slots, *(layout.period for layout in layouts))
+        steps = interleaved(lowered(cut, tuple(layouts), slots), in_slots)
+        return steps if in_slots == samples else in_parts(steps)
+
+    def choice(in_place: bool) -> Sequence[Layout]:
+        return choose_layouts(cut.program, most_slots=spread, alike=cut.alike, in_place=in_place).layouts
+
+    layouts = choice(in_place=True)
+    steps = made(layouts)
+    if any(layout.free_mask for layout in layouts):
+        steps = cheapest([steps, made(choice(in_place=False))], lambda each: price(cut, each))
+    return cut, steps
 
 
 def _tiles(program: TensorProgram, slots: int) -> int:

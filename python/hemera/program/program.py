@@ -174,6 +174,13 @@ class Program:
         """Where a node stands, with parameters and at levels of the program's values."""
         return Place(params, min(levels[at] for at in node.operands), self.forms[node.operands[0]])
 
+    def rotations(self, params: Parameters) -> frozenset[int]:
+        """The steps of all rotations, each of which needs a key. LevelError for too few levels."""
+        levels = self.levels(params)
+        return frozenset().union(
+            *(node.operation.rotations(self.place(node, params, levels)) for node in self.nodes)
+        )
+
     def decide(self, params: Parameters, levels: Sequence[int]) -> None:
         """Fix what would be chosen by parameters, so that the keys are the same for any."""
         for number, node in enumerate(self.nodes):

@@ -112,6 +112,11 @@ class Operation(ABC):
         """What is made once for each context."""
         del place
 
+    def rotations(self, place: Place) -> frozenset[int]:
+        """The steps of its rotations, each of which needs a key."""
+        del place
+        return frozenset()
+
     def expanded_bytes(self, slots: int) -> int:
         """The memory that the plan takes for values of so many slots, about, where it is more than some times
         that of the operation's arrays. Before `validated`: arrays may be those of a file."""
@@ -213,6 +218,9 @@ class OfMatrix(Operation):
     def without_values(self) -> Self:
         """A map with the same rotations and products, whose plan takes less memory."""
         return self
+
+    def rotations(self, place: Place) -> frozenset[int]:
+        return frozenset(cast("Any", self.without_values()).plan(place).rotations)
 
     def decided(self, place: Place) -> Self:
         """The same with the baby steps that cost least for these parameters, unless it has some."""

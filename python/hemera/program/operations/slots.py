@@ -25,6 +25,9 @@ class Rotate(SlotBySlot):
         del scheme
         return type(self)(integer(self.steps, "the steps of a rotation", 1 - MAX_SLOTS, MAX_SLOTS - 1))
 
+    def rotations(self, place: Place) -> frozenset[int]:
+        return frozenset((self.steps,))
+
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
         return at.ev.rotate(xs[0], self.steps)
 
