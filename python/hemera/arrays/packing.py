@@ -78,9 +78,7 @@ def free_folds(source: Layout, target: Layout) -> tuple[int, ...]:
     return tuple(1 << at for at, (given, own) in enumerate(bits) if own == FREE and given not in (COPY, FREE))
 
 
-def _taken(
-    places: Indices, columns: Indices, source: Layout, target: Layout
-) -> tuple[Indices, Indices]:
+def _taken(places: Indices, columns: Indices, source: Layout, target: Layout) -> tuple[Indices, Indices]:
     """The slot of the source that each entry takes, and the slot where its product stands: that of its
     result, or the FREE one of it that is nearest, from which a fold brings it."""
     taken = source.places[columns] | (places & source.copy_mask)

@@ -15,12 +15,12 @@ from hemera._process import cached_property
 from hemera.arrays.layout import COPY, FREE, Layout, axes_before
 from hemera.errors import FormatError, ParameterError
 
-__all__ = ["TiledLayout", "Tiling"]
+__all__ = ["MOST_CIPHERTEXTS", "TiledLayout", "Tiling"]
 
 Indices = NDArray[np.int64]
 Shape = tuple[int, ...]
 
-_MOST_TILES = 1 << 12
+MOST_CIPHERTEXTS = 1 << 12
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,10 @@ class Tiling:
             1 <= own <= extent for own, extent in zip(self.tile, self.shape, strict=True)
         ):
             raise ParameterError(f"an array of shape {self.shape} has no tiles of shape {self.tile}")
-        if self.count > _MOST_TILES:
+        if self.count > MOST_CIPHERTEXTS:
             raise ParameterError(
-                f"an array of shape {self.shape} would take {self.count} ciphertexts; at most {_MOST_TILES}"
+                f"an array of shape {self.shape} would take {self.count} ciphertexts; at most "
+                f"{MOST_CIPHERTEXTS}"
             )
 
     @staticmethod
@@ -166,7 +167,10 @@ class TiledLayout:
         layouts = (
             Layout(
                 (count, *layout.shape),
-                (*own, *(place if place in (COPY, FREE) else (place[0] + 1, place[1]) for place in layout.bits)),
+                (
+                    *own,
+                    *(bit if bit in (COPY, FREE) else (bit[0] + 1, bit[1]) for bit in layout.bits),
+                ),
             )
             for layout in self.layouts
         )

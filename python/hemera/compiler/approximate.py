@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,11 +21,12 @@ from hemera.compiler.bootstraps import (
     seconds_without,
 )
 from hemera.compiler.costs import Price
+from hemera.compiler.impossible import Impossible, NotPossibleError, attempted
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.on_slots import SLOTS, on_slots
 from hemera.compiler.room import largest_of, range_bits_for, require_representable, require_room
 from hemera.compiler.sharing import room_of
-from hemera.errors import LevelError, ParameterError
+from hemera.errors import ParameterError
 from hemera.package.sharing import Sharing
 from hemera.parameters import Parameters
 from hemera.program.keys import top_level
@@ -124,16 +127,23 @@ class Search:
         if without.degree < _MOST_DEGREE:
             return plain
         seconds = seconds_without(steps, without, device=self.device)
-        try:
-            least = self._least_preset
-            if seconds_of_bootstrap(least, steps.slots, device=self.device) > seconds:
+
+        def refreshed() -> Chosen:
+            if seconds_of_bootstrap(self._least_preset, steps.slots, device=self.device) > seconds:
                 return plain
-            on_slots = self._on_slots(MOST_SLOTS, None) if free is not None else (cut, steps)
-            bootstrapped = self.bootstrapped(*on_slots)
-        except (LevelError, ParameterError):
+            return self.bootstrapped(
+                *(self._on_slots(MOST_SLOTS, None) if free is not None else (cut, steps))
+            )
+
+        return self._faster(plain, seconds, refreshed)
+
+    @staticmethod
+    def _faster(plain: Chosen, seconds: float, refreshed: Callable[[], Chosen]) -> Chosen:
+        """A program with bootstraps where there is one, and it takes less time."""
+        found = attempted(refreshed)
+        if isinstance(found, Impossible) or found.steps.placement is None:
             return plain
-        assert bootstrapped.steps.placement is not None
-        return bootstrapped if bootstrapped.steps.placement.time < seconds else plain
+        return found if found.steps.placement.time < seconds else plain
 
     def seconds_at_least(self, params: Parameters | None, requests: int) -> float:
         """A bound from below, within some percent, on the seconds of the program of `chosen` for so many
@@ -153,37 +163,28 @@ class Search:
 
     def faster(self, without: Parameters | None, cut: SplitProgram, steps: Lowered) -> Chosen:
         """A program with parameters without bootstraps, if there are any, or with bootstraps: what takes less
-        time. LevelError or ParameterError where there is neither."""
+        time. NotPossibleError where there is neither."""
         if without is None:
             return self.bootstrapped(cut, steps)
         plain = Chosen(without, cut, steps)
         if without.degree < _MOST_DEGREE:
             return plain
-        try:
-            found = self.bootstrapped(cut, steps)
-        except (LevelError, ParameterError):
-            return plain
-        assert found.steps.placement is not None
         seconds = seconds_without(steps, without, device=self.device)
-        return found if found.steps.placement.time < seconds else plain
+        return self._faster(plain, seconds, lambda: self.bootstrapped(cut, steps))
 
     def bootstrapped(self, cut: SplitProgram, steps: Lowered) -> Chosen:
-        """With the bootstraps that take least time. LevelError or ParameterError where there are none for the
-        program."""
-        found: list[tuple[float, Chosen]] = []
+        """With the bootstraps that take least time. NotPossibleError where there are none for the program."""
         preset, tried_levels = self._preset
-        for levels in tried_levels:
-            try:
-                tried = _of_preset(preset, levels, self.security)
-                own = placed(steps, tried, device=self.device)
-            except (LevelError, ParameterError) as error:
-                reason = error
-                continue
-            assert own.placement is not None
-            found.append((own.placement.time, Chosen(tried, cut, own)))
+
+        def of(levels: int) -> Chosen:
+            params = _of_preset(preset, levels, self.security)
+            return Chosen(params, cut, placed(steps, params, device=self.device))
+
+        tried = [attempted(functools.partial(of, levels)) for levels in tried_levels]
+        found = [each for each in tried if isinstance(each, Chosen)]
         if not found:
-            raise reason
-        return min(found, key=lambda each: each[0])[1]
+            raise next(each.reason for each in reversed(tried) if isinstance(each, Impossible))
+        return min(found, key=lambda each: each.steps.placement.time if each.steps.placement else math.inf)
 
     @property
     def _preset(self) -> tuple[str, tuple[int, ...]]:
@@ -192,7 +193,7 @@ class Search:
 
     @property
     def _least_preset(self) -> Parameters:
-        """The preset of bootstraps with the fewest levels. ParameterError where there are none."""
+        """The preset of bootstraps with the fewest levels. NotPossibleError where there are none."""
         preset, levels = self._preset
         return _of_preset(preset, levels[0], self.security)
 
@@ -215,8 +216,8 @@ class Search:
     def _price(
         self, cut: SplitProgram, steps: Lowered, params: Parameters | None, *, refreshed: bool
     ) -> Price:
-        """By which layouts are compared. With bootstraps, each level counts as its part of one. Infinite where
-        no parameters hold the program."""
+        """By which layouts are compared: infinite where no parameters hold the program. With bootstraps, each
+        level counts as its part of one."""
         program, depth = steps.program, steps.program.depth
         own = params or (self._least_preset if refreshed else self._circuit(cut, steps))
         plan = bootstrap_of(own, steps.slots) if refreshed and own is not None else None
@@ -275,9 +276,13 @@ class Search:
             alike = wider.degree == least.degree and len(wider.primes[-1]) == len(least.primes[-1])
             return wider if alike else least
         except ParameterError:
-            if depth * _SCALE_BITS[0] < _MOST_MODULUS_BITS:
-                found(2 * _MOST_DEGREE)  # raises where the ring is not the reason
-            return None
+            if depth * _SCALE_BITS[0] >= _MOST_MODULUS_BITS:
+                return None
+        try:
+            found(2 * _MOST_DEGREE)
+        except ParameterError as reason:  # other than the ring
+            raise NotPossibleError(str(reason)) from reason
+        return None
 
 
 def _of_preset(preset: str, levels: int, security: int | None) -> Parameters:
@@ -286,4 +291,8 @@ def _of_preset(preset: str, levels: int, security: int | None) -> Parameters:
     try:
         return of(preset, levels=levels, digits=_DIGITS, security=security)
     except ParameterError:
+        pass
+    try:
         return of(preset, levels=levels, security=security)
+    except ParameterError as reason:
+        raise NotPossibleError(str(reason)) from reason

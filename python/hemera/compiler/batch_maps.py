@@ -13,8 +13,8 @@ from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import Apply, TensorProgram
 from hemera.circuits import Polynomial
+from hemera.compiler.impossible import NotPossibleError
 from hemera.compiler.lowering import Lowered, Step
-from hemera.errors import ParameterError
 from hemera.program import operations as op
 from hemera.program.tracing import Recorder, Symbol
 from hemera.program.values import Filling, Form
@@ -75,10 +75,10 @@ class BatchMaps:
 
     @staticmethod
     def function(operation: Apply, xs: Sequence[Symbol]) -> Symbol:
-        """A function. ParameterError for one that no file can keep."""
+        """A function. NotPossibleError for one that no file can keep."""
         function = operation.function
         if not isinstance(function, Polynomial) and function.recipe is None:
-            raise ParameterError(f"{function.name} can not be kept in a program; take one of hm.circuits")
+            raise NotPossibleError(f"{function.name} can not be kept in a program; take one of hm.circuits")
         return xs[0].apply(function, *xs[1:])
 
     @staticmethod
@@ -99,7 +99,7 @@ class BatchMaps:
             else SparseMap.of(own.outputs, own.inputs, own.rows, own.columns, np.rint(own.values / factor))
         )
         if factor is None and self._precision_bits > _MOST_BITS:
-            raise ParameterError(
+            raise NotPossibleError(
                 f"an element in each ciphertext: results have at most {_MOST_BITS} bits, not precision_bits="
                 f"{self._precision_bits:g}, since weights are rounded; take fewer, or weights that are "
                 "multiples of a number by small integers"
@@ -154,9 +154,9 @@ def _common_factor(values: NDArray[np.float64]) -> float | None:
 
 
 def _one_block(own: SparseMap) -> Blocks:
-    """The whole map as one matrix. ParameterError where it is too large."""
+    """The whole map as one matrix. NotPossibleError where it is too large."""
     if own.size > _MOST_WEIGHTS:
-        raise ParameterError(
+        raise NotPossibleError(
             f"an element in each ciphertext: a linear map from {own.inputs} to {own.outputs} elements is too "
             f"large for one matrix, of at most {_MOST_WEIGHTS} weights, and is not made of a few smaller ones"
         )

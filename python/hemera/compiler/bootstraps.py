@@ -9,9 +9,10 @@ from typing import Any
 
 from hemera import circuits
 from hemera.compiler.costs import CostModel
+from hemera.compiler.impossible import TooDeepError
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.placement import Input, Placement, Step, place
-from hemera.errors import ParameterError
+from hemera.errors import LevelError, ParameterError
 from hemera.parameters import Parameters
 from hemera.program.keys import top_level
 from hemera.program.operations import Bootstraps, Lower, Map
@@ -70,7 +71,7 @@ def placed(lowered: Lowered, params: Parameters, *, device: str) -> Lowered:
     """The program with bootstraps where they cost least, by the device's table of times.
 
     Raises:
-        LevelError: where no placement exists: an operation is deeper than a bootstrap leaves levels.
+        TooDeepError: where no placement exists: an operation is deeper than a bootstrap leaves levels.
         DeviceError: when there is no table of the device.
     """
     slots, magnitudes, in_parts = lowered.slots, lowered.magnitudes, lowered.in_parts
@@ -112,7 +113,10 @@ def placed(lowered: Lowered, params: Parameters, *, device: str) -> Lowered:
             )
         )
     outputs = list(dict.fromkeys(numbers[value] for value in program.outputs))
-    found = place(inputs, steps, outputs, result_level=plan.result_level, lowest=plan.input_level)
+    try:
+        found = place(inputs, steps, outputs, result_level=plan.result_level, lowest=plan.input_level)
+    except LevelError as reason:
+        raise TooDeepError(str(reason)) from reason
     rewritten = _rewritten(program, groups, numbers, found, lowered, plan.result_level)
     return replace(lowered, program=rewritten, placement=found)
 

@@ -21,7 +21,8 @@ from hemera.compiler.layouts import LayoutName
 from hemera.compiler.local import Local
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.packaged import Packaged
-from hemera.compiler.report import layout_line, table
+from hemera.compiler.packaging import Compared
+from hemera.compiler.report import layout_lines, table
 from hemera.compiler.result_errors import (
     MOST_SLOTS_DRAWN,
     Draws,
@@ -60,7 +61,7 @@ class Compiled(Packaged):
         *,
         program: TensorProgram | None = None,
         of_samples: bool | None = None,
-        layout_seconds: Mapping[str, float] | None = None,
+        compared: Compared | None = None,
         examples: Sequence[Values | None] = (),
         by_program: bool = False,
     ) -> None:
@@ -75,7 +76,7 @@ class Compiled(Packaged):
         self._of_samples = program is None if of_samples is None else of_samples
         """Whether the program is of one of several samples."""
         self._lowered = steps
-        self._layout_seconds = dict(layout_seconds or {})
+        self._compared = compared or Compared()
         self._arrays = model
         """The model whose clients give arrays."""
         self._bits: float | None = None
@@ -126,7 +127,7 @@ class Compiled(Packaged):
     def layout_seconds(self) -> dict[str, float]:
         """By the table of times of a device, about the seconds of the layouts that were compared; empty where
         there was one. Of elements in slots, where another layout was taken, at least the seconds."""
-        return dict(self._layout_seconds)
+        return dict(self._compared.seconds)
 
     def _of_one(self, run: Callable[..., Any]) -> Callable[..., Any]:
         """A run of arrays of the inputs' own shapes."""
@@ -147,8 +148,7 @@ class Compiled(Packaged):
 
     def _report(self, device: str | None, bits: float | None) -> str:
         cost = self.cost(device)
-        seconds = self._layout_seconds
-        lines = [layout_line(self.layout, seconds)] if seconds or self.layout != "slots" else []
+        lines = layout_lines(self.layout, self._compared.seconds, self._compared.impossible)
         return table(self._parts, self._lowered, self.samples, self.params, cost, bits, lines)
 
     def expected_bits(self, *samples: Any) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
@@ -20,7 +20,7 @@ from hemera.compiler.approximate import MOST_SLOTS, Chosen, Search
 from hemera.compiler.compiled import Compiled
 from hemera.compiler.exact import exact_parts, require_no_approximations
 from hemera.compiler.layouts import LayoutName
-from hemera.compiler.packaging import Packaging, chosen_of_samples
+from hemera.compiler.packaging import Compared, Packaging, chosen_of_samples
 from hemera.compiler.precision import Budget, precise
 from hemera.compiler.progress import told
 from hemera.compiler.report import deepest_text
@@ -241,7 +241,7 @@ class _Compilation:
             tuple(self.specs), self.title, self.description, watching.unwatched, watching.lines
         )
         recorded, search, steps = self._prepared(program, packaging, budget, watching.reach)
-        taken = self._of_samples(search, recorded, steps)
+        taken, compared = self._of_samples(search, recorded, steps)
         if taken is None:
             if self.watch and self.shown is None and watching.watches:
                 program = watched(program, watching.watches)
@@ -249,10 +249,10 @@ class _Compilation:
                 _, search, steps = self._prepared(program, steps, budget, watching.reach)
             try:
                 chosen = search.chosen(self.params, self.shown)
-                taken = chosen, steps.in_slots(chosen, self.samples), {}
+                taken = chosen, steps.in_slots(chosen, self.samples)
             except (LevelError, RangeError) as error:
                 raise type(error)(f"{error}{deepest_text(search.whole)}") from error
-        chosen, model, seconds = taken
+        chosen, model = taken
         return Compiled(
             self.what,
             self.specs,
@@ -261,7 +261,7 @@ class _Compilation:
             model,
             program=folded(with_squares(program)) if budget.scaled else search.whole,
             of_samples=self.samples > 1,
-            layout_seconds=seconds,
+            compared=compared,
             examples=self.examples,
             by_program=recording.recorder.has_own_methods,
         )
@@ -283,16 +283,16 @@ class _Compilation:
 
     def _of_samples(
         self, search: Search, recorded: TensorProgram, steps: Packaging
-    ) -> tuple[Chosen, Package, Mapping[str, float]] | None:
+    ) -> tuple[tuple[Chosen, Package] | None, Compared]:
         """A layout of samples in slots; None where elements in slots are taken."""
-        if self.layout == "slots":
-            return None
-        try:
-            return chosen_of_samples(search, recorded, self.params, steps, self.layout, self.shown)
-        except (LevelError, ParameterError, RangeError):
-            if self.layout != "auto":
-                raise
-            return None
+        if self.shown is not None and self.layout not in ("auto", "slots"):
+            raise ParameterError(
+                f"layout={self.layout!r}: results of this layout are for the key's owner alone; take "
+                'layout="slots" with share=True'
+            )
+        if self.shown is not None or self.layout == "slots":
+            return None, Compared()
+        return chosen_of_samples(search, recorded, self.params, steps, self.layout)
 
 
 def _examples(given: Any, count: int) -> list[Values | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -102,6 +103,8 @@ class CostModel:
         return lambda level: max(0.0, ends[0] + slope * (level - low))
 
     def _at(self, operation: Operation, forms: Sequence[Form], level: int) -> float:
+        if level > self._fresh:
+            return math.inf
         alike = operation.without_values() if isinstance(operation, OfMatrix) else operation
         plan = alike.plan(Place(self._params, level, forms[0]))
 
@@ -115,7 +118,8 @@ class CostModel:
         shapes = [(*lead, *form.shape, form.slots) for form in forms]
 
         def seconds(circuit: Callable[..., Any]) -> float:
-            return hemera.cost(circuit, *shapes, params=self._params, device=self._device).seconds or 0.0
+            counted = hemera.cost(circuit, *shapes, params=self._params, device=self._device)
+            return counted.seconds or 0.0
 
         # Operands of a program are at their level already.
         return max(0.0, seconds(run) - (seconds(lowered) if level < self._fresh else 0.0))

@@ -15,8 +15,9 @@ import numpy as np
 from hemera.arrays.blocks import Blocks, blocks_of
 from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import Affine, Apply, Input, Multiply, Operation, TensorProgram
-from hemera.arrays.tiling import Tiling
+from hemera.arrays.tiling import MOST_CIPHERTEXTS
 from hemera.compiler.batch_maps import BatchMaps
+from hemera.compiler.impossible import NotPossibleError
 from hemera.compiler.lowering import Lowered, Step
 from hemera.compiler.progress import told
 from hemera.program import operations as op
@@ -35,7 +36,7 @@ def in_elements(program: TensorProgram, slots: int, precision_bits: float) -> tu
         precision_bits: of results, for which the weights of matrices have bits.
 
     Raises:
-        ParameterError: for arrays of too many ciphertexts, matrices that are too large, precisions beyond
+        NotPossibleError: for arrays of too many ciphertexts, matrices that are too large, precisions beyond
             those of weights, and functions that no file can keep.
     """
     lowering = _Elements(program, slots, precision_bits)
@@ -46,7 +47,11 @@ def in_elements(program: TensorProgram, slots: int, precision_bits: float) -> tu
 class _Elements:
     def __init__(self, program: TensorProgram, slots: int, precision_bits: float) -> None:
         for node in program.nodes:
-            Tiling(node.shape, (1,) * len(node.shape))  # raises for too many
+            if node.size > MOST_CIPHERTEXTS:
+                raise NotPossibleError(
+                    f"an array of shape {node.shape} would take {node.size} ciphertexts; at most "
+                    f"{MOST_CIPHERTEXTS}"
+                )
         self._program = program
         self.maps = BatchMaps([program.nodes[at].size for at in program.inputs], slots, precision_bits)
         self._slots = slots

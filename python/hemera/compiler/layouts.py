@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -22,22 +22,21 @@ from hemera.arrays.tiling import Tiling
 from hemera.compiler.approximate import MOST_SLOTS, Chosen, Search
 from hemera.compiler.bootstraps import bootstrap_of, placed
 from hemera.compiler.elements import in_elements
+from hemera.compiler.impossible import Impossible, NotPossibleError, TooLargeError, attempted
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.pairs import factors_of, in_pairs
-from hemera.compiler.room import largest_of, range_bits_for, require_room
+from hemera.compiler.room import largest_of, range_bits_for, require_levels, require_room
 from hemera.compiler.sequences import in_sequences, input_places
 from hemera.compiler.unscaled import bits_of_noise, without_rescales
-from hemera.errors import LevelError, ParameterError, RangeError
+from hemera.errors import ParameterError
 from hemera.parameters import Parameters
 from hemera.program.operations import MatrixRows, SumsOfProducts
 
-__all__ = ["NOT_POSSIBLE", "LayoutName", "OfSamples", "Samples"]
+__all__ = ["LayoutName", "OfSamples", "Samples"]
 
 LayoutName = Literal["auto", "ciphertexts", "pairs", "sequences", "slots"]
 AnyLayout = ElementLayout | PairLayout | SequenceLayout
 
-NOT_POSSIBLE = (LevelError, ParameterError, RangeError)
-"""What making a program in a layout raises where it has none there."""
 _FULL = 2
 """Samples fill at least this part of the slots: with fewer, results take more bytes than they are worth."""
 _LEAST_SLOTS = 1 << 11
@@ -78,14 +77,14 @@ class Samples:
     @classmethod
     def of(cls, search: Search, recorded: TensorProgram, params: Parameters | None) -> Samples:
         """The samples in the slots of a program that has several, or those along an axis of its
-        arrays. ParameterError where there is no such axis."""
+        arrays. NotPossibleError where there is no such axis."""
         if search.samples > 1:
             return cls(search, recorded, search.samples, None, params)
         least = (_LEAST_SLOTS if params is None else params.max_slots) // _FULL
         enough = max(search.whole.nodes[at].size for at in search.whole.inputs) >= least
         batch = over_samples(search.whole, 2) if enough else None
         if batch is None:
-            raise ParameterError(
+            raise NotPossibleError(
                 "slots are samples: the function does not do the same with each sample along an axis of its "
                 f"arrays, of {least} or more; compile the function of one sample, with samples="
             )
@@ -95,6 +94,26 @@ class Samples:
     def _program(self) -> TensorProgram:
         return self.search.whole
 
+    def named(self, layout: LayoutName) -> OfSamples:
+        """The program in a layout of samples. NotPossibleError where it has none there."""
+        makers = {
+            "ciphertexts": self.in_ciphertexts,
+            "pairs": self.in_pairs,
+            "sequences": self.in_sequences,
+        }
+        return makers[layout]()
+
+    @property
+    def worth_comparing(self) -> dict[str, Callable[[], OfSamples]]:
+        """The makers of programs that may take less time than elements in slots do."""
+        found: dict[str, Callable[[], OfSamples]] = {
+            "ciphertexts": lambda: self.in_ciphertexts(with_matrices=True),
+            "pairs": self.in_pairs,
+        }
+        if self.may_be_sequences:
+            found["sequences"] = lambda: self.in_sequences(with_matrices=True)
+        return found
+
     def in_ciphertexts(self, *, with_matrices: bool = False) -> OfSamples:
         """An element in each ciphertext.
 
@@ -103,13 +122,12 @@ class Samples:
                 elements in slots.
 
         Raises:
-            ParameterError: where this is not possible, or samples are too few.
-            LevelError, RangeError: for parameters that do not fit.
+            NotPossibleError: where this is not possible, samples are too few, or parameters do not fit.
         """
         program, bits = self._program, self.search.precision_bits
         _, steps = in_elements(program, 2, bits)
         if with_matrices and MatrixRows.name not in steps.program.operations:
-            raise ParameterError("an element in each ciphertext: the function has no linear layer")
+            raise NotPossibleError("an element in each ciphertext: the function has no linear layer")
         params = self._parameters(steps.program.depth, 1)
         most = MOST_SLOTS if params is None else params.max_slots
         chosen = None if self.params is not None else self._without_rescales(steps, params)
@@ -177,9 +195,8 @@ class Samples:
         program, length = self._program, self._length
         if self.batch is not None or not length or program.nodes[program.inputs[0]].size == length:
             return False
-        try:
-            params = self._parameters(program.least_depth, 1)
-        except NOT_POSSIBLE:
+        params = attempted(lambda: self._parameters(program.least_depth, 1))
+        if isinstance(params, Impossible):
             return False
         return _FULL * self.count * length >= (MOST_SLOTS if params is None else params.max_slots)
 
@@ -200,7 +217,7 @@ class Samples:
         length, bits = self._length, self.search.precision_bits
         if self.batch is not None or not length:
             shape = self._program.nodes[self._program.inputs[0]].shape
-            raise ParameterError(
+            raise NotPossibleError(
                 f'layout="sequences": inputs of shape {shape}; compile the function of one sample, with '
                 "samples=, whose first axis is that of tokens: a power of two, filled up where it is none"
             )
@@ -209,7 +226,7 @@ class Samples:
         samples = max(2, min(most // length, _filled(self.count)))
         cut, steps, axes = in_sequences(program, length, samples, bits)
         if with_matrices and not {MatrixRows.name, SumsOfProducts.name} & set(steps.program.operations):
-            raise ParameterError("tokens and samples in slots: the function has no linear layer")
+            raise NotPossibleError("tokens and samples in slots: the function has no linear layer")
         params = self.params or self._found(steps.program.depth, length * samples)
         most = MOST_SLOTS if params is None else params.max_slots
         self._require_full(most, length, "tokens and samples in slots")
@@ -233,7 +250,7 @@ class Samples:
             return self.search.faster(params, cut, steps)
         if bootstrap_of(params, steps.slots) is not None:
             steps = placed(steps, params, device=self.search.device)
-        steps.program.levels(params)  # raises
+        require_levels(steps, params)
         require_room(self._program, steps, params)
         return Chosen(params, cut, steps)
 
@@ -242,7 +259,7 @@ class Samples:
         program = self._program
         factors = factors_of(program)
         if factors is None:
-            raise ParameterError(
+            raise NotPossibleError(
                 "matrices as pairs: the function is none of two or three encrypted matrices, x @ y or "
                 "x @ (y @ z), each an input or a transposed one, that are multiplied and nothing else; "
                 "compute the rest in another program, or take another layout"
@@ -250,15 +267,15 @@ class Samples:
         size = max(2, *(_filled(extent) for at in program.inputs for extent in program.nodes[at].shape))
         params = self._parameters(len(factors) - 1, size)
         if params is None:
-            raise ParameterError('matrices as pairs: no ring is as large; take layout="slots"')
+            raise NotPossibleError('matrices as pairs: no ring is as large; take layout="slots"')
         _require_range(program, params, size)
         self._require_full(params.max_slots, size, "matrices as pairs")
         if params._native.galois_generator != 5:
-            raise ParameterError(
+            raise NotPossibleError(
                 "matrices as pairs: parameters whose slots are turned by powers of 5 are needed"
             )
         cut, steps = in_pairs(program, factors, size, params.max_slots)
-        steps.program.levels(params)  # raises
+        require_levels(steps, params)
         require_room(program, steps, params)
         samples = params.max_slots // size
         flags = {each.given: (each.left, each.turned) for each in factors}
@@ -275,16 +292,18 @@ class Samples:
 
     def in_slots(self) -> tuple[Search, int] | None:
         """The search for elements in slots, with the samples of a ciphertext, and how many requests there are
-        of these; None where it would be a program of too many maps. ParameterError for too large arrays."""
+        of these; None where it would be a program of too many maps. NotPossibleError for too large arrays."""
         search, samples = self.search, self.search.samples
         most = MOST_SLOTS if self.params is None else self.params.max_slots
         if self.batch is not None:
             largest = max(math.prod(map(_filled, node.shape)) for node in search.whole.nodes)
             samples = max(1, min(most // largest, _filled(self.count)))
             search = replace(search, samples=samples)
-        if _maps(search, most // samples) > _MOST_MAPS:
-            return None
-        return search, -(-self.count // samples)
+        try:
+            maps = _maps(search, most // samples)
+        except ParameterError as reason:
+            raise NotPossibleError(str(reason)) from reason
+        return None if maps > _MOST_MAPS else (search, -(-self.count // samples))
 
     @property
     def _ends(self) -> list[tuple[Sequence[int], Sequence[int]]]:
@@ -310,21 +329,21 @@ class Samples:
         return search.for_circuit(self._program, depth, least, search.scale_bits, growth=growth)
 
     def _require_full(self, slots: int, each: int, what: str) -> None:
-        """ParameterError for samples that leave most of the slots empty."""
+        """NotPossibleError for samples that leave most of the slots empty."""
         if _FULL * self.count * each < slots:
-            raise ParameterError(
+            raise NotPossibleError(
                 f"{what}: {self.count} samples fill too few of the {slots} slots; at least "
                 f"{slots // each // _FULL} are needed"
             )
 
 
 def _require_range(program: TensorProgram, params: Parameters, growth: int) -> None:
-    """RangeError for parameters whose slots hold no sums of so many elements."""
+    """TooLargeError for parameters whose slots hold no sums of so many elements."""
     assert isinstance(params, ckks.Parameters)
     largest = growth * max(max(map(abs, node.range)) for node in program.nodes)
     bits = range_bits_for(max(1.0, largest), spared=params.checks_range)
     if bits > params.range_bits:
-        raise RangeError(
+        raise TooLargeError(
             f"matrices as pairs: slots hold values up to {largest:g}; give parameters with "
             f"range_bits={bits}, not {params.range_bits}"
         )

@@ -181,7 +181,7 @@ class Lowering:
         return Value(symbol, *ends), count, found.folds
 
     def _beside(self, x: Value, source: int, sums: Ends) -> Ends:
-        """The range of what a map leaves in FREE slots, by sums of its positive and of its negative weights."""
+        """The range of what a map leaves in FREE slots, by sums of its positive and negative weights."""
         low, high = min(0.0, x.low, self._ranges[source][0]), max(0.0, x.high, self._ranges[source][1])
         more, less = sums
         return more * low + less * high, more * high + less * low

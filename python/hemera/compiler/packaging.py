@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hemera.arrays.tensor import TensorProgram
 from hemera.compiler.approximate import Chosen, Search
-from hemera.compiler.layouts import NOT_POSSIBLE, LayoutName, OfSamples, Samples
+from hemera.compiler.impossible import Impossible, attempted
+from hemera.compiler.layouts import LayoutName, OfSamples, Samples
 from hemera.compiler.progress import told
 from hemera.compiler.scaling import Scaled
 from hemera.compiler.specs import ArraySpec
 from hemera.compiler.tiles import Known, input_specs, output_specs, tiled_layouts
-from hemera.errors import ParameterError
 from hemera.exporting.function import package
 from hemera.package.encodings import AnyLayout, Arrays
 from hemera.package.package import Package
 from hemera.package.specs import InputSpec, OutputSpec
 from hemera.parameters import Parameters
 
-__all__ = ["Packaging", "chosen_of_samples"]
+__all__ = ["Compared", "Packaging", "chosen_of_samples"]
 
 
 @dataclass(frozen=True)
@@ -92,66 +90,84 @@ class Packaging:
         )
 
 
+@dataclass(frozen=True)
+class Compared:
+    """What other layouts would take, or why there are none."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    impossible: dict[str, Impossible] = field(default_factory=dict)
+
+
 def chosen_of_samples(
     search: Search,
     recorded: TensorProgram,
     params: Parameters | None,
     packaging: Packaging,
     layout: LayoutName,
-    shares: int | None,
-) -> tuple[Chosen, Package, dict[str, float]] | None:
-    """The program in the layout that takes the least time, the model, and the seconds of all layouts that
-    were compared; None where no layout of samples is possible, or elements of all samples in slots take less.
+) -> tuple[tuple[Chosen, Package] | None, Compared]:
+    """The program and the model in the layout that takes the least time; None where no layout of samples is
+    possible, or elements of all samples in slots take less.
 
     Args:
         recorded: the program of `search` before its maps were folded.
         layout: "auto", or the name of a layout of samples, which is taken then.
 
     Raises:
-        ParameterError: where none is possible, or samples are too few.
-        LevelError, RangeError: for parameters that do not fit.
+        NotPossibleError: where the named layout is not.
     """
-    if shares is not None:
-        raise ParameterError(
-            f"layout={layout!r}: results of this layout are for the key's owner alone; take "
-            'layout="slots" with share=True'
-        )
-    samples = Samples.of(search, recorded, params)
-    makers: dict[str, Callable[[], OfSamples]] = {
-        "ciphertexts": samples.in_ciphertexts,
-        "pairs": samples.in_pairs,
-        "sequences": samples.in_sequences,
-    }
-    if layout == "auto":
-        makers["ciphertexts"] = functools.partial(samples.in_ciphertexts, with_matrices=True)
-        makers["sequences"] = functools.partial(samples.in_sequences, with_matrices=True)
-        if not samples.may_be_sequences:
-            del makers["sequences"]
-    else:
-        found = makers[layout]()
-        return found.chosen, packaging.of_samples(found), {}
+    compared = Compared()
+    samples = attempted(lambda: Samples.of(search, recorded, params))
+    if isinstance(samples, Impossible):
+        if layout != "auto":
+            raise samples.reason
+        return None, compared
+    if layout != "auto":
+        found = samples.named(layout)
+        return (found.chosen, packaging.of_samples(found)), compared
     models: dict[str, tuple[Chosen, Package]] = {}
-    seconds: dict[str, float] = {}
-    for name, make in makers.items():
-        with suppress(*NOT_POSSIBLE):
-            found = make()
-            models[name] = found.chosen, packaging.of_samples(found)
-            seconds[name] = _seconds(models[name][1], found.requests, search.device)
+    requests = 1
+    for name, make in samples.worth_comparing.items():
+        tried = attempted(make)
+        if isinstance(tried, Impossible):
+            compared.impossible[name] = tried
+            continue
+        models[name], requests = (tried.chosen, packaging.of_samples(tried)), tried.requests
+        compared.seconds[name] = _seconds(models[name][1], requests, search.device)
     if not models:
-        return None
-    with suppress(*NOT_POSSIBLE):
-        if (other := samples.in_slots()) is not None:
-            own, requests = other
-            least = own.seconds_at_least(params, requests)
-            if least < min(seconds.values()):
-                chosen = own.chosen(params, None)
-                models["slots"] = chosen, packaging.in_slots(chosen, own.samples)
-                least = _seconds(models["slots"][1], requests, search.device)
-            seconds["slots"] = least
-    best = min(seconds, key=seconds.__getitem__)
+        return None, compared
+    least = min(compared.seconds.values())
+    in_slots = attempted(lambda: _in_slots(samples, params, packaging, requests, least))
+    if isinstance(in_slots, Impossible):
+        compared.impossible["slots"] = in_slots
+    elif in_slots is not None:
+        compared.seconds["slots"], found_in_slots = in_slots
+        if found_in_slots is not None:
+            models["slots"] = found_in_slots
+    best = min(compared.seconds, key=compared.seconds.__getitem__)
     if best == "slots" and samples.batch is not None:
+        return None, Compared()
+    return models[best], compared
+
+
+def _in_slots(
+    samples: Samples, params: Parameters | None, packaging: Packaging, requests: int, least: float
+) -> tuple[float, tuple[Chosen, Package] | None] | None:
+    """The seconds of elements in slots, and the model where they can be below the least of others; None where
+    there are too many maps to compare.
+
+    Args:
+        requests: of the other layouts.
+    """
+    found = samples.in_slots()
+    if found is None:
         return None
-    return *models[best], seconds
+    search, own_requests = found
+    seconds = search.seconds_at_least(params, own_requests)
+    if seconds >= least:
+        return seconds, None
+    chosen = search.chosen(params, None)
+    model = packaging.in_slots(chosen, search.samples)
+    return _seconds(model, requests, search.device), (chosen, model)
 
 
 def _seconds(model: Package, requests: int, device: str) -> float:

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from hemera.compiler.impossible import NotPossibleError
 from hemera.compiler.lowering import Lowered
-from hemera.errors import ParameterError
 from hemera.program import operations as op
 from hemera.program.operations import Operation
 from hemera.program.program import Node, Program
@@ -154,5 +154,5 @@ def _for(operation: Operation, form: Form) -> Operation:
         added = operation.values if isinstance(operation, op.AddArray) else np.array([operation.number])
         return op.AddArray(added * ((1 + 1j) if form == "both" else (0.5 + 0.5j)))
     if not isinstance(operation, _LINEAR):
-        raise ParameterError(f"{operation.name!r} is not done for samples in imaginary parts")
+        raise NotPossibleError(f"{operation.name!r} is not done for samples in imaginary parts")
     return _halved(operation) if form == "half" and _has_numbers(operation) else operation

@@ -14,7 +14,7 @@ from hemera.parameters import Parameters
 from hemera.program.operations import ExactBootstraps, exact_bootstrap
 from hemera.program.program import Program
 
-__all__ = ["layout_line", "table"]
+__all__ = ["layout_lines", "table"]
 
 _MOST_COUNTS = 4
 _LAYOUTS = {
@@ -135,8 +135,15 @@ def deepest_text(program: TensorProgram) -> str:
     )
 
 
-def layout_line(layout: str, seconds: Mapping[str, float]) -> str:
-    """Where elements lie, and the estimated times of the layouts that were compared."""
+def layout_lines(layout: str, seconds: Mapping[str, float], impossible: Mapping[str, object]) -> list[str]:
+    """Where elements lie, and for other layouts that were tried their estimated times, or why there are
+    none."""
+    if not seconds and not impossible and layout == "slots":
+        return []
+    return [_layout_line(layout, seconds), *(f"not possible: {reason}" for reason in impossible.values())]
+
+
+def _layout_line(layout: str, seconds: Mapping[str, float]) -> str:
     line = _LAYOUTS[layout]
     if seconds:
         line += f": about {seconds[layout]:.2g} s"

@@ -9,11 +9,12 @@ import numpy as np
 from hemera import ckks
 from hemera.arrays.tensor import Affine, Node, TensorProgram
 from hemera.compiler.bootstraps import bootstrap_of
+from hemera.compiler.impossible import TooDeepError, TooLargeError
 from hemera.compiler.lowering import Lowered
-from hemera.errors import ParameterError, RangeError
+from hemera.errors import LevelError, ParameterError
 from hemera.parameters import Parameters
 
-__all__ = ["largest_of", "range_bits_for", "require_representable", "require_room"]
+__all__ = ["largest_of", "range_bits_for", "require_levels", "require_representable", "require_room"]
 
 _PART = 15 / 32
 """The part of the last modulus that results fill: larger coefficients are refused, as of another key."""
@@ -63,9 +64,17 @@ def require_representable(program: TensorProgram) -> None:
         )
 
 
+def require_levels(steps: Lowered, params: Parameters) -> None:
+    """TooDeepError for parameters of too few levels."""
+    try:
+        steps.program.levels(params)
+    except LevelError as reason:
+        raise TooDeepError(str(reason)) from reason
+
+
 def require_room(program: TensorProgram, steps: Lowered, params: Parameters) -> None:
-    """RangeError for parameters with which a result is sent over too small a modulus: it would be refused, or
-    wrong by multiples of the modulus."""
+    """TooLargeError for parameters with which a result is sent over too small a modulus: it would be refused,
+    or wrong by multiples of the modulus."""
     assert isinstance(params, ckks.Parameters)
     boot = bootstrap_of(params, steps.slots)
     # `Ciphertext.shrink` takes the lowest level that holds values of range_bits.
@@ -78,7 +87,7 @@ def require_room(program: TensorProgram, steps: Lowered, params: Parameters) -> 
     for name, at in program.outputs:
         largest = max(map(abs, program.nodes[at].range))
         if largest > most:
-            raise RangeError(
+            raise TooLargeError(
                 f"result {name!r} can be as large as {largest:g}, and these parameters are for results up to "
                 f"{most:g}: give some with range_bits={range_bits_for(largest)}, or return the result "
                 "divided by a number"

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from hemera.compiler.impossible import NotPossibleError
 from hemera.compiler.lowering import Lowered
-from hemera.errors import ParameterError
 from hemera.program import operations as op
 from hemera.program.operations import Operation
 from hemera.program.program import Program
@@ -75,7 +75,9 @@ def _for(operation: Operation, samples: int, whole: bool) -> Operation:
             "baby_steps": operation.baby_steps * samples,
         }
     else:
-        raise ParameterError(f"samples={samples}: {operation.name!r} is not done for several samples at once")
+        raise NotPossibleError(
+            f"samples={samples}: {operation.name!r} is not done for several samples at once"
+        )
     own: Any = operation
     found: Operation = replace(own, **changed)
     return found

@@ -21,14 +21,15 @@ from hemera.arrays.batches import of_one_sample
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import Affine, Apply, Input, Multiply, Node, TensorProgram
+from hemera.arrays.tiling import MOST_CIPHERTEXTS
 from hemera.arrays.token_places import Places
 from hemera.arrays.token_turns import Products, products_of, turns_of
 from hemera.compiler.alike import alike_nodes
 from hemera.compiler.elements import sums_of_products
+from hemera.compiler.impossible import NotPossibleError
 from hemera.compiler.lowering import Lowered, Step
 from hemera.compiler.token_values import TokenValues, Value, View
 from hemera.compiler.turned_maps import Shapes, TurnedMaps
-from hemera.errors import ParameterError
 from hemera.program.tracing import Symbol
 
 __all__ = ["in_sequences", "input_places"]
@@ -36,8 +37,6 @@ __all__ = ["in_sequences", "input_places"]
 Indices = NDArray[np.int64]
 Where = Literal["left", "right", "target"]
 
-_MOST_CIPHERTEXTS = 1 << 12
-"""The most ciphertexts of an array."""
 _MOST_JOINED = 1 << 10
 """Ciphertexts that one matrix takes of several values: they are copied before."""
 _MOST_LISTED = 1 << 24
@@ -63,8 +62,8 @@ def in_sequences(
         precision_bits: of results, for which the weights of matrices have bits.
 
     Raises:
-        ParameterError: where tokens meet otherwise than by what is the same for each token; for arrays of too
-            many ciphertexts; and as of `hemera.compiler.elements.in_elements`.
+        NotPossibleError: where tokens meet otherwise than by what is the same for each token; for arrays of
+            too many ciphertexts; and as of `hemera.compiler.elements.in_elements`.
     """
     lowering = _Sequences(program, length, samples, precision_bits)
     axes = lowering.run()
@@ -108,10 +107,10 @@ class _Sequences(TokenValues):
             else:
                 value = self._of_elements(node)
             if isinstance(value, Value):
-                if value.places.count > _MOST_CIPHERTEXTS:
-                    raise ParameterError(
+                if value.places.count > MOST_CIPHERTEXTS:
+                    raise NotPossibleError(
                         f"an array of shape {node.shape} would take {value.places.count} ciphertexts; at "
-                        f"most {_MOST_CIPHERTEXTS} can be{_line(node)}"
+                        f"most {MOST_CIPHERTEXTS} can be{_line(node)}"
                     )
                 self.magnitudes[value.symbol._number] = max(map(abs, node.range))
             for number, made in enumerate(range(before, len(forms))):
@@ -132,7 +131,7 @@ class _Sequences(TokenValues):
                 return axis
         if len(axes) < 2:
             raise _refusal(node)
-        raise ParameterError(
+        raise NotPossibleError(
             f'layout="sequences": a result of shape {node.shape} has several axes of tokens, and is not '
             f"decrypted; return sums over one of them{_line(node)}"
         )
@@ -345,8 +344,8 @@ def _is_for_each(own: SparseMap) -> bool:
     return own.entries == own.outputs and bool((np.diff(own.rows) == 1).all())
 
 
-def _refusal(node: Node) -> ParameterError:
-    return ParameterError(
+def _refusal(node: Node) -> NotPossibleError:
+    return NotPossibleError(
         'layout="sequences": tokens meet otherwise than by sums over tokens and by products, the same for '
         f'each token; take layout="slots"{_line(node)}'
     )

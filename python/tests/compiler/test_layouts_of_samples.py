@@ -126,7 +126,7 @@ def test_a_small_batch_has_elements_in_slots() -> None:
     plan = hm.compile(perceptron, Spec((12,), (-1, 1)), samples=64)
     assert (plan.layout, plan.layout_seconds) == ("slots", {})
     assert plan.package.interface.keys.rotations
-    assert "element in each ciphertext" not in plan.report()
+    assert "not possible: an element in each ciphertext: 64 samples fill too few of the" in plan.report()
     with pytest.raises(ParameterError, match="64 samples fill too few of the 8192 slots; at least 4096"):
         hm.compile(perceptron, Spec((12,), (-1, 1)), samples=64, layout="ciphertexts")
     half = {"samples": 256, "params": insecure(3)}

@@ -26,6 +26,7 @@ class Rotate(SlotBySlot):
         return type(self)(integer(self.steps, "the steps of a rotation", 1 - MAX_SLOTS, MAX_SLOTS - 1))
 
     def rotations(self, place: Place) -> frozenset[int]:
+        del place
         return frozenset((self.steps,))
 
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
