@@ -103,7 +103,7 @@ def packed(own: SparseMap, source: Layout, target: Layout) -> PackedMap:
     present[number] = True
     numbers, which = np.flatnonzero(present), (np.cumsum(present) - 1)[number]
     diagonals = np.zeros((len(numbers), period))
-    np.add.at(diagonals, (which, slots), np.repeat(own.values, len(copies)))
+    diagonals[which, slots] = np.repeat(own.values, len(copies))  # each entry has a place of its own
     folds = list(free_folds(source, target))
     fold = target.period
     while fold < source.period:

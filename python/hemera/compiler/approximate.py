@@ -219,6 +219,8 @@ class Search:
         """By which layouts are compared: infinite where no parameters hold the program. With bootstraps, each
         level counts as its part of one."""
         program, depth = steps.program, steps.program.depth
+        if max(steps.magnitudes.values()) > _BEYOND_SAMPLES * largest_of(cut.program):
+            return Price(math.inf, 0)  # sums in free slots that products let grow
         own = params or (self._least_preset if refreshed else self._circuit(cut, steps))
         plan = bootstrap_of(own, steps.slots) if refreshed and own is not None else None
         if own is None or (plan is None and depth > top_level(own)):

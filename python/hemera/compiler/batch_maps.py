@@ -109,7 +109,7 @@ class BatchMaps:
             kinds = [_one_block(whole)]
         parts = [self._product(x, each) for each in kinds]
         if len(parts) > 1:
-            parts = [parts[0]._note(op.Joined(), *parts[1:], filling=Filling(self._slots))]
+            parts = [parts[0].note(op.Joined(), *parts[1:], filling=Filling(self._slots))]
         rows = np.concatenate([each.rows.ravel() for each in kinds])
         found = self.taken(parts[0], np.argsort(rows))
         if factor is not None:
@@ -119,7 +119,7 @@ class BatchMaps:
     def _product(self, x: Symbol, each: Blocks) -> Symbol:
         bits = next(bits for bits in (8, 16, 32) if self._precision_bits <= bits - 2 or bits == 32)
         operation = op.MatrixRows(each.matrix, each.columns, bits)
-        return x._note(operation, filling=Filling(self._slots))
+        return x.note(operation, filling=Filling(self._slots))
 
     def taken(self, x: Symbol, taken: NDArray[np.int64]) -> Symbol:
         """Elements of a value."""
@@ -128,7 +128,7 @@ class BatchMaps:
             taken = before[taken]
         if np.array_equal(taken, np.arange(x.shape[0])):
             return x
-        found = x._note(op.Reordered(taken), filling=Filling(self._slots))
+        found = x.note(op.Reordered(taken), filling=Filling(self._slots))
         self._orders[found._number] = x, taken
         return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +22,7 @@ from hemera.program.program import Program
 __all__ = ["bootstrap_of", "placed", "seconds_at_least", "seconds_of_bootstrap", "seconds_without"]
 
 
+@functools.lru_cache(maxsize=16)
 def bootstrap_of(params: Parameters, slots: int, *, real: bool = True) -> circuits.Bootstrap | None:
     """The bootstrap with some parameters; None where they have none."""
     if params.scheme != "ckks":

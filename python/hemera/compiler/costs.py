@@ -75,6 +75,7 @@ class CostModel:
         self._times = DeviceTimes.find(device)
         self._known: dict[Any, Callable[[int], float]] = {}
         self._least: dict[Any, float] = {}
+        self._to_levels: dict[Any, float] = {}
 
     def bootstrap(self, plan: hemera.circuits.Bootstrap) -> float:
         """Seconds of a bootstrap."""
@@ -108,21 +109,28 @@ class CostModel:
         alike = operation.without_values() if isinstance(operation, OfMatrix) else operation
         plan = alike.plan(Place(self._params, level, forms[0]))
 
-        def lowered(*xs: Any) -> list[Any]:
-            return [x.evaluator.at_level(x, level) if x.level > level else x for x in xs]
-
         def run(*xs: Any) -> Any:
-            return alike.run(Running(xs[0].evaluator, plan), *lowered(*xs))
+            return alike.run(Running(xs[0].evaluator, plan), *_lowered(xs, level))
 
         lead = (self._requests,) if self._requests > 1 else ()
-        shapes = [(*lead, *form.shape, form.slots) for form in forms]
-
-        def seconds(circuit: Callable[..., Any]) -> float:
-            counted = hemera.cost(circuit, *shapes, params=self._params, device=self._device)
-            return counted.seconds or 0.0
-
+        shapes = tuple((*lead, *form.shape, form.slots) for form in forms)
         # Operands of a program are at their level already.
-        return max(0.0, seconds(run) - (seconds(lowered) if level < self._fresh else 0.0))
+        return max(0.0, self._counted(run, shapes) - self._to_level(shapes, level))
+
+    def _to_level(self, shapes: Sequence[tuple[int, ...]], level: int) -> float:
+        """Seconds in which fresh ciphertexts come to a level."""
+        key = shapes, level
+        if key not in self._to_levels:
+            own = 0.0 if level == self._fresh else self._counted(lambda *xs: _lowered(xs, level), shapes)
+            self._to_levels[key] = own
+        return self._to_levels[key]
+
+    def _counted(self, circuit: Callable[..., Any], shapes: Sequence[tuple[int, ...]]) -> float:
+        return hemera.cost(circuit, *shapes, params=self._params, device=self._device).seconds or 0.0
+
+
+def _lowered(xs: Sequence[Any], level: int) -> list[Any]:
+    return [x.evaluator.at_level(x, level) if x.level > level else x for x in xs]
 
 
 def _key_of(operation: Operation, forms: Sequence[Form]) -> Any:

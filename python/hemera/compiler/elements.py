@@ -91,7 +91,7 @@ class _Elements:
         parts, product = self._sums[at], self._program.nodes[self._program.nodes[at].operands[0]]
         pairs = [self._values[each] for each in product.operands]
         found = [self.maps.taken(x, taken) for x in pairs for taken in parts.columns]
-        total = found[0]._note(op.Dot(), *found[1:], filling=Filling(self._slots))
+        total = found[0].note(op.Dot(), *found[1:], filling=Filling(self._slots))
         total = self.maps.scaled(self.maps.taken(total, np.argsort(parts.rows[0])), parts.matrix[0])
         return total if operation.offset is None else self.maps.plus(total, operation.offset)
 

@@ -255,9 +255,13 @@ class _Search:
 
     def _choice(self, most_slots: int) -> LayoutChoice:
         if most_slots not in self._layouts:
-            self._layouts[most_slots] = choose_layouts(
-                self._program, most_slots=most_slots, alike=self._parts.alike
-            )
+            tried = [
+                choose_layouts(
+                    self._program, most_slots=most_slots, alike=self._parts.alike, in_place=in_place
+                )
+                for in_place in (False, True)
+            ]
+            self._layouts[most_slots] = min(tried, key=lambda each: each.cost)
         return self._layouts[most_slots]
 
     def _with(self, params: Parameters) -> tuple[Lowered, Package]:

@@ -157,11 +157,11 @@ class Lowering:
         key = own.digest, self._layouts[source], target
         if key in self._maps:
             operation, count, folds, sums = self._maps[key]
-            symbol = x.symbol._note(operation, filling=Filling(self._slots))
-            return Value(symbol, *self._beside(x, source, sums)), count, folds
+            symbol = x.symbol.note(operation, filling=Filling(self._slots))
+            return Value(symbol, *self._beside(source, sums)), count, folds
         found = packed(own, self._layouts[source], target)
         sums = _sums_of(found) if free_folds(self._layouts[source], target) else (0.0, 0.0)
-        ends = self._beside(x, source, sums)
+        ends = self._beside(source, sums)
         factor = found.only_scales
         used = target.contents >= 0
         if (
@@ -177,12 +177,13 @@ class Lowering:
         operation, count = self._diagonals(found), len(found.numbers)
         if count > 1:  # the cases above do not depend on the value
             self._maps[key] = operation, count, found.folds, sums
-        symbol = x.symbol._note(operation, filling=Filling(self._slots))
+        symbol = x.symbol.note(operation, filling=Filling(self._slots))
         return Value(symbol, *ends), count, found.folds
 
-    def _beside(self, x: Value, source: int, sums: Ends) -> Ends:
-        """The range of what a map leaves in FREE slots, by sums of its positive and negative weights."""
-        low, high = min(0.0, x.low, self._ranges[source][0]), max(0.0, x.high, self._ranges[source][1])
+    def _beside(self, source: int, sums: Ends) -> Ends:
+        """The range of what a map leaves in FREE slots, by sums of its positive and negative weights: of
+        elements, since it takes no other slots."""
+        low, high = min(0.0, self._ranges[source][0]), max(0.0, self._ranges[source][1])
         more, less = sums
         return more * low + less * high, more * high + less * low
 

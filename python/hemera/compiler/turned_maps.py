@@ -71,7 +71,7 @@ class TurnedMaps(BatchMaps):
     def turned_products(self, factors: Sequence[Symbol], products: Products, count: int) -> Symbol:
         """Sums of products of two values, in `count` ciphertexts."""
         x, y = (self._turned(own, *moved) for own, moved in zip(factors, products.turned, strict=True))
-        sums = x._note(op.SumsOfProducts(*products.terms), y, filling=Filling(self._slots))
+        sums = x.note(op.SumsOfProducts(*products.terms), y, filling=Filling(self._slots))
         return self.turned_map(sums, products.sums, count)[0]
 
     def _turned(self, x: Symbol, by: Indices, taken: Indices) -> Symbol:
@@ -83,13 +83,13 @@ class TurnedMaps(BatchMaps):
             if list(groups) == [0]:
                 return own
             steps = tuple(each * self._samples for each in groups)
-            return own._note(op.Rotations(steps), filling=Filling(self._slots))
+            return own.note(op.Rotations(steps), filling=Filling(self._slots))
         return self._joined([self.taken(x, own).rotate(each * self._samples) for each, own in groups.items()])
 
     def _joined(self, parts: list[Symbol]) -> Symbol:
         if len(parts) == 1:
             return parts[0]
-        return parts[0]._note(op.Joined(), *parts[1:], filling=Filling(self._slots))
+        return parts[0].note(op.Joined(), *parts[1:], filling=Filling(self._slots))
 
     def joined_map(self, xs: Sequence[Symbol], maps: Sequence[SparseMap]) -> tuple[Symbol, Shapes]:
         """The sum of maps of values, as one map of them all."""

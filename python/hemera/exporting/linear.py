@@ -1,8 +1,7 @@
 """Linear and logistic models as packages: scores of many features, several rows in a ciphertext (CKKS).
 
-Each row lies in a block of slots. One score is a product by the weights and a sum of the block by doubling. K
-scores are the block-diagonal matrix of the weights, by its K + F - 1 diagonals with baby and giant steps
-(S. Halevi and V. Shoup, ePrint 2014/106), and come in the first K slots of the block: one level either way.
+Each row lies in a block of slots, and K scores come in its first K slots, at one level. Their sums stay in
+place (`hemera.arrays.packing`): one score is a product by the weights and a sum of the block by doubling.
 """
 
 from __future__ import annotations
@@ -17,6 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera import ckks
+from hemera.arrays.layout import FREE, Layout
+from hemera.arrays.packing import packed
+from hemera.arrays.sparse_map import SparseMap
 from hemera.errors import FileError, MismatchError, ParameterError
 from hemera.exporting.agreement import of_library, require_agreement, thinned
 from hemera.exporting.estimators import Results, read_features, read_scores, steps_of
@@ -27,8 +29,9 @@ from hemera.package.encodings import Rows, column_ranges, finite_rows
 from hemera.package.package import Package
 from hemera.package.readings import READINGS, Labels
 from hemera.package.specs import InputSpec, OutputSpec
-from hemera.program.tracing import Symbol, dot, record
-from hemera.program.values import Form
+from hemera.program.operations import Map
+from hemera.program.tracing import Symbol, record
+from hemera.program.values import Filling, Form
 
 __all__ = ["LinearModel", "export_linear"]
 
@@ -126,19 +129,6 @@ class LinearModel:
                 f"{len(self.labels)} labels for {classes} classes of {len(self.coefficients)} scores that "
                 f"are read as {self.read!r}"
             )
-
-    @classmethod
-    def of_sklearn(cls, model: Any, *, results: Results = "auto") -> LinearModel:
-        """From a fitted linear estimator of scikit-learn, or a Pipeline of scalers and one: docs/serving.md
-        lists which.
-
-        Args:
-            results: of `export_linear`.
-
-        Raises:
-            ParameterError: for anything else; the message says what to do.
-        """
-        return _of_sklearn(model, results)[0]
 
     @classmethod
     def from_json(cls, path: str | Path) -> LinearModel:
@@ -251,9 +241,7 @@ def export_linear(
     slots = params.max_slots
 
     def circuit(x: Symbol) -> Symbol:
-        if len(weights) == 1:
-            return _one_score(x, weights[0], block) + float(bias[0])
-        return _many_scores(x, weights, block) + _everywhere(bias, block, slots)
+        return _scores(x, weights, block) + _everywhere(bias, block, slots)
 
     program, _ = record(circuit, "ckks", [Form(slots)])
     encoding = Rows(
@@ -328,29 +316,24 @@ def _everywhere(values: Floats, block: int, slots: int) -> Floats:
     return np.tile(np.pad(values, (0, block - len(values))), slots // block)
 
 
-def _one_score(x: Symbol, weights: Floats, block: int) -> Symbol:
-    """Sums of blocks in their first slots; the others have sums that run on into the next block."""
-    return (x * _everywhere(weights, block, x.slots)).inner_sum(block)
-
-
-def _many_scores(x: Symbol, weights: Floats, block: int) -> Symbol:
-    """Score k in slot k of each block, and 0 in the others."""
-    scores, features = weights.shape
-    count = scores + features - 1
-    # With slots turned to the right by scores - 1, diagonal d takes feature k + d - (scores - 1) to score k.
-    turned = x.rotate(1 - scores)
-    diagonals = []
-    for d in range(count):
-        of_scores = np.arange(scores) + d - (scores - 1)
-        there = (of_scores >= 0) & (of_scores < features)
-        taken = np.where(there, weights[np.arange(scores), np.clip(of_scores, 0, features - 1)], 0.0)
-        diagonals.append(_everywhere(taken, block, x.slots))
-    baby = 1 << (count.bit_length() // 2)
-    steps = [turned.rotate(i) for i in range(min(baby, count))]
-    total: Symbol | None = None
-    for giant in range(0, count, baby):
-        own = [np.roll(diagonal, giant) for diagonal in diagonals[giant : giant + baby]]
-        part = dot(steps[: len(own)], own).rotate(giant)
-        total = part if total is None else total + part
-    assert total is not None
+def _scores(x: Symbol, weights: Floats, block: int) -> Symbol:
+    """Score k in slot k of each block; the others have sums of parts of this row and the next one."""
+    rows, (scores, _) = x.slots // block, weights.shape
+    number, feature = np.nonzero(weights)
+    if not len(number):
+        return x * np.zeros(x.slots)
+    each = np.arange(rows)[:, np.newaxis]
+    own = SparseMap.of(
+        rows * scores,
+        rows * block,
+        (each * scores + number).ravel(),
+        (each * block + feature).ravel(),
+        np.tile(weights[number, feature], rows),
+    )
+    before = Layout.raster((rows, block))
+    bits = [(axis, bit) if axis == 0 or 1 << bit < scores else FREE for axis, bit in before.bits]
+    found = packed(own, before, Layout((rows, scores), tuple(bits)))
+    total = x.note(Map.of(found.numbers.tolist(), found.diagonals), filling=Filling(x.slots))
+    for fold in found.folds:
+        total = total + total.rotate(fold)
     return total

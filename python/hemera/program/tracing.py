@@ -97,7 +97,7 @@ class Symbol(NotAnArray):
             raise TypeError("a recorded batch is indexed by an integer")
         if not -count <= number < count:
             raise IndexError(f"index {number} of a batch of {count}")
-        return self._note(op.Take(number % count))
+        return self.note(op.Take(number % count))
 
     def __iter__(self) -> Iterator[Symbol]:
         for index in range(len(self)):
@@ -105,7 +105,8 @@ class Symbol(NotAnArray):
 
     # --- Arithmetic. ---
 
-    def _note(self, operation: Operation, *others: Symbol, filling: Filling | None = None) -> Symbol:
+    def note(self, operation: Operation, *others: Symbol, filling: Filling | None = None) -> Symbol:
+        """The result of an operation on this value and others, whose filling is the own one if none is given."""
         return self._recorder.note(operation, self, *others, filling=filling or self._filling)
 
     def _joined(self, operation: str, other: Symbol, *, product: bool = False) -> Filling:
@@ -134,15 +135,15 @@ class Symbol(NotAnArray):
 
     def _plus(self, other: Symbol | Array | complex, operation: str = "add") -> Symbol:
         if isinstance(other, Symbol):
-            return self._note(op.Add(), other, filling=self._joined(operation, other))
+            return self.note(op.Add(), other, filling=self._joined(operation, other))
         number = as_number(other)
         if number is None:
             array, filling = self._operand(other, operation)
             joined = self._filling.joined(filling, operation, self.slots)
-            return self._note(op.AddArray(array), filling=joined)
+            return self.note(op.AddArray(array), filling=joined)
         if number != 0 and self.filled < self.slots and self._filling.padding in ("zeros", "values"):
-            return self._note(op.AddArray(self._vector(real_number(number))))
-        return self._note(op.AddNumber(real_number(number)))
+            return self.note(op.AddArray(self._vector(real_number(number))))
+        return self.note(op.AddNumber(real_number(number)))
 
     def __add__(self, other: Any) -> Symbol:
         return self._plus(other)
@@ -151,7 +152,7 @@ class Symbol(NotAnArray):
 
     def __sub__(self, other: Any) -> Symbol:
         if isinstance(other, Symbol):
-            return self._note(op.Subtract(), other, filling=self._joined("subtract", other))
+            return self.note(op.Subtract(), other, filling=self._joined("subtract", other))
         number = as_number(other)
         return self._plus(-array_of(other) if number is None else -number, "subtract")
 
@@ -162,24 +163,24 @@ class Symbol(NotAnArray):
         if isinstance(other, Symbol):
             if other is self:
                 return self.square()
-            return self._note(op.Multiply(), other, filling=self._joined("multiply", other, product=True))
+            return self.note(op.Multiply(), other, filling=self._joined("multiply", other, product=True))
         number = as_number(other)
         if number is None:
             array, filling = self._operand(other, "multiply")
             joined = self._filling.joined(filling, "multiply", self.slots, product=True)
-            return self._note(op.MultiplyArray(array), filling=joined)
+            return self.note(op.MultiplyArray(array), filling=joined)
         factor = real_number(number)
         takes_level = self._recorder.program.scheme == "ckks" and not float(factor).is_integer()
         if takes_level and self.filled < self.slots and self._filling.padding != "zeros":
             return self._masked(factor)
-        return self._note(op.MultiplyNumber(factor))
+        return self.note(op.MultiplyNumber(factor))
 
     __rmul__ = __mul__
 
     def _masked(self, factor: complex = 1) -> Symbol:
         """The product with the factor in the filled slots, and 0 in the others."""
         vector = self._vector(factor)
-        return self._note(op.MultiplyArray(vector), filling=Filling(self.filled))
+        return self.note(op.MultiplyArray(vector), filling=Filling(self.filled))
 
     def __truediv__(self, other: object) -> Symbol:
         if isinstance(other, Symbol):
@@ -217,7 +218,7 @@ class Symbol(NotAnArray):
         if slots not in (None, self.slots):
             raise MismatchError(f"matmul: slots={slots}, and the value has {self.slots}")
         columns = matrix.shape[-1]
-        return self._note(op.Matmul(matrix, fewest_keys=fewest_keys), filling=Filling(columns))
+        return self.note(op.Matmul(matrix, fewest_keys=fewest_keys), filling=Filling(columns))
 
     def dot(self, other: Any) -> Symbol:
         """The sum of the products with a vector, in every slot."""
@@ -227,17 +228,17 @@ class Symbol(NotAnArray):
         return self.__matmul__(np.asarray(matrix).T)
 
     def __neg__(self) -> Symbol:
-        return self._note(op.Negate())
+        return self.note(op.Negate())
 
     def __pos__(self) -> Symbol:
         return self
 
     def __pow__(self, exponent: int) -> Symbol:
-        return self if exponent == 1 else self._note(op.Power(exponent))
+        return self if exponent == 1 else self.note(op.Power(exponent))
 
     def square(self) -> Symbol:
         """The product with itself."""
-        return self._note(op.Power(2))
+        return self.note(op.Power(2))
 
     def polyval(
         self,
@@ -268,14 +269,14 @@ class Symbol(NotAnArray):
         if isinstance(function, Polynomial):
             if function._native.width != 1 and filling.padding == "uniform":
                 filling = Filling(filling.count, "unknown")
-            return self._note(op.OfPolynomial.of(function), *others, filling=filling)
+            return self.note(op.OfPolynomial.of(function), *others, filling=filling)
         if isinstance(function, Composed):
             # Step by step, as files keep functions by their names.
             composed: Symbol = function.formula(self, *others)
             return composed
         if function.recipe is None:
             raise TypeError(f"{function.name} can not be kept in a file; take a function of hm.circuits")
-        return self._note(op.OfNamedFunction(function.name, dict(function.recipe)), *others, filling=filling)
+        return self.note(op.OfNamedFunction(function.name, dict(function.recipe)), *others, filling=filling)
 
     # --- Slots and levels. ---
 
@@ -284,7 +285,7 @@ class Symbol(NotAnArray):
         ckks = self._recorder.program.scheme == "ckks"
         if not steps:
             return self
-        return self._note(op.Rotate(steps) if ckks else op.RotateRows(steps), filling=self._turned())
+        return self.note(op.Rotate(steps) if ckks else op.RotateRows(steps), filling=self._turned())
 
     def _turned(self) -> Filling:
         """After a rotation: values may be in any slot."""
@@ -296,11 +297,11 @@ class Symbol(NotAnArray):
 
     def conjugate(self) -> Symbol:
         """CKKS: the complex conjugate."""
-        return self._note(op.Conjugate())
+        return self.note(op.Conjugate())
 
     def swap_rows(self) -> Symbol:
         """BFV and BGV: the two rows of slots exchanged."""
-        return self._note(op.SwapRows(), filling=self._turned())
+        return self.note(op.SwapRows(), filling=self._turned())
 
     def sum(self) -> Symbol:
         """Every slot becomes the sum of the filled slots; others that are not known to be 0 are masked, as
@@ -308,7 +309,7 @@ class Symbol(NotAnArray):
         if self._filling.padding == "uniform" and self.filled < self.slots:
             return self * self.filled
         x = self._masked() if self._filling.padding == "unknown" and self.filled < self.slots else self
-        return x._note(op.Sum(), filling=Filling(self.filled, "uniform"))
+        return x.note(op.Sum(), filling=Filling(self.filled, "uniform"))
 
     def mean(self) -> Symbol:
         """CKKS: the mean of the filled slots in each of them. Takes a level."""
@@ -350,7 +351,7 @@ class Symbol(NotAnArray):
         if self._recorder.program.scheme == "ckks":
             if passes is not None or failure != 2**-40:
                 raise ParameterError("bootstrap: passes and failure are of BFV and BGV; CKKS has iterations")
-            return self._note(op.Bootstraps(real, iterations, merge_parts, together=together))
+            return self.note(op.Bootstraps(real, iterations, merge_parts, together=together))
         if real or iterations != 1 or merge_parts or together != 1:
             raise ParameterError(
                 "bootstrap: real, iterations, merge_parts and together are of CKKS; BFV and BGV have passes"
@@ -360,7 +361,7 @@ class Symbol(NotAnArray):
                 f"bootstrap: passes are 1 or more, or None, and failure is from 2**-128 to 2**-40, not "
                 f"{passes!r} and {failure!r}"
             )
-        return self._note(op.ExactBootstraps(passes or 0, math.ceil(-math.log2(failure))))
+        return self.note(op.ExactBootstraps(passes or 0, math.ceil(-math.log2(failure))))
 
     # --- What would depend on the data. ---
 

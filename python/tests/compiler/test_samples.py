@@ -278,7 +278,7 @@ def test_exact_samples_take_the_operations_of_one() -> None:
     params = hm.bfv.Parameters.for_circuit(2, plain_bits=25, degree=4096, security=None)
     one, many = (
         hm.compile(lambda x: matrix @ x, Spec((16,), (0, 3)), scheme="bfv", samples=samples, params=params)
-        for samples in (1, 16)
+        for samples in (1, 8)  # 16 leave no slots for copies
     )
     assert many.cost().operations == one.cost().operations
     assert len(many.cost().needed_keys) == len(one.cost().needed_keys)
