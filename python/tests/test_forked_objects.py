@@ -140,7 +140,7 @@ class _Found(ast.NodeVisitor):
         self._inside.append(node.name)
         for decorated in node.body:
             if isinstance(decorated, ast.FunctionDef):
-                self.note(decorated.name, *decorated.decorator_list)
+                self._note(decorated.name, *decorated.decorator_list)
         self.generic_visit(node)
         self._inside.pop()
         self._notes_process.pop()
@@ -160,9 +160,9 @@ class _Found(ast.NodeVisitor):
     def _target(self, target: ast.AST, *values: ast.AST | None) -> None:
         if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
             if target.value.id == "self":
-                self.note(target.attr, *values)
+                self._note(target.attr, *values)
         elif isinstance(target, ast.Name) and not self._in_function:
-            self.note(target.id, *values)
+            self._note(target.id, *values)
         elif isinstance(target, ast.Tuple):
             for each in target.elts:
                 self._target(each, *values)

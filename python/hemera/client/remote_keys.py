@@ -92,7 +92,7 @@ class RemoteKeys:
                     )
                 # Noted first: other processes of this folder may meet the keys before the server's answer
                 # is here.
-                self.note(_digest_of(keys))
+                self._note(_digest_of(keys))
                 self._transport.request(
                     "PUT", f"{self._path}/keys", keys, progress="upload", headers=self._headers
                 )

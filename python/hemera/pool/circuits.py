@@ -144,7 +144,7 @@ class PoolCircuit(_OverMembers):
         prepared = self._team.run_on(member, lambda: self._prepared(own, part))
         natives = [each._native for each in evaluator.evaluators[: self.members]]
         core = self._native.apply(natives, prepared._native, each_of(self._team))
-        self.note(core, part)
+        self._note(core, part)
         value = evaluator.evaluators[0]._finish(self._name, core, None)
         result: Ciphertext = evaluator._put(self._name, PoolCiphertext([Part(0, value)], evaluator), out)
         return result

@@ -106,7 +106,7 @@ class Symbol(NotAnArray):
     # --- Arithmetic. ---
 
     def note(self, operation: Operation, *others: Symbol, filling: Filling | None = None) -> Symbol:
-        """The result of an operation on this value and others, whose filling is the own one if none is given."""
+        """The result of an operation on this value and others; `filling`: of it, None: that of this value."""
         return self._recorder.note(operation, self, *others, filling=filling or self._filling)
 
     def _joined(self, operation: str, other: Symbol, *, product: bool = False) -> Filling:
