@@ -301,7 +301,7 @@ def test_clients_of_one_folder_take_each_others_keys(server: Running, home: Home
         digest = model.keys._digest_there()
         with server.http(token) as http:
             told = http.put("/v1/models/scores/keys", content=keys).json()["digest"]
-        model.keys.note(told)
+        model.keys._note(told)
         assert told != digest
         model.keys._uploaded = True
         for client in (one, other):
