@@ -49,7 +49,7 @@ def cheapest(found: Sequence[_T], price: Callable[[_T], Price]) -> _T:
 
     def of(each: _T) -> float:
         own = price(each)
-        return own.seconds * max(1, own.keys) ** _OF_KEYS
+        return own.seconds * math.pow(max(1, own.keys), _OF_KEYS)
 
     return min(found, key=of)
 
