@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from hemera._process import cached_property
 from hemera.arrays.folding import identity
 from hemera.arrays.recorder import Recorder
+from hemera.arrays.steps import multiples_within
 from hemera.arrays.tensor import Affine, Apply, TensorProgram
 from hemera.compiler.agreement import listed, magnitude
 from hemera.compiler.specs import ArraySpec
@@ -101,8 +102,7 @@ def _drawn(spec: ArraySpec, count: int, ends: int, random: np.random.Generator) 
     at_ends[:1], at_ends[1:2] = low, high
     found = np.concatenate([inside, at_ends])
     if spec.step is not None:
-        least, most = math.ceil(low / spec.step), math.floor(high / spec.step)
-        found = spec.step * np.clip(np.rint(found / spec.step), least, most)
+        found = np.clip(spec.step * np.rint(found / spec.step), *multiples_within(low, high, spec.step))
     return found
 
 

@@ -90,6 +90,14 @@ def test_steps_are_kept(low: float, high: float, step: float) -> None:
     np.testing.assert_allclose(found, 2 * step * np.array([inside[-1], inside[0]]), atol=1e-9)
 
 
+@pytest.mark.parametrize(("high", "step"), [(0.3, 0.1), (0.7, 0.1), (2.1, 0.7), (0.75, 0.25), (0.8, 0.25)])
+def test_the_last_multiple_is_compared(high: float, step: float) -> None:
+    """Sizes of results are those of draws, which come to it."""
+    last = step * int(high / step + 1e-9)
+    plan = hm.compile(lambda x: x > last - step / 2, hm.ArraySpec((2,), range=(0, high), step=step))
+    np.testing.assert_allclose(plan.evaluate_clear([min(last, high), last - step]), [1, 0], atol=2.0**-9)
+
+
 def test_ranges_without_a_multiple_of_the_step_are_refused() -> None:
     for low, high, step in ((0.1, 0.9, 0.9), (0.7, 0.75, 0.1), (-3, -3, 1), (0.2, 0.5, 0.25)):
         assert hm.ArraySpec((2,), (low, high), step=step).step == step
