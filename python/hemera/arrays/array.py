@@ -21,6 +21,7 @@ from hemera.arrays import (
 from hemera.arrays.in_place import InPlace
 from hemera.arrays.kinds import are_truths
 from hemera.arrays.missing import missing
+from hemera.arrays.namespace import NAMESPACE
 from hemera.arrays.numpy_moves import require_order
 from hemera.arrays.recorded import Axis, Recorded, moved, needs_values
 from hemera.circuits import Function
@@ -134,6 +135,12 @@ class Array(InPlace):
         return self._bitwise(masks.one_of(self, other), other)
 
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
+    def __lshift__(self, other: Any) -> Any:
+        return np.left_shift(self, other)
+
+    def __rshift__(self, other: Any) -> Any:
+        return np.right_shift(self, other)
 
     def __invert__(self) -> Array:
         return masks.inverted(self)
@@ -251,12 +258,12 @@ class Array(InPlace):
         return order.place_of_least(self, axis, keepdims=keepdims)
 
     def all(self, axis: Axis = None, *, keepdims: bool = False) -> Array:
-        """1 where a mask is 1 everywhere."""
-        return masks.all_of(self, axis, keepdims=keepdims)
+        """Whether all elements are not 0."""
+        return comparisons.all_true(self, axis, keepdims=keepdims)
 
     def any(self, axis: Axis = None, *, keepdims: bool = False) -> Array:
-        """1 where a mask is 1 anywhere."""
-        return masks.any_of(self, axis, keepdims=keepdims)
+        """Whether any element is not 0."""
+        return comparisons.any_true(self, axis, keepdims=keepdims)
 
     def argsort(self, axis: int | None = -1) -> Array:
         """As `numpy.argsort`, stable, of at most 64 elements with a step."""
@@ -374,3 +381,8 @@ class Array(InPlace):
     ) -> Any:
         del types
         return numpy_functions.of_function(function, arguments, options)
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """NumPy's functions by the names of the array API standard."""
+        del api_version
+        return NAMESPACE

@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hemera import circuits
-from hemera.arrays.kinds import DTYPES, kind_of, promoted
-from hemera.arrays.masks import as_mask, both, is_mask, negated, require_mask
-from hemera.arrays.recorded import A, Recorded, as_operand, broadcast, joined_shape, moved, rearranged
-from hemera.arrays.steps import common_step, multiples
+from hemera.arrays.kinds import DTYPES, Kind, kind_of, promoted
+from hemera.arrays.masks import all_of, any_of, as_mask, both, is_mask, negated, require_mask
+from hemera.arrays.recorded import A, Recorded, as_operand, broadcast, joined_shape
+from hemera.arrays.steps import multiples
 from hemera.arrays.sums import total
 from hemera.arrays.tensor import Input
 from hemera.errors import ParameterError
 
 __all__ = [
-    "bin_counts",
-    "bins_of",
+    "all_true",
+    "any_true",
     "bounded",
-    "chosen",
     "counted",
     "differs",
     "equal",
     "exceeds",
-    "is_in",
     "of_few",
     "of_type",
     "reaches",
@@ -34,7 +32,9 @@ __all__ = [
     "sign",
     "stays_below",
     "stays_within",
-    "values_counted",
+    "step_of",
+    "stepped",
+    "truths",
 ]
 
 Values = NDArray[Any]
@@ -43,8 +43,6 @@ _MOST_POINTS = 10
 """Different values of which a function is a polynomial through its points: more make it too steep."""
 _MOST_SEEN = 1 << 16
 """Different values at which a function is looked at, for whether it is the same everywhere."""
-_MOST_TOGETHER = 1 << 15
-"""Elements times plain numbers that exact programs compare at once: the largest rows have no more slots."""
 _MORE_BITS = 4
 """Bits that masks have more than results: many of them are added."""
 _GAP = 15 / 16
@@ -81,7 +79,7 @@ def equal(x: A, other: Any) -> A:
     found = _is_zero(_difference(x, other, np.round))
     given = as_operand(other, x)
     if isinstance(given, np.ndarray):
-        _, possible = multiples(given, _step(x))
+        _, possible = multiples(given, step_of(x))
         if not possible.all():
             return both(found, np.broadcast_to(possible, found.shape))
     return found
@@ -92,7 +90,7 @@ def differs(x: A, other: Any) -> A:
     return negated(equal(x, other))
 
 
-def _step(x: Recorded) -> float:
+def step_of(x: Recorded) -> float:
     step = x.step
     if step is None:
         raise TypeError(
@@ -149,13 +147,13 @@ def _difference(x: A, other: Any, rounded: Callable[[Values], Values]) -> A:
     given = _compared_with(x, other)
     x = x._as_numbers()
     if isinstance(given, np.ndarray):
-        step = _step(x)
+        step = step_of(x)
         found = x - step * rounded(multiples(given, step)[0])
         return _with_step(found, step)
-    _step(given)
+    step_of(given)
     found = x - given
-    _step(x)
-    _step(found)
+    step_of(x)
+    step_of(found)
     return found
 
 
@@ -166,7 +164,7 @@ def _with_step(x: A, step: float) -> A:
 
 def _points(x: Recorded) -> Values | None:
     """The multiples of the step that an element can be; None where there are too many to look at."""
-    low, high = (end / _step(x) for end in x.range)
+    low, high = (end / step_of(x) for end in x.range)
     return None if high - low > _MOST_SEEN else np.arange(np.ceil(low - 0.25), np.floor(high + 0.25) + 1)
 
 
@@ -178,7 +176,7 @@ def of_few(x: A, function: Callable[[Values], Values], step: float | None) -> A 
         function: of arrays of multiples, in units of the step.
         step: of the function's values.
     """
-    unit = _step(x)
+    unit = step_of(x)
     exact = x._recorder.tabulated(x._number, lambda values: function(values / unit))
     if exact is not None:
         return x._at(exact)
@@ -189,14 +187,14 @@ def of_few(x: A, function: Callable[[Values], Values], step: float | None) -> A 
     if (values == values[0]).all():
         return x._filled(values[0])
     if len(points) == 2:
-        slope = float(values[1] - values[0]) / _step(x)
-        found = x * slope + float(values[0] - slope * points[0] * _step(x))
+        slope = float(values[1] - values[0]) / step_of(x)
+        found = x * slope + float(values[0] - slope * points[0] * step_of(x))
         return found if step is None else _with_step(found, step)
     if len(points) > _MOST_POINTS:
         return None
     # Values with errors lie a little beyond the points.
-    low, high = min(x.range[0], points[0] * _step(x)), max(x.range[1], points[-1] * _step(x))
-    nodes = (2 * points * _step(x) - low - high) / (high - low)
+    low, high = min(x.range[0], points[0] * step_of(x)), max(x.range[1], points[-1] * step_of(x))
+    nodes = (2 * points * step_of(x) - low - high) / (high - low)
     coefficients = np.linalg.solve(np.polynomial.chebyshev.chebvander(nodes, len(points) - 1), values)
     polynomial = circuits.Polynomial(coefficients, basis="chebyshev", interval=(low, high))
     room = _room(x) * float(np.ptp(values))
@@ -234,7 +232,7 @@ def _from(x: A, least: int) -> A:
     found = of_few(x, lambda points: points >= least, 1.0)
     if found is not None:
         return as_mask(found)
-    step = _step(x)
+    step = step_of(x)
     signs = _signs(x - (least - 0.5) * step, step / 2)
     return as_mask(signs * 0.5 + 0.5)
 
@@ -243,7 +241,7 @@ def _is_zero(x: A) -> A:
     found = of_few(x, lambda points: points == 0, 1.0)
     if found is not None:
         return as_mask(found)
-    return as_mask(1 - _signs(x, _step(x)).square())
+    return as_mask(1 - _signs(x, step_of(x)).square())
 
 
 def sign(x: A) -> A:
@@ -251,10 +249,58 @@ def sign(x: A) -> A:
     if x._kind == "b":
         raise TypeError("np.sign takes no truth values, as in NumPy; mask * 1 has numbers")
     found = of_few(x, np.sign, 1.0)
-    return _with_step(_signs(x, _step(x)), 1.0) if found is None else found
+    found = _with_step(_signs(x, step_of(x)), 1.0) if found is None else found
+    return found._of_kind(kind_of(x))
+
+
+def stepped(x: A, function: Callable[[Values], Values], step: float | None, kind: Kind) -> A:
+    """A function that jumps, as `numpy.floor`, of multiples of a step.
+
+    Args:
+        function: of arrays of values.
+        step: of the function's values.
+
+    Raises:
+        TypeError: where no step is known.
+        ParameterError: for more than 10 different values.
+    """
+    unit = x.step
+    if unit is None:
+        raise TypeError(
+            "floor, round, // and % jump: they take multiples of a known step. Give inputs one, "
+            "hm.ArraySpec(shape, range=, step=), or round in the clear"
+        )
+    values = _points(x)
+    is_same = values is not None and bool((function(values * unit) == values * unit).all())
+    found = x if is_same else of_few(x, lambda points: function(points * unit), step)
+    if found is None:
+        raise ParameterError(
+            f"floor, round, // and % take at most {_MOST_POINTS} different values: give a narrower range, or "
+            "round in the clear"
+        )
+    return found._of_kind(kind)
 
 
 # --- Masks, and counts of them. ---
+
+
+def truths(x: Any) -> Any:
+    """Whether elements are not 0, of an encrypted array or a plain one; masks as they are."""
+    if not isinstance(x, Recorded):
+        return np.asarray(x, np.bool_)
+    return x if is_mask(x) else differs(x, 0)
+
+
+def all_true(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
+    """`numpy.all`."""
+    found: A = all_of(truths(x), axis, keepdims=keepdims)
+    return found
+
+
+def any_true(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
+    """`numpy.any`."""
+    found: A = any_of(truths(x), axis, keepdims=keepdims)
+    return found
 
 
 def counted(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
@@ -292,97 +338,3 @@ def of_type(x: A, dtype: np.dtype[Any]) -> A:
     if x._kind != "b" and not (limits.min <= low + 0.25 and high - 0.25 <= limits.max):
         raise TypeError(f"x.astype({dtype}): values from {low:g} to {high:g} are beyond the type")
     return x._of_kind(kind)
-
-
-# --- Counts, and tables. ---
-
-
-def is_in(x: A, values: Any) -> A:
-    """`numpy.isin`: 1 where an element is one of some plain numbers."""
-    known = np.unique(np.asarray(values, np.float64))
-    x = x._as_numbers()
-    step = _step(x)
-    whole, is_whole = multiples(known, step)
-    low, high = x.range
-    whole = whole[is_whole & (low <= known) & (known <= high)]
-    found = of_few(x, lambda points: np.isin(points, whole), 1.0) if len(whole) else x._filled(False)
-    if found is not None:
-        return as_mask(found)
-    each = equal(rearranged(x, lambda y: y[..., None]), whole * step)
-    return as_mask(bounded(total(each, -1), 0, 1))
-
-
-def _edges(edges: Any) -> Values:
-    known = np.asarray(edges, np.float64)
-    if known.ndim != 1 or not len(known) or (np.diff(known) < 0).any() or not np.isfinite(known).all():
-        raise ParameterError("edges are ascending numbers, on one axis")
-    return known
-
-
-def bins_of(x: A, edges: Any, *, right: bool = False) -> A:
-    """`numpy.digitize`: how many of ascending edges are at most x; with `right`, below x."""
-    reached = (exceeds if right else reaches)(rearranged(x, lambda y: y[..., None]), _edges(edges))
-    return total(reached, -1)
-
-
-def bin_counts(x: A, edges: Any) -> A:
-    """How many elements lie between ascending edges, the last one included: `numpy.histogram`'s counts."""
-    known = _edges(edges)
-    if len(known) < 2:
-        raise ParameterError("a histogram takes two edges at least")
-    flat = rearranged(x, lambda y: y.reshape(-1, 1))
-    lower = _counts(reaches, flat, known[:-1])
-    last = total(exceeds(flat, known[-1:]), 0)
-    after: A = moved([lower, last], lambda a, b: np.concatenate([a[1:], b]))
-    return bounded(lower - after, 0, x.size)
-
-
-def values_counted(x: A, extent: int) -> A:
-    """How many elements are 0, 1, ... extent - 1: `numpy.bincount`."""
-    if x.ndim != 1:
-        raise ParameterError(f"bincount takes one axis, not an array of shape {x.shape}")
-    return _counts(equal, rearranged(x, lambda y: y[:, None]), np.arange(extent))
-
-
-def _counts(comparison: Callable[[A, Any], A], column: A, others: Values) -> A:
-    """How many elements of an array of shape (elements, 1) compare so with each plain number."""
-    slots = 1 << ((column.size - 1).bit_length() + (len(others) - 1).bit_length())
-    if not column._recorder.is_exact or slots <= _MOST_TOGETHER:
-        return total(comparison(column, others), 0)
-    # One after the other, which takes some times longer: tables of the same elements share their powers.
-    each = [total(comparison(column, other), 0) for other in others]
-    found: A = moved(each, lambda *counts: np.concatenate(counts))
-    return found
-
-
-def chosen(x: A, choices: Sequence[Any]) -> A:
-    """`numpy.choose`: the element of the array of which x is the number.
-
-    Raises:
-        IndexError: when x can be no integer, or the number of no array.
-    """
-    low, high = x.range
-    if _step(x) % 1 > 2.0**-10 or low < -0.25 or high > len(choices) - 0.75:
-        raise IndexError(
-            f"values from {low:g} to {high:g} with the step {_step(x):g} do not choose of {len(choices)} "
-            "arrays"
-        )
-    kind = promoted(map(kind_of, choices))
-    if all(isinstance(as_operand(each, x), np.ndarray) and np.ndim(each) == 0 for each in choices):
-        found = _table(x._as_numbers(), np.asarray(choices, np.float64))
-        return as_mask(found) if kind == "b" else found._of_kind(kind)
-    numbers = [each._as_numbers() if isinstance(each, Recorded) else np.asarray(each) * 1 for each in choices]
-    first, *others = (equal(x, at)._as_numbers() * each for at, each in enumerate(numbers))
-    found = sum(others, start=first)
-    return as_mask(found) if kind == "b" else found._of_kind(kind)
-
-
-def _table(x: A, known: Values) -> A:
-    """The entry of a plain table for each element, which is its index."""
-    found = of_few(
-        x, lambda points: known[np.round(points * _step(x)).astype(int)], common_step(known) or None
-    )
-    if found is not None:
-        return found
-    masks = equal(rearranged(x, lambda y: y[..., None]), np.arange(len(known)))
-    return total(masks * known, -1)

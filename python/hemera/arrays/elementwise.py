@@ -12,10 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera import circuits
+from hemera.arrays.comparisons import stepped
 from hemera.arrays.formulas import FORMULAS, Formula
 from hemera.arrays.kinds import are_truths, kind_of, of_numbers, promoted
 from hemera.arrays.masks import both, either
 from hemera.arrays.recorded import A, as_operand
+from hemera.arrays.steps import common_step
 from hemera.arrays.tensor import Affine
 from hemera.arrays.user_lines import user_line
 from hemera.circuits import Function
@@ -103,33 +105,31 @@ def divide(x: A, other: Any) -> A:
 
 
 def floor_divide(x: A, divisor: Any) -> A:
-    """x // divisor, in exact programs. See `_by_number` for errors."""
+    """x // divisor. See `_by_number` for errors."""
     return _by_number(x, divisor, np.floor_divide)
 
 
 def remainder(x: A, divisor: Any) -> A:
-    """x % divisor, in exact programs. See `_by_number` for errors."""
+    """x % divisor. See `_by_number` for errors."""
     return _by_number(x, divisor, np.remainder)
 
 
 def _by_number(x: A, divisor: Any, function: Callable[[Any, Any], Any]) -> A:
-    """A function of whole numbers and one plain whole number, by a table.
+    """A function of multiples of a step and one plain number.
 
     Raises:
-        TypeError: in approximate programs, and for other divisors.
+        TypeError: where no step is known, and for other divisors: in exact programs they are whole.
+        ParameterError: for more than 10 different values in approximate programs.
         ZeroDivisionError: for 0.
     """
     number = _number(divisor)
-    if number is None or not number.is_integer() or not x._recorder.is_exact:
-        raise TypeError(
-            "encrypted whole numbers are divided by one plain whole number, in exact programs: "
-            'hm.compile(..., scheme="bfv")'
-        )
+    if number is None or not math.isfinite(number) or (x._recorder.is_exact and not number.is_integer()):
+        raise TypeError("encrypted numbers are divided by one plain number, in exact programs by a whole one")
     if not number:
         raise ZeroDivisionError("an encrypted array is divided by 0")
-    found = _tabulated(x, lambda values: function(values, int(number)))
-    assert found is not None
-    return found
+    step = 1.0 if function is np.floor_divide else common_step(np.array([x.step or 1.0, number]))
+    kind = of_numbers([kind_of(x), kind_of(divisor)])
+    return stepped(x, lambda values: function(values, number), step, kind)
 
 
 def power(x: A, exponent: Any) -> A:
@@ -142,8 +142,9 @@ def power(x: A, exponent: Any) -> A:
     if number is not None and number.is_integer():
         whole = int(number)
         if whole < 0:
+            found = reciprocal(x.power(-whole))  # which exact programs refuse
             _refuse_negative_powers(x, exponent)
-            return reciprocal(x.power(-whole))
+            return found
         return x.power(whole)._of_kind(of_numbers([x._kind, kind_of(exponent)]))
     if number in (0.5, -0.5):
         root = named(x, "sqrt")

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from hemera.arrays import comparisons, contraction, elementwise, masks, order, statistics, sums
-from hemera.arrays.kinds import are_truths, of_numbers
+from hemera.arrays import comparisons, contraction, counts, elementwise, masks, order, statistics, sums
+from hemera.arrays.kinds import are_truths, kind_of, of_numbers
 from hemera.arrays.numpy_moves import (
     FIRST_NAMES,
     MOVING,
@@ -189,7 +189,7 @@ def _choose(a: Any, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
     if out is not None or mode != "raise":
         raise TypeError("np.choose takes no out and no mode with encrypted arrays")
     if isinstance(a, Recorded):
-        return comparisons.chosen(a, list(choices))
+        return counts.chosen(a, list(choices))
     places = np.asarray(a)
     return moved(list(choices), lambda *numbers: np.choose(places, numbers))
 
@@ -202,16 +202,28 @@ def _histogram(x: Any, bins: Any = 10, range: Any = None, **options: Any) -> Any
         edges = np.histogram_bin_edges(np.zeros(1), bins, range)
     else:
         edges = np.asarray(bins)
-    return comparisons.bin_counts(x, edges), edges
+    return counts.bin_counts(x, edges), edges
 
 
 def _isin(element: Any, test_elements: Any, invert: bool = False) -> Any:
-    found = comparisons.is_in(element, test_elements)
+    found = counts.is_in(element, test_elements)
     return masks.negated(found) if invert else found
 
 
 def _digitize(x: Any, bins: Any, right: bool = False) -> Any:
-    return comparisons.bins_of(x, bins, right=right)
+    return counts.bins_of(x, bins, right=right)
+
+
+def _searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
+    if isinstance(a, Recorded) or sorter is not None:
+        raise TypeError("np.searchsorted takes plain edges in order, and encrypted values")
+    found = counts.bins_of(moved([v], np.atleast_1d), a, right=side == "left")
+    return moved([found], lambda y: y.reshape(v.shape))
+
+
+def _rounded(x: Any, decimals: int = 0) -> Any:
+    kind = kind_of(np.round(np.zeros(1, x.dtype)))
+    return comparisons.stepped(x, lambda values: np.round(values, decimals), 10.0**-decimals, kind)
 
 
 def _bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
@@ -221,7 +233,7 @@ def _bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
             f"np.bincount of values from {low:g} to {high:g}: minlength must be above the largest one, and "
             "there are no weights"
         )
-    return comparisons.values_counted(x, minlength)
+    return counts.values_counted(x, minlength)
 
 
 def _clip(
@@ -288,10 +300,10 @@ def _extent(x: Any, axis: Any = None) -> Any:
 
 
 COMPUTING: dict[Function, Function] = {
-    np.all: _reduction(masks.all_of, "all"),
+    np.all: _reduction(comparisons.all_true, "all"),
     np.amax: _reduction(order.most, "amax"),
     np.amin: _reduction(order.least, "amin"),
-    np.any: _reduction(masks.any_of, "any"),
+    np.any: _reduction(comparisons.any_true, "any"),
     np.argmax: _reduction(order.place_of_most, "argmax"),
     np.argmin: _reduction(order.place_of_least, "argmin"),
     np.argsort: _of_first(lambda x, axis=-1: order.argsort(x, axis), "argsort"),
@@ -338,6 +350,10 @@ COMPUTING: dict[Function, Function] = {
     np.vdot: contraction.vdot,
     np.where: _where,
     np.zeros_like: _like(0),
+    np.searchsorted: _searchsorted,
+    np.real: _of_first(lambda x: x.real, "real"),
+    np.imag: _of_first(lambda x: np.zeros(x.shape, x.dtype), "imag"),
+    np.round: _of_first(_rounded, "round"),
     **{function: _linear(function) for function in present("trapezoid")},
 }
 """Functions that compute, and those of shapes."""
@@ -366,9 +382,7 @@ _INSTEAD = {
     "nonzero": "its shape depends on the values; np.count_nonzero counts, and x != 0 is a mask",
     "flatnonzero": "its shape depends on the values; np.count_nonzero counts, and x != 0 is a mask",
     "argwhere": "its shape depends on the values; np.count_nonzero counts, and x != 0 is a mask",
-    "searchsorted": "np.digitize(values, edges) of plain edges is the same",
     "unique": "its shape depends on the values; np.bincount counts",
-    "round": "it jumps; give inputs a step, hm.ArraySpec(shape, range=, step=), and round in the clear",
     **dict.fromkeys(("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"), IN_PLACE),
     "quantile": "np.sort(x) of few elements has it",
     "percentile": "np.sort(x) of few elements has it",

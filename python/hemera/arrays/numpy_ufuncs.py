@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from hemera.arrays import comparisons, contraction, elementwise, functions, masks, order, sums
+from hemera.arrays.kinds import kind_of
 from hemera.arrays.recorded import Recorded
 
 __all__ = ["IN_PLACE", "OTHERWISE", "UFUNCS", "of_ufunc"]
@@ -74,6 +76,35 @@ def _commuting(function: Function) -> Function:
     return _comparison(function, function)
 
 
+def _logical(function: Function) -> Function:
+    return _commuting(lambda x, y: function(comparisons.truths(x), comparisons.truths(y)))
+
+
+def _stepped(clear: np.ufunc) -> Function:
+    """A function that jumps."""
+    return lambda x: comparisons.stepped(x, clear, 1.0, kind_of(clear(np.zeros(1, x.dtype))))
+
+
+def _shifted(operate: Function) -> Function:
+    """A shift of whole numbers by plain ones."""
+
+    def shift(x: Any, count: Any) -> Any:
+        plain = np.asarray(count) if not isinstance(count, Recorded) else np.asarray(0.5)
+        if "f" in (kind_of(x), kind_of(plain)) or not isinstance(x, Recorded) or not (plain >= 0).all():
+            raise TypeError("encrypted whole numbers are shifted by plain ones from 0 on")
+        return operate(x, 2**plain if plain.ndim else 2 ** int(plain))
+
+    return shift
+
+
+def _hypot(x: Any, y: Any) -> Any:
+    return elementwise.named(np.square(x) + np.square(y), "sqrt")
+
+
+def _logaddexp(x: Any, y: Any) -> Any:
+    return functions.softplus(x - y) + y
+
+
 def _divided(function: Function) -> Function:
     """A function of an encrypted array and a plain number. TypeError for encrypted divisors."""
 
@@ -122,10 +153,19 @@ UFUNCS: dict[np.ufunc, Function] = {
     np.less: _comparison(comparisons.stays_below, comparisons.exceeds),
     np.less_equal: _comparison(comparisons.stays_within, comparisons.reaches),
     np.log: _named("log"),
-    np.logical_and: _commuting(masks.both),
-    np.logical_not: masks.negated,
-    np.logical_or: _commuting(masks.either),
-    np.logical_xor: _commuting(masks.one_of),
+    np.isfinite: lambda x: np.full(x.shape, True),
+    np.isinf: lambda x: np.full(x.shape, False),
+    np.isnan: lambda x: np.full(x.shape, False),
+    np.hypot: _hypot,
+    np.left_shift: _shifted(operator.mul),
+    np.logaddexp: _logaddexp,
+    np.logical_and: _logical(masks.both),
+    np.logical_not: lambda x: masks.negated(comparisons.truths(x)),
+    np.logical_or: _logical(masks.either),
+    np.logical_xor: _logical(masks.one_of),
+    np.right_shift: _shifted(operator.floordiv),
+    np.rint: _stepped(np.rint),
+    np.signbit: lambda x: comparisons.stays_below(x, 0),
     np.matmul: contraction.matmul,
     np.maximum: _commuting(elementwise.larger),
     np.minimum: _commuting(elementwise.smaller),
@@ -144,6 +184,7 @@ UFUNCS: dict[np.ufunc, Function] = {
     np.subtract: _operator("sub"),
     np.tanh: _named("tanh"),
     **{function: _approximated(function) for function in _APPROXIMATED},
+    **{function: _stepped(function) for function in (np.ceil, np.floor, np.trunc)},
 }
 """NumPy's functions of single elements."""
 
@@ -152,8 +193,8 @@ _REDUCED: dict[np.ufunc, Function] = {
     np.multiply: sums.product,
     np.maximum: order.most,
     np.minimum: order.least,
-    np.logical_and: masks.all_of,
-    np.logical_or: masks.any_of,
+    np.logical_and: comparisons.all_true,
+    np.logical_or: comparisons.any_true,
 }
 
 

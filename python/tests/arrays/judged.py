@@ -64,14 +64,13 @@ def canonical(value: Any) -> Any:
 
 
 def encrypted(x: Any) -> Array:
-    """The array as `hm.array` makes it: real numbers have a step where they are whole."""
+    """The array as `hm.array` makes it: real numbers have a step where it is plain to see."""
     if x.dtype.kind == "b":
         return hm.array(x, precision_bits=BITS)
     low, high = float(x.min()), float(x.max())
-    whole = bool((np.asarray(x) == np.round(x)).all()) and max(abs(low), abs(high)) < 2**20
-    return hm.array(
-        x, range=(low, high if high > low else low + 1), step=1 if whole else None, precision_bits=BITS
-    )
+    steps = (step for step in (1, 0.5, 0.25) if not np.remainder(x, step).any())
+    step = next(steps, None) if max(abs(low), abs(high)) < 2**20 else None
+    return hm.array(x, range=(low, high if high > low else low + 1), step=step, precision_bits=BITS)
 
 
 def choices(arguments: Sequence[Any], options: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:

@@ -31,6 +31,10 @@ from .programs import Given, Program, Values, check, recorded
 SHAPES = st.lists(st.integers(1, 4), min_size=1, max_size=3).map(tuple)
 # These have tests of their own.
 APART = {"gelu", "apply", "range", "step"}
+# By the standards' own tests alone: array_api_cases.py and numpy_cases.py.
+JUDGED = {np.imag, np.real, np.round, np.searchsorted}
+JUDGED_UFUNCS = {np.ceil, np.floor, np.rint, np.trunc, np.isfinite, np.isinf, np.isnan, np.signbit, np.hypot}
+JUDGED_UFUNCS |= {np.floor_divide, np.left_shift, np.logaddexp, np.remainder, np.right_shift}
 
 
 def cases(table: dict[Any, list[Program]]) -> list[Any]:
@@ -47,10 +51,8 @@ def uniform(shape: tuple[int, ...], seed: int) -> Values:
 
 
 def test_tables_have_every_function_and_method() -> None:
-    assert set(COMPUTED) | set(COUNTED) | set(APPROXIMATED) == set(COMPUTING)
-    # Of exact programs alone: compiler/test_exact.py has them.
-    exact = {np.floor_divide, np.remainder}
-    assert set(UFUNC_PROGRAMS) | set(COUNTED_UFUNCS) | exact == set(UFUNCS)
+    assert set(COMPUTED) | set(COUNTED) | set(APPROXIMATED) | JUDGED == set(COMPUTING)
+    assert set(UFUNC_PROGRAMS) | set(COUNTED_UFUNCS) | JUDGED_UFUNCS == set(UFUNCS)
     known = {name for each in Array.__mro__ for name in vars(each) if not name.startswith("_")}
     assert set(METHODS) | set(COUNTED_METHODS) | set(APPROXIMATED_METHODS) | APART == known
 
