@@ -62,11 +62,11 @@ def _of_kinds(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def einsum(subscripts: str, a: Any, b: Any) -> Any:
-    """`numpy.einsum` of two operands, of which one at least is encrypted.
+    """`numpy.einsum` of two operands, of which one at least is encrypted, by subscripts that name each axis
+    of them and of the result once: see `hemera.arrays.summation`.
 
     Raises:
-        ParameterError: for subscripts that repeat a label in an operand, have an ellipsis, or do not name
-            all axes; for more products than there can be.
+        ParameterError: for more products than there can be.
         MismatchError: where the extents of a label differ.
     """
     return _summed(a, b, subscripts)
@@ -75,22 +75,8 @@ def einsum(subscripts: str, a: Any, b: Any) -> Any:
 @_of_kinds
 def _summed(a: Any, b: Any, subscripts: str) -> Any:
     """See `einsum`."""
-    inputs, arrow, out = subscripts.replace(" ", "").partition("->")
+    inputs, _, out = subscripts.partition("->")
     parts = inputs.split(",")
-    labels = "".join(parts)
-    if not arrow:
-        out = "".join(sorted(label for label in set(labels) if labels.count(label) == 1))
-    if (
-        len(parts) != 2
-        or not set(labels + out) <= set(string.ascii_letters)
-        or any(len(set(part)) != len(part) for part in (*parts, out))
-        or not set(out) <= set(labels)
-        or [len(part) for part in parts] != [len(a.shape), len(b.shape)]
-    ):
-        raise ParameterError(
-            f"einsum: {subscripts!r} does not name each axis of two operands once; diagonals and ellipses "
-            "are not taken"
-        )
     extents: dict[str, int] = {}
     for part, each in zip(parts, (a, b), strict=True):
         for label, extent in zip(part, each.shape, strict=True):

@@ -6,17 +6,19 @@ import numpy as np
 
 from hemera.inputs.arguments import did_you_mean
 
-__all__ = ["missing"]
+__all__ = ["FUNCTIONS_INSTEAD", "IN_PLACE", "missing"]
 
 _VALUES = (
     "its values are encrypted when the program runs; return it as a result, and take them after decryption"
 )
-_IN_PLACE = (
-    "encrypted arrays do not change so: np.where(mask, new, x), np.concatenate and np.insert make another one"
+IN_PLACE = (
+    "encrypted arrays do not change so: write x = x + y in place of x += y, and np.where(mask, new, x), "
+    "np.concatenate and np.insert make another one"
 )
+"""What errors of functions that change arrays in place advise."""
 _INSTEAD = {
     **dict.fromkeys(("data", "dump", "dumps", "item", "tobytes", "tofile", "tolist", "view"), _VALUES),
-    **dict.fromkeys(("fill", "itemset", "put", "resize", "setfield"), _IN_PLACE),
+    **dict.fromkeys(("fill", "itemset", "put", "resize", "setfield"), IN_PLACE),
     "argpartition": "np.argsort(x) has the order of few elements",
     "conj": "its values are real: the array is its conjugate",
     "conjugate": "its values are real: the array is its conjugate",
@@ -28,6 +30,16 @@ _INSTEAD = {
     "searchsorted": "np.digitize(values, x) of plain edges x is the same",
     "sort": "it changes the array in place; np.sort(x) makes a sorted one",
 }
+
+FUNCTIONS_INSTEAD = {
+    "ptp": "np.max(x) - np.min(x) is the same",
+    "nonzero": "its shape depends on the values; np.count_nonzero counts, and x != 0 is a mask",
+    "flatnonzero": "its shape depends on the values; np.count_nonzero counts, and x != 0 is a mask",
+    "argwhere": "its shape depends on the values; np.count_nonzero counts, and x != 0 is a mask",
+    "unique": "its shape depends on the values; np.bincount counts",
+    **dict.fromkeys(("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"), IN_PLACE),
+}
+"""Functions of NumPy that take no encrypted array, with what does."""
 
 
 def missing(name: str, instance: object) -> AttributeError:

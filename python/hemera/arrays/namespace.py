@@ -9,6 +9,7 @@ import numpy as np
 from hemera.arrays import order
 from hemera.arrays.numpy_functions import running_sums
 from hemera.arrays.recorded import Recorded, broadcast, joined_shape, moved
+from hemera.errors import MismatchError
 
 __all__ = ["NAMESPACE", "Namespace"]
 
@@ -101,7 +102,9 @@ class Namespace:
         return order.argsort(signed, axis) if isinstance(x, Recorded) else np.argsort(signed, axis, "stable")
 
     def vecdot(self, x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-        """Sums of products of two arrays along an axis."""
+        """Sums of products of two arrays along an axis, which has one extent in both."""
+        if x1.shape[axis] != x2.shape[axis]:
+            raise MismatchError(f"vecdot: shapes {x1.shape} and {x2.shape} differ along axis {axis}")
         return np.sum(x1 * x2, axis=axis)
 
     def matrix_transpose(self, x: Any, /) -> Any:

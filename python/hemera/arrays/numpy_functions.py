@@ -10,8 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from hemera.arrays import comparisons, contraction, counts, elementwise, masks, order, statistics, sums
+from hemera.arrays import (
+    comparisons,
+    contraction,
+    counts,
+    elementwise,
+    linear_algebra,
+    masks,
+    order,
+    statistics,
+    sums,
+)
 from hemera.arrays.kinds import are_truths, kind_of, of_numbers
+from hemera.arrays.missing import FUNCTIONS_INSTEAD
 from hemera.arrays.numpy_moves import (
     FIRST_NAMES,
     MOVING,
@@ -22,8 +33,9 @@ from hemera.arrays.numpy_moves import (
     require_kind,
     shared,
 )
-from hemera.arrays.numpy_ufuncs import IN_PLACE, OTHERWISE
+from hemera.arrays.numpy_ufuncs import OTHERWISE
 from hemera.arrays.recorded import Recorded, axes_of, moved, needs_values, reduced
+from hemera.arrays.summation import einsum
 from hemera.inputs.plain import refuse_missing
 
 __all__ = ["COMPUTING", "of_function", "running_sums"]
@@ -162,10 +174,10 @@ def _trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 
 def _einsum(subscripts: Any, *operands: Any, **options: Any) -> Any:
-    refuse(np.einsum, options, "out", "dtype")
-    if not isinstance(subscripts, str) or len(operands) != 2:
-        raise TypeError("np.einsum takes subscripts as text and two operands, of which one is encrypted")
-    return contraction.einsum(subscripts, *operands)
+    refuse(np.einsum, options, *(key for key in options if key not in ("optimize", "order")))
+    if isinstance(options.get("optimize"), (list, tuple)):
+        raise TypeError("np.einsum takes no path with encrypted arrays: pairs are taken from the left")
+    return einsum(subscripts, *operands)
 
 
 def _where(condition: Any, *sides: Any) -> Any:
@@ -219,6 +231,10 @@ def _searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any
         raise TypeError("np.searchsorted takes plain edges in order, and encrypted values")
     found = counts.bins_of(moved([v], np.atleast_1d), a, right=side == "left")
     return moved([found], lambda y: y.reshape(v.shape))
+
+
+def _percentile(x: Any, q: Any, *arguments: Any, **options: Any) -> Any:
+    return order.quantiles(x, np.true_divide(q, 100), *arguments, **options)
 
 
 def _rounded(x: Any, decimals: int = 0) -> Any:
@@ -327,6 +343,13 @@ COMPUTING: dict[Function, Function] = {
     np.inner: contraction.inner,
     np.isin: _of_first(_isin, "isin"),
     np.kron: contraction.kron,
+    np.linalg.det: _of_first(linear_algebra.determinant, "linalg.det"),
+    np.linalg.inv: _of_first(linear_algebra.inverse, "linalg.inv"),
+    np.linalg.matrix_power: _of_first(linear_algebra.matrix_power, "linalg.matrix_power"),
+    np.linalg.multi_dot: linear_algebra.multi_dot,
+    np.linalg.solve: linear_algebra.solution,
+    np.percentile: _of_first(_percentile, "percentile"),
+    np.quantile: _of_first(order.quantiles, "quantile"),
     np.linalg.norm: _of_first(statistics.norm, "linalg.norm"),
     np.max: _reduction(order.most, "max"),
     np.mean: _reduction(sums.mean, "mean"),
@@ -372,18 +395,5 @@ def of_function(function: Function, arguments: Sequence[Any], options: Mapping[s
         return shared(function, arguments, found)
     if function in MOVING:
         return move(function, arguments, options)
-    raise TypeError(
-        f"np.{function.__name__} takes no encrypted array: {_INSTEAD.get(function.__name__, OTHERWISE)}"
-    )
-
-
-_INSTEAD = {
-    "ptp": "np.max(x) - np.min(x) is the same",
-    "nonzero": "its shape depends on the values; np.count_nonzero counts, and x != 0 is a mask",
-    "flatnonzero": "its shape depends on the values; np.count_nonzero counts, and x != 0 is a mask",
-    "argwhere": "its shape depends on the values; np.count_nonzero counts, and x != 0 is a mask",
-    "unique": "its shape depends on the values; np.bincount counts",
-    **dict.fromkeys(("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"), IN_PLACE),
-    "quantile": "np.sort(x) of few elements has it",
-    "percentile": "np.sort(x) of few elements has it",
-}
+    way = FUNCTIONS_INSTEAD.get(function.__name__, OTHERWISE)
+    raise TypeError(f"np.{function.__name__} takes no encrypted array: {way}")

@@ -10,20 +10,15 @@ import numpy as np
 
 from hemera.arrays import comparisons, contraction, elementwise, functions, masks, order, sums
 from hemera.arrays.kinds import kind_of
+from hemera.arrays.missing import IN_PLACE
 from hemera.arrays.recorded import Recorded
 
-__all__ = ["IN_PLACE", "OTHERWISE", "UFUNCS", "of_ufunc"]
+__all__ = ["OTHERWISE", "UFUNCS", "of_ufunc"]
 
 Function = Callable[..., Any]
 
 OTHERWISE = "docs/compile.md has the functions that do; x.approximated(f) is any function of one number"
 """What errors of functions that are not there advise."""
-IN_PLACE = (
-    "encrypted arrays do not change so: write x = x + y in place of x += y, and np.where(mask, new, x), "
-    "np.concatenate and np.insert make another one"
-)
-"""The same of functions that change arrays in place."""
-
 _APPROXIMATED = (
     np.arccos,
     np.arccosh,
@@ -165,7 +160,6 @@ UFUNCS: dict[np.ufunc, Function] = {
     np.logical_xor: _logical(masks.one_of),
     np.right_shift: _shifted(operator.floordiv),
     np.rint: _stepped(np.rint),
-    np.signbit: lambda x: comparisons.stays_below(x, 0),
     np.matmul: contraction.matmul,
     np.maximum: _commuting(elementwise.larger),
     np.minimum: _commuting(elementwise.smaller),

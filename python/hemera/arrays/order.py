@@ -8,14 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from hemera.arrays.comparisons import bounded, equal, reaches
+from hemera.arrays.comparisons import bounded, equal, of_type, reaches
+from hemera.arrays.contraction import matmul
 from hemera.arrays.elementwise import larger, smaller
+from hemera.arrays.kinds import are_truths
 from hemera.arrays.masks import all_of, any_of
 from hemera.arrays.recorded import A, axes_of, moved, rearranged, reduced
 from hemera.arrays.sums import combined, mean, total
 from hemera.errors import ParameterError
 
-__all__ = ["argsort", "extreme", "least", "median", "most", "place_of_least", "place_of_most", "sorted_along"]
+__all__ = [
+    "argsort",
+    "extreme",
+    "least",
+    "median",
+    "most",
+    "place_of_least",
+    "place_of_most",
+    "quantiles",
+    "sorted_along",
+]
 
 _MOST_PAIRED = 32
 """Elements along an axis that are compared in pairs, all at once."""
@@ -197,3 +209,28 @@ def median(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
     found = mean(middle, -1)
     kept = [1 if at in axes else extent for at, extent in enumerate(x.shape)]
     return rearranged(found, lambda y: y.reshape(kept)) if keepdims else found
+
+
+def quantiles(
+    x: A, q: Any, axis: Any = None, *, method: Any = "linear", keepdims: Any = False, **options: Any
+) -> A:
+    """`numpy.quantile` along one axis or over all, by the order of at most 64 elements."""
+    if not set(options) <= {"overwrite_input"} or are_truths(x):
+        raise TypeError("np.quantile takes numbers, and q, axis, method and keepdims, with encrypted arrays")
+    rows = rearranged(x, np.ravel) if axis is None else x
+    (at,) = axes_of(-1 if axis is None else operator.index(axis), rows.ndim)
+    count = rows.shape[at]
+    # A quantile is a sum of ordered elements: NumPy's of 0, ..., 0, 1, ..., 1 are sums of the last weights.
+    sums_of_weights = np.quantile(np.triu(np.ones((count, count))), q, 1, method=method)
+    weights = -np.diff(sums_of_weights, axis=-1, append=0.0)
+    last = rearranged(sorted_along(rows, at), lambda y: np.moveaxis(y, at, -1))
+    found: A = matmul(last, weights.reshape(-1, count).T)
+    type_of_few = np.quantile(np.zeros(2, x.dtype), 0.5, method=method).dtype
+    found = of_type(found, type_of_few) if type_of_few.kind == "i" else found
+    kept = [1 if axis is None or each == at else extent for each, extent in enumerate(x.shape)]
+
+    def placed(y: Any) -> Any:
+        first = np.moveaxis(y, -1, 0)
+        return first.reshape((*np.shape(q), *(kept if keepdims else first.shape[1:])))
+
+    return rearranged(found, placed)

@@ -47,9 +47,21 @@ FOUND = {
     "above a whole number": (np.greater_equal, [WHOLE, 3 + 2.0**-40], {}),
     "beside a whole number": (np.equal, [WHOLE, np.array([1, 3 - 2.0**-12, 4])], {}),
     "one of others": (np.isin, [WHOLE, [1.0002, 3]], {}),
+    "three operands": (np.einsum, ["ij,jk,kl->il", WHOLE, WHOLE.T, WHOLE], {}),
+    "a diagonal": (np.einsum, ["ii,...i->...", WHOLE[:, :2], WHOLE[:, 1:]], {}),
+    "operands with lists": (np.einsum, [WHOLE, [0, 1], WHOLE, [0, 1], [1]], {}),
+    "whether any product is true": (np.einsum, ["ij,kj->ik", WHOLE > 2, WHOLE > 4], {}),
+    "an inverse": (lambda x: np.linalg.inv(x + 20 * np.eye(2)), [WHOLE[:, 1:]], {}),
+    "a system": (lambda x: np.linalg.solve(x + 20 * np.eye(2), x), [WHOLE[:, 1:]], {}),
+    "a plain system": (np.linalg.solve, [np.array([[2.0, 1], [1, 5]]), WHOLE], {}),
+    "a determinant": (np.linalg.det, [np.stack([WHOLE[:, 1:], WHOLE[:, :2]])], {}),
+    "powers of a matrix": (np.linalg.matrix_power, [WHOLE[:, 1:], 3], {}),
+    "quantiles": (np.quantile, [WHOLE, [0.3, 0.9]], {"axis": 1, "keepdims": True}),
+    "quantiles of whole numbers": (np.quantile, [WHOLE, 0.3], {"method": "lower"}),
+    "percentiles": (np.percentile, [WHOLE, 30], {"method": "weibull"}),
     "many axes": (np.add, [np.ones((1,) * 40), np.ones((2,) + (1,) * 20)], {}),
 }
-"""Calls that had wrong results."""
+"""Calls that had wrong results, or were refused."""
 
 
 @functools.cache

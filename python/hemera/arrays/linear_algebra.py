@@ -1,0 +1,101 @@
+"""`numpy.linalg` of encrypted arrays: determinants and inverses of small matrices, systems, powers."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hemera.arrays.contraction import matmul
+from hemera.arrays.elementwise import reciprocal
+from hemera.arrays.recorded import Recorded, moved
+from hemera.errors import MismatchError, ParameterError
+
+__all__ = ["determinant", "inverse", "matrix_power", "multi_dot", "solution"]
+
+_MOST = 4
+"""Rows of the largest matrix of which minors are computed."""
+
+
+def _require_square(x: Any, most: int = _MOST) -> int:
+    """The number of rows of square matrices. ParameterError for others, and for more rows."""
+    shape = np.shape(x)
+    if len(shape) < 2 or shape[-1] != shape[-2] or shape[-1] > most:
+        raise ParameterError(
+            f"encrypted square matrices of at most {most} rows are taken, not one of shape {shape}; "
+            "systems with a plain matrix have any size: np.linalg.solve(matrix, x)"
+        )
+    return int(shape[-1])
+
+
+def _entry(x: Recorded, row: int, column: int) -> Any:
+    return moved([x], lambda y: y[..., row, column])
+
+
+def _minor(x: Recorded, rows: Sequence[int], columns: Sequence[int]) -> Any:
+    """The determinant of some rows and columns, by the first row."""
+    if not rows:
+        return 1.0
+    first, *others = rows
+    terms = [
+        _entry(x, first, column)
+        * _minor(x, others, [each for each in columns if each != column])
+        * (-1) ** at
+        for at, column in enumerate(columns)
+    ]
+    return functools.reduce(operator.add, terms)
+
+
+def determinant(a: Any) -> Any:
+    """`numpy.linalg.det` of matrices of at most 4 rows, by minors."""
+    every = range(_require_square(a))
+    return _minor(a * 1.0, every, every)
+
+
+def inverse(a: Any) -> Any:
+    """`numpy.linalg.inv` of matrices of at most 4 rows. RangeError where a determinant can be 0."""
+    count = _require_square(a)
+    x = a * 1.0
+    others = [[each for each in range(count) if each != at] for at in range(count)]
+    scale = reciprocal(determinant(a))
+    parts = [
+        scale * _minor(x, others[row], others[column]) * (-1) ** (row + column)
+        for column in range(count)
+        for row in range(count)
+    ]
+    return moved(parts, lambda *y: np.stack(y, -1).reshape(*x.shape[:-2], count, count))
+
+
+def solution(a: Any, b: Any) -> Any:
+    """`numpy.linalg.solve`: of plain matrices of any size, and of encrypted ones of at most 4 rows."""
+    if isinstance(a, Recorded):
+        inverted = inverse(a)
+    else:
+        plain = np.asarray(a, np.float64)
+        _require_square(plain, 1 << 20)
+        inverted = np.linalg.inv(plain)
+    shape = np.shape(b)
+    if not shape or shape[-1 if len(shape) == 1 else -2] != np.shape(inverted)[-1]:
+        raise MismatchError(f"solve: arrays of shapes {np.shape(a)} and {shape} do not fit each other")
+    return matmul(inverted, b)
+
+
+def matrix_power(a: Any, n: int) -> Any:
+    """`numpy.linalg.matrix_power`, by squaring; negative powers as `inverse`."""
+    _require_square(a, 1 << 20)
+    count = operator.index(n)
+    if count < 0:
+        return matrix_power(inverse(a), -count)
+    if count == 0:
+        raise ParameterError("the power 0 of matrices is plain: np.eye(rows)")
+    half = matrix_power(a, count // 2) if count > 1 else None
+    found = a if half is None else matmul(half, half)
+    return matmul(found, a) if half is not None and count % 2 else found
+
+
+def multi_dot(arrays: Sequence[Any]) -> Any:
+    """`numpy.linalg.multi_dot`, from the left."""
+    return functools.reduce(lambda a, b: a @ b, arrays)
