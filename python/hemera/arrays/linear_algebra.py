@@ -98,4 +98,6 @@ def matrix_power(a: Any, n: int) -> Any:
 
 def multi_dot(arrays: Sequence[Any]) -> Any:
     """`numpy.linalg.multi_dot`, from the left."""
+    if len(arrays) < 2:
+        raise ParameterError("np.linalg.multi_dot takes two arrays at least")
     return functools.reduce(lambda a, b: a @ b, arrays)

@@ -112,7 +112,7 @@ def judged(
     for ours, our_options in made:
         try:
             yield _compared(called(own or function, ours, our_options), wanted)
-        except hm.RangeError as error:  # of values beside a function's interval, in the clear
+        except hm.Error as error:  # of values beside an interval, in the clear
             yield Verdict("refused", str(error))
 
 
