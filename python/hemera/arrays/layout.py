@@ -74,6 +74,11 @@ class Layout:
         """The elements in the order of memory, each axis filled up to a power of two."""
         return Layout(tuple(shape), index_bits(shape))
 
+    @staticmethod
+    def by_columns(shape: Sequence[int]) -> Layout:
+        """The elements in the order of Fortran's memory: the first axis lies in the lowest bits."""
+        return Layout(tuple(shape), tuple(sorted(index_bits(shape))))
+
     @property
     def size(self) -> int:
         """Elements of the array."""

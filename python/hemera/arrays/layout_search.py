@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from hemera.arrays.layout import COPY, FREE, Layout, Place, index_bits
 from hemera.arrays.packing import free_folds, offsets
 from hemera.arrays.sparse_map import SparseMap
-from hemera.arrays.tensor import Affine, Shape, TensorProgram
+from hemera.arrays.tensor import Affine, Input, Shape, TensorProgram
 
 __all__ = ["LayoutChoice", "choose_layouts"]
 
@@ -22,6 +23,8 @@ Indices = NDArray[np.int64]
 _SAMPLE = 30_000
 """Entries of a map by which its diagonals are counted during the search."""
 _MOST_TRIALS = 40_000
+_FEW_TRIALS = 8_000
+"""So many or fewer are made again from another order of elements."""
 _CORRELATED = 0.1
 """Bits of two indices go along with each other from here: of neighbours that a kernel of three numbers joins
 the lowest bits have the correlation 1/3; noise of the sample is below a hundredth."""
@@ -107,15 +110,33 @@ def choose_layouts(
         if isinstance(node.operation, Affine)
         for operand, own in zip(node.operands, node.operation.maps, strict=True)
     ]
-    search = _Search({name: program.nodes[name].shape for name in names}, edges, most_slots, in_place)
-    layouts = search.run(list(dict.fromkeys(names)))
-    return LayoutChoice(tuple(layouts[name] for name in names), search.total())
+    shapes = {name: program.nodes[name].shape for name in names}
+    # What is encrypted can lie as its users want it: inputs that nothing else has a layout with come last.
+    used = Counter(names)
+    order = sorted(
+        dict.fromkeys(names),
+        key=lambda name: used[name] == 1 and isinstance(program.nodes[name].operation, Input),
+    )
+    found: list[LayoutChoice] = []
+    for first in (Layout.raster, Layout.by_columns):
+        search = _Search(shapes, edges, most_slots, in_place, first)
+        layouts = search.run(order)
+        found.append(LayoutChoice(tuple(layouts[name] for name in names), search.total()))
+        if search.trials > _FEW_TRIALS:
+            break
+    return min(found, key=lambda each: each.cost)
 
 
 class _Search:
     def __init__(
-        self, shapes: dict[int, Shape], edges: Sequence[_Edge], most_slots: int, in_place: bool
+        self,
+        shapes: dict[int, Shape],
+        edges: Sequence[_Edge],
+        most_slots: int,
+        in_place: bool,
+        first: Callable[[Shape], Layout],
     ) -> None:
+        self._first = first
         self._in_place = in_place
         self._shapes = shapes
         self._edges = edges
@@ -123,7 +144,7 @@ class _Search:
         largest = max(Layout.raster(shape).period for shape in shapes.values())
         self._largest_bits = largest.bit_length() - 1
         self._layouts: dict[int, Layout] = {}
-        self._trials = 0
+        self.trials = 0
         self._known: dict[tuple[bytes, Layout, Layout], float] = {}
         self._near: dict[int, list[_Edge]] = {name: [] for name in shapes}
         for edge in edges:
@@ -133,11 +154,11 @@ class _Search:
     def run(self, names: Sequence[int]) -> dict[int, Layout]:
         """The layouts of groups, in the order in which their first nodes come."""
         for name in names:
-            candidates = [Layout.raster(self._shapes[name]), *self._suggested(name)]
+            candidates = [self._first(self._shapes[name]), *self._suggested(name)]
             self._take_best(name, candidates)
             self._improve(name)
         changed = True
-        while changed and self._trials < _MOST_TRIALS:
+        while changed and self.trials < _MOST_TRIALS:
             # All of them, not only up to the first that changes.
             changed = any([self._resettle(name) for name in names])  # noqa: C419
         return self._layouts
@@ -158,7 +179,7 @@ class _Search:
     def _improve(self, name: int) -> None:
         """Moves single bits as long as that costs less."""
         best = self._around(name, self._layouts[name])
-        while self._trials < _MOST_TRIALS:
+        while self.trials < _MOST_TRIALS:
             found, cost = self._layouts[name], best
             for moved in _moves(self._layouts[name], self._largest_bits):
                 tried = self._around(name, moved)
@@ -186,7 +207,7 @@ class _Search:
         """The cost of the maps of a group with a layout, as far as their other groups have one."""
         if len(layout.bits) > self._most_bits:
             return math.inf
-        self._trials += 1
+        self.trials += 1
         layouts = {**self._layouts, name: layout}
         near = (edge for edge in self._near[name] if edge.source in layouts and edge.target in layouts)
         return sum(self._cost(edge, layouts) for edge in near) + 1e-6 * layout.period
