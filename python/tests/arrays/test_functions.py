@@ -134,8 +134,8 @@ def test_ufuncs_of_scipy_are_approximated(name: str) -> None:
 def test_other_functions_of_scipy_tell_what_there_is() -> None:
     with pytest.raises(TypeError, match=r"hm\.softmax"):
         hm.compile(special.softmax, hm.ArraySpec((4,), range=(0, 1)))
-    with pytest.raises(TypeError, match=r"np\.rint takes no encrypted array"):
-        hm.compile(np.rint, hm.ArraySpec((4,), range=(0, 1)))
+    with pytest.raises(TypeError, match=r"np\.frexp takes no encrypted array"):
+        hm.compile(np.frexp, hm.ArraySpec((4,), range=(0, 1)))
 
 
 def _leaky(x: Any, slope: float) -> Any:

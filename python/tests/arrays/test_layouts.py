@@ -72,8 +72,8 @@ def test_strides_without_shortcuts() -> None:
             x = conv(x**2, kernel, padding=1)
         return x
 
-    # [32, 98, 98, 98] without copies.
-    assert diagonals(chain, (4, 16, 16)) == [64, 42, 98, 42]
+    # [32, 98, 98, 98] without copies, [64, 42, 98, 42] from the order of memory alone.
+    assert diagonals(chain, (4, 16, 16)) == [32, 72, 36, 72]
 
 
 def test_the_search_is_deterministic() -> None:

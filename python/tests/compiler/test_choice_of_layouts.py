@@ -228,7 +228,7 @@ def test_bounds_of_slots_are_below_their_times(program: Any, params: Any) -> Non
     for requests in (1, 5):  # several take less than one after the other
         counted = plan.package.cost(requests, device="cpu-avx512-16").seconds
         assert counted is not None
-        assert 0.2 * counted < search.seconds_at_least(params, requests) <= 1.05 * counted
+        assert 0.2 * counted < search.seconds_at_least(params, requests) <= 1.1 * counted
 
 
 def test_arrays_that_are_too_large_for_slots_lie_in_sequences() -> None:
