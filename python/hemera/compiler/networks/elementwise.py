@@ -66,17 +66,20 @@ def _leaky_relu(attributes: Attributes, x: Any) -> Any:
 
 
 def _elu(attributes: Attributes, x: Any) -> Any:
+    """A smooth function, and a rectifier where the slopes at 0 differ."""
     alpha = attributes["alpha"]
-    return _approximated(lambda v: np.where(v > 0, v, alpha * np.expm1(np.minimum(v, 0))))(attributes, x)
+    smooth = _approximated(lambda v: np.where(v > 0, v, np.expm1(np.minimum(v, 0))))(attributes, x)
+    return smooth if alpha == 1 else alpha * smooth + (1 - alpha) * np.maximum(x, 0)
+
+
+def _prelu(attributes: Attributes, x: Any, slope: Any) -> Any:
+    if np.broadcast_shapes(x.shape, slope.shape) != x.shape:
+        raise MismatchError(f"slopes of shape {slope.shape} do not become {x.shape}")
+    return _leaky_relu(Attributes(attributes, alpha=slope), x)
 
 
 def _hard_sigmoid(attributes: Attributes, x: Any) -> Any:
     return np.clip(attributes["alpha"] * x + attributes["beta"], 0, 1)
-
-
-def _hard_swish(attributes: Attributes, x: Any) -> Any:
-    del attributes
-    return x * np.clip(x / 6 + 0.5, 0, 1)
 
 
 def _clip(attributes: Attributes, x: Any, low: Any = None, high: Any = None) -> Any:
@@ -272,7 +275,7 @@ ELEMENTWISE: dict[str, tuple[Meaning, ...]] = {
     "Greater": _two(named(np.greater), 1, 7, 9, 13, takes="integers"),
     "GreaterOrEqual": _two(named(np.greater_equal), 12, 16, takes="integers"),
     "HardSigmoid": (Meaning((1, 6, 22), _hard_sigmoid, ("alpha", "beta"), size=largest),),
-    "HardSwish": (Meaning((14, 22), _hard_swish, size=largest),),
+    "HardSwish": (Meaning((14, 22), lambda _, x: x * np.clip(x / 6 + 0.5, 0, 1), size=largest),),
     "IsNaN": (Meaning((9, 13, 20), _is_no_number, size=largest, takes="all"),),
     "LeakyRelu": (Meaning((1, 6, 16), _leaky_relu, _SLOPE, size=largest),),
     "Less": _two(named(np.less), 1, 7, 9, 13, takes="integers"),
@@ -281,13 +284,16 @@ ELEMENTWISE: dict[str, tuple[Meaning, ...]] = {
     "Max": _several(_folded(np.maximum), 8, 12, 13, takes="integers"),
     "Mean": _several(_mean, 8, 13),
     "Min": _several(_folded(np.minimum), 8, 12, 13, takes="integers"),
+    "Mish": (Meaning((18, 22), _approximated(lambda v: v * np.tanh(np.logaddexp(0, v))), size=largest),),
     "Mul": _two(named(np.multiply), 1, 6, 7, 13, 14, takes="integers"),
     "Neg": (_one(np.negative, 1, 6, 13, takes="integers"),),
     "Not": (_one(np.logical_not, 1, takes="all"),),
     "Or": _two(named(np.logical_or), 1, 7, takes="all"),
+    "PRelu": (Meaning((7, 9, 16), _prelu),),
     "Pow": _two(_power, 1, 7, 12, 13, 15),
     "Reciprocal": (_one(np.reciprocal, 1, 6, 13),),
     "Relu": (Meaning((1, 6, 13, 14), lambda _, x: np.maximum(x, 0), size=largest, takes="integers"),),
+    "Selu": (Meaning((1, 6, 22), lambda a, x: a["gamma"] * _elu(a, x), ("alpha", "gamma"), size=largest),),
     "Sigmoid": (Meaning((1, 6, 13), _sigmoid, size=largest),),
     "Sin": (_one(np.sin, 7, 22),),
     "Softplus": (Meaning((1, 22), _approximated(lambda v: np.logaddexp(0, v)), size=largest),),

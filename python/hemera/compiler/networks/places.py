@@ -56,6 +56,18 @@ def _transpose(attributes: Attributes, x: Any) -> Any:
     return np.transpose(x, attributes.get("perm"))
 
 
+def _depth_to_space(attributes: Attributes, x: Any) -> Any:
+    """Channels become blocks of rows and columns; in the mode CRD a channel's block lies together."""
+    block, mode = attributes["blocksize"], attributes.get("mode", "DCR")
+    orders = {"DCR": (0, 3, 4, 1, 5, 2), "CRD": (0, 1, 4, 2, 5, 3)}
+    if x.ndim != 4 or block < 1 or x.shape[1] % block**2 or mode not in orders:
+        raise FormatError(f"DepthToSpace of shape {x.shape}, with blocksize={block} and mode={mode!r}")
+    count, channels, rows, columns = x.shape[0], x.shape[1] // block**2, *x.shape[2:]
+    inner = (block, block, channels) if mode == "DCR" else (channels, block, block)
+    split = np.transpose(x.reshape((count, *inner, rows, columns)), orders[mode])
+    return split.reshape((count, channels, rows * block, columns * block))
+
+
 def _concat(attributes: Attributes, *xs: Any) -> Any:
     return np.concatenate(xs, attributes.get("axis", 1))
 
@@ -237,6 +249,10 @@ PLACES: dict[str, tuple[Meaning, ...]] = {
     ),
     "ConstantOfShape": (
         _moves(_constant_of_shape, 9, 20, *_SINCE_21, attributes=("value",), size=_shape_size),
+    ),
+    "DepthToSpace": (
+        _moves(_depth_to_space, 1, attributes=("blocksize",)),
+        _moves(_depth_to_space, 11, 13, 28, attributes=("blocksize", "mode")),
     ),
     "Expand": (_moves(_expand, 8, 13, size=_expand_size),),
     "Flatten": (_moves(_flatten, 1, 9, 11, 13, *_SINCE_21, attributes=("axis",)),),
