@@ -62,8 +62,7 @@ def _depth_to_space(attributes: Attributes, x: Any) -> Any:
     orders = {"DCR": (0, 3, 4, 1, 5, 2), "CRD": (0, 1, 4, 2, 5, 3)}
     if x.ndim != 4 or block < 1 or x.shape[1] % block**2 or mode not in orders:
         raise FormatError(f"DepthToSpace of shape {x.shape}, with blocksize={block} and mode={mode!r}")
-    count, channels, rows, columns = x.shape
-    channels //= block**2
+    count, channels, rows, columns = x.shape[0], x.shape[1] // block**2, x.shape[2], x.shape[3]
     inner = (block, block, channels) if mode == "DCR" else (channels, block, block)
     split = np.transpose(x.reshape((count, *inner, rows, columns)), orders[mode])
     return split.reshape((count, channels, rows * block, columns * block))
