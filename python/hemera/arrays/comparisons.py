@@ -162,9 +162,10 @@ def _with_step(x: A, step: float) -> A:
     return x
 
 
-def _points(x: Recorded) -> Values | None:
-    """The multiples of the step that an element can be; None where there are too many to look at."""
-    low, high = (end / step_of(x) for end in x.range)
+def _points(x: Recorded, bounds: tuple[Values, Values]) -> Values | None:
+    """The multiples of the step that an element can be, by the least and largest of each; None where there
+    are too many to look at."""
+    low, high = float(bounds[0].min()) / step_of(x), float(bounds[1].max()) / step_of(x)
     return None if high - low > _MOST_SEEN else np.arange(np.ceil(low - 0.25), np.floor(high + 0.25) + 1)
 
 
@@ -180,7 +181,12 @@ def of_few(x: A, function: Callable[[Values], Values], step: float | None) -> A 
     exact = x._recorder.tabulated(x._number, lambda values: function(values / unit))
     if exact is not None:
         return x._at(exact)
-    points = _points(x)
+    points = _points(x, x._recorder.bounds[x._number])
+    if points is not None and not _is_promised(x):
+        values = np.asarray(function(points), np.float64)
+        if len(points) <= 2 or (values == values[0]).all():
+            # A number, or a line, takes any value: nothing would show that a row leaves what samples show.
+            points = _points(x, x._recorder.certain[x._number])
     if points is None:
         return None
     values = np.asarray(function(points), np.float64)
@@ -270,7 +276,7 @@ def stepped(x: A, function: Callable[[Values], Values], step: float | None, kind
             "floor, round, // and % jump: they take multiples of a known step. Give inputs one, "
             "hm.ArraySpec(shape, range=, step=), or round in the clear"
         )
-    values = _points(x)
+    values = _points(x, x._recorder.certain[x._number])
     is_same = values is not None and bool((function(values * unit) == values * unit).all())
     found = x if is_same else of_few(x, lambda points: function(points * unit), step)
     if found is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -292,3 +293,23 @@ def test_samples_take_no_larger_ring_than_they_need() -> None:
     weights = RNG.normal(size=(4, 3))
     plan = hm.compile(lambda x: x @ weights + 1, Spec((100, 4), (-1, 1)), samples=8)
     assert plan.params.degree == hm.ckks.Parameters.for_circuit(1, scale_bits=40, slots=8 * 512).degree
+
+
+@pytest.mark.parametrize("compare", [np.greater, np.greater_equal, np.less, np.less_equal, np.not_equal])
+@pytest.mark.parametrize("swapped", [False, True])
+def test_what_samples_show_decides_no_comparison(compare: Any, swapped: bool) -> None:
+    """An input with a computed value that is 0 in all samples, and anything in its range in other rows: these
+    are right, or told."""
+
+    def program(x: Any, y: Any) -> Any:
+        return compare(2 * y, x) if swapped else compare(x, 2 * y)
+
+    specs = Spec((5,), (1, 2), step=0.5), Spec((5,), (0, 2), step=0.5)
+    samples = RNG.choice([1, 1.5, 2], (6, 5)), np.zeros((6, 5))
+    plan = hm.compile(program, *specs, calibrate=samples, precision_bits=8, security=None)
+    x, y = np.array([1, 1.5, 2, 1, 2]), np.array([0.5, 1, 1, 2, 0])
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        found = plan.local(threads=1)(x, y)
+    right = np.abs(found - program(x, y)).max() < 2.0**-6
+    assert right or any("leaves the range" in str(each.message) for each in given)

@@ -105,6 +105,42 @@ def test_no_wrong_row_is_silent(function: Callable[..., Any], samples: int) -> N
         np.testing.assert_allclose(clear[right], function(rows[right]), atol=4 * 2.0**-BITS)
 
 
+@pytest.mark.parametrize("function", [np.maximum, np.minimum, lambda x, y: np.maximum(y, x)])
+def test_rows_are_told_by_each_operand(function: Callable[..., Any]) -> None:
+    """Both operands have one interval; a row leaves it by either."""
+
+    halves = np.concatenate([SAMPLES[:50, :6], SAMPLES[:50, :6]], axis=1)
+    weights = np.concatenate([WEIGHTS[:6], WEIGHTS[:6]])
+
+    def alike(x: Any) -> Any:
+        return function(x[:6] @ weights[:6], x[6:] @ weights[6:])
+
+    plan = hm.compile(alike, halves[0], calibrate=halves, precision_bits=6, security=None)
+    far = np.clip(2.9 * np.sign(weights[:6]), halves.min(), halves.max())
+    rows = np.stack([halves[0], np.concatenate([far, 0 * far]), np.concatenate([0 * far, far]), halves[1]])
+    for run in (plan.local(threads=1), plan.evaluate_clear):
+        _, texts = told(run, rows)
+        assert named(texts) == {1, 2}
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_rows_are_told_by_the_narrower_of_two_intervals(swapped: bool) -> None:
+    narrow, wide = (hm.circuits.sigmoid((-low, low), bits=BITS) for low in (4.0, 20.0))
+
+    def both(x: Any) -> Any:
+        inner = 2 * (x @ WEIGHTS)
+        first, second = (wide, narrow) if swapped else (narrow, wide)
+        return inner.apply(first) + inner.apply(second)
+
+    samples = SAMPLES / np.abs(SAMPLES @ WEIGHTS).max() / 2 * 3.9
+    spec = hm.ArraySpec((12,), range=(-5, 5))
+    plan = hm.compile(both, spec, calibrate=samples, precision_bits=6, security=None)
+    rows = WEIGHTS[None] * np.array([[end * factor / 2] for end in (4.0, -4.0) for factor in (0.99, 1.01)])
+    for run in (plan.local(threads=1), plan.evaluate_clear):
+        _, texts = told(run, rows)
+        assert named(texts) == {1, 3}
+
+
 def test_the_rows_are_those_whose_values_leave_the_interval() -> None:
     """The formula: 2 x @ w next to the interval that the model's file has."""
     plan = compiled()

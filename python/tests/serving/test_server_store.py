@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import shutil
 import threading
@@ -44,6 +45,23 @@ def test_a_set_is_there_after_a_restart(tmp_path: Path) -> None:
     assert again.bytes == 111
     assert again.find("carol", "m") is None
     assert again.find("alice", "other") is None
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(["alice", "bob", "carol"])))
+def test_numbers_go_on_after_a_restart_whoever_has_the_highest(
+    tmp_path: Path, order: tuple[str, ...]
+) -> None:
+    store = make(tmp_path)
+    known = [store.commit(fill(store, {"keys": b"k"}, client), "Hemera").generation for client in order]
+    for client in order:  # each again, after a restart
+        store = make(tmp_path)
+        known.append(store.commit(fill(store, {"keys": client.encode()}, client), "Hemera").generation)
+        assert known[-1] > max(known[:-1])
+    again = make(tmp_path)
+    for client in order:
+        found = again.find(client, "m")
+        assert found is not None
+        assert found.files["keys"].read_bytes() == client.encode()
 
 
 def test_the_newest_counts_and_those_before_are_removed(tmp_path: Path) -> None:

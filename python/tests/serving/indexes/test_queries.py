@@ -29,6 +29,19 @@ def test_five_lines(server: Running, home: Home) -> None:
     assert ([scores.tolist()], [ids.tolist()]) == best(x[None], 10)
 
 
+def test_an_own_key_is_the_one_of_its_object_alone(server: Running, home: Home, tmp_path: Path) -> None:
+    keys = [tmp_path / "first", tmp_path / "second"]
+    with client_of(server, home.clients.add("alice")) as client:
+        shared = client.index("rows")
+        for path in keys:
+            search.Client(shared.settings).secret_key.save(path)
+        own = [client.index("rows", secret_key=key) for key in keys]
+        assert client.index("rows") is shared
+        assert len({id(each) for each in (shared, *own)}) == 3
+        for each in (shared, *own):
+            assert found(each.query(queries(1), k=3)) == best(queries(1), 3)
+
+
 def test_all_rows_and_many_queries(home: Home) -> None:
     """More queries than a request may have, and scores of all rows in the index's order."""
     with serving(home, batch=4) as server, client_of(server, home.clients.add("alice")) as client:
