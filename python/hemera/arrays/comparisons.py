@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hemera import circuits
 from hemera.arrays.kinds import DTYPES, Kind, kind_of, promoted
 from hemera.arrays.masks import all_of, any_of, as_mask, both, is_mask, negated, require_mask
-from hemera.arrays.recorded import A, Recorded, as_operand, broadcast, joined_shape
+from hemera.arrays.recorded import A, Recorded, as_operand, bounds_of, broadcast, joined_shape
 from hemera.arrays.steps import multiples
 from hemera.arrays.sums import total
 from hemera.arrays.tensor import Input
@@ -122,11 +122,11 @@ def _decided(
     if not all(_is_promised(each) for each in (x, given) if isinstance(each, Recorded)):
         return None
     shape = joined_shape(x.shape, given.shape)
-    low, high = (end.reshape(x.shape) for end in x._recorder.bounds[x._number])
+    low, high = (end.reshape(x.shape) for end in bounds_of(x))
     if isinstance(given, np.ndarray):
         least, most = given, given
     else:
-        least, most = (end.reshape(given.shape) for end in given._recorder.bounds[given._number])
+        least, most = (end.reshape(given.shape) for end in bounds_of(given))
     always, never = (np.broadcast_to(each, shape) for each in decide(low - most, high - least))
     return as_mask(x._filled(always)) if (always | never).all() else None
 
@@ -181,12 +181,12 @@ def of_few(x: A, function: Callable[[Values], Values], step: float | None) -> A 
     exact = x._recorder.tabulated(x._number, lambda values: function(values / unit))
     if exact is not None:
         return x._at(exact)
-    points = _points(x, x._recorder.bounds[x._number])
+    points = _points(x, bounds_of(x))
     if points is not None and not _is_promised(x):
         values = np.asarray(function(points), np.float64)
         if len(points) <= 2 or (values == values[0]).all():
             # A number, or a line, takes any value: nothing would show that a row leaves what samples show.
-            points = _points(x, x._recorder.certain[x._number])
+            points = _points(x, bounds_of(x, certain=True))
     if points is None:
         return None
     values = np.asarray(function(points), np.float64)
@@ -276,7 +276,7 @@ def stepped(x: A, function: Callable[[Values], Values], step: float | None, kind
             "floor, round, // and % jump: they take multiples of a known step. Give inputs one, "
             "hm.ArraySpec(shape, range=, step=), or round in the clear"
         )
-    values = _points(x, x._recorder.certain[x._number])
+    values = _points(x, bounds_of(x, certain=True))
     is_same = values is not None and bool((function(values * unit) == values * unit).all())
     found = x if is_same else of_few(x, lambda points: function(points * unit), step)
     if found is None:

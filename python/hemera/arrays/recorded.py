@@ -23,6 +23,7 @@ __all__ = [
     "Axis",
     "Recorded",
     "as_operand",
+    "bounds_of",
     "axes_of",
     "broadcast",
     "joined_shape",
@@ -255,6 +256,12 @@ class Recorded(NotMasked):
             "encrypted arrays do not change in place: np.where(mask, new, x), np.concatenate and np.insert "
             "make another one"
         )
+
+
+def bounds_of(x: Recorded, *, certain: bool = False) -> tuple[Values, Values]:
+    """The least and the largest value of each element, flat, as samples show them; `certain`: by ranges alone."""
+    recorder = x._recorder
+    return (recorder.certain if certain else recorder.bounds)[x._number]
 
 
 def as_operand(value: Any, like: A) -> A | Values | None:
