@@ -23,8 +23,8 @@ __all__ = [
     "Axis",
     "Recorded",
     "as_operand",
-    "bounds_of",
     "axes_of",
+    "bounds_of",
     "broadcast",
     "joined_shape",
     "moved",
@@ -259,9 +259,8 @@ class Recorded(NotMasked):
 
 
 def bounds_of(x: Recorded, *, certain: bool = False) -> tuple[Values, Values]:
-    """The least and the largest value of each element, flat, as samples show them; `certain`: by ranges alone."""
-    recorder = x._recorder
-    return (recorder.certain if certain else recorder.bounds)[x._number]
+    """The least and the largest value of each element, flat: by samples, or `certain`, by ranges alone."""
+    return (x._recorder.certain if certain else x._recorder.bounds)[x._number]
 
 
 def as_operand(value: Any, like: A) -> A | Values | None:
