@@ -182,10 +182,10 @@ def of_few(x: A, function: Callable[[Values], Values], step: float | None) -> A 
     if exact is not None:
         return x._at(exact)
     points = _points(x, bounds_of(x))
-    if points is not None and not _is_promised(x):
-        if len(points) <= 2 or (function(points) == function(points[:1])).all():
-            # A number, or a line, takes any value: nothing would show that a row leaves what samples show.
-            points = _points(x, bounds_of(x, certain=True))
+    shows = points is not None and len(points) > 2 and (function(points) != function(points[:1])).any()
+    if points is not None and not shows and not _is_promised(x):
+        # A number, or a line, takes any value: nothing would show that a row leaves what samples show.
+        points = _points(x, bounds_of(x, certain=True))
     if points is None:
         return None
     values = np.asarray(function(points), np.float64)
