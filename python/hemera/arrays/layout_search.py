@@ -16,7 +16,7 @@ from hemera.arrays.packing import free_folds, offsets
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.tensor import Affine, Input, Shape, TensorProgram
 
-__all__ = ["LayoutChoice", "choose_layouts"]
+__all__ = ["LayoutChoice", "layout_choices"]
 
 Indices = NDArray[np.int64]
 
@@ -25,6 +25,7 @@ _SAMPLE = 30_000
 _MOST_TRIALS = 40_000
 _FEW_TRIALS = 8_000
 """So many or fewer are made again from another order of elements."""
+_OTHERS = 2
 _CORRELATED = 0.1
 """Bits of two indices go along with each other from here: of neighbours that a kernel of three numbers joins
 the lowest bits have the correlation 1/3; noise of the sample is below a hundredth."""
@@ -85,20 +86,21 @@ class _Groups:
         return at
 
 
-def choose_layouts(
-    program: TensorProgram,
-    *,
-    most_slots: int = 1 << 15,
-    alike: Iterable[Sequence[int]] = (),
-    in_place: bool = False,
-) -> LayoutChoice:
-    """Layouts of all nodes by local search: from the order of memory, and from layouts that neighbours
+def layout_choices(
+    program: TensorProgram, *, most_slots: int = 1 << 15, alike: Iterable[Sequence[int]] = ()
+) -> list[LayoutChoice]:
+    """Layouts of all nodes by local searches: from an order of elements, and from layouts that neighbours
     suggest, single bits of the slot's number are moved as long as the maps cost less. Deterministic.
 
     Args:
         most_slots: no layout has a longer period, unless an array has more elements.
         alike: nodes of one shape that take one layout.
-        in_place: whether sums may stay where their terms are, and leave anything in the slots between: FREE.
+
+    Returns:
+        What different searches find: first the one from the order of memory, in which sums move to the
+        places of others; then the cheapest two others, in which sums may stay in place (FREE), and where
+        these take few trials, inputs come last, since what is encrypted can lie as its users want it, or
+        the first order is that of columns.
     """
     largest = max(Layout.raster(node.shape).period for node in program.nodes)
     most_slots = max(most_slots, largest)
@@ -111,20 +113,26 @@ def choose_layouts(
         for operand, own in zip(node.operands, node.operation.maps, strict=True)
     ]
     shapes = {name: program.nodes[name].shape for name in names}
-    # What is encrypted can lie as its users want it: inputs that nothing else has a layout with come last.
+    order = list(dict.fromkeys(names))
     used = Counter(names)
-    order = sorted(
-        dict.fromkeys(names),
-        key=lambda name: used[name] == 1 and isinstance(program.nodes[name].operation, Input),
+    inputs_last = sorted(
+        order, key=lambda name: used[name] == 1 and isinstance(program.nodes[name].operation, Input)
     )
-    found: list[LayoutChoice] = []
-    for first in (Layout.raster, Layout.by_columns):
-        search = _Search(shapes, edges, most_slots, in_place, first)
-        layouts = search.run(order)
-        found.append(LayoutChoice(tuple(layouts[name] for name in names), search.total()))
+    found: dict[tuple[Layout, ...], LayoutChoice] = {}
+    for own, first in (
+        (order, Layout.raster),
+        (inputs_last, Layout.raster),
+        (inputs_last, Layout.by_columns),
+    ):
+        for in_place in (False, True):
+            search = _Search(shapes, edges, most_slots, in_place, first)
+            by_name = search.run(own)
+            layouts = tuple(by_name[name] for name in names)
+            found.setdefault(layouts, LayoutChoice(layouts, search.total()))
         if search.trials > _FEW_TRIALS:
             break
-    return min(found, key=lambda each: each.cost)
+    plain, *others = found.values()
+    return [plain, *sorted(others, key=lambda each: each.cost)[:_OTHERS]]
 
 
 class _Search:

@@ -222,7 +222,8 @@ class Search:
         if max(steps.magnitudes.values()) > _BEYOND_SAMPLES * largest_of(cut.program):
             return Price(math.inf, 0)  # sums in free slots that products let grow
         own = params or (self._least_preset if refreshed else self._circuit(cut, steps))
-        plan = bootstrap_of(own, steps.slots) if refreshed and own is not None else None
+        may_refresh = refreshed or params is not None
+        plan = bootstrap_of(own, steps.slots) if own is not None and may_refresh else None
         if own is None or (plan is None and depth > top_level(own)):
             return Price(math.inf, 0)
         if plan is None:

@@ -12,7 +12,7 @@ from hemera._noise_warning import budgets_are_known
 from hemera.arrays.array import Array
 from hemera.arrays.exact_recorder import MOST_WHOLE, ExactRecorder
 from hemera.arrays.folding import folded
-from hemera.arrays.layout_search import LayoutChoice, choose_layouts
+from hemera.arrays.layout_search import LayoutChoice, layout_choices
 from hemera.arrays.splitting import SplitProgram, split
 from hemera.arrays.tensor import LookUp, TensorProgram
 from hemera.compiler.exact_bootstraps import exact_bootstrap_of, exactly_placed
@@ -34,6 +34,8 @@ __all__ = ["ExactParts", "exact_parts", "require_no_approximations"]
 ExactParts = tuple[list[ArraySpec], SplitProgram, Lowered, Package]
 
 _SCHEMES: dict[str, type[IntegerParameters]] = {"bfv": bfv.Parameters, "bgv": bgv.Parameters}
+_MUCH = 0.8
+"""By which a layout's estimated cost is below that of another one that it takes the place of."""
 _MOST_BITS = 59
 """The most bits of the plaintext modulus."""
 _WAYS_OUT = "Give the inputs narrower ranges, or return parts of the result"
@@ -255,13 +257,9 @@ class _Search:
 
     def _choice(self, most_slots: int) -> LayoutChoice:
         if most_slots not in self._layouts:
-            tried = [
-                choose_layouts(
-                    self._program, most_slots=most_slots, alike=self._parts.alike, in_place=in_place
-                )
-                for in_place in (False, True)
-            ]
-            self._layouts[most_slots] = min(tried, key=lambda each: each.cost)
+            first, *others = layout_choices(self._program, most_slots=most_slots, alike=self._parts.alike)
+            best = min(others, key=lambda each: each.cost, default=first)
+            self._layouts[most_slots] = best if best.cost < _MUCH * first.cost else first
         return self._layouts[most_slots]
 
     def _with(self, params: Parameters) -> tuple[Lowered, Package]:

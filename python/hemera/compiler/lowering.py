@@ -174,6 +174,9 @@ class Lowering:
             factor = float(found.diagonals[0].max(initial=0) or found.diagonals[0].min())
             # Scaled after the sum: else the rounding of each slot would be added up.
             return Value(self._scaled(self._folded(x.symbol, found.folds), factor), *ends), 0, ()
+        if found.numbers.tolist() == [0]:  # a product takes less than a map
+            symbol = x.symbol * self._plain(np.tile(found.diagonals[0], self._slots // found.period))
+            return Value(symbol, *ends), 1, found.folds
         operation, count = self._diagonals(found), len(found.numbers)
         if count > 1:  # the cases above do not depend on the value
             self._maps[key] = operation, count, found.folds, sums

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from hemera.arrays.layout import Layout
-from hemera.arrays.layout_search import choose_layouts
+from hemera.arrays.layout_search import layout_choices
 from hemera.arrays.splitting import SplitProgram, split
 from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tiling import Tiling
@@ -54,14 +54,9 @@ def on_slots(
         steps = interleaved(lowered(cut, tuple(layouts), slots), in_slots)
         return steps if in_slots == samples else in_parts(steps)
 
-    def choice(in_place: bool) -> Sequence[Layout]:
-        return choose_layouts(cut.program, most_slots=spread, alike=cut.alike, in_place=in_place).layouts
-
-    layouts = choice(in_place=True)
-    steps = made(layouts)
-    if any(layout.free_mask for layout in layouts):
-        steps = cheapest([steps, made(choice(in_place=False))], lambda each: price(cut, each))
-    return cut, steps
+    choices = layout_choices(cut.program, most_slots=spread, alike=cut.alike)
+    found = [made(each.layouts) for each in choices]
+    return cut, found[0] if len(found) == 1 else cheapest(found, lambda each: price(cut, each))
 
 
 def _tiles(program: TensorProgram, slots: int) -> int:

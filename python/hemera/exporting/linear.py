@@ -333,7 +333,10 @@ def _scores(x: Symbol, weights: Floats, block: int) -> Symbol:
     before = Layout.raster((rows, block))
     bits = [(axis, bit) if axis == 0 or 1 << bit < scores else FREE for axis, bit in before.bits]
     found = packed(own, before, Layout((rows, scores), tuple(bits)))
-    total = x.note(Map.of(found.numbers.tolist(), found.diagonals), filling=Filling(x.slots))
+    if found.numbers.tolist() == [0]:
+        total = x * np.tile(found.diagonals[0], x.slots // found.period)
+    else:
+        total = x.note(Map.of(found.numbers.tolist(), found.diagonals), filling=Filling(x.slots))
     for fold in found.folds:
         total = total + total.rotate(fold)
     return total

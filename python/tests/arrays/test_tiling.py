@@ -10,7 +10,7 @@ import pytest
 
 from hemera.arrays.folding import folded
 from hemera.arrays.layout import Layout
-from hemera.arrays.layout_search import choose_layouts
+from hemera.arrays.layout_search import layout_choices
 from hemera.arrays.splitting import split
 from hemera.arrays.tensor import Affine
 from hemera.arrays.tiling import TiledLayout, Tiling
@@ -121,7 +121,7 @@ def test_tiles_of_an_array_take_one_layout() -> None:
 
     recorder, _ = recorded(program, [Given(RNG.uniform(-1, 1, (21, 6)))])
     cut = split(folded(recorder.program), 32)
-    layouts = choose_layouts(cut.program, alike=cut.alike).layouts
+    layouts = layout_choices(cut.program, alike=cut.alike)[0].layouts
     for tiles in cut.tiles:
         assert len(tiles) > 1
         assert len({layouts[at] for at in tiles if layouts[at].shape == layouts[tiles[0]].shape}) == 1
