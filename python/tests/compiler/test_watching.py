@@ -123,6 +123,22 @@ def test_rows_are_told_by_each_operand(function: Callable[..., Any]) -> None:
         assert named(texts) == {1, 2}
 
 
+@pytest.mark.parametrize("watch", [True, False])
+def test_rows_are_told_by_both_operands_of_one_interval(watch: bool) -> None:
+    larger = hm.circuits.compare(gap=0.5, largest=4.0)
+
+    def program(x: Any, y: Any) -> Any:
+        return (2 * x).apply(larger, 2 * y)
+
+    specs = hm.ArraySpec((3,), range=(-3, 3)), hm.ArraySpec((3,), range=(-3, 3))
+    calibrate = np.full((2, 3), [[-1.9], [1.9]]), np.full((2, 3), [[1.9], [-1.9]])
+    plan = hm.compile(program, *specs, calibrate=calibrate, precision_bits=6, security=None, watch=watch)
+    inside, outside = np.full(3, 1.5), np.array([1.5, 2.5, 1.5])
+    x, y = np.stack([inside, outside, inside]), -np.stack([inside, inside, outside])
+    _, texts = told(plan.local(threads=1), x, y)
+    assert named(texts) == {1, 2}
+
+
 @pytest.mark.parametrize("swapped", [False, True])
 def test_rows_are_told_by_the_narrower_of_two_intervals(swapped: bool) -> None:
     narrow, wide = (hm.circuits.sigmoid((-low, low), bits=BITS) for low in (4.0, 20.0))
