@@ -24,8 +24,9 @@ _SAMPLE = 30_000
 """Entries of a map by which its diagonals are counted during the search."""
 _MOST_TRIALS = 40_000
 _FEW_TRIALS = 8_000
-"""So many or fewer are made again from another order of elements."""
+"""The most trials of a search that is made again from other orders of elements."""
 _OTHERS = 2
+"""The most choices beside the first one."""
 _CORRELATED = 0.1
 """Bits of two indices go along with each other from here: of neighbours that a kernel of three numbers joins
 the lowest bits have the correlation 1/3; noise of the sample is below a hundredth."""

@@ -178,8 +178,7 @@ class Lowering:
             symbol = x.symbol * self._plain(np.tile(found.diagonals[0], self._slots // found.period))
             return Value(symbol, *ends), 1, found.folds
         operation, count = self._diagonals(found), len(found.numbers)
-        if count > 1:  # the cases above do not depend on the value
-            self._maps[key] = operation, count, found.folds, sums
+        self._maps[key] = operation, count, found.folds, sums
         symbol = x.symbol.note(operation, filling=Filling(self._slots))
         return Value(symbol, *ends), count, found.folds
 

@@ -28,8 +28,7 @@ def on_slots(
     free: int | None,
     price: Callable[[SplitProgram, Lowered], Price],
 ) -> tuple[SplitProgram, Lowered]:
-    """The program on tiles, and the one on slots: in the cheaper of the layouts in which sums stay in place,
-    and those in which they move.
+    """The program on tiles, and the one on slots: in the cheapest of the layouts that searches find.
 
     Args:
         samples: that each ciphertext holds.

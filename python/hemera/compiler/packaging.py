@@ -125,18 +125,17 @@ def chosen_of_samples(
         found = samples.named(layout)
         return (found.chosen, packaging.of_samples(found)), compared
     models: dict[str, tuple[Chosen, Package]] = {}
-    requests = 1
     for name, make in samples.worth_comparing.items():
         tried = attempted(make)
         if isinstance(tried, Impossible):
             compared.impossible[name] = tried
             continue
-        models[name], requests = (tried.chosen, packaging.of_samples(tried)), tried.requests
-        compared.seconds[name] = _seconds(models[name][1], requests, search.device)
+        models[name] = tried.chosen, packaging.of_samples(tried)
+        compared.seconds[name] = _seconds(models[name][1], tried.requests, search.device)
     if not models:
         return None, compared
     least = min(compared.seconds.values())
-    in_slots = attempted(lambda: _in_slots(samples, params, packaging, requests, least))
+    in_slots = attempted(lambda: _in_slots(samples, params, packaging, least))
     if isinstance(in_slots, Impossible):
         compared.impossible["slots"] = in_slots
     elif in_slots is not None:
@@ -150,19 +149,15 @@ def chosen_of_samples(
 
 
 def _in_slots(
-    samples: Samples, params: Parameters | None, packaging: Packaging, requests: int, least: float
+    samples: Samples, params: Parameters | None, packaging: Packaging, least: float
 ) -> tuple[float, tuple[Chosen, Package] | None] | None:
     """The seconds of elements in slots, and the model where they can be below the least of others; None where
-    there are too many maps to compare.
-
-    Args:
-        requests: of the other layouts.
-    """
+    there are too many maps to compare."""
     found = samples.in_slots()
     if found is None:
         return None
-    search, own_requests = found
-    seconds = search.seconds_at_least(params, own_requests)
+    search, requests = found
+    seconds = search.seconds_at_least(params, requests)
     if seconds >= least:
         return seconds, None
     chosen = search.chosen(params, None)
