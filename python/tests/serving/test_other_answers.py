@@ -225,6 +225,57 @@ def test_connections_that_gave_another_answer_are_let_go(server: Running) -> Non
     transport.close()
 
 
+OTHER = "0123456789abcdef" * 2
+
+
+@pytest.mark.parametrize("status", [200, 201, 404, 409, 422, 503])
+@pytest.mark.parametrize("before", ["nothing", "its own", "none"])
+@pytest.mark.parametrize("told", ["its own", OTHER, "none"])
+def test_whose_answer_is_read(monkeypatch: pytest.MonkeyPatch, status: int, before: str, told: str) -> None:
+    """Also of the first request on a connection, and of refusals: one that names another request is read
+    never, one that names none where the server has named none, or it is a refusal."""
+    sent: list[str] = []
+    plan = [*([(200, before)] if before != "nothing" else []), *[(status, told)] * 9]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append(request.headers[NONCE])
+        code, name = plan.pop(0)
+        headers = {} if name == "none" else {NONCE: sent[-1] if name == "its own" else name}
+        return httpx.Response(code, headers=headers, json={"error": {"code": "word", "message": "why"}})
+
+    transport = httpx.MockTransport(answer)
+    monkeypatch.setattr(httpx, "Client", functools.partial(httpx.Client, transport=transport))
+    client = Transport("http://there", token="x", certificates=None, seconds=1, patience=0, progress=None)
+    if before != "nothing":
+        client.request("GET", "/v1/models")
+    is_read = told == "its own" or (told == "none" and (before != "its own" or status >= 400))
+    if is_read and status < 400:
+        assert client.request("GET", "/v1/models").status_code == status
+        return
+    with pytest.raises(ServerError if is_read else errors.MismatchError) as error:
+        client.request("GET", "/v1/models")
+    if is_read:
+        assert (error.value.status, error.value.code) == (status, "word")  # type: ignore[attr-defined]
+    assert len(sent) == len(set(sent)) == 1 + (before != "nothing")
+
+
+def test_a_late_answer_to_a_try_before_is_another_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each time that a request is sent it has a name of its own."""
+    sent: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append(request.headers[NONCE])
+        status = 503 if len(sent) == 1 else 200
+        return httpx.Response(status, headers={NONCE: sent[0], "Retry-After": "0"}, json={})
+
+    transport = httpx.MockTransport(answer)
+    monkeypatch.setattr(httpx, "Client", functools.partial(httpx.Client, transport=transport))
+    client = Transport("http://there", token="x", certificates=None, seconds=1, patience=9, progress=None)
+    with pytest.raises(errors.MismatchError, match="another request"):
+        client.request("GET", "/v1/models")
+    assert len(set(sent)) == 2
+
+
 @pytest.mark.parametrize("status", [200, 400, 503])
 @pytest.mark.parametrize("body", [NESTED, b"", b"\xff", b"[]", b"{", b'"error"', b'{"error": [1e999]}'])
 @pytest.mark.parametrize("wait", ["nan", "-inf", "1e999", "soon"])

@@ -1,8 +1,9 @@
-"""Bodies that come slowly, by a clock of the tests: nothing here waits."""
+"""Bodies that come slowly, by a clock of the tests: nothing here waits; and how many may come at once."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Callable
 from typing import Any, cast
 
@@ -10,7 +11,7 @@ import pytest
 from starlette.requests import Request
 
 from hemera.client.problems import Refused
-from hemera.serving.bodies import SLOWEST, receive
+from hemera.serving.bodies import SLOWEST, Budget, receive, require_size
 
 
 class Stream:
@@ -77,3 +78,67 @@ def test_a_cancellation_of_others_stays_one() -> None:
 
     with pytest.raises(asyncio.CancelledError):
         run(cancelled)
+
+
+@pytest.mark.parametrize(
+    ("steps", "answers"),
+    [
+        # What is alone is taken whatever it is, also in several pieces.
+        ("a1 40, a1 1, a1 1000", "ok ok ok"),
+        ("a1 500, b1 1, a1 1", "ok 503 ok"),
+        ("a1 39, a2 1, a2 1, a1 1", "ok ok 429 429"),  # 40 of each client
+        ("a1 40, a2 1, b1 40", "ok 429 ok"),
+        ("a1 40, b1 40, c1 20, c1 1, a1 1", "ok ok ok 503 503"),  # 100 of all
+        ("a1 30, a2 11, a2 10", "ok 429 ok"),  # what was refused takes nothing
+        ("a1 40, b1 40, c1 21, c1 20", "ok ok 503 ok"),
+        ("a1 40, end a1, a2 40, a2 1", "ok ok ok"),  # it gives all back, and a2 is alone
+        ("a1 10, a2 30, end a1, a3 10, a3 1", "ok ok ok 429"),
+        ("a1 40, b1 40, end b1, c1 40, d1 20, d1 1", "ok ok ok ok 503"),
+        ("a1 100, b1 1, end a1, b1 1", "ok 503 ok"),
+    ],
+)
+def test_what_there_may_be_at_once(steps: str, answers: str) -> None:
+    budget = Budget(100, 40, "busy", "the server has as many as it takes")
+    found: list[str] = []
+    refusals: list[Refused] = []
+    own: dict[str, int] = {}
+    with contextlib.ExitStack() as every:
+        shares: dict[str, contextlib.ExitStack] = {}
+        takes: dict[str, Callable[[int], None]] = {}
+        for step in steps.split(", "):
+            name, _, count = step.partition(" ")
+            if name == "end":
+                shares[count].close()
+                del own[count]
+                continue
+            if name not in shares:
+                shares[name] = every.enter_context(contextlib.ExitStack())
+                takes[name] = shares[name].enter_context(budget.share(name[0]))
+            try:
+                takes[name](int(count))
+            except Refused as refused:
+                refusals.append(refused)
+                found.append(str(refused.status))
+            else:
+                own[name] = own.get(name, 0) + int(count)
+                found.append("ok")
+            assert budget.taken == sum(own.values())
+    assert " ".join(found) == answers
+    assert (budget.taken, budget._taken) == (0, {})
+    for each in refusals:
+        assert (each.code, each.retry_after) == ("busy", 1)
+        assert str(each).startswith("you have" if each.status == 429 else "the server has")
+
+
+@pytest.mark.parametrize(
+    ("told", "size"), [("10", 10), ("0", 0), (None, 0), ("-5", 0), ("11", 413), ("x", 400), ("1e1", 400)]
+)
+def test_a_size_that_is_told(told: str | None, size: int) -> None:
+    headers = [] if told is None else [(b"content-length", told.encode())]
+    request = Request({"type": "http", "headers": headers})
+    if size < 400:
+        assert require_size(request, 10) == size
+        return
+    with pytest.raises(Refused) as refused:
+        require_size(request, 10)
+    assert refused.value.status == size

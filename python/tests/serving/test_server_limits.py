@@ -20,9 +20,7 @@ from hemera.serving.logs import _FIELDS
 from hemera.serving.scheduler import Evaluation
 from hemera.serving.service import Home
 from hemera.serving.sessions import ModelSession
-from hemera.serving.settings import Settings
 from hemera.serving.store import Store
-from hemera.serving.tokens import Clients
 from hemera.serving.uploads import library_of
 
 from .conftest import client_of, expected, serving, wait_until
@@ -158,14 +156,6 @@ def test_a_client_has_its_share_of_the_store(tmp_path: Path) -> None:
     assert store.bytes == 60 + 40 + 90 + 500 + 20 + 20
 
 
-def test_shares_of_a_client() -> None:
-    settings = Settings()
-    assert settings.store_of_client == settings.store_bytes // 4
-    assert settings.waiting_of_client == settings.request_bytes
-    assert Settings(client_store_bytes=7, client_waiting_bytes=8).store_of_client == 7
-    assert Settings(client_store_bytes=7, client_waiting_bytes=8).waiting_of_client == 8
-
-
 def test_a_removed_clients_keys_leave_the_device(home: Home, local: LocalModel, keys: bytes) -> None:
     tokens = {name: home.clients.add(name) for name in ("alice", "bob")}
     with serving(home, sweep_seconds=0.05) as server:
@@ -225,21 +215,6 @@ def test_a_damaged_model_keeps_no_other_from_its_clients(
     ]
     assert [each["model"] for each in reported] == ["folder", "half", "renamed"]
     assert all(f"{each['model']}.hemera-model" in each["why"] for each in reported)
-
-
-def test_a_replaced_client_has_another_token(tmp_path: Path) -> None:
-    """A server's process, which knows the first token, sees that another process replaced the client, with no
-    request in between."""
-    serving_process, operator = Clients(tmp_path / "clients"), Clients(tmp_path / "clients")
-    first = operator.add("alice")
-    identity = serving_process.of_token(first)
-    assert identity is not None
-    operator.remove("alice")
-    second = operator.add("alice")
-    assert serving_process.of_token(first) is None
-    assert serving_process.of_token(second) not in (None, identity)
-    operator.remove("alice")
-    assert serving_process.of_token(second) is None
 
 
 def test_a_model_that_can_not_be_prepared_keeps_no_other_from_its_clients(

@@ -226,32 +226,3 @@ def test_inputs_are_for_the_keys_that_count_when_they_run(bench: Any) -> None:
     assert (request.files, request.loading) == ({}, None)  # whose answer is there
     again = b.ask("alice", rows(2))
     np.testing.assert_allclose(b.read(again), expected(rows(2)), atol=1e-6)
-
-
-def test_keys_that_were_used_last_stay(package: Package, tmp_path: Path) -> None:
-    loader = Loader(DeviceOptions("cpu", 1))
-    paths = {}
-    for client in "abc":
-        paths[client] = tmp_path / client
-        paths[client].write_bytes(LocalModel(package.interface, security=None).generate_keys())
-    loaded = []
-
-    def get(cache: SessionCache, client: str, generation: int = 1) -> Session:
-        def make() -> Session:
-            loaded.append(client)
-            return loader.load(package, "Hemera", {"keys": paths[client]})
-
-        return cache.get(client, "m", generation, make)
-
-    size = get(SessionCache(1), "a").memory_bytes
-    loaded.clear()
-    cache = SessionCache(2 * size)
-    for client in "abacab":
-        get(cache, client)
-    assert loaded == ["a", "b", "c", "b"]
-    assert (len(cache), cache.bytes) == (2, 2 * size)
-    get(cache, "b", generation=2)  # was uploaded anew
-    assert loaded[-1] == "b"
-    cache.drop("b", "m")
-    cache.drop_others("a", "m")
-    assert len(cache) == 1

@@ -6,16 +6,12 @@ import errno
 import itertools
 import os
 import shutil
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from hemera import errors
 from hemera.client.problems import Refused
 from hemera.serving.store import Store, Upload
-from hemera.serving.tokens import Clients
 
 
 def make(folder: Path, limit: int = 10_000) -> Store:
@@ -196,60 +192,3 @@ def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
         upload.end()
     upload.discard()
     assert store.bytes == 0
-
-
-def test_tokens(tmp_path: Path) -> None:
-    clients = Clients(tmp_path / "clients")
-    token = clients.add("alice")
-    other = clients.add("bob")
-    name = clients.of_token(token)
-    assert name is not None
-    assert name.startswith("alice.")
-    assert clients.of_token(other) != name
-    assert clients.names() == ["alice", "bob"]
-    secret = token.partition(".")[2]
-    assert secret not in (tmp_path / "clients" / "alice.json").read_text()
-    for wrong in (
-        "",
-        "alice",
-        "alice.",
-        token + "x",
-        token[:-1],
-        f"bob.{secret}",
-        f"../alice.{secret}",
-        "\udcff.a",
-    ):
-        assert clients.of_token(wrong) is None
-    with pytest.raises(errors.MismatchError, match="already"):
-        clients.add("alice")
-    for bad in ("", "../x", "a/b", "-x", "x" * 65):
-        with pytest.raises(errors.ParameterError, match="needs a name"):
-            clients.add(bad)
-    assert clients.remove("alice") == name
-    assert clients.of_token(token) is None
-    with pytest.raises(errors.MismatchError, match="no client"):
-        clients.remove("alice")
-    # Who comes later with the same name is somebody else.
-    assert clients.of_token(clients.add("alice")) != name
-
-
-def test_of_operators_who_add_one_client_at_once_one_gets_a_token(tmp_path: Path) -> None:
-    operators = [Clients(tmp_path / "clients") for _ in range(4)]
-    together = threading.Barrier(len(operators))
-
-    def add(operator: Clients, name: str) -> str | None:
-        together.wait()
-        try:
-            return operator.add(name)
-        except errors.MismatchError:
-            return None
-
-    with ThreadPoolExecutor(len(operators)) as pool:
-        for name in ("a", "b", "c", "d", "e", "f"):
-            tokens = [each for each in pool.map(add, operators, [name] * len(operators)) if each is not None]
-            assert len(tokens) == 1
-            assert operators[0].of_token(tokens[0]) is not None
-    assert len(list((tmp_path / "clients").iterdir())) == 6  # nothing lies beside them
-    (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(errors.FileError, match="cannot write"):
-        Clients(tmp_path / "file").add("alice")

@@ -1,0 +1,108 @@
+"""Clients, their names and their tokens: files that several processes read."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from hemera import errors
+from hemera.serving.tokens import Clients
+
+
+@pytest.mark.parametrize("name", ["a", "7", "team.alice", "a.b-c_d.2", "A" * 64, "a..b", "x-"])
+def test_names_that_are_taken_are_recognised_by_their_tokens(tmp_path: Path, name: str) -> None:
+    clients = Clients(tmp_path / "clients")
+    others = {each: clients.add(each) for each in ("team", "team.alic", "b")}
+    token = clients.add(name)
+    for reader in (clients, Clients(tmp_path / "clients")):  # by what it keeps, and from the disk
+        for _ in range(2):
+            told = reader.of_token(token)
+            assert told is not None
+            assert told.rpartition(".")[0] == name
+    assert clients.names() == sorted([*others, name])
+    assert len({clients.of_token(each) for each in [*others.values(), token]}) == 4
+    assert clients.remove(name) == told
+    assert clients.of_token(token) is None
+    assert all(clients.of_token(each) for each in others.values())
+
+
+@pytest.mark.parametrize("name", ["", ".", ".a", "-a", "_a", "a.", "A" * 65, "a b", "a/b", "a\n", "ä", "a:b"])
+def test_names_that_are_not_taken(tmp_path: Path, name: str) -> None:
+    clients = Clients(tmp_path / "clients")
+    for ask in (clients.add, clients.remove):
+        with pytest.raises(errors.ParameterError, match="needs a name of 1 to 64 letters"):
+            ask(name)
+    assert clients.of_token(f"{name}.secret") is None
+    assert clients.names() == []
+
+
+def test_tokens(tmp_path: Path) -> None:
+    clients = Clients(tmp_path / "clients")
+    token = clients.add("alice")
+    other = clients.add("bob")
+    name = clients.of_token(token)
+    assert name is not None
+    assert name.startswith("alice.")
+    assert clients.of_token(other) != name
+    assert clients.names() == ["alice", "bob"]
+    secret = token.partition(".")[2]
+    assert secret not in (tmp_path / "clients" / "alice.json").read_text()
+    for wrong in (
+        "",
+        "alice",
+        "alice.",
+        token + "x",
+        token[:-1],
+        f"bob.{secret}",
+        f"../alice.{secret}",
+        "\udcff.a",
+    ):
+        assert clients.of_token(wrong) is None
+    with pytest.raises(errors.MismatchError, match="already"):
+        clients.add("alice")
+    assert clients.remove("alice") == name
+    assert clients.of_token(token) is None
+    with pytest.raises(errors.MismatchError, match="no client"):
+        clients.remove("alice")
+    # Who comes later with the same name is somebody else.
+    assert clients.of_token(clients.add("alice")) != name
+
+
+def test_of_operators_who_add_one_client_at_once_one_gets_a_token(tmp_path: Path) -> None:
+    operators = [Clients(tmp_path / "clients") for _ in range(4)]
+    together = threading.Barrier(len(operators))
+
+    def add(operator: Clients, name: str) -> str | None:
+        together.wait()
+        try:
+            return operator.add(name)
+        except errors.MismatchError:
+            return None
+
+    with ThreadPoolExecutor(len(operators)) as pool:
+        for name in ("a", "b", "c", "d", "e", "f"):
+            tokens = [each for each in pool.map(add, operators, [name] * len(operators)) if each is not None]
+            assert len(tokens) == 1
+            assert operators[0].of_token(tokens[0]) is not None
+    assert len(list((tmp_path / "clients").iterdir())) == 6  # nothing lies beside them
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(errors.FileError, match="cannot write"):
+        Clients(tmp_path / "file").add("alice")
+
+
+def test_a_replaced_client_has_another_token(tmp_path: Path) -> None:
+    """A server's process, which knows the first token, sees that another process replaced the client, with no
+    request in between."""
+    serving_process, operator = Clients(tmp_path / "clients"), Clients(tmp_path / "clients")
+    first = operator.add("alice")
+    identity = serving_process.of_token(first)
+    assert identity is not None
+    operator.remove("alice")
+    second = operator.add("alice")
+    assert serving_process.of_token(first) is None
+    assert serving_process.of_token(second) not in (None, identity)
+    operator.remove("alice")
+    assert serving_process.of_token(second) is None
