@@ -9,6 +9,9 @@ import pytest
 
 import hemera as hm
 import security_table
+from hemera.program.operations import Place
+from hemera.program.tracing import Recorder
+from hemera.program.values import Form
 
 N = 2048
 T = 65537
@@ -156,6 +159,23 @@ def test_passes_follow_the_budget(party):
     safe = hm.circuits.IntegerBootstrap(party.params, passes=1, failure=2**-128)
     assert one.budget_left - 1 < safe.budget_left < one.budget_left - 0.5
     assert safe.failure_log2 == pytest.approx(-128, abs=0.1)
+
+
+@pytest.mark.parametrize("failure", [2**-40, 3e-13, 2**-41, 3.2e-39, 2**-128])
+def test_failures_are_no_likelier_than_asked_for(party, failure):
+    """Of probabilities that are no powers of two, too; nor rarer by half, which takes budget."""
+    own = hm.circuits.IntegerBootstrap(party.params, passes=1, failure=failure)
+    recorder = Recorder("bfv", [Form(N)])
+    recorder.inputs[0].bootstrap(passes=1, failure=failure)
+    recorded = recorder.program.nodes[0].operation.plan(Place(party.params, 0, Form(N)))
+    for boot in (own, recorded):
+        assert np.log2(failure) - 1 < boot.failure_log2 <= np.log2(failure) + 0.01
+        assert f"2^{boot.failure_log2:.0f}" in boot.report()
+    for beyond in (2**-40 * 1.001, 2**-128 * 0.999):
+        with pytest.raises(hm.errors.ParameterError, match="failure"):
+            hm.circuits.IntegerBootstrap(party.params, failure=beyond)
+        with pytest.raises(hm.errors.ParameterError, match="failure"):
+            recorder.inputs[0].bootstrap(failure=beyond)
 
 
 @pytest.mark.parametrize(

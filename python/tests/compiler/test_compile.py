@@ -11,6 +11,8 @@ import pytest
 
 import hemera as hm
 from hemera.arrays import average_pool, conv
+from hemera.arrays.array import Array
+from hemera.arrays.recorder import Recorder
 from hemera.errors import RangeError
 
 from .compile_cases import assert_gives, compiled, deep, shallow
@@ -244,10 +246,13 @@ def test_too_few_levels() -> None:
         ((2, 9), (4, 2, 3), {"stride": 2, "padding": 1}),
         ((4, 7, 8), (6, 2, 3, 2), {"stride": (2, 1), "padding": (1, 0), "groups": 2}),
         ((3, 10, 9), (2, 3, 3, 3), {"dilation": (2, 3), "padding": 2}),
+        ((2, 5, 8), (3, 2, 2, 3), {"stride": (1, 3), "padding": (0, 2), "dilation": (3, 1)}),
+        ((2, 3, 4, 5), (2, 1, 2, 1, 3), {"padding": (1, 0, 2), "stride": (2, 1, 1), "groups": 2}),
     ],
 )
 def test_convolutions_are_sums(shape: Any, weights: Any, options: Any) -> None:
-    """By the definition: y[o, p] sums over c, k w[o, c, k] x[group + c, p stride + k dilation - pad]."""
+    """By the definition: y[o, p] sums over c, k w[o, c, k] x[group + c, p stride + k dilation - pad]. Of
+    plain arrays and of encrypted ones, with and without a bias."""
     rng = np.random.default_rng(11)
     x, w, bias = rng.normal(size=shape), rng.normal(size=weights), rng.normal(size=weights[0])
     axes = len(shape) - 1
@@ -270,13 +275,29 @@ def test_convolutions_are_sums(shape: Any, weights: Any, options: Any) -> None:
             total += w[(o, c, *k)] * padded[(first + c, *at)]
         expected[place] = total
     np.testing.assert_allclose(found, expected, atol=1e-12)
+    np.testing.assert_allclose(of_encrypted(lambda y: conv(y, w, bias, **options), x), expected, atol=1e-12)
+    bare = expected - bias.reshape(-1, *[1] * axes)
+    np.testing.assert_allclose(of_encrypted(lambda y: conv(y, w, **options), x), bare, atol=1e-12)
+
+
+def of_encrypted(function: Any, x: Any) -> Any:
+    """The recorded function, in the clear."""
+    recorder = Recorder()
+    found = function(Array(recorder, recorder.input("x", x.shape, -9, 9)))
+    recorder.program.outputs = [("y", found._number)]
+    return recorder.program.evaluate_clear([x[None]])[0][0]
 
 
 def test_pooling_is_a_mean() -> None:
     x = np.random.default_rng(12).normal(size=(3, 8, 6))
     expected = x.reshape(3, 4, 2, 3, 2).mean((2, 4))
-    np.testing.assert_allclose(average_pool(x, 2), expected, atol=1e-12)
-    assert average_pool(x, (3, 2), stride=1).shape == (3, 6, 5)
+    for of in (lambda pool, x: pool(x), of_encrypted):
+        np.testing.assert_allclose(of(lambda y: average_pool(y, 2), x), expected, atol=1e-12)
+        # Of windows that overlap, and padded zeros, which count.
+        found = of(lambda y: average_pool(y, (3, 2), stride=(1, 2), padding=(1, 0)), x)
+        padded = np.pad(x, ((0, 0), (1, 1), (0, 0)))
+        windows = sum(padded[:, k : k + 8, j::2] for k in range(3) for j in range(2))
+        np.testing.assert_allclose(found, windows / 6, atol=1e-12)
     for wrong in ({"size": (1, 2, 3)}, {"size": 9}):
         with pytest.raises(hm.errors.MismatchError):
             average_pool(x, **wrong)

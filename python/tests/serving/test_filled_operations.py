@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,9 @@ import pytest
 
 import hemera as hm
 from hemera import serving
+from hemera.errors import MismatchError
+from hemera.program.tracing import Recorder
+from hemera.program.values import Form
 
 from .operation_cases import MATRIX, RNG, SLOTS, Client
 
@@ -95,3 +99,71 @@ def test_arrays_of_other_lengths_do_not_fit(count: int) -> None:
     ):
         with pytest.raises(hm.errors.MismatchError, match="do not fit"):
             serving.export(call, inputs=[spec], name="a", security=None)
+
+
+VALUES = np.arange(1, WIDTH + 1)
+STEPS: dict[str, Callable[..., Any]] = {
+    # Of a value that is filled in part and one that is full, with all that other slots can hold.
+    "zeros": lambda x, _: x,
+    "full": lambda _, f: f,
+    "a number": lambda x, _: 2 - x * 3,
+    "one value": lambda x, _: x - VALUES[:1],
+    "an array": lambda x, _: x * VALUES + VALUES,
+    "turned": lambda x, _: x.rotate(1),
+    "not turned": lambda x, _: x.rotate(0),
+    "turned after a number": lambda x, _: (x + 1).rotate(-2),
+    "one in all": lambda x, _: -x.sum(),
+    "a sum of sums": lambda x, _: x.sum().sum() + 1,
+    "of all": lambda _, f: f.sum(),
+    "unknown": lambda x, _: x + x.sum(),
+    "a fraction of one in all": lambda x, _: x.sum() * 0.5,
+    "a fraction of what is unknown": lambda x, _: x.polyval([2, 1]) * 0.5,
+    "a mean": lambda x, _: x.mean(),
+    "a mean of what is unknown": lambda x, _: x.polyval([2, 1]).mean(),
+    "a matrix": lambda x, _: x @ MATRIX[:WIDTH, :5],
+    "a polynomial of each": lambda x, _: x.polyval(np.ones((2, SLOTS)), per_slot=True),
+    "one in all, of each": lambda x, _: x.sum().polyval(np.ones((2, SLOTS)), per_slot=True),
+}
+OF_BOTH = list(STEPS)[: list(STEPS).index("a fraction of one in all")]
+MET = {"+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b}
+
+
+@functools.cache
+def compared(scheme: str) -> Callable[..., list[Any]]:
+    """What is known of the slots of a result, of a program's and of ciphertexts, as C++ joins them."""
+    is_exact = scheme == "bfv"
+    slots = 1024 if is_exact else SLOTS
+    kind = hm.bfv.Parameters if is_exact else hm.ckks.Parameters
+    params = kind.for_circuit(5, slots=slots, degree=1024, security=None)
+    ctx = hm.Context(params, "cpu")
+    ev = ctx.bind(ctx.generate_keys(ctx.generate_secret_key(), sum_slots=True, rotations=range(-2, SLOTS)))
+    given = [ev.encrypt(np.ones(count, int if is_exact else float)) for count in (WIDTH, slots)]
+
+    def both(function: Callable[..., Any]) -> list[Any]:
+        recorder = Recorder(scheme, [Form(slots)] * 2, [WIDTH, slots])  # type: ignore[arg-type]
+        found = []
+        for of, known in ((recorder.inputs, "_filling"), (given, "_native")):
+            try:
+                y = function(*of)
+            except MismatchError:
+                found.append("refused")
+                continue
+            found.append((y.filled, getattr(y, known).padding if y.filled < slots else "none"))
+        return found
+
+    return both
+
+
+@pytest.mark.filterwarnings("ignore::hemera.errors.NoiseWarning")
+@pytest.mark.parametrize(
+    ("scheme", "name"), [*(("ckks", name) for name in STEPS), *(("bfv", name) for name in OF_BOTH)]
+)
+def test_programs_know_of_slots_what_ciphertexts_know(scheme: str, name: str) -> None:
+    both, first = compared(scheme), STEPS[name]
+    recorded, known = both(first)
+    assert recorded == known
+    for other in OF_BOTH:
+        for meet in MET.values():
+            recorded, known = both(lambda x, f, o=STEPS[other], m=meet: m(first(x, f), o(x, f)))
+            # Values of BFV have as many slots as values: fewer ones do not meet all.
+            assert recorded == known or (scheme == "bfv" and known == "refused")

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import hemera as hm
-from hemera import serving
+from hemera import _core, serving
+from hemera.program.keys import KeyList, OwnKey
 
-from .operation_cases import CKKS, MATRIX, SLOTS, Client
+from .operation_cases import CKKS, MATRIX, RNG, SLOTS, Client
 
 
 def test_every_key_is_used_and_none_is_missing() -> None:
@@ -140,3 +141,50 @@ def test_check_tells_what_else_does_not_fit() -> None:
     wide = serving.export(lambda x: x + 1, inputs=4096, name="wide", security=None)
     with pytest.raises(hm.errors.MismatchError, match="needs 4096 slots"):
         wide.check(flat, keys)
+
+
+KEYS: dict[str, dict[str, Any]] = {
+    "none": {},
+    "relinearization": {"relinearization": 0},
+    "rotations": {"rotations": {1: 2, -3: 0}},
+    "conjugation": {"conjugation": 1},
+    "of one level": {"own": (OwnKey("rotation", 5, 2, 1), OwnKey("conjugation", 0, 1, 1))},
+    "of one level, for products": {"own": (OwnKey("relinearization", 0, 2, 1),)},
+}
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_the_told_number_of_keys_is_that_of_those_made(name: str) -> None:
+    """Each kind of keys alone, and beside all others; by those that the core makes."""
+    params = hm.ckks.Parameters.for_circuit(3, slots=32, degree=1024, security=None)
+    ctx = hm.Context(params, "cpu")
+    sk = ctx.generate_secret_key()
+    merged: dict[str, Any] = {}
+    for own in KEYS.values():
+        merged |= own
+    for fields in (KEYS[name], merged | KEYS[name]):
+        listed = KeyList(**fields)
+        needs = listed.needs(ctx)
+        made = _core.generate_needed_keys(sk._native, needs)
+        assert listed.count == len({repr(need) for need in needs}) == len(needs)
+        assert hm.Keys(made, ctx).memory_bytes == sum(16 * key_limbs(need) * params.degree for need in needs)
+        assert KeyList.from_data(listed.to_data(), params) == listed
+
+
+def key_limbs(need: Any) -> int:
+    return int(need.digits * (len(need.primes) + len(need.special_primes)))
+
+
+def test_one_key_serves_all_levels_of_a_rotation() -> None:
+    """Up to the highest, in whichever order they come."""
+    for steps in ((1, 2), (2, 1)):
+        package = serving.export(
+            lambda x, s=steps: (x.rotate(s[0]) * 0.5).rotate(s[1]) * 0.5 + (x * 0.5).rotate(s[0]) * 0.25,
+            inputs=SLOTS,
+            name="m",
+            security=None,
+        )
+        assert package.describe()["keys"]["rotations"] == [[k, [2, 1][steps.index(k)]] for k in (1, 2)]
+        row = RNG.uniform(-1, 1, (1, SLOTS))
+        expected = np.real(package.evaluate_clear(row))
+        np.testing.assert_allclose(Client(package).run(row), expected, atol=2**-20)
