@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from http import HTTPStatus
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -87,7 +88,7 @@ class Metrics:
         """A request got its answer."""
         self._requests.labels(model, str(status)).inc()
         self._sent.inc(sent)
-        if sent:
+        if status < HTTPStatus.BAD_REQUEST:
             self._seconds.labels(model).observe(seconds)
 
     def uploaded(self, status: int) -> None:

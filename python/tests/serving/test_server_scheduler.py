@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ import pytest
 
 from hemera import errors
 from hemera.client.client import LocalModel
-from hemera.client.problems import Refused
+from hemera.client.problems import Refused, refusal_of
 from hemera.objects.devices import DeviceOptions
 from hemera.serving import Package
 from hemera.serving.metrics import Metrics
@@ -226,3 +228,109 @@ def test_inputs_are_for_the_keys_that_count_when_they_run(bench: Any) -> None:
     assert (request.files, request.loading) == ({}, None)  # whose answer is there
     again = b.ask("alice", rows(2))
     np.testing.assert_allclose(b.read(again), expected(rows(2)), atol=1e-6)
+
+
+class Told(Session):
+    """A session without keys. A request's file, as "a2x", tells its client, evaluations and form; the answer
+    which ran together."""
+
+    memory_bytes = 1  # type: ignore[assignment]
+
+    def __init__(self, client: str) -> None:
+        super().__init__()
+        self.digest = f"keys of {client}"
+
+    def load(self, files: Any) -> Any:
+        file = files["input"].decode()
+
+        def fit(other: Any) -> Any:
+            return other.values[2:].removesuffix("bad") == file[2:].removesuffix("bad")
+
+        return SimpleNamespace(values=file, count=int(file[1]), single=True, fit=fit)
+
+    def run(self, requests: Any) -> list[Any]:
+        if any(each.endswith("bad") for each in requests):
+            raise errors.NoiseError("bad")
+        return ["+".join(requests).encode()] * len(requests)
+
+    def dump(self, outputs: Any, single: bool) -> dict[str, bytes]:
+        assert single
+        return {"output": outputs}
+
+
+def plain_scheduler(devices: int, ready: Any = lambda *_: None, **limits: int) -> Scheduler:
+    sessions = {client: Told(client) for client in "abc"}
+    own = [
+        Device(
+            lambda client, _: sessions[client],
+            functools.partial(ready, number),
+            SessionCache(1 << 30),
+        )
+        for number in range(devices)
+    ]
+    return Scheduler(own, metrics=Metrics(), **{"waiting": 9, "batch": 4, **limits})
+
+
+@pytest.mark.parametrize(
+    ("asked", "ran"),
+    [
+        # Of several clients one each in turn; what each ran together with.
+        ("a1 a1 b1 c1", "a1+b1+c1+a1 a1+b1+c1+a1 a1+b1+c1+a1 a1+b1+c1+a1"),
+        ("a1 a1 a1 a1 b1", "a1+b1+a1+a1 a1+b1+a1+a1 a1+b1+a1+a1 a1 a1+b1+a1+a1"),
+        ("a3 b1 c1", "a3+b1 a3+b1 c1"),  # 4 evaluations together
+        ("a3 b2 c1", "a3+c1 b2 a3+c1"),
+        ("a4 b4", "a4 b4"),
+        ("a5 b1", "too_many b1"),
+        ("a1x b1y c1x", "a1x+c1x b1y a1x+c1x"),  # of one form
+        ("a1 b1bad c1", "a1 noise c1"),
+        ("a1bad b1bad", "noise noise"),
+        ("a1 b1 a1bad", "a1 b1 noise"),
+    ],
+)
+def test_requests_of_several_clients_run_together(asked: str, ran: str) -> None:
+    scheduler = plain_scheduler(1)
+    requests = [Evaluation(each[0], "m", {"input": each.encode()}, joins=True) for each in asked.split()]
+    for request in requests:
+        scheduler.submit(request)
+    assert scheduler.waiting == len(requests)
+    scheduler.start()
+    found = []
+    for request in requests:
+        refused = request.answer.exception(BOUND)
+        found.append(
+            request.answer.result(BOUND)["output"].decode() if refused is None else refusal_of(refused).code
+        )
+        assert request.batch == (0 if refused else len(found[-1].split("+")))
+        assert request.keys == ("" if refused else f"keys of {request.client}")
+    scheduler.stop()
+    assert " ".join(found) == ran
+
+
+@pytest.mark.parametrize("waiting", [2, 3])  # as many as run together, and one more
+@pytest.mark.parametrize(
+    ("holders", "busy", "first", "more"),
+    [
+        ("", "", "012", "012"),
+        ("0", "", "0", "0"),
+        ("0", "0", "0", "012"),
+        ("0", "1", "0", "0"),
+        ("01", "0", "01", "01"),  # another one that has the keys is idle
+        ("01", "01", "01", "012"),
+        ("012", "012", "012", "012"),
+    ],
+)
+def test_which_devices_may_take_what_waits(
+    waiting: int, holders: str, busy: str, first: str, more: str
+) -> None:
+    scheduler = plain_scheduler(3, lambda number, *_: Told("a") if str(number) in holders else None, batch=2)
+    for _ in range(waiting):
+        scheduler.submit(Evaluation("a", "m", {"input": b"a1"}))
+    for number in busy:
+        scheduler._states[int(number)].busy = True
+    found = [str(number) for number in range(3) if scheduler._may_take(number, ("a", "m"))]
+    assert "".join(found) == (more if waiting > 2 else first)
+    scheduler._states[2].place = ("a", "m")  # where they run now, the keys are
+    assert scheduler._may_take(2, ("a", "m"))
+    best = scheduler._best_session("a", "m")
+    assert (best is None) == (not holders)
+    scheduler.stop()
