@@ -248,3 +248,28 @@ def test_products_of_tokens_alone_are_tried() -> None:
     assert plan.layout == "sequences"
     x, y = (RNG.uniform(-1, 1, (3, *SHAPE)) for _ in range(2))
     np.testing.assert_allclose(plan.evaluate_clear(x, y), x @ np.swapaxes(y, 1, 2) @ y, atol=2.0**-10)
+
+
+@pytest.mark.parametrize("samples", [SLOTS // TOKENS, 2 * SLOTS // TOKENS, SLOTS])
+def test_each_layout_is_counted_for_its_own_requests(samples: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All samples are compared: as many batches of ciphertexts as a layout takes for them."""
+    counted: dict[str, int] = {}
+
+    def seconds(model: Any, requests: int, _: str) -> float:
+        counted[type(model.interface.encoding.inputs[0]).__name__] = requests
+        return float(1 + requests)
+
+    def at_least(_: Search, __: Any, requests: int) -> float:
+        counted["at least"] = requests
+        return 0.0
+
+    monkeypatch.setattr("hemera.compiler.packaging._seconds", seconds)
+    monkeypatch.setattr(Search, "seconds_at_least", at_least)
+    plan = compiled(layer, samples=samples)
+    # A batch of tokens has the slots of 128 samples, and each other ciphertext all of the samples.
+    wanted = {"SequenceLayout": samples * TOKENS // SLOTS, "TiledLayout": 1, "at least": 1}
+    if 2 * samples >= SLOTS:  # an element in each ciphertext is for samples that fill the slots
+        wanted["ElementLayout"] = 1
+    assert counted == wanted
+    names = {"sequences": "SequenceLayout", "slots": "TiledLayout", "ciphertexts": "ElementLayout"}
+    assert plan.layout_seconds == {name: 1 + wanted[own] for name, own in names.items() if own in wanted}

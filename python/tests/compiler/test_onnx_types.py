@@ -313,6 +313,13 @@ def test_masks_that_close_a_whole_row_or_meet_something_else_are_refused() -> No
     nodes, _ = MASKS["sum"]
     with pytest.raises(hm.errors.ParameterError, match="Softmax 'number 1': a mask leaves no place of a row"):
         compiled(model(nodes, {"m": closed}, shape=(1, 4, 4)), hm.ArraySpec((4, 4), (0, 1)))
+    # A side of a choice that is -inf in some places, and a number in others.
+    sides = [node("Where", ["m", *each], ["a"]) for each in (("side", "x"), ("x", "side"))]
+    for where in sides:
+        own = {"m": CLOSED != 0, "side": np.float32([-np.inf, 3, 0.5, -np.inf])}
+        network = model([where, node("Softmax", ["a"], ["y"])], own, shape=(1, 4, 4))
+        with pytest.raises(hm.errors.ParameterError, match="Where 'number 0': 'side' has infinite numbers"):
+            compiled(network, hm.ArraySpec((4, 4), (0, 1)))
     both = [*nodes, node("Neg", ["a"], ["z"])]
     for constants, outputs in (({"m": CLOSED}, ["y", "z"]), ({"m": -CLOSED}, ["y"])):
         with pytest.raises(hm.errors.ParameterError, match="Add 'number 0': 'm' has infinite numbers"):

@@ -168,3 +168,15 @@ def test_given_parameters_take_what_decrypts_and_no_more(bits: int) -> None:
     assert found == pytest.approx(most, rel=2.0**-12)
     with pytest.raises(RangeError, match=r"for results up to .* range_bits=\d+"):
         compiled(most * (1 + 1e-9))
+
+
+@pytest.mark.parametrize("offset", [-1000.0, 1000.0, -5000.0])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_sums_before_an_offset_have_room(offset: float, sign: int) -> None:
+    """The result is from 0 to 4, and the sum before it as large as the offset, of either sign."""
+    middle = sign * -offset / 4
+    spec = hm.ArraySpec((4,), range=(min(middle, middle + sign), max(middle, middle + sign)))
+    plan = hm.compile(lambda x: sign * x.sum() + offset, spec, security=None, scales=False)
+    assert plan.params.range_bits == range_bits_for(4 + abs(offset)) > math.log2(abs(offset))
+    x = np.full(4, middle + sign / 2)
+    assert plan.local(threads=1)(x) == pytest.approx(2, abs=2.0**-10)

@@ -1,0 +1,76 @@
+"""Seconds of operations: each question is answered as if it was the first, whatever was asked before."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera.compiler.costs import CostModel, Price, cheapest
+from hemera.program import operations as op
+from hemera.program.values import Form
+
+PARAMS = hm.ckks.Parameters.for_circuit(6, scale_bits=40, slots=256, security=None)
+DEVICE = "cpu-avx512-16"
+
+
+def rows(count: int, width: int) -> op.MatrixRows:
+    return op.MatrixRows(np.ones((count, width)) / 3, np.arange(width)[:, np.newaxis], 8)
+
+
+def diagonals(*numbers: int) -> op.Map:
+    return op.Map.of(list(numbers), np.ones((len(numbers), 256)) / 3)
+
+
+ALIKE: list[list[tuple[Any, Any]]] = [
+    [(op.Multiply(), [(64,)] * 2), (op.Multiply(), [()] * 2), (op.Multiply(), [(8,)] * 2)],
+    [(op.Negate(), [(64,)]), (op.Negate(), [()])],
+    [(rows(8, 4), [(4,)]), (rows(2, 4), [(4,)]), (rows(8, 2), [(2,)])],
+    [(diagonals(0, 1, 2), [()]), (diagonals(0, 7), [()]), (diagonals(*range(16)), [()])],
+    [(op.Rotations((1, 2, 3)), [(4,)]), (op.Rotations((1,)), [(4,)])],
+]
+"""Operations of one kind that differ in one field, and shapes of their operands."""
+
+
+@pytest.mark.parametrize("questions", ALIKE, ids=lambda each: each[0][0].name)
+def test_answers_do_not_depend_on_what_was_asked_before(questions: Any) -> None:
+    def seconds(own: CostModel, operation: Any, shapes: Any) -> tuple[float, ...]:
+        forms = [Form(256, shape) for shape in shapes]
+        line = own.of(operation, forms)
+        return own.least(operation, forms), line(2), line(6)
+
+    alone = [seconds(CostModel(PARAMS, 6, 1, DEVICE), *each) for each in questions]
+    assert len(set(alone)) == len(alone)
+    assert all(0 < least <= low < high for least, low, high in alone)
+    for order in itertools.permutations(range(len(questions))):
+        own = CostModel(PARAMS, 6, 1, DEVICE)
+        for at in order:
+            assert seconds(own, *questions[at]) == pytest.approx(alone[at]), order
+
+
+@pytest.mark.parametrize("requests", [1, 5])
+def test_seconds_are_those_of_hm_cost_less_the_way_down(requests: int) -> None:
+    """At the level where fresh ciphertexts are there is no way down."""
+    own, forms = CostModel(PARAMS, 6, 0, DEVICE, requests), [Form(256, (3,))] * 2
+    shape = ((requests,) if requests > 1 else ()) + (3, 256)
+
+    def counted(run: Any) -> float:
+        return hm.cost(run, shape, shape, params=PARAMS, device=DEVICE).seconds or 0.0
+
+    assert own.of(op.Multiply(), forms)(6) == pytest.approx(counted(lambda x, y: x * y))
+    whole = counted(lambda x, y: x.evaluator.at_level(x, 1) * y.evaluator.at_level(y, 1))
+    down = counted(lambda x, y: (x.evaluator.at_level(x, 1), y.evaluator.at_level(y, 1)))
+    assert own.least(op.Multiply(), forms) == pytest.approx(whole - down)
+
+
+def test_ten_times_as_many_keys_are_worth_a_quarter_of_the_time() -> None:
+    """By their tenth power: 10^0.1 is 1.259. No key counts as one."""
+    for seconds, wanted in ((1.25, "few"), (1.27, "many")):
+        prices = {"many": Price(1.0, 1000), "few": Price(seconds, 100)}
+        assert cheapest(list(prices), prices.__getitem__) == wanted
+    prices = {"one": Price(1.0, 1), "none": Price(1.0, 0), "two": Price(0.9, 2)}
+    assert cheapest(list(prices), prices.__getitem__) == "two"
+    assert cheapest(["one", "none"], prices.__getitem__) == "one"

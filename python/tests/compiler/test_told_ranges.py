@@ -1,0 +1,104 @@
+"""What a model's file tells of its outputs: the ranges that samples show, what inputs can lead to, and what
+clients do with inputs and results. The judges are NumPy and interval arithmetic by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera.errors import RangeWarning
+from hemera.package.encodings import Arrays
+
+RNG = np.random.default_rng(4)
+WEIGHTS = RNG.normal(size=6)
+SAMPLES = RNG.normal(size=(50, 6))
+LOW, HIGH = -5.0, 4.0
+MOST = float(np.maximum(WEIGHTS * LOW, WEIGHTS * HIGH).sum())
+LEAST = float(np.minimum(WEIGHTS * LOW, WEIGHTS * HIGH).sum())
+Ends = tuple[float, float]
+
+
+def compiled(function: Any, spec: hm.ArraySpec, samples: Any, **options: Any) -> hm.Compiled:
+    own = {"calibrate": samples, "precision_bits": 8, "security": None, **options}
+    return hm.compile(function, spec, **own)
+
+
+def shown(values: Any, margin: float) -> Ends:
+    """The range of samples, widened to both sides by a part."""
+    room = margin * float(np.ptp(values))
+    return float(values.min()) - room, float(values.max()) + room
+
+
+def told(plan: hm.Compiled) -> list[tuple[float, float, float]]:
+    found = []
+    for spec in plan.package.outputs:
+        assert spec.low is not None
+        assert spec.high is not None
+        assert spec.reach is not None
+        found.append((spec.low, spec.high, spec.reach))
+    return found
+
+
+@pytest.mark.parametrize("margin", [0.1, 0.5])
+@pytest.mark.parametrize("watch", [True, False])
+@pytest.mark.parametrize(("factor", "number"), [(3.0, 1.0), (-2.0, 5.0), (0.5, 0.0)])
+def test_ranges_and_reaches_of_results_and_watched_values(
+    margin: float, watch: bool, factor: float, number: float
+) -> None:
+    """With watched outputs results are any that inputs allow; alone they lie where samples showed them."""
+
+    def program(x: Any) -> Any:
+        inner = factor * (x @ WEIGHTS) + number
+        return {"line": inner, "bent": np.tanh(inner)}
+
+    spec = hm.ArraySpec((6,), range=(LOW, HIGH))
+    plan = compiled(program, spec, SAMPLES, watch=watch, margin=margin)
+    allowed = sorted((factor * LEAST + number, factor * MOST + number))
+    reach = max(map(abs, allowed))
+    ends = shown(factor * (SAMPLES @ WEIGHTS) + number, margin)
+    found = told(plan)
+    assert found[0] == pytest.approx((*(allowed if watch else ends), reach))
+    # Polynomials go beyond 1 by less than their error.
+    assert max(map(abs, found[1])) == pytest.approx(1, abs=2.0**-6)
+    assert len(found) == (3 if watch else 2)
+    if watch:
+        assert found[2] == pytest.approx((*ends, reach))
+
+
+def test_what_samples_show_in_full_is_told_of_no_result() -> None:
+    plan = compiled(lambda x: x * 2, hm.ArraySpec((6,), range=(LOW, HIGH)), None, calibrate=None)
+    (spec,) = plan.package.outputs
+    assert (spec.low, spec.high, spec.reach) == (None, None, None)
+
+
+@pytest.mark.parametrize("middle", [1e4, -1e4])
+@pytest.mark.parametrize("watch", [True, False])
+def test_scaled_results_reach_what_is_decrypted_of_them(middle: float, watch: bool) -> None:
+    """Inputs far from 0: what is decrypted is (result - number) / factor, and no larger than what is told."""
+
+    def program(x: Any) -> Any:
+        return {"sum": x @ np.abs(WEIGHTS), "first": 3 * x[0] - 7, "bent": np.tanh((x[1] - middle) / 2)}
+
+    samples = middle + SAMPLES / np.abs(SAMPLES).max() / 2
+    spec = hm.ArraySpec((6,), range=(middle - 1, middle + 1))
+    plan = compiled(program, spec, samples, watch=watch)
+    encoding = plan.package.interface.encoding
+    assert isinstance(encoding, Arrays)
+    assert encoding.input_scales == ((1.0, middle),)
+    total = float(np.abs(WEIGHTS).sum())
+    ends = [((middle - 1) * total, (middle + 1) * total), (3 * middle - 10, 3 * middle - 4)]
+    for (_, _, reach), (low, high), (factor, number) in zip(
+        told(plan), ends, encoding.output_scales, strict=False
+    ):
+        largest = max(abs(low), abs(high))
+        assert number == pytest.approx((low + high) / 2, rel=1e-3)
+        # By magnitudes alone: neither sign is known where scales are taken.
+        assert reach == pytest.approx((largest + abs(number)) / factor, rel=1e-6)
+    rows = np.stack([samples[0], np.full(6, middle + 1), np.full(6, middle - 1)])
+    with pytest.warns(RangeWarning, match="rows 1, 2 of 3 leave"):  # of the bent one
+        found = plan.local(threads=1)(rows)
+    np.testing.assert_allclose(found["sum"], rows @ np.abs(WEIGHTS), atol=abs(middle) * total * 2.0**-12)
+    np.testing.assert_allclose(found["first"], 3 * rows[:, 0] - 7, atol=abs(middle) * 2.0**-12)
