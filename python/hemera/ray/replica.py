@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from hemera._inspect import HEMERA
 from hemera._process import Lock
 from hemera.client.problems import Refused, refusal_of
 from hemera.errors import FileError, FormatError, OutOfMemoryError
@@ -267,7 +266,7 @@ class Replica:
         keys.require_content()
         files = {name: Path(path) for name, path in keys.files.items()}
         try:
-            session = self._loader.load(package, keys.library or HEMERA, files)
+            session = self._loader.load(package, keys.library, files)
         except OutOfMemoryError:
             self._cache.drop_others("", "")
             session = self._loader.load(package, keys.library, files)

@@ -144,6 +144,20 @@ def test_bytes_that_wait_for_a_context(ckks: ts.Context, bfv: ts.Context) -> Non
     assert exact.decrypt().tolist() == [[1, 2]]
 
 
+@pytest.mark.filterwarnings("ignore::hemera.errors.SecurityWarning")
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_context_of_other_parameters_leaves_a_tensor_as_it_was(ckks: ts.Context, waits: bool) -> None:
+    other = ts.context(CKKS, 2048, -1, [27, 27], n_threads=1)
+    x = ts.ckks_vector(ckks, X)
+    tensor = ts.lazy_ckks_vector_from(x.serialize()) if waits else x
+    before = repr(tensor)
+    with pytest.raises(ValueError, match="other encryption parameters" if waits else "parameters differ"):
+        tensor.link_context(other)
+    assert repr(tensor) == before
+    tensor.link_context(ckks)
+    near(tensor.decrypt(), X)
+
+
 @pytest.mark.filterwarnings("ignore:the input of")
 def test_vectors_of_several_ciphertexts(ckks: ts.Context, bfv: ts.Context) -> None:
     x = np.random.default_rng(1).uniform(-1, 1, 5000)

@@ -185,18 +185,33 @@ def test_bootstraps_need_a_context_that_was_set_up(tmp_path: Path) -> None:
     assert files.session().bootstrap_input_levels == {}
 
 
-def test_sessions_tell_the_lowest_level_that_bootstraps_take() -> None:
-    source = gzip.decompress((VECTORS / "ckks-bootstrap-context" / "cryptocontext.json.gz").read_bytes())
-    flag, budget = b'"BTSlotsEncoding": false', b'"lDec": 2'
-    assert source.count(flag) == source.count(budget) == 1
-    # SlotToCoeff first takes the levels of its budget.
-    first = source.replace(flag, flag.replace(b"false", b"true")).replace(budget, budget.replace(b"2", b"3"))
-    for data, level in ((source, 1), (first, 3)):
-        session = openfhe.Session(data, device="cpu")
-        assert session.bootstrap_input_levels == {8: level}
-        plan = session.evaluator._bootstrap
-        assert plan is not None
-        assert plan.input_level == level
+@pytest.mark.parametrize(
+    "budgets",
+    [{8: None}, {8: 3}, {8: 3, 16: 2}, {8: 1, 16: 3}, {8: None, 16: 2}, {8: None, 16: None}],
+    ids=str,
+)
+def test_sessions_tell_the_lowest_level_that_bootstraps_take(budgets: dict[int, int | None]) -> None:
+    """SlotToCoeff first takes the levels of its budget, else (None) one is enough. A plan for ciphertexts of
+    any number of slots asks for what the most demanding ones need."""
+    text = json.loads(
+        gzip.decompress((VECTORS / "ckks-bootstrap-context" / "cryptocontext.json.gz").read_bytes())
+    )
+    scheme = text["value0"]["ptr_wrapper"]["data"]["kt"]["ptr_wrapper"]["data"]["value0"]["value0"]
+    settings = scheme["fhe"]["ptr_wrapper"]["data"]["paramMap"]
+    (own,) = settings
+    settings.clear()
+    for number, (slots, budget) in enumerate(budgets.items()):
+        setting = json.loads(json.dumps(own))
+        data = setting["value"]["ptr_wrapper"]["data"]
+        data |= {"slots": slots, "BTSlotsEncoding": budget is not None, "lDec": budget or 2}
+        setting["value"]["ptr_wrapper"]["id"] += number
+        settings.append({**setting, "key": slots})
+    session = openfhe.Session(json.dumps(text).encode(), device="cpu")
+    levels = {slots: budget or 1 for slots, budget in budgets.items()}
+    assert session.bootstrap_input_levels == levels
+    plan = session.evaluator._bootstrap
+    assert plan is not None
+    assert plan.input_level == max(levels.values())
 
 
 def of_1_4(name: str) -> bytes:

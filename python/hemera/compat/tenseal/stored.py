@@ -105,14 +105,21 @@ class StoredTensor(ABC):
         return self._linked
 
     def link_context(self, ctx: Context) -> None:
-        """Give the tensor a context, whose keys serve from now on. Reads what was loaded without one."""
-        unread, self._unread = self._unread, None
-        if unread is None:
-            self._cipher = in_context(self._cipher, ctx)
-        self._context = ctx
-        if unread is not None:
-            with damaged(f"the {type(self).__name__}"):
-                self._read(unread)
+        """Give the tensor a context, whose keys serve from now on. Reads what was loaded without one. A tensor
+        that does not fit the context stays as it was.
+
+        Raises:
+            FormatError: (a ValueError) if bytes are damaged, or of other parameters.
+            MismatchError: (a ValueError) if the tensor has other parameters.
+        """
+        if self._unread is None:
+            self._cipher, self._context = in_context(self._cipher, ctx), ctx
+            return
+        read = object.__new__(type(self))
+        read._context, read._unread = ctx, None
+        with damaged(f"the {type(self).__name__}"):
+            read._read(self._unread)
+        self._become(read)
 
     def copy(self) -> Self:
         """A tensor that changes by itself."""
