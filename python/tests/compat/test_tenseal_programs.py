@@ -34,8 +34,8 @@ def test_programs_give_what_numpy_gives(path: Path) -> None:
 @pytest.mark.parametrize(("name", "offset"), [("getting_started", 0), ("tensors", 2**-10), ("scoring", 3)])
 def test_tenseal_runs_the_same_programs(name: str, offset: float) -> None:
     """SEAL's digits are 0 to q, so they have q / 2 at each place of the polynomial. Times the error of a key
-    that is a constant at slot 0 of every ciphertext: its deviation at scale 2^20, N = 4096 and with the four
-    rotations of `scoring` is 2 * (2 N / pi) * 3.2 sqrt(N) / sqrt(2) / 2 / 2^20 = 0.36, of which 3 is eight."""
+    that is a constant at slot 0 of all ciphertexts: its deviation at scale 2^20, N = 4096 and with the four
+    rotations of `scoring` is 2 (2 N / pi) * 3.2 sqrt(N) / sqrt(2) / 2 / 2^20 = 0.36, of which 3 is eight."""
     theirs = pytest.importorskip("tenseal", reason="TenSEAL is a requirement of benchmarks alone")
     (path,) = (path for path in PROGRAMS if path.stem == name)
     found = BENCH["loaded"](path, "tenseal")
