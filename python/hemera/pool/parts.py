@@ -282,7 +282,9 @@ class PoolCiphertext(_InParts, Ciphertext):
         if isinstance(chosen, (type(self._evaluator), type(self.context))):
             return chosen._copy_of(self)
         whole = self._whole()
-        return whole if chosen is whole.context else chosen._copy_of(whole)
+        if chosen is whole.context and len(self._parts) > 1:  # it was joined now, and is nobody else's
+            return chosen._keyless.bind(whole)
+        return chosen._copy_of(whole)
 
     def copy(self) -> Ciphertext:
         """A deep copy."""

@@ -462,7 +462,7 @@ class Pool(Context):
         """A ciphertext or plaintext of any context or pool, in parts here; keys on the first member."""
         if isinstance(stored, (PoolCiphertext, PoolPlaintext)):
             if stored._team is self._team:
-                return stored.copy() if isinstance(stored, PoolCiphertext) else stored
+                return self._keyless.bind(stored.copy()) if isinstance(stored, PoolCiphertext) else stored
             stored = stored._whole()
         local: Any = stored
         if self._team.member_of(stored.context) is None:
