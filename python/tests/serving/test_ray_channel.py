@@ -197,6 +197,19 @@ def test_an_end_leaves_nothing_open(far: bool) -> None:
     wait_until(lambda: open_files() <= before)
 
 
+@pytest.mark.parametrize("count", [63, 64, 65, 130])
+def test_messages_of_many_buffers(ends: tuple[End, End], monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    """A message takes 64 descriptors at most: the buffers beyond them are part of it."""
+    monkeypatch.setattr(channel, "_INLINE", 100)
+    one, other = ends
+    data = {str(at): data_of(101 + at, at) for at in range(count)}
+    for number in range(2):
+        one.channel.send([number], data)
+    wait_until(lambda: len(other.came) == 2)
+    for _, buffers in other.came:
+        assert {name: each.tobytes() for name, each in buffers.items()} == data
+
+
 @linux
 def test_no_memory_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     one, other = pair(far=False)

@@ -58,6 +58,16 @@ def test_what_was_popular_once_does_not_stay_for_ever() -> None:
     assert rounds > 5
 
 
+@pytest.mark.parametrize(
+    ("of_d", "of_b", "left"), [(3, 1, "cd"), (3, 2, "bc"), (5, 1, "cd"), (5, 2, "cd"), (5, 3, "bc")]
+)
+def test_keys_that_made_room_come_back_as_new_ones(of_d: int, of_b: int, left: str) -> None:
+    """b had 20 uses and made room. Those since it came back count alone: 1 / 2 each, and 1 / 4 each of d."""
+    cache = WorthCache(6)
+    assert use(cache, "b" * 20 + "a" + "d" * of_d + "b" * of_b + "c") == ["b", "a", "d", "b", "c"]
+    assert held(cache) == set(left)
+
+
 def test_one_stays_whatever_it_takes() -> None:
     cache = WorthCache(1)
     assert use(cache, "aabab") == ["a", "b", "a", "b"]
