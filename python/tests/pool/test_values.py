@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-import hemera as hm
 from hemera import _core
 from hemera.objects.devices import DeviceOptions
 from hemera.pool.members import places_of

@@ -105,8 +105,8 @@ class StoredTensor(ABC):
         return self._linked
 
     def link_context(self, ctx: Context) -> None:
-        """Give the tensor a context, whose keys serve from now on. Reads what was loaded without one. A tensor
-        that does not fit the context stays as it was.
+        """Give the tensor a context, whose keys serve from now on. Reads what was loaded without one. If the
+        context does not fit, the tensor stays as it was.
 
         Raises:
             FormatError: (a ValueError) if bytes are damaged, or of other parameters.
