@@ -120,6 +120,24 @@ def test_a_cached_property_holds_up_no_child_while_a_thread_computes_it() -> Non
     assert Slow.value.__doc__ == "What it is."
 
 
+def test_threads_that_compute_a_cached_property_together_get_one_value() -> None:
+    together = threading.Barrier(4, timeout=SECONDS)
+
+    class Shared:
+        @cached_property
+        def value(self) -> list[int]:
+            together.wait()  # all of them are in here before one is done
+            return []
+
+    shared, found = Shared(), list[list[int]]()
+    threads = [threading.Thread(target=lambda: found.append(shared.value)) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert [each is shared.value for each in found] == [True] * 4
+
+
 def test_a_value_is_made_once_by_threads_that_ask_together() -> None:
     made: list[int] = []
 
