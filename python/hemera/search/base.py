@@ -97,6 +97,11 @@ class BaseIndex(AnyIndex[Settings]):
             [name_of(query) for query, _ in asked],
         )
 
+    @property
+    @abstractmethod
+    def _blocks(self) -> int:
+        """Blocks of rows in the device's memory: answers have the numbers of all."""
+
     @abstractmethod
     def _answers(self, asked: Asked, names: Sequence[str]) -> list[bytes]:
         """The messages to clients, for queries of these names."""
@@ -117,7 +122,7 @@ class BaseIndex(AnyIndex[Settings]):
 
     def answer_bytes(self, count: int) -> int:
         settings = self._settings
-        rows = -(-len(self) // settings.degree) * settings.degree
+        rows = self._blocks * settings.degree
         if settings.owner and settings.metric == "l2":
             count += 1  # the squared norms, as of one query more
         return rows * (count * 2 * settings.kept_bytes + _ROW_BYTES)

@@ -250,6 +250,10 @@ class EncryptedIndex(BaseIndex):
             self._add_squares(answers)
         return [each.finish() for each in answers]
 
+    @property
+    def _blocks(self) -> int:
+        return len(self._used)
+
     def _draft(self, name: str, count: int, is_single: bool = False, norms: bytes = b"") -> wire.Draft:
         """The message of an answer to so many queries, whose halves are to be written; with the norms of
         queries in the clear."""

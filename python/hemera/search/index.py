@@ -303,6 +303,10 @@ class Index(BaseIndex):
             self._database.answer(asked, *packing, [each.memory for each in answers])
         return [each.finish() for each in answers]
 
+    @property
+    def _blocks(self) -> int:
+        return self._database.blocks
+
     def _header(self, name: str, count: int) -> dict[str, Any]:
         return {
             **self._answer_header(name),

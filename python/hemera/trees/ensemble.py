@@ -207,7 +207,9 @@ def descend(
 
 
 def predicted(scores: NDArray[Any], classes: int) -> Integers:
-    """The classes of scores of shape (rows, K). ParameterError if the model is a regression."""
+    """The classes of scores of shape (rows, K); of equal ones the first, as the libraries have it (but for
+    scikit-learn's GradientBoostingClassifier, which takes a score of exactly 0 for the second of two).
+    ParameterError if the model is a regression."""
     if classes == 0:
         raise ParameterError("a regression has scores and no classes")
     if scores.shape[1] == 1:

@@ -1,0 +1,111 @@
+"""The packed circuit at every split of bins of one and of two digits, layouts at their ends, and classes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera.errors import ParameterError
+from hemera.trees import Ensemble, Quantiser, predicted
+from hemera.trees.ensemble import Node
+from hemera.trees.layout import Layout
+from hemera.trees.packed import PackedCircuit
+from hemera.trees.quantise import quantise
+
+PARAMS = hm.bfv.Parameters.from_bits(
+    degree=1024, plain_modulus=12289, prime_bits=[45] * 5, special_bits=[49], security=None
+)
+CONTEXT = hm.Context(PARAMS, "cpu")
+SECRET = CONTEXT.generate_secret_key()
+EVALUATOR = CONTEXT.bind(CONTEXT.generate_keys(SECRET, sum_slots=True))
+
+
+def encrypted_scores(model: Ensemble, quantiser: Quantiser, rows: np.ndarray) -> np.ndarray:
+    """Scores by the circuit, in the model's own unit."""
+    integers = quantise(model, quantiser, 12)
+    scores, trees, _ = model.features.shape
+    layout = Layout.choose(PARAMS.degree, scores, trees, len(rows), model.depth)
+    bins = quantiser.bins(rows)
+    planes = [
+        layout.pack(bit)
+        for node in integers.nodes
+        for bit in quantiser.bits(bins[:, integers.features[:, :, node]])
+    ]
+    asked = [EVALUATOR.encrypt(plane[group]) for group in range(layout.groups) for plane in planes]
+    found = PackedCircuit(EVALUATOR, integers, layout)(*asked)
+    return layout.unpack(CONTEXT.decrypt(found, SECRET)) / integers.scale
+
+
+def splits(count: int, at: int) -> Node:
+    """1 at this split or above it; below a tree with another split, so that it is a product."""
+    last = Node(threshold=float(at), left=Node(0.0), right=Node(1.0))
+    return last if count == 1 else Node(threshold=float(at % 8 + 1), left=last, right=splits(count - 1, at))
+
+
+@pytest.mark.parametrize("digit", [1, 2, 3, 8])
+@pytest.mark.parametrize("depth", [1, 2])
+def test_a_node_splits_at_every_bin(digit: int, depth: int) -> None:
+    """Alone in its circuit: no other tree has bits in its planes."""
+    quantiser = Quantiser((np.arange(1.0, 9),), integral=True, digit=digit)
+    rows = np.arange(9)
+    for at in range(1, 9):
+        model = Ensemble.of([[splits(depth, at)]], [0.5], feature_count=1, single=False, classes=0)
+        found = encrypted_scores(model, quantiser, rows[:, None])
+        np.testing.assert_array_equal(found[:, 0], 0.5 + (rows >= at))
+
+
+def test_trees_of_several_groups_and_scores() -> None:
+    """More trees than a ciphertext has lanes: by Python's sums of comparisons."""
+    trees = [
+        [Node(threshold=float(at), left=Node(1.0), right=Node(2.0 * at)) for at in own]
+        for own in ([1, 2, 3, 4, 5] * 3, [4, 2] * 6 + [1, 5])
+    ]
+    model = Ensemble.of(trees, [0.0, -3.0], feature_count=1, single=False, classes=2)
+    rows = np.arange(6)
+    samples = np.tile(rows, 60)  # few lanes
+    wanted = [
+        [
+            base + sum(2 * tree.threshold if x >= tree.threshold else 1 for tree in own)
+            for own, base in zip(trees, (0, -3), strict=True)
+        ]
+        for x in rows
+    ]
+    layout = Layout.choose(PARAMS.degree, 2, 15, len(samples), 1)
+    assert layout.groups > 1
+    found = encrypted_scores(model, Quantiser.of_levels(1, 6), samples[:, None])
+    np.testing.assert_array_equal(found, np.tile(np.array(wanted), (60, 1)))
+
+
+@pytest.mark.parametrize("samples", [1, 3])
+def test_as_many_scores_as_a_row_has_slots(samples: int) -> None:
+    layout = Layout.choose(8, 4, 2, samples, 1)
+    assert (layout.lanes, layout.width, layout.chunks, layout.rotations) == (1, 1, samples, [])
+    numbers = np.arange(samples * 4 * 2).reshape(samples, 4, 2)
+    slots = layout.pack(numbers).reshape(samples, 2, 4)  # two rows, of a tree each
+    np.testing.assert_array_equal(slots, numbers.transpose(0, 2, 1))
+    with pytest.raises(ParameterError, match="5 scores need a degree of at least 10, not 8"):
+        Layout.choose(8, 5, 2, samples, 1)
+    with pytest.raises(ParameterError, match="at least one sample"):
+        Layout.choose(8, 4, 2, 0, 1)
+
+
+@pytest.mark.parametrize("library", ["lightgbm", "sklearn.ensemble"])
+def test_classes_of_equal_scores_are_the_librarys(library: str) -> None:
+    """Rows of which as many are of one class as of the other: a score of 0."""
+    found = pytest.importorskip(library)
+    few = {"n_estimators": 1, "n_jobs": 1}
+    kind, options = {"xgboost": ("XGBClassifier", few), "lightgbm": ("LGBMClassifier", few)}.get(
+        library, ("HistGradientBoostingClassifier", {"max_iter": 1})
+    )
+    fitted = getattr(found, kind)(**options)
+    rows = np.zeros((4, 1))
+    fitted.fit(rows, [0, 1, 0, 1])
+    assert fitted.predict(rows).tolist() == predicted(np.zeros((4, 1)), 2).tolist() == [0] * 4
+
+
+def test_classes_of_scores() -> None:
+    assert predicted(np.array([[-1e-9], [0], [1e-9]]), 2).tolist() == [0, 0, 1]
+    assert predicted(np.array([[1, 1, 0], [0, 1, 1], [0, -1, 1]]), 3).tolist() == [0, 1, 2]
+    with pytest.raises(ParameterError, match="no classes"):
+        predicted(np.zeros((1, 1)), 0)
