@@ -320,8 +320,6 @@ class CircuitEvaluator:
         core = product._apply(self, a._native, b._native)
         if isinstance(product, MatrixVectorProduct) and product.shape[0] < core.slots:
             core.fill(product.shape[0], "zeros")
-        if a._native.is_complex or b._native.is_complex:
-            core.declare_complex(True)
         return self._finish("multiply_matrices", core, out)
 
     def multiply_rows(

@@ -220,7 +220,8 @@ class Context(ClientContext):
             MismatchError: if the keys, or the plan, belong to other parameters.
             ParameterError: if `automatic` or `magnitude` is given without a plan, the magnitude is not finite
                 and positive, or the plan's bootstraps give exponentials, or parts that are not joined.
-            RangeError: if the magnitude is too large for the plan's matrices.
+            RangeError: if the magnitude is too large for the plan's matrices; without `automatic` the first
+                bootstrap raises it.
         """
         if isinstance(keys, SecretKey):
             raise TypeError(

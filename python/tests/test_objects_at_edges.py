@@ -1,0 +1,121 @@
+"""Users' objects at their edges: what is taken last and refused first, and what two operands' types make."""
+
+from __future__ import annotations
+
+import operator
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera.errors import MismatchError, ParameterError, RangeError
+
+SLOTS = 8
+
+
+@pytest.mark.parametrize("name", ["iadd", "isub", "imul"])
+@pytest.mark.parametrize("kind", ["ciphertext", "plaintext", "array"])
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [((1,), (3,)), ((), (2,)), ((2, 1), (2, 3)), ((2, 1), (1, 2)), ((3,), (1,)), ((2, 3), (3,)), ((1,), ())],
+    ids=str,
+)
+def test_in_place_only_the_shape_that_stays(
+    party: Any, name: str, kind: str, left: tuple[int, ...], right: tuple[int, ...]
+) -> None:
+    """Taken where NumPy takes it, with NumPy's values; else the operand is as it was."""
+    a, b = party.values(*left, SLOTS), party.values(*right, SLOTS, seed=2)
+    x = party.ev.encrypt(a)
+    y = {"ciphertext": party.ev.encrypt, "plaintext": party.ctx.encode, "array": lambda b: b}[kind](b)
+    if np.broadcast_shapes(left, right) == left:
+        party.check(getattr(operator, name)(x, y), getattr(operator, name)(a.copy(), b))
+        return
+    with pytest.raises(MismatchError, match=r"can not replace an operand of shape"):
+        getattr(operator, name)(x, y)
+    party.check(x, a)
+
+
+@pytest.mark.parametrize("of_left", [1, 1j])
+@pytest.mark.parametrize("of_right", [1, 1j])
+def test_products_of_matrices_are_complex_if_an_operand_is(
+    client: Any, params: Any, of_left: complex, of_right: complex
+) -> None:
+    ctx, sk = client
+    random = np.random.default_rng(1)
+    a, b = random.uniform(-1, 1, (4, 4)) * of_left, random.uniform(-1, 1, (4, 4)) * of_right
+    of_vectors, of_matrices = (
+        hm.circuits.MatrixVectorProduct(params, 4, 4),
+        hm.circuits.MatrixProduct(params, 4),
+    )
+    ev = ctx.bind(ctx.generate_keys(sk, plan=[of_vectors, of_matrices]))
+    x = of_vectors(ev.encrypt(of_vectors.pack(a)), ev.encrypt(b[:, 0]))
+    y = of_matrices(*(ev.encrypt(of_matrices.pack(m, side)) for m, side in ((a, "left"), (b, "right"))))
+    for result, expected in ((x, a @ b[:, 0]), (y, (a @ b).reshape(-1))):
+        found = ctx.decrypt(result, sk)
+        assert found.dtype == result.dtype == expected.dtype
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+MAGNITUDES: list[tuple[object, type[Exception], str]] = [
+    (0, ParameterError, "finite and positive, not 0"),
+    (-1.0, ParameterError, "finite and positive, not -1.0"),
+    (np.inf, ParameterError, "finite and positive, not inf"),
+    (np.nan, ParameterError, "finite and positive, not nan"),
+    (True, TypeError, "a number, not"),
+    ("2", TypeError, "a number, not the str"),
+    (1e300, RangeError, "up to 1e.300"),
+]
+
+
+@pytest.mark.parametrize(("magnitude", "error", "words"), MAGNITUDES, ids=str)
+def test_magnitudes_that_no_bootstrap_has(magnitude: Any, error: type[Exception], words: str) -> None:
+    params = hm.ckks.Parameters.for_bootstrapping("test-40")
+    ctx = hm.Context(params, "ledger")
+    plan = hm.circuits.Bootstrap(params, slots=16)
+    keys = ctx.generate_keys(ctx.generate_secret_key(), plan=plan)
+    with pytest.raises(error, match=words):
+        ctx.bind(keys, bootstrap=plan, automatic=True, magnitude=magnitude)
+    ctx.bind(keys, bootstrap=plan, automatic=True, magnitude=np.float32(0.5))
+    with pytest.raises(ParameterError, match="magnitude= needs a plan"):
+        ctx.bind(keys, magnitude=1.0)
+    with pytest.raises(ParameterError, match="automatic=True needs a plan"):
+        ctx.bind(keys, automatic=True)
+
+
+@pytest.mark.parametrize(
+    ("option", "last", "refused"),
+    [
+        ("threads", [1, np.int32(2), None], [0, -1, 1 << 31, 1.0, True, "2"]),
+        ("memory_limit", [1, np.int64(1 << 40), None], [0, -1, 1.5, True, "2"]),
+        ("storage", ["auto", "eight-byte"], ["", "nine-byte", None]),
+        ("keys", ["device", "host"], ["", "cpu", None]),
+    ],
+)
+def test_options_of_contexts(ckks: Any, option: str, last: list[Any], refused: list[Any]) -> None:
+    for value in last:
+        hm.Context(ckks.ctx.params, "cpu", **{option: value})
+    for value in refused:
+        with pytest.raises(ParameterError, match=option):
+            hm.Context(ckks.ctx.params, "cpu", **{option: value})
+
+
+def test_encrypted_matrices_of_other_shapes_do_not_fit(ckks: Any) -> None:
+    shapes = [(3, 4), (3, 1), (1, 4), (2, 4), (3, 5)]
+    encrypted = [hm.EncryptedMatrix.encrypt(ckks.values(*shape), ckks.ev) for shape in shapes]
+    for x in encrypted[1:]:
+        for operation in (operator.add, operator.sub, operator.mul):
+            for left, right in ((encrypted[0], x), (x, encrypted[0])):
+                with pytest.raises(
+                    MismatchError, match=re.escape(f"{left.shape} and {right.shape} do not fit")
+                ):
+                    operation(left, right)
+
+
+def test_texts_of_keys_count_in_the_unit_that_they_name(party: Any) -> None:
+    keys = party.ctx.generate_keys(party.sk, rotations=[1, 2])
+    for own in (keys, keys.public_only(), keys.without_galois_keys()):
+        names = ["public"] * own.has_public_key + ["relinearization"] * own.has_relinearization
+        count, size = len(own.galois_elements), own.memory_bytes / 1024**2
+        assert repr(own) == f"<Keys: {', '.join([*names, f'{count} Galois'])}; {size:.1f} MiB>"
