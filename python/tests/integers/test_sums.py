@@ -139,7 +139,9 @@ def test_long_sums_carry_in_between(largest: int, monkeypatch: pytest.MonkeyPatc
     assert len(seen) > 3
 
 
-@pytest.mark.parametrize("shape", [(3, 5, 7), (1, 40, 2), (9, 33), (100,), (3, 2, 17), (2, 3, 40), (3, 2, 2, 20)])
+@pytest.mark.parametrize(
+    "shape", [(3, 5, 7), (1, 40, 2), (9, 33), (100,), (3, 2, 17), (2, 3, 40), (3, 2, 2, 20)]
+)
 def test_values_that_are_added_up_never_leave_their_vectors(shape: tuple[int, ...]) -> None:
     layout = Layout(32, 2)
     for k in range(1 << len(shape)):
