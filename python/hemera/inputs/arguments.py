@@ -48,9 +48,10 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 def as_integer(value: object, operation: str, what: str) -> int:
     """An integer argument. TypeError if it is no integer."""
-    if not hasattr(value, "__index__"):
-        raise TypeError(f"{operation} takes an integer as {what}, not {described(value)}")
-    return operator.index(value)
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"{operation} takes an integer as {what}, not {described(value)}") from None
 
 
 def as_extents(shape: tuple[Any, ...], operation: str) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -74,10 +75,11 @@ def tell_rows(
     outside = ~((values >= low) & (values <= high))  # NaN is outside
     before = values.ndim - axes
     each_row = rows > 0 and axes > 0 and values.shape[before] == rows
-    found = outside.any(axis=tuple(range(before + each_row, values.ndim))).ravel()
-    if rows and not each_row:
-        found = np.repeat(found, rows)  # those of one run, of which any may be meant
-    found = found[:count]
+    each = rows if rows and not each_row else 1  # of a run, of which any may be meant
+    runs = math.prod(values.shape[: before + each_row])
+    kept = None if count is None else -(-count // each)
+    values, outside = values.reshape(runs, -1)[:kept], outside.reshape(runs, -1)[:kept]
+    found = np.repeat(outside.any(axis=1), each)[:count]
     if not found.any():
         return
     which = rows_text(found)

@@ -1,0 +1,155 @@
+"""What clients make of scores: by SciPy, scikit-learn and formulas, also on the edges between classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import special
+from sklearn.multiclass import OneVsOneClassifier
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.svm import LinearSVC
+
+from hemera.errors import FormatError, MismatchError, ParameterError
+from hemera.package.finishing import Apply, Columns, Label, Method, Neighbours, Parts, finished
+from hemera.package.readings import READINGS, Labels, class_numbers, read_as
+
+SCORES = np.array([[0.0, 1.5, -2.0], [-0.0, 0.0, 0.0], [40.0, -40.0, 800.0], [-800.0, -900.0, -1000.0]])
+EACH = special.expit(SCORES)
+BY_HAND: dict[str, Any] = {
+    "values": SCORES,
+    "sigmoid": EACH,
+    "sign": [[0, 1, 0], [0, 0, 0], [1, 0, 1], [0, 0, 0]],  # a score of 0 is of the first class
+    "softmax": special.softmax(SCORES, axis=1),
+    "argmax": [1, 0, 2, 0],
+    "argmin": [2, 0, 1, 2],
+    "exp": [[1, np.exp(1.5), np.exp(-2.0)], [1, 1, 1], [np.exp(40), np.exp(-40), np.inf], [0, 0, 0]],
+    "clipped": [[0.5, 1, 0], [0.5, 0.5, 0.5], [1, 0, 1], [0, 0, 0]],
+    "negative": -SCORES,
+    "not-negative": [[1, 1, 0], [1, 1, 1], [1, 0, 1], [0, 0, 0]],
+    "root": [[0, 1.5**0.5, 0], [0, 0, 0], [40**0.5, 0, 800**0.5], [0, 0, 0]],
+    "log-softmax": special.log_softmax(SCORES, axis=1),
+    "difference": [[1.5], [0], [-80], [-100]],
+    "both": np.concatenate([1 - SCORES, SCORES], axis=1),
+}
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_functions_of_scores(name: str) -> None:
+    found = Apply(name)(SCORES)
+    np.testing.assert_allclose(found, BY_HAND[name], rtol=1e-13, atol=1e-300)
+    if name in READINGS:
+        np.testing.assert_array_equal(read_as(SCORES, name, None), found)
+
+
+def test_one_against_rest_has_sums_of_one_also_where_all_are_nothing() -> None:
+    found = READINGS["one-against-rest"](SCORES)
+    np.testing.assert_allclose(found[:3], EACH[:3] / EACH[:3].sum(axis=1, keepdims=True), rtol=1e-13)
+    np.testing.assert_array_equal(found[3], np.full(3, 1 / 3))
+
+
+def test_pairs_of_classes_are_as_scikit_learns() -> None:
+    rows = np.random.default_rng(5).normal(size=(200, 3))
+    model = OneVsOneClassifier(LinearSVC()).fit(rows, np.digitize(rows[:, 0] + rows[:, 1], [-1, 0, 1]))
+    scores = np.stack([each.decision_function(rows) for each in model.estimators_], axis=1)
+    np.testing.assert_allclose(Apply("pair-scores")(scores), model.decision_function(rows))
+    np.testing.assert_array_equal(Apply("pair-scores")(scores).argmax(axis=1), model.predict(rows))
+    # Of pairs (0, 1), (0, 2), (1, 2): a score above 0 is for the second class, and 0 for the first.
+    assert Apply("pair-votes")(np.array([[0.0, 1, 1], [1, 0, -1], [0, 0, 0]])).tolist() == [2, 1, 0]
+    for count in (1, 3, 6, 10):
+        assert Apply("pair-votes")(np.zeros((1, count))).tolist() == [0]
+    for count in (2, 4, 5):
+        with pytest.raises(MismatchError, match=f"{count} scores are not those of all pairs"):
+            Apply("pair-votes")(np.zeros((1, count)))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("count", [1, 2, 5, 12])
+def test_neighbours_are_as_scikit_learns(weighted: bool, count: int) -> None:
+    """Rows that are neighbours themselves are at distance 0, and these alone count then."""
+    random = np.random.default_rng(6)
+    points = random.integers(0, 50, (12, 2)).astype(float)
+    points[7] = points[3]
+    rows = np.concatenate([points[2:5], random.uniform(0, 50, (9, 2))])
+    distances = ((rows[:, None] - points[None]) ** 2).sum(axis=2)
+    options = {"n_neighbors": count, "weights": "distance" if weighted else "uniform"}
+    targets = random.normal(size=(12, 2))
+    found = Neighbours(targets, count, weighted)(distances)
+    wanted = KNeighborsRegressor(algorithm="brute", **options).fit(points, targets).predict(rows)
+    classes = np.arange(12) % 3
+    shares = Neighbours(classes[:, None].astype(float), count, weighted, 3)(distances)
+    judge = KNeighborsClassifier(algorithm="brute", **options).fit(points, classes)
+    untied = ~Neighbours(np.arange(12.0)[:, None], count, weighted).tied(distances)
+    assert untied.sum() >= 9
+    np.testing.assert_allclose(found[untied], wanted[untied])
+    np.testing.assert_allclose(shares[untied], judge.predict_proba(rows)[untied])
+    with pytest.raises(MismatchError, match="11 distances to 12"):
+        Neighbours(targets, count, weighted)(distances[:, 1:])
+
+
+@pytest.mark.parametrize(
+    ("distances", "count", "tied"),
+    [
+        ([1, 2, 3], 2, False),
+        ([1, 2, 2], 2, True),
+        ([2, 2, 3], 2, False),  # both are near
+        ([1, 2, 2 + 1e-9], 2, True),
+        ([1, 2, 2 + 1e-8], 2, False),
+        ([1, 1, 1], 3, False),  # all of them
+        ([1, 1, 1], 2, True),
+    ],
+)
+def test_neighbours_of_which_either_may_count(distances: list[float], count: int, tied: bool) -> None:
+    for targets, expected in (([1, 2, 3], tied), ([5, 5, 5], False)):
+        step = Neighbours(np.array(targets, float)[:, None], count, False)
+        assert step.tied(np.array([distances, [1, 5, 9]])).tolist() == [expected, False]
+
+
+def test_parts_are_joined_by_their_weights() -> None:
+    scores = np.array([[1.0, 3.0, 1.0, 0.0, 2.0], [0.0, 3.0, 5.0, 1.0, 0.0]])
+    ways = (0, 2, ()), (2, 4, (Apply("negative"),)), (3, 5, ())
+    means = finished(scores, [Parts("mean", ways, (1.0, 2.0, 5.0))])
+    judge = np.average([scores[:, :2], -scores[:, 2:4], scores[:, 3:]], axis=0, weights=[1, 2, 5])
+    np.testing.assert_allclose(means, judge)
+    votes = tuple((start, stop, (Apply("argmax"),)) for start, stop, _ in ways)  # 1, 0, 1 and 1, 0, 0
+    for given, chosen in (("111", [1, 0]), ("131", [0, 0]), ("311", [1, 1]), ("121", [0, 0])):
+        weights = tuple(map(float, given))
+        assert Parts("majority", votes, weights, 2)(scores).tolist() == chosen
+    assert Parts("stack", votes, (9.0, 1.0, 1.0))(scores).tolist() == [[1, 0, 1], [1, 0, 0]]
+    with pytest.raises(MismatchError, match="columns up to 6 of 5"):
+        Columns(4, 6)(scores)
+    assert Columns(4, 5)(scores).tolist() == [[2.0], [0.0]]
+
+
+@pytest.mark.parametrize("kind", ["bool", "int8", "uint64", "float32", "float64", "str", "object"])
+def test_labels_have_their_type_and_their_numbers(kind: str) -> None:
+    given = np.array(
+        {"str": ["no", "ja"], "object": [None, 3]}.get(kind, [0, 1]), {"str": str}.get(kind, kind)
+    )
+    labels = Labels.of(given)
+    assert (labels.kind, len(labels)) == (kind, 2)
+    again = Labels.from_data(labels.to_data())
+    for numbers in ([1, 0, 0], [], [1]):
+        found = Label(again)(np.array(numbers, float))
+        assert (found.dtype, found.tolist()) == (given.dtype, given[np.array(numbers, int)].tolist())
+    for wrong in (-1, 2):
+        with pytest.raises(MismatchError, match=f"class {wrong}, and 2 classes"):
+            class_numbers(np.array([0, wrong, 5]), 2)
+    assert read_as(np.array([[0.0], [1e-9]]), "sign", again)[:, 0].tolist() == given.tolist()
+    with pytest.raises(ParameterError, match="train the model on such labels"):
+        Labels.of(np.array([1j, 2]))
+    with pytest.raises(FormatError, match="do not fit their type uint8"):
+        Labels.from_data({"kind": "uint8", "values": [256]})
+
+
+@pytest.mark.parametrize(("kind", "shape"), [("int64", ()), ("float32", (2,)), ("bool", (2,)), ("str", ())])
+def test_methods_give_the_shape_and_type_of_their_library(kind: str, shape: tuple[int, ...]) -> None:
+    label = Label(Labels.of(["a", "b"]))
+    steps = (Apply("argmax"), *([label] if kind == "str" else [])) if shape == () else ()
+    method = Method.from_data(Method(steps, kind, shape).to_data())
+    found = method(np.array([[0.0, 1.0], [3.0, 2.0], [0.0, 0.0]]))
+    assert (found.shape, found.dtype.kind) == ((3, *shape), np.dtype(kind).kind)
+    assert method(np.zeros((0, 2))).shape == (0, *shape)
+    with pytest.raises(MismatchError):
+        Method(steps, kind, (3,))(np.zeros((2, 2)))
