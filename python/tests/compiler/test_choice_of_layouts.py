@@ -250,26 +250,36 @@ def test_products_of_tokens_alone_are_tried() -> None:
     np.testing.assert_allclose(plan.evaluate_clear(x, y), x @ np.swapaxes(y, 1, 2) @ y, atol=2.0**-10)
 
 
-@pytest.mark.parametrize("samples", [SLOTS // TOKENS, 2 * SLOTS // TOKENS, SLOTS])
-def test_each_layout_is_counted_for_its_own_requests(samples: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All samples are compared: as many batches of ciphertexts as a layout takes for them."""
-    counted: dict[str, int] = {}
+def product(x: Any, y: Any) -> Any:
+    return x @ y
 
-    def seconds(model: Any, requests: int, _: str) -> float:
-        counted[type(model.interface.encoding.inputs[0]).__name__] = requests
-        return float(1 + requests)
+
+COUNTED: list[tuple[Any, int, tuple[int, ...], dict[str, int]]] = [
+    (layer, SLOTS // TOKENS, SHAPE, {"sequences": 1, "slots": 1}),
+    (layer, 2 * SLOTS // TOKENS, SHAPE, {"sequences": 2, "slots": 1, "ciphertexts": 1}),
+    (layer, SLOTS, SHAPE, {"sequences": 4, "slots": 1, "ciphertexts": 1}),
+    # Samples along an axis, of which a ciphertext has 64 of 8 slots.
+    (layer, 1, (2 * SLOTS, FEATURES), {"ciphertexts": 2, "slots": 16}),
+    (layer, 1, (2 * SLOTS + 1, FEATURES), {"ciphertexts": 3, "slots": 17}),
+    (product, SLOTS // TOKENS, (TOKENS, TOKENS), {"pairs": 1, "slots": 1}),
+    (product, 2 * SLOTS // TOKENS, (TOKENS, TOKENS), {"pairs": 2, "slots": 1}),
+]
+
+
+@pytest.mark.parametrize(("program", "samples", "shape", "wanted"), COUNTED)
+def test_each_layout_is_counted_for_its_own_requests(
+    program: Any, samples: int, shape: Any, wanted: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All samples are compared: as many batches of ciphertexts as a layout takes for them."""
+    least: list[int] = []
 
     def at_least(_: Search, __: Any, requests: int) -> float:
-        counted["at least"] = requests
+        least.append(requests)
         return 0.0
 
-    monkeypatch.setattr("hemera.compiler.packaging._seconds", seconds)
+    monkeypatch.setattr("hemera.compiler.packaging._seconds", lambda _, requests, __: float(requests))
     monkeypatch.setattr(Search, "seconds_at_least", at_least)
-    plan = compiled(layer, samples=samples)
-    # A batch of tokens has the slots of 128 samples, and each other ciphertext all of the samples.
-    wanted = {"SequenceLayout": samples * TOKENS // SLOTS, "TiledLayout": 1, "at least": 1}
-    if 2 * samples >= SLOTS:  # an element in each ciphertext is for samples that fill the slots
-        wanted["ElementLayout"] = 1
-    assert counted == wanted
-    names = {"sequences": "SequenceLayout", "slots": "TiledLayout", "ciphertexts": "ElementLayout"}
-    assert plan.layout_seconds == {name: 1 + wanted[own] for name, own in names.items() if own in wanted}
+    specs = [Spec(shape, (-1, 1))] * (1 + (program is product))
+    plan = compiled(program, *specs, samples=samples)
+    assert plan.layout_seconds == wanted
+    assert least == [wanted["slots"]]

@@ -158,6 +158,9 @@ def test_arrays_of_one_precision_go_together() -> None:
         hm.compute(np.ones(2))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="at least one"):
         hm.compute()
+    for several in ([x, np.ones(1)], (np.ones(1), x), {"a": x, "b": 1.0}):  # arrays, as one of them is
+        with pytest.raises(TypeError, match=r"arrays of hm\.array are needed, not (ndarray|float)"):
+            hm.compile(several)
     with pytest.raises(TypeError, match="precision_bits= is not for arrays"):
         hm.compile(x, precision_bits=12)
 

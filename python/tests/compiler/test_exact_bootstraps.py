@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,9 @@ from hemera.compiler.exact_bootstraps import all_passes, placed_with
 from hemera.errors import MismatchError, NoiseError, ParameterError
 from hemera.package.dry_run import with_keys
 from hemera.package.package import Package
+from hemera.program import operations as op
 from hemera.program.program import Program
+from hemera.program.values import Form
 from hemera.serving.service import Home
 
 from ..serving.conftest import client_of
@@ -187,6 +190,20 @@ def test_a_run_has_the_fewest_passes() -> None:
         ]
         assert all(have <= bound for have, bound in zip(found, most, strict=True))
         assert all_passes(plan.package.program) == min(found) < max(found)
+
+
+def test_the_fewest_bootstraps_are_taken_wherever_they_stand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before one operation there may be several."""
+    program, plan = Program("bfv", [Form(64)] * 3), hm.circuits.IntegerBootstrap(preset("bfv"))
+    program.give(program.add(op.Add(), program.add(op.Add(), 0, 1), 2))
+    for answers in (
+        [{0: [0, 1], 1: [2]}, {1: [2, 3]}],
+        [{1: [2, 3]}, {0: [0], 1: [2, 3]}],
+        [{0: [0, 1, 2]}, {0: [0], 1: [3]}],
+    ):
+        placings = iter([SimpleNamespace(found=lambda answer=each: answer) for each in answers])
+        monkeypatch.setattr("hemera.compiler.exact_bootstraps._Placing", lambda *_, own=placings: next(own))
+        assert all_passes(placed_with(program, preset("bfv"), plan)) == 2
 
 
 def test_the_last_product_needs_no_budget_of_a_bootstrap() -> None:

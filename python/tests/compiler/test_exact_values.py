@@ -86,3 +86,27 @@ def test_constants_beyond_float64_are_refused() -> None:
         with pytest.raises(ParameterError, match=r"beyond 2\^53"):
             hm.compile(lambda x, value=value: x + value, Spec((2,), (0, 1)), scheme="bfv")
     assert_exact(lambda x: x + (2**53 - 1), Spec((2,), (0, 1)))
+
+
+@both_schemes
+@pytest.mark.parametrize("count", [1, 2, 8])
+def test_tables_of_each_element_for_several_samples(scheme: str, count: int) -> None:
+    """And sums of what was looked up, where slots without elements must be 0; all of multiples of 5."""
+    ends = np.array([1, 2, 3])
+
+    def program(x: Any) -> Any:
+        return {
+            "above": x > 5 * ends,
+            "rests": x // 5 % 4 * (x > 5 * ends),
+            "sum": (x // 5 % 3).sum(),
+            "other": (x > 5).sum(),
+        }
+
+    plan = hm.compile(program, Spec((3,), (0, 30), step=5), scheme=scheme, samples=count, security=None)
+    x = 5 * np.random.default_rng(count).integers(0, 7, (count + 1, 3) if count > 1 else (3,))
+    found = plan.evaluate_clear(x)
+    rows = [program(each) for each in (x if count > 1 else [x])]
+    for name in rows[0]:
+        np.testing.assert_array_equal(
+            found[name].reshape(len(rows), -1), [np.ravel(each[name]) for each in rows]
+        )

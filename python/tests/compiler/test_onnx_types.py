@@ -173,9 +173,10 @@ def test_encrypted_values_stay_in_their_type() -> None:
     for ends in ((-128, 128), (-129, 127)):
         with pytest.raises(hm.errors.RangeError, match="are cast to int8, from -128 to 127"):
             compiled(cast_and_back(T.INT8), hm.ArraySpec((4,), ends, step=1))
-    compiled(cast_and_back(T.FLOAT16), hm.ArraySpec((4,), (0, 65504)))
-    with pytest.raises(hm.errors.RangeError, match="float16, which ends at 65504"):
-        compiled(cast_and_back(T.FLOAT16), hm.ArraySpec((4,), (0, 65505)))
+    compiled(cast_and_back(T.FLOAT16), hm.ArraySpec((4,), (-65504, 65504)))
+    for ends in ((0, 65505), (-65505, 0)):
+        with pytest.raises(hm.errors.RangeError, match="float16, which ends at 65504"):
+            compiled(cast_and_back(T.FLOAT16), hm.ArraySpec((4,), ends))
     network = model([node("Add", ["x", "c"], ["y"])], {"c": U8([5])}, kind=T.UINT8)
     compiled(network, hm.ArraySpec((4,), (0, 250)))
     with pytest.raises(

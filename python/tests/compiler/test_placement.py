@@ -146,6 +146,8 @@ def test_a_step_without_placement_is_named():
         one(3, INF)
     with pytest.raises(LevelError, match=r"an output, the result of step 1 \(act\).* level 3 but reaches 2"):
         one(2, output_level=3)
+    with pytest.raises(LevelError, match=r"must have level 4 but reaches 3 at most"):
+        place([Input(3, INF, "x")], [], [0], result_level=5, lowest=2, output_level=4)
 
 
 def test_a_bootstrap_that_takes_no_level_that_occurs_is_none():

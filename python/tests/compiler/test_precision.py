@@ -162,14 +162,6 @@ def test_only_exact_programs_are_called_exact() -> None:
     assert "exactly equal" in str(exact.check(np.ones((1, 8), int), encrypted=0))
 
 
-def test_checks_are_of_each_result() -> None:
-    """An error of 1 % in a small result is 7 bits, whatever another result has."""
-    plan = hm.compile(lambda x: {"a": x, "b": x / 1000}, hm.ArraySpec((4,), range=(-1, 1)), security=None)
-    plan._function = lambda x: {"a": x, "b": x / 1000 * 1.01}
-    assert plan.check(np.ones((1, 4)), encrypted=0).bits == pytest.approx(-math.log2(0.01 / 1.01), abs=0.01)
-    assert plan.expected_bits() == pytest.approx(-math.log2(0.01 / 1.01), abs=0.01)
-
-
 def test_results_that_cancel_are_0() -> None:
     """x - x has no size, but what float64 rounds: it asks for no bits."""
     plan = hm.compile(

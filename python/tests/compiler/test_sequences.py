@@ -73,6 +73,8 @@ PROGRAMS: dict[str, Callable[..., Any]] = {
     "all": lambda x: {"sum": x.sum(), "squares": (x * x).mean()},
     "weighted mean": lambda x: (x.sum(0) @ WIDE) ** 2,
     "one for all tokens": lambda x: x * (x.sum(0) @ SQUARE),
+    "turned values": lambda x: np.roll(x, 1, axis=0) * x + np.roll(x * x, 1, axis=0) * x,
+    "some of the features turned": lambda x: x + np.roll(np.pad(x[:, :2], ((0, 0), (2, 2))), 1, axis=0),
     "turned tokens": lambda x: np.roll(x, 1, axis=0) - 2 * np.roll(x, -3, axis=0),
     "covariances": lambda x: x.T @ x / 4,
     # Tokens with tokens.

@@ -57,3 +57,27 @@ def test_a_tuple_is_no_example() -> None:
     samples = np.arange(8.0).reshape(4, 2)
     plans = [hm.compile(lambda x: x, given, calibrate=samples) for given in (samples[0], [0.0, 1.0])]
     assert [plan.outputs for plan in plans] == [{"output": (2,)}] * 2
+
+
+@pytest.mark.parametrize(
+    ("samples", "margin", "wanted"),
+    [
+        ((-1, 3), 0.5, (-3, 5)),
+        ((-1, 3), 0, (-1, 3)),
+        ((-4, 0), 0.25, (-5, 1)),
+        # From 0 on a range keeps its sign: with it the input is a divisor, or under a root.
+        ((0, 4), 0.5, (0, 6)),
+        ((0, 0), 0.5, (0, 2.0**-11)),
+        ((1, 3), 0.5, (1 / 3**0.5 / 1.5, 4)),
+        ((2, 2), 0.5, (2 - 2.0**-11, 2 + 2.0**-11)),
+    ],
+)
+def test_ranges_of_samples_are_widened_by_the_margin(samples: Any, margin: float, wanted: Any) -> None:
+    """As many times nearer to 0 as samples differ, to the power of the margin."""
+    rows = np.array([samples, samples[::-1]], np.float64)
+    plan = hm.compile(lambda x: x * 1.5, np.zeros(2), calibrate=rows, margin=margin, security=None)
+    (spec,) = plan.inputs
+    assert spec.range == pytest.approx(wanted, rel=1e-12)
+    assert spec.clip
+    given = hm.compile(lambda x: x * 1.5, hm.ArraySpec((2,), (-9, 9)), calibrate=rows, security=None)
+    assert (given.inputs[0].range, given.inputs[0].clip) == ((-9, 9), False)

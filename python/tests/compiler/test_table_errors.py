@@ -43,8 +43,14 @@ def test_specs_say_what_lacks() -> None:
     frame = patients()
     with pytest.raises(ParameterError, match="the range of column 'age' is not known"):
         hm.TableSpec.of(frame)
-    with pytest.raises(ParameterError, match="no columns weight"):
-        spec_of(frame, keys=["weight"])
+    for option in ({"keys": ["weight"]}, {"missing": ["weight"]}, {"columns": ["age", "weight"]}):
+        with pytest.raises(ParameterError, match="no columns weight; it has "):
+            spec_of(frame, **option)
+    for option in ("ranges", "steps"):
+        with pytest.raises(ParameterError, match="no columns weight"):
+            hm.TableSpec.of(
+                {"x": [1.5]}, **{"ranges": {"x": (0, 2)}, option: {"x": (0, 2), "weight": (0, 1)}}
+            )
     with pytest.raises(RangeError, match="column 'age'"):
         spec_of(frame, ranges={**RANGES, "age": (0, 50)})
     with pytest.raises(ParameterError, match="key 'stay': values are missing"):

@@ -102,3 +102,41 @@ def test_scaled_results_reach_what_is_decrypted_of_them(middle: float, watch: bo
         found = plan.local(threads=1)(rows)
     np.testing.assert_allclose(found["sum"], rows @ np.abs(WEIGHTS), atol=abs(middle) * total * 2.0**-12)
     np.testing.assert_allclose(found["first"], 3 * rows[:, 0] - 7, atol=abs(middle) * 2.0**-12)
+
+
+@pytest.mark.parametrize("order", ["xy", "yx"])
+def test_rows_by_name_are_watched_as_their_inputs(order: str) -> None:
+    """Here with nothing watched by outputs: the program in the clear names the rows."""
+    samples = {"x": SAMPLES[:, :2] * 0.5, "y": SAMPLES[:, :2] * 0.5}
+    specs = [hm.ArraySpec((2,), range=(-2, 2), name="x"), hm.ArraySpec((2,), range=(-50, 50), name="y")]
+    plan = hm.compile(
+        lambda x, y: (np.tanh(x[0] + x[1]), y.sum()),
+        *specs,
+        calibrate=list(samples.values()),
+        watch=False,
+        precision_bits=6,
+        security=None,
+    )
+    rows = {"x": np.array([[0.1, 0.2], [1.9, 1.9]]), "y": np.array([[40.0, 0], [0.0, 0]])}
+    with pytest.warns(RangeWarning, match="row 1 of 2 leaves"):
+        found = plan.local(threads=1)({name: rows[name] for name in order})
+    np.testing.assert_allclose(found["output0"][0], np.tanh(0.3), atol=2.0**-6)
+
+
+def test_small_results_have_room_beyond_samples_next_to_large_ones() -> None:
+    """What clients decrypt is scaled: a hundred times the samples of the small one, which is 1.5e-3 in all."""
+    samples = 1e4 + RNG.uniform(-1, 1, (50, 4)) * [0.01, 0.01, 1, 1]
+
+    def program(x: Any) -> Any:
+        return {"small": (x - 1e4) @ [1e-3, -5e-4, 0, 0], "large": (x - 1e4) @ [0, 0, 1000, -500]}
+
+    spec = hm.ArraySpec((4,), range=(1e4 - 1, 1e4 + 1))
+    plan = hm.compile(program, spec, calibrate=samples, security=None)
+    encoding = plan.package.interface.encoding
+    assert isinstance(encoding, Arrays)
+    (small, _), (large, _) = encoding.output_scales
+    assert small < 2.0**-20 * large
+    rows = 1e4 + np.array([[0.9, -0.9, 1, -1], [-0.9, 0.9, -1, 1], [0.01, 0, 0, 0]])
+    found, wanted = plan.local(threads=1)(rows), program(rows)
+    np.testing.assert_allclose(found["small"], wanted["small"], atol=2.0**-13 * 2e-5)
+    np.testing.assert_allclose(found["large"], wanted["large"], atol=2.0**-13 * 2000)

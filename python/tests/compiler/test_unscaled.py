@@ -102,6 +102,7 @@ def is_matrix(operation: Any) -> bool:
         (lambda x: layer(x, 0) ** 3, {}),
         (lambda x: x[..., :20] ** 2 + layer(x, 0) ** 2, {}),  # of two scales
         (lambda x: layer(x, 0) ** 2 + layer(x, 0), {}),  # of two levels
+        (lambda x: (x**2 + x) @ WEIGHTS[0], {}),  # of two levels, and one scale
         (lambda x: x**2 + 1, {}),  # no matrix
         (lambda x: x[..., ::-1] @ np.ones((30, 3)), {}),  # an exact one
     ],

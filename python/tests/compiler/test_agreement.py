@@ -1,0 +1,130 @@
+"""What checks tell of a plan: each number by its formula, of differences that are put in."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hemera as hm
+from hemera.compiler.precision import precise
+from hemera.compiler.result_errors import ResultError
+from hemera.errors import MismatchError, RangeError
+
+SPEC = hm.ArraySpec((4,), range=(-9, 9))
+SAMPLES = np.array([[1.0, 2, -3, 4], [0.5, -8, 1, 1], [1, 1, 1, 0.25], [0.5, 0, 0, 0]])
+"""The largest ones in the middle, the smallest last."""
+
+
+def study(x: Any) -> Any:
+    return {"a": x, "b": x.sum() / 1000}
+
+
+def plan_of(errors: dict[str, float], monkeypatch: pytest.MonkeyPatch) -> hm.Compiled:
+    """A plan whose encrypted results are off: by parts of an error, of which the second sample has all."""
+    plan = hm.compile(study, SPEC, precision_bits=20, security=None)
+    parts = iter([0.5, 1.0, 0.25, 0.0])
+
+    def local(**_: Any) -> Any:
+        def run(x: Any) -> Any:
+            part = next(parts)
+            return {name: own - part * errors[name] for name, own in study(x).items()}
+
+        return run
+
+    monkeypatch.setattr(plan, "local", local)
+    return plan
+
+
+@pytest.mark.parametrize("encrypted", [0, 1, 2, 4, 9])
+@pytest.mark.parametrize("errors", [{"a": 0.5, "b": 0.001}, {"a": 0.001, "b": 0.001}])
+def test_checks_tell_the_largest_of_all_samples(
+    encrypted: int, errors: dict[str, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Relative to each result's own largest value, whatever another result has."""
+    plan = plan_of(errors, monkeypatch)
+    agreed = plan.check(SAMPLES, encrypted=encrypted)
+    part = {0: math.nan, 1: 0.5}.get(encrypted, 1.0)
+    sizes = {"a": 8.0, "b": 5.5 / 1000}
+    assert (agreed.samples, agreed.encrypted) == (4, min(encrypted, 4))
+    assert agreed.largest == 8
+    assert agreed.error == pytest.approx(part * max(errors.values()), nan_ok=True)
+    assert agreed.clear_error < 1e-12
+    worst = 0.0 if encrypted == 0 else max(part * errors[name] / size for name, size in sizes.items())
+    assert agreed.relative == pytest.approx(worst, abs=1e-12)
+    assert agreed.bits == (-math.log2(agreed.relative) if agreed.relative else math.inf)
+    assert str(agreed).startswith(f"4 samples, {min(encrypted, 4)} of them encrypted: ")
+    assert f"largest result 8; error {agreed.clear_error:.2g} in the clear" in str(agreed)
+
+
+def test_checks_in_the_clear_are_next_to_the_users_function() -> None:
+    plan = hm.compile(study, SPEC, security=None)
+    plan._function = lambda x: {"a": x, "b": x.sum() / 1000 * 1.01}
+    wanted = -math.log2(0.01 / 1.01)
+    assert plan.check(SAMPLES, encrypted=0).bits == pytest.approx(wanted, abs=0.01)
+    assert plan.check(SAMPLES, encrypted=0).clear_error == pytest.approx(0.01 * 5.5 / 1000, rel=1e-6)
+    assert plan.expected_bits() == pytest.approx(wanted, abs=0.01)
+    for other in (lambda x: {"a": x}, lambda x: {"a": x, "b": x}):
+        plan._function = other
+        with pytest.raises(MismatchError, match="other shapes"):
+            plan.check(SAMPLES, encrypted=0)
+
+
+@pytest.mark.parametrize("encrypted", [0, 1, 2, 5])
+def test_checks_of_tables_tell_the_largest_of_all_tables(
+    encrypted: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frames = [pd.DataFrame({"a": np.array([1.0, 2, 3, 4]) * factor}) for factor in (1, 2, 0.5)]
+    spec = hm.TableSpec.of(frames[0], ranges={"a": (0, 9)})
+    plan = hm.compile(lambda t: {"mean": t.a.mean(), "std": t.a.std()}, spec, security=None)
+    inner, runs = plan._plan, iter([0.25, 1.0, 0.125])
+
+    def local(**_: Any) -> Any:
+        def run(*arrays: Any) -> Any:
+            found, error = inner.evaluate_clear(*arrays), next(runs)
+            return {name: own + error * (name == "mean") for name, own in found.items()}
+
+        return run
+
+    monkeypatch.setattr(inner, "local", local)
+    agreed = plan.check(*frames, encrypted=encrypted)
+    error = {0: math.nan, 1: 0.25}.get(encrypted, 1.0)
+    assert (agreed.tables, agreed.encrypted) == (3, min(encrypted, 3))
+    assert agreed.largest == pytest.approx(5)
+    assert agreed.clear_error < 1e-6
+    assert agreed.error == pytest.approx(error, nan_ok=True, abs=1e-6)
+    if encrypted:
+        assert agreed.bits == pytest.approx(-math.log2(error / 5), abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("size", "approximations", "noise", "bits"),
+    [
+        (1, 2.0**-10, 0, 10),
+        (8, 2.0**-10, 0, 13),
+        (1, 0, 2.0**-7, 7),
+        (4, 2.0**-10, 2.0**-10, 11),  # both add up
+        (1, 0, 0, math.inf),
+        (0, 1, 1, math.inf),
+        (1, math.inf, 0, -math.inf),
+        (1, 0, math.nan, -math.inf),
+    ],
+)
+def test_bits_of_results(size: float, approximations: float, noise: float, bits: float) -> None:
+    assert ResultError("a", size, approximations, noise).bits == bits
+
+
+def test_the_first_programs_range_is_told() -> None:
+    """A function is made more precise where ranges with its errors are not for it: 0, 6 and 12 bits."""
+    tried = []
+
+    def record(budget: Any) -> Any:
+        tried.append(budget.function_bits)
+        raise RangeError(f"with {budget.function_bits} bits")
+
+    with pytest.raises(RangeError, match="with 10 bits"):
+        precise(record, record, 10, far=True, scales=True)  # type: ignore[arg-type, type-var]
+    assert tried == [10, 16, 22]

@@ -1,0 +1,135 @@
+"""The search for parameters at its edges, bounds of approximations, maps in layouts: by hand and NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera.arrays.array import Array
+from hemera.arrays.layout import Layout
+from hemera.arrays.recorder import Recorder
+from hemera.arrays.splitting import SplitProgram
+from hemera.arrays.tensor import TensorProgram
+from hemera.compiler.approximate import Search
+from hemera.compiler.approximation_errors import error_bounds
+from hemera.compiler.estimators.features import Features
+from hemera.compiler.lowering import lowered
+
+RNG = np.random.default_rng(8)
+TANH, WIDE = (
+    hm.circuits.tanh((-2, 2), bits=8),
+    hm.circuits.Polynomial([3, 0, 2], interval=(-2, 2), error=0.25),
+)
+
+
+def recorded(function: Any, *shapes: tuple[int, ...], largest: float = 1.0) -> TensorProgram:
+    """A function on arrays of numbers up to `largest`, as it is recorded."""
+    recorder = Recorder()
+    arrays = [Array(recorder, recorder.input("", shape, -largest, largest)) for shape in shapes]
+    recorder.program.outputs = [("y", function(*arrays)._number)]
+    return recorder.program
+
+
+def search(program: TensorProgram, bits: float = 16, **options: Any) -> Search:
+    return Search(program, 1, bits, None, "cpu-avx512-16", **options)
+
+
+@pytest.mark.parametrize(
+    ("bits", "preset", "scale"),
+    [
+        (1, "n16-40", 30),
+        (6, "n16-40", 30),
+        (6.5, "n16-40", 31),
+        (18, "n16-40", 42),
+        (18.1, "n16-40-precise", 43),
+        (20, "n16-40-precise", 44),
+        (20.1, "n16-45", 45),
+        (31, "n16-45", 55),
+        (99, "n16-45", 55),
+    ],
+)
+def test_presets_and_scales_by_the_bits(bits: float, preset: str, scale: int) -> None:
+    own = search(recorded(lambda x: x, (4,)), bits)
+    assert (own._preset[0], own.scale_bits) == (preset, scale)
+
+
+@pytest.mark.parametrize("depth", [1, 4, 9])
+@pytest.mark.parametrize("bits", [6, 16, 20, 24, 28])
+@pytest.mark.parametrize("largest", [1.0, 100.0])
+def test_room_beyond_samples_takes_no_time(depth: int, bits: float, largest: float) -> None:
+    """No larger ring and no further prime; up to 2^8 times what samples show, and never less than that."""
+    program = recorded(lambda x: x, (4,), largest=largest)
+    least = search(program, bits).for_circuit(program, depth, 4, search(program, bits).scale_bits)
+    assert least is not None
+    rooms = []
+    for reach in (largest / 2, largest * 4, largest * 255, largest * 2**12):
+        own = search(program, bits, reach=reach)
+        found = own.for_circuit(program, depth, 4, own.scale_bits)
+        assert found is not None
+        assert (found.degree, len(found.primes[-1])) == (least.degree, len(least.primes[-1]))
+        rooms.append(found.range_bits - least.range_bits)
+    assert rooms[0] == 0
+    assert all(0 <= each <= 9 for each in rooms)
+    assert rooms[2] == rooms[3]
+    if bits == 16:  # scales of 40 bits, whose primes can have more
+        assert rooms[1] == 2
+
+
+def test_bounds_of_approximations_by_hand() -> None:
+    small, large = TANH.error, WIDE.error
+    assert small < large / 8
+    matrix = RNG.normal(size=(3, 2))
+    slope = 4 * 2.0  # of 3 + 2x^2 at 2
+
+    def bound(function: Any) -> Any:
+        (found,) = error_bounds(recorded(function, (3,), largest=2.0))
+        return found
+
+    # Magnitudes are those of the ranges: 1 (and a little) of tanh, 11 of the polynomial.
+    ends = {each: float(np.abs(each.evaluate_clear(np.linspace(-2, 2, 4097))).max()) for each in (TANH, WIDE)}
+    product = ends[TANH] * large + ends[WIDE] * small + small * large
+    np.testing.assert_allclose(bound(lambda x: x @ matrix), 0)
+    np.testing.assert_allclose(bound(lambda x: x.apply(TANH)), small)
+    np.testing.assert_allclose(bound(lambda x: x.apply(WIDE) * -3 + 1), 3 * large)
+    np.testing.assert_allclose(bound(lambda x: x.apply(WIDE) @ matrix), large * np.abs(matrix).sum(0))
+    np.testing.assert_allclose(bound(lambda x: x.apply(WIDE) - x.apply(TANH)), large + small)
+    for own in (lambda x: x.apply(TANH) * x.apply(WIDE), lambda x: x.apply(WIDE) * x.apply(TANH)):
+        np.testing.assert_allclose(bound(own), product, rtol=0.02)
+        assert (bound(own) >= product * (1 - 1e-6)).all()
+    chained = bound(lambda x: (x.apply(TANH) * 2).apply(WIDE))
+    np.testing.assert_allclose(chained, large + slope * ends[TANH] * 2 * small, rtol=0.02)
+
+
+def test_features_are_normalised_column_by_column() -> None:
+    sizes = np.array([1000.0, 3.0, 2.0**-20, 0.0])
+    recorder = Recorder(precision_bits=16)
+    x = Array(recorder, recorder.input("x", (5, 4), -1.0, 1.0, RNG.uniform(-1, 1, (9, 5, 4))))
+    own = Features(x * sizes, np.array([1.0, 2, 3, 4]), np.array([5.0, 6, 7, 8]))
+    found = own.normalised()
+    units = np.array([1024.0, 4.0, 2.0**-20, 1.0])
+    np.testing.assert_array_equal(found.scale, own.scale * units)
+    np.testing.assert_array_equal(found.offset, own.offset)
+    low, high = recorder.bounds[found.scaled._number]
+    np.testing.assert_allclose(np.maximum(-low, high).reshape(5, 4).max(axis=0), sizes / units)
+
+
+@pytest.mark.parametrize("first", [Layout.raster((4, 2)), Layout.by_columns((4, 2))])
+@pytest.mark.parametrize("second", [Layout.raster((4, 2)), Layout.by_columns((4, 2))])
+def test_equal_maps_of_values_in_other_layouts_are_other_operations(first: Layout, second: Layout) -> None:
+    matrix = RNG.normal(size=(8, 8))
+
+    def function(x: Any, y: Any) -> Any:
+        return (x.reshape(8) @ matrix).reshape(4, 2) * (y.reshape(8) @ matrix).reshape(4, 2)
+
+    program = recorded(function, (4, 2), (4, 2))
+    target = Layout.raster((4, 2))
+    own = [Layout.raster(node.shape) for node in program.nodes]
+    for at, layout in zip(program.inputs, (first, second), strict=True):
+        own[at] = layout
+    steps = lowered(SplitProgram.whole_arrays(program), tuple(own), 8)
+    x, y = RNG.normal(size=(2, 4, 2))
+    (found,) = steps.program.evaluate_clear([first.pack(x, 8), second.pack(y, 8)])
+    np.testing.assert_allclose(target.unpack(found), function(x, y), atol=1e-9)
