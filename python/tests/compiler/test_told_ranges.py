@@ -124,7 +124,7 @@ def test_rows_by_name_are_watched_as_their_inputs(order: str) -> None:
 
 
 def test_small_results_have_room_beyond_samples_next_to_large_ones() -> None:
-    """What clients decrypt is scaled: a hundred times the samples of the small one, which is 1.5e-3 in all."""
+    """What clients decrypt is scaled: a hundred times the samples of the small one, 1.5e-3 in all."""
     samples = 1e4 + RNG.uniform(-1, 1, (50, 4)) * [0.01, 0.01, 1, 1]
 
     def program(x: Any) -> Any:
