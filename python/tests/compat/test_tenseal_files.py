@@ -27,9 +27,14 @@ def test_messages_are_read_as_they_were_written() -> None:
     found = messages.read_message(messages.write_message(fields))
     assert found == {1: [0], 2: [300], 3: [b"\x00abc"], 4: [1, 2, 1 << 40], 1001: [2.0**40]}
     assert messages.whole_numbers([b"\x01\xac\x02", 5]) == [1, 300, 5]
+    edges = [0, 127, 128, (1 << 14) - 1, 1 << 14, (1 << 63) - 1, 1 << 63, (1 << 64) - 1]
+    data = messages.write_message({1: edges, 16: edges})  # 7 bits a byte, the key of 16 as well
+    assert len(data) == 3 * len(edges) + 2 * sum(max(1, -(-each.bit_length() // 7)) for each in edges)
+    assert messages.read_message(data) == {1: edges, 16: edges}
+    assert messages.whole_numbers([b"\xff" * 9 + b"\x01"]) == [(1 << 64) - 1]
 
 
-@pytest.mark.parametrize("data", [b"\x0a\x05abc", b"\x80" * 11, b"\x0b", b"\x09abc", b"\x08"])
+@pytest.mark.parametrize("data", [b"\x0a\x05abc", b"\x80" * 11, b"\x0b", b"\x09abc", b"\x08", b"\x08" + b"\x80" * 10 + b"\1"])
 def test_messages_that_are_damaged(data: bytes) -> None:
     with pytest.raises(FormatError, match="no message of TenSEAL"):
         messages.read_message(data)
@@ -68,7 +73,18 @@ def test_keys_that_are_left_out(ckks: ts.Context) -> None:
     for product in products:
         with pytest.raises(ValueError, match="Relinearization keys"):
             product()
-    near((x * X + x - 1).decrypt(ckks.secret_key()), X * X + X - 1)
+    taken = {
+        "plain operands": (x * X + x - 1, X * X + X - 1),
+        "negative": (-x + X, 0 * X),
+        "first power": (x**1, X),
+        "no power": (x**0, 1 + 0 * X),
+        "line": (x.polyval([1, 2]), 1 + 2 * X),
+        "line by its coefficients": (x.polyval([0, -1.5, 0, 0]), -1.5 * X),
+        "constant": (x.polyval([3]), 3 + 0 * X),
+        "sum of one": (ts.ckks_vector_from(bare, ts.ckks_vector(ckks, X[:1]).serialize()).sum(), X[:1]),
+    }
+    for what, (found, expected) in taken.items():
+        near(found.decrypt(ckks.secret_key()), expected, what=what)
     with pytest.raises(ValueError, match="Public key"):
         ts.ckks_vector(bare, X)
     private = ts.context_from(ckks.serialize(save_secret_key=True, save_galois_keys=False))

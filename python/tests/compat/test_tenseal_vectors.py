@@ -157,6 +157,14 @@ def test_the_same_matrix_at_another_level_and_for_another_vector(ckks: ts.Contex
         close(ts.ckks_vector(ckks, y).mm(matrix).decrypt(), y @ matrix)
 
 
+def test_matrices_of_the_same_numbers_in_other_shapes(ckks: ts.Context) -> None:
+    numbers = np.random.default_rng(13).normal(size=12)
+    for rows in (3, 4, 12, 2, 6, 1, 4, 3):
+        x, matrix = ckks_values(rows, rows), numbers.reshape(rows, -1)
+        close(ts.ckks_vector(ckks, x).mm(matrix).decrypt(), x @ matrix, 2**-12)
+        close(ts.ckks_vector(ckks, x).mm(-matrix).decrypt(), -x @ matrix, 2**-12)
+
+
 def test_a_matrix_by_columns_times_a_vector(ckks: ts.Context) -> None:
     for rows, columns in ((4, 3), (5, 4), (7, 6), (1, 1), (8, 8)):
         matrix = np.random.default_rng(rows).normal(size=(rows, columns))

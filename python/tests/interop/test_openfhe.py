@@ -132,9 +132,10 @@ def test_batches(tmp_path: Path) -> None:
     files = Files("bgv", tmp_path)
     session = files.session()
     names = [files.path("ct_a.bin"), files.path("ct_b.bin")]
-    batch = session.load_ciphertext(names)
-    assert batch.shape == (2,)
-    assert session.dump_ciphertext(batch) == [name.read_bytes() for name in names]
+    for count in (1, 2):  # a file for each, also of one
+        batch = session.load_ciphertext(names[:count])
+        assert batch.shape == (count,)
+        assert session.dump_ciphertext(batch) == [name.read_bytes() for name in names[:count]]
     assert len(session.dump_ciphertext(batch * batch)) == 2
     with pytest.raises(hm.errors.MismatchError, match="batch"):
         session.load_ciphertext([files.path("ct_a.bin"), files.path("mul_aba.bin")])
@@ -283,6 +284,22 @@ def test_sessions_follow_the_special_primes_of_the_first_key() -> None:
     late.load_ciphertext(files["ct.bin"])
     with pytest.raises(hm.errors.MismatchError, match="load keys before ciphertexts"):
         late.load_keys(relinearization=files["eval_mult_key.bin"])
+
+
+def test_keys_that_have_no_room_leave_the_session_as_it_was() -> None:
+    """Also where a context of other special primes was made for them: no later call takes it."""
+    folder = VECTORS.parent / "openfhe-versions" / "1.6.1" / "ckks"
+    files = {name: gzip.decompress((folder / f"{name}.bin.gz").read_bytes()) for name in ("ct", "secret_key")}
+    key = gzip.decompress((folder / "eval_mult_key.bin.gz").read_bytes())
+    session = openfhe.Session(files["ct"], device="cpu", memory_limit=len(key) * 9 // 10)
+    first = session.context
+    with pytest.raises(hm.errors.OutOfMemoryError):
+        session.load_keys(relinearization=key)
+    assert session.load_keys().galois_elements == []
+    assert session.context is first
+    x, secret = session.load_ciphertext(files["ct"]), session.load_secret_key(files["secret_key"])
+    assert x.context is secret.context is first
+    assert np.isfinite(session.context.decrypt(x, secret)).all()
 
 
 @pytest.mark.parametrize("version", ["1.4.2", "1.6.1"])

@@ -120,8 +120,15 @@ def test_plaintexts(files: Files) -> None:
     assert isinstance(data, bytes)
     files.check(s, x * s.load_plaintext(data), sk, "mul_plain.seal")
     values = s.context.decode(plain)
-    batch = s.context.encode(np.stack([values, values]))
-    assert len(s.dump_plaintext(batch)) == 2
+    for count in (1, 2):  # a file for each of a batch, also of one
+        batch = s.dump_plaintext(s.context.encode(np.stack([values] * count)))
+        assert isinstance(batch, list)
+        assert len(batch) == count
+        for each in batch:
+            np.testing.assert_allclose(s.context.decode(s.load_plaintext(each)), values, atol=1e-6)
+        found = s.dump_ciphertext(s.load_ciphertext([files.read("ct_a")] * count))
+        assert isinstance(found, list)
+        assert len(found) == count
 
 
 def test_wrong_sources(files: Files, tmp_path: Path) -> None:
