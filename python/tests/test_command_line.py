@@ -203,6 +203,7 @@ def test_params_as_json_and_file(scheme: str, capsys: Any, tmp_path: Path) -> No
     ctx = hm.Context(params, "cpu")
     sk = ctx.generate_secret_key()
     real = {
+        "public key": ctx.generate_keys(sk, relinearization=False),
         "relinearization key": ctx.generate_keys(sk, public_key=False),
         "2 rotation keys": ctx.generate_keys(sk, public_key=False, relinearization=False, rotations=[1, 3]),
         "ciphertext, by the secret key": ctx.encrypt([1], sk),

@@ -172,6 +172,7 @@ def _why_degree(params: Parameters, options: argparse.Namespace) -> str:
 def weights(params: Parameters, rotations: int) -> dict[str, tuple[int, int]]:
     """By object: the bytes in memory, and in a file (residues packed, uniform halves as seeds)."""
     top = set(params.primes[-1])
+    public = top | set(params.special_primes[:1])
     every = {prime for base in params.primes for prime in base} | set(params.special_primes)
     # A key in memory is two polynomials a digit (or window of one) in words of 8 bytes.
     digits = params.switching_key_bytes // (16 * params.degree * len(every))
@@ -181,7 +182,7 @@ def weights(params: Parameters, rotations: int) -> dict[str, tuple[int, int]]:
     rows = {
         "ciphertext, by the public key": (params.ciphertext_bytes, 2 * half),
         "ciphertext, by the secret key": (params.ciphertext_bytes, half),
-        "public key": (params.ciphertext_bytes, half),
+        "public key": (16 * params.degree * len(public), params.degree * _bits(public) // 8),
         "relinearization key": (memory, key),
     }
     if rotations:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,22 +16,38 @@ from hemera.inputs.source import read_bytes
 
 
 def read_table(path: Path) -> np.ndarray[Any, Any]:
-    """The numbers of a .npy file, or of a file with commas, whose first line may be a heading."""
+    """The numbers of a .npy file, or of a file with commas. Its first line is a heading if it has no number.
+
+    Raises:
+        FileError: if the file can not be read.
+        FormatError: if it holds something else, or no rows.
+    """
     data = read_bytes(path)
     try:
         if path.suffix == ".npy":
-            return np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
+            table = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
+            if table.dtype.kind not in "biufc":
+                raise ValueError(f"its values are of type {table.dtype}")
+            return table
         lines = data.decode().splitlines()
-        try:
-            first = [float(value) for value in lines[0].split(",")]
-        except (ValueError, IndexError):
-            first = []
-        table = np.loadtxt(lines, delimiter=",", skiprows=0 if first else 1, ndmin=2)
+        heading = bool(lines) and not any(map(_is_number, lines[0].split(",")))
+        if len(lines) <= heading:
+            raise ValueError("it has no rows")
+        table = np.loadtxt(lines, delimiter=",", skiprows=int(heading), ndmin=2)
     except Exception as error:  # of NumPy, which has several kinds
         raise FormatError(f"{path} is no table of numbers: {error}") from None
     # Integers stay integers: BFV and BGV take nothing else.
-    integers = table.astype(np.int64)
+    with np.errstate(invalid="ignore"):  # of values that no integer has
+        integers = table.astype(np.int64)
     return integers if (integers == table).all() else table
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def write_table(path: Path, results: Any) -> None:
@@ -44,7 +61,7 @@ def write_table(path: Path, results: Any) -> None:
         if path.suffix == ".npy":
             np.save(path, table)
         else:
-            lines = table.reshape(len(table), -1) if table.ndim else table.reshape(1, 1)
+            lines = table.reshape((len(table), math.prod(table.shape[1:])) if table.ndim else (1, 1))
             if table.dtype.kind == "U":
                 with path.open("w", newline="", encoding="utf-8") as file:
                     csv.writer(file, lineterminator="\n").writerows(lines)

@@ -371,6 +371,12 @@ def test_keys_and_diagonals_as_bytes() -> None:
     y = reader.EvaluateLinearTransform(again, theirs)
     np.testing.assert_allclose(decrypted(reader, y), product(diagonals, values), atol=8 * CLOSE)
 
+    reader.SerializeDiagonal(again, 5)  # and another one in its place
+    changed = {**diagonals, 5: slots(40)}
+    reader.LoadPlaintextDiagonal(np.frombuffer(changed[5].tobytes(), np.uint8), again, 5)
+    y = reader.EvaluateLinearTransform(again, theirs)
+    np.testing.assert_allclose(decrypted(reader, y), product(changed, values), atol=8 * CLOSE)
+
     before = reader.context.memory_used
     reader.RemovePlaintextDiagonals(again)
     assert before - reader.context.memory_used >= 3 * 8 * 2048  # three encoded diagonals, a limb at the least
@@ -513,8 +519,11 @@ def test_numbers_are_the_smallest_that_are_free() -> None:
     assert backend.GetLiveCiphertexts() == []
     with pytest.raises(hm.errors.ParameterError, match="no ciphertext 0"):
         backend.AddScalar(x, 1.0)
+    backend.DeletePlaintext(1)
     backend.DeleteScheme()
     backend.DeleteScheme()
     assert backend.GetLivePlaintexts() == []
+    assert [backend.Encode([float(each)], 1, SCALE) for each in range(4)] == [0, 1, 2, 3]  # each its own
+    assert [backend.Decode(each)[0] for each in range(4)] == [0, 1, 2, 3]
     with pytest.raises(hm.errors.MissingKeyError):
         backend.Encrypt(backend.Encode([0.0], 1, SCALE))

@@ -34,7 +34,9 @@ def test_messages_are_read_as_they_were_written() -> None:
     assert messages.whole_numbers([b"\xff" * 9 + b"\x01"]) == [(1 << 64) - 1]
 
 
-@pytest.mark.parametrize("data", [b"\x0a\x05abc", b"\x80" * 11, b"\x0b", b"\x09abc", b"\x08", b"\x08" + b"\x80" * 10 + b"\1"])
+@pytest.mark.parametrize(
+    "data", [b"\x0a\x05abc", b"\x80" * 11, b"\x0b", b"\x09abc", b"\x08", b"\x08" + b"\x80" * 10 + b"\1"]
+)
 def test_messages_that_are_damaged(data: bytes) -> None:
     with pytest.raises(FormatError, match="no message of TenSEAL"):
         messages.read_message(data)

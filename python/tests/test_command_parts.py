@@ -1,0 +1,348 @@
+"""The modules of commands: options reach what they name, files are those of NumPy, numbers told are right."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import stat
+import warnings
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera import _machine
+from hemera.circuits.needs import size_text
+from hemera.cli import COMMANDS, main, make_parser
+from hemera.commands import client, convert, export, plan, serve
+from hemera.commands.tables import read_table, write_table
+from hemera.errors import FormatError, ParameterError
+from hemera.serving.settings import Settings
+
+GIB = 1 << 30
+LIMITS: list[tuple[str, str, str, object]] = [
+    ("--max-request", "3", "request_bytes", 3),
+    ("--max-keys", "5KiB", "key_bytes", 5 << 10),
+    ("--max-store", "7MiB", "store_bytes", 7 << 20),
+    ("--max-client-store", "1TiB", "client_store_bytes", 1 << 40),
+    ("--max-loaded-keys", "2GiB", "loaded_key_bytes", 2 * GIB),
+    ("--max-prepared", "11 MiB", "prepared_bytes", 11 << 20),
+    ("--max-index", "13", "index_bytes", 13),
+    ("--max-waiting", "17", "waiting_bytes", 17),
+    ("--max-client-waiting", "19", "client_waiting_bytes", 19),
+    ("--max-queue", "1", "waiting_requests", 1),
+    ("--max-batch", "2", "batch", 2),
+    ("--max-uploads", "3", "uploads", 3),
+    ("--max-client-uploads", "4", "client_uploads", 4),
+    ("--max-connections", "5", "connections", 5),
+    ("--max-address-connections", "6", "address_connections", 6),
+    ("--max-graphs", "0", "graphs", 0),
+    ("--rate-requests", "0.5", "requests_per_second", 0.5),
+    ("--rate-bytes", "1KiB", "bytes_per_second", 1024),
+    ("--burst-seconds", "999999999", "burst_seconds", 999999999),
+    ("--request-seconds", "0.001", "request_seconds", 0.001),
+    ("--body-seconds", "2", "body_seconds", 2),
+    ("--header-seconds", "3", "header_seconds", 3),
+    ("--shutdown-seconds", "4", "shutdown_seconds", 4),
+    ("--device", "cpu:*", "device", "cpu:*"),
+    ("--threads", "2", "threads", 2),
+    ("--storage", "packed", "storage", "packed"),
+    ("--key-place", "host", "keys", "host"),
+]
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """What `hemera serve` with these words gives to the server."""
+    given: list[dict[str, Any]] = []
+
+    def note(_: object, **named: Any) -> int:
+        given.append(named)
+        return 0
+
+    def run(*words: str) -> dict[str, Any]:
+        monkeypatch.setattr(serve, "serve_home", note)
+        assert main(["serve", str(tmp_path / "home"), *words]) == 0
+        return given[-1]
+
+    return run
+
+
+def test_a_server_s_options_are_its_settings(served: Any) -> None:
+    usual = served()["settings"]
+    assert usual == {"device": "auto", "threads": None, "storage": "auto", "keys": "device"}
+    for option, word, field, value in LIMITS:
+        assert served(option, word)["settings"] == {**usual, field: value}
+        assert getattr(Settings(), field) != value
+    words = [word for option, value, *_ in LIMITS for word in (option, value)]
+    assert served(*words)["settings"] == {field: value for *_, field, value in LIMITS}
+    (parser,) = (
+        action.choices["serve"]
+        for action in make_parser(COMMANDS)._actions
+        if isinstance(action, argparse._SubParsersAction)
+    )
+    (group,) = (each for each in parser._action_groups if each.title == "limits")
+    limits = {option for action in group._group_actions for option in action.option_strings}
+    assert limits <= {option for option, *_ in LIMITS}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(["--max-keys", text] for text in ("0", "-1", "8GB", "1.5GiB", "GiB", "1 K", "")),
+        *(["--rate-requests", text] for text in ("0", "-1", "1e9", "nan", "inf", "x")),
+        *(["--max-queue", text] for text in ("0", "1.5", "x")),
+        ["--burst-seconds", "0"],
+        ["--storage", "small"],
+        ["--key-place", "disk"],
+        ["--replicas", "0"],
+    ],
+    ids=" ".join,
+)
+def test_options_of_a_server_that_are_refused(words: list[str], served: Any) -> None:
+    with pytest.raises(SystemExit) as ended:
+        served(*words)
+    assert ended.value.code == 2
+
+
+TABLES: dict[str, Any] = {
+    "a vector": np.array([1.5, -2, 1 / 3]),
+    "a row for each": np.arange(6.0).reshape(3, 2) / 7,
+    "more axes": np.arange(12).reshape(3, 2, 2),
+    "one number": np.array(2.5),
+    "integers": np.array([[1, 2**62], [-3, 4]]),
+    "truths": np.array([True, False]),
+    "text": np.array(["a,b", 'c"', "ä"]),
+    "objects": np.array(["x", None], object),
+    "no rows": np.zeros((0, 3)),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_results_are_a_line_for_each_row(name: str, tmp_path: Path) -> None:
+    results = TABLES[name]
+    write_table(tmp_path / "x.npy", results)
+    write_table(tmp_path / "x.csv", results)
+    stored = results.astype(str) if results.dtype.kind == "O" else results
+    np.testing.assert_array_equal(np.load(tmp_path / "x.npy"), stored)
+    lines = (tmp_path / "x.csv").read_text(encoding="utf-8").splitlines()
+    rows = stored.reshape(len(stored) if stored.ndim else 1, -1) if stored.size else []
+    if stored.dtype.kind == "U":
+        assert lines == ['"a,b"', '"c"""', "ä"] if name == "text" else ["x", "None"]
+    else:
+        assert [[float(value) for value in line.split(",")] for line in lines] == [
+            [float(value) for value in row] for row in rows
+        ]
+    if name == "integers":
+        assert lines == ["1,4611686018427387904", "-3,4"]
+        assert read_table(tmp_path / "x.csv").tolist() == results.tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("1,2\n3,4\n", [[1, 2], [3, 4]]),
+        ("a,b\n1,2\n3,4\n", [[1, 2], [3, 4]]),
+        ("a\n1\n", [[1]]),
+        ("1\n", [[1]]),
+        ("1.5,2\n", [[1.5, 2]]),
+        ("1e300,nan\n", [[1e300, np.nan]]),
+        ("a,\n0.5,1\n", [[0.5, 1]]),
+        ("", "no rows"),
+        ("a,b\n", "no rows"),
+        ("1,,3\n4,5,6\n", "could not convert"),  # and no row is taken for a heading
+        ("1,2,\n", "could not convert"),
+        ("a,2\n3,4\n", "could not convert"),
+        ("1,2\n3\n", "number of columns"),
+        ("1,2\nx,4\n", "could not convert"),
+    ],
+)
+def test_tables_of_a_user(text: str, rows: Any, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text(text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        if isinstance(rows, str):
+            with pytest.raises(FormatError, match=rows):
+                read_table(tmp_path / "x.csv")
+            return
+        found = read_table(tmp_path / "x.csv")
+    np.testing.assert_array_equal(found, rows)
+    assert (found.dtype == np.int64) == (np.array(rows).dtype == np.int64)
+
+
+def test_arrays_of_a_user(tmp_path: Path) -> None:
+    for values in (np.arange(3), np.ones((2, 2)), np.array([1j]), np.array([2**63], np.uint64)):
+        np.save(tmp_path / "x.npy", values)
+        found = read_table(tmp_path / "x.npy")
+        np.testing.assert_array_equal(found, values)
+        assert (found.dtype, found.shape) == (values.dtype, values.shape)
+    for wrong in (np.array(["a"]), np.array([None]), np.array(["2026-01-01"], "datetime64[D]")):
+        np.save(tmp_path / "x.npy", wrong, allow_pickle=True)
+        with pytest.raises(FormatError, match="no table of numbers"):
+            read_table(tmp_path / "x.npy")
+
+
+class Indexes:
+    """A client of four indexes, each of which answers with what it was asked."""
+
+    def indexes(self) -> list[dict[str, str]]:
+        kinds = {"scores": "scores", "near": "thresholds", "top": "top"}
+        return [{"name": name, "kind": kind} for name, kind in kinds.items()]
+
+    def __getattr__(self, method: str) -> Any:
+        def found(queries: Any, *asked: Any, **named: Any) -> Any:
+            note = [method, np.shape(queries), *asked, *named.values()]
+            ids = np.array([[at] for at in range(len(np.atleast_2d(queries)))])
+            if method == "index":
+                assert note == ["index", np.shape(queries), 7]
+                return ids + 0.5, ids
+            return [SimpleNamespace(ids=np.array(note, object), doubtful=np.array([at])) for (at,) in ids]
+
+        def opened(name: str, *, secret_key: object) -> Any:
+            assert (name, secret_key) == (self.name, "key")
+            top = lambda row, k: found(row, "top", k)[0]  # noqa: E731
+            return SimpleNamespace(query=found, query_many=found, top=top)
+
+        return opened
+
+    name = ""
+
+
+@pytest.mark.parametrize("queries", [np.ones(4), np.ones((1, 4)), np.ones((3, 4))], ids=["1-D", "1", "3"])
+def test_a_search_asks_by_the_kind_of_index(
+    queries: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One query may be a vector."""
+    monkeypatch.setattr(client.RemoteThresholdIndex, "kinds", ("thresholds",))
+    monkeypatch.setattr(client.RemoteTopIndex, "kinds", ("top",))
+    np.save(tmp_path / "q.npy", queries)
+    count, server = len(np.atleast_2d(queries)), Indexes()
+
+    def found(index: str, threshold: float | None) -> dict[str, Any]:
+        server.name = index
+        options = {"index": index, "queries": tmp_path / "q.npy", "k": 7, "secret_key": "key"}
+        return client._found(server, argparse.Namespace(**options, threshold=threshold))  # type: ignore[arg-type]
+
+    numbers = [[at] for at in range(count)]
+    assert found("scores", None) == {"ids": numbers, "scores": [[at + 0.5] for (at,) in numbers]}
+    asked = found("near", 0.5)
+    assert asked["ids"] == [["threshold_index", (count, 4), 0.5]] * count
+    assert asked["doubtful"] == numbers
+    assert found("near", None)["ids"] == [["threshold_index", (4,), "top", 7]] * count
+    assert found("top", None)["ids"] == [["top_index", (count, 4), 7]] * count
+    for index in ("scores", "top"):
+        with pytest.raises(ParameterError, match=f"--threshold.*'{index}' is none"):
+            found(index, 0.0)
+
+
+def test_pipelines_that_end_with_trees_are_trees() -> None:
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    from sklearn.linear_model import LinearRegression, LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    for kind in ("GradientBoostingClassifier", "HistGradientBoostingRegressor"):
+        model = getattr(ensemble, kind)()
+        assert export._has_trees(model)
+        assert export._has_trees(make_pipeline(StandardScaler(), model))
+    for linear in (LogisticRegression(), LinearRegression(), ensemble.RandomForestClassifier(), 3, None):
+        assert not export._has_trees(linear)
+    assert not export._has_trees(make_pipeline(StandardScaler(), LogisticRegression()))
+
+
+def test_inspect_tells_a_model_s_bytes(tmp_path: Path, capsys: Any) -> None:
+    weights = np.arange(32.0).reshape(8, 4)
+    package = hm.compile(lambda x: (x @ weights) ** 2, hm.ArraySpec((8,), range=(0, 1))).package
+    package.save(tmp_path / "model")
+    assert main(["inspect", str(tmp_path / "model")]) == 0
+    lines = dict(line.split("  ", 1) for line in capsys.readouterr().out.splitlines() if "  " in line)
+    told = {name: text.strip() for name, text in lines.items()}
+    cost = package.cost()
+    sizes = [size_text(each) for each in (cost.key_bytes, cost.plaintext_bytes, cost.workspace_bytes)]
+    assert told["memory"] == "keys of {}, plaintexts of {}, workspace of {} a request".format(*sizes)
+    assert len(set(sizes)) == 3
+    assert told["bytes"] == str((tmp_path / "model").stat().st_size)
+    assert told["keys"].endswith(f"of {size_text(package.describe()['key_bytes_at_most'])} at most")
+    assert main(["inspect", str(tmp_path / "model"), "--json", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)["cost"] == json.loads(json.dumps(cost.as_dict()))
+
+
+@pytest.mark.parametrize(("memory", "state"), [(4 * GIB - 1, "note"), (4 * GIB, "ok"), (4 * GIB + 1, "ok")])
+def test_doctor_tells_memory_and_surroundings(
+    memory: int, state: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setattr(_machine, "memory_bytes", lambda: memory)
+    monkeypatch.setattr(_machine, "gpus", lambda: ["one", "another, not usable: why"])
+    for name, value in {"HEMERA_TOKEN": "a-secret", "HEMERA_OWN": "shown", "OTHER_HEMERA_": "else"}.items():
+        monkeypatch.setenv(name, value)
+    assert main(["doctor", "--json", "-"]) == 1  # a GPU is not usable
+    text = capsys.readouterr().out
+    findings = json.loads(text)["findings"]
+    (found,) = (each for each in findings if each["check"] == "memory")
+    assert found["state"] == state
+    assert ("want 4.00 GiB or more" in found["text"]) == (state == "note")
+    assert [each["state"] for each in findings if each["check"] == "GPUs"] == ["ok", "broken"]
+    told = [each["text"] for each in findings if each["check"] == "environment"]
+    assert "HEMERA_OWN='shown' changes what Hemera does" in told
+    assert not any(word in text for word in ("a-secret", "HEMERA_TOKEN", "OTHER_HEMERA_"))
+
+
+@pytest.mark.parametrize("interval", ["-8,1", "-1,8", "8,-1", "2,8"])
+@pytest.mark.parametrize("name", ["sign", "compare", "maximum"])
+def test_plans_of_steps_reach_both_ends(name: str, interval: str, capsys: Any) -> None:
+    gap = {} if name == "maximum" else {"gap": 0.25}
+    words = [] if name == "maximum" else ["--gap", "0.25"]
+    made = {
+        largest: getattr(hm.circuits, name)(bits=6, largest=largest, **gap).plan(
+            hm.ckks.Parameters.for_circuit(20, scale_bits=40, slots=1)
+        )
+        for largest in (8.0, 1.0)
+    }
+    arguments = ["plan", "function", name, f"--interval={interval}", "--bits", "6", "--depth", "20", *words]
+    assert main([*arguments, "--json", "-"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    expected, other = (json.loads(json.dumps(each.as_dict())) for each in made.values())
+    assert {field: found[field] for field in expected} == expected != other
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [("1", 1), ("1.9", 1), ("3KiB", 3072), ("0.5MiB", 1 << 19), ("1.5GiB", 3 << 29), ("1e3", 1000)]
+    + [(text, None) for text in ("0", "0.9", "-1", "4GB", "KiB", "inf", "nan", "", "0.0001KiB")],
+)
+def test_sizes_of_plans(text: str, count: int | None) -> None:
+    if count is None:
+        with pytest.raises(argparse.ArgumentTypeError, match="not a size"):
+            plan.size(text)
+    else:
+        assert plan.size(text) == count
+
+
+@pytest.mark.parametrize("before", [0, 5, 50])
+def test_converted_files_hold_nothing_of_former_ones(before: int, tmp_path: Path) -> None:
+    old = tmp_path / "x.galois"
+    old.write_bytes(b"o" * before)
+    old.chmod(0o640)
+    convert.write(str(tmp_path / "x"), {".galois": b"galois", ".public_key": b"public"}, 0o600)
+    assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == {
+        "x.galois": b"galois",
+        "x.public_key": b"public",
+    }
+    assert stat.S_IMODE((tmp_path / "x.public_key").stat().st_mode) == 0o600
+    assert stat.S_IMODE(old.stat().st_mode) == 0o640  # of a file that was there
+    with pytest.raises(hm.errors.FileError, match=r"nowhere/x\.key: No such file"):
+        convert.write(str(tmp_path / "nowhere" / "x"), {".key": b""}, 0o600)
+
+
+@pytest.mark.parametrize(
+    ("text", "scale"), [("2^40", 2.0**40), ("2^-3", 0.125), ("1e6", 1e6), ("2^2^3", None), ("x", None)]
+)
+def test_scales_of_converted_files(text: str, scale: float | None) -> None:
+    if scale is None:
+        with pytest.raises(argparse.ArgumentTypeError, match="not a scale"):
+            convert.scale(text)
+    else:
+        assert convert.scale(text) == scale
