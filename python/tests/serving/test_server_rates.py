@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
+from fastapi import Request
+from fastapi.security import HTTPAuthorizationCredentials
 
 from hemera.client.client import LocalModel
 from hemera.client.problems import Refused
 from hemera.serving.rates import Rates
+from hemera.serving.routes.clients import client_of as client_of_request
 from hemera.serving.service import Home
 
 from .conftest import client_of, expected, serving
@@ -153,3 +159,24 @@ def test_a_client_waits_as_it_is_told(home: Home, monkeypatch: pytest.MonkeyPatc
         for _ in range(4):
             np.testing.assert_allclose(client.predict("scores", np.ones(8)), expected(np.ones(8)), atol=1e-6)
     assert set(waited) == {2.0}
+
+
+def test_the_log_knows_whose_request_a_rate_refused() -> None:
+    """And nobody's without a token: that one is not counted."""
+    limits = Limits(requests=0.01)
+    tokens = SimpleNamespace(of_token=lambda token: f"{token}.1" if token == "alice" else None)
+    service = SimpleNamespace(clients=tokens, rates=limits.rates)
+    app = SimpleNamespace(state=SimpleNamespace(hemera=SimpleNamespace(service=service)))
+
+    def ask(token: str | None) -> tuple[int, Any]:
+        request = Request({"type": "http", "app": app, "headers": []})
+        given = None if token is None else HTTPAuthorizationCredentials(scheme="Bearer", credentials=token)
+        try:
+            assert asyncio.run(client_of_request(request, given)) == "alice.1"
+        except Refused as refused:
+            return refused.status, getattr(request.state, "client", None)
+        return 200, request.state.client
+
+    asked = [ask(token) for token in (None, "bob", "alice", "alice", "bob")]
+    assert asked == [(401, None), (401, None), (200, "alice.1"), (429, "alice.1"), (401, None)]
+    assert limits.refused == ["requests"]

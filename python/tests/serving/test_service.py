@@ -90,17 +90,23 @@ def test_what_an_upload_may_have(home: Home, package: Package, given: int) -> No
 
 
 def test_an_index_whose_file_goes_and_comes_back_is_served_again(home: Home, tmp_path: Path) -> None:
-    """The same file, with the same times."""
+    """Also the same file with the same times, where a model had its name for a while."""
     search.Index(VECTORS, "dot", exact=True).save(tmp_path / "rows.index")
     home.add_index(tmp_path / "rows.index")
     service = service_of(home, "cpu")
     service.scheduler.start()
     service.prepare()
-    for _ in range(2):
-        home.index_file("rows").rename(tmp_path / "away")
+    for hide, show in (
+        (
+            lambda: home.index_file("rows").rename(tmp_path / "away"),
+            lambda: (tmp_path / "away").rename(home.index_file("rows")),
+        ),
+        (lambda: home.model_file("rows").write_bytes(b""), home.model_file("rows").unlink),
+    ):
+        hide()
         service.sweep_indexes()
         assert service.indexes == {}
-        (tmp_path / "away").rename(home.index_file("rows"))
+        show()
         service.sweep_indexes()
         assert [index.entry()["rows"] for index in service.indexes.values()] == [len(VECTORS)]
         before = service.index("rows")

@@ -95,6 +95,48 @@ def test_a_limit_of_memory_is_kept(plan: Any) -> None:
     np.testing.assert_allclose(results(plan, model, small), network(X), atol=1e-6)
 
 
+def test_what_a_context_holds_already_takes_from_the_room(plan: Any) -> None:
+    """As other models' matrices do: fewer of this one's fit by so much."""
+    cost = plan.cost()
+    own = context_free(plan).encoded_bytes
+    limit = cost.key_bytes + cost.workspace_bytes + cost.plaintext_bytes
+    context = hm.Context(plan.params, threads=1, memory_limit=limit)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert plan.prepare(context).streamed_bytes == 0  # exactly what there is room for
+    before = context.memory_used
+    held = context.encode(np.zeros((1, SIZE)))
+    taken = context.memory_used - before
+    assert taken > 0
+    with pytest.warns(HemeraWarning, match="there is room for"):
+        model = plan.prepare(context)
+    kept = sum(own) - model.streamed_bytes
+    others = limit - sum(own)
+    # One of those that are left out is in memory at a time.
+    assert kept + max(own) + others + taken <= limit < kept + 3 * max(own) + others + taken
+    del held, model
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert plan.prepare(context).streamed_bytes == 0
+
+
+def test_matrices_are_encoded_anew_for_other_memory(plan: Any) -> None:
+    """More room than before, or less: as a model that was made with it at once."""
+    context = hm.Context(plan.params, threads=1)
+    model = plan.prepare(context, weights_memory=0)
+    own = model.encoded_bytes
+    assert model.streamed_bytes == sum(own)
+    largest = max(own)
+    for memory in (largest, np.inf, 0, sum(own), sum(own) - 1, largest - 1, np.inf):
+        model.encode(memory)
+        at_once = plan.prepare(hm.Context(plan.params, threads=1), weights_memory=min(memory, 1 << 60))
+        assert model.streamed_bytes == at_once.streamed_bytes
+        assert (model.streamed_bytes == 0) == (memory >= sum(own))
+        assert sum(own) - model.streamed_bytes <= memory
+    assert model.encoded_bytes == own
+    np.testing.assert_allclose(results(plan, model, context), network(X), atol=1e-6)
+
+
 @pytest.mark.fact_of_the_cpu("no limit of memory")
 def test_wrong_memory(plan: Any) -> None:
     with pytest.raises(ParameterError, match="0 bytes or more"):

@@ -1,0 +1,171 @@
+"""What is packaged of a function or a model, and when a package is refused for its results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hemera as hm
+from hemera import errors
+from hemera.exporting.agreement import _tied, of_library, require_agreement, thinned
+from hemera.serving import InputSpec, LinearModel, export, export_linear
+
+
+@pytest.mark.parametrize("count", [1, 9, 10, 11, 19, 20, 21, 100, 101])
+def test_no_more_rows_are_compared_than_told(count: int) -> None:
+    rows = np.arange(count)[:, None]
+    found = thinned(rows, 10)[:, 0]
+    assert len(found) <= 10
+    assert len(found) > 10 / 2 or len(found) == count
+    steps = np.diff(found)
+    assert found[0] == 0
+    assert (steps == steps[:1]).all()  # evenly
+    frame = thinned(pd.DataFrame(rows), 10)
+    assert isinstance(frame, pd.DataFrame)
+    assert frame[0].tolist() == found.tolist()
+    assert len(thinned(np.zeros((501, 1)))) <= 500
+
+
+@pytest.mark.parametrize(
+    ("scores", "slack", "read", "tied"),
+    [
+        ([[0.5], [-0.5], [0.51]], 0.5, "sign", [[True], [True], [False]]),
+        ([[1, 2.0, 0], [3, 1, 2.1]], 0.5, "argmax", [True, True]),
+        ([[1, 2.1, 0], [3, 1, 2.0]], 0.5, "argmax", [False, True]),
+        ([[0.1], [0.6]], 0.5, "argmax", [[True], [False]]),
+    ],
+)
+def test_scores_that_are_near_a_tie(scores: Any, slack: float, read: str, tied: Any) -> None:
+    given = np.array(scores)
+    assert _tied(given, np.full(given.shape, slack), read).tolist() == tied
+
+
+LINE = LinearModel.of([[1.0, -2.0]], 0.5)
+
+
+@pytest.mark.parametrize("at", [0, 2])
+@pytest.mark.parametrize(("off", "is_refused"), [(0.009, False), (0.011, True), (-0.011, True)])
+def test_a_package_that_differs_from_its_library_is_refused(at: int, off: float, is_refused: bool) -> None:
+    package = export_linear(LINE, name="line", clip=2.0)
+    rows = np.array([[1.0, 1.0], [0.5, -0.5], [-1.0, 2.0]])
+    expected = LINE.scores(rows)[:, 0]
+    wrong = expected.copy()
+    wrong[at] += off
+    slack = np.full((3, 1), 0.01)
+    require_agreement(package, rows, expected, slack, "Line.predict")
+    if not is_refused:
+        require_agreement(package, rows, wrong, slack, "Line.predict")
+        return
+    told = rf"Line.predict gives {wrong[at]:g}.* for row {at}, and the package {expected[at]:g}.*1 of 3 rows"
+    with pytest.raises(errors.MismatchError, match=told):
+        require_agreement(package, rows, wrong, slack, "Line.predict")
+    with pytest.raises(errors.MismatchError, match=r"shape \(3, 1\), and the package one of \(3,\)"):
+        require_agreement(package, rows, expected[:, None], slack, "Line.predict")
+
+
+def test_exponentials_may_differ_by_their_own_size() -> None:
+    """An error e of a score is one of about exp(score) e: twice as much is taken."""
+    package = export_linear(LinearModel.of([[3.0]], read="exp"), name="e", clip=2.0)
+    rows = np.array([[1.9], [-1.9]])
+    expected = np.exp(3 * rows[:, 0])
+    for factor, is_refused in ((1.019, False), (1.023, True)):
+        for at in range(2):
+            wrong = expected * np.where(np.arange(2) == at, factor, 1.0)
+            if is_refused:
+                with pytest.raises(errors.MismatchError, match=f"for row {at}"):
+                    require_agreement(package, rows, wrong, np.full((2, 1), 0.0105), "m")
+            else:
+                require_agreement(package, rows, wrong, np.full((2, 1), 0.0105), "m")
+
+
+def test_a_library_that_fails_is_told() -> None:
+    class Model:
+        def predict(self, rows: Any, **options: Any) -> Any:
+            return [len(rows), *options]
+
+    assert of_library(Model(), "predict", [1, 2], raw=True).tolist() == ["2", "raw"]
+    with pytest.raises(
+        errors.ParameterError, match=r"Model\.predict does not take .* has no len.*calibrate="
+    ):
+        of_library(Model(), "predict", 5)
+
+
+@pytest.mark.parametrize("largest", [None, 4.0, 1000.0])
+@pytest.mark.parametrize("scale_bits", [30, 40])
+def test_parameters_of_an_export_are_those_of_its_circuit(largest: float | None, scale_bits: int) -> None:
+    package = export(
+        lambda x: (x * x + 1) * x,
+        inputs=[InputSpec("x", 5)],
+        name="m",
+        scale_bits=scale_bits,
+        largest=largest,
+        security=None,
+    )
+    wanted = hm.ckks.Parameters.for_circuit(
+        2, scale_bits=scale_bits, slots=8, largest=largest, security=None
+    ).with_rescaling("automatic")
+    assert package.params == wanted
+    assert package.interface.depth == 2
+
+
+@pytest.mark.parametrize(
+    ("inputs", "specs"),
+    [
+        (1, [("input", 1, 1)]),
+        (4, [("input", 4, 4)]),
+        (5, [("input", 5, 8)]),
+        ([3, 9], [("input0", 3, 16), ("input1", 9, 16)]),
+        (InputSpec("x", 3), [("x", 3, 4)]),
+        ([InputSpec("x", 3, 32), 5], [("x", 3, 32), ("input1", 5, 8)]),
+        ([InputSpec("x", 4, 4)], [("x", 4, 4)]),
+        (0, "at least one value"),
+        ([4, -1], "at least one value"),
+        ([], "needs an input"),
+        (InputSpec("x", 5, 4), "'x': 5 values in 4 slots"),
+        (InputSpec("x", 3, 6), "'x': 3 values in 6 slots"),
+    ],
+)
+def test_inputs_of_an_export(inputs: Any, specs: Any) -> None:
+    def first(*given: Any) -> Any:
+        return given[0] + 1
+
+    if isinstance(specs, str):
+        with pytest.raises(errors.ParameterError, match=specs):
+            export(first, inputs=inputs, name="m", security=None)
+        return
+    found = export(first, inputs=inputs, name="m", description="told", security=None)
+    assert [(spec.name, spec.width, spec.slots) for spec in found.inputs] == specs
+    assert (found.name, found.description) == ("m", "told")
+
+
+@pytest.mark.parametrize(
+    ("told", "spec"),
+    [
+        (None, (4, "values")),
+        (1, (1, "values")),
+        (4, (4, "values")),
+        ("argmax", (4, "argmax")),
+        ((2, "softmax"), (2, "softmax")),
+        (0, None),
+        (5, None),
+        ((2, "eval"), None),
+        ("eval", None),
+    ],
+)
+def test_outputs_of_an_export(told: Any, spec: tuple[int, str] | None) -> None:
+    def both(x: Any) -> Any:
+        return {"a": x + 1, "b": x * 2}
+
+    options: Any = {"inputs": 4, "name": "m", "security": None}
+    given = {} if told is None else {"b": told}
+    if spec is None:
+        with pytest.raises(errors.ParameterError, match="output 'b': 1 to 4 values, read as one of"):
+            export(both, outputs=given, **options)
+        return
+    a, b = export(both, outputs=given, **options).outputs
+    assert (a.name, a.width, a.read, b.name, b.width, b.read) == ("a", 4, "values", "b", *spec)
+    with pytest.raises(errors.ParameterError, match="the outputs are a, b; there is no c, d"):
+        export(both, outputs={"d": 1, "a": 1, "c": 1}, **options)

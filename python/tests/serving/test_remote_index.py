@@ -1,0 +1,168 @@
+"""What the client of a served index sends, reads and forgets: by a server of the test's own."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hemera.client.remote_comparisons import RemoteThresholdIndex, RemoteTopIndex
+from hemera.client.remote_index import AnyRemoteIndex, RemoteIndex
+from hemera.errors import FormatError, MismatchError, NoiseError
+
+
+class Searching:
+    """The search's client: what it is asked for, and messages that tell it."""
+
+    def __init__(self, copies: int = 1) -> None:
+        self.forgotten: list[bytes] = []
+        self.prepared = 0
+        self.settings: Any = type("S", (), {"layout": type("L", (), {"copies": copies})})
+        self.thresholds_of_round = 3
+        self.wrong: bytes | None = None
+        self.error: Exception = NoiseError("wrong")
+
+    def query(self, x: Any, *given: Any, **options: Any) -> bytes:
+        if np.asarray(x).tolist() == [-1]:
+            raise MismatchError("the index has others")
+        told = [np.asarray(each).tolist() for each in (x, *given)]
+        return repr((*told, *(f"{name}={value}" for name, value in options.items()))).encode()
+
+    def decrypt(self, answer: bytes, *given: Any) -> Any:
+        if answer == self.wrong:
+            raise self.error
+        return answer.decode(), given
+
+    def decrypt_count(self, answer: bytes) -> Any:
+        levels = eval(answer)[1]
+        return np.atleast_1d(levels) * 10.0
+
+    def forget(self, body: bytes) -> None:
+        self.forgotten.append(body)
+
+    def top(self, x: Any, k: int, ask: Any, **options: Any) -> Any:
+        return x, k, ask(b"round"), options
+
+
+class Keys:
+    def ensure(self) -> None:
+        pass
+
+    def answer(self, send: Any) -> Any:
+        return send()[0]
+
+
+class Sent:
+    def __init__(self) -> None:
+        self.bodies: list[bytes] = []
+        self.told: list[tuple[str, int, int]] = []
+
+    def request(self, method: str, path: str, body: bytes) -> Any:
+        assert (method, path) == ("POST", "/v1/indexes/rows/query")
+        self.bodies.append(body)
+        return type("Response", (), {"content": body, "headers": {}})
+
+    def progress(self, *told: Any) -> None:
+        self.told.append(told)
+
+
+def remote(kind: type[AnyRemoteIndex[Any]], most: int = 2, copies: int = 1) -> Any:
+    made: Any = object.__new__(kind)
+    made._client, made._transport, made._keys = Searching(copies), Sent(), Keys()
+    made._path, made._most, made._is_doubtful, made.name = "/v1/indexes/rows", most, False, "rows"
+    made._lock = threading.Lock()
+    return made
+
+
+@pytest.mark.parametrize("payloads", [False, True])
+def test_payloads_come_where_they_are_asked_for(payloads: bool) -> None:
+    top, near = remote(RemoteTopIndex), remote(RemoteThresholdIndex)
+    options = {"payloads": payloads}
+    assert top.query([1.0], 7, **options)[0] == f"([1.0], 7, 'payloads={payloads}')"
+    assert [each[0] for each in top.query_many([[1], [2]], **options)] == [
+        f"([{at}], 10, 'payloads={payloads}')" for at in (1, 2)
+    ]
+    want = "payloads" if payloads else "mask"
+    assert near.query([1.0], 0.5, **options)[0] == f"([1.0], 0.5, {want!r})"
+    assert [each[0] for each in near.query_many([[1], [2]], 0.5, **options)] == [
+        f"([{at}], 0.5, {want!r})" for at in (1, 2)
+    ]
+    assert near.top([1], 4, **options) == ([1], 4, b"round", {"payloads": payloads, "thresholds": 2})
+    assert remote(RemoteThresholdIndex, 9).top([1], 4)[3] == {"payloads": False, "thresholds": 3}
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 5, 8, 9])
+def test_thresholds_come_in_as_many_requests_as_they_need(count: int, copies: int) -> None:
+    """A number alone (0) or a list: in parts of what a request may have."""
+    near = remote(RemoteThresholdIndex, 2, copies)
+    levels: Any = np.arange(1.0, count + 1) if count else 5.0
+    assert near.count([1], levels).tolist() == (np.atleast_1d(levels) * 10).tolist()
+    at_once = 2 * copies
+    sizes = [np.size(eval(body)[1]) for body in near._transport.bodies]
+    assert sizes == [min(at_once, max(count, 1) - at) for at in range(0, max(count, 1), at_once)]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+def test_queries_come_in_as_many_requests_as_they_need(count: int) -> None:
+    index = remote(RemoteIndex)
+    index._client.decrypt = lambda answer, k: (np.array(eval(answer)[0]), np.full((2, k), 7))
+    rows = np.arange(2 * count).reshape(count, 2)
+    scores, _ = index.query(rows, k=3)
+    assert scores.tolist() == rows.tolist()
+    number = -(-count // 2)
+    assert len(index._transport.bodies) == number
+    assert index._transport.told == [("search", at, number) for at in range(number + 1)]
+    assert index._client.forgotten == index._transport.bodies
+
+
+def test_prepared_queries_are_for_one_query_each() -> None:
+    index = remote(RemoteIndex)
+    for prepared, x, is_taken in (
+        (1, [1, 2], True),
+        (1, [[1, 2]], True),
+        (1, [[1], [2]], False),
+        (0, [1], False),
+    ):
+        index._client.prepared = prepared
+        assert index._encrypt(np.array(x)).decode().endswith(f"'prepared={is_taken}')")
+
+
+@pytest.mark.parametrize("kind", [RemoteTopIndex, RemoteThresholdIndex])
+@pytest.mark.parametrize(
+    ("wrong", "error", "is_doubtful"),
+    [
+        (None, None, False),
+        (0, NoiseError("wrong"), None),
+        (1, FormatError("wrong"), True),
+        (2, MismatchError("wrong"), True),
+        ("encrypted", MismatchError("wrong"), True),
+    ],
+)
+def test_what_was_sent_is_forgotten_whatever_comes(
+    kind: type[AnyRemoteIndex[Any]], wrong: Any, error: Exception | None, is_doubtful: bool | None
+) -> None:
+    """What does not fit makes the index doubtful, until something fits; noise says nothing of it."""
+    index = remote(kind)
+    x = [[0], [1], [-1] if wrong == "encrypted" else [2]]
+    bodies = [index._client.query(each, 1, "mask") for each in x[:2]]
+    if kind is RemoteTopIndex:
+        bodies = [index._client.query(each, 1, payloads=False) for each in x[:2]]
+    for doubted in (False, True):
+        index._is_doubtful = doubted
+        index._client.wrong, index._client.forgotten = None, []
+        if isinstance(wrong, int):
+            index._client.wrong = index._client.query(x[wrong], 1, "mask")
+            if kind is RemoteTopIndex:
+                index._client.wrong = index._client.query(x[wrong], 1, payloads=False)
+            index._client.error = error
+        if error is None:
+            assert len(index.query_many(x, 1)) == 3
+        else:
+            with pytest.raises(type(error)):
+                index.query_many(x, 1)
+        assert index._client.forgotten[:2] == bodies
+        assert len(index._client.forgotten) == (2 if wrong == "encrypted" else 3)
+        assert index.is_doubtful == (doubted if is_doubtful is None else is_doubtful)
