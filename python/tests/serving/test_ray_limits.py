@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
-from hemera.ray import dispatch
+from hemera.client.client import LocalModel
+from hemera.errors import FormatError
+from hemera.ray import data, dispatch
 from hemera.ray.dispatch import Dispatcher, Limits
 from hemera.ray.handles import Lost
+from hemera.ray.replica import KeyFiles, ModelFile, digest_of
 from hemera.ray.service import limits_of
+from hemera.serving import Package
 from hemera.serving.settings import Settings
 
 
@@ -95,3 +101,25 @@ def test_a_replica_is_started_again_after_a_while(
         ours._start_dead()
         assert len(herd.calls) == number + 2
     ours.stop()
+
+
+def test_a_batch_of_a_data_set_is_taken_whole(
+    package: Package, local: LocalModel, keys: bytes, tmp_path: Path
+) -> None:
+    """Also where it has more rows than a server lets wait, or runs together."""
+    package.save(tmp_path / "model")
+    (tmp_path / "keys").write_bytes(keys)
+    files = KeyFiles(digest_of({"keys": tmp_path / "keys"}), "Hemera", {"keys": str(tmp_path / "keys")})
+    count = Settings().waiting_requests + 6
+    (array,) = local.interface.encode(np.zeros((4, 8)))
+    row = {"input": np.frombuffer(bytes(local.context.encrypt(array, local.secret_key)), np.uint8)}
+    model = ModelFile(str(tmp_path / "model"), package.digest)
+    evaluator = data.Evaluator("scores", model, files, data._settings("cpu", 1, count))
+    found = evaluator._evaluate([row] * count)
+    assert len(found) == count
+    assert [len(each["output"]) for each in found] == [len(found[0]["output"])] * count
+    # The number of the row is told.
+    with pytest.raises(FormatError, match="row 2 of a batch"):
+        evaluator._evaluate([row, row, {"input": row["input"][:-1]}])
+    found_settings = data._settings("auto", None, 7)
+    assert (found_settings.batch, found_settings.device, found_settings.threads) == (7, "auto", None)

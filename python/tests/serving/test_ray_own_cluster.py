@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from hemera.errors import HemeraWarning
+from hemera.errors import HemeraWarning, ParameterError
 from hemera.ray import cluster
 from hemera.ray.cluster import LOCAL, Cluster
 from hemera.serving import Package
@@ -39,15 +39,22 @@ class FakeRay:
         self.living: list[bool] = [True]
         self.failure: Exception | None = None
         self.exceptions = SimpleNamespace(RayError=RayError)
+        self.resources: dict[str, float] = {"CPU": 2.0}
+        self.initial: dict[str, Any] = {}
+        """Of `init`."""
+        self.asked: dict[str, Any] = {}
+        """For each replica."""
+        self.ends = 0
 
-    def init(self, **_: Any) -> None:
+    def init(self, **options: Any) -> None:
+        self.initial = options
         self.environment = {name: os.environ.get(name) for name in NAMES}
 
     def get_runtime_context(self) -> Any:
         return SimpleNamespace(gcs_address=self.address)
 
     def cluster_resources(self) -> dict[str, float]:
-        return {"CPU": 2.0}
+        return self.resources
 
     def nodes(self) -> list[dict[str, Any]]:
         if self.failure is not None:
@@ -55,10 +62,10 @@ class FakeRay:
         return [{"Alive": lives, "Resources": {"CPU": 2.0}} for lives in self.living]
 
     def remote(self, _: Any) -> Any:
-        return SimpleNamespace(options=lambda **_: None)
+        return SimpleNamespace(options=self.asked.update)
 
     def shutdown(self) -> None:
-        pass
+        self.ends += 1
 
 
 @pytest.fixture
@@ -87,6 +94,44 @@ def test_an_own_cluster_keeps_to_loopback_and_asks_for_a_token(fake: FakeRay) ->
     assert found["RAY_AUTH_MODE"] == "token"
     assert found["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] == "0"
     assert re.fullmatch("[0-9a-f]{64}", found["RAY_AUTH_TOKEN"] or "")
+
+
+@pytest.mark.parametrize(
+    ("device", "threads", "gpus", "nodes", "replicas", "count", "asked"),
+    [
+        ("auto", None, 0, 3, None, 3, {"num_cpus": 1}),  # without GPUs: one for each node
+        ("auto", None, 4, 3, None, 4, {"num_gpus": 1}),  # one for each GPU
+        ("auto", 2, 4, 3, 6, 6, {"num_gpus": 1}),
+        ("cuda", None, 4, 1, 1, 1, {"num_gpus": 1}),
+        ("cpu", 5, 4, 2, None, 2, {"num_cpus": 5}),
+        ("cpu", 64, 0, 1, 16, 16, {"num_cpus": 64}),
+        ("cpu", None, 0, 0, None, 1, {"num_cpus": 1}),
+    ],
+)
+def test_replicas_ask_for_what_they_take(
+    fake: FakeRay,
+    device: str,
+    threads: int | None,
+    gpus: int,
+    nodes: int,
+    replicas: int | None,
+    count: int,
+    asked: dict[str, int],
+) -> None:
+    fake.resources, fake.living = {"CPU": 2.0, "GPU": gpus}, [True] * nodes + [False]
+    found = Cluster(LOCAL, {}, Settings(device=device, threads=threads), replicas=replicas)
+    assert found.count == count
+    assert {name: fake.asked[name] for name in fake.asked if name.startswith("num_")} == asked
+    # A cluster of its own has room for all of them that were asked for.
+    assert fake.initial["num_cpus"] == max(os.cpu_count() or 1, (replicas or 1) * (threads or 1))
+    assert found._arguments[1].device == ("cuda" if "num_gpus" in asked else "cpu")
+    assert found._arguments[1].threads == threads
+
+
+def test_a_cluster_without_the_gpus_that_are_asked_for_is_left(fake: FakeRay) -> None:
+    with pytest.raises(ParameterError, match="has no GPU: give --device cpu"):
+        Cluster("auto", {}, Settings(device="cuda"), replicas=2)
+    assert fake.ends == 1
 
 
 def test_each_cluster_has_a_token_of_its_own(fake: FakeRay, monkeypatch: pytest.MonkeyPatch) -> None:
