@@ -93,6 +93,23 @@ def test_constants_are_cast_by_the_rules_of_onnx(at: int) -> None:
 
 
 @pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"value_int": 2**40 + 1}, np.array(2**40 + 1, I64)),
+        ({"value_ints": [2**40 + 1, -3]}, I64([2**40 + 1, -3])),
+        ({"value_float": 0.1}, np.float32(0.1)),
+        ({"value_floats": [0.1, 2]}, np.float32([0.1, 2])),
+        ({"value": onnx.numpy_helper.from_array(U8([3, 255]))}, U8([3, 255])),
+    ],
+    ids=lambda each: next(iter(each)) if isinstance(each, dict) else "",
+)
+def test_constants_have_the_types_of_their_attributes(given: Any, expected: Any) -> None:
+    found, judged = folded([node("Constant", [], ["c"], **given), node("Identity", ["c"], ["y"])], {})
+    assert found.dtype == judged.dtype == expected.dtype
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
     ("given", "to"),
     [(128.0, T.INT8), (-129.0, T.INT8), (256.0, T.UINT8), (-1.0, T.UINT8), (2.0**63, T.INT64)],
 )

@@ -250,6 +250,34 @@ def test_studies(name: str) -> None:
     assert_is_pandas_s(STUDIES[name], exact=True)
 
 
+OPERANDS: dict[str, Study] = {
+    "whole": lambda t: t.a,
+    "missing": lambda t: t.m,
+    "others missing": lambda t: t.n,
+    "not 0 where missing": lambda t: t.m + 1,
+    "nor where others are": lambda t: 2 - t.n,
+    "power": lambda t: (t.n - 1) ** 2,
+    "negative": lambda t: -t.n,
+    "filled": lambda t: t.m.fillna(2),
+    "mask": lambda t: t.n > 2,
+}
+
+
+@pytest.mark.parametrize("name", OPERANDS)
+def test_missing_values_are_left_out_whatever_stands_in_their_place(name: str) -> None:
+    """Of each pair of columns, by each operator, filtered or not."""
+    turn = itertools.cycle(["sum", "std", "mean", "var"])
+    for other, operation in itertools.product(OPERANDS, (operator.mul, operator.add, operator.sub)):
+        for filtered, statistic in zip((False, True), turn, strict=False):
+
+            def study(t: Any, some: Any = (filtered, statistic, other, operation)) -> Any:
+                filtered, statistic, other, operation = some
+                t = t[t.f] if filtered else t
+                return getattr(operation(OPERANDS[name](t), OPERANDS[other](t)), statistic)()
+
+            assert_is_pandas_s(study)
+
+
 @pytest.mark.parametrize("filters", [*itertools.permutations(["k != 'v'", "k != 'w'", "a > 1"])])
 def test_groups_are_those_that_all_public_filters_leave(filters: Sequence[str]) -> None:
     def study(t: Any) -> Any:
