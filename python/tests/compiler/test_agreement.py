@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 import hemera as hm
+from hemera.compiler import result_errors
 from hemera.compiler.precision import precise
-from hemera.compiler.result_errors import ResultError
-from hemera.errors import MismatchError, RangeError
+from hemera.errors import MismatchError, PrecisionError, RangeError
 
 SPEC = hm.ArraySpec((4,), range=(-9, 9))
 SAMPLES = np.array([[1.0, 2, -3, 4], [0.5, -8, 1, 1], [1, 1, 1, 0.25], [0.5, 0, 0, 0]])
@@ -73,6 +73,30 @@ def test_checks_in_the_clear_are_next_to_the_users_function() -> None:
             plan.check(SAMPLES, encrypted=0)
 
 
+def test_rows_outside_are_those_of_any_function_and_any_input() -> None:
+    low, high = (hm.circuits.sigmoid(ends, bits=6) for ends in ((-2, 3), (-3, 2)))
+
+    def program(x: Any) -> Any:
+        return x[0].apply(low) + x[0].apply(high), x[1].apply(low), x[2] * 2
+
+    samples = np.array([[1.9, 1.9, 1, 1], [-1.9, -1.9, -1, -1]])
+    plan = hm.compile(program, SPEC, calibrate=samples, margin=9.0, precision_bits=6, security=None)
+    rows = np.zeros((8, 4))
+    rows[[1, 2], 0] = -2.5, 2.5  # each out of one of two intervals
+    rows[[3, 4], 1] = -2.5, 2.5  # only the first one is out
+    rows[[6, 7], 3] = 9.01, 9.0
+    agreed = plan.check(rows, encrypted=0)
+    assert agreed.rows_outside == (1, 2, 3, 6)
+    assert sum(agreed.outside.values()) == 4
+    assert agreed.outside["an input"] == 1
+    assert "they are of rows 1, 2, 3, 6 of 8" in str(agreed)
+    with pytest.raises(MismatchError, match=r"samples of shapes \[\(8, 3\)\]; the inputs have \[\(4,\)\]"):
+        plan.check(rows[:, :3])
+    both = hm.compile(lambda x, y: x + y, SPEC, SPEC, security=None)
+    with pytest.raises(MismatchError, match="after an axis of samples"):
+        both.check(rows, rows[:7])
+
+
 @pytest.mark.parametrize("encrypted", [0, 1, 2, 5])
 def test_checks_of_tables_tell_the_largest_of_all_tables(
     encrypted: int, monkeypatch: pytest.MonkeyPatch
@@ -114,7 +138,26 @@ def test_checks_of_tables_tell_the_largest_of_all_tables(
     ],
 )
 def test_bits_of_results(size: float, approximations: float, noise: float, bits: float) -> None:
-    assert ResultError("a", size, approximations, noise).bits == bits
+    assert result_errors.ResultError("a", size, approximations, noise).bits == bits
+
+
+@pytest.mark.parametrize(("last", "size"), [(3.0, 1.0), (-100.0, 25.0)])
+def test_sizes_are_those_of_a_few_draws_and_a_quarter_of_the_largest(last: float, size: float) -> None:
+    draws = np.ones((16, 2)) * [[0.5, -1]]
+    draws[15, 0] = last
+    assert result_errors._size(draws) == size
+
+
+def test_the_noise_that_costs_most_is_named() -> None:
+    """Of x^8 that of the input: it grows by 8x^7, that of x^2 by 4x^6, and so on."""
+
+    def study(x: Any) -> Any:
+        fourth = (x * x) ** 2
+        return fourth * fourth
+
+    params = hm.ckks.Parameters.for_circuit(6, scale_bits=30, range_bits=24, slots=4, security=None)
+    with pytest.raises(PrecisionError, match=r"result 'output', .* most is lost by noise of the inputs"):
+        hm.compile(study, hm.ArraySpec((4,), range=(4, 5)), params=params, precision_bits=36, scales=False)
 
 
 def test_the_first_programs_range_is_told() -> None:

@@ -17,6 +17,7 @@ from hemera.compiler.approximate import Search
 from hemera.compiler.approximation_errors import error_bounds
 from hemera.compiler.estimators.features import Features
 from hemera.compiler.lowering import lowered
+from hemera.compiler.report import deepest_text
 
 RNG = np.random.default_rng(8)
 TANH, WIDE = (
@@ -101,6 +102,16 @@ def test_bounds_of_approximations_by_hand() -> None:
         assert (bound(own) >= product * (1 - 1e-6)).all()
     chained = bound(lambda x: (x.apply(TANH) * 2).apply(WIDE))
     np.testing.assert_allclose(chained, large + slope * ends[TANH] * 2 * small, rtol=0.02)
+
+
+def test_errors_of_depth_name_the_function_of_most_levels() -> None:
+    for first, second in ((TANH, WIDE), (WIDE, TANH)):
+        program = recorded(lambda x, a=first, b=second: x.apply(a) + x.apply(b), (3,))
+        told = deepest_text(program)
+        assert f"of most levels, {TANH.depth}, is tanh at test_approximate.py:" in told
+        assert "for values from -2 to 2: fewer precision_bits" in told
+    assert TANH.depth > WIDE.depth
+    assert deepest_text(recorded(lambda x: x * x, (3,))) == ""
 
 
 def test_features_are_normalised_column_by_column() -> None:

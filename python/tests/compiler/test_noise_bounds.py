@@ -80,3 +80,22 @@ def test_bounds_are_those_of_the_rules(name: str) -> None:
     # A map's rotations by giant steps, of which there are one to three, take a unit each, and its rescale.
     more = 4.5 if name == "map" else 1e-3
     assert wanted - 1e-6 <= found - 1 <= wanted + more + 1e-6 * wanted
+
+
+@pytest.mark.parametrize(
+    "function", [hm.circuits.maximum(bits=6, largest=4), hm.circuits.tanh((-2, 2), bits=8)], ids=str
+)
+def test_functions_multiply_errors_by_their_slopes(function: Any) -> None:
+    """Twice the slope of the plan's model, and for two values of one error the root of 2 of it."""
+    params = hm.ckks.Parameters.for_circuit(16, scale_bits=45, slots=64, range_bits=22, security=None)
+    unit = hm.Context(params, "ledger", threads=1).noise_bound(depth=0, largest=1)
+    count = len(function.intervals)
+    program = Program("ckks", [Form(64)] * count)
+    noisy = [program.add(THOUSANDFOLD, at) for at in range(count)]
+    program.give(program.add(op.OfNamedFunction(function.name, function.recipe), *noisy))
+    known = dict.fromkeys(noisy, function.intervals[0][1])
+    (found,) = noise_bounds(program, params, [1.0] * count, known)
+    level = program.levels(params)[count]
+    slope = max(1.0, function.plan(params, level=level, slots=64).expected_error(1.0)[1])
+    wanted = 2 * slope * math.sqrt(count) * (1000 * USED + 2)
+    assert wanted * 0.95 <= found / unit <= wanted * 1.05 + 2000

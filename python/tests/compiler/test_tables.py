@@ -43,6 +43,29 @@ def test_statistics_of_groups(column: str, statistic: str) -> None:
     assert_is_pandas_s(of, of)
 
 
+def test_results_of_groups_are_named_as_pandas_names_them() -> None:
+    frame = pd.DataFrame({"a.b": [1.0, 2, 3, 4], "c": [4.0, 3, 2, 1], "k": list("xxyy"), "l.m": [1, 2, 1, 2]})
+    spec = hm.TableSpec.of(frame, ranges={"a.b": (0, 9), "c": (0, 9)}, keys=["k", "l.m"])
+
+    def of(t: Any) -> dict[str, Any]:
+        found = {name: getattr(t.groupby("k")["a.b"], name)() for name in STATISTICS if name != "count"}
+        of_all = {"size": t.groupby(["k", "l.m"]).size(), "size of one": t.groupby("l.m").c.size()}
+        return {
+            **found,
+            **of_all,
+            "frame": t.groupby("k").mean(),
+            "several": t.groupby("k").agg(["sum", "var"]),
+        }
+
+    local = hm.compile(of, spec, security=None).clear(frame)
+    for name, wanted in of(frame).items():
+        if isinstance(wanted, pd.DataFrame):
+            columns = [own for own in wanted if "l.m" not in own]
+            pd.testing.assert_frame_equal(local[name], wanted[columns])
+        else:
+            pd.testing.assert_series_equal(local[name], wanted)
+
+
 def test_groups_by_two_keys_and_several_statistics() -> None:
     def of(t: Any) -> Any:
         return t.groupby(["ward", "year"])[["stay", "income"]].agg(["mean", "count", "sum", "std"])

@@ -89,6 +89,14 @@ def test_noise_is_less_than_the_promise() -> None:
     assert error < 2.0**-7 * np.abs(wanted).max()
 
 
+@pytest.mark.parametrize(("noise", "taken"), [(7.0, True), (6.99, False)])
+def test_a_bit_more_than_was_asked_for_is_enough(
+    noise: float, taken: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hemera.compiler.layouts.bits_of_noise", lambda *_: noise)
+    assert is_unscaled(compiled(two_layers, 4096)) == taken
+
+
 def is_matrix(operation: Any) -> bool:
     return isinstance(operation, MatrixRows)
 

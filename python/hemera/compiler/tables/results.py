@@ -144,7 +144,7 @@ def labelled(result: Any, values: Any, *, pandas: bool) -> Any:
         return values
     if pandas:
         pd = importlib.import_module("pandas")
-        return pd.Series(values, index=_index(groups), name=result.name.partition(".")[0])
+        return pd.Series(values, index=_index(groups), name=result.name.rpartition(".")[0] or None)
     return {label: each.item() for label, each in zip(groups.labels, values, strict=True)}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -284,9 +285,10 @@ class GroupBy:
 
     def size(self) -> Result:
         """How many rows each group has, missing values or not."""
-        found = STATISTICS["size"](self._table._any, self._groups, 0)
+        own = self._table._any if self._column is None else self._table[self._column]
+        found = STATISTICS["size"](own, self._groups, 0)
         assert isinstance(found, Result)
-        return found
+        return replace(found, name="size") if self._column is None else found
 
     def agg(self, statistics: str | Sequence[str]) -> Result | Frame:
         """Several statistics, by name.
