@@ -214,6 +214,46 @@ def test_files_of_something_else(ckks: ts.Context, bfv: ts.Context) -> None:
         ts.ckks_vector_from(ckks, text)
 
 
+def repeated(context: ts.Context, values: Any, kind: str) -> Any:
+    """A vector as TenSEAL's clients send them: it repeats in all slots, and has none of Hemera's fields."""
+    slots = context._home.params.max_slots
+    whole = getattr(ts, f"{kind}_vector")(context, np.resize(values, slots).tolist())
+    fields = messages.read_message(whole.serialize())
+    file = {1: [len(values)], **{number: each for number, each in fields.items() if 1 < number < 1000}}
+    return getattr(ts, f"{kind}_vector_from")(context, messages.write_message(file))
+
+
+def test_vectors_that_repeat_beyond_their_values(ckks: ts.Context, bfv: ts.Context) -> None:
+    """What lies there is in no sum, product with a matrix or other vector."""
+    x, own = repeated(ckks, X, "ckks"), ts.ckks_vector(ckks, X)
+    matrix = np.arange(6).reshape(3, 2) / 4
+    results = {
+        "values": (x, X),
+        "sum": (x.sum(), X.sum()),
+        "sum of a product": ((x * own).sum(), X @ X),
+        "sum of a square": (x.square().sum(), X @ X),
+        "sum after a number": ((x + 1).sum(), X.sum() + 3),
+        "sum after a difference": ((x - own).sum(), 0),
+        "dot": (x.dot(X), X @ X),
+        "sum as an operand": (x.sum() * x, X.sum() * X),
+        "matrix": (x.mm(matrix), X @ matrix),
+        "packed": (ts.CKKSVector.pack_vectors([x, own]), [*X, *X]),
+        "first slot": (x.replicate_first_slot(2), [X[0]] * 2),
+        "saved": (ts.ckks_vector_from(ckks, x.serialize()).sum(), X.sum()),
+        "saved product": (ts.ckks_vector_from(ckks, (x * X).serialize()).sum(), X @ X),
+    }
+    for what, (found, expected) in results.items():
+        near(found.decrypt(), expected, what=what)
+    whole = repeated(bfv, [1, 2, 3], "bfv")
+    for found, wanted in (
+        (whole.sum(), [6]),
+        ((whole + 1).sum(), [9]),
+        (whole.dot([1, 0, 2]), [7]),
+        (ts.BFVVector.pack_vectors([whole, whole]), [1, 2, 3, 1, 2, 3]),
+    ):
+        assert found.decrypt() == wanted
+
+
 # --- TenSEAL itself. ---
 
 BITS = {"40": ([60, 40, 40, 60], 2**40, 2**-12), "21": ([40, *[21] * 6, 40], 2**21, 2**-5)}
