@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import stat
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +18,7 @@ import pytest
 import hemera as hm
 from hemera import _machine
 from hemera.circuits.needs import size_text
-from hemera.cli import COMMANDS, main, make_parser
+from hemera.cli import COMMANDS, installed_commands, main, make_parser
 from hemera.commands import client, convert, export, plan, serve
 from hemera.commands.tables import read_table, write_table
 from hemera.errors import FormatError, ParameterError
@@ -346,3 +348,29 @@ def test_scales_of_converted_files(text: str, scale: float | None) -> None:
             convert.scale(text)
     else:
         assert convert.scale(text) == scale
+
+
+def options_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.Action]]:
+    """Those of a command and of all below it."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for child in action.choices.values():
+                yield from options_of(child)
+        else:
+            yield parser.prog, action
+
+
+def test_defaults_are_those_that_help_tells() -> None:
+    """Of a server's limits, which the options leave to its settings, too."""
+    told = 0
+    for command, action in options_of(make_parser({**COMMANDS, **installed_commands()})):
+        found = re.search(r'\(default:? "?([^()";:\s]+)"?\)', action.help or "")
+        default = action.default
+        if command == "hemera serve" and action.dest in serve._LIMITS:
+            default = getattr(Settings(), action.dest)
+        if found is None or default is None or found[1] in ("any", "all", "both", "2^20"):
+            continue
+        value = (action.type or str)(found[1])  # type: ignore[operator]
+        assert default == (tuple(value) if isinstance(default, tuple) else value), (command, action.dest)
+        told += 1
+    assert told > 70

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -441,7 +443,13 @@ def test_bootstraps_that_are_not_there(refreshing: Backend, backend: Backend) ->
 
 
 def test_levels_of_bootstrapping_parameters(refreshing: Backend) -> None:
-    assert [round(float(np.log2(float(each)))) for each in refreshing.GetModuliChain()[1:]] == [40, 40]
+    chain = refreshing.GetModuliChain()
+    assert [round(float(np.log2(float(each)))) for each in chain[1:]] == [40, 40]
+    # The nearest whole number to the quotient of two moduli.
+    ring = refreshing._ring
+    moduli = [math.prod(map(int, primes)) for primes in ring.params.primes[ring.lowest :]]
+    quotients = [Fraction(above, below) for below, above in pairwise(moduli)]
+    assert chain == [moduli[0], *(math.floor(each + Fraction(1, 2)) for each in quotients)][: len(chain)]
     with pytest.raises(hm.errors.LevelError, match="levels 0 to 2"):
         refreshing.Encode([0.0], 3, 2**40)
     x = refreshing.Encrypt(refreshing.Encode([0.5, -0.25], 2, 2**40))
@@ -522,6 +530,8 @@ def test_numbers_are_the_smallest_that_are_free() -> None:
     backend.DeletePlaintext(1)
     backend.DeleteScheme()
     backend.DeleteScheme()
+    with pytest.raises(hm.errors.MissingKeyError, match="no secret key"):
+        backend.SerializeSecretKey()
     assert backend.GetLivePlaintexts() == []
     assert [backend.Encode([float(each)], 1, SCALE) for each in range(4)] == [0, 1, 2, 3]  # each its own
     assert [backend.Decode(each)[0] for each in range(4)] == [0, 1, 2, 3]

@@ -41,6 +41,10 @@ def test_an_even_degree_is_the_odd_one_below() -> None:
     odd, of_odd = nearest_odd(7, 0.1)
     np.testing.assert_allclose(even, [*odd, 0], atol=1e-9)
     assert of_even == pytest.approx(of_odd)
+    for degrees in ([2, 8], [4, 2, 8], [2, 2]):
+        odd_ones = step_composition([degree - 1 for degree in degrees], 2, 8)
+        for found, expected in zip(step_composition(degrees, 2, 8), odd_ones, strict=True):
+            np.testing.assert_allclose(found, [*expected, 0], atol=1e-9)
 
 
 def composed(polynomials: list[NDArray[np.float64]], x: NDArray[np.float64]) -> NDArray[np.float64]:

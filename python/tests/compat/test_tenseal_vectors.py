@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import hemera.compat.tenseal as ts
+from hemera.compat.tenseal import matrices
 from hemera.errors import NoiseError
 
 SIZES = [1, 2, 3, 8, 13]
@@ -163,6 +164,28 @@ def test_matrices_of_the_same_numbers_in_other_shapes(ckks: ts.Context) -> None:
         x, matrix = ckks_values(rows, rows), numbers.reshape(rows, -1)
         close(ts.ckks_vector(ckks, x).mm(matrix).decrypt(), x @ matrix, 2**-12)
         close(ts.ckks_vector(ckks, x).mm(-matrix).decrypt(), -x @ matrix, 2**-12)
+
+
+@pytest.mark.parametrize(("room", "kept"), [(1, "c"), (2, "bc"), (3, "abc"), (9, "abc")])
+def test_the_last_matrices_stay_encoded(
+    ckks: ts.Context, monkeypatch: pytest.MonkeyPatch, room: int, kept: str
+) -> None:
+    """As many as have room, and one in any case; a product with one of them makes it the last."""
+    numbers = dict(zip("abc", np.random.default_rng(14).normal(size=(3, 4, 4)), strict=True))
+    cache, evaluator = matrices.EncodedMatrices(), ckks._evaluator
+    size = cache.of(numbers["a"], 4, 1, evaluator).bytes
+    assert size == 4 * 4096 * 2 * 8 * len(evaluator.context.params.primes[1])  # diagonals of N coefficients
+    cache = matrices.EncodedMatrices()
+    monkeypatch.setattr(matrices, "_MOST_BYTES", room * size)
+    first = {name: cache.of(numbers[name], 4, 1, evaluator) for name in "abc"}
+    assert {name for name in kept[::-1] if cache.of(numbers[name], 4, 1, evaluator) is first[name]} == set(
+        kept
+    )
+    if room == 2:
+        cache.of(numbers["b"], 4, 1, evaluator)
+        cache.of(numbers["a"], 4, 1, evaluator)  # c goes, which was used before b
+        assert cache.of(numbers["b"], 4, 1, evaluator) is first["b"]
+        assert cache.of(numbers["c"], 4, 1, evaluator) is not first["c"]
 
 
 def test_a_matrix_by_columns_times_a_vector(ckks: ts.Context) -> None:

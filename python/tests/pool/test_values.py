@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
+import hemera as hm
 from hemera import _core
 from hemera.objects.devices import DeviceOptions
+from hemera.pool import PoolEvaluator
+from hemera.pool.evaluator import PoolGraph
 from hemera.pool.members import places_of
 
-from .setting import Setting, same
+from .setting import Setting, make, same
 
 COPIES: dict[str, Callable[[Setting, Any], Any]] = {
     "copy": lambda _, x: x.copy(),
@@ -118,3 +123,115 @@ def test_members_on_the_cpu_share_the_processors(
     assert [place.options.threads for place in found] == [shared] * len(names)
     assert all(place.processors is None for place in found)
     assert {place.options.threads for place in places_of(names, DeviceOptions(threads=3))} == {3}
+
+
+def test_numbers_of_a_pool_are_those_of_all_members(ckks: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
+    pool, count = ckks.pool, len(ckks.pool)
+    before = pool.memory_used
+    kept = [context.generate_secret_key() for context in pool.contexts]
+    size = hm.Context(pool.params, "cpu", threads=1)
+    held = size.generate_secret_key()
+    assert pool.memory_used == before + count * size.memory_used
+    assert held.context.memory_used > 0
+    del kept
+    assert pool.memory_used == before
+    x, one = ckks.pair(ckks.values(2 * count + 1))
+    assert x.memory_bytes == one.memory_bytes
+    own = [SimpleNamespace(bootstraps=at + 1, is_recorded=at > 0, memory_bytes=10**at) for at in range(count)]
+    members: Any = own
+    ev = PoolEvaluator(pool, ckks.ev._team, members, ckks.ev.keys)
+    assert ev.bootstraps == sum(range(count + 1))
+    for graphs, recorded in ((own, False), (own[1:], True)):
+        graph = object.__new__(PoolGraph)
+        graph._graphs = graphs  # type: ignore[assignment]
+        assert graph.is_recorded == recorded
+        assert graph.memory_bytes == sum(each.memory_bytes for each in graphs)
+    devices = ("cpu", "cuda:0", "cuda:1", "cuda:0")
+    contexts = [SimpleNamespace(device=name, memory_limit=None, host_memory_used=5) for name in devices]
+    monkeypatch.setattr(hm.Pool, "contexts", property(lambda _: tuple(contexts)))
+    for name, place in {"cpu": 0, "cuda": 1, "cuda:0": 1, "cuda:1": 2}.items():
+        assert pool.on(name) is contexts[place]
+    for name in ("cuda:2", "cuda:00"):
+        with pytest.raises(hm.errors.DeviceError, match="no member"):
+            pool.on(name)
+    assert (pool.host_memory_used, pool.memory_limit, pool.device) == (20, None, "cpu,cuda:0,cuda:1,cuda:0")
+    for at, context in enumerate(contexts):
+        context.memory_limit = 1 << at
+        assert pool.memory_limit == (15 if at == 3 else None)
+
+
+OPTIONS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
+    "a bound": lambda place, sk, keys, a: [
+        made.largest
+        for made in (
+            place.encrypt(a, sk, largest=3.0),
+            place.encrypt(a, keys, largest=3.0),
+            place.bind(keys).encrypt(a, largest=3.0),
+            place.encrypt(place.encode(a, largest=3.0), sk),
+        )
+    ],
+    "a level": lambda place, *given: [place.encode(given[2], level=level).level for level in (0, 1)],
+    "a scale": lambda place, *given: place.encode(given[2], scale=2.0**20).scale,
+    "levels of keys": lambda place, sk, *_: [
+        place.generate_keys(sk, relinearization=False, rotations=[1], galois_level=level).memory_bytes
+        for level in (0, 1, None)
+    ],
+    "levels of switching keys": lambda place, sk, *_: [
+        len(bytes(place.generate_switching_key(sk, place.generate_secret_key(), level=level)))
+        for level in (0, 1, None)
+    ],
+    "kinds of keys": lambda place, sk, *_: [
+        (made.has_public_key, made.has_relinearization, len(made.galois_elements))
+        for made in (
+            place.generate_keys(sk, public_key=False),
+            place.generate_keys(sk, relinearization=False),
+            place.generate_keys(sk, sum_slots=True),
+            place.generate_keys(sk, sum_slots=4),
+            place.generate_keys(sk, conjugation=True, rotations=[1, 3]),
+        )
+    ],
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_options_of_a_pool_are_those_of_a_context(ckks: Setting, name: str) -> None:
+    a = ckks.values(3)
+    of_pool = OPTIONS[name](ckks.pool, ckks.sk, ckks.ev.keys, a)
+    assert of_pool == OPTIONS[name](ckks.pool.contexts[0], ckks.sk, ckks.one.keys, a)
+    assert len({str(each) for each in of_pool}) > 1 if "level" in name else of_pool
+
+
+@pytest.mark.parametrize("replicated", [False, True])
+@pytest.mark.parametrize("dtype", [None, np.float64, np.complex128])
+def test_values_are_decrypted_to_a_given_array(replicated: bool, dtype: Any) -> None:
+    setting = make("ckks", 2)
+    if replicated:
+        setting.pool.replicate(setting.sk)
+    a = setting.values(3)
+    x = setting.ev.encrypt(a)
+    expected = setting.pool.contexts[0].decrypt(x.to(setting.pool.contexts[0]), setting.sk, dtype=dtype)
+    found = setting.pool.decrypt(x, setting.sk, dtype=dtype)
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found, expected)
+    out = np.full(a.shape, 7, expected.dtype)
+    assert setting.pool.decrypt(x, setting.sk, dtype=dtype, out=out) is out
+    np.testing.assert_array_equal(out, expected)
+    plain = setting.pool.encode(a)
+    out = np.full(a.shape, 7, expected.dtype)
+    assert setting.pool.decode(plain, dtype=dtype, out=out) is out
+    np.testing.assert_allclose(out, a, atol=1e-6)
+    setting.pool.close()
+
+
+@pytest.mark.parametrize("count", [-1, 0])
+def test_numbers_of_calls_begin_at_1(ckks: Setting, count: int) -> None:
+    with pytest.raises(hm.errors.ParameterError, match=f"in_flight must be 1 or more, not {count}"):
+        hm.Pool(ckks.pool.params, ["cpu"], in_flight=count)
+    x = ckks.ev.encrypt(ckks.values(3))
+    with pytest.raises(hm.errors.ParameterError, match=f"a batch has at least one element, not {count}"):
+        ckks.ev.map(lambda _, part: part, x, batch=count)
+    graph = ckks.ev.capture(lambda part: part + 1, x)
+    for wrong in (ckks.values(2), ckks.values(4), ckks.values(3, 1)):
+        with pytest.raises(hm.errors.MismatchError, match=r"captured for \(3,\)"):
+            graph(ckks.ev.encrypt(wrong))
+    ckks.check(graph(x), ckks.values(3) + 1)  # type: ignore[arg-type]
