@@ -71,6 +71,33 @@ def test_the_servers_own_work_is_not_the_clients_time() -> None:
         run(lambda clock: two_pieces(clock, 11.1), working=100.0)
 
 
+@pytest.mark.parametrize("pause", [9.9, 10.1])
+def test_a_body_that_does_not_begin_has_its_time_too(pause: float) -> None:
+    async def late(clock: Clock) -> AsyncIterator[bytes]:
+        await clock.forward(pause)
+        yield b"x"
+
+    if pause < 10:
+        assert run(late) == 1
+    else:
+        with pytest.raises(Refused, match="too slowly"):
+            run(late)
+
+
+@pytest.mark.parametrize("count", [1 << 20, (1 << 20) + 1])
+def test_the_largest_body(count: int) -> None:
+    async def pieces(_: Clock) -> AsyncIterator[bytes]:
+        for at in range(0, count, 1 << 18):
+            yield bytes(min(1 << 18, count - at))
+
+    if count == 1 << 20:
+        assert run(pieces) == count
+    else:
+        with pytest.raises(Refused, match=f"larger than the {1 << 20} bytes") as refused:
+            run(pieces)
+        assert (refused.value.status, refused.value.code) == (413, "too_large")
+
+
 def test_a_cancellation_of_others_stays_one() -> None:
     async def cancelled(_: Clock) -> AsyncIterator[bytes]:
         yield b"x"

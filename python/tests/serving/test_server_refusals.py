@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
+import logging
 import os
+from typing import Any
 
 import numpy as np
 import pytest
+from starlette.requests import ClientDisconnect, Request
 
 import hemera as hm
 from hemera import errors
 from hemera.client.client import LocalModel
+from hemera.client.problems import Refused, error_of, refusal_of
 from hemera.client.wire import write_body
 from hemera.serving import Package
+from hemera.serving.metrics import Metrics
+from hemera.serving.refusals import answer_to, refuse
 from hemera.serving.service import Home
 from hemera.serving.store import Upload
 
@@ -189,3 +196,88 @@ def test_a_full_store_and_a_full_disk(
         assert list(home.incoming.iterdir()) == []
         assert bob.put(KEYS, content=keys).status_code == 201
         assert bob.post(EVALUATE, content=request_of(local, np.ones(8))).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "word"),
+    [
+        (errors.FormatError("own text"), 422, "format"),
+        (errors.MissingKeyError("own text"), 422, "missing_key"),
+        (errors.MismatchError("own text"), 422, "mismatch"),
+        (errors.LevelError("own text"), 422, "level"),
+        (errors.ScaleError("own text"), 422, "scale"),
+        (errors.RangeError("own text"), 422, "range"),
+        (errors.SecurityError("own text"), 422, "security"),
+        (errors.NoiseError("own text"), 422, "noise"),
+        (errors.ParameterError("own text"), 422, "parameter"),
+        (errors.OutOfMemoryError("own text"), 503, "out_of_memory"),
+        (errors.DeviceError("own text"), 500, "internal"),
+        (errors.FileError("own text"), 500, "internal"),
+        (ZeroDivisionError("own text"), 500, "internal"),
+        (ClientDisconnect(), 499, "hung_up"),
+        (Refused(418, "teapot", "own text", 7), 418, "teapot"),
+    ],
+)
+def test_what_a_client_is_told_of_an_error(
+    caplog: pytest.LogCaptureFixture, error: Exception, status: int, word: str
+) -> None:
+    """What is the client's own comes back as it was raised; failures of the server are for its log alone."""
+    metrics = Metrics()
+    with caplog.at_level(logging.INFO, logger="hemera.serving"):
+        found = answer_to(error, metrics)
+    assert (found.status, found.code) == (status, word)
+    assert ("hemera_hung_up_total 1.0" in metrics.text().decode()) == (status == 499)
+    assert ("own text" in found.message) == (status in (418, 422))
+    assert found.headers.get("Retry-After") == {418: "7", 503: "5"}.get(status)
+    logged = [(each.levelname, each.getMessage(), each.exc_info) for each in caplog.records]
+    wanted = (type(error), error, error.__traceback__)
+    assert logged == ([("ERROR", "failure", wanted)] if status == 500 else [])
+    raised = error_of(found.status, found.code, found.message)
+    if status == 422:
+        assert (type(raised), str(raised)) == (type(error), "own text")
+        assert refusal_of(raised).body == found.body
+    else:
+        assert (raised.status, raised.code) == (status, word)  # type: ignore[attr-defined]
+        assert str(raised) == f"{found.message} (HTTP {status}, {word})"
+
+
+@pytest.mark.parametrize(
+    ("method", "status", "received", "expects", "pieces", "read"),
+    [
+        # Pieces of 1 MiB / 4: no more than 1 MiB of what nobody wants is read.
+        ("PUT", 413, False, False, 9, 4),
+        ("POST", 413, False, False, 3, 3),
+        ("POST", 413, False, False, 0, 1),  # the client left
+        ("POST", 413, True, False, 9, 0),  # the body came
+        ("POST", 413, False, True, 9, 0),  # has sent nothing yet
+        ("POST", 408, False, False, 9, 0),  # too slow already
+        ("POST", 499, False, False, 9, 0),
+        ("GET", 404, False, False, 9, 0),
+        ("DELETE", 404, False, False, 9, 0),
+    ],
+)
+def test_a_connection_whose_body_was_not_read_is_closed(
+    method: str, status: int, received: bool, expects: bool, pieces: int, read: int
+) -> None:
+    asked: list[int] = []
+    scope: dict[str, Any] = {"type": "http", "method": method, "headers": [(b"expect", b"100")] * expects}
+    scope["hemera.received"] = received
+
+    async def receive() -> Any:
+        asked.append(1)
+        if len(asked) > pieces:
+            return {"type": "http.disconnect"}
+        scope["hemera.received"] = len(asked) == pieces
+        return {"type": "http.request", "body": bytes(1 << 18), "more_body": len(asked) < pieces}
+
+    request = Request(scope, receive)
+    response = asyncio.run(refuse(request, Refused(status, "word", "why", 3)))
+    assert (response.status_code, response.headers["Retry-After"], request.state.code) == (
+        status,
+        "3",
+        "word",
+    )
+    assert response.body == b'{"error":{"code":"word","message":"why"}}'
+    assert len(asked) == read
+    closes = method in ("PUT", "POST") and not received
+    assert response.headers.get("connection") == ("close" if closes else None)

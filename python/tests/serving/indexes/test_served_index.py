@@ -37,7 +37,8 @@ def test_a_request_has_as_many_queries_as_a_batch_and_a_pass(
     most = min(batch, at_once)
     assert index.queries == index.describe()["limits"]["queries"] == most
     client = search.Client(index._index.settings)
-    assert index.memory_of({"query": client.query(queries(most))}) > 0
+    query = client.query(queries(most))
+    assert index.memory_of({"query": query}) == 2 * len(query) + index._index.answer_bytes(most)
     assert index.memory_of({"preparation": client.prepare(most)}) == 0
     for name, data in (("query", client.query(queries(most + 1))), ("preparation", client.prepare(most + 1))):
         with pytest.raises(Exception, match=f"{most} evaluations at most") as refused:
@@ -70,6 +71,27 @@ def test_what_is_told_of_an_index(files: Path, given: int) -> None:
     needed = (params.degree.bit_length() + 1) * params.switching_key_bytes
     assert told["limits"]["key_bytes"] == index.key_limit == min(given, 2 * needed + (1 << 20))
     assert told["limits"]["request_bytes"] == 12_345
+
+
+def test_copies_and_keys_of_devices(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Any] = []
+    monkeypatch.setattr(
+        "hemera.serving.indexes.load", lambda path, **told: (given.append(told), search.load(path))[1]
+    )
+    index = ServedIndex("documents", files / "rows.index", Settings(index_bytes=9 << 20, prepared_bytes=7))
+    for number in range(2):
+        index.prepare(number, DeviceOptions("cpu", 1 + number))
+    assert given == [{"device": "cpu", "threads": threads, "limit": 9 << 20} for threads in (1, 2)]
+    assert index.devices == "cpu,cpu"
+    keys = tmp_path / "keys"
+    keys.write_bytes(search.Client(index._index.settings).keys)
+    session = index.session(1, {"keys": keys})
+    assert (session._index, session._room, session.is_current) == (index._copies[1], 7, True)
+    for wrong in ({}, {"context": keys}, {"keys": keys, "galois": keys}):
+        with pytest.raises(errors.FormatError, match="takes keys of Hemera's clients"):
+            index.session(1, wrong)
+    index.retire()
+    assert not session.is_current
 
 
 @pytest.mark.parametrize("prepared", [0, 2, 5])
@@ -115,6 +137,9 @@ def test_requests_run_together_where_they_may(files: Path) -> None:
         for other in (*asked, *ahead):
             assert one.fit(other) == (one in asked and other in asked)
     assert [each.count for each in (*asked, *ahead)] == [2, 2, 1, 1]
+    with pytest.MonkeyPatch.context() as patch:  # an index whose passes are of one client
+        patch.setattr(type(index), "queries_at_once", None)
+        assert [one.fit(other) for one in asked for other in asked] == [True, False, False, True]
     for files_of, kind in (
         ({}, errors.FormatError),
         ({"query": b"", "preparation": b""}, errors.FormatError),
