@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from hemera.client.client import LocalModel
 from hemera.client.problems import Refused
 from hemera.objects.devices import DeviceOptions
 from hemera.serving import InputSpec, Package, export
-from hemera.serving.sessions import Loader, ModelSession, memory_of
+from hemera.serving.graphs import form_of
+from hemera.serving.sessions import Inputs, Loader, ModelSession, memory_of
 
 PARAMS = hm.bfv.Parameters.from_bits(
     degree=1024, plain_modulus=12289, prime_bits=[45, 45], special_bits=[49], security=None
@@ -116,3 +118,31 @@ def test_what_runs_as_one_batch(own: LocalModel, session: ModelSession) -> None:
         answer = own.context.load(session.dump(outputs, False)["output"])
         found = own.context.decrypt(answer, own.secret_key)
         assert found[:, 0].tolist() == [10 * count + at + 1 for at in range(count)]
+
+
+FORM = {"level": 3, "scale": 2.0**40, "size": 2, "slots": 8, "encoding": "slots", "shape": (4, 2)}
+
+
+@pytest.mark.parametrize("at", [0, 1])
+@pytest.mark.parametrize(
+    ("field", "value", "fits", "is_one_form"),
+    [
+        ("level", 2, False, False),
+        ("scale", 2.0**41, False, False),
+        ("size", 3, False, False),
+        ("slots", 4, False, False),
+        ("encoding", "coefficients", False, False),
+        ("shape", (4, 3), False, False),
+        ("shape", (5, 2), True, False),  # of other numbers of evaluations
+        ("shape", (4, 2), True, True),
+    ],
+)
+def test_inputs_that_differ_in_one_field(
+    at: int, field: str, value: Any, fits: bool, is_one_form: bool
+) -> None:
+    """Whether they run as one batch, and by one graph."""
+    same, other = SimpleNamespace(**FORM), SimpleNamespace(**{**FORM, field: value})
+    one = Inputs([same, same], 4, False)  # type: ignore[list-item]
+    two = Inputs([other, same] if at == 0 else [same, other], 4, False)  # type: ignore[list-item]
+    assert one.fit(two) == two.fit(one) == fits
+    assert (form_of(same) == form_of(other)) == is_one_form  # type: ignore[arg-type]

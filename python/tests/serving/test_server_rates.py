@@ -143,6 +143,20 @@ def test_a_server_refuses_counts_and_tells(home: Home, local: LocalModel, keys: 
             assert {nobody.get("/v1/models").status_code for _ in range(9)} == {401}
 
 
+def test_bodies_of_untold_size_count_as_they_come(home: Home, local: LocalModel, keys: bytes) -> None:
+    """Of keys and of requests: after both, 10 bytes less than there may be are owed."""
+    clock = Clock()
+    (body,) = local.encrypt(local.interface.encode(np.ones(8))).values()
+    limits = {"bytes_per_second": 1, "burst_seconds": len(keys) + len(body) - 10}
+    with serving(home, clock=clock, **limits) as server, server.http(home.clients.add("alice")) as http:
+        assert http.put("/v1/models/scores/keys", content=iter([keys])).status_code == 201
+        assert http.post("/v1/models/scores/evaluate", content=iter([body])).status_code == 200
+        response = http.post("/v1/models/scores/evaluate", content=iter([body]))
+        assert (response.status_code, response.headers["Retry-After"]) == (429, "10")
+        clock.now += 10
+        assert http.post("/v1/models/scores/evaluate", content=body).status_code == 200
+
+
 def test_a_client_waits_as_it_is_told(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
     waited: list[float] = []

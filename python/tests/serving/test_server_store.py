@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import itertools
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -117,6 +119,22 @@ def test_limits_refuse_and_leave_nothing(tmp_path: Path) -> None:
     store.require_room(store.begin("bob", "m", 5_000), 3_000)
     assert store.bytes == 4_000
     assert make(tmp_path).bytes == 4_000
+
+
+@pytest.mark.parametrize("name", ["context", "galois"])
+def test_a_set_is_there_with_all_its_files(tmp_path: Path, name: str) -> None:
+    store = make(tmp_path)
+    found = store.commit(fill(store, {"context": b"c", "galois": b"g"}), "SEAL")
+    assert found.describe() == {"library": "SEAL", "digest": found.digest, "bytes": 2}
+    assert found.digest == hashlib.sha256(b"7:contextc6:galoisg").hexdigest()
+    assert found.is_there()
+    found.files[name].unlink()
+    assert not found.is_there()
+    assert store.find("alice", "m") == found  # until it is forgotten
+    store.forget(replace(found, generation=found.generation + 1))  # that of others
+    assert store.sets() == [found]
+    store.forget(found)
+    assert (store.find("alice", "m"), store.sets(), len(store)) == (None, [], 0)
 
 
 def test_what_was_removed_beside_the_server_makes_room(tmp_path: Path) -> None:
