@@ -12,11 +12,10 @@ import pandas as pd
 import pytest
 
 from hemera import errors
-from hemera.inputs import encoding, fields, plain
+from hemera.inputs import encoding, fields
 from hemera.inputs.arguments import as_extents, as_integer, described, did_you_mean
 from hemera.inputs.device import stream_handle
 from hemera.inputs.in_place import require_in_place
-from hemera.inputs.named_files import model_of, named, opened
 from hemera.inputs.source import read, read_bytes, write_bytes
 
 
@@ -199,48 +198,6 @@ def test_what_damaged_files_raise() -> None:
         fields.require_memory(allowed, size, limit, "a model", "give limit=")
         with pytest.raises(errors.FormatError, match=f"{allowed + 1} bytes of memory, and {allowed} are"):
             fields.require_memory(allowed + 1, size, limit, "a model", "give limit=")
-
-
-@pytest.mark.parametrize(
-    ("values", "told"),
-    [
-        ([1, 2.5, True], ""),
-        ([1, pd.NA], "1 value is missing"),
-        ([1, pd.NaT], "1 value is missing"),
-        ((1, [2, pd.NaT]), "1 value is missing"),
-        (pd.NaT, "1 value is missing"),
-        (np.array([pd.NaT, 1], object), "1 value is missing"),
-        (pd.Series([1, None, None], dtype="Int64"), "2 values are missing"),
-        (pd.Series([1.0, np.nan]), ""),  # NaN is a number
-        (pd.DataFrame({"a": [1.0], "b": pd.array([None], "boolean")}), "1 value is missing"),
-        (np.ma.masked_array([1, 2, 3], [0, 1, 1]), "2 values are masked"),
-        (np.ma.masked_array([1, 2, 3]), ""),
-        ([np.ma.masked, 1], "1 value is m"),
-        (np.array([None, 1], object), ""),
-    ],
-)
-def test_missing_values_are_counted(values: Any, told: str) -> None:
-    if not told:
-        plain.refuse_missing(values, "rows")
-        return
-    with pytest.raises(errors.ParameterError, match=f"rows: {told}"):
-        plain.refuse_missing(values, "rows")
-
-
-@pytest.mark.parametrize("file", [b"", b"x", b"\x89HEMREQ\n", bytes(100)])
-def test_files_name_their_model(file: bytes) -> None:
-    digests = ["ab" * 32, "cd" * 32]
-    one = named(file, digests[0])
-    assert len(one) == len(file) + 48
-    assert model_of(one) == (digests[0], file)
-    assert opened({"x": one, "y": b"plain", "z": named(b"z", digests[1])}) == (
-        {"x": file, "y": b"plain", "z": b"z"},
-        set(digests),
-    )
-    assert opened({"y": b"plain"}) == ({"y": b"plain"}, set())
-    for wrong in (one[:47], one[:20] + b"\0" + one[21:], one[:45] + b"\0" + one[46:]):
-        with pytest.raises(errors.FormatError, match="name of the model"):
-            model_of(wrong)
 
 
 def test_files_are_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

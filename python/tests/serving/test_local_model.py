@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import hemera as hm
 from hemera import errors
 from hemera.client.client import LocalModel
-from hemera.package.sharing import Sharing, Shown
+from hemera.package.sharing import Shown
 from hemera.serving import Package
 
 
@@ -72,36 +71,3 @@ def test_results_are_shown_up_to_their_number(tmp_path: Path, before: int, more:
         if left:
             shown.add(left, 5)
     assert Shown(tmp_path / "other.json").add(5, 5) is None  # type: ignore[func-returns-value]
-
-
-def test_ciphertexts_of_all_outputs_are_shown() -> None:
-    """The number of results is that of the ciphertexts: outputs of shape (3,), of 2 requests, are 6 each."""
-    sharing = Sharing((1.0, 2.0), 20, 7)
-    asked: list[Any] = []
-
-    class Output:
-        def __init__(self, *shape: int) -> None:
-            self.shape = shape
-
-    class Told:
-        def add(self, count: int, most: int) -> None:
-            asked.append((count, most))
-
-        def decrypt_for_sharing(self, output: Any, key: Any, **options: Any) -> Any:
-            asked.append((output.shape, key, options))
-
-    told: Any = Told()
-    outputs: Any = [Output(2, 3), Output(2)]
-    sharing.decrypt(told, outputs, "key", told)  # type: ignore[arg-type]
-    options = {"statistical_bits": 7, "shares": 20}
-    assert asked == [
-        (2 * 3 + 2, 20),
-        ((2, 3), "key", {"noise_bound": 1.0, **options}),
-        ((2,), "key", {"noise_bound": 2.0, **options}),
-    ]
-    assert Sharing.from_data(sharing.to_data(), 2) == sharing
-    with pytest.raises(errors.FormatError, match="2 noise bounds, and the model has 1"):
-        Sharing.from_data(sharing.to_data(), 1)
-    # Noise of sqrt(2 n * 12 s) 2^(b / 2) times the bound and the rounding of sqrt(N) / (2 scale).
-    deviation = sharing.deviation(1, 8, 64, 4.0)
-    assert deviation == pytest.approx((2 * 8 * 12 * 20) ** 0.5 * 2**3.5 * (2.0 + 8 / 8))

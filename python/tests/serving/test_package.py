@@ -88,20 +88,6 @@ def test_the_description_has_no_weights() -> None:
     assert "0.3141" in json.dumps(parts(bytes(package))[0])
 
 
-def test_arrays_are_kept_once_and_narrow() -> None:
-    params = hm.bfv.Parameters.for_circuit(2, slots=1024, security=None)
-    mask = np.arange(params.max_slots) % 2
-    package = serving.export(
-        lambda x: sum((x.rotate(k) * mask for k in range(1, 20)), start=x * mask),
-        inputs=params.max_slots,
-        name="mask",
-        params=params,
-    )
-    header, arrays = parts(bytes(package))
-    assert [each[:2] for each in header["arrays"]] == [["<i1", [params.max_slots]]]
-    assert len(arrays) < params.max_slots / 10  # it repeats
-
-
 @pytest.mark.parametrize("cut", [0, 1, 15, 16, 23, 24, 100, len(DATA) // 2, len(DATA) - 33, len(DATA) - 1])
 def test_truncation(cut: int) -> None:
     with pytest.raises(hm.errors.FormatError):

@@ -313,17 +313,6 @@ def test_clients_of_a_server_on_two_devices(home: Home, monkeypatch: pytest.Monk
         assert server.metric("hemera_loaded_key_sets") == 0
 
 
-def test_devices_of_settings(home: Home) -> None:
-    def options(settings: Settings) -> list[DeviceOptions]:
-        return [place.options for place in settings.places]
-
-    assert [each.device for each in options(Settings(device="cpu, cpu"))] == ["cpu", "cpu"]
-    assert options(Settings()) == [DeviceOptions()]
-    assert options(Settings(device="cpu", threads=3)) == [DeviceOptions("cpu", 3)]
-    with pytest.raises(errors.ParameterError, match="alone"):
-        Service(home, Settings(device="cpu,cuda:*"))
-
-
 @pytest.mark.parametrize("device", ["cpu", "cpu,cpu"])
 @pytest.mark.fact_of_the_cpu("names of devices")
 def test_contexts_have_all_options_of_the_server(home: Home, device: str) -> None:

@@ -114,6 +114,11 @@ def test_keys_far_beyond_the_models_are_not_taken(home: Home, package: Package, 
         for body, headers in [*((each, {}) for each in told), (part, {"Content-Type": kind})]:
             response = http.put(KEYS, content=body, headers=headers)
             assert (response.status_code, response.json()["error"]["code"]) == (413, "too_large")
+        with server.connect() as raw:  # before the body comes
+            token = http.headers["Authorization"]
+            head = f"PUT {KEYS} HTTP/1.1\r\nHost: x\r\nAuthorization: {token}\r\nContent-Length: {limit + 1}"
+            raw.sendall(f"{head}\r\n\r\n".encode())
+            assert b" 413 " in raw.recv(1000)
         assert list(home.incoming.iterdir()) == []
         assert http.put(KEYS, content=some).status_code == 201
 

@@ -83,7 +83,8 @@ def test_timeouts(home: Home, local: LocalModel, keys: bytes) -> None:
         assert http.put(KEYS, content=keys).status_code == 201
         go = threading.Event()
         server.service.scheduler.call(lambda: go.wait(BOUND))
-        assert code(http.post(EVALUATE, content=body)) == (504, "timeout")
+        response = http.post(EVALUATE, content=body)
+        assert (code(response), response.headers["Retry-After"]) == ((504, "timeout"), "10")
         go.set()
         wait_until(lambda: server.service.scheduler.waiting == 0)
     with serving(home, body_seconds=0.2) as server:

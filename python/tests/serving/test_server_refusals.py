@@ -183,6 +183,11 @@ def test_a_full_store_and_a_full_disk(
         assert alice.put(KEYS, content=keys).status_code == 201
         assert code(bob.put(KEYS, content=keys)) == (507, "store_full")
         assert code(bob.put(KEYS, content=iter([keys]))) == (507, "store_full")
+        with server.connect() as raw:  # before the body comes
+            token = bob.headers["Authorization"]
+            head = f"PUT {KEYS} HTTP/1.1\r\nHost: x\r\nAuthorization: {token}\r\nContent-Length: {len(keys)}"
+            raw.sendall(f"{head}\r\n\r\n".encode())
+            assert b" 507 " in raw.recv(1000)
         assert alice.delete(KEYS).status_code == 204
 
         def full(*_: object) -> None:

@@ -85,9 +85,13 @@ def test_what_a_kill_leaves_behind_is_removed(tmp_path: Path) -> None:
     shutil.copytree(home / "1", home / "7")
     (home / "7" / "set.json").unlink()
     (home / "not a number").mkdir()
+    other = store.commit(fill(store, {"keys": b"k"}, "bob", "m"), "Hemera")  # whose one set was being removed
+    (other.files["keys"].parent / "set.json").unlink()
     again = make(tmp_path)
     assert again.find("alice", "m") == found
     assert [path.name for path in home.iterdir()] == ["1"]
+    assert again.find("bob", "m") is None
+    assert list(other.files["keys"].parents[1].iterdir()) == []
     assert list((tmp_path / "incoming").iterdir()) == []
     shutil.copytree(home / "1", home / "3")
     newer = make(tmp_path).find("alice", "m")

@@ -65,3 +65,5 @@ def test_devices_by_names(device: str, names: list[str]) -> None:
     assert [each.options.device for each in settings.places] == names
     for each in settings.places:
         assert (each.options.threads, each.options.storage, each.options.keys) == (2, "packed", "host")
+    with pytest.raises(errors.ParameterError, match="alone"):
+        _ = Settings(device="cpu,cuda:*").places

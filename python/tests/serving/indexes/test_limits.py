@@ -122,17 +122,6 @@ def test_limits(home: Home) -> None:
         remote.index("rows").query(queries(1))
 
 
-def test_memory_of_answers_counts(home: Home) -> None:
-    """A request counts with its answer, which is far larger than its body."""
-    with serving(home) as server:
-        served = server.service.index("rows")
-        client = search.Client(served._index.settings)
-        for count in (1, 3):
-            told = served.memory_of({"query": client.query(queries(count))})
-            answer = served._index.query(client.query(queries(count)), client.keys)
-            assert len(answer) < told < 3 * len(answer)
-
-
 @pytest.mark.parametrize(
     ("counts", "most", "expected"),
     [
