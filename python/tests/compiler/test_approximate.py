@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 import hemera as hm
 from hemera.arrays.array import Array
-from hemera.arrays.layout import Layout
+from hemera.arrays.layout import COPY, FREE, Layout, index_bits
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import TensorProgram
@@ -144,3 +145,28 @@ def test_equal_maps_of_values_in_other_layouts_are_other_operations(first: Layou
     x, y = RNG.normal(size=(2, 4, 2))
     (found,) = steps.program.evaluate_clear([first.pack(x, 8), second.pack(y, 8)])
     np.testing.assert_allclose(target.unpack(found), function(x, y), atol=1e-9)
+
+
+LAYOUTS = [
+    Layout((4,), bits)
+    for more in ((), (FREE,), (COPY,))
+    for bits in itertools.permutations([*index_bits((4,)), *more])
+]
+
+
+@pytest.mark.parametrize("ends", [(-1.0, 3.0), (-3.0, 1.0), (1.0, 2.0)])
+def test_magnitudes_hold_for_slots_without_elements(ends: tuple[float, float]) -> None:
+    """Of all layouts of four elements in eight slots, inputs at the ends: sums in FREE slots are larger."""
+    matrix = RNG.normal(size=(4, 4)) - 0.5
+    recorder = Recorder()
+    x = Array(recorder, recorder.input("", (4,), *ends))
+    recorder.program.outputs = [("y", (x @ matrix)._number)]
+    corners = np.array(list(itertools.product(ends, repeat=4)))
+    larger = 0
+    for source, target in itertools.product(LAYOUTS, LAYOUTS):
+        steps = lowered(SplitProgram.whole_arrays(recorder.program), (source, target), 8)
+        (slots,) = steps.program.evaluate_clear([np.stack([source.pack(each, 8) for each in corners])])
+        np.testing.assert_allclose([target.unpack(each) for each in slots], corners @ matrix, atol=1e-9)
+        assert np.abs(slots).max() <= steps.magnitudes[steps.program.outputs[0]] * (1 + 1e-12)
+        larger += bool(np.abs(slots).max() > np.abs(corners @ matrix).max() + 1e-9)
+    assert larger

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import hemera as hm
+from hemera.compiler import exact
 from hemera.errors import MismatchError, NoiseError, ParameterError
 
 from .exact_cases import Spec, both_schemes
@@ -20,6 +22,24 @@ def test_parameters_are_the_smallest_that_are_certain() -> None:
     assert plan.params.degree == 4096
     wide = hm.compile(lambda x: x.sum(), Spec((100,), (0, 9)), scheme="bfv", security=192)
     assert wide.params.security_bits >= 192
+
+
+@pytest.mark.parametrize("products", [1, 2, 5, 8])
+@pytest.mark.parametrize("enough", [1, 2, 3, 4, 7, 8, 9, 60, 61])
+def test_the_least_depth_that_leaves_a_budget_is_taken(
+    products: int, enough: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Below the number of products too, where these are of small values; up to 60."""
+    monkeypatch.setattr(exact._Search, "_at", lambda _, depth: ("steps", depth) if depth >= enough else None)
+    search = exact._Search.__new__(exact._Search)
+    search._program, search._kind = SimpleNamespace(depth=products), hm.bfv.Parameters  # type: ignore[assignment]
+    if enough <= 60:
+        assert search._without_bootstraps() == ("steps", enough)
+    else:
+        with pytest.raises(
+            ParameterError, match=f"no BFV parameters hold this program, of {products} products"
+        ):
+            search._without_bootstraps()
 
 
 @both_schemes

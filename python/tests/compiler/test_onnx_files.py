@@ -159,6 +159,13 @@ def test_functions_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) 
         graph_of(model([node("Calls", ["x"], ["y"], domain="own")], functions=[calls]), {})
     with pytest.raises(hm.errors.FormatError, match="own::Scaled 'number 0': operands that do not fit"):
         graph_of(model([node("Scaled", ["x", "x", "x"], ["y"], domain="own")], functions=[scaled()]), {})
+    chain = [function("F0", ["a"], ["r"], [node("Neg", ["a"], ["r"])])]
+    for at in range(1, 33):
+        chain.append(function(f"F{at}", ["a"], ["r"], [node(f"F{at - 1}", ["a"], ["r"], domain="own")]))
+    deepest = model([node("F31", ["x"], ["y"], domain="own")], functions=chain)
+    np.testing.assert_array_equal(graph_of(deepest, {})(np.ones(4)), -np.ones(4))
+    with pytest.raises(hm.errors.FormatError, match=r"F0 .*a function that calls itself, or is too deep"):
+        graph_of(model([node("F32", ["x"], ["y"], domain="own")], functions=chain), {})
     # Each calls the one before twice: 2^20 nodes in a file of twenty functions.
     several = [function("F0", ["a"], ["r"], [node("Neg", ["a"], ["r"])])]
     for at in range(1, 21):

@@ -81,3 +81,64 @@ def test_ranges_of_samples_are_widened_by_the_margin(samples: Any, margin: float
     assert spec.clip
     given = hm.compile(lambda x: x * 1.5, hm.ArraySpec((2,), (-9, 9)), calibrate=rows, security=None)
     assert (given.inputs[0].range, given.inputs[0].clip) == ((-9, 9), False)
+
+
+KINDS: list[tuple[Any, str | None, float | None, Any]] = [
+    (None, None, None, (-3, 3)),
+    (np.bool_, "b", 1, (0, 1)),
+    (np.int8, "i", 1, (-3, 3)),
+    (np.uint16, "i", 1, (-3, 3)),
+    (np.float32, "f", None, (-3, 3)),
+]
+
+
+@pytest.mark.parametrize(("dtype", "kind", "step", "ends"), KINDS)
+def test_steps_and_ranges_follow_from_types(dtype: Any, kind: Any, step: Any, ends: Any) -> None:
+    spec = hm.ArraySpec((2,), None if dtype is np.bool_ else ends, dtype=dtype)
+    assert (spec.kind, spec.step, spec.range) == (kind, step, ends)
+    own = hm.ArraySpec((2,), None if dtype is np.bool_ else ends, step=1, dtype=dtype)
+    assert own.step == 1
+    for wrong in ({"range": (0, 2)}, {"step": 0.5}):
+        if dtype is np.bool_:
+            with pytest.raises(ParameterError, match=r"truth values have the range \(0, 1\) and the step 1"):
+                hm.ArraySpec((2,), dtype=dtype, **wrong)
+        else:
+            hm.ArraySpec((2,), dtype=dtype, **wrong)
+    with pytest.raises(
+        ParameterError, match="dtype=complex64: inputs are truth values, whole numbers or real"
+    ):
+        hm.ArraySpec((2,), (0, 1), dtype=np.complex64)
+
+
+@pytest.mark.parametrize(
+    ("ends", "step", "taken"),
+    [
+        ((1, 1), 1, True),
+        ((0.9, 1), 1, True),
+        ((1.1, 1.9), 1, False),
+        ((-0.4, 0.4), 1, True),
+        ((3, 5), 2, True),
+    ],
+)
+def test_a_multiple_of_the_step_lies_in_the_range(ends: Any, step: float, taken: bool) -> None:
+    if taken:
+        assert hm.ArraySpec((2,), ends, step=step).step == step
+    else:
+        with pytest.raises(
+            ParameterError, match=r"ArraySpec: no multiple of the step 1 lies in \(1.1, 1.9\)"
+        ):
+            hm.ArraySpec((2,), ends, step=step)
+
+
+def test_results_are_named_by_what_a_function_returns() -> None:
+    def outputs(function: Any) -> list[str]:
+        return list(hm.compile(function, hm.ArraySpec((2,), (0, 1)), security=None).outputs)
+
+    assert outputs(lambda x: x * 2) == outputs(lambda x: [x * 2]) == outputs(lambda x: (x * 2,)) == ["output"]
+    assert outputs(lambda x: (x * 2, x.sum())) == ["output0", "output1"]
+    assert outputs(lambda x: {"b": x * 2, 1: x.sum()}) == ["b", "1"]
+    for nothing in ({}, (), None, 2.0, {"a": 3.0}, [np.ones(2)]):
+        with pytest.raises(
+            TypeError, match=r"the function returns .*return arrays that come of its arguments"
+        ):
+            hm.compile(lambda _, found=nothing: found, hm.ArraySpec((2,), (0, 1)))

@@ -465,6 +465,18 @@ def test_truths_and_dates_with_missing_values() -> None:
         (own,) = hm.TableSpec.of(frame).columns
         assert own.may_miss
         assert len(own.categories) == 2
+    masked = {
+        "d": np.ma.masked_array(dates.to_numpy(), [1, 0, 0]),
+        "f": np.ma.masked_array([np.nan, 1, 2], [0, 0, 1]),
+    }
+    for column in read_frame(masked).values():  # what is masked, and what is none by itself
+        assert column.missing.sum() == 2
+    one = hm.TableSpec.of({"s": ["a", "a"], "t": [None, "b"], "k": [1, 2]}, keys=["k"])
+    assert [own.range for own in one.columns] == [(0, 1), (0, 1)]
+    plan = hm.compile(lambda t: {"a": (t.s == "a").sum(), "b": (t.t == "b").sum()}, one, security=None)
+    assert plan.local(threads=1)({"s": ["a", "a"], "t": [None, "b"], "k": [1, 2]}) == pytest.approx(
+        {"a": 2, "b": 1}, abs=1e-3
+    )
 
 
 def test_keys_do_not_change() -> None:

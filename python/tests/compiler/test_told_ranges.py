@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import hemera as hm
+from hemera.compiler.scaling import Scaled
+from hemera.compiler.tiles import Known
 from hemera.errors import RangeWarning
 from hemera.package.encodings import Arrays
 
@@ -102,6 +104,20 @@ def test_scaled_results_reach_what_is_decrypted_of_them(middle: float, watch: bo
         found = plan.local(threads=1)(rows)
     np.testing.assert_allclose(found["sum"], rows @ np.abs(WEIGHTS), atol=abs(middle) * total * 2.0**-12)
     np.testing.assert_allclose(found["first"], 3 * rows[:, 0] - 7, atol=abs(middle) * 2.0**-12)
+
+
+def test_what_is_encrypted_of_samples_and_told_of_results() -> None:
+    """(x - number) / factor; None stays None."""
+    whole = compiled(
+        lambda x: {"a": x, "b": x}, hm.ArraySpec((6,), (LOW, HIGH)), None, calibrate=None
+    )._program
+    own = Scaled(whole, ((2.0, 10.0), (4.0, 0.0)), ((8.0, -3.0), (0.5, 1.0)))
+    first, second = own.examples([np.array([[10.0, 14.0]]), None])
+    assert second is None
+    np.testing.assert_array_equal(first, [[0, 2]])
+    known = {"a": Known("", -1, 2, 5.0), "b": Known("f", 0, 1, 3.0)}
+    assert own.known(known) == {"a": Known("", -1, 2, 1.0), "b": Known("f", 0, 1, 8.0)}
+    assert own.known({"b": Known("", None, None, None)}) == {"b": Known()}
 
 
 @pytest.mark.parametrize("order", ["xy", "yx"])

@@ -37,14 +37,15 @@ def compile_module(what: Any, *inputs: Any, calibrate: Any = None, **options: An
             that can not be exported; and as `compile_onnx`.
     """
     torch, _ = (_library(name) for name in ("torch", "onnxscript"))
-    training = what.training
+    modes = [(each, each.training) for each in what.modules()]
     examples = tuple(torch.zeros((1, *shape)) for shape in _shapes(inputs, calibrate))
     try:
         exported = torch.onnx.export(what.eval(), examples, dynamo=True, verbose=False).model_proto
     except torch.onnx.errors.OnnxExporterError as error:
         raise ParameterError(f"{type(what).__name__} can not be exported to ONNX: {error}") from error
     finally:
-        what.train(training)
+        for each, mode in modes:
+            each.training = mode
     options.setdefault("name", type(what).__name__)
     return compile_onnx(exported, *inputs, calibrate=calibrate, **options)
 

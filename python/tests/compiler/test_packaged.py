@@ -1,0 +1,71 @@
+"""What plans hand on: to servers, to counts of costs, and to clients in this process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera.compiler.local import Local
+from hemera.errors import ParameterError
+
+SPEC = hm.ArraySpec((4,), (0, 1))
+
+
+def plan_of(**options: Any) -> hm.Compiled:
+    return hm.compile(lambda x: x * 0.5, SPEC, security=None, name="half", **options)
+
+
+def test_serve_hands_on_each_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    served: list[Any] = []
+
+    def serve(home: Any, *, settings: Any, host: str, port: int) -> int:
+        del home
+        served.append(([each.name for each in tmp_path.rglob("*.hemera-model")], settings, host, port))
+        return 7
+
+    monkeypatch.setattr("hemera.compiler.packaged.serve_home", serve)
+    assert plan_of().serve(tmp_path, host="::1", port=0, device="cuda:*", batch=8, idle_minutes=3) == 7
+    assert plan_of().serve(tmp_path) == 7
+    assert served == [
+        (["half.hemera-model"], {"device": "cuda:*", "batch": 8, "idle_minutes": 3}, "::1", 0),
+        (["half.hemera-model"], {"device": "auto"}, "127.0.0.1", 8000),
+    ]
+
+
+def test_each_device_has_its_own_cost() -> None:
+    plan = plan_of()
+    devices = [None, "cpu-avx512-16", "nvidia-h200", None, "cpu-avx512-16"]
+    found = [plan.cost(device).seconds for device in devices]
+    alone = [plan.package.cost(device=device).seconds for device in devices]
+    assert found == alone
+    assert found[0] is None
+    assert found[1] != found[2]
+    assert plan.cost("nvidia-h200") is plan.cost("nvidia-h200")
+
+
+def test_what_has_no_sharing_says_why() -> None:
+    with pytest.raises(ParameterError, match=r"'half' are for the key's owner alone.*share=True"):
+        _ = plan_of().sharing
+    exact = hm.compile(lambda x: x * 2, hm.ArraySpec((4,), (0, 1)), scheme="bfv", name="twice")
+    with pytest.raises(ParameterError, match="'twice' are exact: they have no errors"):
+        _ = exact.sharing
+
+
+def test_local_models_take_one_array_or_several_and_no_others() -> None:
+    two = hm.compile(lambda x, y: x - 2 * y, SPEC, SPEC, security=None)
+    local = two.local(threads=1)
+    x, y = np.linspace(0, 1, 8).reshape(2, 4), np.linspace(1, 0, 8).reshape(2, 4)
+    for found in (local(x, y), local([x, y]), local({"x1": y, "x": x})):
+        np.testing.assert_allclose(found, x - 2 * y, atol=2.0**-12)
+    np.testing.assert_allclose(local(x[0], y[0]), x[0] - 2 * y[0], atol=2.0**-12)
+    for wrong in ((np.ones((3, 4)),), (x, y, x), (x, y[:, :3])):
+        with pytest.raises(hm.errors.Error):
+            local(*wrong)
+    seen: list[Any] = []
+    watched = Local(plan_of().package, threads=1, watch=lambda *given: seen.append(given))
+    watched(x)
+    assert [count for _, count in seen] == [None]
