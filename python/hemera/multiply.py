@@ -128,8 +128,13 @@ class RingMultiplier:
             12288
         """
         left, right = _rows(a), _rows(b)
+        of_a, of_b = np.shape(a)[:-2], np.shape(b)[:-2]
+        leading = of_a or of_b
+        if of_b not in ((), leading):
+            raise _core.MismatchError(
+                f"leading axes of {of_a} and {of_b}: they are equal, or missing in one of the two"
+            )
         product = self._native.tensor_product(left, right, list(moduli))
-        leading = max(np.shape(a)[:-2], np.shape(b)[:-2], key=len)
         shaped: NDArray[np.uint64] = product.reshape(*leading, *product.shape[-2:])
         return shaped
 

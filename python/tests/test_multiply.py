@@ -48,6 +48,26 @@ def test_engines_multiply_modulo_every_limb(engine: str) -> None:
         assert (product[0, limb] == turned % q).all()
 
 
+@pytest.mark.parametrize("left", [(), (1,), (2,), (2, 3)])
+@pytest.mark.parametrize("right", [(), (1,), (2,), (2, 3)])
+def test_leading_axes_are_equal_or_missing_in_either(left: tuple[int, ...], right: tuple[int, ...]) -> None:
+    """Monomials times polynomials: turns, whose coefficients that come around change their signs."""
+    (q,) = split_primes(1)
+    generator, ring = np.random.default_rng(2), multiply.RingMultiplier("dgt", threads=1)
+    a = generator.integers(1, q, (*left, 1, DEGREE), dtype=np.uint64)
+    b = np.zeros((*right, 1, DEGREE), np.uint64)
+    b[..., 5] = 1
+    if left and right and left != right:
+        for pair in ((a, b), (b, a)):
+            with pytest.raises(errors.MismatchError, match="equal, or missing in one"):
+                ring.multiply(*pair, [q])
+        return
+    shape = left or right
+    turned = np.concatenate([np.uint64(q) - a[..., -5:], a[..., :-5]], axis=-1)
+    for product in (ring.multiply(a, b, [q]), ring.multiply(b, a, [q])):
+        np.testing.assert_array_equal(product, np.broadcast_to(turned, (*shape, 1, DEGREE)))
+
+
 def test_contexts_give_the_same_bits_with_every_engine() -> None:
     params = hm.bgv.Parameters.for_circuit(depth=2, degree=DEGREE, security=None)
     plain = hm.Context(params, "cpu")

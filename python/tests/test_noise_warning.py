@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +13,7 @@ from typing import Any
 import pytest
 
 import hemera as hm
+from hemera import _noise_warning as given
 
 from .conftest import make_params
 
@@ -123,3 +126,50 @@ def test_circuits_that_fit_are_silent(integers: Any, ckks: Any) -> None:
     assert found == []
     assert ctx.decrypt(y, sk)[0] == 5
     assert make_params("ckks").scheme == z.context.params.scheme
+
+
+def all_warnings() -> list[Any]:
+    """The kinds of warnings that are given here."""
+    with recorded() as found:
+        given.warn_of_spent_budget("add")
+        given.warn_of_interval("sqrt", 0, 1)
+        given.warn_of_bootstrap()
+        given.warn_of_rows("rows")
+        given.warn_of_precision("digits")
+    return [each.category.__name__[:-7] for each in found]
+
+
+RANGES = ["Range", "Range", "Range"]
+
+
+def test_what_is_known_is_silent_and_what_was_known_around_it_stays_so() -> None:
+    """Blocks within blocks, of either kind, also where an error ends them."""
+    for outer, inner, outside, inside in (
+        (given.budgets_are_known, given.budgets_are_known, [*RANGES, "Precision"], [*RANGES, "Precision"]),
+        (given.ranges_are_known, given.ranges_are_known, ["Noise", "Precision"], ["Noise", "Precision"]),
+        (given.budgets_are_known, given.ranges_are_known, [*RANGES, "Precision"], ["Precision"]),
+        (given.ranges_are_known, given.budgets_are_known, ["Noise", "Precision"], ["Precision"]),
+    ):
+        with outer():
+            with contextlib.suppress(KeyError), inner():
+                assert all_warnings() == inside
+                raise KeyError
+            assert all_warnings() == outside
+        assert all_warnings() == ["Noise", *RANGES, "Precision"]
+
+
+def test_warnings_that_are_kept_come_once_and_in_order() -> None:
+    kept: given.Warnings = {}
+
+    def work() -> None:
+        given.keep_warnings(kept)
+        for _ in range(2):
+            assert all_warnings() == []
+
+    context = contextvars.copy_context()
+    context.run(work)
+    assert [category.__name__[:-7] for _, category in kept] == ["Noise", *RANGES, "Precision"]
+    with recorded() as found:
+        given.give_warnings(kept)
+    assert [(str(each.message), each.category) for each in found] == list(kept)
+    assert {each.filename for each in found} == {__file__}

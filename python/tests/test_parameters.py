@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from typing import Any
 
@@ -94,6 +95,47 @@ def test_explicit_primes_give_the_same_parameters(scheme: str) -> None:
             security=None,
             **own,
         )
+
+
+@pytest.mark.parametrize("scheme", ["ckks", "bfv", "bgv"])
+def test_the_last_base_has_some_of_the_primes_or_all(scheme: str) -> None:
+    params: Any = make_params(scheme)
+    own = {"scale": 2.0**40} if scheme == "ckks" else {"plain_modulus": params.plain_modulus}
+    primes = params.primes[-1]
+
+    def of(last_base: int) -> Any:
+        special = params.special_primes
+        return type(params)(
+            degree=1024, primes=primes, last_base=last_base, special_primes=special, security=None, **own
+        )
+
+    for last_base in range(1, len(primes) + 1):
+        found = [primes[:size] for size in range(last_base, len(primes) + 1)]
+        assert (of(last_base).primes, of(last_base).levels) == (found, len(found))
+    count = len(primes)
+    for wrong in (0, -1, count + 1):
+        with pytest.raises(ParameterError, match=f"1 to {count} of the {count} primes, not {wrong}"):
+            of(wrong)
+
+
+def test_levels_that_there_are() -> None:
+    params = make_params("ckks")
+    sizes = [sum(map(math.log2, own)) for own in params.primes]
+    assert [params.level_bits(level) for level in range(params.levels)] == pytest.approx(sizes)
+    for wrong in (-1, params.levels):
+        with pytest.raises(ParameterError, match=f"level {wrong} is not in 0 to {params.levels - 1}"):
+            params.level_bits(wrong)
+
+
+@pytest.mark.parametrize("module", [hm.ckks, hm.bfv, hm.bgv])
+def test_as_many_slots_as_there_are_rings_for(module: Any) -> None:
+    most = 2**16 if module is hm.ckks else 2**17
+    for slots in (2**15, 2**16, most):
+        params = module.Parameters.for_circuit(1, slots=slots)
+        assert params.max_slots >= slots
+        assert params.degree == slots * (2 if module is hm.ckks else 1)
+    with pytest.raises(ParameterError, match="slots"):
+        module.Parameters.for_circuit(1, slots=2 * most)
 
 
 def test_weak_parameters_need_security_none() -> None:

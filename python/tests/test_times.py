@@ -99,6 +99,7 @@ def test_calibration_keeps_the_least_times_of_three_rounds(monkeypatch):
     for before, after in itertools.pairwise(eager for eager, _ in rounds):
         assert all(b <= a for a, b in zip(before, after, strict=True))
     assert (found.waiting, found.device.endswith("-1")) == (0.0, True)
+    assert found.made["backend"] == _core.describe_cpu(1) != _core.describe_cpu(3)
     # Rows are such that circuits take what they took, which are of all operations that they are made of.
     program = hm.cost(lambda x, y: x * y + x, 1024, 1024, params=next(calibration._parameters()))
     assert 0 < found.seconds(program._counted()[1]) < 1

@@ -1,0 +1,132 @@
+"""Rows, ids, blocks and texts of searches at their edges."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera import search
+from hemera.errors import ParameterError, PrecisionWarning, RangeError
+from hemera.search import Client, EncryptedIndex, Index
+
+from .search_cases import DEGREE, Metric, ask, bytes_of, floats
+from .threshold_cases import in_small_rings
+
+
+def both(rows: Any, metric: Metric = "dot", **options: Any) -> dict[str, tuple[Any, Any]]:
+    """Indexes of rows, and what makes rows to add."""
+    owner = Client.owning(rows, metric, **options)
+    return {
+        "clear": (Index(rows, metric, **options), lambda rows, **more: (rows, more)),
+        "encrypted": (
+            EncryptedIndex(owner.encrypt(rows)),
+            lambda rows, **more: (owner.encrypt(rows, **more), {}),
+        ),
+    }
+
+
+@pytest.mark.parametrize("kind", ["clear", "encrypted"])
+def test_ids_go_on_after_the_largest_until_the_last(kind: str) -> None:
+    rows, most = bytes_of(1, 2), 2**62 - 1
+    index, made = both(rows)[kind]
+
+    def add(**more: Any) -> list[int]:
+        given, options = made(rows, **more)
+        found: list[int] = index.add(given, **options).tolist()
+        return found
+
+    assert add(ids=[100]) == [100]
+    assert add(ids=[7]) == [7]
+    assert add() == [101]
+    assert add(ids=[most - 1]) == [most - 1]
+    assert add() == [most]
+    with pytest.raises(ParameterError, match="no ids above the largest"):
+        add()
+    assert index.ids.tolist() == [0, 100, 7, 101, most - 1, most]
+
+
+@pytest.mark.parametrize("kind", ["clear", "encrypted"])
+@pytest.mark.parametrize("metric", ["dot", "l2"])
+def test_entries_fit_up_to_half_a_step_above_the_largest(kind: str, metric: Metric) -> None:
+    rows = floats(3, 2)
+    index, made = both(rows, metric, largest=4.0)[kind]
+    last = 4.0 * 127.5 / 127
+    for sign in (1, -1):
+        index.add(made(np.array([[0.5, sign * last * (1 - 1e-4)]]))[0])
+        with pytest.raises(RangeError, match=rf"up to {last:.4g}; make it with largest="):
+            index.add(made(np.array([[sign * last * (1 + 1e-4), 0.5]]))[0])
+
+
+def test_blocks_that_move_keep_their_messages() -> None:
+    """As an index that never had the rows before them: errors, and the room for further messages."""
+    rows = bytes_of(DEGREE, 2)
+    owner = Client.owning(rows, "dot")
+    few = [owner.encrypt(rows[i : i + 1], ids=[DEGREE + i]) for i in range(20)]
+    index, other = EncryptedIndex(owner.encrypt(rows)), EncryptedIndex(few[0])
+    for message in few[:5]:
+        index.add(message)
+    for message in few[1:5]:
+        other.add(message)
+    assert index.expected_error != other.expected_error
+    index.remove(np.arange(DEGREE))
+    for message in few[5:]:
+        assert index.ids.tolist() == other.ids.tolist()
+        assert (index.expected_error, index.memory_bytes) == (other.expected_error, other.memory_bytes)
+        index.add(message)
+        other.add(message)
+    assert index.memory_bytes == other.memory_bytes == 2 * DEGREE * 2 * 16  # sixteen in a block
+    scores, ids = ask(index, owner, [1.0, 2.0])
+    expected = dict(zip(range(DEGREE, DEGREE + 20), rows[:20] @ [1.0, 2.0], strict=True))
+    np.testing.assert_allclose(scores, [expected[i] for i in ids.tolist()], atol=0.5)
+
+
+def test_warnings_tell_as_many_rows_as_are_wrong() -> None:
+    """More than a tenth of the queries that they name, which are 32 at most."""
+    random, seen = np.random.default_rng(11), set()
+    for count in (20, 60):
+        for ratio in (1e2, 1e3, 1e4):
+            for metric in ("dot", "l2"):
+                rows = random.normal(size=(count, 6)) * [ratio, 1, 1, 1, 1, 1]
+                if metric == "l2":
+                    rows[:, 0] = np.round(rows[:, 0] / ratio) * ratio
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always", PrecisionWarning)
+                    Index(rows, metric)  # type: ignore[arg-type]
+                for each in caught:
+                    told = re.match(r"of (\d+) (rows|queries)\D*, (\d+) find one", str(each.message))
+                    assert told is not None
+                    assert int(told[1]) == min(count, 32)
+                    assert 0.1 * int(told[1]) < int(told[3]) <= int(told[1])
+                    seen.add(told[2])
+    assert seen == {"rows", "queries"}
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_all_have_the_threads_that_are_asked_for(threads: int, tmp_path: Any) -> None:
+    rows = floats(3, 4)
+    with in_small_rings():
+        indexes: list[Any] = [
+            Index(rows, threads=threads),
+            search.ThresholdIndex(rows, threads=threads),
+            search.TopIndex(rows, threads=threads),
+        ]
+        clients: list[Any] = [
+            Client(indexes[0].settings, threads=threads),
+            Client.owning(rows, threads=threads),
+            search.ThresholdClient(indexes[1].settings, threads=threads),
+            search.ThresholdClient.owning(rows, threads=threads),
+            search.TopClient(indexes[2].settings, threads=threads),
+        ]
+        indexes.append(EncryptedIndex(clients[1].encrypt(rows), threads=threads))
+        for index in list(indexes):
+            index.save(tmp_path / "index")
+            indexes.append(search.load(tmp_path / "index", threads=threads))
+    contexts = [each._context for each in [*indexes, *clients]]
+    for context in contexts:
+        assert context.description == hm.Context(context.params, "cpu", threads=threads).description
+    assert len({context.description for context in contexts}) == 1

@@ -1,0 +1,115 @@
+"""What the package asks of the machine, the terminal and the folders of files, against the system's words."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hemera import _files, _machine
+from hemera.cli import OF_THE_APPLICATIONS, main
+from hemera.errors import FileError
+
+
+def test_memory_is_all_that_the_machine_has() -> None:
+    """Not what is free now; or that of the control group."""
+    total = re.search(r"MemTotal:\s+(\d+) kB", Path("/proc/meminfo").read_text())
+    assert total is not None
+    group = Path("/sys/fs/cgroup/memory.max")
+    given = group.read_text().strip() if group.exists() else "max"
+    wanted = min(1024 * int(total[1]), int(given) if given != "max" else 1 << 62)
+    assert _machine.memory_bytes() == pytest.approx(wanted, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("limit", "wanted"), [("max", 4096 * 1000), ("4000000", 4000000), ("5000000", 4096 * 1000)]
+)
+def test_memory_of_a_control_group(limit: str, wanted: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    facts = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 1000, "SC_AVPHYS_PAGES": 10}
+    monkeypatch.setattr(os, "sysconf", facts.__getitem__)
+    monkeypatch.setattr(Path, "read_text", lambda path: {"/sys/fs/cgroup/memory.max": limit}[str(path)])
+    assert _machine.memory_bytes() == wanted
+
+
+@pytest.mark.parametrize("name", OF_THE_APPLICATIONS)
+def test_commands_that_are_not_installed_fail(name: str, capsys: Any) -> None:
+    assert main([name, "--help"], commands={}) == 1
+    assert f"hemera: {name} is a command of the package hemera-apps, which is not" in capsys.readouterr().err
+
+
+def modes(folder: Path) -> dict[str, int]:
+    return {str(each.relative_to(folder)): stat.S_IMODE(each.stat().st_mode) for each in folder.rglob("*")}
+
+
+def test_files_and_folders_are_for_their_owner_alone(tmp_path: Path) -> None:
+    """Whatever the mask of the process."""
+    mask = os.umask(0)
+    try:
+        _files.write_atomically(tmp_path / "a" / "one", b"1")
+        _files.write_atomically(tmp_path / "a" / "two", b"2", replace=False)
+        _files.write_files(tmp_path / "b", {"x": b"3", "y": b"4"})
+        _files.write_files(tmp_path / "c", {"x": b"5"})
+        with _files.locked(tmp_path / "d" / "lock", wait=True):
+            pass
+    finally:
+        os.umask(mask)
+    whole, folder = 0o600, 0o700
+    assert modes(tmp_path) == {
+        **dict.fromkeys(("a", "b", "d"), folder),
+        **dict.fromkeys(("a/one", "a/two", "b/x.hemera", "b/y.hemera", "c", "d/lock"), whole),
+    }
+    assert _files.read_files(tmp_path / "b", "z") == {"x": b"3", "y": b"4"}
+    assert _files.read_files(tmp_path / "c", "z") == {"z": b"5"}
+
+
+def test_a_file_is_replaced_or_kept(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    assert _files.which_file(path) is None
+    seen = []
+    for data in (b"one", b"two"):
+        _files.write_atomically(path, data)
+        assert path.read_bytes() == data
+        seen.append(_files.which_file(path))
+    assert seen[0] != seen[1] == _files.which_file(path)
+    with pytest.raises(FileExistsError, match=r"there is a file .*file already"):
+        _files.write_atomically(path, b"three", replace=False)
+    assert path.read_bytes() == b"two"
+    with pytest.raises(FileError, match=r"cannot write .*below: "):
+        _files.write_atomically(path / "below", b"")
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
+
+
+def test_of_several_who_keep_a_file_one_writes_it(tmp_path: Path) -> None:
+    won, together = [], threading.Barrier(4, timeout=30)
+
+    def write(own: bytes) -> None:
+        together.wait()
+        try:
+            _files.write_atomically(tmp_path / "file", own, replace=False)
+        except FileExistsError:
+            return
+        won.append(own)
+
+    threads = [threading.Thread(target=write, args=(bytes([i]),)) for i in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert [(tmp_path / "file").read_bytes()] == won
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_lock_is_one_ones_until_its_block_ends(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    for _ in range(2):
+        with _files.locked(path, wait=False), pytest.raises(BlockingIOError), _files.locked(path, wait=False):
+            raise AssertionError("two have it")
+    with pytest.raises(KeyError), _files.locked(path, wait=False):
+        raise KeyError
+    with _files.locked(path, wait=False):
+        pass
