@@ -14,8 +14,11 @@ from sklearn.base import is_classifier
 from sklearn.gaussian_process import kernels
 from sklearn.pipeline import make_pipeline
 
+import hemera as hm
+from hemera.compiler.estimators import compiling
 from hemera.compiler.estimators.features import Features
 from hemera.compiler.estimators.reading import KNOWN, read
+from hemera.errors import MismatchError, ParameterError
 from hemera.package.finishing import finished
 
 from .test_estimators_all import ARGUMENTS, KINDS
@@ -191,6 +194,58 @@ OF_TARGETS = [
 @pytest.mark.parametrize("model", OF_TARGETS, ids=str)
 def test_several_targets(model: Any) -> None:
     require_the_librarys(fitted(model, np.stack([SCORE**2, np.abs(SCORE[::-1]), np.exp(SCORE)], axis=1)))
+
+
+@pytest.mark.parametrize(("wrong", "taken"), [(0, True), (3, True), (4, False)])
+def test_labels_may_differ_for_two_percent_of_the_rows(wrong: int, taken: bool) -> None:
+    """Of 150 rows: near ties a label may be another one; numbers may not."""
+    model = fitted(sk.LinearSVC(), THREE)
+    labels = model.predict(ROWS)
+    labels[10 : 10 + wrong] = (labels[10 : 10 + wrong] + 1) % 3
+    model.predict = lambda _: labels
+    if taken:
+        assert hm.compile(model, calibrate=ROWS, rows=2, precision_bits=4, security=None)
+    else:
+        with pytest.raises(
+            MismatchError, match=r"LinearSVC.predict gives . for row 10, .*; 4 of 150 rows differ"
+        ):
+            hm.compile(model, calibrate=ROWS, rows=2, precision_bits=4, security=None)
+
+
+@pytest.mark.parametrize(("off", "taken"), [(1e-6, True), (1e-3, False)])
+def test_numbers_differ_by_rounding_alone(off: float, taken: bool) -> None:
+    model = fitted(Ridge(), SCORE)
+    values = model.predict(ROWS)
+    values[7] += off * np.abs(values).max()
+    model.predict = lambda _: values
+    if taken:
+        assert hm.compile(model, calibrate=ROWS, rows=2, precision_bits=4, security=None)
+    else:
+        with pytest.raises(
+            MismatchError, match=r"Ridge.predict gives .* for row 7, .*; 1 of 150 rows differ"
+        ):
+            hm.compile(model, calibrate=ROWS, rows=2, precision_bits=4, security=None)
+
+
+@pytest.mark.parametrize("margin", [0.0, 0.25, 0.5])
+def test_ranges_of_features_are_widened_to_both_sides(margin: float) -> None:
+    plan = hm.compile(fitted(Ridge(), SCORE), calibrate=ROWS, rows=2, margin=margin, security=None)
+    scaling = plan.package.interface.encoding.scaling
+    low, high = ROWS.min(axis=0), ROWS.max(axis=0)
+    np.testing.assert_allclose(scaling.mean, (low + high) / 2)
+    np.testing.assert_allclose(scaling.deviation, (high - low) / 2 * (1 + 2 * margin))
+    assert plan.rows == 2
+
+
+@pytest.mark.parametrize(("features", "rows"), [(4, 1024), (5, 512), (64, 64), (65, 32), (4096, 1)])
+def test_default_rows_fill_4096_slots_with_the_widest_value(features: int, rows: int) -> None:
+    """Up to 1,024 rows: a row takes the power of two that is not below its features."""
+    few = np.zeros((3, features))
+    found, samples = compiling._rows_and_samples(lambda x: x @ np.ones((features, 1)), few, None)
+    assert (found, samples) == (rows, 2048)
+    assert compiling._rows_and_samples(lambda x: x, few, 3)[0] == 3
+    with pytest.raises(ParameterError, match="at least one row, not 0"):
+        compiling._rows_and_samples(lambda x: x, few, 0)
 
 
 def test_features_that_do_not_vary_and_links() -> None:

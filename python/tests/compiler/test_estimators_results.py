@@ -363,14 +363,6 @@ def test_depths_are_those_of_the_page(name: str, depth: int) -> None:
     assert hm.compile(model, calibrate=rows, rows=2, **OPTIONS).depth == depth
 
 
-def test_default_rows_fill_4096_slots_with_the_widest_value() -> None:
-    rows, targets, _ = DATA["digits"]
-    linear = hm.compile(LogisticRegression(max_iter=20).fit(rows, targets), calibrate=rows, **OPTIONS)
-    assert linear.rows == 4096 // 64
-    near = hm.compile(KNeighborsClassifier(3).fit(rows, targets), calibrate=rows, **OPTIONS)
-    assert near.rows == 4096 // 256  # distances to 200 rows
-
-
 # --- Trees. ---
 
 
@@ -533,14 +525,6 @@ def test_estimators_that_are_not_fitted_and_types_that_are_not_theirs() -> None:
     for model in (Own().fit(rows, targets), Another()):
         with pytest.raises(TypeError):
             hm.compile(model, calibrate=rows)
-
-
-def test_a_reading_that_differs_from_the_library_is_refused() -> None:
-    rows, targets, _ = DATA["iris"]
-    model = LogisticRegression().fit(rows, targets)
-    model.predict = lambda given: np.zeros(len(given), np.int64)  # type: ignore[method-assign]
-    with pytest.raises(hm.errors.MismatchError, match=r"LogisticRegression\.predict gives 0"):
-        hm.compile(model, calibrate=rows)
 
 
 def test_compile_of_a_function_does_not_import_scikit_learn() -> None:

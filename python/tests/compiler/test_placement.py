@@ -162,6 +162,20 @@ def test_a_step_that_can_run_nowhere_is_named():
     assert place([Input(0, 1)], [step], [1], result_level=4).levels == (4,)
     with pytest.raises(LevelError, match=r"step 0 \(act\) can not run at the levels .*, 1 to 3"):
         place([Input(3)], [step], [1], result_level=3)
+    with pytest.raises(LevelError, match=r"step 0 \(act\) can not run at the levels .*, 2 to 3: its time"):
+        place([Input(3)], [step], [1], result_level=3, lowest=1)
+    fast = [Step((0,), 1, lambda _: 1, INF, "fc"), Step((1,), 3, lambda _: 1, name="act")]
+    with pytest.raises(
+        LevelError, match=r"so its operands need level 5 at least; step 0 \(fc\) comes at 4 at most"
+    ):
+        place([Input(5)], fast, [2], result_level=6, lowest=2)
+    costly = Step((0,), 1, lambda level: -1.0 if level == 5 else 1.0)
+    with pytest.raises(ParameterError, match="the time of step 0 at 5 must be from 0"):
+        place([Input(5)], [costly], [1], result_level=6, lowest=2)
+    with pytest.raises(
+        ParameterError, match=r"levels may reach 1000 above the lowest \(2\); one is 1001 above"
+    ):
+        place([Input(1003)], [fast[0]], [1], result_level=6, lowest=2)
 
 
 GOOD = Step((0,), 1, lambda _: 1.0)

@@ -1,0 +1,146 @@
+"""The lines of reports, and budgets of bits: each told number by its formula."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import hemera as hm
+from hemera.compiler import report
+from hemera.compiler.lowering import Step
+from hemera.compiler.placement import Placement
+from hemera.compiler.precision import Budget, _Tried
+from hemera.compiler.result_errors import ResultError
+from hemera.program.operations import ExactBootstraps
+from hemera.program.program import Program
+from hemera.program.values import Form
+
+CKKS = hm.ckks.Parameters.for_circuit(2, slots=8, security=None)
+EXACT = hm.bfv.Parameters.for_circuit(1, slots=8, plain_bits=14, security=None)
+
+
+@pytest.mark.parametrize(
+    ("bits", "words"),
+    [
+        (0, "about 0 bits, each"),
+        (11.6, "about 12 bits, each result relative to its own largest value"),
+        (-0.1, "no bits: errors are larger than results"),
+        (float("nan"), "no bits"),
+        (float("-inf"), "no bits"),
+    ],
+)
+def test_bits(bits: float, words: str) -> None:
+    assert report._bits_line(bits, CKKS).startswith(words)
+    assert report._bits_line(bits, EXACT) == "exact results"
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        ([Step(0, diagonals=(3, 0, 5))], "3+0+5"),
+        ([Step(0, diagonals=(1, 2)), Step(0, diagonals=(3, 4))], "1+2+3+4"),
+        ([Step(0, diagonals=(1, 2)), Step(0, diagonals=(3, 4, 5))], "15"),
+        ([Step(0, matrices=((3, 4), (5, 6)))], "3x4+5x6"),
+        ([Step(0, matrices=((3, 4),) * 4)], "3x4+3x4+3x4+3x4"),
+        ([Step(0, matrices=((3, 4),) * 3), Step(0, matrices=((3, 4),) * 2)], "5 of them"),
+        ([Step(0)], ""),
+    ],
+)
+def test_diagonals_and_matrices(steps: list[Step], words: str) -> None:
+    assert report._diagonals(steps) == words
+
+
+@pytest.mark.parametrize("count", [0, 1, 5])
+def test_placements_say_how_far_they_may_be_from_the_best(count: int) -> None:
+    program: Any = SimpleNamespace(operations={"bootstrap": count} if count else {})
+    exact = Placement((), (), {}, 8.0, 8.0, exact=True, method="beam")
+    other = Placement((), (), {}, 8.0, 6.0, exact=False, method="beam")
+    start = f"{count} bootstrap{'' if count == 1 else 's'}, placed by beam: "
+    assert report._placed(exact, program) == start + "no placement takes less time"
+    assert report._placed(other, program) == start + "the least time is at most 25 % less"
+
+
+@pytest.mark.parametrize("passes", [1, 2])
+@pytest.mark.parametrize("count", [1, 2, 8])
+def test_failures_of_several_exact_bootstraps_add_up(
+    count: int, passes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = SimpleNamespace(passes=passes, failure_log2=-41.5)
+    monkeypatch.setattr(report, "exact_bootstrap", lambda *_: plan)
+    program, value = Program("bfv", [Form(EXACT.max_slots)]), 0
+    assert report._exactly_placed(program, EXACT) == []
+    for _ in range(count):
+        value = program.add(ExactBootstraps(passes), value)
+    (line,) = report._exactly_placed(program, EXACT)
+    assert line.startswith(
+        f"{count} bootstrap{'s' * (count > 1)} of {passes} pass{'es' * (passes > 1)}, each"
+    )
+    assert 2.0 ** float(line.rpartition("2^")[2]) == pytest.approx(count * 2.0**-41.5, rel=0.04)
+
+
+def test_layouts_and_their_seconds() -> None:
+    seconds = {"pairs": 0.0123, "slots": 4.567, "ciphertexts": 8.0}
+    line, other = report.layout_lines("pairs", seconds, {"sequences": "no tokens"})
+    words = "and at least 4.6 s with elements in slots, 8 s with an element in each ciphertext"
+    assert line == f"matrices as pairs: about 0.012 s, {words}"
+    assert other == "not possible: no tokens"
+    (line,) = report.layout_lines("slots", {"slots": 2.0, "pairs": 3.0}, {})
+    assert line == "elements in slots: about 2 s, and 3 s with matrices as pairs"
+    assert report.layout_lines("slots", {}, {}) == []
+    assert report.layout_lines("pairs", {}, {}) == ["matrices as pairs"]
+    assert report.layout_lines("slots", {}, {"pairs": "no"}) == ["elements in slots", "not possible: no"]
+
+
+# --- Budgets. ---
+
+
+def test_budgets_are_above_by_a_bit_somewhere() -> None:
+    low = Budget(10, 10, more_bits={1: 2.0, 3: 1.0})
+    for noise, more, above in (
+        (11, {}, False),
+        (11.01, {}, True),
+        (10, {1: 2.99, 3: 1}, False),
+        (10, {1: 3.0}, True),
+        (10, {2: 0.99}, False),
+        (10, {2: 1.0, 1: -5.0}, True),
+    ):
+        assert Budget(noise, 10, more_bits=more).is_above(low) == above
+    half = Budget(14, 10, True, {1: 6.0, 2: 3.0}).halfway_from(low)
+    assert half == Budget(12, 10, True, {1: 4.0, 2: 1.5})
+
+
+@pytest.mark.parametrize(
+    ("errors", "noise_bits"),
+    [
+        # 0.3 of the allowed error is for noise.
+        ([(1.0, 0.3 * 2.0**-10)], 10),
+        ([(1.0, 0.3 * 2.0**-8)], 12),
+        ([(4.0, 0.3 * 2.0**-8)], 10),
+        ([(4.0, 0.3 * 2.0**-8), (0.25, 0.3 * 2.0**-8)], 14),
+        ([(0.0, 5.0)], 10),
+        ([(1.0, float("inf"))], 74),
+    ],
+)
+def test_budgets_rise_by_what_noise_is_above_its_part(errors: Any, noise_bits: float) -> None:
+    recording: Any = SimpleNamespace(contributions=lambda: iter(()))
+    own = [ResultError(str(at), size, 0.0, noise) for at, (size, noise) in enumerate(errors)]
+    found = _Tried(recording, own).raised(Budget(10, 10), 10)
+    assert found.noise_bits == pytest.approx(noise_bits)
+    assert found.more_bits == {}
+
+
+def test_functions_get_the_bits_that_their_results_lack() -> None:
+    """0.7 of the allowed error is for approximations, and equal functions share it."""
+    allowed = 0.7 * 2.0**-10
+    found = [([0, 2], {"a": 4 * allowed}), ([1], {"a": allowed / 100})]
+    recording: Any = SimpleNamespace(contributions=lambda: iter(found))
+    own = [ResultError("a", 1.0, 4.01 * allowed, 0.0)]
+    more = _Tried(recording, own).raised(Budget(10, 10, more_bits={2: 1.0}), 10).more_bits
+    assert more[0] == pytest.approx(2, abs=0.02)
+    assert more[2] == more[0] + 1
+    assert 1 not in more
+    assert _Tried(recording, [ResultError("a", 1.0, allowed, 0.0)]).has(10)
+    for lacking, enough in ((0.5, True), (0.51, False)):
+        assert _Tried(recording, [ResultError("a", 1.0, 2.0 ** (lacking - 10), 0.0)]).has(10) == enough
