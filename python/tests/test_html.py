@@ -122,6 +122,51 @@ def test_ciphertexts_and_plaintexts_show_no_values(ckks: tuple[hm.Context, hm.Se
     assert read(ctx.encode(np.ones(64))).facts == read(ctx.encode(np.zeros(64))).facts
 
 
+def test_each_fact_is_the_objects_own(ckks: tuple[hm.Context, hm.SecretKey, hm.Keys]) -> None:
+    """In words and units; what a kind of object has not is left out."""
+    ctx, secret, keys = ckks
+    x = ctx.encrypt(np.ones((2, 50)), secret, largest=3)
+    residues = 8 * 2 * 2 * ctx.params.degree * len(ctx.params.primes[-1])
+    shared = {
+        "parameters": repr(ctx.params),
+        "shape of the batch": "(2,)",
+        "slots": "50 of 64 slots",
+        "type of values": "float64",
+        "level": "2",
+        "log2 of the scale": f"{np.log2(ctx.params.scale):.4g}",
+    }
+    assert read(ctx.encode(np.ones((2, 50)))).facts == shared
+    own = {"polynomials": "2", "bytes of memory": f"{residues:,}", "device": ctx.device}
+    assert read(x).facts == {**shared, "largest magnitude of values": "3", **own}
+    assert read(ctx.encrypt(np.ones((2, 50)), secret)).facts == {**shared, **own}
+    assert read(keys).facts == {
+        "public key": "yes",
+        "relinearization": "yes",
+        "Galois keys": "1",
+        "security": str(keys.security),
+        "bytes of memory": f"{keys.memory_bytes:,}",
+    }
+    facts = read(ctx).facts
+    assert list(facts) == ["parameters", "device", "multiplier", "storage of keys", "bytes of memory used"]
+    assert facts["bytes of memory used"] == f"{ctx.memory_used:,}"
+    assert read(ctx.params).facts == {
+        "degree N": f"{ctx.params.degree:,}",
+        "levels": "3",
+        "slots": f"{ctx.params.degree // 2:,}",
+        "log2 of the modulus QP": f"{round(ctx.params.log_modulus, 1):.4g}",
+        "security": ctx.params.security,
+        "bytes of a ciphertext": f"{residues // 2:,}",
+        "bytes of a switching key": f"{ctx.params.switching_key_bytes:,}",
+        "fingerprint": ctx.params.fingerprint[:16],
+    }
+    counted = hm.cost(lambda x: x * 0.5, 64, params=ctx.params)
+    facts = read(counted).facts
+    for name, value in (("keys", counted.key_bytes), ("plaintexts", counted.plaintext_bytes)):
+        assert facts[f"bytes of {name}"] == f"{value:,}"
+    assert facts["bytes of workspace"] == f"{counted.workspace_bytes:,}" != facts["bytes of plaintexts"]
+    assert facts["level"] == "2 to 1"
+
+
 def test_integer_ciphertexts_show_their_budget() -> None:
     ctx = hm.Context(hm.bfv.Parameters.for_circuit(depth=1, slots=4), threads=1)
     secret = ctx.generate_secret_key()

@@ -7,6 +7,7 @@ import re
 import stat
 import threading
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -40,6 +41,31 @@ def test_memory_of_a_control_group(limit: str, wanted: int, monkeypatch: pytest.
 def test_commands_that_are_not_installed_fail(name: str, capsys: Any) -> None:
     assert main([name, "--help"], commands={}) == 1
     assert f"hemera: {name} is a command of the package hemera-apps, which is not" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("end", "status", "told"),
+    [
+        (0, 0, ""),
+        (7, 7, ""),
+        (FileError("no file: give one"), 1, "hemera: no file: give one\n"),
+        (OSError(28, "No space left", "/a/b"), 1, "hemera: cannot use /a/b: No space left\n"),
+        (BrokenPipeError(32, "Broken pipe"), 1, "hemera: Broken pipe\n"),
+        (KeyboardInterrupt(), 130, "hemera: interrupted\n"),
+    ],
+    ids=repr,
+)
+def test_exits_of_commands(end: int | BaseException, status: int, told: str, capsys: Any) -> None:
+    def run(options: Any) -> int:
+        assert options.of == "it"
+        if isinstance(end, int):
+            return end
+        raise end
+
+    command = ModuleType("command", "What it does.\n\nMore.")
+    command.run, command.add_arguments = run, lambda parser: parser.add_argument("of")  # type: ignore[attr-defined]
+    assert main(["own", "it"], commands={"own": command}) == status
+    assert capsys.readouterr() == ("", told)
 
 
 def modes(folder: Path) -> dict[str, int]:

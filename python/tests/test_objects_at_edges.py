@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import operator
 import re
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.errors import MismatchError, ParameterError, RangeError
+from hemera.errors import MismatchError, ParameterError, RangeError, RangeWarning
+
+from .conftest import PLAIN_MODULUS
 
 SLOTS = 8
 
@@ -119,3 +122,96 @@ def test_texts_of_keys_count_in_the_unit_that_they_name(party: Any) -> None:
         names = ["public"] * own.has_public_key + ["relinearization"] * own.has_relinearization
         count, size = len(own.galois_elements), own.memory_bytes / 1024**2
         assert repr(own) == f"<Keys: {', '.join([*names, f'{count} Galois'])}; {size:.1f} MiB>"
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "mul"])
+@pytest.mark.parametrize("count", [5, SLOTS])
+def test_integers_of_any_size_are_taken_modulo_t_or_refused(party: Any, name: str, count: int) -> None:
+    of, huge, a = getattr(operator, name), 10**400, party.values(count)
+    x = party.ev.encrypt(a)
+    for number in (huge, -huge) if party.exact else ():
+        party.check(of(x, number), np.array(of(a.astype(object), number) % PLAIN_MODULUS, np.int64))
+        party.check(of(number, x), np.array(of(number, a.astype(object)) % PLAIN_MODULUS, np.int64))
+    for number in () if party.exact else (huge, -huge, np.inf, -np.inf, np.nan):
+        for call in (lambda n=number: of(x, n), lambda n=number: of(n, x)):
+            with pytest.raises(ParameterError, match="must be finite"):
+                call()
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "mul"])
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (2, 1)], ids=str)
+def test_arrays_on_the_left_may_have_more_axes(party: Any, name: str, shape: tuple[int, ...]) -> None:
+    of, a, b = getattr(operator, name), party.values(3, SLOTS), party.values(*shape, SLOTS, seed=2)
+    x = party.ev.encrypt(a)
+    party.check(of(b, x), of(b, a))
+    party.check(of(x, b), of(a, b))
+    party.check(x, a)
+
+
+def test_shapes_that_no_elements_fill(ckks: Any) -> None:
+    x = ckks.ev.encrypt(ckks.values(2, 3, SLOTS))
+    for shape in ((0, -1), (-1, 0), (0,), (-1, -1), (-2, -3), (4, -1), (6, 0)):
+        with pytest.raises(MismatchError, match=re.escape(f"cannot become {shape}")):
+            x.reshape(*shape)
+    for shape in ((6,), (-1,), (3, -1), (1, 2, -1, 3)):
+        assert x.reshape(shape).shape == np.empty((2, 3)).reshape(shape).shape
+
+
+def test_a_bound_magnitude_is_that_of_the_bound_plan() -> None:
+    params = hm.ckks.Parameters.for_bootstrapping("test-40")
+    ctx = hm.Context(params, "ledger")
+    plan, other = hm.circuits.Bootstrap(params, slots=16), hm.circuits.Bootstrap(params, slots=16, real=True)
+    keys = ctx.generate_keys(ctx.generate_secret_key(), plan=[plan, other])
+    ev = ctx.bind(keys, bootstrap=plan, magnitude=8)
+    x = ev.encrypt(np.ones(16)).at_level(plan.input_level)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ev.bootstrap(x)
+        ev.bootstrap(x, plan)
+        ev.bootstrap(x, other, magnitude=2)
+    with pytest.warns(RangeWarning, match="from -1 to 1"):
+        ev.bootstrap(x, other)
+
+
+def test_each_automatic_bootstrap_warns_and_what_follows_does_not() -> None:
+    params = hm.ckks.Parameters.for_bootstrapping("test-40")
+    ctx = hm.Context(params, "ledger")
+    plan = hm.circuits.Bootstrap(params, slots=16)
+    keys = ctx.generate_keys(ctx.generate_secret_key(), plan=plan)
+    ev = ctx.bind(keys, bootstrap=plan, automatic=True)
+    x = ev.encrypt(np.ones(16))
+    seen = []
+    while len(seen) < 3:
+        before = ev.bootstraps
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            x = x * x
+        assert len(caught) == ev.bootstraps - before <= 1
+        seen += caught
+    assert {each.category for each in seen} == {RangeWarning}
+
+
+@pytest.mark.parametrize("turn", range(4))
+def test_captured_operands_of_the_same_bytes_are_not_the_same(party: Any, turn: int) -> None:
+    """As terms and as factors, at two levels, of two types, one value and as many: in any order."""
+    a, b = party.values(SLOTS), party.values(SLOTS, seed=2)
+    x, y = party.ev.encrypt(a), party.ev.encrypt(b)
+    other = b.astype(np.complex128) if party.scheme == "ckks" else b.astype(np.int8)
+    one, two = np.full(1, 2, b.dtype), np.full((2, 1), 2, b.dtype)
+    calls: list[Any] = [
+        (lambda x: x + b, a + b),
+        (lambda x: x * b, a * b),
+        (lambda x: x - b, a - b),
+        (lambda x: x.at_level(1) + b, a + b),
+        (lambda x: x.at_level(1) * b, a * b),
+        (lambda x: x + other, a + other),
+        (lambda x: x * one, a * one),
+        (lambda x: x * two, a * two),
+        (lambda x: x + y, a + b),
+    ]
+    calls = [*calls[turn:], *calls[:turn]][:: -1 if turn % 2 else 1]
+    graph = party.ev.capture(lambda x: [call(x) for call, _ in calls], x)
+    for _ in range(2):
+        for found, (_, expected) in zip(graph(x), calls, strict=True):
+            party.check(found, expected)
+            assert found.dtype == (expected.dtype if party.scheme == "ckks" else np.int64)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import pickle
+import re
 from typing import Any
 
 import pytest
 
 import hemera as hm
 from hemera.errors import MismatchError, ParameterError, SecurityError, SecurityWarning
+from hemera.parameters import require_security
 
 from .conftest import make_params
 
@@ -229,3 +231,27 @@ def test_security_is_told_for_keys() -> None:
     assert ctx.generate_switching_key(sk, sk, level=0).security >= ">=128"
     without = ctx.generate_keys(sk, public_key=False, relinearization=False)
     assert without.security is None
+
+
+@pytest.mark.parametrize("wanted", [None, 128, 192, 256])
+def test_security_that_is_asked_for_is_the_least(wanted: int | None) -> None:
+    of = {"below 128": 0, ">=128 (2018 table)": 0, ">=128": 128, ">=192": 192, ">=256": 256}
+    for found, bits in of.items():
+        if wanted is None or bits >= wanted:
+            require_security(found, wanted, "the keys have")
+            continue
+        words = f"the keys have security {found}, less than the {wanted} bits asked for"
+        with pytest.raises(SecurityError, match=re.escape(words)):
+            require_security(found, wanted, "the keys have")
+    require_security(None, wanted, "nothing")
+
+
+@pytest.mark.parametrize("largest", [0, -1, math.nan])
+def test_bounds_on_values_are_above_0(largest: float) -> None:
+    context = hm.Context(make_params("ckks"), "ledger")
+    for call in (
+        lambda: context.noise_bound(depth=1, largest=largest),
+        lambda: hm.ckks.Parameters.for_circuit(1, largest=largest),
+    ):
+        with pytest.raises(ParameterError, match=f"largest must be above 0, not {largest}"):
+            call()

@@ -183,7 +183,12 @@ class ArithmeticEvaluator(CircuitEvaluator):
     def _multiplies_exactly(self, number: complex | None) -> bool:
         """Whether the number has integer parts, so that a product with it takes no level. Where rotations
         are by powers of 3, no polynomial of integers is a + bi in every slot."""
-        if number is None or not all(float(part).is_integer() for part in (number.real, number.imag)):
+        if number is None:
+            return False
+        # An integer may be larger than a double.
+        if not isinstance(number, int) and not all(
+            float(part).is_integer() for part in (number.real, number.imag)
+        ):
             return False
         return number.imag == 0 or self._context.params._native.galois_generator == 5
 

@@ -386,7 +386,10 @@ class ComplexCodec(Codec):
         return self._encoder.encode(values, a.slots, level, scale, None)
 
     def scalar(self, number: complex) -> tuple[complex, int]:
-        return complex(number), 0
+        try:
+            return complex(number), 0
+        except OverflowError:
+            raise _core.ParameterError("the number must be finite, and this integer is no double") from None
 
     def _decode(
         self, plaintext: _core.Plaintext, room: NDArray[Any], certain: bool
