@@ -214,36 +214,6 @@ def test_params_as_json_and_file(scheme: str, capsys: Any, tmp_path: Path) -> No
         assert found["bytes"][name]["memory"] == value.memory_bytes
 
 
-@pytest.mark.parametrize("security", ["128", "192", "256"])
-def test_params_have_the_security_that_is_asked_for(security: str, capsys: Any) -> None:
-    found = run_json(capsys, "params", "ckks", "--depth", "3", "--security", security)
-    assert found["security_bits"] >= int(security)
-    limit = hm.parameters.max_log_modulus(found["degree"], int(security))
-    below = hm.parameters.max_log_modulus(found["degree"] // 2, int(security))
-    assert limit is not None
-    assert below is not None
-    assert below < found["log_modulus"] <= limit
-    assert f"N = {found['degree']} allows {limit} bits at {security}-bit security" in " ".join(found["why"])
-    half = found["degree"] // 2
-    rotations = f"0,{half},{-half},5,{half + 5},-1"  # whole turns need no keys
-    found = run_json(
-        capsys, "params", "ckks", "--depth", "3", "--security", security, "--rotations", rotations
-    )
-    assert found["rotations"] == [-1, 5, half + 5]
-    assert "3 rotation keys" in found["bytes"]
-
-
-@pytest.mark.parametrize(("bits", "told"), [(49, "below 2^50"), (50, "below 2^50"), (51, "up to 51 bits")])
-def test_params_tell_which_primes_run_fastest(bits: int, told: str) -> None:
-    params = hm.bfv.Parameters.from_bits(
-        degree=2048, plain_modulus=65537, prime_bits=[bits], special_bits=[30], security=None
-    )
-    assert params.primes[-1][0].bit_length() == bits
-    parser = make_parser(COMMANDS)
-    options = parser.parse_args(["params", "bfv", "--security", "none"])
-    assert told in COMMANDS["params"].explain(params, options)[-1]
-
-
 def test_params_refuses_weak_ones_unless_told(capsys: Any) -> None:
     assert main(["params", "ckks", "--depth", "100", "--scale-bits", "50"]) == 1
     error = capsys.readouterr().err

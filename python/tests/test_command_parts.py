@@ -1,13 +1,13 @@
-"""The modules of commands: options reach what they name, files are those of NumPy, numbers told are right."""
+"""The modules of commands: files are those of NumPy, searches ask what is asked, told numbers are right."""
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import re
 import stat
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,98 +18,14 @@ import pytest
 import hemera as hm
 from hemera import _machine
 from hemera.circuits.needs import size_text
-from hemera.cli import COMMANDS, installed_commands, main, make_parser
-from hemera.commands import client, convert, export, plan, serve
+from hemera.cli import COMMANDS, main, make_parser
+from hemera.commands import client, convert, export, plan
 from hemera.commands.tables import read_table, write_table
 from hemera.errors import FormatError, ParameterError
-from hemera.serving.settings import Settings
+from hemera.package.package import Package
+from hemera.program.keys import KeyList
 
 GIB = 1 << 30
-LIMITS: list[tuple[str, str, str, object]] = [
-    ("--max-request", "3", "request_bytes", 3),
-    ("--max-keys", "5KiB", "key_bytes", 5 << 10),
-    ("--max-store", "7MiB", "store_bytes", 7 << 20),
-    ("--max-client-store", "1TiB", "client_store_bytes", 1 << 40),
-    ("--max-loaded-keys", "2GiB", "loaded_key_bytes", 2 * GIB),
-    ("--max-prepared", "11 MiB", "prepared_bytes", 11 << 20),
-    ("--max-index", "13", "index_bytes", 13),
-    ("--max-waiting", "17", "waiting_bytes", 17),
-    ("--max-client-waiting", "19", "client_waiting_bytes", 19),
-    ("--max-queue", "1", "waiting_requests", 1),
-    ("--max-batch", "2", "batch", 2),
-    ("--max-uploads", "3", "uploads", 3),
-    ("--max-client-uploads", "4", "client_uploads", 4),
-    ("--max-connections", "5", "connections", 5),
-    ("--max-address-connections", "6", "address_connections", 6),
-    ("--max-graphs", "0", "graphs", 0),
-    ("--rate-requests", "0.5", "requests_per_second", 0.5),
-    ("--rate-bytes", "1KiB", "bytes_per_second", 1024),
-    ("--burst-seconds", "999999999", "burst_seconds", 999999999),
-    ("--request-seconds", "0.001", "request_seconds", 0.001),
-    ("--body-seconds", "2", "body_seconds", 2),
-    ("--header-seconds", "3", "header_seconds", 3),
-    ("--shutdown-seconds", "4", "shutdown_seconds", 4),
-    ("--device", "cpu:*", "device", "cpu:*"),
-    ("--threads", "2", "threads", 2),
-    ("--storage", "packed", "storage", "packed"),
-    ("--key-place", "host", "keys", "host"),
-]
-
-
-@pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    """What `hemera serve` with these words gives to the server."""
-    given: list[dict[str, Any]] = []
-
-    def note(_: object, **named: Any) -> int:
-        given.append(named)
-        return 0
-
-    def run(*words: str) -> dict[str, Any]:
-        monkeypatch.setattr(serve, "serve_home", note)
-        assert main(["serve", str(tmp_path / "home"), *words]) == 0
-        return given[-1]
-
-    return run
-
-
-def test_a_server_s_options_are_its_settings(served: Any) -> None:
-    usual = served()["settings"]
-    assert usual == {"device": "auto", "threads": None, "storage": "auto", "keys": "device"}
-    for option, word, field, value in LIMITS:
-        assert served(option, word)["settings"] == {**usual, field: value}
-        assert getattr(Settings(), field) != value
-    words = [word for option, value, *_ in LIMITS for word in (option, value)]
-    assert served(*words)["settings"] == {field: value for *_, field, value in LIMITS}
-    (parser,) = (
-        action.choices["serve"]
-        for action in make_parser(COMMANDS)._actions
-        if isinstance(action, argparse._SubParsersAction)
-    )
-    (group,) = (each for each in parser._action_groups if each.title == "limits")
-    limits = {option for action in group._group_actions for option in action.option_strings}
-    assert limits <= {option for option, *_ in LIMITS}
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        *(["--max-keys", text] for text in ("0", "-1", "8GB", "1.5GiB", "GiB", "1 K", "")),
-        *(["--rate-requests", text] for text in ("0", "-1", "1e9", "nan", "inf", "x")),
-        *(["--max-queue", text] for text in ("0", "1.5", "x")),
-        ["--burst-seconds", "0"],
-        ["--storage", "small"],
-        ["--key-place", "disk"],
-        ["--replicas", "0"],
-    ],
-    ids=" ".join,
-)
-def test_options_of_a_server_that_are_refused(words: list[str], served: Any) -> None:
-    with pytest.raises(SystemExit) as ended:
-        served(*words)
-    assert ended.value.code == 2
-
-
 TABLES: dict[str, Any] = {
     "a vector": np.array([1.5, -2, 1 / 3]),
     "a row for each": np.arange(6.0).reshape(3, 2) / 7,
@@ -272,6 +188,30 @@ def test_inspect_tells_a_model_s_bytes(tmp_path: Path, capsys: Any) -> None:
     assert json.loads(capsys.readouterr().out)["cost"] == json.loads(json.dumps(cost.as_dict()))
 
 
+def test_inspect_tells_each_key_of_a_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    plan = hm.compile(lambda x: x + 1, hm.ArraySpec((8,), range=(0, 1)))
+    plan.package.save(tmp_path / "model")
+    keys = KeyList(3, {4: 2, -1: 5}, 0, ({"slots": 64}, {"passes": 1}, {"passes": 2}), (), ((16, 7),))
+    interface = dataclasses.replace(plan.package.interface, keys=keys)
+    monkeypatch.setattr(Package, "interface", property(lambda _: interface))
+    assert main(["inspect", str(tmp_path / "model")]) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    told = [line.partition("  ")[2].strip() for line in lines if re.match(r"\d+  ", line)]
+    assert told == [
+        "relinearization up to level 3",
+        "rotation -1 up to level 5",
+        "rotation 4 up to level 2",
+        "conjugation up to level 0",
+        "bootstrap of 64 slots",
+        "exact bootstrap of 1 pass",
+        "exact bootstrap of 2 passes",
+        "products of pairs of 16 x 16 at level 7",
+    ]
+    assert any(re.match(r"keys +8, of ", line) for line in lines)
+
+
 @pytest.mark.parametrize(("memory", "state"), [(4 * GIB - 1, "note"), (4 * GIB, "ok"), (4 * GIB + 1, "ok")])
 def test_doctor_tells_memory_and_surroundings(
     memory: int, state: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
@@ -290,6 +230,41 @@ def test_doctor_tells_memory_and_surroundings(
     told = [each["text"] for each in findings if each["check"] == "environment"]
     assert "HEMERA_OWN='shown' changes what Hemera does" in told
     assert not any(word in text for word in ("a-secret", "HEMERA_TOKEN", "OTHER_HEMERA_"))
+
+
+def told_of(capsys: Any, *arguments: str) -> Any:
+    assert main([*arguments, "--json", "-"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("security", ["128", "192", "256"])
+def test_params_have_the_security_that_is_asked_for(security: str, capsys: Any) -> None:
+    found = told_of(capsys, "params", "ckks", "--depth", "3", "--security", security)
+    assert found["security_bits"] >= int(security)
+    limit = hm.parameters.max_log_modulus(found["degree"], int(security))
+    below = hm.parameters.max_log_modulus(found["degree"] // 2, int(security))
+    assert limit is not None
+    assert below is not None
+    assert below < found["log_modulus"] <= limit
+    assert f"N = {found['degree']} allows {limit} bits at {security}-bit security" in " ".join(found["why"])
+    half = found["degree"] // 2
+    rotations = f"0,{half},{-half},5,{half + 5},-1"  # whole turns need no keys
+    found = told_of(
+        capsys, "params", "ckks", "--depth", "3", "--security", security, "--rotations", rotations
+    )
+    assert found["rotations"] == [-1, 5, half + 5]
+    assert "3 rotation keys" in found["bytes"]
+
+
+@pytest.mark.parametrize(("bits", "told"), [(49, "below 2^50"), (50, "below 2^50"), (51, "up to 51 bits")])
+def test_params_tell_which_primes_run_fastest(bits: int, told: str) -> None:
+    params = hm.bfv.Parameters.from_bits(
+        degree=2048, plain_modulus=65537, prime_bits=[bits], special_bits=[30], security=None
+    )
+    assert params.primes[-1][0].bit_length() == bits
+    parser = make_parser(COMMANDS)
+    options = parser.parse_args(["params", "bfv", "--security", "none"])
+    assert told in COMMANDS["params"].explain(params, options)[-1]
 
 
 @pytest.mark.parametrize("interval", ["-8,1", "-1,8", "8,-1", "2,8"])
@@ -348,29 +323,3 @@ def test_scales_of_converted_files(text: str, scale: float | None) -> None:
             convert.scale(text)
     else:
         assert convert.scale(text) == scale
-
-
-def options_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.Action]]:
-    """Those of a command and of all below it."""
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for child in action.choices.values():
-                yield from options_of(child)
-        else:
-            yield parser.prog, action
-
-
-def test_defaults_are_those_that_help_tells() -> None:
-    """Of a server's limits, which the options leave to its settings, too."""
-    told = 0
-    for command, action in options_of(make_parser({**COMMANDS, **installed_commands()})):
-        found = re.search(r'\(default:? "?([^()";:\s]+)"?\)', action.help or "")
-        default = action.default
-        if command == "hemera serve" and action.dest in serve._LIMITS:
-            default = getattr(Settings(), action.dest)
-        if found is None or default is None or found[1] in ("any", "all", "both", "2^20"):
-            continue
-        value = (action.type or str)(found[1])  # type: ignore[operator]
-        assert default == (tuple(value) if isinstance(default, tuple) else value), (command, action.dest)
-        told += 1
-    assert told > 70

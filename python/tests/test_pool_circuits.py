@@ -200,8 +200,22 @@ def test_slow_links_leave_a_circuit_on_one_member_and_fast_ones_share_it() -> No
     assert fast.seconds < 0.6 * fast.alone
     assert best_cut(steps, NVLINK, 3).members == (2, 2)
     assert best_cut(steps, NVLINK, 1).members == (1, 1)
-    assert "halves: 2" in fast.report()
-    assert "of one member" in fast.report()
+    told = f"{1e3 * fast.seconds:.3g} ms, {fast.seconds / 5.1e-3:.2f} of the 5.1 ms of one member"
+    assert fast.report().splitlines() == ["matrix: 4", "halves: 2", told]
+    assert slow.report().endswith("5.1 ms, 1.00 of the 5.1 ms of one member")
+    assert (fast.most, slow.most, Cut((), 0.0, 0.0).most) == (4, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("members", "tried"), [(1, [1]), (2, [1, 2]), (3, [1, 2, 3]), (4, [1, 2, 4]), (7, [1, 2, 4, 7])]
+)
+def test_all_members_are_tried_and_powers_of_two(members: int, tried: list[int]) -> None:
+    params = hm.ckks.Parameters.from_bits(
+        degree=1024, prime_bits=[50, 40], special_bits=[50], scale_bits=40, security=None
+    )
+    plan = LinearTransform.from_diagonals(dict.fromkeys(range(64), 1.0), params, slots=512, baby_steps=8)
+    step = transform_step(plan, DeviceTimes.find("nvidia-h200"), members, name="own")
+    assert (step.name, sorted(step.seconds)) == ("own", tried)
 
 
 def test_times_of_exchanges() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import itertools
+import re
 import statistics
 from dataclasses import replace
 from types import SimpleNamespace
@@ -10,14 +12,23 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import hemera as hm
+from hemera.trees.counting import NAMES
 from hemera_apps import logistic_regression as logistic
 from hemera_apps._serve_client import Measured
 from hemera_apps.bench import replicas, serve, timing
 from hemera_apps.demo.model import CLIP, FEATURE_STEPS, IntegerModel
+from hemera_apps.logistic_regression import report
 from hemera_apps.logistic_regression.clear import within_bounds
+from hemera_apps.logistic_regression.measures import Quality
+from hemera_apps.logistic_regression.run import Mark
+from hemera_apps.logistic_regression.run import Run as TrainingRun
 from hemera_apps.transformer.approximations import Approximations, Depths, Levels
+from hemera_apps.trees import report as trees_report
+from hemera_apps.trees.pipeline import STAGES
+from hemera_apps.trees.pipeline import Run as TreesRun
 
 # --- Times. ---
 
@@ -198,3 +209,116 @@ def test_levels_of_a_block(
     assert found.fresh >= found.centred + 1
     assert found.fresh >= found.attention
     assert found.centred >= 2 + 1 + roots[0]
+
+
+# --- Reports. ---
+
+
+def printed(show: Any, *arguments: Any) -> list[str]:
+    console = Console(width=220, file=io.StringIO(), legacy_windows=False)
+    show(console, *arguments)
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    return [" ".join(re.sub("[│┃]", " ", line).split()) for line in text.splitlines()]
+
+
+def test_the_report_of_trees() -> None:
+    operations = {name: 10 * at + 5 for at, name in enumerate(NAMES)}
+    run = TreesRun(
+        workload="packed",
+        parameters="auto",
+        params=hm.bfv.Parameters.for_circuit(1),
+        device="a device",
+        samples=4,
+        scores=np.zeros((4, 2), np.int64),
+        exact=True,
+        scale=32,
+        largest_error=0.123,
+        accuracy_float=0.75,
+        accuracy_encrypted=0.5,
+        agreement=0.25,
+        shape={"scores": 2, "trees": 7, "depth": 3, "features": 5, "planes": 1},
+        operations=operations,
+        seconds={**{stage: 2.0**at for at, stage in enumerate(STAGES)}, "first_evaluate": 99.0},
+        bytes={"keys": 1024, "request": 2048, "response": 3072},
+    )
+    lines = printed(trees_report.show, [run, replace(run, exact=False, accuracy_encrypted=None)])
+    evaluate = run.seconds["evaluate"]
+    for line in (
+        "samples 4 4",
+        "trees x depth, scores 7 x 3, 2 7 x 3, 2",
+        "accuracy, float model 75.0% 75.0%",
+        "accuracy, encrypted 50.0% -",
+        "same class as the float model 25.0% 25.0%",
+        "encrypted = integer scores all, exactly NOT EXACT",
+        "leaf scores in steps of 1 / 32 1 / 32",
+        "largest distance from float 0.12 0.12",
+        *(
+            f"{name.replace('_', ' ')} (a sample) " + " ".join([f"{count} ({count / 4:.2g})"] * 2)
+            for name, count in operations.items()
+        ),
+        *(f"{s.replace('_', ' ')}, s {2.0**at:.4f} {2.0**at:.4f}" for at, s in enumerate(STAGES)),
+        f"evaluate, ms a sample {1e3 * evaluate / 4:.4f} {1e3 * evaluate / 4:.4f}",
+        "keys to the server 1.0 KiB 1.0 KiB",
+        "request 2.0 KiB 2.0 KiB",
+        "response 3.0 KiB 3.0 KiB",
+        "Computed on a device.",
+    ):
+        assert line in lines, line
+    told = run.to_json()
+    assert told["milliseconds_per_sample"] == 1e3 * evaluate / 4
+    assert told["operations_per_sample"] == {name: count / 4 for name, count in operations.items()}
+
+
+@pytest.mark.parametrize(("logit", "warns"), [(7.9, False), (8.0, False), (8.1, True)])
+@pytest.mark.parametrize("models", [1, 2])
+def test_the_report_of_a_training(logit: float, warns: bool, models: int) -> None:
+    settings = logistic.Settings(7, batch=64, iterations=4, models=models)
+    params = hm.ckks.Parameters.for_bootstrapping("test-40", levels=settings.depth)
+    plan = logistic.TrainingPlan(params, settings)
+    qualities = [Quality(0.5 + at / 100, 0.25 + at / 1000) for at in range(4)]
+    seconds = {
+        "iteration": 0.5,
+        "bootstrap": 1.5,
+        "iteration_with_bootstrap": 2.0,
+        "keys": 3.0,
+        "encrypt": 4.0,
+    }
+    run = TrainingRun(plan, "a table", 100, 20, 2, "cpu", "a device")
+    run.largest_logit = logit
+    run.marks = [
+        Mark(iteration, model, qualities[model], qualities[2 + model], 10.0**-iteration * (1 + model))
+        for iteration in (2, 4)
+        for model in range(models)
+    ]
+    run.scikit_learn = qualities[:models]
+    run.seconds = {**seconds, "iteration_on_average": 1.0, "keys": 3.0, "encrypt": 4.0}
+    run.memory = {"keys": 1024, "device": 2048}
+    lines = printed(report.show, run)
+    for mark in run.marks:
+        own, clear = mark.encrypted, mark.clear
+        assert (
+            f"{mark.iteration} {f'{mark.model} ' if models > 1 else ''}"
+            f"{own.accuracy:.2%} {clear.accuracy:.2%} {own.auc:.4f} {clear.auc:.4f} {mark.difference:.1e}"
+        ) in lines
+    for number, one in enumerate(run.scikit_learn):
+        name = "sklearn" if models == 1 else f"sklearn {number}"
+        assert f"{name} {one.accuracy:.2%} {one.auc:.4f}" in lines
+    assert any("beyond the sigmoid's interval of 8" in line for line in lines) == warns
+    of = "" if models == 1 else " of 2 models"
+    assert (
+        f"iteration{of}: 500 ms; with a bootstrap: 2.00 s; on average, with a bootstrap every "
+        f"{plan.bootstrap_every}: 1.00 s"
+    ) in lines
+    assert (
+        "memory: keys 1.0 KiB, in all 2.0 KiB; keys made in 3.0 s, mini-batches encrypted in 4.0 s" in lines
+    )
+    assert f"N = {params.degree}, security {params.security}; a device" in lines
+    assert any("NOT SECURE" in line for line in lines)  # of a test ring
+    assert run.difference == 1e-4 * models
+    secure = SimpleNamespace(**{name: getattr(plan, name) for name in PLAN}, params=SECURE)
+    run.plan = secure  # type: ignore[assignment]
+    assert not any("NOT SECURE" in line for line in printed(report.show, run))
+
+
+PLAN = ("settings", "bootstrap_every", "bootstraps", "bootstrap", "iterations")
+SECURE = SimpleNamespace(degree=65536, security="128", security_bits=128)

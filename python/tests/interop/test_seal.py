@@ -229,6 +229,16 @@ def test_convert(files: Files, tmp_path: Path, capsys: Any) -> None:
         assert hm.inspect(again).fields == hm.inspect(stored).fields
     assert (tmp_path / "secret_key.seal").stat().st_mode & 0o77 == 0
 
+    # Nothing converts one library's files to another's, or Hemera's to its own format.
+    for source, to, reason in (
+        (files.path("ct_b"), "openfhe", "is a file of SEAL, and OpenFHE has other parameters"),
+        (tmp_path / "ct_b.hemera", "hemera", "is a file of Hemera already"),
+    ):
+        capsys.readouterr()
+        assert main(["convert", str(source), str(tmp_path / "none"), "--to", to, *with_parms]) == 1
+        assert reason in capsys.readouterr().err
+        assert not (tmp_path / "none").exists()
+
     # Keys of several kinds go to a file each.
     sk = s.context.generate_secret_key()
     s.context.generate_keys(sk, rotations=[1]).save(tmp_path / "keys.hemera")
