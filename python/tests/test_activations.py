@@ -7,6 +7,7 @@ import pytest
 
 import hemera as hm
 from hemera import circuits
+from hemera.circuits.composition import slopes_of
 
 from .conftest import CIRCUIT_SLOTS as SLOTS
 
@@ -227,6 +228,75 @@ def test_errors_of_formulas_are_bounds():
     squared = circuits.function(lambda x: polynomial(tanh(3 * x)), [(-1, 1)])
     t = np.tanh(3 * x)
     assert np.abs(squared(x) - (0.5 - t + 2 * t * t)).max() <= squared.error
+
+
+STEEP = {
+    # The function, the exact one, and its intervals.
+    "sigmoid": (circuits.sigmoid((-4, 4), bits=8), lambda x: 1 / (1 + np.exp(-x)), [(-4, 4)]),
+    "tanh": (circuits.tanh((-3, 3), bits=8), np.tanh, [(-3, 3)]),
+    "gelu": (
+        circuits.gelu((-4, 4), bits=8),
+        lambda x: x * (1 + np.vectorize(math.erf)(x / 2**0.5)) / 2,
+        [(-4, 4)],
+    ),
+    "silu": (circuits.silu((-8, 8), bits=8), lambda x: x / (1 + np.exp(-x)), [(-8, 8)]),
+    "softplus": (circuits.softplus((-8, 8), bits=8), lambda x: np.log1p(np.exp(x)), [(-8, 8)]),
+    "relu": (circuits.relu(bits=6), lambda x: np.maximum(x, 0), [(-1, 1)]),
+    "clip": (circuits.clip((-0.5, 1), bits=6, largest=2), lambda x: np.clip(x, -0.5, 1), [(-2, 2)]),
+    "exp": (circuits.exp((-1, 2), bits=8), np.exp, [(-1, 2)]),
+    "log": (circuits.log((0.25, 3), bits=8), np.log, [(0.25, 3)]),
+    "inverse": (circuits.inverse((0.5, 3), bits=8), lambda x: 1 / x, [(0.5, 3)]),
+    "inverse below 0": (circuits.inverse((-3, -0.5), bits=8), lambda x: 1 / x, [(-3, -0.5)]),
+    "sqrt": (circuits.sqrt((0.25, 3), bits=8), np.sqrt, [(0.25, 3)]),
+    "leaky": (circuits.leaky_relu(0.1, bits=8), _leaky(0.1), [(-1, 1)]),
+    "falling": (circuits.leaky_relu(-3, bits=8), _leaky(-3), [(-1, 1)]),
+    "divide": (circuits.divide((-2, 1), (0.5, 3), bits=8), np.divide, [(-2, 1), (0.5, 3)]),
+    "maximum": (circuits.maximum(bits=6, largest=2), np.maximum, [(-2, 2), (-2, 2)]),
+    "powers": (circuits.Polynomial([1, -2, 0, 0.5]), lambda x: 1 - 2 * x + x**3 / 2, [(-1, 1)]),
+    "chebyshev": (
+        circuits.Polynomial([0, 1, 2], basis="chebyshev", interval=(0, 4)),
+        lambda x: x / 2 - 1 + 2 * (2 * (x / 2 - 1) ** 2 - 1),
+        [(0, 4)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STEEP)
+def test_slopes_are_the_steepest(name):
+    """By differences of exact values: at most the bound, which is no tenth larger."""
+    function, exact, intervals = STEEP[name]
+    grid = np.meshgrid(
+        *(np.linspace(low, high, 2001 if len(intervals) == 1 else 201) for low, high in intervals)
+    )
+    slopes = slopes_of(function, intervals)
+    assert len(slopes) == len(intervals)
+    for at, ((low, high), slope) in enumerate(zip(intervals, slopes, strict=True)):
+        step = (high - low) * 1e-6
+        inner = [np.minimum(x, high - step) if i == at else x for i, x in enumerate(grid)]
+        moved = [x + step if i == at else x for i, x in enumerate(inner)]
+        found = np.abs((exact(*moved) - exact(*inner)) / step).max()
+        assert found * (1 - 1e-4) <= slope <= 1.1 * found
+
+
+def test_errors_of_sums_and_products_of_values():
+    """|f| h + |g| e + e h for values up to |f| and |g| with the errors e and h."""
+    narrow, wide = circuits.tanh((-1, 1), bits=12), circuits.exp((-1, 2), bits=4)
+    kept = []
+
+    def formula(x, y):
+        a, b = narrow(x), wide(y)
+        kept.extend([a, b, a * b, a + b, 3 * a - b, a * a, b * 0.5, a - 1])
+        return kept[2]
+
+    circuits.function(formula, [(-1, 1), (-1, 2)])
+    a, b, *found = kept
+    e, h = a.error, b.error
+    largest_a, largest_b = (max(map(abs, each.interval)) for each in (a, b))
+    assert (e, h) == (narrow.error, wide.error)
+    assert largest_a == pytest.approx(math.tanh(1), abs=4 * e + 1e-6)
+    assert largest_b == pytest.approx(math.exp(2), abs=4 * h + 1e-5)
+    wanted = [largest_a * h + largest_b * e + e * h, e + h, 3 * e + h, 2 * largest_a * e + e * e, h / 2, e]
+    assert [each.error for each in found] == pytest.approx(wanted)
 
 
 def test_formulas_that_can_not_be():

@@ -199,6 +199,23 @@ def test_ever_new_scales_do_not_fill_the_memory(client, ev, values):
     assert held[0] < held[1] < held[63] == held[64] == held[69]
 
 
+def test_the_circuit_that_was_used_last_is_kept_longest(client, ev, values):
+    """Of as many as are kept, one that is used again and again is made once."""
+    ctx, sk = client
+    function = hm.circuits.Polynomial([0, 1, 1])
+    natives = [ctx.encrypt(ctx.encode(values, scale=2.0**40 + steps), sk)._native for steps in range(66)]
+    first = function._circuit(ev, natives[:1])
+    for each in natives[1:64]:
+        function._circuit(ev, [each])
+    second = function._circuit(ev, natives[1:2])
+    assert function._circuit(ev, natives[:1]) is first
+    for each in natives[64:]:  # of which each takes the place of the oldest one
+        function._circuit(ev, [each])
+    assert function._circuit(ev, natives[:1]) is first
+    assert function._circuit(ev, natives[1:2]) is second
+    assert len(function._circuits[ctx]) == 64
+
+
 def test_functions_are_captured(ev, values):
     p = hm.approximate(np.tanh, (-1, 1), 7)
     x, y = ev.encrypt(values), ev.encrypt(values[::-1])

@@ -73,6 +73,8 @@ def test_programs_of_several_samples_are_none_of_one(
         lambda x: x * np.arange(7.0)[:, None],
         lambda x: x * np.arange(1.0, 8.0)[:, None],
         lambda x: x + np.arange(7.0)[:, None],
+        lambda x: x + (np.arange(7) == 3)[:, None],
+        lambda x: x * (1.0 + (np.arange(7) == 3))[:, None],
         lambda x: x[:6],
         lambda x: x * np.array([1.0, 1, 1, 0, 1, 1, 1])[:, None],
         lambda x: x.sum(),
@@ -104,6 +106,16 @@ def test_blocks_give_the_map() -> None:
             np.block([[matrix, np.zeros((3, 4))], [np.zeros((3, 4)), other]]),
             2,
             [(3, 4, 1), (3, 4, 1)],
+        ),
+        "of one kind but for the shape": (
+            np.block(
+                [
+                    [np.arange(1.0, 7).reshape(2, 3), np.zeros((2, 2))],
+                    [np.zeros((3, 3)), np.arange(1.0, 7).reshape(3, 2)],
+                ]
+            ),
+            16,
+            [(2, 3, 1), (3, 2, 1)],
         ),
         "overlapping": (np.array([[1.0, 2, 0, 0], [0, 1, 2, 0], [0, 0, 1, 2]]), 16, [(1, 2, 3)]),
     }

@@ -12,6 +12,8 @@ from scipy import special
 import hemera as hm
 from hemera import circuits
 from hemera.arrays.array import Array
+from hemera.arrays.functions import _shares
+from hemera.arrays.recorder import Recorder
 from hemera.errors import ParameterError
 
 from .programs import Given, Program, check
@@ -109,6 +111,31 @@ def test_encrypted_logsumexp_is_right_anywhere_in_its_range(width: float) -> Non
     wanted = special.logsumexp(rows, 1, keepdims=True)
     np.testing.assert_allclose(plan.evaluate_clear(rows), wanted, atol=2.0**-6)
     assert plan.outputs == {"output": (5, 1)}
+
+
+@pytest.mark.parametrize(("count", "width"), [(6, 0.5), (6, 4), (2, 10)])
+def test_sums_of_exponentials_are_known_to_be_as_large_as_they_are(count: int, width: float) -> None:
+    """From half of the least to a sixteenth above the largest, by the ends of the range: of divisors."""
+    recorder = Recorder()
+    x = Array(recorder, recorder.input("x", (count,), -width / 2, width / 2))
+    first, *others = _shares(x, None)[1]
+    least = count * np.exp(-width / 2 ** len(others))
+    assert 0.4 * least < first.range[0] < least < count < first.range[1] < 1.1 * count
+    assert len(others) == max(0, np.ceil(np.log2(width / 3)))
+    for each in others:
+        assert 0.4 / count < each.range[0] < 1 / count
+        assert 1 < each.range[1] < 1.1
+
+
+def test_powers_are_numpys() -> None:
+    given = Given(np.array([[-1.5, 0, 1], [2, -1, 0.5]]))
+    check(lambda x: [x**power for power in range(12)], given)
+    check(lambda x: [x**power for power in (15, 16, 17, 24, 31)], given, tolerance=1e-7)
+
+
+def test_arrays_in_tuples_are_seen() -> None:
+    given = Given(np.array([[-2.0, 0, 1], [2, -1, 2]]))
+    check(lambda x: [np.stack((x, -x)), np.concatenate((x, [[1.0, 2, 3]], x)), *np.unstack(x)], given)
 
 
 def test_softmax_of_axes_encrypted() -> None:

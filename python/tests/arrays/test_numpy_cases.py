@@ -48,6 +48,8 @@ FOUND = {
     "one of others": (np.isin, [WHOLE, [1.0002, 3]], {}),
     "three operands": (np.einsum, ["ij,jk,kl->il", WHOLE, WHOLE.T, WHOLE], {}),
     "a diagonal": (np.einsum, ["ii,...i->...", WHOLE[:, :2], WHOLE[:, 1:]], {}),
+    "labels of one element": (np.einsum, ["ij,jk->kij", WHOLE[:1], WHOLE.T[:, :1]], {}),
+    "a sum over one element": (np.einsum, ["ij,ij->i", WHOLE[:, :1], WHOLE[:, :1]], {}),
     "operands with lists": (np.einsum, [WHOLE, [0, 1], WHOLE, [0, 1], [1]], {}),
     "whether any product is true": (np.einsum, ["ij,kj->ik", WHOLE > 2, WHOLE > 4], {}),
     "whether any is true": (np.einsum, ["ij->i", WHOLE > 3], {}),

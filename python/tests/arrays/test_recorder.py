@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 
 from hemera import circuits
 from hemera.arrays.array import Array
+from hemera.arrays.chains import Chain, after, one_polynomial, product, total
+from hemera.arrays.exact_recorder import ExactRecorder
 from hemera.arrays.folding import folded
 from hemera.arrays.ranges import range_of
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.steps import common_step
-from hemera.arrays.tensor import TensorProgram
+from hemera.arrays.tensor import LookUp, TensorProgram
 from hemera.errors import MismatchError, ParameterError, RangeError
 
 from .programs import Given, check, recorded
@@ -207,6 +209,7 @@ def test_steps_of_results() -> None:
     x = Array(recorder, recorder.input("x", (3,), 0, 9, step=1))
     y = Array(recorder, recorder.input("y", (3,), 0, 9, step=0.25))
     z = Array(recorder, recorder.input("z", (3,), 0, 9))
+    w = Array(recorder, recorder.input("w", (3,), 0, 3, step=0.5))
     steps = [
         (x * 3, 3),
         (x * 3 + 1, 1),
@@ -221,9 +224,15 @@ def test_steps_of_results() -> None:
         (x[::-1], 1),
         (-y, 0.25),
         (x > 2, 1),
+        (w // 0.75, 1),
+        (w % 0.75, 0.25),
+        (w % 1.5, 0.5),
+        (np.floor(w), 1),
+        (np.sign(w - 1), 1),
+        (abs(w - 1), None),
     ]
     for found, wanted in steps:
-        assert found.step == pytest.approx(wanted)
+        assert found.step == (wanted and pytest.approx(wanted))
     for each in (x + z, x * z, z, x * np.pi + 1, x * 0, np.exp(x), z.sum()):
         assert each.step is None
 
@@ -303,7 +312,97 @@ def test_margins_keep_the_sign_of_what_is_known_to_be_positive(margin: float) ->
     assert found.range[0] > 0
     assert (-found).range[1] < 0
     assert (1 / found).range[0] < 1
+    for each, sign in ((1 / found, 1), (1 / -found, -1), (-1 / found, -1)):
+        assert each._recorder.signs[each._number] == sign
+        assert min(sign * end for end in each.range) > 0
     apart = found - sum(found.range) / 2
     assert apart._recorder.signs[apart._number] == 0
     assert (2 * found + 1)._recorder.signs[(2 * found + 1)._number] == 1
     assert (found * -found)._recorder.signs[(found * -found)._number] == -1
+
+
+# --- Chains of functions as one polynomial. ---
+
+
+@pytest.mark.parametrize(
+    ("function", "interval"),
+    [
+        *((np.exp, ends) for ends in ((-1.0, 1.0), (3.0, 5.0), (-4.0, -1.0))),
+        (np.log, (1.0, 9.0)),
+        (np.sin, (-2.0, 6.0)),
+        (lambda x: x**3 - x, (0.0, 2.0)),
+        (np.ones_like, (0.0, 1.0)),
+    ],
+)
+def test_one_polynomial_is_within_its_tolerance(function: Any, interval: tuple[float, float]) -> None:
+    """On any interval, and of about the degree that NumPy's interpolation takes."""
+    tolerance = 2.0**-18
+    found = one_polynomial(function, interval, tolerance, ["a", "b"])
+    assert found is not None
+    assert (found.interval, found.name, found.basis) == (interval, "a, b as one", "chebyshev")
+    x = np.linspace(*interval, 5000)
+    error = np.abs(found(x) - function(x)).max()
+    assert error <= found.error <= 2 * tolerance
+    degree = len(found.coefficients) - 1
+    if degree > 2:
+        near = np.polynomial.Chebyshev.interpolate(function, degree - 2, interval)
+        assert np.abs(near(x) - function(x)).max() > tolerance
+
+
+@pytest.mark.parametrize(
+    ("function", "low"), [(lambda x: 1 / x, -1), (np.sqrt, -1), (np.sign, -1), (np.log, 0)]
+)
+def test_what_no_polynomial_is_near_to_is_none(function: Any, low: float) -> None:
+    assert one_polynomial(function, (low, 1.0), 2.0**-18, ["f"]) is None
+
+
+def test_chains_count_levels_and_products() -> None:
+    """Of values beside each other the most levels, and all products; of a product a level and one more."""
+    a, b = Chain(3, names=("exp",), depth=4, products=7.0, operations=1), Chain(3, depth=2, products=2.0)
+    both = total([a, b], [0.5, 2.0], 1.0)
+    assert both is not None
+    assert (both.root, both.depth, both.products, both.operations, both.names) == (3, 4, 9, 1, ("exp",))
+    np.testing.assert_allclose(both.formula(np.arange(3.0)), 2.5 * np.arange(3) + 1)
+    for own, other, wanted in ((a, b, (5, 10, 2)), (b, a, (5, 10, 2)), (a, a, (5, 8, 2))):
+        found = product(own, other)
+        assert found is not None
+        assert (found.depth, found.products, found.operations) == wanted
+    assert product(a, Chain(2)) is None
+    assert total([a, Chain(2)], [1.0, 1.0], 0.0) is None
+    tanh = circuits.tanh((-1, 1), bits=8)
+    later = after(a, tanh, np.tanh)
+    assert later is not None
+    assert (later.depth, later.operations, later.names) == (4 + tanh.depth, 2, ("exp", "tanh"))
+    assert after(a, circuits.sign(gap=0.1), np.sign) is None
+
+
+# --- Exact programs. ---
+
+
+def test_steps_and_ranges_of_exact_programs() -> None:
+    """Whole numbers: the greatest divisor that is known, and the ends of each element."""
+    recorder = ExactRecorder()
+    x = Array(recorder, recorder.input("x", (3,), 0, 6, step=2), "i")
+    y = Array(recorder, recorder.input("y", (3,), -3, 3, step=3), "i")
+    square, factors = (lambda v: v**2), np.array([1, 2, 3])
+    found = [
+        (x * 3, 6, [0] * 3, [18] * 3),
+        (x * 3 + 4, 2, [4] * 3, [22] * 3),
+        (x * 6 - y * 2, 6, [-6] * 3, [42] * 3),
+        (x * y, 6, [-18] * 3, [18] * 3),
+        (x * factors, 2, [0] * 3, [6, 12, 18]),
+        ((x * factors).approximated(square), 4, [0] * 3, [36, 144, 324]),
+        (y.approximated(square), 9, [0] * 3, [9] * 3),
+        ((y * factors + 1).approximated(square), 1, [0] * 3, [16, 49, 100]),
+    ]
+    for array, step, low, high in found:
+        assert array.step == step
+        np.testing.assert_array_equal(recorder.bounds[array._number], (low, high))
+
+
+@pytest.mark.parametrize("points", [2, 3, 4, 5, 8, 9, 32, 33, 64])
+@pytest.mark.parametrize("kinds", [1, 2])
+def test_look_ups_take_the_levels_of_a_polynomial(points: int, kinds: int) -> None:
+    """Of a degree below the number of its points; one more where tables differ."""
+    own = LookUp(np.zeros((points, kinds), np.int64), np.zeros(4, np.int64))
+    assert own.depth == int(np.ceil(np.log2(points))) + (kinds > 1)

@@ -248,6 +248,8 @@ IN_PLACE: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "an argument": (lambda x, _: x.__iadd__(1), r"write y = y \+ x"),
     "a view": (lambda x, _: (x * 2)[0].__imul__(3), r"write y = y \* x"),
     "what has views": (lambda x, _: [y := x * 2, y.T, operator.isub(y, 1)], r"write y = y - x"),
+    "what is in a tuple": (lambda x, _: [y := x * 2, np.unstack(y), operator.isub(y, 1)], r"write y = y - x"),
+    "a part of a tuple": (lambda x, _: operator.isub(np.unstack(x * 2)[0], 1), r"write y = y - x"),
     "no differences": (lambda x, _: [y := x * 2, np.diff(y, 0), operator.iadd(y, 2)], r"write y = y \+ x"),
     "what is moved": (lambda x, _: [y := x * 2, np.flip(y), operator.itruediv(y, 2)], r"write y = y / x"),
     "an element as a view": (lambda x, _: (x * 1)[..., 0, 0].__ipow__(2), r"write y = y \*\* x"),

@@ -91,6 +91,9 @@ def test_selections_and_scalings() -> None:
     x = np.array([[5.0, 6, 7]])
     np.testing.assert_array_equal(SparseMap.selection([2, -1, 0, 2], 3).apply(x), [[7, 0, 5, 7]])
     np.testing.assert_array_equal(SparseMap.scaling([2, 0, -1]).apply(x), [[10, 0, -7]])
+    # However small: values may be as large.
+    np.testing.assert_array_equal(SparseMap.scaling([1e-300, 0, -1e-20]).apply(x), [[5e-300, 0, -7e-20]])
+    assert SparseMap.of(1, 2, [0, 0], [0, 1], [1e-18, 2.0**-62]).entries == 2
     assert SparseMap.scaling([1, 1]).is_identity
     assert not SparseMap.selection([1, 0], 2).is_identity
     assert SparseMap.selection([1, 0], 2).is_selection

@@ -106,6 +106,11 @@ def test_alike_tiles_are_added_before_a_sum() -> None:
     at = next(at for at, node in enumerate(cut.program.nodes) if node.operation is maps[0])
     assert cut.program.nodes[at].range == (-8, 8)
     assert cut.evaluate_clear([given.values[None]])[0][0] == pytest.approx(given.values.mean())
+    # So are those of which the same elements are taken, in another order than theirs.
+    recorder, _ = recorded(lambda x: x.reshape(4, 16)[:, ::-1].sum(0), [given])
+    cut = split(folded(recorder.program), 16)
+    maps = [node.operation for node in cut.program.nodes if isinstance(node.operation, Affine)]
+    assert [len(own.maps) for own in maps] == [4, 1]
 
 
 def test_sums_of_alike_tiles_are_made_once() -> None:

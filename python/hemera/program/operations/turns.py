@@ -12,7 +12,7 @@ import numpy as np
 
 from hemera.errors import MismatchError
 from hemera.objects.ciphertext import Ciphertext
-from hemera.program.operations.base import Operation, Product, Running
+from hemera.program.operations.base import Operation, Place, Product, Running
 from hemera.program.operations.batches import elements_of, indices, joined, require_elements
 from hemera.program.values import MAX_SLOTS, Array, Form, SchemeName, common_shape, integer
 
@@ -43,6 +43,10 @@ class Rotations(Operation):
         if len(forms[0].shape) != 1 or not self.steps:
             raise MismatchError(f"{self.name}: a batch on one axis, and steps, are needed")
         return Form(forms[0].slots, (len(self.steps) * forms[0].shape[0],))
+
+    def rotations(self, place: Place) -> frozenset[int]:
+        del place
+        return frozenset(self.steps) - {0}
 
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
         moved = [step for step in self.steps if step]
