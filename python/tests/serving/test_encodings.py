@@ -11,8 +11,18 @@ import pytest
 
 from hemera.arrays.layout import Layout
 from hemera.arrays.tiling import TiledLayout
-from hemera.errors import HemeraWarning, MismatchError, ParameterError, RangeWarning
-from hemera.package.encodings import Arrays, Rows, Scaling, Table, Vectors, chunked, column_ranges
+from hemera.errors import FormatError, HemeraWarning, MismatchError, ParameterError, RangeWarning
+from hemera.inputs.fields import damaged
+from hemera.package.encodings import (
+    Arrays,
+    Rows,
+    Scaling,
+    Table,
+    Vectors,
+    chunked,
+    column_ranges,
+    encoding_from_data,
+)
 from hemera.package.encodings.base import arrays_by_name, require_columns, require_range
 from hemera.package.encodings.watching import rows_text, tell_rows
 from hemera.package.finishing import Method
@@ -210,3 +220,50 @@ def test_arrays_and_columns_by_name() -> None:
     require_columns([[1]], ("a", "b", "c"))
     with pytest.raises(MismatchError, match="column 1 is 'c', and the model's is 'b'"):
         require_columns(frame, ("a", "b", "c"))
+
+
+LAYOUT = TiledLayout.whole(Layout.raster((2, 3)))
+SCALED = Arrays(
+    (LAYOUT,), (LAYOUT, LAYOUT), (0.5,), 2, 1, (True,), ("a.py:1",), 0, ((2.0, 1.0),), ((0.5, -1.0),) * 2
+)
+TABLE = table((0.5, -1.0))
+
+
+@pytest.mark.parametrize(
+    ("encoding", "changes"),
+    [
+        (SCALED, {"steps": [0.5, 0.5]}),
+        (SCALED, {"steps": [0.0]}),
+        (SCALED, {"samples": 0}),
+        (SCALED, {"samples": 3}),
+        (SCALED, {"samples": 4}),  # layouts are of two
+        (SCALED, {"samples": 3, "parts": 2}),
+        (SCALED, {"parts": 3}),
+        (SCALED, {"clips": [True, True]}),
+        (SCALED, {"clips": [1]}),
+        (SCALED, {"unwatched": [5]}),
+        (SCALED, {"input_scales": [[2.0, 1.0]] * 2}),
+        (SCALED, {"input_scales": [[0.0, 1.0]]}),
+        (SCALED, {"input_scales": [[2.0]]}),
+        (SCALED, {"output_scales": [[2.0, 1.0]]}),
+        (SCALED, {"kind": "other"}),
+        (TABLE, {"mean": [0.0]}),
+        (TABLE, {"deviation": [1.0]}),
+        (TABLE, {"deviation": [1.0, 0.0]}),
+        (TABLE, {"names": ["a"]}),
+        (TABLE, {"thresholds": [0.5]}),
+        (TABLE, {"methods": []}),
+        (TABLE, {"input": LAYOUT.to_data()}),
+        (TABLE, {"output": TiledLayout.whole(Layout.raster((4, 1))).to_data()}),
+    ],
+)
+def test_encodings_of_files_that_others_made(encoding: Any, changes: dict[str, Any]) -> None:
+    data = encoding.to_data()
+    assert encoding_from_data(data).to_data() == data
+    with pytest.raises(FormatError), damaged("an encoding"):
+        encoding_from_data({**data, **changes})
+    inputs, outputs = (1, 2) if encoding is SCALED else (1, 1)
+    encoding.require_fit(inputs, outputs)
+    for wrong in ((inputs + 1, outputs), (inputs, outputs - 1), (inputs, outputs + 1)):
+        with pytest.raises(FormatError, match="layouts of"):
+            encoding.require_fit(*wrong)

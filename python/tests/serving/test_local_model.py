@@ -10,7 +10,7 @@ import pytest
 import hemera as hm
 from hemera import errors
 from hemera.client.client import LocalModel
-from hemera.package.sharing import Shown
+from hemera.package.sharing import Sharing, Shown
 from hemera.serving import Package
 
 
@@ -71,3 +71,11 @@ def test_results_are_shown_up_to_their_number(tmp_path: Path, before: int, more:
         if left:
             shown.add(left, 5)
     assert Shown(tmp_path / "other.json").add(5, 5) is None  # type: ignore[func-returns-value]
+
+
+def test_bounds_of_a_file_are_one_for_each_output() -> None:
+    sharing = Sharing((1.0, 2.0), 20, 7)
+    assert Sharing.from_data(sharing.to_data(), 2) == sharing
+    for outputs in (1, 3):
+        with pytest.raises(errors.FormatError, match=f"2 noise bounds, and the model has {outputs}"):
+            Sharing.from_data(sharing.to_data(), outputs)

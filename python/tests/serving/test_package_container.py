@@ -80,6 +80,20 @@ def test_arrays_of_the_same_numbers_have_their_own_shapes_and_types(kind: type) 
     assert len(parts(data)[0]["arrays"]) == len(SHAPES) - 1 + kinds + 2  # each once
 
 
+def test_no_more_of_a_stream_is_read_than_the_limit_and_one_byte() -> None:
+    asked: list[int] = []
+
+    class Stream:
+        def read(self, count: int) -> bytes:
+            asked.append(count)
+            return bytes(count) if sum(asked) < 9 << 20 else b""
+
+    limit = (2 << 20) + 7
+    with pytest.raises(hm.errors.FormatError, match=f"more than {limit} bytes"):
+        container.read_all(Stream(), limit)  # type: ignore[arg-type]
+    assert (sum(asked), max(asked)) == (limit + 1, 1 << 20)
+
+
 def test_a_file_begins_as_one(tmp_path: Path) -> None:
     path = tmp_path / "file"
     for data, is_model in ((container.MAGIC, True), (container.MAGIC[:-1], False), (b"x" * 16, False)):

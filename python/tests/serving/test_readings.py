@@ -12,6 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.svm import LinearSVC
 
 from hemera.errors import FormatError, MismatchError, ParameterError
+from hemera.inputs.fields import damaged
 from hemera.package.finishing import Apply, Columns, Label, Method, Neighbours, Parts, finished
 from hemera.package.readings import READINGS, Labels, class_numbers, read_as
 
@@ -153,3 +154,49 @@ def test_methods_give_the_shape_and_type_of_their_library(kind: str, shape: tupl
     assert method(np.zeros((0, 2))).shape == (0, *shape)
     with pytest.raises(MismatchError):
         Method(steps, kind, (3,))(np.zeros((2, 2)))
+
+
+NEIGHBOURS = {"kind": "neighbours", "targets": [[0.0], [2.0]], "count": 2, "weighted": True, "classes": 3}
+PARTS = {"kind": "parts", "join": "mean", "parts": [[0, 1, []], [1, 2, []]], "weights": [1, 0], "classes": 0}
+LABELS = {"kind": "label", "labels": {"kind": "str", "values": ["a", "b"]}}
+
+
+@pytest.mark.parametrize("step", [NEIGHBOURS, PARTS, LABELS], ids=lambda step: step["kind"])
+@pytest.mark.parametrize(
+    ("kind", "changes"),
+    [
+        ("neighbours", {"targets": [0.0, 2.0]}),
+        ("neighbours", {"targets": [[0.0], [np.nan]]}),
+        ("neighbours", {"targets": [[]]}),
+        ("neighbours", {"targets": [[0.0], [3.0]]}),  # classes 0 to 2
+        ("neighbours", {"targets": [[-1.0], [2.0]]}),
+        ("neighbours", {"targets": [[0.0, 1.0], [2.0, 0.0]]}),
+        ("neighbours", {"count": 0}),
+        ("neighbours", {"count": 3}),
+        ("parts", {"weights": [1]}),
+        ("parts", {"weights": [0, 0]}),
+        ("parts", {"join": "median"}),
+        ("parts", {"parts": []}),
+        ("parts", {"parts": [[0, 0, []], [1, 2, []]]}),
+        ("parts", {"parts": [[0, 1, [PARTS] * 17], [1, 2, []]]}),
+        ("label", {"labels": {"kind": "str", "values": ["a", 1]}}),
+        ("label", {"labels": {"kind": "int8", "values": [1, "a"]}}),
+        ("label", {"labels": {"kind": "object", "values": ["a", []]}}),
+        ("label", {"labels": {"kind": "str", "values": []}}),
+        ("label", {"labels": {"kind": "text", "values": ["a"]}}),
+        ("label", {"kind": "eval"}),
+        ("", {}),
+    ],
+)
+def test_steps_of_files_that_others_made(step: dict[str, Any], kind: str, changes: dict[str, Any]) -> None:
+    def method(own: dict[str, Any], kind: str = "float64", shape: Any = ()) -> Method:
+        with damaged("a method"):
+            return Method.from_data({"steps": [own], "type": kind, "shape": shape})
+
+    assert method(step).to_data() == {"steps": [step], "type": "float64", "shape": []}
+    if step["kind"] == kind:
+        with pytest.raises(FormatError):
+            method({**step, **changes})
+    for wrong in ({"kind": "complex64"}, {"shape": (2, 2)}, {"shape": (0,)}):
+        with pytest.raises(FormatError):
+            method(step, **wrong)

@@ -56,6 +56,7 @@ def test_damaged_bodies_are_refused(change, message: str) -> None:  # type: igno
         ("Content-Type: text/plain\r\ncontent-disposition: form-data; name=z.1", "z.1"),
         ('Content-Disposition: form-data; name="z.1"\r\nX-Name: form-data; name="other"', "z.1"),
         ('X-Content-Disposition: form-data; name="z.1"', None),
+        ('X-Name: form-data; name="z.1"; \r\nContent-Disposition: form-data; filename="a"', None),
         ('Content-Disposition: form-data; filename="z.1"', None),
         (f'Content-Disposition: form-data; name="{"z" * 64}"', "z" * 64),
         (f'Content-Disposition: form-data; name="{"z" * 65}"', None),
