@@ -18,6 +18,7 @@ from hemera.arrays.tensor import TensorProgram
 from hemera.compiler import approximate, scaling, unscaled
 from hemera.compiler.approximate import Search
 from hemera.compiler.approximation_errors import error_bounds
+from hemera.compiler.estimators import features
 from hemera.compiler.estimators.features import Features
 from hemera.compiler.impossible import NotPossibleError
 from hemera.compiler.lowering import lowered
@@ -133,6 +134,26 @@ def test_features_are_normalised_column_by_column() -> None:
     np.testing.assert_array_equal(found.offset, own.offset)
     low, high = recorder.bounds[found.scaled._number]
     np.testing.assert_allclose(np.maximum(-low, high).reshape(5, 4).max(axis=0), sizes / units)
+
+
+@pytest.mark.parametrize(
+    ("ends", "bits"), [((-100.0, 1.0), 100.0), ((-1.0, 100.0), 100.0), ((-0.5, 0.25), 1.0)]
+)
+def test_rectifiers_are_precise_next_to_their_largest_magnitude(
+    ends: tuple[float, float], bits: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def made(limits: tuple[float, float], *, bits: float) -> Any:
+        asked.append(bits)
+        return hm.circuits.relu(limits, bits=4)
+
+    monkeypatch.setattr(features, "circuits", SimpleNamespace(relu=made))
+    recorder = Recorder(precision_bits=10)
+    features.relu(Array(recorder, recorder.input("x", (2,), *ends)))
+    assert asked == [recorder.tolerance_bits(bits)]
+    positive = Array(recorder, recorder.input("y", (2,), 0.0, 5.0))
+    assert features.relu(positive) is positive
 
 
 @pytest.mark.parametrize("first", [Layout.raster((4, 2)), Layout.by_columns((4, 2))])

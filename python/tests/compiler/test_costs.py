@@ -74,3 +74,12 @@ def test_ten_times_as_many_keys_are_worth_a_quarter_of_the_time() -> None:
     prices = {"one": Price(1.0, 1), "none": Price(1.0, 0), "two": Price(0.9, 2)}
     assert cheapest(list(prices), prices.__getitem__) == "two"
     assert cheapest(["one", "none"], prices.__getitem__) == "one"
+
+
+def test_no_operation_is_above_the_level_of_fresh_ciphertexts() -> None:
+    line = CostModel(PARAMS, 7, 0, DEVICE).of(op.Negate(), [Form(256)])
+    assert line(7) == np.inf
+    assert (
+        CostModel(PARAMS, 3, 3, DEVICE).of(op.Multiply(), [Form(256)] * 2)(3) == np.inf
+    )  # it leaves level 2
+    assert CostModel(PARAMS, 4, 3, DEVICE).of(op.Multiply(), [Form(256)] * 2)(4) < np.inf

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import hemera as hm
+from hemera.arrays.sparse_map import SparseMap
+from hemera.arrays.tensor import Affine, Input, TensorProgram
 from hemera.compiler import exact
 from hemera.errors import MismatchError, NoiseError, ParameterError
 
@@ -129,3 +131,21 @@ def test_other_schemes_and_whole_division_without_one() -> None:
         hm.compile(lambda x: x // 0, Spec((4,), (1, 8)), scheme="bfv")
     with pytest.raises(TypeError, match="can not depend on them"):
         hm.compile(lambda x: x if x.sum() > 3 else -x, Spec((4,), (0, 1)), scheme="bfv")
+
+
+@pytest.mark.parametrize(
+    ("largest", "between", "least"),
+    [
+        (100, 100, 201),
+        (100, 2**53, 201),
+        # Beyond 2^53 ranges are rounded, by less than 2^-30 of the largest number that they came of.
+        (100, 2**60, 2 * (100 + 2**30) + 1),
+        (2**57 - 1, 2**57 - 1, 2 * (2**57 - 1 + 2**27) + 1),
+    ],
+)
+def test_the_least_modulus_holds_results_with_their_signs(largest: int, between: int, least: int) -> None:
+    program = TensorProgram()
+    program.add(Input("x", -between, between), (), (), "", (-between, between))
+    program.add(Affine((SparseMap.scaling(np.ones(1)),)), (0,), (), "", (-largest, largest))
+    program.outputs = [("y", 1)]
+    assert exact._least_modulus(program) == pytest.approx(least, rel=1e-12)

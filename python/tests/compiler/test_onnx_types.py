@@ -12,6 +12,7 @@ from onnx.reference import ReferenceEvaluator
 
 import hemera as hm
 from hemera.compiler.networks.reader import graph_of
+from hemera.compiler.networks.tensors import array_of
 
 from .onnx_models import I64, Nodes, compiled, model, node
 
@@ -342,3 +343,15 @@ def test_masks_that_close_a_whole_row_or_meet_something_else_are_refused() -> No
     for constants, outputs in (({"m": CLOSED}, ["y", "z"]), ({"m": -CLOSED}, ["y"])):
         with pytest.raises(hm.errors.ParameterError, match="Add 'number 0': 'm' has infinite numbers"):
             compiled(model(both, constants, shape=(1, 4, 4), outputs=outputs), hm.ArraySpec((4, 4), (0, 1)))
+
+
+@pytest.mark.parametrize(("axes", "taken"), [(16, True), (17, False)])
+def test_arrays_have_at_most_16_axes(axes: int, taken: bool) -> None:
+    tensor = onnx.helper.make_tensor("c", TensorProto.FLOAT, [1] * axes, [2.5])
+    if taken:
+        assert array_of(onnx, "file", tensor).shape == (1,) * axes
+    else:
+        with pytest.raises(
+            hm.errors.FormatError, match=r"file: 'c' of type float and shape .* no such array"
+        ):
+            array_of(onnx, "file", tensor)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 import hemera as hm
 from hemera.compiler.local import Local
+from hemera.compiler.progress import told
 from hemera.errors import ParameterError
 
 SPEC = hm.ArraySpec((4,), (0, 1))
@@ -69,3 +71,39 @@ def test_local_models_take_one_array_or_several_and_no_others() -> None:
     watched = Local(plan_of().package, threads=1, watch=lambda *given: seen.append(given))
     watched(x)
     assert [count for _, count in seen] == [None]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_progress_ends_with_its_compilation(fails: bool) -> None:
+    """Also where the user's function ends it; another compilation within has its own."""
+    stages: list[str] = []
+
+    def progress(stage: str, *_: int) -> None:
+        stages.append(stage)
+        if fails and stage == "lower":
+            raise KeyboardInterrupt
+
+    def study(x: Any) -> Any:
+        plan_of(progress=lambda *_: None)
+        return x * 0.5
+
+    with pytest.raises(KeyboardInterrupt) if fails else nullcontext():
+        hm.compile(study, SPEC, security=None, progress=progress)
+    assert stages[:3] == ["trace", "trace", "lower"]
+    assert ("package" in stages) != fails
+    seen = len(stages)
+    told("trace", 0, 1)
+    plan_of()
+    assert len(stages) == seen
+
+
+def test_facts_of_the_table_for_notebooks() -> None:
+    plan = hm.compile(lambda x: {"a": x * 0.5, "b": x.sum()}, SPEC, samples=4, security=None)
+    facts = plan._html_facts()
+    assert facts["samples in a ciphertext"] == 4
+    assert facts["slots"] == plan.slots == 16
+    assert facts["input x"] == "shape (4,), from 0 to 1"
+    assert (facts["result a"], facts["result b"]) == ("shape (4,)", "shape ()")
+    assert facts["depth"] == plan.depth == 1
+    counts = plan.package.program.operations
+    assert facts["operations"] == ", ".join(f"{count} {kind}" for kind, count in counts.items())

@@ -5,14 +5,17 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.compiler import report
+from hemera.compiler import parts, report
+from hemera.compiler.impossible import NotPossibleError
 from hemera.compiler.lowering import Step
 from hemera.compiler.placement import Placement
 from hemera.compiler.precision import Budget, _Tried
-from hemera.compiler.result_errors import ResultError
+from hemera.compiler.result_errors import Draws, Recording, ResultError
+from hemera.program import operations as op
 from hemera.program.operations import ExactBootstraps
 from hemera.program.program import Program
 from hemera.program.values import Form
@@ -144,3 +147,29 @@ def test_functions_get_the_bits_that_their_results_lack() -> None:
     assert _Tried(recording, [ResultError("a", 1.0, allowed, 0.0)]).has(10)
     for lacking, enough in ((0.5, True), (0.51, False)):
         assert _Tried(recording, [ResultError("a", 1.0, 2.0 ** (lacking - 10), 0.0)]).has(10) == enough
+
+
+def test_noise_is_the_root_mean_square_of_runs() -> None:
+    """Of eight elements at least; runs far below what is asked for are enough."""
+    for errors, asked, wanted in (([3.0, 4.0], 10, 12.5**0.5), ([2.0**-17, 1.0], 10, 2.0**-17)):
+        recording = Recording.__new__(Recording)
+        recording._draws = Draws([np.zeros((1, 4))], 1)
+        recording._quiet = [np.ones(4)]
+        recording.errors = [ResultError("a", 1.0, 0.25, 0.0)]
+        runs = iter(errors)
+        found = recording.with_noise(lambda _, own=runs: [np.array([1, 1 - next(own), 1, 1])], asked)
+        assert found == [ResultError("a", 1.0, 0.25, pytest.approx(wanted))]
+        assert len(list(runs)) == (0 if asked == 10 and errors[0] > 1 else 1)
+
+
+def test_halves_of_operations_for_imaginary_parts() -> None:
+    """What has numbers is halved, but for whole factors, which take no level; sums are of both parts."""
+    for operation, halved in ((op.MultiplyNumber(0.5), 0.25), (op.MultiplyNumber(3), 3)):
+        assert parts._for(operation, "half").number == halved
+        assert parts._for(operation, "both").number == operation.number
+    assert parts._for(op.MultiplyArray(np.array([1.0, 3])), "half").values.tolist() == [0.5, 1.5]
+    assert parts._for(op.AddNumber(3.0), "both").values.tolist() == [3 + 3j]
+    assert parts._for(op.AddNumber(3.0), "half").values.tolist() == [1.5 + 1.5j]
+    assert parts._for(op.AddNumber(3.0), "apart").number == 3
+    with pytest.raises(NotPossibleError, match="'power' is not done for samples in imaginary parts"):
+        parts._for(op.Power(3), "both")

@@ -6,6 +6,7 @@ import functools
 import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import hemera as hm
 from hemera.client.client import LocalModel
 from hemera.compiler import Compiled
 from hemera.compiler.noise_bounds import noise_bounds
+from hemera.compiler.sharing import Room
 from hemera.errors import FormatError, ParameterError, SecurityError
 from hemera.package.interface import Interface
 from hemera.package.sharing import Sharing, Shown
@@ -301,3 +303,19 @@ def test_polynomials_of_powers_are_bounded_on_the_range_of_their_values(times: f
         params=plan.params,
     )
     assert plan.sharing.noise_bounds[0] > slope / 4 * line.sharing.noise_bounds[0] / 2
+
+
+@pytest.mark.parametrize(
+    ("deviations", "outputs", "bits"),
+    [
+        ([1.0], [4.0], 10 + math.log2(6 / 4)),
+        ([1.0], [2.0**12], 2 + math.log2(6)),  # a quarter is the largest noise
+        ([2.0**-12, 1.0, 2.0], [1.0, 1.0, 64.0], 10 + math.log2(6)),
+        ([2.0**-10 / 6], [1.0], 0),
+    ],
+)
+def test_bits_that_scales_lack_for_six_deviations(deviations: Any, outputs: Any, bits: float) -> None:
+    sharing: Any = SimpleNamespace(deviation=lambda at, *_: deviations[at])
+    room = Room(SimpleNamespace(slots=8), (1.0,), tuple(outputs), 10, 4)  # type: ignore[arg-type]
+    params = hm.ckks.Parameters.for_circuit(1, slots=8, security=None)
+    assert room.missing_bits(params, sharing) == pytest.approx(bits, abs=1e-9)
