@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import hemera as hm
+from hemera.circuits.needs import size_text
 from hemera.errors import MismatchError, ParameterError, RangeError, RangeWarning
+from hemera.objects.cost import DryRun, FreshInput
 
 from .conftest import PLAIN_MODULUS
 
@@ -215,3 +217,60 @@ def test_captured_operands_of_the_same_bytes_are_not_the_same(party: Any, turn: 
         for found, (_, expected) in zip(graph(x), calls, strict=True):
             party.check(found, expected)
             assert found.dtype == (expected.dtype if party.scheme == "ckks" else np.int64)
+
+
+def test_texts_of_costs_have_each_number_in_its_place(ckks: Any) -> None:
+    """Three sizes that differ, as words, as data for programs and in the report."""
+    params = ckks.ctx.params
+    matrix = hm.circuits.LinearTransform(np.eye(SLOTS) + 1, params, slots=SLOTS)
+    counted = hm.cost(lambda x, y: [matrix(x), x * y], SLOTS, (3, SLOTS), params=params)
+    sizes = {
+        "keys": counted.key_bytes,
+        "plaintexts": counted.plaintext_bytes,
+        "workspace": counted.workspace_bytes,
+    }
+    assert len({0, *sizes.values()}) == 4
+    told = [f"{name} of {size_text(size)}" for name, size in sizes.items()]
+    count = len(counted.needed_keys)
+    assert counted.report().splitlines()[:2] == [
+        f"level {counted.level} to {counted.result_level}",
+        f"{count} {', '.join(told)}",
+    ]
+    data = counted.as_dict()
+    assert data["bytes"] == sizes
+    assert (data["level"], data["result_level"], data["depth"]) == (params.levels - 1, params.levels - 2, 1)
+    assert (data["device"], data["seconds"], len(data["keys"])) == (None, None, count)
+    assert data["operations"] == counted.operations
+
+
+def test_plaintexts_that_a_function_prepares_stay() -> None:
+    """Counted with those of its first call: N words for each prime of the level."""
+    params = hm.ckks.Parameters.for_circuit(2, slots=SLOTS)
+    dry = DryRun(hm.Context(params, "ledger"))
+
+    def prepare(evaluator: Any) -> Any:
+        plain = evaluator.encode(np.ones(SLOTS), level=1)
+        return lambda x: x.at_level(1) * plain
+
+    counted = dry.cost(prepare, [FreshInput(SLOTS)])
+    assert counted.plaintext_bytes == 8 * params.degree * len(params.primes[1])
+    counted = dry.cost(lambda _: lambda x, y: x.at_level(0) + y, [FreshInput(SLOTS, 1), FreshInput(SLOTS, 0)])
+    assert (counted.level, counted.result_level, counted.plaintext_bytes) == (1, 0, 0)
+
+
+@pytest.mark.fact_of_the_cpu("graphs there keep their inputs alone")
+def test_graphs_keep_the_memory_of_all_inputs(party: Any) -> None:
+    x, y = (party.ev.encrypt(party.values(*shape, SLOTS)) for shape in ((), (3,)))
+    graph = party.ev.capture(lambda a, b: a + b, x, y)
+    assert graph.memory_bytes == x.memory_bytes + y.memory_bytes
+
+
+@pytest.mark.parametrize("steps", [2**62 - 1, 2**62, 2**62 + 1, 2**63 - 1, 2**63 + 2, 2**64 + 1, 10**30 + 7])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_rotations_by_any_integer_count_modulo_the_slots(ckks: Any, steps: int, sign: int) -> None:
+    a = ckks.values(SLOTS)
+    x = ckks.ev.encrypt(a)
+    expected = np.roll(a, -(sign * steps % SLOTS))
+    ckks.check(x.rotate(sign * steps), expected)
+    (found,) = x.rotate_many([sign * steps])
+    ckks.check(found, expected)

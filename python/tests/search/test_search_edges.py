@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,8 +13,8 @@ import pytest
 
 import hemera as hm
 from hemera import search
-from hemera.errors import ParameterError, PrecisionWarning, RangeError
-from hemera.search import Client, EncryptedIndex, Index
+from hemera.errors import FormatError, ParameterError, PrecisionWarning, RangeError
+from hemera.search import Client, EncryptedIndex, Index, requests, wire
 
 from .search_cases import DEGREE, Metric, ask, bytes_of, floats
 from .threshold_cases import in_small_rings
@@ -130,3 +132,39 @@ def test_all_have_the_threads_that_are_asked_for(threads: int, tmp_path: Any) ->
     for context in contexts:
         assert context.description == hm.Context(context.params, "cpu", threads=threads).description
     assert len({context.description for context in contexts}) == 1
+
+
+def _next(seeds: Iterator[bytes], *_: object) -> tuple[bytes, None]:
+    return next(seeds), None
+
+
+def test_as_many_queries_are_prepared_as_there_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    """100,000 in a message, on both sides."""
+    settings = Index(bytes_of(1, 1), "dot").settings
+    seeds = [i.to_bytes(32, "little") for i in range(100_001)]
+    for count in (0, 1, 99_999, 100_000, 100_001):
+        message = wire.pack("preparation", {"settings": settings.digest, "count": count}, *seeds[:count])
+        client = Client(settings)
+        monkeypatch.setattr("hemera._core.search_encrypt", partial(_next, iter(seeds)))
+        if 1 <= count <= 100_000:
+            assert client.prepare(count) == message
+            assert client.prepared == len(requests.seeds_of(message, settings)) == count
+            assert requests.seeds_of(message, settings)[-1] == seeds[count - 1]
+            continue
+        with pytest.raises(ParameterError, match=f"prepare 1 to 100000 queries at a time, not {count}"):
+            client.prepare(count)
+        with pytest.raises(FormatError):
+            requests.seeds_of(message, settings)
+
+
+@pytest.mark.parametrize(
+    ("noise", "rounding", "bits"),
+    [
+        (0.0, 0.0, np.inf),
+        (2.0**-10, 0.0, 10),
+        (0.0, 2.0**-9, 9),
+        (3 * 2.0**-12, 4 * 2.0**-12, 12 - np.log2(5)),
+    ],
+)
+def test_bits_are_above_both_errors(noise: float, rounding: float, bits: float) -> None:
+    assert search.Errors(noise, rounding).bits == pytest.approx(bits)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hemera.search import Client, EncryptedIndex, Index
+from hemera.search import Client, EncryptedIndex, Index, Settings
 
 from .search_cases import DEGREE, Metric, bytes_of
 
@@ -44,3 +44,16 @@ def test_keys_take_what_is_announced(encrypted: bool) -> None:
     index.require_keys(keys)
     one = index.settings.params.switching_key_bytes
     assert 0 <= index.key_bytes - keys.memory_bytes <= 2 * one
+
+
+@pytest.mark.parametrize(("exact", "of_a_number"), [(False, 65_536), (True, 262_144)])
+@pytest.mark.parametrize("dims", [1, 100, 4096, 8192])
+def test_queries_at_once_fit_a_gibibyte_or_are_one(exact: bool, of_a_number: int, dims: int) -> None:
+    """By docs/search.md: the bytes of each number of an expanded query."""
+    if not exact and dims > DEGREE:
+        return
+    settings = Settings(dims, "dot", exact)
+    assert settings.expanded_bytes == of_a_number * dims
+    index = Index.__new__(Index)  # of so many dims it would take gigabytes
+    index._settings = settings
+    assert index.queries_at_once == max(1, 2**30 // (of_a_number * dims))

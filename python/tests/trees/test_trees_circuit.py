@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.errors import ParameterError
-from hemera.trees import Ensemble, Quantiser, predicted
+from hemera.errors import MismatchError, ParameterError
+from hemera.trees import Ensemble, Quantiser, predicted, random_ensemble
 from hemera.trees.ensemble import Node
 from hemera.trees.layout import Layout
 from hemera.trees.packed import PackedCircuit
+from hemera.trees.parameters import parameters_for
 from hemera.trees.quantise import quantise
 
 PARAMS = hm.bfv.Parameters.from_bits(
@@ -109,3 +110,32 @@ def test_classes_of_scores() -> None:
     assert predicted(np.array([[1, 1, 0], [0, 1, 1], [0, -1, 1]]), 3).tolist() == [0, 1, 2]
     with pytest.raises(ParameterError, match="no classes"):
         predicted(np.zeros((1, 1)), 0)
+
+
+@pytest.mark.parametrize("fraction", [0.0, 0.5])
+@pytest.mark.parametrize("largest", [1, 1000, 1022, 1023, 1024, 2046, 2**17, 2**18, 2**20])
+def test_a_modulus_holds_scores_in_fine_steps(largest: int, fraction: float) -> None:
+    """Whole leaves in steps of 1 at least, others of 1 / 256: of the usual 20 bits where these have them."""
+    tree = Node(threshold=1.0, left=Node(-float(largest)), right=Node(largest - fraction))
+    model = Ensemble.of([[tree]], [0.0], feature_count=1, single=False, classes=0)
+    quantiser = Quantiser.of_levels(1, 2)
+    params = parameters_for("auto", model, "packed", quantiser)
+    bits = params.plain_modulus.bit_length()
+    assert quantise(model, quantiser, bits).scale >= (256 if fraction else 1)
+    assert (bits == 20) == (largest * (256 if fraction else 1) < 2**18)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("digit", [1, 3])
+def test_parameters_are_of_the_products_one_after_the_other(depth: int, digit: int) -> None:
+    """A comparison and the tree's products; one more for bins of two digits."""
+    model = random_ensemble(1, 2, depth, feature_count=1, levels=9, seed=1)
+    found = parameters_for("auto", model, "packed", Quantiser((np.arange(1.0, 9),), digit=digit))
+    wanted = hm.bfv.Parameters.for_circuit(depth + (digit > 1), plain_bits=20, slots=2)
+    assert found == wanted
+    assert parameters_for(found, model, "packed", Quantiser.of_levels(1, 9)) is found
+    few = hm.bfv.Parameters.for_circuit(1, plain_modulus=17)
+    with pytest.raises(MismatchError, match=rf"have {few.max_slots} slots, and trees take all {few.degree}"):
+        parameters_for(few, model, "packed", Quantiser.of_levels(1, 9))
+    with pytest.raises(ParameterError, match=r"parameters are named auto, .*, not '8192'"):
+        parameters_for("8192", model, "packed", Quantiser.of_levels(1, 9))
