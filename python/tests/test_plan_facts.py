@@ -189,6 +189,13 @@ def test_a_bootstrap_tells_its_iterations(iterations: int) -> None:
     params = hm.ckks.Parameters.for_bootstrapping("test-40")
     boot = circuits.Bootstrap(params, slots=16, iterations=iterations)
     assert boot.iterations == iterations
+    told, (mean, worst) = boot.as_dict(), boot.expected_precision()
+    wanted = {"slots": 16, "real": False, "together": 1, "blocks": 0, "levels_left": boot.levels_left}
+    wanted |= {"expected_precision": {"mean": mean, "worst": worst}, "failure_log2": boot.failure_log2}
+    assert {name: told[name] for name in wanted} == wanted
+    assert f"precision {mean:.1f} bits, {worst:.1f} in the worst slot" in boot.report()
+    assert f"fails with a probability of 2^{boot.failure_log2:.0f}" in boot.report()
+    assert (boot.input_level, boot.level - boot.depth) == (boot.level, boot.result_level)
     assert boot.report().count("then a bootstrap of the error that is left") == iterations - 1
     assert boot.levels_left == circuits.Bootstrap(params, slots=16).levels_left - (iterations - 1)
 

@@ -14,6 +14,7 @@ from hemera import _core
 from hemera.objects import calibration
 from hemera.times import DeviceTimes, cache_folder, device_name, known_devices
 from hemera.times.matrix_model import matrix_rows
+from hemera.times.table import SHIPPED
 
 PARAMS = hm.ckks.Parameters.for_circuit(depth=2, scale_bits=40, slots=512)
 LIMBS = len(PARAMS.primes[-1])  # at the highest level
@@ -47,6 +48,33 @@ def test_tables_are_kept_in_the_cache_folder(cache):
     assert path == cache / "made-up.json" == cache_folder() / "made-up.json"
     assert DeviceTimes.find("made-up") == DeviceTimes.load(path) == table("made-up")
     assert "made-up" in known_devices()
+
+
+def test_tables_keep_all_that_they_have(cache, monkeypatch):
+    """Those of before there was a least time have none."""
+    whole = DeviceTimes(
+        "made-up", [("add", 4096, 50, 2.0, 0.5)], 0.125, 0.25, {"version": "1", "date": "today"}
+    )
+    path = whole.save()
+    assert DeviceTimes.load(path) == whole
+    fields = json.loads(path.read_text())
+    del fields["least"]
+    path.write_text(json.dumps(fields))
+    assert DeviceTimes.load(path) == DeviceTimes("made-up", whole.rows, 0.125, 0.0, whole.made)
+    assert known_devices() == sorted({"made-up", *(file.stem for file in SHIPPED.glob("*.json"))})
+    elsewhere = whole.save(cache / "below" / "other.json")
+    assert DeviceTimes.load(elsewhere) == whole
+    for own in ("", None):  # as no folder is told
+        monkeypatch.setenv("XDG_CACHE_HOME", own) if own is not None else monkeypatch.delenv("XDG_CACHE_HOME")
+        assert cache_folder() == Path.home() / ".cache" / "hemera"
+
+
+def test_short_calls_take_the_least_time_one_by_one_and_none_in_a_graph():
+    rows = [("add", PARAMS.degree, 50, 2 * LIMBS, 0.25)]
+    cost = hm.cost(lambda x, y: x + y, 512, 512, params=PARAMS)._counted()[1]
+    assert DeviceTimes("d", rows).seconds(cost) == pytest.approx(0.25)
+    assert DeviceTimes("d", rows, least=2.0).seconds(cost) == pytest.approx(2.0)
+    assert DeviceTimes("d", rows, least=2.0).seconds(cost, graph=True) == pytest.approx(0.25)
 
 
 def test_a_cpu_takes_the_table_of_the_nearest_number_of_threads():

@@ -147,9 +147,22 @@ def test_samples_narrow_ranges_by_a_margin() -> None:
     assert x.range == (-10, 10)
     assert (x * 1).range == (-1, 3)
     assert (x * x).range == (0, 6)
+    # Of samples that are near each other, by half of their size.
+    far = Array(recorder, recorder.input("z", (1,), -99, 99, np.array([[10.0], [10.25]])))
+    assert (far * 1).range == (10 - 2.5625, 10.25 + 2.5625)
+    assert (far * -1).range == (-10.25 - 2.5625, -10 + 2.5625)
     # No wider than by intervals.
     narrow = Array(recorder, recorder.input("y", (2,), 0, 2, samples))
     assert (narrow + 0).range == (0, 2)
+
+
+@pytest.mark.parametrize(("value", "sign"), [(0.0, 1), (0.5, 1), (-0.5, -1), (4.0, 1), (-4.0, -1)])
+def test_intervals_of_one_number_are_widened_away_from_zero(value: float, sign: int) -> None:
+    recorder = Recorder()
+    low, high = recorder.interval(recorder.input("x", (2,), value, value))
+    room = 2.0**-10 * max(1.0, abs(value))
+    assert (low, high) == ((value, value + room) if sign > 0 else (value - room, value))
+    assert recorder.interval(recorder.input("y", (1,), 0, 2.0**-19)) == (0, 2.0**-19)
 
 
 def test_samples_of_one_input_alone_are_not_enough() -> None:

@@ -9,14 +9,25 @@ import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.errors import LevelError, MismatchError, ParameterError
+from hemera.errors import FormatError, LevelError, MismatchError, ParameterError
 from hemera.program import operations as op
-from hemera.program.keys import KeyList
+from hemera.program.keys import KeyList, OwnKey
 from hemera.program.noise import ExpectedNoise
 from hemera.program.operations import Place
 from hemera.program.operations.base import in_parts
 from hemera.program.program import Program
-from hemera.program.values import MAX_AXES, MAX_ELEMENTS, MAX_SLOTS, Form, form_with_array, integer, real
+from hemera.program.stored_arrays import Room, StoredArray
+from hemera.program.tracing import record
+from hemera.program.values import (
+    MAX_AXES,
+    MAX_ELEMENTS,
+    MAX_SLOTS,
+    Form,
+    constant,
+    form_with_array,
+    integer,
+    real,
+)
 
 from ..conftest import Party
 
@@ -217,3 +228,61 @@ def test_lists_of_keys_as_data() -> None:
     ):
         with pytest.raises(ParameterError):
             KeyList.from_data({**data, **wrong}, PARAMS)
+
+
+@pytest.mark.parametrize("modulus", [5, 8, 17])
+def test_integers_in_the_clear_are_the_nearest_to_zero(modulus: int) -> None:
+    """From -(t - 1) / 2 to t / 2."""
+    program = program_of((op.MultiplyNumber(3), (0,)), inputs=[Form(4 * modulus)], scheme="bfv")
+    x = np.arange(-2 * modulus, 2 * modulus)
+    (found,) = program.evaluate_clear([x], modulus)
+    assert found.dtype == np.int64
+    assert (found.min(), found.max()) == (-((modulus - 1) // 2), modulus // 2)
+    np.testing.assert_array_equal((found - 3 * x) % modulus, 0)
+
+
+def test_arrays_of_programs_are_copies_of_their_type() -> None:
+    given = np.arange(4)
+    for scheme, kind in (("ckks", np.float64), ("bfv", np.int64)):
+        program = program_of((op.AddArray(given), (0,)), inputs=[Form(4)], scheme=scheme)
+        kept = program.nodes[0].operation.values  # type: ignore[attr-defined]
+        assert (kept.dtype, kept.flags.writeable, np.shares_memory(kept, given)) == (kind, False, False)
+    assert constant(1j * given, "ckks", "it").dtype == np.complex128
+    for wrong, scheme in ((given + 0.5, "bfv"), (np.zeros((2, 0)), "ckks"), (["a"], "ckks")):
+        with pytest.raises(TypeError, match="it: "):
+            constant(wrong, scheme, "it")  # type: ignore[arg-type]
+
+
+def test_arrays_of_files_are_made_once_for_each_type() -> None:
+    made, room = [], Room(4 * 8 + 4 * 16)
+    stored = StoredArray("<i1", (4,), lambda: made.append(1) or bytes([1, 2, 3, 255]), room)  # type: ignore[func-returns-value]
+    first = stored.converted(np.float64)
+    assert first.tolist() == [1, 2, 3, -1]
+    assert stored.converted("<f8") is first
+    assert np.asarray(stored, np.complex128).tolist() == [1, 2, 3, -1]
+    assert len(made) == 2
+    with pytest.raises(FormatError, match=r"takes 32 bytes of memory, and all before it 96: .* may take 96"):
+        stored.converted(np.int64)
+
+
+def test_outputs_have_names_of_their_places_or_keys() -> None:
+    forms = [Form(4)] * 2
+    for function, names, outputs in (
+        (lambda x, y: x + y, ["output"], [2]),
+        (lambda x, y: [y, x], ["output0", "output1"], [1, 0]),
+        (lambda _, y: (y,), ["output"], [1]),
+        (lambda x, y: {"b": x, 3: y}, ["b", "3"], [0, 1]),
+    ):
+        program, found = record(function, "ckks", forms)
+        assert (found, program.outputs) == (names, outputs)
+    for wrong in (lambda *_: [], lambda x, _: [x, 1], lambda *_: None):
+        with pytest.raises(TypeError, match="the function returns"):
+            record(wrong, "ckks", forms)
+
+
+def test_keys_of_one_level_are_told() -> None:
+    wanted = {
+        OwnKey("rotation", -3, 2, 1): "rotation by -3 at level 2 alone",
+        OwnKey("relinearization", 0, 4, 2): "relinearization at level 4 alone",
+    }
+    assert {key: str(key) for key in wanted} == wanted
