@@ -92,6 +92,7 @@ def test_rows_whose_watched_values_leave_their_range(
         assert each.category is RangeWarning
         assert re.match(str(told), str(each.message)), str(each.message)
         assert "values at model.py:7" in str(each.message)
+        assert "share ciphertexts" not in str(each.message)
 
 
 @pytest.mark.parametrize(
@@ -147,6 +148,41 @@ def test_tables_are_scaled_or_compared(thresholds: tuple[float, ...], count: int
         table(thresholds).prepared(np.where(rows == rows[0, 0], np.nan, rows))
 
 
+@pytest.mark.parametrize(
+    ("count", "told"), [(1, None), (2, "row 1 of 2"), (3, "rows 1, 2 of 3"), (None, "rows 1, 2 of 4")]
+)
+def test_tables_tell_which_results_leave_their_range(count: int | None, told: str | None) -> None:
+    """Of the rows that were encoded, and no others."""
+    scores = np.array([[0.5, 9.0], [9.0, -0.5]])[..., None]
+    made = table(())
+    values = made.output.pack(scores, 4)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = made.decode(values, [OutputSpec("scores", 4, low=-1.0, high=1.0)], count)
+    np.testing.assert_array_equal(found[:, 0], scores.ravel()[:count])
+    assert [str(each.message).partition(" leave")[0] for each in caught] == ([] if told is None else [told])
+    quiet = made.decode(values, [OutputSpec("scores", 4)], count)
+    np.testing.assert_array_equal(quiet, found)
+
+
+def test_values_that_are_brought_into_their_range_are_counted() -> None:
+    """And the rows that have them: of two samples, or one."""
+    spec = InputSpec("x", 2, 4, low=-1.0, high=1.0)
+    layout = TiledLayout.whole(Layout.raster((2, 2)))
+    several = Arrays((layout,), (layout,), samples=2, clips=(True,))
+    with pytest.warns(
+        RangeWarning, match=r"2 of 4 values, from -7.0 to 3.0, .*from -1.0 to 1.0.* \(row 1 of 2\)"
+    ):
+        (found,) = several.encode(np.array([[0.5, -0.5], [3.0, -7.0]]), [spec])
+    assert sorted(found.ravel()) == [-1.0, -0.5, 0.5, 1.0]
+    one = TiledLayout.whole(Layout.raster((2,)))
+    with pytest.warns(RangeWarning) as caught:
+        Arrays((one,), (one,), clips=(True,)).encode(np.array([0.0, 3.0]), [spec])
+    assert "row" not in str(caught[0].message).partition("brought")[2].partition("Results")[0]
+    for made in (Arrays((one,), (one,)), table(())):  # files as before there were others
+        assert not {"samples", "parts", "steps", "clips", "watched", "unwatched"} & set(made.to_data())
+
+
 @pytest.mark.parametrize("count", [1, 3, 4, 5, 8, 9])
 def test_chunks_are_filled_up_with_the_last_row(count: int) -> None:
     rows = np.arange(2.0 * count).reshape(count, 2)
@@ -195,7 +231,10 @@ def test_values_at_the_ends_of_a_range(value: float) -> None:
         else:
             with pytest.raises(ParameterError, match=r"x: the model is for values from -1\.0 to 2\.0"):
                 ask()
-    if np.isfinite(value):
+    if not np.isfinite(value):  # also where there are no ends
+        with pytest.raises(ParameterError):
+            require_range(given, InputSpec("x", 1, 2))
+    else:
         require_range(given, InputSpec("x", 1, 2))
         layout = TiledLayout.whole(Layout.raster((2,)))
         clips = Arrays((layout,), (layout,), clips=(True,))

@@ -169,3 +169,19 @@ def test_outputs_of_an_export(told: Any, spec: tuple[int, str] | None) -> None:
     assert (a.name, a.width, a.read, b.name, b.width, b.read) == ("a", 4, "values", "b", *spec)
     with pytest.raises(errors.ParameterError, match="the outputs are a, b; there is no c, d"):
         export(both, outputs={"d": 1, "a": 1, "c": 1}, **options)
+
+
+def test_inputs_are_encrypted_where_the_program_begins() -> None:
+    """At the highest level, or at that which is asked for."""
+    params = hm.ckks.Parameters.for_circuit(3, slots=4, security=None)
+    for given in (params, params.with_rescaling("manual")):
+        package = export(lambda x: x * x, inputs=4, name="m", params=given)
+        assert package.params == params.with_rescaling("automatic")
+        assert package.inputs[0].level == 3
+        low = export(lambda x: x * x, inputs=InputSpec("x", 4, level=1), name="m", params=given)
+        assert low.inputs[0].level == 1
+    exact = hm.bfv.Parameters.for_circuit(1, slots=1024, security=None)
+    whole = export(lambda x: x * x, inputs=5, name="m", params=exact)
+    assert (whole.scheme, whole.inputs[0].slots, whole.inputs[0].width) == ("bfv", exact.max_slots, 5)
+    with pytest.raises(errors.ParameterError, match=f"inputs of BFV have all {exact.max_slots} slots"):
+        export(lambda x: x * x, inputs=InputSpec("x", 4, 8), name="m", params=exact)
