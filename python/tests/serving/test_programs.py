@@ -17,7 +17,7 @@ from hemera.program.operations import Place
 from hemera.program.operations.base import in_parts
 from hemera.program.program import Program
 from hemera.program.stored_arrays import Room, StoredArray
-from hemera.program.tracing import record
+from hemera.program.tracing import dot, record
 from hemera.program.values import (
     MAX_AXES,
     MAX_ELEMENTS,
@@ -286,3 +286,73 @@ def test_keys_of_one_level_are_told() -> None:
         OwnKey("relinearization", 0, 4, 2): "relinearization at level 4 alone",
     }
     assert {key: str(key) for key in wanted} == wanted
+
+
+def _windows(x: Any, count: int, stride: int) -> Any:
+    return sum(np.roll(x, -k * stride, axis=-1) for k in range(count))
+
+
+MATRIX = RNG.normal(size=(SLOTS, SLOTS))
+METHODS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    # Of two values, with all that operators and methods of programs can be, and the same by NumPy.
+    "numbers": (lambda x, y: 2 - 3 * x / 4 + y * 0.5 - 1, lambda x, y: 2 - 3 * x / 4 + y * 0.5 - 1),
+    "arrays": (
+        lambda x, y: (MATRIX[0] - x) / (2 + MATRIX[1] ** 2) * y,
+        lambda x, y: (MATRIX[0] - x) / (2 + MATRIX[1] ** 2) * y,
+    ),
+    "powers": (lambda x, y: x**1 + x**3 - y.square() * -y + +x, lambda x, y: x + x**3 + y**3 + x),
+    "turned": (
+        lambda x, y: x.rotate(3) - y.rotate(-2) + x.rotate(0),
+        lambda x, y: np.roll(x, -3, -1) - np.roll(y, 2, -1) + x,
+    ),
+    "sums": (
+        lambda x, y: x.sum() * y - y.mean(),
+        lambda x, y: x.sum(-1, keepdims=True) * y - y.mean(-1, keepdims=True),
+    ),
+    **{
+        f"windows of {n}, {k} apart": (
+            lambda x, _, n=n, k=k: x.inner_sum(n, stride=k),
+            lambda x, _, n=n, k=k: _windows(x, n, k),
+        )
+        for n, k in ((1, 1), (2, 1), (2, 5), (8, 1), (8, 2), (4, 8))
+    },
+    "inner products": (
+        lambda x, y: x.dot(y) + y @ MATRIX[0],
+        lambda x, y: (x * y + y * MATRIX[0]).sum(-1, keepdims=True) + 0 * x,
+    ),
+    "matrices": (lambda x, y: x @ MATRIX - MATRIX @ y, lambda x, y: x @ MATRIX - y @ MATRIX.T),
+    "polynomials": (
+        lambda x, y: x.polyval([1, 0, -2]) + y.polyval([0, 1], basis="chebyshev", interval=(-4, 4)),
+        lambda x, y: 1 - 2 * x**2 + y / 4,
+    ),
+    "sums of products": (
+        lambda x, y: dot([x, y], [y, y]) + dot([x, y], [MATRIX[0], MATRIX[1]]),
+        lambda x, y: x * y + y * y + x * MATRIX[0] + y * MATRIX[1],
+    ),
+    "conjugates": (lambda x, y: x.conjugate() * y, lambda x, y: np.conj(x) * y),
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_values_of_programs_have_numpys_operators(name: str) -> None:
+    recorded, judge = METHODS[name]
+    program, _ = record(recorded, "ckks", [Form(SLOTS)] * 2)
+    x, y = RNG.uniform(-2, 2, (2, 3, SLOTS))
+    (found,) = program.evaluate_clear([x, y])
+    np.testing.assert_allclose(found, judge(x, y), atol=1e-9)
+
+
+def test_rows_of_integers_are_turned_and_exchanged() -> None:
+    program, _ = record(
+        lambda x: x.rotate(1) * 2 - x.swap_rows() + x.inner_sum(2, stride=2), "bfv", [Form(16)]
+    )
+    x = RNG.integers(-9, 9, 16)
+    rows = x.reshape(2, 8)
+    wanted = np.roll(rows, -1, 1) * 2 - rows[::-1] + rows + np.roll(rows, -2, 1)
+    np.testing.assert_array_equal(program.evaluate_clear([x], 65537)[0], wanted.ravel())
+
+
+@pytest.mark.parametrize("count", [0, 3, -2])
+def test_windows_are_powers_of_two(count: int) -> None:
+    with pytest.raises(ParameterError, match=f"a power of two, not {count}"):
+        record(lambda x: x.inner_sum(count), "ckks", [Form(8)])
