@@ -18,7 +18,7 @@ from hemera.arrays.tensor import TensorProgram
 from hemera.compiler import approximate, scaling, unscaled
 from hemera.compiler.approximate import Search
 from hemera.compiler.approximation_errors import error_bounds
-from hemera.compiler.estimators import features
+from hemera.compiler.estimators import features, kernels
 from hemera.compiler.estimators.features import Features
 from hemera.compiler.impossible import NotPossibleError
 from hemera.compiler.lowering import lowered
@@ -154,6 +154,33 @@ def test_rectifiers_are_precise_next_to_their_largest_magnitude(
     assert asked == [recorder.tolerance_bits(bits)]
     positive = Array(recorder, recorder.input("y", (2,), 0.0, 5.0))
     assert features.relu(positive) is positive
+
+
+@pytest.mark.parametrize(
+    ("weights", "bias", "bits"),
+    [
+        ([4.0, 4.0], 0.0, 2),  # sums of 8 by magnitudes, which samples show as 2
+        ([4.0, -4.0], 0.0, 3),  # as 0, where 1 is the least
+        ([4.0, 4.0], 62.0, 0),
+        ([2.0**20, -(2.0**20)], 0.0, 12),  # the most
+        ([0.01, 0.01], 0.0, 0),
+    ],
+)
+def test_values_are_more_precise_where_their_sums_cancel(weights: Any, bias: float, bits: float) -> None:
+    """By the sum of the weights' magnitudes next to the largest sum on the samples, at least 1."""
+    recorder = Recorder(precision_bits=10)
+    samples = np.full((3, 1, 2), 0.25)
+    x = Features.of(Array(recorder, recorder.input("x", (1, 2), -1.0, 1.0, samples)))
+    own, asked = np.array(weights)[:, np.newaxis], list[float]()
+    assert features.bits_for_sums(x, lambda values: values.array, own, bias) == pytest.approx(bits)
+    assert features.bits_for_sums(Features.of(samples[:, 0]), lambda values: values.array, own, bias) == 0
+
+    def kernel(values: Features, more_bits: float) -> Any:
+        asked.append(more_bits)
+        return values.array
+
+    kernels._summed(x, lambda values, more_bits=0.0: kernel(values, more_bits), own, bias)
+    assert asked[-1] == pytest.approx(bits)
 
 
 @pytest.mark.parametrize("first", [Layout.raster((4, 2)), Layout.by_columns((4, 2))])

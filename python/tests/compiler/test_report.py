@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.compiler import parts, report
+from hemera.compiler import bootstraps, parts, report
 from hemera.compiler.impossible import NotPossibleError
 from hemera.compiler.lowering import Step
 from hemera.compiler.placement import Placement
@@ -173,3 +173,17 @@ def test_halves_of_operations_for_imaginary_parts() -> None:
     assert parts._for(op.AddNumber(3.0), "apart").number == 3
     with pytest.raises(NotPossibleError, match="'power' is not done for samples in imaginary parts"):
         parts._for(op.Power(3), "both")
+
+
+def test_groups_of_operations_take_the_levels_of_their_longest_way() -> None:
+    """x * 0.5 takes a level, and the sum with x is after it; a product of both another one."""
+    program = Program("ckks", [Form(64)] * 2)
+    half = program.add(op.MultiplyNumber(0.5), 0)
+    for operands in ((half, 0), (0, half)):
+        total = program.add(op.Add(), *operands)
+        nodes = [half - 2, total - 2]
+        found = bootstraps._group(program, nodes)
+        assert (found.depth, found.before, found.operands, found.result) == (1, (0, 1), (0,), total)
+    last = program.add(op.Multiply(), total, 1)
+    found = bootstraps._group(program, [half - 2, total - 2, last - 2])
+    assert (found.depth, found.before, found.operands, found.result) == (2, (0, 1, 1), (0, 1), last)

@@ -305,6 +305,23 @@ def test_bootstraps_are_compared_with_deep_parameters(monkeypatch: pytest.Monkey
     assert search.faster(insecure(8), cut, steps).params == insecure(8)
 
 
+@pytest.mark.parametrize(
+    ("program", "tokens", "ciphertexts"),
+    [
+        (lambda x: x @ WIDE, [0], [(9,)]),
+        (lambda x: WIDE.T @ x.T, [1], [(9,)]),
+        (lambda x: x.mean(0), [None], [(6,)]),
+        (lambda x: [x, (x @ x.T).sum(0)], [0, 0], [(6,), (1,)]),
+    ],
+)
+def test_results_are_sent_with_their_tokens_in_slots(program: Any, tokens: Any, ciphertexts: Any) -> None:
+    """A ciphertext for each feature, and not for each feature of each token."""
+    plan = compiled(program, Spec((TOKENS, FEATURES), (-1, 1)))
+    encoding = plan.package.interface.encoding
+    assert [each.tokens for each in encoding.outputs] == tokens
+    assert [each.shape for each in plan.package.outputs] == ciphertexts
+
+
 def test_files_keep_the_layout(tmp_path: Any) -> None:
     plan = compiled(attention, Spec((TOKENS, FEATURES), (-1, 1)), params=insecure(12))
     path = tmp_path / "model"
