@@ -204,7 +204,7 @@ def test_files_of_something_else(ckks: ts.Context, bfv: ts.Context) -> None:
         with pytest.raises(ValueError, match=reason):
             ts.ckks_vector_from(ckks, messages.write_message({**fields, **changed}))
     tensor: dict[int, Any] = messages.read_message(ts.ckks_tensor(ckks, [[1, 2]]).serialize())
-    for changed, reason in (({1: [3]}, "shape"), ({4: [5000]}, "batch")):
+    for changed, reason in (({1: [3]}, "shape"), ({4: [5000]}, "batch"), ({4: [0]}, "batch")):
         with pytest.raises(ValueError, match=reason):
             ts.ckks_tensor_from(ckks, messages.write_message({**tensor, **changed}))
     text: Any = "text"

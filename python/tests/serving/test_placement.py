@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 
 import pytest
 from scipy import stats
 
+from hemera.ray import placement as module
 from hemera.ray.placement import Placement, choose, rendezvous
 
 NAMES = [f"replica-{at}" for at in range(8)]
@@ -74,3 +76,26 @@ def test_orders_are_remembered_for_the_replicas_that_are_there() -> None:
         without = {name: 0 for name in NAMES if name != order[0]}
         assert placement.choose(tenant, without, (), ()) == order[1]
         assert placement.choose(tenant, idle, (), ()) == order[0]
+
+
+def test_a_replica_that_holds_the_keys_does_not_count_as_loading() -> None:
+    """It may have told so before it answered for the load."""
+    placement = Placement(step=4, limit=8)
+    order = rendezvous("tenant", ["a", "b"])
+    for loading in (set(), {order[0]}):
+        assert placement.choose("tenant", {order[0]: 5, order[1]: 0}, {order[0]}, loading) == order[1]
+
+
+def test_the_orders_of_the_last_tenants_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def note(tenant: str, replicas: Collection[str]) -> list[str]:
+        asked.append(tenant)
+        return rendezvous(tenant, replicas)
+
+    monkeypatch.setattr(module, "rendezvous", note)
+    monkeypatch.setattr(module, "_ORDERS", 2)
+    placement = Placement(step=1, limit=9)
+    for tenant in "ababacabba":  # c drops b, which was used before a
+        placement.choose(tenant, {"x": 0, "y": 0}, (), ())
+    assert "".join(asked) == "abcb"

@@ -11,13 +11,16 @@ import numpy as np
 import pytest
 
 from hemera.client.client import LocalModel
-from hemera.errors import FormatError
-from hemera.ray import data, dispatch
+from hemera.errors import FormatError, OutOfMemoryError
+from hemera.ray import data, dispatch, service
 from hemera.ray.dispatch import Dispatcher, Limits
-from hemera.ray.handles import Lost
-from hemera.ray.replica import KeyFiles, ModelFile, digest_of
-from hemera.ray.service import limits_of
+from hemera.ray.handles import Full, Lost
+from hemera.ray.replica import Answered, KeyFiles, ModelFile, Replica, digest_of
+from hemera.ray.requests import _compute
+from hemera.ray.service import RayService, limits_of
 from hemera.serving import Package
+from hemera.serving.scheduler import Evaluation
+from hemera.serving.service import Home
 from hemera.serving.settings import Settings
 
 
@@ -45,13 +48,14 @@ class Herd:
 
     def __init__(self) -> None:
         self.calls: list[Future[Any]] = []
+        self.asked: list[tuple[Any, ...]] = []
         self.killed = 0
 
     def spawn(self) -> Any:
         return SimpleNamespace(call=self._call, kill=self._kill)
 
-    def _call(self, method: str) -> Future[Any]:
-        assert method == "ready"
+    def _call(self, method: str, *arguments: Any) -> Future[Any]:
+        self.asked.append((method, *arguments))
         self.calls.append(Future())
         return self.calls[-1]
 
@@ -123,3 +127,137 @@ def test_a_batch_of_a_data_set_is_taken_whole(
         evaluator._evaluate([row, row, {"input": row["input"][:-1]}])
     found_settings = data._settings("auto", None, 7)
     assert (found_settings.batch, found_settings.device, found_settings.threads) == (7, "auto", None)
+
+
+def looks(count: int, monkeypatch: pytest.MonkeyPatch, **named: Any) -> tuple[Dispatcher, Herd, Any]:
+    """A dispatcher of some replicas that are up, and its clock."""
+    clock = SimpleNamespace(now=50.0)
+    monkeypatch.setattr(dispatch, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    herd = Herd()
+    keys = KeyFiles("digest", "Hemera", {})
+    ours = Dispatcher(herd, lambda *_: keys, Limits(patience=30.0), **named)
+    for at in range(count):
+        ours._start(f"replica-{at}")
+        herd.calls[-1].set_result({"device": "cpu"})
+    herd.calls.clear()
+    herd.asked.clear()
+    return ours, herd, clock
+
+
+def test_what_replicas_tell_is_added_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[tuple[Any, ...]] = []
+    ours, herd, clock = looks(2, monkeypatch, ran=lambda *batch: ran.append(batch))
+    assert ours.held == (0, 0)
+    for number in (1, 2):
+        ours._look()
+        assert herd.asked == [("look",)] * 2 * number
+        batches = [[("scores", 2, 0.5), ("scores", 1, 0.25)], [("other", 3, 1.0)]]
+        for at, call in enumerate(herd.calls[-2:]):
+            held = {"held": ["a", "b"][: at + 1], "held_bytes": 7 * number + at}
+            call.set_result({"batches": batches[at], **held})
+        assert ran == [*batches[0], *batches[1]] * number
+        assert ours.held == (3, 14 * number + 1)
+        clock.now += 1000  # each has answered, however long ago
+    ours.stop()
+
+
+@pytest.mark.parametrize(("silence", "killed"), [(29.9, 0), (30.0, 0), (30.1, 1)])
+def test_a_silent_replica_is_replaced(monkeypatch: pytest.MonkeyPatch, silence: float, killed: int) -> None:
+    ours, herd, clock = looks(2, monkeypatch)
+    ours._look()
+    herd.calls[1].set_result({"batches": [], "held": [], "held_bytes": 0})
+    clock.now += silence
+    ours._look()
+    assert herd.killed == ours.replaced == killed
+    assert len(herd.asked) == 3  # a silent one is not asked again
+    ours.stop()
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+def test_only_who_leaves_is_forgotten(monkeypatch: pytest.MonkeyPatch, leaves: bool) -> None:
+    ours, herd, _ = looks(1, monkeypatch)
+    request = Evaluation("alice", "scores", {"input": b"x"})
+    ours.submit(request)
+    ((method, number, *_),) = herd.asked
+    assert method == "evaluate"
+    if leaves:
+        assert request.answer.cancel()
+    else:
+        herd.calls[0].set_result(Answered({"output": np.zeros(1, np.uint8)}, 5))
+        assert request.answer.result(0) == {"output": b"\0"}
+        assert (request.batch, request.keys) == (5, "digest")
+    assert herd.asked[1:] == ([("forget", number)] if leaves else [])
+    assert ours.waiting == 0
+    ours.stop()
+
+
+def test_an_answer_without_memory_is_a_refusal() -> None:
+    sent: list[Any] = []
+
+    def send(message: Any, files: Any) -> None:
+        sent.append((message, files))
+        if len(sent) == 1:
+            raise Full("no room")
+
+    done: Future[Answered] = Future()
+    replica: Any = SimpleNamespace(evaluate=lambda *_: done)
+    channel: Any = SimpleNamespace(send=send)
+    _compute(replica, lambda: channel, ["evaluate", "7", "scores", "digest", "Hemera", {}], {})
+    done.set_result(Answered({"output": np.zeros(1, np.uint8)}, 3))
+    assert sent[0][0] == ["7", 3, None, False]
+    (number, batch, refused, gone), files = sent[1]
+    assert (number, batch, refused[:2], gone, files) == ("7", 0, (500, "internal"), False, {})
+
+
+def test_a_replica_without_memory_drops_other_keys(package: Package, tmp_path: Path) -> None:
+    package.save(tmp_path / "model")
+    (tmp_path / "keys").write_bytes(b"keys")
+    files = KeyFiles(digest_of({"keys": tmp_path / "keys"}), "Hemera", {"keys": str(tmp_path / "keys")})
+    model = ModelFile(str(tmp_path / "model"), package.digest)
+    replica = Replica({"scores": model}, Settings(device="cpu", threads=1))
+    held: Any = SimpleNamespace(memory_bytes=1, is_current=True)
+    replica._cache.get("other", "scores", 0, lambda: held)
+    places: list[Any] = []
+
+    def load(*_: Any) -> Any:
+        places.append(list(replica._cache.places))
+        if len(places) == 1:
+            raise OutOfMemoryError("full")
+        return SimpleNamespace(memory_bytes=2)
+
+    replica._loader = SimpleNamespace(load=load)  # type: ignore[assignment]
+    assert replica._load(package, files).digest == files.digest
+    assert places == [[("other", "scores")], []]
+
+
+@pytest.mark.parametrize(
+    ("gone", "is_there", "forgotten"),
+    [(None, False, 0), ("a", True, 0), ("a", False, 1), ("b", True, 0), ("b", False, 0)],
+)
+def test_keys_whose_files_are_gone_are_forgotten(gone: str | None, is_there: bool, forgotten: int) -> None:
+    """Others that came in their place meanwhile are not."""
+    own = object.__new__(RayService)
+    forgets: list[object] = []
+    found: Any = SimpleNamespace(digest="a", library="Hemera", files={}, is_there=lambda: is_there)
+    own.keys = lambda *_: found  # type: ignore[method-assign]
+    own.store = SimpleNamespace(forget=forgets.append)  # type: ignore[assignment]
+    lost = None if gone is None else KeyFiles(gone, "Hemera", {})
+    assert own._key_files("alice", "scores", lost).digest == "a"
+    assert forgets == [found] * forgotten
+
+
+def test_replicas_take_all_that_the_server_lets_through(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Here it is the server that refuses."""
+    asked: list[Any] = []
+    monkeypatch.setattr(
+        service, "Cluster", lambda *given, **named: asked.append((*given, named)) or SimpleNamespace(count=3)
+    )
+    monkeypatch.setattr(service, "RayService", lambda *given: given)
+    settings = Settings(waiting_requests=9, batch=2)
+    found: Any = service.on_cluster(Home(tmp_path), settings, address="auto", replicas=3)
+    ((address, models, own, named),) = asked
+    assert (address, models, named, own.waiting_requests) == ("auto", {}, {"replicas": 3}, 18)
+    assert found[1] is settings
+    assert found[3] == limits_of(settings, 3)
