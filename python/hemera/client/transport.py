@@ -148,7 +148,7 @@ class Transport:
             except httpx.TransportError as reason:
                 error = ServerError(f"{self.url} is not to be reached: {reason or type(reason).__name__}")
                 wait = pause
-            if wait is None or time.monotonic() + wait > until:
+            if wait is None or time.monotonic() + max(wait, pause) > until:
                 raise error
             time.sleep(min(max(wait, pause), _LONGEST_PAUSE))
             pause = min(2 * pause, 5.0)

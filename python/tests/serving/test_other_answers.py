@@ -7,6 +7,7 @@ import http.server
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -257,6 +258,76 @@ def test_whose_answer_is_read(monkeypatch: pytest.MonkeyPatch, status: int, befo
     if is_read:
         assert (error.value.status, error.value.code) == (status, "word")  # type: ignore[attr-defined]
     assert len(sent) == len(set(sent)) == 1 + (before != "nothing")
+
+
+@pytest.mark.parametrize(
+    ("wait", "patience", "slept"),
+    [
+        ("0", 2.0, [0.1, 0.2, 0.4, 0.8]),  # 1.6 more would be too late
+        ("7", 21.0, [7, 7, 7]),
+        ("7", 20.9, [7, 7]),
+        ("100", 1000.0, [30.0] * 31),  # never longer than 30 at a time
+        (None, 2.5, [1.0, 1.0]),
+        ("away", 20.0, [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0]),
+        ("silent", 20.0, []),
+        ("500", 20.0, []),
+    ],
+)
+def test_how_long_a_client_waits(
+    monkeypatch: pytest.MonkeyPatch, wait: str | None, patience: float, slept: list[float]
+) -> None:
+    """By a clock of the test: as it is told, or each time twice as long, and never beyond its patience."""
+    now, found = [50.0], []
+
+    def sleep(seconds: float) -> None:
+        found.append(seconds)
+        now[0] += seconds
+
+    def answer(_: httpx.Request) -> httpx.Response:
+        if wait in ("away", "silent"):
+            raise (httpx.ConnectError if wait == "away" else httpx.ReadTimeout)("no")
+        status = 500 if wait == "500" else 503
+        return httpx.Response(status, headers={} if wait is None else {"Retry-After": wait}, json={})
+
+    clock = SimpleNamespace(monotonic=lambda: now[0], sleep=sleep)
+    monkeypatch.setattr("hemera.client.transport.time", clock)
+    transport = httpx.MockTransport(answer)
+    monkeypatch.setattr(httpx, "Client", functools.partial(httpx.Client, transport=transport))
+    client = Transport(
+        "http://there/", token="x", certificates=None, seconds=1, patience=patience, progress=None
+    )
+    with pytest.raises(ServerError) as error:
+        client.request("GET", "/v1/models")
+    np.testing.assert_allclose(found, slept)
+    assert error.value.status == {"away": 0, "silent": 0, "500": 500}.get(str(wait), 503)
+
+
+@pytest.mark.parametrize("size", [0, 1, 1 << 20, (1 << 20) + 1, (2 << 20) + 5])
+def test_bodies_are_sent_whole_and_told_as_they_go(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    told: list[tuple[str, int, int]] = []
+    sent: list[bytes] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append(request.read())
+        assert request.headers["Content-Length"] == str(size)
+        assert (request.headers["Authorization"], request.headers["X-Own"]) == ("Bearer x", "y")
+        return httpx.Response(200, headers={NONCE: request.headers[NONCE]})
+
+    transport = httpx.MockTransport(answer)
+    monkeypatch.setattr(httpx, "Client", functools.partial(httpx.Client, transport=transport))
+    client = Transport(
+        "http://there",
+        token="x",
+        certificates=None,
+        seconds=1,
+        patience=0,
+        progress=lambda *each: told.append(each),
+    )
+    body = np.random.default_rng(size).bytes(size)
+    for progress in ("upload", None):
+        client.request("PUT", "/keys", body, progress=progress, headers={"X-Own": "y"})
+    assert sent == [body, body]
+    assert told == [("upload", at, size) for at in (*range(0, size, 1 << 20), size)]
 
 
 def test_a_late_answer_to_a_try_before_is_another_ones(monkeypatch: pytest.MonkeyPatch) -> None:

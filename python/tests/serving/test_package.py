@@ -349,3 +349,23 @@ def test_any_change_of_bytes_loads_or_is_an_error(with_changed_bytes: Any) -> No
         except hm.Error:
             refused += 1
     assert 0 < refused < count
+
+
+def test_descriptions_of_older_packages_and_long_names() -> None:
+    """What came later is as if it had not been there; texts have their length."""
+    told = copy.deepcopy(PACKAGE.describe())
+    for name in ("column", "labels", "watched", "low", "high", "reach"):
+        told["outputs"][0].pop(name, None)
+    assert serving.Interface.from_dict(told).outputs == PACKAGE.outputs
+    told["description"] = "a" * 10_000
+    assert serving.Interface.from_dict(told).description == told["description"]
+    for place, text in (
+        (told, told["description"] + "a"),
+        (told["inputs"][0], 5),
+        (told["outputs"][0], None),
+    ):
+        kept = dict(place)
+        place.update({"description" if place is told else "name": text})
+        with pytest.raises(hm.errors.FormatError, match="short texts"):
+            serving.Interface.from_dict(told)
+        place.update(kept)
