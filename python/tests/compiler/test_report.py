@@ -187,3 +187,23 @@ def test_groups_of_operations_take_the_levels_of_their_longest_way() -> None:
     last = program.add(op.Multiply(), total, 1)
     found = bootstraps._group(program, [half - 2, total - 2, last - 2])
     assert (found.depth, found.before, found.operands, found.result) == (2, (0, 1, 1), (0, 1), last)
+
+
+def test_alike_tiles_have_one_number_among_the_values_of_a_placement() -> None:
+    """Of one array, one depth, and operands of the same numbers."""
+    given = [
+        (2, 1, (0,)),
+        (3, 2, (0,)),
+        (4, 1, (1,)),
+        (5, 1, (2,)),
+        (6, 1, (4,)),
+        (7, 1, (0,)),
+        (8, 1, (0, 3)),
+    ]
+    groups = [bootstraps._Group((result - 2,), own, depth, result, (0,)) for result, depth, own in given]
+    arrays = [7, 7, 5, 5, 5, 6, 6, None, 5]
+    found = bootstraps._numbers(2, groups, arrays)
+    assert [found[value] for value in range(9)] == [0, 0, 1, 2, 1, 3, 3, 4, 5]
+    assert len(set(bootstraps._numbers(2, groups, [None] * 9).values())) == 9
+    other = bootstraps._numbers(2, groups, [7, 8, *arrays[2:]])
+    assert other[2] != other[4]

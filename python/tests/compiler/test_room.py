@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,9 @@ import pandas as pd
 import pytest
 
 import hemera as hm
+from hemera.arrays.tensor import Input, TensorProgram
+from hemera.compiler import room
+from hemera.compiler.impossible import TooLargeError
 from hemera.compiler.room import range_bits_for
 from hemera.errors import NoiseError, RangeError
 from hemera.serving import export
@@ -180,3 +185,22 @@ def test_sums_before_an_offset_have_room(offset: float, sign: int) -> None:
     assert plan.params.range_bits == range_bits_for(4 + abs(offset)) > math.log2(abs(offset))
     x = np.full(4, middle + sign / 2)
     assert plan.local(threads=1)(x) == pytest.approx(2, abs=2.0**-10)
+
+
+@pytest.mark.parametrize(("level", "primes"), [(None, 1), (1, 2), (3, 4)])
+def test_room_of_programs_with_bootstraps_is_that_of_their_lowest_level(
+    level: int | None, primes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Results leave bootstrapped programs at the level from which values are bootstrapped, or above."""
+    params = hm.ckks.Parameters.for_circuit(4, slots=4, range_bits=10, degree=1024, security=None)
+    boot = None if level is None else SimpleNamespace(input_level=level)
+    monkeypatch.setattr(room, "bootstrap_of", lambda *_: boot)
+    assert len(params.primes[primes - 1]) == primes
+    bits = math.fsum(map(math.log2, params.primes[primes - 1])) - math.log2(params.scale)
+    most = 2.0**bits * 63 / 64 * (1 / 4 if params.checks_range else 15 / 32)
+    for part, taken in ((1 - 1e-9, True), (1 + 1e-9, False)):
+        program = TensorProgram()
+        program.add(Input("x", 0, 1), (), (), "", (-part * most, 1))
+        program.outputs = [("y", 0)]
+        with nullcontext() if taken else pytest.raises(TooLargeError, match="result 'y' can be as large as"):
+            room.require_room(program, SimpleNamespace(slots=4), params)  # type: ignore[arg-type]
