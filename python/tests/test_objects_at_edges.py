@@ -12,7 +12,7 @@ import pytest
 
 import hemera as hm
 from hemera.circuits.needs import size_text
-from hemera.errors import MismatchError, ParameterError, RangeError, RangeWarning
+from hemera.errors import LevelError, MismatchError, ParameterError, RangeError, RangeWarning
 from hemera.objects.cost import DryRun, FreshInput
 
 from .conftest import PLAIN_MODULUS
@@ -274,3 +274,47 @@ def test_rotations_by_any_integer_count_modulo_the_slots(ckks: Any, steps: int, 
     ckks.check(x.rotate(sign * steps), expected)
     (found,) = x.rotate_many([sign * steps])
     ckks.check(found, expected)
+
+
+def test_switching_keys_are_of_each_level_and_their_results_of_no_keys(party: Any) -> None:
+    ctx, top = party.ctx, party.ctx.params.levels - 1
+    target, a = ctx.generate_secret_key(), party.values(SLOTS)
+    x = party.ev.encrypt(a)
+    for level, own in ((None, top), (0, 0), (1, 1), (top, top)):
+        key = ctx.generate_switching_key(party.sk, target, level=level)
+        assert key.level == own
+        y = party.ev.reencrypt(x.at_level(own), key)
+        assert not y.evaluator.has_keys
+        np.testing.assert_allclose(ctx.decrypt(y, target), a, atol=2**-18)
+        if own < top:
+            with pytest.raises(LevelError):
+                party.ev.reencrypt(x, key)
+    for level in (-1, top + 1):
+        with pytest.raises(LevelError, match=f"level {level} is not in 0 to {top}"):
+            ctx.generate_switching_key(party.sk, target, level=level)
+
+
+def test_of_two_keys_for_the_same_the_left_one_stays(party: Any) -> None:
+    ctx = party.ctx
+    one, other = (ctx.generate_keys(party.sk, rotations=[1, 2]) for _ in range(2))
+    more = ctx.generate_keys(party.sk, public_key=False, rotations=[2, 4])
+    assert bytes(one | other) == bytes(one) != bytes(other) == bytes(other | one)
+    both = one | more
+    assert [both.has_rotation(step) for step in (1, 2, 4, -1, -2)] == [True, True, True, False, False]
+    assert bytes(both.public_only()) == bytes(one.public_only())
+    assert bytes(both | one) == bytes(both)
+
+
+def test_sums_are_over_as_many_slots_as_there_may_be(party: Any) -> None:
+    params = party.ctx.params
+    row = params.max_slots // (1 if party.scheme == "ckks" else 2)
+    steps = [1 << k for k in range(row.bit_length() - 1)]
+    for slots in (1, 2, params.max_slots, None):
+        of = row if slots is None or party.exact else slots
+        assert hm.rotations_for_sum(params, slots) == [step for step in steps if step < of]
+    for slots in (0, -1, params.max_slots + 1):
+        with pytest.raises(ParameterError, match=f"1 to {params.max_slots} slots here, not {slots}"):
+            hm.rotations_for_sum(params, slots)
+    for slots in (-1, 2 * params.max_slots):
+        with pytest.raises(ParameterError, match="slots here"):
+            party.ctx.generate_keys(party.sk, sum_slots=slots)

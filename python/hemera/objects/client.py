@@ -91,7 +91,7 @@ class ClientContext:
             raise _core.ParameterError("swap_rows is of BFV and BGV; CKKS takes conjugation=True")
         steps = set(all_steps(self._params, "generate_keys(rotations=)", rotations))
         if sum_slots:
-            slots = self._params.max_slots if sum_slots is True else int(sum_slots)
+            slots = None if sum_slots is True else int(sum_slots)
             steps |= set(rotations_for_sum(self._params, slots))
             # BFV and BGV sum over both rows.
             swap_rows = swap_rows or not ckks

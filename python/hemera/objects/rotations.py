@@ -29,7 +29,8 @@ def all_steps(params: Parameters, operation: str, steps: Iterable[int]) -> list[
 
 def rotations_for_sum(params: Parameters, slots: int | None = None) -> list[int]:
     """The steps of the rotations that `Ciphertext.sum` takes for ciphertexts of `slots` slots (None: all).
-    TypeError if the arguments are no parameters and no integer.
+    TypeError if the arguments are no parameters and no integer, ParameterError for a number of slots that no
+    ciphertext has.
 
     Examples:
         >>> params = hm.ckks.Parameters.for_circuit(depth=1, slots=4096)
@@ -39,6 +40,10 @@ def rotations_for_sum(params: Parameters, slots: int | None = None) -> list[int]
     require_type(params, Parameters, "rotations_for_sum", "parameters and a number of slots")
     if slots is not None:
         slots = as_integer(slots, "rotations_for_sum", "slots")
+        if not 1 <= slots <= params.max_slots:
+            raise _core.ParameterError(
+                f"rotations_for_sum: ciphertexts have 1 to {params.max_slots} slots here, not {slots}"
+            )
     return _core.rotations_for_sum(params._native, params.max_slots if slots is None else slots)
 
 

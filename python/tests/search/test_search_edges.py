@@ -13,8 +13,8 @@ import pytest
 
 import hemera as hm
 from hemera import search
-from hemera.errors import FormatError, ParameterError, PrecisionWarning, RangeError
-from hemera.search import Client, EncryptedIndex, Index, requests, wire
+from hemera.errors import FormatError, MismatchError, ParameterError, PrecisionWarning, RangeError
+from hemera.search import Client, EncryptedIndex, Index, files, requests, wire
 
 from .search_cases import DEGREE, Metric, ask, bytes_of, floats
 from .threshold_cases import in_small_rings
@@ -168,3 +168,58 @@ def test_as_many_queries_are_prepared_as_there_may_be(monkeypatch: pytest.Monkey
 )
 def test_bits_are_above_both_errors(noise: float, rounding: float, bits: float) -> None:
     assert search.Errors(noise, rounding).bits == pytest.approx(bits)
+
+
+def test_queries_in_the_clear_have_16_bits() -> None:
+    rows = bytes_of(5, 2)
+    owner = Client.owning(rows, "dot", exact=True, query_bound=40_000)
+    index = EncryptedIndex(owner.encrypt(rows))
+    for x in ([32_767, -32_767], [-32_767, 1], [0, 0]):
+        assert owner.decrypt(index.query(x))[0].tolist() == (rows.astype(np.int64) @ x).tolist()
+    for x in ([32_768, 0], [0, -32_768]):
+        with pytest.raises(
+            RangeError, match="magnitude 32768, and those in the clear have 16 bits, up to 32767"
+        ):
+            index.query(x)
+        assert ask(index, owner, x)[0].tolist() == (rows.astype(np.int64) @ x).tolist()
+
+
+def test_a_query_that_is_given_up_has_no_answer() -> None:
+    index = Index(bytes_of(3, 2), "dot")
+    client, other = Client(index.settings), Client(index.settings)
+    given_up, kept = client.query([1, 2]), client.query([3, 4])
+    for query in (given_up, given_up, other.query([1, 2])):  # the others wait for none
+        client.forget(query)
+    answers = [index.query(query, client.keys) for query in (given_up, kept)]
+    with pytest.raises(MismatchError, match="no query of this client that waits"):
+        client.decrypt(answers[0])
+    assert client.decrypt(answers[1])[0].shape == (3,)
+    with pytest.raises(MismatchError, match="no query of this client that waits"):
+        client.decrypt(answers[1])  # once
+
+
+@pytest.mark.parametrize(("most", "count"), [(None, 3), (0, 0), (1, 1), (3, 3), (9, 3)])
+def test_as_many_tickets_as_are_wanted_of_the_first_queries(most: int | None, count: int) -> None:
+    rows = bytes_of(3, 2)
+    index = Index(rows, "dot", exact=True)
+    client = Client(index.settings)
+    tickets = index.prepare(client.prepare(3), client.keys, most=most)
+    assert len(tickets) == count
+    for left in range(count, 0, -1):
+        query = client.query([1, left], prepared=True)
+        assert (
+            client.decrypt(index.query(query, tickets))[0].tolist() == (rows @ np.array([1, left])).tolist()
+        )
+        assert (len(tickets), tickets.memory_bytes) == (left - 1, (left - 1) * index.ticket_bytes)
+    if count < 3:
+        with pytest.raises(MismatchError, match="no ticket for this query"):
+            index.query(client.query([1, 1], prepared=True), tickets)
+
+
+@pytest.mark.parametrize("kind", ["index", "encrypted index", "threshold index", "top index"])
+def test_files_without_settings_are_refused(kind: str) -> None:
+    for header in ({}, {"settings": None}, {"settings": []}, {"settings": {}}):
+        data = wire.pack(kind, dict(header))
+        for read in (search.load, files.settings_of):
+            with pytest.raises(FormatError):
+                read(data)
