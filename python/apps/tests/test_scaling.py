@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -93,6 +94,26 @@ def test_the_network_of_a_host_is_shared() -> None:
     assert found.loads_per_second == pytest.approx(1.0, rel=0.02)
     local = simulate(Setup(**{**vars(setup), "network": 1e12, "local": 1.0}), PLACEMENTS["random"])
     assert local.loads_per_second == pytest.approx(2.0, rel=0.02)
+
+
+@pytest.mark.parametrize(("uses", "left"), [(1, {"b", "e"}), (4, {"c", "e"}), (9, {"c", "e"})])
+def test_keys_that_made_room_come_back_as_new_ones(uses: int, left: set[str]) -> None:
+    """b had 20 uses before it made room: 1 / 2 above the age counts, next to 1 / 4 for each use of c."""
+    keys = Keys(6, "greedy-dual")
+    for name, size in [("b", 2)] * 20 + [("d", 6), ("b", 2)] + [("c", 4)] * uses + [("e", 2)]:
+        keys.use(name, size)  # type: ignore[arg-type]
+    assert {name for name in "bcde" if name in keys} == left  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("limit", [10**6, 3])
+def test_the_first_fifth_of_the_requests_is_not_counted(limit: int) -> None:
+    setup = replace(ONE, seconds=500.0, rate=2.0, limit=limit)
+    found = simulate(setup, PLACEMENTS["hash"], seed=3)
+    random = np.random.default_rng(3)
+    random.uniform(size=setup.tenants)  # the sizes of keys come first
+    times = np.cumsum(random.exponential(1 / setup.rate, int(setup.rate * setup.seconds)))
+    assert found.requests + found.refused == np.count_nonzero(times >= 100)
+    assert (found.refused > 0) == (limit == 3)
 
 
 def test_the_seed_decides() -> None:

@@ -156,6 +156,22 @@ def test_a_table_with_missing_values(trainer: str, tmp_path: Path) -> None:
     assert run["model"]["trees"] == 20
 
 
+@pytest.mark.parametrize("trainer", ["xgboost", "lightgbm"])
+@pytest.mark.parametrize(("trees", "depth", "seed"), [(3, 2, 0), (128, 4, 7)])
+def test_trainers_are_asked_for_what_options_say(
+    trainer: str, trees: int, depth: int, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training, "_require", lambda _: None)
+    monkeypatch.setattr(training, "_trained_apart", lambda *given: given)
+    rows, labels = np.zeros((4, 2)), np.array([0, 1, 0, 1])
+    library, *same, settings = training.train(  # type: ignore[misc]
+        trainer, rows, labels, trees=trees, depth=depth, seed=seed
+    )
+    assert (library, same[0] is rows, same[1] is labels) == (trainer, True, True)
+    common = {"n_estimators": trees, "max_depth": depth, "learning_rate": 0.2, "random_state": seed}
+    assert settings == {"common": common, "leaves": 2**depth}
+
+
 def test_default_trainer_of_a_fresh_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """scikit-learn alone, whose leaves of many classes reach thousands: what `make demo` leaves."""
     pytest.importorskip("sklearn")

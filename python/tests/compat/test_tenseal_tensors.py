@@ -138,6 +138,10 @@ def test_plain_tensors() -> None:
     assert not x.empty()
     assert x.at([1, 0]) == 4
     assert x.strides() == [3, 1]
+    assert ts.plain_tensor(np.zeros((2, 1, 3, 1))).strides() == [3, 0, 1, 0]
+    assert ts.plain_tensor(5).strides() == []
+    turned = ts.plain_tensor([[1, 2, 3], [4, 5, 6]])
+    assert turned.transpose_().raw == turned.transpose().transpose().raw == [1, 4, 2, 5, 3, 6]
     assert x.batch(0) == [[1, 4], [2, 5], [3, 6]]
     assert x.transpose().shape == x.reshape([3, 2]).shape == [3, 2]
     assert x.broadcast([2, 2, 3]).shape == [2, 2, 3]

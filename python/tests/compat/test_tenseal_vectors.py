@@ -235,6 +235,24 @@ def test_vectors_packed_into_one(ckks: ts.Context, bfv: ts.Context, size: int, c
     assert exact.sum().decrypt() == [np.sum(whole)]
 
 
+def test_vectors_up_to_all_slots(ckks: ts.Context, bfv: ts.Context) -> None:
+    """The last size that is taken, and the first that is refused."""
+    slots = 4096
+    first = ts.ckks_vector(ckks, [0.5, 2])
+    for count in (slots // 2 + 1, slots):
+        close(first.replicate_first_slot(count).decrypt(), np.full(count, 0.5), 2**-10)
+    for refused in (0, slots + 1):
+        with pytest.raises(ValueError, match="n is from 1 to the number of slots"):
+            first.replicate_first_slot(refused)
+    half = ckks_values(slots // 2, 21)
+    vectors = [ts.ckks_vector(ckks, each) for each in (half, -half)]
+    close(ts.CKKSVector.pack_vectors(vectors).decrypt(), [*half, *-half], 2**-10)
+    with pytest.raises(ValueError, match="bigger than slot count: 6144 values"):
+        ts.CKKSVector.pack_vectors([*vectors, vectors[0]])
+    whole = [ts.bfv_vector(bfv, np.full(slots // 4, at)) for at in range(4)]
+    assert ts.BFVVector.pack_vectors(whole).decrypt() == np.repeat(np.arange(4), slots // 4).tolist()
+
+
 def test_vectors_that_do_not_pack(ckks: ts.Context, bfv: ts.Context) -> None:
     x = ts.ckks_vector(ckks, ckks_values(2048, 15))
     for vectors, reason in (
