@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import KBinsDiscretizer
+from sklearn.svm import SVR
 
 import hemera as hm
 from hemera import errors
+from hemera.exporting import estimators, trees
 from hemera.exporting.agreement import _tied, of_library, require_agreement, thinned
+from hemera.package.encodings import Rows
 from hemera.serving import InputSpec, LinearModel, export, export_linear
 
 
@@ -185,3 +193,58 @@ def test_inputs_are_encrypted_where_the_program_begins() -> None:
     assert (whole.scheme, whole.inputs[0].slots, whole.inputs[0].width) == ("bfv", exact.max_slots, 5)
     with pytest.raises(errors.ParameterError, match=f"inputs of BFV have all {exact.max_slots} slots"):
         export(lambda x: x * x, inputs=InputSpec("x", 4, 8), name="m", params=exact)
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (None, ()),
+        (["Column_0", "Column_1"], ()),  # LightGBM's own, without a frame
+        (["Column_1", "Column_0"], ("Column_1", "Column_0")),
+        (["Column_0", "b"], ("Column_0", "b")),
+    ],
+)
+def test_names_of_features_of_trees(names: list[str] | None, told: tuple[str, ...]) -> None:
+    assert trees._names(SimpleNamespace(**({} if names is None else {"feature_names_in_": names}))) == told
+
+
+@pytest.mark.parametrize(
+    ("objective", "of_one", "of_three"),
+    [
+        ("binary:logistic", [0, 0, 1], None),
+        ("binary", [0, 0, 1], None),
+        ("multi:softprob", None, [2, 0]),
+        ("multiclass", None, [2, 0]),
+        ("multiclassova", None, [2, 0]),
+        ("reg:squarederror", [-1.0, 0.0, 2.0], None),
+        ("regression", [-1.0, 0.0, 2.0], None),
+    ],
+)
+def test_margins_of_trees_are_classes_where_they_are(objective: str, of_one: Any, of_three: Any) -> None:
+    if of_one is not None:
+        assert trees._classified(np.array([-1.0, 0.0, 2.0]), objective).tolist() == of_one
+    if of_three is not None:
+        found = trees._classified(np.array([[0.0, 1.0, 2.0], [5.0, 1.0, 5.0]]), objective)
+        assert found.tolist() == of_three
+
+
+def test_what_is_inside_of_others_must_be_linear_and_bins_come_once() -> None:
+    rows = np.random.default_rng(2).normal(size=(20, 2))
+    classifier = LogisticRegression().fit(rows, rows[:, 0] > 0)
+    assert (
+        estimators._of_kind(classifier, "scores", "Outer").coefficients.tolist() == classifier.coef_.tolist()
+    )
+    for model, kind in ((classifier, "values"), (SVR(), "values"), (KBinsDiscretizer(), "scores")):
+        with pytest.raises(errors.ParameterError, match=f"Outer|{type(model).__name__}"):
+            estimators._of_kind(model, kind, "Outer")
+    steps = [("bins", KBinsDiscretizer(encode="ordinal")), ("trees", GradientBoostingClassifier())]
+    with pytest.raises(errors.ParameterError, match="give no quantiser with it"):
+        trees.export_trees(Pipeline(steps), object(), name="m")  # type: ignore[arg-type]
+
+
+def test_a_package_with_another_encoding_is_the_same_file() -> None:
+    package = export(lambda x: x + 1, inputs=4, name="m", security=None)
+    rows = Rows((0.0,), (1.0,), 1.0, 4)
+    found = package.with_encoding(rows)
+    assert (found.interface.encoding, bytes(found)) == (rows, bytes(package))
+    assert package.interface.encoding is not rows
