@@ -99,6 +99,9 @@ def test_integers_and_booleans_can_be_compared() -> None:
     member = RNG.integers(0, 2, 40).astype(bool)
     x, m = hm.array(answers, range=(1, 5)), hm.array(member)
     assert (x.step, m.step, m.range) == (1, 1, (0, 1))
+    halves, floats = hm.array([0.5, 1.5], range=(0, 2), step=0.5), hm.array([0.5], range=(0, 2))
+    plan = hm.compile([x.sum(), m.sum(), halves.sum(), floats.sum()], params=shallow())
+    assert [each.step for each in plan.inputs] == [1, 1, 0.5, None]
     found = hm.compute((x > 3).sum(), ((x == 2) & m).sum(), params=shallow())
     assert np.round(found).tolist() == [(answers > 3).sum(), ((answers == 2) & member).sum()]
 

@@ -60,8 +60,9 @@ def test_values_in_between_may_wrap(scheme: str) -> None:
     # Multiples of the modulus are all 0 modulo it: another one is taken.
     own = assert_exact(lambda x: x * t > 0, Spec((5,), (-2, 2)), scheme=scheme)
     assert own.params.plain_modulus != t
-    with pytest.raises(ParameterError, match="are multiples of the plaintext modulus"):
-        hm.compile(lambda x: x * t > 0, Spec((5,), (-2, 2)), scheme=scheme, params=plan.params)
+    for study in (lambda x: x * t > 0, lambda x: {"one": x > 0, "other": x * t > 0}):
+        with pytest.raises(ParameterError, match="are multiples of the plaintext modulus"):
+            hm.compile(study, Spec((5,), (-2, 2)), scheme=scheme, params=plan.params)
 
 
 def test_maps_are_composed_without_rounding() -> None:

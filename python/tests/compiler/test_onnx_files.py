@@ -42,6 +42,11 @@ ROWS: dict[str, tuple[list[onnx.NodeProto], dict[str, Any], bool]] = {
     "a softmax of rows": ([node("Softmax", ["x"], ["y"])], {}, True),
     "a softmax of samples": ([node("Softmax", ["x"], ["y"], axis=0)], {}, False),
     "a sum of samples": ([node("ReduceSum", ["x", "i"], ["y"])], {"i": I64([0])}, False),
+    "differences of samples": (
+        [node("ReduceMean", ["x", "i"], ["m"]), node("Sub", ["x", "m"], ["y"])],
+        {"i": I64([0])},
+        False,
+    ),
     "numbers for each sample": ([node("Add", ["x", "w"], ["y"])], {"w": np.ones((5, 4), np.float32)}, False),
     "the first sample": ([node("Gather", ["x", "i"], ["y"])], {"i": I64([0])}, False),
     "a shape of all": ([node("Reshape", ["x", "i"], ["y"])], {"i": I64([5, 2, 2])}, False),

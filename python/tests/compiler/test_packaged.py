@@ -105,5 +105,7 @@ def test_facts_of_the_table_for_notebooks() -> None:
     assert facts["input x"] == "shape (4,), from 0 to 1"
     assert (facts["result a"], facts["result b"]) == ("shape (4,)", "shape ()")
     assert facts["depth"] == plan.depth == 1
+    two = hm.compile(lambda x, y: x + y, SPEC, hm.ArraySpec((4,), (-2.5, 7)), security=None)._html_facts()
+    assert [two[f"input {name}"] for name in ("x", "x1")] == [facts["input x"], "shape (4,), from -2.5 to 7"]
     counts = plan.package.program.operations
     assert facts["operations"] == ", ".join(f"{count} {kind}" for kind, count in counts.items())

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import hemera as hm
+from hemera.compiler.tables.spec import ColumnSpec
 from hemera.errors import MismatchError, ParameterError, RangeError
 
 from .table_cases import RANGES, patients, shallow, spec_of
@@ -37,6 +38,22 @@ def test_other_tables_must_fit() -> None:
     for other, error, words in cases:
         with pytest.raises(error, match=words):
             run(other)
+
+
+def test_values_lie_in_their_ranges_with_both_ends() -> None:
+    spec = hm.TableSpec.of({"x": [2.0, 5.0], "k": [3, 4]}, ranges={"x": (2, 5)}, keys=["k"])
+    for taken in ([2.0, 5.0], [5.0, 2.0]):
+        np.testing.assert_array_equal(spec.arrays({"x": taken, "k": [3, 4]}), [taken])
+    for low, high in ((1.99, 5), (2, 5.01)):
+        with pytest.raises(RangeError, match=f"from {low:g} to {high:g} are not in its range from 2 to 5"):
+            spec.arrays({"x": [low, high], "k": [3, 4]})
+    with pytest.raises(MismatchError, match=r"key 'k' differs in row 1: .*9.*, and the program is for .*4"):
+        spec.arrays({"x": [2.0, 5.0], "k": [3, 9]})
+    # Where values may be missing 0 stands in their place, which is no step from 1.5.
+    for low, step in ((1.5, None), (2.0, 1), (-3.0, 1)):
+        own = ColumnSpec("x", (low, 9.0), 1, may_miss=True)
+        assert own.inputs == [("x", (min(low, 0.0), 9.0), step), ("x (present)", (0.0, 1.0), 1)]
+        assert ColumnSpec("x", (low, 9.0), 1).inputs == [("x", (low, 9.0), 1)]
 
 
 def test_specs_say_what_lacks() -> None:
