@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import io
 import itertools
+import os
 import re
+import signal
 import statistics
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,10 +20,12 @@ import pytest
 from rich.console import Console
 
 import hemera as hm
+from hemera.cli import main
 from hemera.trees.counting import NAMES
 from hemera_apps import logistic_regression as logistic
 from hemera_apps._serve_client import Measured
 from hemera_apps.bench import replicas, serve, timing
+from hemera_apps.commands import train_logistic
 from hemera_apps.demo.model import CLIP, FEATURE_STEPS, IntegerModel
 from hemera_apps.logistic_regression import report
 from hemera_apps.logistic_regression.clear import within_bounds
@@ -26,6 +33,8 @@ from hemera_apps.logistic_regression.measures import Quality
 from hemera_apps.logistic_regression.run import Mark
 from hemera_apps.logistic_regression.run import Run as TrainingRun
 from hemera_apps.transformer.approximations import Approximations, Depths, Levels
+from hemera_apps.transformer.clear import Ranges
+from hemera_apps.trees import pipeline
 from hemera_apps.trees import report as trees_report
 from hemera_apps.trees.pipeline import STAGES
 from hemera_apps.trees.pipeline import Run as TreesRun
@@ -322,3 +331,69 @@ def test_the_report_of_a_training(logit: float, warns: bool, models: int) -> Non
 
 PLAN = ("settings", "bootstrap_every", "bootstraps", "bootstrap", "iterations")
 SECURE = SimpleNamespace(degree=65536, security="128", security_bits=128)
+
+
+# --- What fails, and what is measured. ---
+
+
+@pytest.mark.parametrize(
+    ("exact", "status"), [((True,), 0), ((False,), 1), ((True, False), 1), ((False, True), 1)]
+)
+def test_a_score_that_is_not_exact_fails(
+    exact: tuple[bool, ...], status: int, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    left = iter(exact)
+    monkeypatch.setattr(pipeline, "run", lambda *_, **__: SimpleNamespace(exact=next(left)))
+    monkeypatch.setattr(trees_report, "show", lambda *_: None)
+    workloads = [word for name in ("packed", "paper")[: len(exact)] for word in ("--workload", name)]
+    assert main(["score-trees", "--data", "idash-2020", "--samples", "2", *workloads]) == status
+    assert ("differs from the clear integer score" in capsys.readouterr().err) == bool(status)
+
+
+@pytest.mark.parametrize(
+    ("difference", "status"), [(0.0, 0), (1e-3, 0), (1.01e-3, 1), (0.5, 1), (float("nan"), 1)]
+)
+def test_weights_that_are_far_from_the_clear_ones_fail(
+    difference: float, status: int, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setattr(train_logistic.whole, "run", lambda *_, **__: SimpleNamespace(difference=difference))
+    monkeypatch.setattr(report, "show", lambda *_: None)
+    assert main(["train-logistic", "--small", "--rows", "200"]) == status
+    assert ("see --interval, --weight-bound and --rates" in capsys.readouterr().err) == bool(status)
+
+
+@pytest.mark.parametrize("margin", [0.0, 0.2])
+def test_ranges_are_those_seen_and_a_margin(margin: float) -> None:
+    random = np.random.default_rng(5)
+    signed = ("scores", "mixed", "hidden", "centred2")
+    trace = {name: random.normal(size=(2, 3)) for name in signed}
+    trace |= {name: random.uniform(1, 5, (2, 3)) for name in ("sums", "variance1", "variance2")}
+    found, more = Ranges.seen(trace, margin), 1 + margin
+    largest = {name: max(abs(float(value)) for value in trace[name].ravel()) for name in signed}
+    assert (found.score, found.mixed, found.hidden, found.centred) == pytest.approx(
+        tuple(more * each for each in largest.values())
+    )
+    ends = {
+        name: (trace[name].min() / more, trace[name].max() * more) for name in trace if name not in signed
+    }
+    low, high = ends["sums"]
+    assert found.sums == pytest.approx((low, high * np.exp(margin * largest["scores"] / 2)))
+    assert found.variances == (pytest.approx(ends["variance1"]), pytest.approx(ends["variance2"]))
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads Linux's times of processes")
+def test_times_of_processes_have_those_of_children_that_ended() -> None:
+    burn = "import time; end = time.process_time() + {}\nwhile time.process_time() < end: pass\n"
+    child = f"import subprocess, sys, time\nsubprocess.run([sys.executable, '-c', {burn.format(0.4)!r}])\n"
+    other = f"subprocess.Popen([sys.executable, '-c', {burn.format(0.2) + 'time.sleep(60)'!r}])\n"
+    program = child + other + "time.sleep(1); print('ready', flush=True); time.sleep(60)"
+    words = [sys.executable, "-c", program]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, start_new_session=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"ready\n"
+            own, others = replicas._seconds(process.pid)
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+    assert own >= 0.35
+    assert 0 < others < own + 5
