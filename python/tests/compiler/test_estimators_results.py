@@ -78,6 +78,7 @@ MODELS: dict[str, tuple[str, Any]] = {
     "linear with a link": ("diabetes", PoissonRegressor(alpha=1e-3)),
     "linear, several classes": ("digits", make_pipeline(MinMaxScaler(clip=True), LogisticRegression())),
     "kernel rbf, two classes": ("cancer", make_pipeline(StandardScaler(), SVC())),
+    "kernel rbf, pairs": ("iris", SVC(decision_function_shape="ovo")),
     "kernel poly": ("iris", make_pipeline(StandardScaler(), SVC(kernel="poly", degree=3, coef0=1))),
     "kernel rbf, narrow": ("iris", SVC(gamma=50.0)),
     "kernel sigmoid": ("iris", make_pipeline(StandardScaler(), NuSVC(kernel="sigmoid", gamma=0.05, nu=0.3))),
