@@ -11,15 +11,17 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hemera.arrays import elementwise, sums
 from hemera.arrays.formulas import FORMULAS
 from hemera.arrays.recorded import Recorded, axes_of, rearranged
+from hemera.errors import ParameterError
 from hemera.inputs.plain import plain_array
 
 __all__ = ["erf", "gelu", "logsumexp", "relu", "sigmoid", "silu", "softmax", "softplus"]
 
-_WIDEST = 3.0
+_WIDEST = 10.0
 """The widest range of exponents whose sum is a divisor: wider ones are halved, and squared afterwards."""
 _LESS, _MORE = 1 / 2, 1 + 1 / 16
 """Times the ends of a sum's range: errors take it out of it."""
@@ -89,19 +91,27 @@ def erf(x: Any) -> Any:
     return _of_both("erf", x, lambda y: elementwise.approximated(y, math.erf), FORMULAS["erf"])
 
 
-def softmax(x: Any, axis: int | tuple[int, ...] | None = None) -> Any:
+def softmax(x: Any, axis: int | tuple[int, ...] | None = None, *, where: Any = None) -> Any:
     """exp(x) over the sum of exp(x) along axes; None: over all, as in SciPy.
 
     For encrypted arrays: exponentials of (x - high) / 2^k, where high is the end of the range, divided by
     their sum, and k times squared and divided by the sum again, so that no sum is near 0 (docs/compile.md).
 
+    Args:
+        where: plain truth values, which broadcast to the shape of x: elements that are left out get the
+            weight 0, as padded and later tokens of an attention; None: all are in.
+
+    Raises:
+        ParameterError: where all elements of a sum are left out.
+
     Examples:
         >>> hm.softmax([0.0, 1000.0]).tolist()
         [0.0, 1.0]
     """
+    kept = None if where is None else _kept(where, np.shape(x), axis)
     if isinstance(x, Recorded):
-        return _shares(x, axis)[0]
-    return _of_both("softmax", x, _never, lambda v: _plain_softmax(v, axis))
+        return _shares(x, axis, kept)[0]
+    return _of_both("softmax", x, _never, lambda v: _plain_softmax(v, axis, kept))
 
 
 def logsumexp(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> Any:
@@ -126,7 +136,16 @@ def _never(x: Any) -> Any:
     raise AssertionError(x)
 
 
-def _plain_softmax(v: Any, axis: Any) -> Any:
+def _kept(where: Any, shape: tuple[int, ...], axis: Any) -> NDArray[np.bool_]:
+    """Which elements of a softmax are in. ParameterError where none of a sum is."""
+    kept = np.broadcast_to(np.asarray(where, np.bool_), shape)
+    if not kept.any(axis=axis).all():
+        raise ParameterError("softmax: where= leaves out all elements of a sum, whose shares are no numbers")
+    return kept
+
+
+def _plain_softmax(v: Any, axis: Any, kept: NDArray[np.bool_] | None) -> Any:
+    v = v if kept is None else np.where(kept, v, -np.inf)
     powers = np.exp(v - v.max(axis=axis, keepdims=True))
     return powers / powers.sum(axis=axis, keepdims=True)
 
@@ -137,22 +156,25 @@ def _plain_logsumexp(v: Any, axis: Any, keepdims: bool) -> Any:
     return found if keepdims else np.squeeze(found, axes_of(axis, v.ndim))
 
 
-def _shares(x: Any, axis: Any) -> tuple[Any, list[Any]]:
-    """The softmax along axes, and the sums by which it was divided, with these axes kept.
+def _shares(x: Any, axis: Any, kept: NDArray[np.bool_] | None = None) -> tuple[Any, list[Any]]:
+    """The softmax along axes of the elements that are in, and the sums by which it was divided, with these
+    axes kept.
 
     With y the exponentials of (x - high) / 2^k over their sum s, and q the sum of y^2, the exponentials of
     twice the argument have the sum s^2 q and the shares y^2 / q. All q are from 1 / n to 1.
     """
     axes = axes_of(axis, x.ndim)
-    count = math.prod(x.shape[at] for at in axes)
+    counts = np.sum(np.ones(x.shape) if kept is None else kept, axis=axes)
+    fewest, count = float(counts.min()), float(counts.max())
     low, high = x.range
     stages = max(0, math.ceil(math.log2(max(high - low, 2.0**-10) / _WIDEST)))
     least = math.exp(-(high - low) / 2**stages)
     shares = elementwise.named((x - high) * 2.0**-stages, "exp")
+    shares = shares if kept is None else shares * kept.astype(np.float64)
     totals = []
     for stage in range(stages + 1):
         powers = shares.square() if stage else shares
-        ends = (1 / count, 1.0) if stage else (count * least, float(count))
+        ends = (1 / count, 1.0) if stage else (fewest * least, count)
         total = sums.total(powers, axes, keepdims=True)
         total._recorder.narrow(total._number, ends[0] * _LESS, ends[1] * _MORE)
         totals.append(total)

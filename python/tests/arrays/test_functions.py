@@ -94,16 +94,32 @@ def wide(width: float) -> np.ndarray:
     return rows
 
 
-@pytest.mark.parametrize("width", [0.5, 2, 5, 10])
+@pytest.mark.parametrize("width", [0.5, 5, 5.5, 12])  # halved 0, 0, 1 and 2 times
 def test_encrypted_softmax_is_right_anywhere_in_its_range(width: float) -> None:
     """No row has a sum near 0: x - high is halved, and its exponentials squared, as often as it takes."""
     rows = wide(width)
     spec = hm.ArraySpec(rows.shape, range=(-width, width))
-    plan = hm.compile(lambda x: hm.softmax(x, -1), spec, precision_bits=9)
-    np.testing.assert_allclose(plan.evaluate_clear(rows), special.softmax(rows, -1), atol=2.0**-9)
+    kept = np.arange(6) <= np.arange(5)[:, None]  # as of a causal attention: 1 to 5 elements
+    plan = hm.compile(lambda x: (hm.softmax(x, -1), hm.softmax(x, -1, where=kept)), spec, precision_bits=9)
+    found, of_some = plan.evaluate_clear(rows).values()
+    np.testing.assert_allclose(found, special.softmax(rows, -1), atol=2.0**-9)
+    expected = special.softmax(np.where(kept, rows, -np.inf), -1)
+    np.testing.assert_allclose(of_some, expected, atol=2.0**-9)
+    np.testing.assert_allclose(hm.softmax(rows, -1, where=kept), expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("width", [0.5, 4, 15])  # halved 0, 2 and 4 times
+def test_a_softmax_of_no_element_is_refused() -> None:
+    kept = np.ones((2, 3), np.bool_)
+    kept[1, 1:] = False
+    assert hm.softmax(np.ones((2, 3)), 1, where=kept)[1].tolist() == [1, 0, 0]
+    kept[1, 0] = False
+    with pytest.raises(ParameterError, match="leaves out all elements"):
+        hm.softmax(np.ones((2, 3)), 1, where=kept)
+    with pytest.raises(ParameterError, match="leaves out all elements"):
+        hm.compile(lambda x: hm.softmax(x, 1, where=kept), hm.ArraySpec((2, 3), range=(0, 1)))
+
+
+@pytest.mark.parametrize("width", [0.5, 8, 15])  # halved 0, 1 and 2 times
 def test_encrypted_logsumexp_is_right_anywhere_in_its_range(width: float) -> None:
     rows = wide(width)
     spec = hm.ArraySpec(rows.shape, range=(-width, width))

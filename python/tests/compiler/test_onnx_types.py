@@ -330,7 +330,7 @@ def test_masks_that_close_a_whole_row_or_meet_something_else_are_refused() -> No
     closed = CLOSED.copy()
     closed[2] = -np.inf
     nodes, _ = MASKS["sum"]
-    with pytest.raises(hm.errors.ParameterError, match="Softmax 'number 1': a mask leaves no place of a row"):
+    with pytest.raises(hm.errors.ParameterError, match="Softmax 'number 1': softmax: where= leaves out"):
         compiled(model(nodes, {"m": closed}, shape=(1, 4, 4)), hm.ArraySpec((4, 4), (0, 1)))
     # A side of a choice that is -inf in some places, and a number in others.
     sides = [node("Where", ["m", *each], ["a"]) for each in (("side", "x"), ("x", "side"))]

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from hemera.arrays.functions import softmax
 from hemera.compiler.networks.graph import Graph, Node
 from hemera.compiler.networks.kinds import UNKNOWN
 from hemera.compiler.networks.meanings import Attributes, Meaning
 from hemera.compiler.networks.operators import meaning_of
-from hemera.compiler.networks.products import softmax
-from hemera.errors import ParameterError
 
 __all__ = ["with_masks"]
 
@@ -47,19 +46,19 @@ def with_masks(graph: Graph) -> Graph:
 
 
 def _masked(node: Node, constants: Mapping[str, Any]) -> tuple[str, Any, Any] | None:
-    """For a node that closes places: the name of the values, the summand, and 1 for places that stay. None
-    for another node."""
+    """For a node that closes places: the name of the values, the summand, and which places stay. None for
+    another node."""
     known = [constants.get(name) for name in node.inputs]
     for at, other in ((1, 0), (0, 1)):
         mask = known[at] if len(known) == 2 else None
         if node.meaning is meaning_of("Add", 14) and mask is not None and _closes(mask):
             open_ = np.isfinite(mask)
-            return node.inputs[other], np.where(open_, mask, 0), open_.astype(np.float64)
+            return node.inputs[other], np.where(open_, mask, 0), open_
     if node.meaning is meaning_of("Where", 16) and known[0] is not None:
         for at, kept in ((2, known[0]), (1, ~known[0])):
             side = known[at]
             if side is not None and (side == -np.inf).all():
-                return node.inputs[3 - at], np.zeros(1), kept.astype(np.float64)
+                return node.inputs[3 - at], np.zeros(1), kept
     return None
 
 
@@ -68,10 +67,7 @@ def _closes(mask: Any) -> bool:
 
 
 def _softmax_of_some(attributes: Attributes, x: Any, added: Any, kept: Any) -> Any:
-    shape = np.broadcast_shapes(x.shape, added.shape, kept.shape)
-    if not np.broadcast_to(kept, shape).any(axis=attributes["axis"]).all():
-        raise ParameterError("a mask leaves no place of a row, whose softmax is no number")
-    return softmax(attributes, x + added, kept)
+    return softmax(x + added, attributes["axis"], where=kept)
 
 
 _MEANING = Meaning((), _softmax_of_some, ("axis",))

@@ -6,10 +6,15 @@ from hemera.compiler.networks.elementwise import ELEMENTWISE
 from hemera.compiler.networks.meanings import Meaning
 from hemera.compiler.networks.places import PLACES
 from hemera.compiler.networks.products import PRODUCTS
+from hemera.compiler.networks.recurrent import RECURRENT
+from hemera.compiler.networks.resizing import RESIZING
+from hemera.compiler.networks.windows import WINDOWS
 
 __all__ = ["OPERATORS", "meaning_of"]
 
-OPERATORS: dict[str, tuple[Meaning, ...]] = dict(sorted({**ELEMENTWISE, **PRODUCTS, **PLACES}.items()))
+OPERATORS: dict[str, tuple[Meaning, ...]] = dict(
+    sorted({**ELEMENTWISE, **PRODUCTS, **PLACES, **RECURRENT, **RESIZING, **WINDOWS}.items())
+)
 """By the name of the operator, in ONNX's own domain."""
 
 

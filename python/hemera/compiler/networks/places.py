@@ -154,6 +154,26 @@ def _gather_size(attributes: Attributes, x: Any, indices: Any) -> int:
     return int(x.size // max(1, x.shape[attributes["axis"]]) * indices.size)
 
 
+def _gather_elements(attributes: Attributes, x: Any, indices: Any) -> Any:
+    axis = attributes["axis"]
+    own = np.asarray(plain(indices, "the indices of GatherElements"))
+    if own.ndim != x.ndim or not -x.ndim <= axis < x.ndim:
+        raise FormatError(f"GatherElements along axis {axis} of shape {x.shape}, by indices of {own.shape}")
+    extent = x.shape[axis]
+    if own.size and not (-extent <= own.min() and own.max() < extent):
+        raise FormatError(f"indices from {own.min()} to {own.max()} of an axis of {extent}")
+    places: list[Any] = list(np.indices(own.shape, sparse=True))
+    places[axis] = own % extent
+    if any(e < o for at, (e, o) in enumerate(zip(x.shape, own.shape, strict=True)) if at != axis % x.ndim):
+        raise FormatError(f"indices of shape {own.shape} for an array of shape {x.shape}")
+    return np.take(x.reshape(-1), np.ravel_multi_index(tuple(np.broadcast_arrays(*places)), x.shape))
+
+
+def _gather_elements_size(attributes: Attributes, x: Any, indices: Any) -> int:
+    del attributes, x
+    return int(indices.size)
+
+
 def _shape_of_expand(x: Any, shape: Any) -> tuple[int, ...]:
     return np.broadcast_shapes(x.shape, bounded(integers(shape, "a shape")))
 
@@ -257,6 +277,7 @@ PLACES: dict[str, tuple[Meaning, ...]] = {
     "Expand": (_moves(_expand, 8, 13, size=_expand_size),),
     "Flatten": (_moves(_flatten, 1, 9, 11, 13, *_SINCE_21, attributes=("axis",)),),
     "Gather": (_moves(_gather, 1, 11, 13, attributes=("axis",), size=_gather_size),),
+    "GatherElements": (_moves(_gather_elements, 11, 13, attributes=("axis",), size=_gather_elements_size),),
     "Identity": (_moves(_first, 1, 13, 14, 16, 19, *_SINCE_21),),
     "Pad": (
         _moves(_pad, 2, attributes=("pads", "value", "mode"), size=_pad_size),
