@@ -67,7 +67,9 @@ class Chain:
 
 
 def scaling_of(own: SparseMap) -> float | None:
-    """The factor of a map that scales all elements by it; None of others."""
+    """The factor of a map that scales all elements by it, which may be 0; None of others."""
+    if own.inputs == own.outputs and not own.entries:
+        return 0.0
     if own.inputs != own.outputs or own.entries != own.outputs:
         return None
     factor = float(own.values.flat[0])
@@ -79,7 +81,7 @@ def total(chains: Sequence[Chain], factors: Sequence[float], number: float) -> C
     """The chain of factors times values, plus a number; None for values of several roots."""
     if len({each.root for each in chains}) != 1:
         return None
-    terms = list(zip(factors, chains, strict=True))
+    terms = [(factor, each) for factor, each in zip(factors, chains, strict=True) if factor]
 
     def formula(x: Floats) -> Floats:
         return sum((factor * each.formula(x) for factor, each in terms), start=np.full(np.shape(x), number))
@@ -88,7 +90,9 @@ def total(chains: Sequence[Chain], factors: Sequence[float], number: float) -> C
         return sum((factor * each(x) for factor, each in made), start=np.full(np.shape(x), number))
 
     made = [(factor, each.approximated) for factor, each in terms if each.approximated is not None]
-    return _joined(chains, formula, approximated if len(made) == len(terms) else None)
+    if not terms:
+        return Chain(chains[0].root, formula, formula)
+    return _joined([each for _, each in terms], formula, approximated if len(made) == len(terms) else None)
 
 
 def product(a: Chain, b: Chain) -> Chain | None:

@@ -15,6 +15,7 @@ from hemera.arrays.recorded import A, Recorded, as_operand, bounds_of, broadcast
 from hemera.arrays.steps import multiples
 from hemera.arrays.sums import total
 from hemera.arrays.tensor import Input
+from hemera.arrays.user_lines import user_line
 from hemera.errors import ParameterError
 
 __all__ = [
@@ -45,6 +46,11 @@ _MOST_SEEN = 1 << 16
 """Different values at which a function is looked at, for whether it is the same everywhere."""
 _MORE_BITS = 4
 """Bits that masks have more than results: many of them are added."""
+_NO_STEP = (
+    "encrypted numbers are compared where they are multiples of a known step: give inputs one, "
+    "hm.ArraySpec(shape, range=, step=). For others hm.circuits.compare(gap=, largest=)(x, y) is 1 "
+    "where x > y and 0 where x < y, if they differ by the gap"
+)
 _GAP = 15 / 16
 """So much of the gap between different values is left by their errors."""
 
@@ -52,23 +58,33 @@ _GAP = 15 / 16
 def exceeds(x: A, other: Any) -> A:
     """x > other, as 0 and 1. See `_difference` for errors."""
     known = _decided(x, other, lambda low, high: (low > 0, high <= 0))
+    known = _jump(x, other, np.greater) if known is None else known
     return _from(_difference(x, other, np.floor), 1) if known is None else known
 
 
 def reaches(x: A, other: Any) -> A:
     """x >= other, as 0 and 1. See `_difference` for errors."""
     known = _decided(x, other, lambda low, high: (low >= 0, high < 0))
+    known = _jump(x, other, np.greater_equal) if known is None else known
     return _from(_difference(x, other, np.ceil), 0) if known is None else known
 
 
 def stays_below(x: A, other: Any) -> A:
     """x < other, as 0 and 1. See `_difference` for errors."""
-    return negated(reaches(x, other))
+    return _opposite(x, other, reaches, np.less)
 
 
 def stays_within(x: A, other: Any) -> A:
     """x <= other, as 0 and 1. See `_difference` for errors."""
-    return negated(exceeds(x, other))
+    return _opposite(x, other, exceeds, np.less_equal)
+
+
+def _opposite(x: A, other: Any, comparison: Callable[[A, Any], A], compare: Callable[..., Any]) -> A:
+    """Where a comparison is false."""
+    found = comparison(x, other)
+    at = x._recorder.jumps.get(found._number)
+    jump = None if at is None else _jump(x, other, compare)
+    return negated(found) if jump is None else jump
 
 
 def equal(x: A, other: Any) -> A:
@@ -93,12 +109,28 @@ def differs(x: A, other: Any) -> A:
 def step_of(x: Recorded) -> float:
     step = x.step
     if step is None:
-        raise TypeError(
-            "encrypted numbers are compared where they are multiples of a known step: give inputs one, "
-            "hm.ArraySpec(shape, range=, step=). For others hm.circuits.compare(gap=, largest=)(x, y) is 1 "
-            "where x > y and 0 where x < y, if they differ by the gap"
-        )
+        raise TypeError(_NO_STEP)
     return step
+
+
+def _jump(x: A, other: Any, compare: Callable[[Values, Values], Values]) -> A | None:
+    """A comparison of real numbers with one plain number, which `numpy.where` takes in: of two pieces that
+    meet there it makes one function. None where there is a step, the ranges decide, or for other operands.
+    Programs that need the jump itself are refused as by `step_of`, once they are recorded."""
+    given = as_operand(other, x)
+    if x.step is not None or x._recorder.is_exact or not isinstance(given, np.ndarray) or given.ndim:
+        return None
+    at = float(given)
+
+    def formula(values: Values) -> Values:
+        return np.asarray(compare(np.asarray(values), np.float64(at)), np.float64)
+
+    reason = TypeError(
+        f"{_NO_STEP} ({user_line()}). np.where(x > {at:g}, f(x), g(x)) takes any x where f and g meet"
+    )
+    found = as_mask(x._at(x._recorder.unmade(formula, "a comparison", x._number, reason)))
+    x._recorder.jumps[found._number] = at
+    return found
 
 
 def _compared_with(x: A, other: Any) -> A | Values:

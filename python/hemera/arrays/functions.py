@@ -176,7 +176,7 @@ def _shares(x: Any, axis: Any, kept: NDArray[np.bool_] | None = None) -> tuple[A
         powers = shares.square() if stage else shares
         ends = (1 / count, 1.0) if stage else (fewest * least, count)
         total = sums.total(powers, axes, keepdims=True)
-        total._recorder.narrow(total._number, ends[0] * _LESS, ends[1] * _MORE)
+        total._recorder.bound(total._number, ends[0] * _LESS, ends[1] * _MORE)
         totals.append(total)
         shares = powers * elementwise.reciprocal(total)
         shares._recorder.narrow(shares._number, 1 - _MORE, _MORE)

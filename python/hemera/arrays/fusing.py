@@ -15,7 +15,6 @@ from hemera.arrays.recorder import Recorder
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.tensor import Apply, Shape
 from hemera.circuits import Function, Polynomial
-from hemera.errors import ParameterError
 
 __all__ = ["FusingRecorder"]
 
@@ -44,7 +43,7 @@ class FusingRecorder(Recorder):
     ) -> None:
         super().__init__(precision_bits=precision_bits, margin=margin, more_bits=more_bits)
         self._chains: dict[int, Chain] = {}
-        self._unmade: dict[int, ParameterError] = {}
+        self._unmade: dict[int, Exception] = {}
         """Functions that no polynomial is near to, and which chains may take in."""
 
     def chain(self, number: int) -> Chain:
@@ -101,7 +100,7 @@ class FusingRecorder(Recorder):
         found = self._as_one(whole)
         return None if found is None else self._one(whole, found[0])
 
-    def unmade(self, formula: Formula, name: str, number: int, reason: ParameterError) -> int:
+    def unmade(self, formula: Formula, name: str, number: int, reason: Exception) -> int:
         interval = self.interval(number)
         with np.errstate(all="ignore"):
             values = np.asarray(formula(np.linspace(*interval, _GRID)), np.float64)
@@ -123,6 +122,13 @@ class FusingRecorder(Recorder):
         )
         self._unmade[found] = reason
         return found
+
+    def is_made(self, number: int) -> bool:
+        return self.chain(number).approximated is not None
+
+    def function_of(self, number: int) -> tuple[int, Formula] | None:
+        chain = self.chain(number)
+        return chain.root, chain.formula
 
     def settle(self) -> None:
         """Forget what is watched of functions that chains took in.

@@ -34,6 +34,7 @@ from hemera.arrays.numpy_moves import (
     shared,
 )
 from hemera.arrays.numpy_ufuncs import OTHERWISE
+from hemera.arrays.pieces import chosen
 from hemera.arrays.recorded import Recorded, axes_of, moved, needs_values, reduced
 from hemera.arrays.summation import einsum
 from hemera.inputs.plain import refuse_missing
@@ -184,7 +185,7 @@ def _where(condition: Any, *sides: Any) -> Any:
     if len(sides) != 2:
         raise needs_values("np.where with one argument asks for them")
     if isinstance(condition, Recorded):
-        return comparisons.selected(condition, *sides)
+        return chosen(condition, *sides)
     mask = np.asarray(condition, np.bool_)
     return moved(list(sides), lambda x, y: np.where(mask, x, y))
 

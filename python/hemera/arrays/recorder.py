@@ -75,6 +75,8 @@ class Recorder:
         self.signs: list[int] = []
         """The intended signs of the elements of each node: 1: none is below 0, -1: none is above 0, 0: not
         known. Errors of functions do not count."""
+        self.jumps: dict[int, float] = {}
+        """Comparisons of real numbers, which nothing computes, with what they are compared."""
         self.watches: dict[int, Watch] = {}
         """By node, what functions take whose values may leave their intervals."""
         self.steps: list[float | None] = []
@@ -214,11 +216,21 @@ class Recorder:
         del formula, name, number
         return None
 
-    def unmade(self, formula: Formula, name: str, number: int, reason: ParameterError) -> int:
+    def unmade(self, formula: Formula, name: str, number: int, reason: Exception) -> int:
         """A function of a node that no polynomial is near to, where later ones may take it in; else the
         reason is raised."""
         del formula, name, number
         raise reason
+
+    def is_made(self, number: int) -> bool:
+        """Whether a node's value is computed, and by no function that `unmade` left to later ones."""
+        del number
+        return True
+
+    def function_of(self, number: int) -> tuple[int, Formula] | None:
+        """The node whose elements a node is a function of, and the function; None where it is not known."""
+        del number
+        return None
 
     def tabulated(self, number: int, function: Callable[[NDArray[Any]], Any]) -> int | None:
         """A function of single elements by a table of its values, in exact programs; None in others.
@@ -243,6 +255,16 @@ class Recorder:
         self.certain[number] = (np.clip(certain[0], low, high), np.clip(certain[1], low, high))
         node = self.program.nodes[number]
         self.program.nodes[number] = dataclasses.replace(node, range=self.range(number))
+
+    def bound(self, number: int, low: float, high: float) -> None:
+        """Take the values of a node to lie in an interval, which the caller knows of all inputs in their
+        ranges, whatever samples show."""
+        self.narrow(number, low, high)
+        self.bounds[number] = (
+            np.full_like(self.bounds[number][0], low),
+            np.full_like(self.bounds[number][1], high),
+        )
+        self.narrow(number, low, high)
 
     def interval(self, number: int) -> tuple[float, float]:
         """The range of a node, widened where it is one number, or nearly so."""

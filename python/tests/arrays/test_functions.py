@@ -129,7 +129,7 @@ def test_encrypted_logsumexp_is_right_anywhere_in_its_range(width: float) -> Non
     assert plan.outputs == {"output": (5, 1)}
 
 
-@pytest.mark.parametrize(("count", "width"), [(6, 0.5), (6, 4), (2, 10)])
+@pytest.mark.parametrize(("count", "width"), [(6, 0.5), (6, 12), (2, 30)])
 def test_sums_of_exponentials_are_known_to_be_as_large_as_they_are(count: int, width: float) -> None:
     """From half of the least to a sixteenth above the largest, by the ends of the range: of divisors."""
     recorder = Recorder()
@@ -137,7 +137,7 @@ def test_sums_of_exponentials_are_known_to_be_as_large_as_they_are(count: int, w
     first, *others = _shares(x, None)[1]
     least = count * np.exp(-width / 2 ** len(others))
     assert 0.4 * least < first.range[0] < least < count < first.range[1] < 1.1 * count
-    assert len(others) == max(0, np.ceil(np.log2(width / 3)))
+    assert len(others) == max(0, np.ceil(np.log2(width / 10)))
     for each in others:
         assert 0.4 / count < each.range[0] < 1 / count
         assert 1 < each.range[1] < 1.1

@@ -288,6 +288,7 @@ DECIDED: dict[str, Callable[[Any], Any]] = {
     "then compared": lambda x: ((x > 9) * 1 + x) > 3,
 }
 WITHOUT_STEP = {
+    "from 0 on",
     "any above",
     "difference",
     "within",

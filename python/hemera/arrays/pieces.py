@@ -1,0 +1,71 @@
+"""`numpy.where` of encrypted arrays: by a mask, or of two pieces of a function that meet at a number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hemera.arrays import comparisons
+from hemera.arrays.elementwise import approximated, larger, smaller
+from hemera.arrays.recorded import A
+
+__all__ = ["chosen"]
+
+_MEET = 2.0**-20
+"""How far pieces are apart where they meet, at most, in parts of the larger one."""
+_GRID = 65
+
+
+def chosen(mask: A, x: Any, y: Any) -> A:
+    """x where a mask is 1, y where it is 0."""
+    found = comparisons.selected(mask, x, y)
+    by_pieces = _by_pieces(mask, x, y, found) if mask._number in mask._recorder.jumps else None
+    return found if by_pieces is None else by_pieces
+
+
+def _by_pieces(mask: A, x: Any, y: Any, found: A) -> A | None:
+    """With the difference h of the pieces, which is 0 at c, x where v > c and y elsewhere are
+    y + h(max(v, c)), or x - h(min(v, c)). None where the pieces do not meet, are functions of something else
+    than v, or where one polynomial is as good: of pieces that have a kink between two lines none is.
+
+    Args:
+        mask: of a comparison of real numbers with one number.
+        found: the choice by the mask.
+    """
+    recorder = mask._recorder
+    of_mask = recorder.function_of(mask._number)
+    if of_mask is None:
+        return None
+    v = mask._at(of_mask[0])._as_numbers()
+    first, second = (v._encrypted(each)._as_numbers() for each in (x, y))
+    (operand,) = recorder.program.nodes[mask._number].operands
+    known = [recorder.function_of(at) for at in (operand, mask._number, (first - second)._number)]
+    roots = [each for each in known if each is not None]
+    if len(roots) < 3 or len({root for root, _ in roots}) > 1:
+        return None
+    (_, compared), (_, is_true), (_, apart) = roots
+    low, high = v.range
+    grid = np.linspace(low, high, _GRID)
+    start, slope = float(compared(np.float64(0))), float(compared(np.float64(1)) - compared(np.float64(0)))
+    if not slope or not np.allclose(compared(grid), start + slope * grid, rtol=0, atol=_MEET * abs(slope)):
+        return None
+    at = (recorder.jumps[mask._number] - start) / slope
+    if not low < at < high:
+        return None
+    below, above = (_largest(apart, *ends) for ends in ((low, at), (at, high)))
+    rise = float(apart(np.float64(at + 1)) - apart(np.float64(at)))
+    most = _MEET * max(below, above)
+    is_line = np.allclose(apart(grid), rise * (grid - at), rtol=0, atol=most)
+    if not abs(float(apart(np.float64(at)))) <= most or (recorder.is_made(found._number) and not is_line):
+        return None
+    # The piece that is changed is the one on the side where the difference is smaller.
+    is_above = bool(is_true(np.float64(high)))
+    side = larger(v, at) if above <= below else smaller(v, at)
+    part = (side - at) * rise if is_line else approximated(side, apart)
+    return second + part if (above <= below) == is_above else first - part
+
+
+def _largest(function: Any, low: float, high: float) -> float:
+    with np.errstate(all="ignore"):
+        return float(np.abs(function(np.linspace(low, high, _GRID))).max())

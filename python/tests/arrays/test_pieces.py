@@ -1,0 +1,73 @@
+"""np.where of real numbers: two pieces of a function that meet are one function. The judge is NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+
+Function = Callable[[Any], Any]
+
+
+def two_kinks(x: Any) -> Any:
+    y = np.where(x > 1, x, 1)
+    return np.where(y < 2, y, 2)
+
+
+POINTS = np.concatenate([np.linspace(-4, 4, 61), [-1e-9, 0.0, 1e-9]])
+PIECES: dict[str, tuple[Function, float]] = {
+    "leaky >": (lambda x: np.where(x > 0, x, 0.1 * x), 10),
+    "leaky >=": (lambda x: np.where(x >= 0, x, 0.1 * x), 16),
+    "leaky <": (lambda x: np.where(x < 0, 0.1 * x, x), 16),
+    "leaky <=": (lambda x: np.where(x <= 0, 0.1 * x, x), 16),
+    "relu": (lambda x: np.where(x > 0, x, 0), 16),
+    "two kinks": (two_kinks, 12),
+    "a kink beside 0": (lambda x: np.where(x > 1.5, 3 - x, 2 * x - 1.5), 16),
+    "elu": (lambda x: np.where(x > 0, x, np.exp(x) - 1), 12),
+    "selu": (lambda x: 1.05 * np.where(x > 0, x, 1.67 * (np.exp(x) - 1)), 14),
+    "a smooth joint": (lambda x: np.where(x > 1, x * x, 2 * x - 1), 16),
+    "a computed value": (lambda x: np.where(2 * x - 1 < 0.5, 0, 2 * x - 1.5), 16),
+    "beyond the range": (lambda x: np.where(np.tanh(x) > 20, x, np.tanh(x)), 12),
+}
+
+
+@pytest.mark.parametrize("name", list(PIECES))
+def test_pieces_that_meet_are_one_function(name: str) -> None:
+    function, bits = PIECES[name]
+    plan = hm.compile(function, hm.ArraySpec(POINTS.shape, range=(-4, 4)), precision_bits=bits)
+    wanted = function(POINTS)
+    atol = 2.0 ** (0.5 - bits) * np.abs(wanted).max()  # bits are promised for draws
+    np.testing.assert_allclose(plan.evaluate_clear(POINTS), wanted, rtol=0, atol=atol)
+
+
+REFUSED: dict[str, Function] = {
+    "a jump": lambda x: np.where(x > 1, x, x - 0.25),
+    "a small jump": lambda x: np.where(x > 1, x, x - 0.01),
+    "two values": lambda x: np.where(x > 1, 1, -1),
+    "a mask": lambda x: (x > 0) * 1,
+    "a count": lambda x: (x > 0).sum(),
+    "a mask of masks": lambda x: (x > 0) & (x < 1),
+    "pieces of another value": lambda x: np.where(x[:2] > 0, x[2:4], 0),
+    "equality": lambda x: np.where(x == 0, 1.0, x),
+    "two arrays": lambda x: np.where(x[:2] > x[2:4], x[:2], x[2:4]),
+    "a number for each element": lambda x: np.where(x > np.arange(len(POINTS)), x, x),
+}
+
+
+@pytest.mark.parametrize("name", list(REFUSED))
+def test_what_jumps_needs_a_step(name: str) -> None:
+    with pytest.raises(TypeError, match="multiples of a known step"):
+        hm.compile(REFUSED[name], hm.ArraySpec(POINTS.shape, range=(-4, 4)), precision_bits=16)
+
+
+def test_a_comparison_that_no_result_needs_is_no_error() -> None:
+    def program(x: Any) -> Any:
+        np.where(x > 1, 1, -1)
+        return x + 1
+
+    plan = hm.compile(program, hm.ArraySpec((3,), range=(-4, 4)))
+    np.testing.assert_allclose(plan.evaluate_clear([1.0, 2, 3]), [2, 3, 4], atol=2.0**-14)
