@@ -44,14 +44,27 @@ def require_steady(calls: list[tuple[str, int, int]], stage: str) -> int:
         ({"rotations": [1, -2, 5]}, 5),
         ({"public_key": False, "relinearization": False, "rotations": [3]}, 1),
         ({"public_key": False}, 1),
+        ({"rotations": [1, -2], "galois_level": 0}, 4),
+        ({"relinearization": False, "sum_slots": 8, "galois_level": 1}, None),
+        ({"public_key": False, "relinearization": False, "other": True, "galois_level": 0}, 1),
+        ({"rotations": [4], "other": True, "galois_level": 0}, 4),
     ],
 )
-def test_keys_are_counted(party: Any, asked: dict[str, Any], count: int) -> None:
+def test_keys_are_counted(party: Any, asked: dict[str, Any], count: int | None) -> None:
+    """They are those of no progress, each of its level: `galois_level` makes rotation keys smaller."""
     calls: list[tuple[str, int, int]] = []
+    asked = dict(asked)
+    if asked.pop("other", False):
+        asked["conjugation" if party.ctx.params.scheme == "ckks" else "swap_rows"] = True
     keys = party.ctx.generate_keys(party.sk, **asked, progress=lambda *call: calls.append(call))
-    assert require_steady(calls, "keys") == count
+    assert require_steady(calls, "keys") == count or count is None
     others = party.ctx.generate_keys(party.sk, **asked)
     assert keys.memory_bytes == others.memory_bytes
+    if "galois_level" in asked:
+        assert (
+            keys.memory_bytes
+            < party.ctx.generate_keys(party.sk, **asked | {"galois_level": None}).memory_bytes
+        )
     for steps in asked.get("rotations", ()):
         assert keys.has_rotation(steps)
     if len(asked) == 1 and "rotations" in asked:
