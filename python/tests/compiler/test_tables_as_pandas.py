@@ -290,6 +290,28 @@ def test_groups_are_those_that_all_public_filters_leave(filters: Sequence[str]) 
     assert evaluated(study).index.tolist() == study(FRAMES[False]).index.tolist() == ["u"]
 
 
+STEPS: dict[str, Study] = {
+    "public filter": lambda t: t[t.k != "v"],
+    "filter": lambda t: t[t.a > 1],
+    "assigned": lambda t: t.assign(z=1, m=lambda d: 2 * d.m),
+    "some columns": lambda t: t[["m", "a", *(["k"] if isinstance(t, pd.DataFrame) else [])]],
+}
+
+
+@pytest.mark.parametrize("steps", [*itertools.permutations(STEPS)])
+def test_each_step_keeps_what_the_steps_before_it_left(steps: Sequence[str]) -> None:
+    def study(t: Any, last: Study) -> Any:
+        for each in steps:
+            t = STEPS[each](t)
+        return last(t)
+
+    by_key: tuple[Study, ...] = (lambda t: t.groupby("k").m.sum(), lambda t: t.groupby("k")[["m"]].count())
+    for last in (*by_key, lambda t: t.m.mean()):
+        found, wanted = evaluated(lambda t, last=last: study(t, last)), study(FRAMES[False], last)
+        np.testing.assert_allclose(found, wanted, rtol=2e-3)
+        assert last not in by_key or found.index.equals(wanted.index)
+
+
 @pytest.mark.parametrize("scheme", ["ckks", "bfv"])
 def test_studies_encrypted(scheme: str) -> None:
     """Several results of one table, of which the program was made for another one."""
