@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 import hemera as hm
 from hemera.compiler import result_errors
+from hemera.compiler.agreement import exact_agreement
 from hemera.compiler.precision import precise
 from hemera.errors import MismatchError, PrecisionError, RangeError
 
@@ -58,6 +60,24 @@ def test_checks_tell_the_largest_of_all_samples(
     assert agreed.bits == (-math.log2(agreed.relative) if agreed.relative else math.inf)
     assert str(agreed).startswith(f"4 samples, {min(encrypted, 4)} of them encrypted: ")
     assert f"largest result 8; error {agreed.clear_error:.2g} in the clear" in str(agreed)
+
+
+@pytest.mark.parametrize("encrypted", [0, 1, 2, 3])
+@pytest.mark.parametrize("worst", [*itertools.permutations([1, 4, 16])])
+@pytest.mark.parametrize("factor", [1, 4])
+def test_checks_tell_the_worse_of_the_clear_and_the_encrypted(
+    worst: tuple[int, ...], encrypted: int, factor: int
+) -> None:
+    """By the factor the errors in the clear are the larger ones, or the encrypted ones."""
+    function = [[np.array([64 * (i + 1)]), np.array([256])] for i in range(3)]
+    clear = [[own[0] + factor * worst[i], own[1] - worst[2 - i]] for i, own in enumerate(function)]
+    noisy = [[own[0] - worst[2 - i], own[1] + 2 * worst[i]] for i, own in enumerate(function)]
+    taken = (each.__getitem__ for each in (function, clear, noisy))
+    found = exact_agreement(*taken, [np.arange(3)], encrypted)
+    off = np.abs(np.array([*clear, *noisy[:encrypted]]) - np.array([*function, *function[:encrypted]]))
+    assert found.relative == (off[:, :, 0].max(axis=0) / [192, 256]).max()
+    assert (found.clear_error, found.largest) == (off[:3].max(), 256)
+    np.testing.assert_equal(found.error, off[3:].max() if encrypted else math.nan)
 
 
 def test_checks_in_the_clear_are_next_to_the_users_function() -> None:
