@@ -383,6 +383,27 @@ def test_a_magnitude_scales_at_no_level(automatic: Bootstrapped, magnitude: floa
     assert np.abs(ctx.decrypt(lost, sk) - 0.5 * clear).max() > 2**-10 * magnitude
 
 
+@pytest.mark.parametrize("largest", [None, 1])
+@pytest.mark.parametrize("given", [None, 1, 100])
+@pytest.mark.parametrize("bound", [None, 100])
+def test_the_magnitude_of_bind_is_that_of_its_plan(
+    automatic: Bootstrapped, bound: float | None, given: float | None, largest: float | None
+) -> None:
+    """A declared bound comes first, then that of the call, and then that of bind. A hundred costs 3 bits."""
+    ctx, sk, undeclared, boot = automatic
+    ev = ctx.bind(undeclared.keys, bootstrap=boot, magnitude=bound)
+    low = ev.at_level(ev.encrypt(values(), largest=largest), boot.input_level)
+    for plan in (None, boot, circuits.Bootstrap(ctx.params, 8)):
+        known = largest or given or (bound if plan in (None, boot) else None)
+        for run in (ev.bootstrap, lambda x, *own, **asked: hm.bootstrap_many([x], *own, **asked)[0]):
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                y = run(low, plan, magnitude=given)
+            assert [each.category for each in told] == [RangeWarning] * (known is None)
+            error = np.abs(ctx.decrypt(y, sk) - values()).max()
+            assert (error > 2**-21.7) == (known == 100), (plan, np.log2(error))
+
+
 def test_magnitudes_that_do_not_fit_are_refused(automatic: Bootstrapped) -> None:
     ctx, _, ev, boot = automatic
     for magnitude in (0, -1, math.inf, math.nan):
