@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pandas as pd
 import pytest
 
 from hemera import errors
+from hemera._files import write_atomically
 from hemera.inputs import encoding, fields
 from hemera.inputs.arguments import _fits, as_extents, as_integer, described, did_you_mean
 from hemera.inputs.device import stream_handle
@@ -252,6 +254,24 @@ def test_files_are_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
         assert path.read_bytes() == b"second"
     with pytest.raises(errors.FileError, match=r"cannot read .*missing: No such file or directory$"):
         read_bytes(tmp_path / "missing")
+
+
+@pytest.mark.parametrize("write", [write_bytes, write_atomically])
+@pytest.mark.parametrize("name", ["file/below", "file/below/it", "folder", "x" * 256, "\udc80" * 256])
+def test_places_where_no_file_can_be(write: Callable[[Path, bytes], None], name: str, tmp_path: Path) -> None:
+    """Whose hidden neighbour can not be removed either: the error is that of the file, and nothing is left."""
+    (tmp_path / "folder").mkdir()
+    for kept in ("file", "folder/in it"):
+        (tmp_path / kept).write_bytes(b"kept")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(OSError) as native:  # noqa: PT011
+        (tmp_path / name).write_bytes(b"")
+    with pytest.raises(errors.FileError, match="^cannot write ") as error:
+        write(tmp_path / name, b"new")
+    assert str(error.value).startswith(f"cannot write {tmp_path / name}: ")
+    assert str(error.value).endswith((f": {native.value.strerror}", ": File exists"))
+    assert sorted(tmp_path.rglob("*")) == before
+    assert all((tmp_path / kept).read_bytes() == b"kept" for kept in ("file", "folder/in it"))
 
 
 @pytest.mark.parametrize(
