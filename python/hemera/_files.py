@@ -70,8 +70,8 @@ def which_file(path: Path) -> tuple[int, ...] | None:
 
 
 def read_files(path: Path, single: str) -> dict[str, bytes]:
-    """The files of a request or an answer: those of a folder, by their names without what follows the point,
-    or one file, which gets the name `single`. FileError."""
+    """The files of a request or an answer: those of a folder, by their names without what follows the last
+    point, or one file, which gets the name `single`. FileError."""
     if not path.is_dir():
         return {single: read_bytes(path)}
     return {each.stem: read_bytes(each) for each in sorted(path.iterdir())}

@@ -93,6 +93,26 @@ def test_files_and_folders_are_for_their_owner_alone(tmp_path: Path) -> None:
     assert _files.read_files(tmp_path / "c", "z") == {"z": b"5"}
 
 
+@pytest.mark.parametrize(
+    "names",
+    [["x", "y"], ["x.0", "x.1"], ["x", "x.0", "x.0.1"], ["x.hemera", "x"], [".x", ".y"], ["é.", "b c.d"]],
+    ids=" ".join,
+)
+def test_files_of_a_request_keep_their_names(names: list[str], tmp_path: Path) -> None:
+    """Those of the parts of large arrays have points; only what follows the last one of a file is no name."""
+    files = {name: name.encode() for name in names}
+    _files.write_files(tmp_path / "all", files)
+    written = list((tmp_path / "all").iterdir())
+    assert {each.name for each in written} == {f"{name}.hemera" for name in names}
+    assert _files.read_files(tmp_path / "all", "single") == files
+    for each in written:
+        each.rename(each.with_suffix(".bin"))
+    assert _files.read_files(tmp_path / "all", "single") == files
+    for name, data in files.items():
+        _files.write_files(tmp_path / name, {name: data})
+        assert _files.read_files(tmp_path / name, "single") == {"single": data}
+
+
 def test_a_file_is_replaced_or_kept(tmp_path: Path) -> None:
     path = tmp_path / "file"
     assert _files.which_file(path) is None
