@@ -242,6 +242,27 @@ def test_sums_over_axes(any_scheme: Setting) -> None:
             x.mean(axis=0)
 
 
+@pytest.mark.parametrize("shape", [(1,), (4,), (4, 2), (1, 3), (2, 3, 2)], ids=str)
+@pytest.mark.parametrize("name", ["sum", "mean"])
+def test_every_axis_by_either_number(ckks: Setting, name: str, shape: tuple[int, ...]) -> None:
+    """From the front and from the end, of the batch and of the slots, with and without `out=`."""
+    a, last = ckks.values(*shape), len(shape)
+    x, operation = ckks.ev.encrypt(a), getattr(ckks.ev, name)
+    for axis in (None, *range(-last - 1, last + 1)):
+        along = last if axis is None else axis
+        expected = getattr(np, name)(a, axis=along, keepdims=along in (-1, last))
+        expected = expected + np.zeros((*expected.shape[:-1], SLOTS))  # every slot has that of the slots
+        ckks.check(operation(x, axis=axis), expected)
+        ckks.check(getattr(x, name)(axis=axis), expected)
+        out = x.copy()
+        assert operation(x, axis=axis, out=out) is out
+        ckks.check(out, expected)
+    for wrong in (-last - 2, last + 1):
+        with pytest.raises(hm.errors.ParameterError, match=rf"^{name}: axis {wrong} of a batch"):
+            operation(x, axis=wrong)
+    ckks.check(x, a)
+
+
 def test_several_polynomials_count_on_a_new_first_axis(ckks: Setting) -> None:
     a = ckks.values(3)
     x, one = ckks.pair(a)
