@@ -13,16 +13,18 @@ import hemera
 from hemera.parameters import Parameters
 from hemera.program.keys import top_level
 from hemera.program.operations import (
-    Map,
     MatrixRows,
     OfMatrix,
     OfNamedFunction,
     OfPolynomial,
     Operation,
+    PairProducts,
     Place,
+    Power,
     Rotations,
     Running,
     SumsOfProducts,
+    parts_of,
 )
 from hemera.program.values import Form
 from hemera.times.table import DeviceTimes
@@ -138,17 +140,23 @@ def _key_of(operation: Operation, forms: Sequence[Form]) -> Any:
 
 
 def _key(operation: Operation, operands: int) -> Any:
-    if isinstance(operation, Map):
-        return Map, operation.numbers
+    """All that times depend on, and no more: most operations are asked for again with other values."""
+    if isinstance(operation, OfMatrix | Power | Rotations | SumsOfProducts | PairProducts):
+        alike = operation.without_values() if isinstance(operation, OfMatrix) else operation
+        return type(operation), *map(_told, parts_of(alike).values())
     if isinstance(operation, MatrixRows):
         own = operation
-        return MatrixRows, own.matrix.shape, own.taken.shape, own.bits, own.rescaled, own.is_whole
+        return MatrixRows, own.matrix.shape, _told(own.taken), own.bits, own.rescaled, own.is_whole
     if isinstance(operation, OfNamedFunction):
         return operation.of, tuple(sorted(operation.numbers.items()))
     if isinstance(operation, OfPolynomial):
-        return OfPolynomial, operation.function.depth, len(operation.coefficients), operation.basis
-    if isinstance(operation, Rotations):
-        return Rotations, operation.steps
-    if isinstance(operation, SumsOfProducts):
-        return SumsOfProducts, operation.left.shape
+        return OfPolynomial, operation.function.depth, _told(operation.coefficients), operation.basis
     return type(operation), operands, operation.depth
+
+
+def _told(value: Any) -> Any:
+    """What tells times of a field: of an array of indices all, of one of numbers which are 0."""
+    if not isinstance(value, np.ndarray):
+        return value
+    own = value if value.dtype.kind == "i" else value != 0
+    return value.shape, value.dtype.kind, own.tobytes()
