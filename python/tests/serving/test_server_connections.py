@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import re
 import socket
@@ -9,14 +10,18 @@ import ssl
 import threading
 import time
 from collections.abc import Iterator
+from unittest.mock import Mock
 
 import httpx
 import numpy as np
 import pytest
+import uvicorn
+from uvicorn.server import ServerState
 
 from hemera.client.client import LocalModel
-from hemera.serving.connections import _network
+from hemera.serving.connections import Connections, _network
 from hemera.serving.service import Home
+from hemera.serving.settings import Settings
 
 from .conftest import BOUND, Running, client_of, expected, serving, wait_until
 from .server_requests import EVALUATE, KEYS
@@ -217,6 +222,35 @@ def test_an_answer_that_nobody_reads_is_given_up(home: Home) -> None:
             for _ in range(100_000):
                 silent.sendall(ask)
         wait_until(lambda: server.metric("hemera_connections") == 1)  # that which asks
+
+
+@pytest.mark.parametrize(
+    ("moves", "closed"),
+    [
+        ("pause", [3]),
+        ("pause pause", [3]),
+        ("pause resume", [50]),
+        ("pause resume pause", [5]),
+        ("pause resume pause resume", [50]),
+        ("pause lost", []),
+    ],
+)
+def test_each_answer_has_its_time_to_be_read(moves: str, closed: list[int]) -> None:
+    """A move a second, from the first on: when it closes, of 2 seconds for a body and 50 for a header."""
+    now, found, loop = [0], [], asyncio.new_event_loop()
+    loop.time = lambda: now[0]  # type: ignore[method-assign]
+    config = uvicorn.Config(lambda scope, receive, send: None, log_config=None)  # type: ignore[arg-type]
+    settings = Settings(body_seconds=2, header_seconds=50)
+    own = Connections(settings).protocol(config, ServerState(), {}, loop)
+    transport = Mock(**{"get_extra_info.return_value": None})
+    transport.abort.side_effect = lambda: (found.append(now[0]), own.connection_lost(OSError()))
+    own.connection_made(transport)
+    calls = {"pause": own.pause_writing, "resume": own.resume_writing, "": int}
+    for now[0], move in enumerate([*moves.split(), *[""] * 95], 1):
+        calls.get(move, lambda: own.connection_lost(None))()
+        loop.run_until_complete(asyncio.sleep(0))
+    loop.close()
+    assert found == closed
 
 
 def test_addresses() -> None:
