@@ -228,7 +228,7 @@ def test_an_answer_that_nobody_reads_is_given_up(home: Home) -> None:
     ("moves", "closed"),
     [
         ("pause", [3]),
-        ("pause pause", [3]),
+        ("pause pause resume", [50]),
         ("pause resume", [50]),
         ("pause resume pause", [5]),
         ("pause resume pause resume", [50]),
@@ -239,7 +239,7 @@ def test_each_answer_has_its_time_to_be_read(moves: str, closed: list[int]) -> N
     """A move a second, from the first on: when it closes, of 2 seconds for a body and 50 for a header."""
     now, found, loop = [0], [], asyncio.new_event_loop()
     loop.time = lambda: now[0]  # type: ignore[method-assign]
-    config = uvicorn.Config(lambda scope, receive, send: None, log_config=None)  # type: ignore[arg-type]
+    config = uvicorn.Config(lambda _: None, log_config=None)  # type: ignore[arg-type]
     settings = Settings(body_seconds=2, header_seconds=50)
     own = Connections(settings).protocol(config, ServerState(), {}, loop)
     transport = Mock(**{"get_extra_info.return_value": None})
