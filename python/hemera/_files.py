@@ -78,10 +78,13 @@ def read_files(path: Path, single: str) -> dict[str, bytes]:
 
 
 def write_files(path: Path, files: Mapping[str, bytes]) -> None:
-    """What `read_files` reads. FileError."""
+    """What `read_files` reads. FileError, also where a name is none that a file of the folder can have."""
     if len(files) == 1:
         write_atomically(path, next(iter(files.values())))
         return
+    for name in files:
+        if not name or {"/", "\0"} & set(name):
+            raise FileError(f"cannot write {path}: {name!r} is no name of a file in it")
     for name, data in files.items():
         write_atomically(path / f"{name}.hemera", data)
 

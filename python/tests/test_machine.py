@@ -113,6 +113,17 @@ def test_files_of_a_request_keep_their_names(names: list[str], tmp_path: Path) -
         assert _files.read_files(tmp_path / name, "single") == {"single": data}
 
 
+@pytest.mark.parametrize("name", ["../x", "{}/x", "a/b", "x/", "", "x\0", "x" * 256])
+def test_no_name_leaves_the_folder(name: str, tmp_path: Path) -> None:
+    """Names are those of a model's description, which a stranger may have written."""
+    name = name.format(tmp_path)
+    with pytest.raises(FileError, match="cannot write "):
+        _files.write_files(tmp_path / "in" / "all", {name: b"1", "y": b"2"})
+    assert not [each for each in tmp_path.rglob("*") if each.is_file()]
+    _files.write_files(tmp_path / "one", {name: b"1"})  # a single file has the path's name
+    assert _files.read_files(tmp_path / "one", name) == {name: b"1"}
+
+
 def test_a_file_is_replaced_or_kept(tmp_path: Path) -> None:
     path = tmp_path / "file"
     assert _files.which_file(path) is None
