@@ -90,7 +90,39 @@ def _clip(attributes: Attributes, x: Any, low: Any = None, high: Any = None) -> 
     return x if low is None and high is None else np.clip(x, low, high)
 
 
+def _shrink(attributes: Attributes, x: Any) -> Any:
+    edge, bias = attributes["lambd"], attributes["bias"]
+    return np.where(x < -edge, x + bias, np.where(x > edge, x - bias, x * 0))
+
+
+def _round(attributes: Attributes, x: Any) -> Any:
+    del attributes
+    return np.round(x)
+
+
 # --- Arithmetic. ---
+
+
+def _mod(attributes: Attributes, x: Any, y: Any) -> Any:
+    """The remainder, with the sign of the divisor; with `fmod` that of the dividend."""
+    if not isinstance(y, Array) and np.asarray(y).dtype.kind != "f" and not np.all(y):
+        raise ParameterError("integers are divided by 0")
+    if attributes["fmod"]:
+        return np.fmod(plain(x, "what fmod divides"), plain(y, "the divisor of fmod"))
+    return np.remainder(x, plain(y, "a divisor").item() if isinstance(x, Array) and y.size == 1 else y)
+
+
+def _shift(attributes: Attributes, x: Any, y: Any) -> Any:
+    """Shifts of plain integers."""
+    ways = {"LEFT": np.left_shift, "RIGHT": np.right_shift}
+    if attributes["direction"] not in ways:
+        raise FormatError(f"direction={attributes['direction']!r}; there are {', '.join(ways)}")
+    return ways[attributes["direction"]](plain(x, "what BitShift shifts"), plain(y, "a shift"))
+
+
+def _bits(function: Callable[..., Any]) -> Operator:
+    """A function of the bits of plain integers."""
+    return lambda _, *xs: function(*(plain(each, "an operand of integers' bits") for each in xs))
 
 
 def _divide(attributes: Attributes, x: Any, y: Any) -> Any:
@@ -186,6 +218,16 @@ def _is_no_number(attributes: Attributes, x: Any) -> Any:
     return np.zeros(x.shape, np.bool_) if isinstance(x, Array) else np.isnan(x)
 
 
+def _is_infinite(attributes: Attributes, x: Any) -> Any:
+    if isinstance(x, Array):
+        return np.zeros(x.shape, np.bool_)
+    signs = (
+        np.isposinf(x) & bool(attributes["detect_positive"]),
+        np.isneginf(x) & bool(attributes["detect_negative"]),
+    )
+    return signs[0] | signs[1]
+
+
 def _cast(attributes: Attributes, x: Any, like: Any = None) -> Any:
     del like
     kind = attributes.kind or KINDS.get(attributes["to"])
@@ -253,29 +295,46 @@ _SLOPE = ("alpha",)
 
 ELEMENTWISE: dict[str, tuple[Meaning, ...]] = {
     "Abs": (_one(np.abs, 1, 6, 13, takes="integers"),),
+    "Acos": (_one(np.arccos, 7, 22),),
+    "Acosh": (_one(np.arccosh, 9, 22),),
     "Add": _two(named(np.add), 1, 6, 7, 13, 14, takes="integers"),
     "And": _two(named(np.logical_and), 1, 7, takes="all"),
+    "Asin": (_one(np.arcsin, 7, 22),),
+    "Asinh": (_one(np.arcsinh, 9, 22),),
+    "Atan": (_one(np.arctan, 7, 22),),
+    "Atanh": (_one(np.arctanh, 9, 22),),
+    "BitShift": (Meaning((11, 28), _shift, ("direction",)),),
+    "BitwiseAnd": (Meaning((18,), _bits(np.bitwise_and)),),
+    "BitwiseNot": (Meaning((18,), _bits(np.invert), size=largest),),
+    "BitwiseOr": (Meaning((18,), _bits(np.bitwise_or)),),
+    "BitwiseXor": (Meaning((18,), _bits(np.bitwise_xor)),),
     "Cast": (
         Meaning(
             (6, 9, 13, 19, 21, 23, 24, 25, 28), _cast, ("to",), ("saturate", "round_mode"), largest, "all"
         ),
     ),
     "CastLike": (Meaning((15, 19, 21, 23, 24, 25), _cast, (), ("saturate", "round_mode"), largest, "all"),),
+    "Ceil": (_one(np.ceil, 1, 6, 13),),
     "Clip": (
         Meaning((1, 6), _clip, _ENDS, size=largest),
         Meaning((11, 12, 13), _clip, size=largest, takes="integers"),
     ),
     "Cos": (_one(np.cos, 7, 22),),
+    "Cosh": (_one(np.cosh, 9, 22),),
     "Div": _two(_divide, 1, 6, 7, 13, 14),
     "Elu": (Meaning((1, 6, 22), _elu, _SLOPE, size=largest),),
     "Equal": _two(named(np.equal), 1, 7, 11, 13, 19, takes="all"),
     "Erf": (Meaning((9, 13), _approximated(_erf), size=largest),),
     "Exp": (_one(np.exp, 1, 6, 13),),
+    "Floor": (_one(np.floor, 1, 6, 13),),
     "Gelu": (Meaning((20,), _gelu, ("approximate",), size=largest),),
     "Greater": _two(named(np.greater), 1, 7, 9, 13, takes="integers"),
     "GreaterOrEqual": _two(named(np.greater_equal), 12, 16, takes="integers"),
     "HardSigmoid": (Meaning((1, 6, 22), _hard_sigmoid, ("alpha", "beta"), size=largest),),
     "HardSwish": (Meaning((14, 22), lambda _, x: x * np.clip(x / 6 + 0.5, 0, 1), size=largest),),
+    "IsInf": (
+        Meaning((10, 20), _is_infinite, ("detect_negative", "detect_positive"), size=largest, takes="all"),
+    ),
     "IsNaN": (Meaning((9, 13, 20), _is_no_number, size=largest, takes="all"),),
     "LeakyRelu": (Meaning((1, 6, 16), _leaky_relu, _SLOPE, size=largest),),
     "Less": _two(named(np.less), 1, 7, 9, 13, takes="integers"),
@@ -285,6 +344,7 @@ ELEMENTWISE: dict[str, tuple[Meaning, ...]] = {
     "Mean": _several(_mean, 8, 13),
     "Min": _several(_folded(np.minimum), 8, 12, 13, takes="integers"),
     "Mish": (Meaning((18, 22), _approximated(lambda v: v * np.tanh(np.logaddexp(0, v))), size=largest),),
+    "Mod": (Meaning((10, 13, 28), _mod, ("fmod",), takes="integers"),),
     "Mul": _two(named(np.multiply), 1, 6, 7, 13, 14, takes="integers"),
     "Neg": (_one(np.negative, 1, 6, 13, takes="integers"),),
     "Not": (_one(np.logical_not, 1, takes="all"),),
@@ -293,15 +353,24 @@ ELEMENTWISE: dict[str, tuple[Meaning, ...]] = {
     "Pow": _two(_power, 1, 7, 12, 13, 15),
     "Reciprocal": (_one(np.reciprocal, 1, 6, 13),),
     "Relu": (Meaning((1, 6, 13, 14), lambda _, x: np.maximum(x, 0), size=largest, takes="integers"),),
+    "Round": (Meaning((11, 22), _round, size=largest),),
     "Selu": (Meaning((1, 6, 22), lambda a, x: a["gamma"] * _elu(a, x), ("alpha", "gamma"), size=largest),),
+    "Shrink": (Meaning((9,), _shrink, ("lambd", "bias"), size=largest),),
     "Sigmoid": (Meaning((1, 6, 13), _sigmoid, size=largest),),
+    "Sign": (_one(np.sign, 9, 13, takes="integers"),),
     "Sin": (_one(np.sin, 7, 22),),
+    "Sinh": (_one(np.sinh, 9, 22),),
     "Softplus": (Meaning((1, 22), _approximated(lambda v: np.logaddexp(0, v)), size=largest),),
+    "Softsign": (Meaning((1, 22), _approximated(lambda v: v / (1 + np.abs(v))), size=largest),),
     "Sqrt": (_one(np.sqrt, 1, 6, 13),),
     "Sub": _two(named(np.subtract), 1, 6, 7, 13, 14, takes="integers"),
     "Sum": _several(_folded(np.add), 8, 13),
     "Swish": (Meaning((24,), _swish, _SLOPE, size=largest),),
+    "Tan": (_one(np.tan, 7, 22),),
     "Tanh": (_one(np.tanh, 1, 6, 13),),
+    "ThresholdedRelu": (
+        Meaning((10, 22), lambda a, x: np.where(x > a["alpha"], x, x * 0), _SLOPE, size=largest),
+    ),
     "Where": (Meaning((9, 16), _where, takes="all"),),
     "Xor": _two(named(np.logical_xor), 1, 7, takes="all"),
 }

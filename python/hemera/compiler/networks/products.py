@@ -119,6 +119,68 @@ def _mean(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
     return quotient(total, np.asarray(x.size // max(1, total.size), total.dtype))
 
 
+def _log_sum_exp(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
+    return logsumexp(x, axis, keepdims=keepdims)
+
+
+def _of_sum(
+    before: Callable[[Any], Any], after: Callable[[Any], Any] = lambda total: total
+) -> Callable[..., Any]:
+    """A function of the sum of functions of elements."""
+    return lambda x, axis, keepdims: after(np.sum(before(x), axis=axis, keepdims=keepdims))
+
+
+def _same(x: Any) -> Any:
+    return x
+
+
+def _extreme(name: str) -> Operator:
+    """Where an extreme is along an axis: the first of equal ones, or the last."""
+
+    def operator(attributes: Attributes, x: Any) -> Any:
+        axis, last = attributes["axis"], attributes.get("select_last_index")
+        found = getattr(np.flip(x, axis) if last else x, name)(
+            axis=axis, keepdims=bool(attributes["keepdims"])
+        )
+        return x.shape[axis] - 1 - found if last else found
+
+    return operator
+
+
+def _hardmax(x: Any, axis: int) -> Any:
+    """1 at the first largest element along an axis, 0 elsewhere."""
+    place = np.expand_dims(x.argmax(axis=axis), axis)
+    shape = [1] * x.ndim
+    shape[axis] = x.shape[axis]
+    return (place == np.arange(x.shape[axis]).reshape(shape)) * 1.0
+
+
+def _running(attributes: Attributes, x: Any, axis: Any) -> Any:
+    """Sums of all elements up to each one along an axis, by `exclusive` without it."""
+    at = int(plain(axis, "the axis of CumSum").item())
+    x = np.flip(x, at) if attributes["reverse"] else x
+    found = np.cumsum(x, axis=at)
+    found = found - x if attributes["exclusive"] else found
+    return np.flip(found, at) if attributes["reverse"] else found
+
+
+def _lp_norm(attributes: Attributes, x: Any) -> Any:
+    """Divided by the norm along an axis; plain zeros stay."""
+    axis = attributes["axis"]
+    if attributes["p"] not in (1, 2):
+        raise FormatError(f"p={attributes['p']}; there are 1 and 2")
+    if isinstance(x, Array):
+        if attributes["p"] == 1:
+            return x / np.sum(np.abs(x), axis=axis, keepdims=True)
+        return x * np.power(np.sum(x * x, axis=axis, keepdims=True), -0.5)
+    norm = np.linalg.norm(x, attributes["p"], axis=axis, keepdims=True)
+    return x / np.where(norm == 0, 1, norm)
+
+
+def _mean_variance(attributes: Attributes, x: Any) -> Any:
+    return _normalised(x, tuple(attributes["axes"]), 1e-9)[0]
+
+
 def _flat(function: Callable[..., Any]) -> Operator:
     """Before version 13: over all axes from `axis` on."""
 
@@ -219,15 +281,24 @@ def _reductions(
     )
 
 
+def _argument(name: str, *versions: int, last: bool = False) -> Meaning:
+    more = ("select_last_index",) if last else ()
+    return Meaning(versions, _extreme(name), ("axis", "keepdims", *more), size=largest, takes="integers")
+
+
 _TRAINED = ("momentum", "consumed_inputs")
 
 PRODUCTS: dict[str, tuple[Meaning, ...]] = {
+    "ArgMax": (_argument("argmax", 1, 11), _argument("argmax", 12, 13, last=True)),
+    "ArgMin": (_argument("argmin", 1, 11), _argument("argmin", 12, 13, last=True)),
     "BatchNormalization": (
         Meaning((1, 6), _batch_norm, ("epsilon", "is_test", "spatial"), _TRAINED, largest),
         Meaning((7,), _batch_norm, ("epsilon", "spatial"), _TRAINED, largest),
         Meaning((9,), _batch_norm, ("epsilon",), _TRAINED, largest),
         Meaning((14, 15), _batch_norm, ("epsilon", "training_mode"), _TRAINED, largest),
     ),
+    "CumSum": (Meaning((11, 14), _running, ("exclusive", "reverse"), size=largest, takes="integers"),),
+    "Det": (Meaning((11, 22), lambda _, x: np.linalg.det(x), size=largest),),
     "Dropout": (
         Meaning((1, 6), _dropout, ("is_test",), ("ratio", "consumed_inputs"), largest, "all"),
         Meaning((7, 10, 12, 13, 22), _dropout, (), ("ratio", "seed"), largest, "all"),
@@ -238,6 +309,10 @@ PRODUCTS: dict[str, tuple[Meaning, ...]] = {
         Meaning((7, 9, 11, 13), _gemm, ("alpha", "beta", "transA", "transB"), size=_gemm_size),
     ),
     "GroupNormalization": (Meaning((21,), _group_norm, ("epsilon", "num_groups"), ("stash_type",), largest),),
+    "Hardmax": (
+        Meaning((1, 11), _flat(_hardmax), ("axis",), size=largest),
+        Meaning((13,), _along(_hardmax), ("axis",), size=largest),
+    ),
     "InstanceNormalization": (
         Meaning((1, 6, 22), _instance_norm, ("epsilon",), ("consumed_inputs",), largest),
     ),
@@ -248,12 +323,20 @@ PRODUCTS: dict[str, tuple[Meaning, ...]] = {
         Meaning((1, 11), _flat(_log_softmax), ("axis",), size=largest),
         Meaning((13,), _along(_log_softmax), ("axis",), size=largest),
     ),
+    "LpNormalization": (Meaning((1, 22), _lp_norm, ("axis", "p"), size=largest),),
     "MatMul": (Meaning((1, 9, 13), named(np.matmul), size=_matmul_size, takes="integers"),),
+    "MeanVarianceNormalization": (Meaning((9, 13), _mean_variance, ("axes",), size=largest),),
+    "RMSNormalization": (Meaning((23,), _rms_norm, ("axis", "epsilon"), ("stash_type",), largest),),
+    "ReduceL1": _reductions(_of_sum(np.abs), 18, 1, 11, 13, 18),
+    "ReduceL2": _reductions(_of_sum(np.square, np.sqrt), 18, 1, 11, 13, 18),
+    "ReduceLogSum": _reductions(_of_sum(_same, np.log), 18, 1, 11, 13, 18, 28),
+    "ReduceLogSumExp": _reductions(_log_sum_exp, 18, 1, 11, 13, 18, 28),
     "ReduceMax": _reductions(np.max, 18, 1, 11, 12, 13, 18, 20, takes="integers"),
     "ReduceMean": _reductions(_mean, 18, 1, 11, 13, 18),
     "ReduceMin": _reductions(np.min, 18, 1, 11, 12, 13, 18, 20, takes="integers"),
+    "ReduceProd": _reductions(np.prod, 18, 1, 11, 13, 18),
     "ReduceSum": _reductions(np.sum, 13, 1, 11, 13, takes="integers"),
-    "RMSNormalization": (Meaning((23,), _rms_norm, ("axis", "epsilon"), ("stash_type",), largest),),
+    "ReduceSumSquare": _reductions(_of_sum(np.square), 18, 1, 11, 13, 18),
     "Softmax": (
         Meaning((1, 11), _flat(softmax), ("axis",), size=largest),
         Meaning((13,), _along(softmax), ("axis",), size=largest),
