@@ -68,17 +68,6 @@ def _depth_to_space(attributes: Attributes, x: Any) -> Any:
     return split.reshape((count, channels, rows * block, columns * block))
 
 
-def _space_to_depth(attributes: Attributes, x: Any) -> Any:
-    """Blocks of rows and columns become channels."""
-    block = attributes["blocksize"]
-    if x.ndim != 4 or block < 1 or x.shape[2] % block or x.shape[3] % block:
-        raise FormatError(f"SpaceToDepth of shape {x.shape}, with blocksize={block}")
-    count, channels, rows, columns = x.shape
-    split = x.reshape((count, channels, rows // block, block, columns // block, block))
-    moved = np.transpose(split, (0, 3, 5, 1, 2, 4))
-    return moved.reshape((count, channels * block**2, rows // block, columns // block))
-
-
 def _trilu(attributes: Attributes, x: Any, k: Any = None) -> Any:
     """The upper or the lower triangle of matrices."""
     shift = 0 if k is None else int(plain(k, "the diagonal of Trilu").item())
@@ -324,7 +313,6 @@ PLACES: dict[str, tuple[Meaning, ...]] = {
         _moves(_split, 18, attributes=("axis", "num_outputs")),
     ),
     "Size": (_moves(_count, 1, 13, 19, *_SINCE_21),),
-    "SpaceToDepth": (_moves(_space_to_depth, 1, 13, attributes=("blocksize",)),),
     "Squeeze": (
         _moves(_squeeze, 1, 11, attributes=("axes",)),
         _moves(_squeeze, 13, *_SINCE_21),
