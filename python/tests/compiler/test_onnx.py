@@ -234,9 +234,7 @@ def test_several_inputs_and_results() -> None:
 
 def test_replaced_operators() -> None:
     network = model([node("Celu", "x", "y")], [1, 4])
-    with pytest.raises(
-        hm.errors.ParameterError, match=r'no operators Celu.*replace=\{"Celu": function\}'
-    ):
+    with pytest.raises(hm.errors.ParameterError, match=r'no operators Celu.*replace=\{"Celu": function\}'):
         compiled(network, np.ones((2, 4)))
     samples = RNG.uniform(-1, 1, (9, 4))
     plan = compiled(network, samples, replace={"Celu": lambda x: 0.6 * x + 0.3 * x * x})
