@@ -71,20 +71,12 @@ def reaches(x: A, other: Any) -> A:
 
 def stays_below(x: A, other: Any) -> A:
     """x < other, as 0 and 1. See `_difference` for errors."""
-    return _opposite(x, other, reaches, np.less)
+    return negated(reaches(x, other))
 
 
 def stays_within(x: A, other: Any) -> A:
     """x <= other, as 0 and 1. See `_difference` for errors."""
-    return _opposite(x, other, exceeds, np.less_equal)
-
-
-def _opposite(x: A, other: Any, comparison: Callable[[A, Any], A], compare: Callable[..., Any]) -> A:
-    """Where a comparison is false."""
-    found = comparison(x, other)
-    at = x._recorder.jumps.get(found._number)
-    jump = None if at is None else _jump(x, other, compare)
-    return negated(found) if jump is None else jump
+    return negated(exceeds(x, other))
 
 
 def equal(x: A, other: Any) -> A:
@@ -129,7 +121,7 @@ def _jump(x: A, other: Any, compare: Callable[[Values, Values], Values]) -> A | 
         f"{_NO_STEP} ({user_line()}). np.where(x > {at:g}, f(x), g(x)) takes any x where f and g meet"
     )
     found = as_mask(x._at(x._recorder.unmade(formula, "a comparison", x._number, reason)))
-    x._recorder.jumps[found._number] = at
+    x._recorder.jumps[found._number] = x._number, at
     return found
 
 

@@ -87,7 +87,12 @@ def one_of(x: A, other: Any) -> A:
 def negated(x: A) -> A:
     """1 where the mask is 0."""
     require_mask(x)
-    return as_mask(1 - x._as_numbers())
+    found = as_mask(1 - x._as_numbers())
+    jumps = x._recorder.jumps
+    jump = jumps.get(x._number)
+    if jump is not None:
+        jumps[found._number] = jump
+    return found
 
 
 def inverted(x: A) -> A:

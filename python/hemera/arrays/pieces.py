@@ -33,14 +33,14 @@ def _by_pieces(mask: A, x: Any, y: Any, found: A) -> A | None:
         mask: of a comparison of real numbers with one number.
         found: the choice by the mask.
     """
-    recorder = mask._recorder
-    of_mask = recorder.function_of(mask._number)
+    recorder, number = mask._recorder, mask._number
+    of_mask = recorder.function_of(number)
     if of_mask is None:
         return None
     v = mask._at(of_mask[0])._as_numbers()
     first, second = (v._encrypted(each)._as_numbers() for each in (x, y))
-    (operand,) = recorder.program.nodes[mask._number].operands
-    known = [recorder.function_of(at) for at in (operand, mask._number, (first - second)._number)]
+    operand, jump = recorder.jumps[number]
+    known = [recorder.function_of(at) for at in (operand, number, (first - second)._number)]
     roots = [each for each in known if each is not None]
     if len(roots) < 3 or len({root for root, _ in roots}) > 1:
         return None
@@ -50,7 +50,7 @@ def _by_pieces(mask: A, x: Any, y: Any, found: A) -> A | None:
     start, slope = float(compared(np.float64(0))), float(compared(np.float64(1)) - compared(np.float64(0)))
     if not slope or not np.allclose(compared(grid), start + slope * grid, rtol=0, atol=_MEET * abs(slope)):
         return None
-    at = (recorder.jumps[mask._number] - start) / slope
+    at = (jump - start) / slope
     if not low < at < high:
         return None
     below, above = (_largest(apart, *ends) for ends in ((low, at), (at, high)))

@@ -75,8 +75,8 @@ class Recorder:
         self.signs: list[int] = []
         """The intended signs of the elements of each node: 1: none is below 0, -1: none is above 0, 0: not
         known. Errors of functions do not count."""
-        self.jumps: dict[int, float] = {}
-        """Comparisons of real numbers, which nothing computes, with what they are compared."""
+        self.jumps: dict[int, tuple[int, float]] = {}
+        """Masks of real numbers, which nothing computes: of which node they are, and where it jumps."""
         self.watches: dict[int, Watch] = {}
         """By node, what functions take whose values may leave their intervals."""
         self.steps: list[float | None] = []
@@ -259,7 +259,6 @@ class Recorder:
     def bound(self, number: int, low: float, high: float) -> None:
         """Take the values of a node to lie in an interval, which the caller knows of all inputs in their
         ranges, whatever samples show."""
-        self.narrow(number, low, high)
         self.bounds[number] = (
             np.full_like(self.bounds[number][0], low),
             np.full_like(self.bounds[number][1], high),

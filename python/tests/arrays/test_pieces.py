@@ -25,6 +25,7 @@ PIECES: dict[str, tuple[Function, float]] = {
     "leaky <": (lambda x: np.where(x < 0, 0.1 * x, x), 16),
     "leaky <=": (lambda x: np.where(x <= 0, 0.1 * x, x), 16),
     "relu": (lambda x: np.where(x > 0, x, 0), 16),
+    "an opposite": (lambda x: np.where(~(x > 0), 0, x), 16),
     "two kinks": (two_kinks, 12),
     "a kink beside 0": (lambda x: np.where(x > 1.5, 3 - x, 2 * x - 1.5), 16),
     "elu": (lambda x: np.where(x > 0, x, np.exp(x) - 1), 12),

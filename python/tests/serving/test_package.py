@@ -17,7 +17,8 @@ import pytest
 
 import hemera as hm
 from hemera import serving
-from hemera.package import container
+
+from .package_bytes import joined, parts
 
 WEIGHTS = np.linspace(-1, 1, 8)
 
@@ -35,20 +36,6 @@ def make() -> serving.Package:
 
 PACKAGE = make()
 DATA = bytes(PACKAGE)
-
-
-def parts(data: bytes) -> tuple[dict[str, Any], bytes]:
-    """The header, and the arrays' bytes."""
-    begin = len(container.MAGIC) + 8
-    length = int.from_bytes(data[begin - 8 : begin], "little")
-    return json.loads(data[begin : begin + length]), data[begin + length : -32]
-
-
-def joined(header: Any, arrays: bytes) -> bytes:
-    """A file with a right checksum of other content."""
-    text = header if isinstance(header, bytes) else json.dumps(header).encode()
-    whole = container.MAGIC + len(text).to_bytes(8, "little") + text + arrays
-    return whole + hashlib.sha256(whole).digest()
 
 
 # --- Files. ---

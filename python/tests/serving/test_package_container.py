@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import tracemalloc
 import zlib
 from pathlib import Path
@@ -15,19 +13,7 @@ import pytest
 import hemera as hm
 from hemera.package import container
 
-
-def parts(data: bytes) -> tuple[dict[str, Any], bytes]:
-    """The header, and the arrays' bytes."""
-    begin = len(container.MAGIC) + 8
-    length = int.from_bytes(data[begin - 8 : begin], "little")
-    return json.loads(data[begin : begin + length]), data[begin + length : -32]
-
-
-def joined(header: Any, arrays: bytes) -> bytes:
-    """A file with a right checksum of other content."""
-    text = header if isinstance(header, bytes) else json.dumps(header).encode()
-    whole = container.MAGIC + len(text).to_bytes(8, "little") + text + arrays
-    return whole + hashlib.sha256(whole).digest()
+from .package_bytes import joined, parts
 
 
 @pytest.mark.parametrize(

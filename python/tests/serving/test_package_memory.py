@@ -21,6 +21,7 @@ from hemera.program.stored_arrays import StoredArray
 from ..limited_memory import run_within
 from .operation_cases import CKKS
 from .operation_cases import SLOTS as WIDTH
+from .package_bytes import joined
 
 SLOTS = 4096
 BATCH = (1 << 15) + 1
@@ -33,13 +34,6 @@ def split(data: bytes) -> tuple[dict[str, Any], bytes]:
     begin = len(container.MAGIC) + 8
     length = int.from_bytes(data[begin - 8 : begin], "little")
     return json.loads(data[begin : begin + length]), data[begin + length : -32]
-
-
-def joined(header: dict[str, Any], arrays: bytes) -> bytes:
-    """The file, with a right checksum."""
-    text = json.dumps(header).encode()
-    whole = container.MAGIC + len(text).to_bytes(8, "little") + text + arrays
-    return whole + hashlib.sha256(whole).digest()
 
 
 def bomb(operations: int, batch: int, *, arrays: int = 1, unused: int = 0) -> bytes:

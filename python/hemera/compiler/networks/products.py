@@ -123,15 +123,13 @@ def _log_sum_exp(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
     return logsumexp(x, axis, keepdims=keepdims)
 
 
-def _of_sum(
-    before: Callable[[Any], Any], after: Callable[[Any], Any] = lambda total: total
-) -> Callable[..., Any]:
-    """A function of the sum of functions of elements."""
-    return lambda x, axis, keepdims: after(np.sum(before(x), axis=axis, keepdims=keepdims))
-
-
 def _same(x: Any) -> Any:
     return x
+
+
+def _of_sum(before: Callable[[Any], Any], after: Callable[[Any], Any] = _same) -> Callable[..., Any]:
+    """A function of the sum of functions of elements."""
+    return lambda x, axis, keepdims: after(np.sum(before(x), axis=axis, keepdims=keepdims))
 
 
 def _extreme(name: str) -> Operator:
@@ -215,11 +213,15 @@ def _batch_norm(attributes: Attributes, x: Any, scale: Any, bias: Any, mean: Any
     return x * factor.reshape(around) + (bias - mean * factor).reshape(around)
 
 
-def _layer_norm(attributes: Attributes, x: Any, scale: Any, bias: Any = None) -> Any:
+def _last_axes(attributes: Attributes, x: Any) -> tuple[int, ...]:
     axis = attributes["axis"]
     if not -x.ndim <= axis < x.ndim:
         raise FormatError(f"axis {axis} of an array of shape {x.shape}")
-    found, mean, inverse = _normalised(x, tuple(range(axis % x.ndim, x.ndim)), attributes["epsilon"])
+    return tuple(range(axis % x.ndim, x.ndim))
+
+
+def _layer_norm(attributes: Attributes, x: Any, scale: Any, bias: Any = None) -> Any:
+    found, mean, inverse = _normalised(x, _last_axes(attributes, x), attributes["epsilon"])
     return found * scale if bias is None else found * scale + bias, mean, inverse
 
 
@@ -252,10 +254,7 @@ def _group_norm(attributes: Attributes, x: Any, scale: Any, bias: Any) -> Any:
 
 
 def _rms_norm(attributes: Attributes, x: Any, scale: Any) -> Any:
-    axis = attributes["axis"]
-    if not -x.ndim <= axis < x.ndim:
-        raise FormatError(f"axis {axis} of an array of shape {x.shape}")
-    squares = (x * x).mean(axis=tuple(range(axis % x.ndim, x.ndim)), keepdims=True)
+    squares = (x * x).mean(axis=_last_axes(attributes, x), keepdims=True)
     return x * np.power(squares + attributes["epsilon"], -0.5) * scale
 
 
