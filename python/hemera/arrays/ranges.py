@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hemera.circuits import Function, Polynomial
 
-__all__ = ["range_of", "sign_of", "towards_zero"]
+__all__ = ["range_of", "sign_of", "widened"]
 
 Floats = NDArray[np.float64]
 
@@ -70,10 +70,25 @@ def _polynomial_range(function: Polynomial, low: float, high: float) -> tuple[fl
     return float(middle - room), float(middle + room)
 
 
-def towards_zero(near: float, far: float, margin: float) -> float:
+def widened(least: float, most: float, room: float, margin: float, sign: int) -> tuple[float, float]:
+    """The range of samples from `least` to `most` with room on both sides. What is meant to have one sign
+    keeps it, since it may be a divisor, or of a logarithm or a root: its range is widened by a factor there.
+
+    Args:
+        sign: 1 or -1, which samples keep; 0: none.
+    """
+    low, high = least - room, most + room
+    if sign > 0 and least >= 0:
+        low = max(low, _towards_zero(least, most, margin))
+    elif sign < 0 and most <= 0:
+        high = min(high, _towards_zero(most, least, margin))
+    return low, high
+
+
+def _towards_zero(near: float, far: float, margin: float) -> float:
     """The end of a range of numbers of one sign, by samples from `near` 0 to `far`: as many times nearer as
     the samples differ, to the power of the margin."""
-    return float(near * (near / far) ** margin / (1 + margin))
+    return float(near * (near / far) ** margin / (1 + margin)) if near else 0.0
 
 
 def sign_of(low: Floats, high: Floats) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera.arrays.formulas import Formula
-from hemera.arrays.ranges import range_of, sign_of, towards_zero
+from hemera.arrays.ranges import range_of, sign_of, widened
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.steps import beside_steps, common_step, step_of_sum
 from hemera.arrays.tensor import Affine, Apply, Input, LookUp, Multiply, Operation, Shape, TensorProgram
@@ -388,13 +388,7 @@ class Recorder:
         room = self.margin * max(most - least, 0.5 * max(abs(least), abs(most)))
         # Samples are computed with roundings, and can lie beyond the bounds by as much.
         low, high = np.minimum(low, most), np.maximum(high, least)
-        lowest, highest = least - room, most + room
-        # What is meant to have one sign keeps it, since it may be a divisor, or of a logarithm: its range is
-        # widened by a factor there.
-        if least > 0 and sign > 0:
-            lowest = max(lowest, towards_zero(least, most, self.margin))
-        elif most < 0 and sign < 0:
-            highest = min(highest, towards_zero(most, least, self.margin))
+        lowest, highest = widened(least, most, room, self.margin, sign)
         return np.maximum(low, lowest), np.minimum(high, highest)
 
 

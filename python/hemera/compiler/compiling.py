@@ -240,13 +240,13 @@ class _Compilation:
         packaging = Packaging(
             tuple(self.specs), self.title, self.description, watching.unwatched, watching.lines
         )
-        recorded, search, steps = self._prepared(program, packaging, budget, watching.reach)
+        recorded, search, steps = self._prepared(program, packaging, budget)
         taken, compared = self._of_samples(search, recorded, steps)
         if taken is None:
             if self.watch and self.shown is None and watching.watches:
                 program = watched(program, watching.watches)
                 steps = replace(packaging, known=watching.watched, unwatched=())
-                _, search, steps = self._prepared(program, steps, budget, watching.reach)
+                _, search, steps = self._prepared(program, steps, budget)
             try:
                 chosen = search.chosen(self.params, self.shown)
                 taken = chosen, steps.in_slots(chosen, self.samples)
@@ -267,15 +267,15 @@ class _Compilation:
         )
 
     def _prepared(
-        self, program: TensorProgram, steps: Packaging, budget: Budget, reach: float
+        self, program: TensorProgram, steps: Packaging, budget: Budget
     ) -> tuple[TensorProgram, Search, Packaging]:
         """The program before and after its maps are folded, for values as they are encrypted."""
         recorded, given = with_squares(program), list(self.examples)
         if budget.scaled:
             by_clients = scaled(recorded, self.specs)
             recorded, given = by_clients.program, by_clients.examples(self.examples)
-            reach /= min(factor for factor, _ in by_clients.outputs)
             steps = replace(steps, scaled=by_clients, known=by_clients.known(steps.known))
+        reach = max((own.reach or 0.0 for own in steps.known.values() if not own.watched), default=0.0)
         search = Search(
             folded(recorded), self.samples, budget.noise_bits, self.security, self.device, tuple(given), reach
         )

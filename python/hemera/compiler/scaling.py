@@ -52,13 +52,13 @@ class Scaled:
     """The same of each result."""
 
     def known(self, given: Mapping[str, Known]) -> dict[str, Known]:
-        """What is known of outputs, with how far those reach that are decrypted."""
+        """What is known of outputs, with the ends of what is decrypted of them."""
         scales = dict(zip((name for name, _ in self.program.outputs), self.outputs, strict=True))
         found = {}
         for name, own in given.items():
             factor, number = scales[name]
-            reach = None if own.reach is None else (own.reach + abs(number)) / factor
-            found[name] = own._replace(reach=reach)
+            ends = own.ends and ((own.ends[0] - number) / factor, (own.ends[1] - number) / factor)
+            found[name] = own._replace(ends=ends)
         return found
 
     def examples(self, given: Sequence[Values | None]) -> list[Values | None]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from hemera.arrays.kinds import Kind
-from hemera.arrays.ranges import towards_zero
+from hemera.arrays.ranges import widened
 from hemera.arrays.steps import multiples_within
 from hemera.errors import MismatchError, ParameterError
 
@@ -144,10 +144,7 @@ def spec_of(given: Any, at: int, samples: NDArray[Any] | None, margin: float) ->
         if limits is None:
             low, high = float(samples.min()), float(samples.max())
             room = margin * max(high - low, 2.0**-10)
-            lowest = low - room
-            if low >= 0:  # it keeps its sign, with which it may be a divisor
-                lowest = max(lowest, towards_zero(low, high, margin) if high > 0 else 0.0)
-            limits = (lowest, high + room)
+            limits = widened(low, high, room, margin, 1 if low >= 0 else -1)
     if limits is None:
         raise ParameterError(
             f"the range of input {name!r} is not known: give ArraySpec({shape}, range=(low, high)), or "

@@ -24,7 +24,13 @@ class Known(NamedTuple):
     watched: str = ""
     low: float | None = None
     high: float | None = None
-    reach: float | None = None
+    ends: tuple[float, float] | None = None
+    """The least and the largest number that inputs can lead to, as it is decrypted."""
+
+    @property
+    def reach(self) -> float | None:
+        """The largest magnitude of these."""
+        return None if self.ends is None else max(map(abs, self.ends))
 
 
 def require_samples(samples: int, slots: int) -> None:
@@ -61,8 +67,9 @@ def output_specs(parts: SplitProgram, slots: int, known: Mapping[str, Known] = {
     """
     names = iter(parts.program.outputs)
     return [
-        OutputSpec(next(names)[0], slots, **known.get(name, Known())._asdict())
+        OutputSpec(next(names)[0], slots, watched=own.watched, low=own.low, high=own.high, reach=own.reach)
         for name, at in parts.whole.outputs
+        for own in (known.get(name, Known()),)
         for _ in range(parts.tilings[at].count)
     ]
 

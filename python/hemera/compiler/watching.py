@@ -46,18 +46,12 @@ class Watching:
         return tuple(dict.fromkeys(each.where for each in self.watches.values()))
 
     @property
-    def reach(self) -> float:
-        """The largest magnitude of a result that inputs lead to, where samples show less; else 0."""
-        return max((_reach(*ends) for _, ends in self.results.values()), default=0.0)
-
-    @property
     def watched(self) -> dict[str, Known]:
         """The ranges of outputs that have the watched values too: results are then any that inputs allow."""
-        found = {name: Known("", *ends, _reach(*ends)) for name, (_, ends) in self.results.items()}
+        found = {name: Known("", *ends, ends) for name, (_, ends) in self.results.items()}
         for name, each in self.watches.items():
-            found[name] = Known(
-                each.where or "a function", each.low, each.high, _reach(each.least, each.most)
-            )
+            ends = each.least, each.most
+            found[name] = Known(each.where or "a function", each.low, each.high, ends)
         return found
 
     @property
@@ -65,7 +59,7 @@ class Watching:
         """The ranges of outputs that are results alone: they lie in those that samples showed."""
         of_samples = bool(self.watches)
         return {
-            name: Known("", *(own if of_samples else ends), _reach(*ends))
+            name: Known("", *(own if of_samples else ends), ends)
             for name, (own, ends) in self.results.items()
         }
 
@@ -102,7 +96,3 @@ def tell_outside(
         spec = OutputSpec("", 1, watched=where or "an input", low=low, high=high)
         values_by_row = own.reshape((*before, *own.shape[1:]))
         tell_rows(values_by_row, spec, own.ndim - 1, rows=rows, count=count, together=rows)
-
-
-def _reach(low: float, high: float) -> float:
-    return max(abs(low), abs(high))

@@ -64,8 +64,12 @@ def test_a_tuple_is_no_example() -> None:
     [
         ((-1, 3), 0.5, (-3, 5)),
         ((-1, 3), 0, (-1, 3)),
-        ((-4, 0), 0.25, (-5, 1)),
         # From 0 on a range keeps its sign: with it the input is a divisor, or under a root.
+        ((-4, 0), 0.25, (-5, 0)),
+        ((-4, -(2.0**-40)), 0, (-4, -(2.0**-40))),
+        ((-4, 2.0**-40), 0.25, (-5 - 2.0**-42, 1 + 2.0**-40 + 2.0**-42)),
+        ((-3, -1), 0.5, (-4, -1 / 3**0.5 / 1.5)),
+        ((-2, -2), 0.5, (-2 - 2.0**-11, -2 + 2.0**-11)),
         ((0, 4), 0.5, (0, 6)),
         ((0, 0), 0.5, (0, 2.0**-11)),
         ((1, 3), 0.5, (1 / 3**0.5 / 1.5, 4)),
@@ -81,6 +85,26 @@ def test_ranges_of_samples_are_widened_by_the_margin(samples: Any, margin: float
     assert spec.clip
     given = hm.compile(lambda x: x * 1.5, hm.ArraySpec((2,), (-9, 9)), calibrate=rows, security=None)
     assert (given.inputs[0].range, given.inputs[0].clip) == ((-9, 9), False)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("least", [0.0, 2.0])
+def test_functions_of_one_sign_take_samples_of_it(sign: int, least: float) -> None:
+    """Roots, logarithms and quotients of x and of -x: with 0 only the root has all values."""
+    rows = sign * np.random.default_rng(7).uniform(least, 9.0, (40, 2))
+    rows[0] = sign * least
+    functions = [np.sqrt] if least == 0 else [np.sqrt, np.log, lambda x: 1 / x]
+    for function in functions:
+        plan = hm.compile(
+            lambda x, function=function: function(sign * x),
+            np.zeros(2),
+            calibrate=rows,
+            precision_bits=6,
+            security=None,
+        )
+        found = plan.clear(rows)
+        np.testing.assert_allclose(found, function(sign * rows), atol=4 * 2.0**-6)
+        assert sign * sum(plan.inputs[0].range) > 0
 
 
 KINDS: list[tuple[Any, str | None, float | None, Any]] = [

@@ -3,16 +3,21 @@ clients do with inputs and results. The judges are NumPy and interval arithmetic
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import hemera as hm
+from hemera.compiler import compiling
 from hemera.compiler.scaling import Scaled
 from hemera.compiler.tiles import Known
 from hemera.errors import RangeWarning
 from hemera.package.encodings import Arrays
+from hemera.package.encodings.base import chunked
+from hemera.package.encodings.watching import tell_rows
+from hemera.package.specs import OutputSpec
 
 RNG = np.random.default_rng(4)
 WEIGHTS = RNG.normal(size=6)
@@ -95,15 +100,28 @@ def test_scaled_results_reach_what_is_decrypted_of_them(middle: float, watch: bo
     for (_, _, reach), (low, high), (factor, number) in zip(
         told(plan), ends, encoding.output_scales, strict=False
     ):
-        largest = max(abs(low), abs(high))
         assert number == pytest.approx((low + high) / 2, rel=1e-3)
-        # By magnitudes alone: neither sign is known where scales are taken.
-        assert reach == pytest.approx((largest + abs(number)) / factor, rel=1e-6)
+        assert reach == pytest.approx(max(high - number, number - low) / factor, rel=1e-6)
+        assert reach < 4  # and not 10^4, by the magnitudes of result and number
     rows = np.stack([samples[0], np.full(6, middle + 1), np.full(6, middle - 1)])
     with pytest.warns(RangeWarning, match="rows 1, 2 of 3 leave"):  # of the bent one
         found = plan.local(threads=1)(rows)
     np.testing.assert_allclose(found["sum"], rows @ np.abs(WEIGHTS), atol=abs(middle) * total * 2.0**-12)
     np.testing.assert_allclose(found["first"], 3 * rows[:, 0] - 7, atol=abs(middle) * 2.0**-12)
+    if watch:
+        return
+    exact = [rows @ np.abs(WEIGHTS), 3 * rows[:, 0] - 7, np.tanh((rows[:, 1] - middle) / 2)]
+    decrypted = [
+        each
+        for own, layout, (factor, number) in zip(exact, encoding.outputs, encoding.output_scales, strict=True)
+        for each in layout.pack(
+            chunked((own - number) / factor, encoding.samples), plan.package.outputs[0].width
+        )
+    ]
+    first, *others = plan.package.outputs
+    outputs = [replace(first, low=(middle - 0.75) * total, high=(middle + 0.75) * total), *others]
+    with pytest.warns(RangeWarning, match="rows 1, 2 of 3 leave the range of result 'sum', .* may have left"):
+        encoding.decode(decrypted, outputs, 3)
 
 
 def test_what_is_encrypted_of_samples_and_told_of_results() -> None:
@@ -115,9 +133,38 @@ def test_what_is_encrypted_of_samples_and_told_of_results() -> None:
     first, second = own.examples([np.array([[10.0, 14.0]]), None])
     assert second is None
     np.testing.assert_array_equal(first, [[0, 2]])
-    known = {"a": Known("", -1, 2, 5.0), "b": Known("f", 0, 1, 3.0)}
-    assert own.known(known) == {"a": Known("", -1, 2, 1.0), "b": Known("f", 0, 1, 8.0)}
+    known = {"a": Known("", -1, 2, (-5.0, 4.0)), "b": Known("f", 0, 1, (-3.0, 3.0))}
+    found = own.known(known)
+    assert found == {"a": Known("", -1, 2, (-0.25, 0.875)), "b": Known("f", 0, 1, (-8.0, 4.0))}
+    assert (found["a"].reach, found["b"].reach) == (0.875, 8.0)
     assert own.known({"b": Known("", None, None, None)}) == {"b": Known()}
+    assert Known().reach is None
+
+
+@pytest.mark.parametrize("watch", [True, False])
+def test_room_for_results_is_each_one_by_its_own_scale(watch: bool, monkeypatch: Any) -> None:
+    """A large result of a large factor needs no more room than a small one: 4 at most, whatever the units."""
+    reaches = []
+    made = compiling.Search
+    monkeypatch.setattr(compiling, "Search", lambda *args: reaches.append(args[-1]) or made(*args))
+
+    def program(x: Any) -> Any:
+        return {"large": 3000 * x[0], "small": x[1] / 4096, "bent": np.tanh(x[2] - 1e4)}
+
+    samples = 1e4 + SAMPLES / np.abs(SAMPLES).max() / 2
+    compiled(program, hm.ArraySpec((6,), range=(1e4 - 1, 1e4 + 1)), samples, watch=watch)
+    assert reaches
+    assert 0 < max(reaches) < 4
+
+
+@pytest.mark.parametrize(
+    ("value", "possible"), [(1199.0, True), (1201.0, False), (801.0, True), (799, False)]
+)
+def test_rows_are_said_to_be_possible_in_units_of_results(value: float, possible: bool) -> None:
+    """100 y + 1000 is a result and inputs lead to y up to 2: results from 800 to 1200 may be right."""
+    spec = OutputSpec("y", 1, low=950.0, high=1050.0, reach=2.0)
+    with pytest.warns(RangeWarning, match="may have left theirs" if possible else "have left theirs, and"):
+        tell_rows(np.array([[value]]), spec, 1, scale=(100.0, 1000.0))
 
 
 @pytest.mark.parametrize("order", ["xy", "yx"])

@@ -186,7 +186,8 @@ class Arrays(Encoding):
             if self.samples > 1:
                 found = found.reshape(-1, *self._shape_of(layout))[:rows]
             axes, together = len(self._shape_of(layout)), max(self.samples, self.rows)
-            tell_rows(found, spec, axes, rows=self.rows, count=rows, together=together)
+            scale = factor, number
+            tell_rows(found, spec, axes, rows=self.rows, count=rows, together=together, scale=scale)
             if spec.watched:
                 continue
             if self.samples > 1:

@@ -58,19 +58,22 @@ def tell_rows(
     rows: int = 0,
     count: int | None = None,
     together: int = 1,
+    scale: tuple[float, float] = (1.0, 0.0),
 ) -> None:
     """Give a RangeWarning that names rows whose values of an output lie outside of its range.
 
     Args:
-        values: decrypted, of shape (..., *shape).
+        values: of the result, of shape (..., *shape).
         axes: of `shape`; those before are of rows.
         rows: that each entry of the axes before has; 0: it is one.
         count: of all rows, after which others only fill up; None: as many as there are.
         together: rows that share ciphertexts.
+        scale: factor and number of values: (value - number) / factor was decrypted.
     """
     least = -np.inf if spec.low is None else spec.low
     most = np.inf if spec.high is None else spec.high
-    slack = (_SLACK if spec.watched else _SLACK_OF_RESULTS) * max(abs(least), abs(most))
+    factor, number = scale
+    slack = (_SLACK if spec.watched else _SLACK_OF_RESULTS) * max(abs(least - number), abs(most - number))
     low, high = (least - slack, most + slack) if np.isfinite(slack) else (least, most)
     outside = ~((values >= low) & (values <= high))  # NaN is outside
     before = values.ndim - axes
@@ -93,7 +96,7 @@ def tell_rows(
             f"{farthest:.6g}: results are wrong there, or may be{_others(together)}. {_WAY_OUT}"
         )
         return
-    possible = spec.reach is not None and abs(farthest) <= spec.reach
+    possible = spec.reach is not None and abs(farthest - number) <= factor * spec.reach
     wrong = (
         "may have left theirs, and the result may be" if possible else "have left theirs, and the result is"
     )
