@@ -56,5 +56,5 @@ class OutputSpec:
     high: float | None = None
     """The largest."""
     reach: float | None = None
-    """The largest magnitude that inputs in their ranges can lead to, as it is decrypted: results are sent with
-    room for it. None: that of the parameters' range_bits."""
+    """The largest magnitude that inputs in their ranges can lead to, as it is decrypted: results have room
+    for it. None: that of the parameters' range_bits."""
