@@ -319,7 +319,7 @@ def test_matrices_of_other_rows_do_not_fit(ev: Any, params: hm.ckks.Parameters, 
         lambda: evaluator.matmul(x, matrix),
     ):
         with pytest.raises(
-            MismatchError, match=rf"20,\) and a matrix of shape \({rows}, 3\) do not fit.*slots="
+            MismatchError, match=rf"of 20 values and a matrix of shape \({rows}, 3\) do not fit.*slots="
         ):
             call()
     padded = np.pad(random(), (0, SLOTS - VALUES))

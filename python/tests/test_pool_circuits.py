@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -386,6 +387,30 @@ def test_bootstraps_of_larger_values(
         pool.circuit(plan, members=2)(ev.at_level(ev.encrypt(values / 4), plan.input_level))
     with pytest.raises(hm.errors.ParameterError, match="magnitude"):
         pool.circuit(LinearTransform(np.eye(16), pool.params), magnitude=1.0)
+
+
+@pytest.mark.parametrize("given", [None, 1.0, 4.0])
+@pytest.mark.parametrize("bound", [None, 4.0])
+def test_the_magnitude_of_bind_is_that_of_its_plan(
+    bootstraps: tuple[hm.Pool, hm.SecretKey, PoolEvaluator, Bootstrap],
+    bound: float | None,
+    given: float | None,
+) -> None:
+    """As of one context: 4 for the plan of bind alone, where the call gives none, and without a warning."""
+    pool, _, undeclared, plan = bootstraps
+    ev = pool.bind(undeclared.keys, bootstrap=plan, magnitude=bound)
+    rows = ev.at_level(ev.encrypt(np.full((3, 16), 0.5)), plan.input_level)
+    for own in (plan, Bootstrap(pool.params, 16)):
+        circuit = pool.circuit(own, members=2, magnitude=given)
+        known = given or (bound if own is plan else None)
+        for x in (rows[2], rows, rows[1]):
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                y = circuit(x)
+                count = len(told)
+                expected = undeclared.bootstrap(x, own, magnitude=known)
+            assert bytes(y) == bytes(expected)
+            assert count == len(told) - count == (known is None)
 
 
 def test_values_without_levels_are_bootstrapped_first(

@@ -221,22 +221,26 @@ class CircuitEvaluator:
             if magnitude is not None:
                 raise _core.ParameterError("bootstrap: a magnitude is of CKKS; integers are exact")
             return self._finish("bootstrap", chosen._apply(self, native), out)
-        if magnitude is None and chosen is self._bootstrap:
-            magnitude = self._magnitude
+        magnitude = self._magnitude_for(chosen, magnitude, native)
         if magnitude is not None:
             prepared = chosen._in_for(self._context, magnitude)
             core: _core.Ciphertext = prepared.apply(self._native, native)
         else:
-            self._warn_of_values(chosen, native)
             core = chosen._apply(self, native)
             self._undeclared = _core.bootstraps(self._native)[1]
         return self._finish("bootstrap", core, out)
 
-    def _warn_of_values(self, plan: Bootstrap, *natives: _core.Ciphertext) -> None:
-        """Give a RangeWarning of values without a declared bound, where the plan's results need one."""
+    def _magnitude_for(
+        self, plan: Bootstrap, given: float | None, native: _core.Ciphertext
+    ) -> float | None:
+        """The magnitude of a bootstrap's values: that of the call, or that of `Context.bind` for its plan.
+        Where there is neither, gives a RangeWarning of values without a declared bound, if the plan's results
+        need one."""
+        magnitude = self._magnitude if given is None and plan is self._bootstrap else given
         takes_values = not (isinstance(plan, Bootstrap) and plan.gives_parts)
-        if takes_values and any(math.isinf(each.largest) for each in natives):
+        if magnitude is None and takes_values and math.isinf(native.largest):
             warn_of_bootstrap()
+        return magnitude
 
     @property
     def bootstraps(self) -> int:

@@ -96,7 +96,7 @@ class ClientContext:
             # BFV and BGV sum over both rows.
             swap_rows = swap_rows or not ckks
         if galois_level is not None:
-            require_level(self._params, galois_level)
+            require_level(self._params, galois_level, "generate_keys")
         self._require_secret(secret_key, "generate_keys")
         plans = list(plan) if isinstance(plan, Iterable) else [plan]
         for circuit in plans:
@@ -145,7 +145,7 @@ class ClientContext:
         self._require_secret(source, "generate_switching_key")
         self._require_secret(target, "generate_switching_key")
         chosen = self._params.levels - 1 if level is None else level
-        require_level(self._params, chosen)
+        require_level(self._params, chosen, "generate_switching_key")
         core = _core.generate_switching_key(source._native, target._native, chosen)
         return SwitchingKey(core, self._whole)
 

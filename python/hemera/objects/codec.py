@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from hemera import _core
 from hemera._process import Lock
+from hemera.inputs.arguments import as_integer
 from hemera.inputs.device import DeviceArray, ForeignArray, foreign_array
 from hemera.inputs.encoding import (
     COMPLEX_PAIR,
@@ -501,7 +502,7 @@ def make_codec(native: _core.Context, params: Parameters) -> Codec:
     return ComplexCodec(native, params) if params.scheme == "ckks" else IntegerCodec(native, params)
 
 
-def require_level(params: Parameters, level: int) -> None:
-    """LevelError if the parameters do not have the level."""
-    if not 0 <= level < params.levels:
+def require_level(params: Parameters, level: int, operation: str = "encode") -> None:
+    """LevelError if the parameters do not have the level; TypeError if it is no integer."""
+    if not 0 <= as_integer(level, operation, "level") < params.levels:
         raise _core.LevelError(f"level {level} is not in 0 to {params.levels - 1}")

@@ -231,6 +231,8 @@ class Context(ClientContext):
         require_type(keys, Keys, "bind", "the keys of ctx.generate_keys(secret_key)")
         if keys.context.params != self._params:
             raise _core.MismatchError(f"bind: the keys belong to {keys.context!r}, not to {self!r}")
+        if not isinstance(bootstrap, (Bootstrap, IntegerBootstrap, type(None))):
+            raise TypeError(f"bind takes a bootstrap of hm.circuits, not {described(bootstrap)}")
         if automatic and bootstrap is None:
             raise _core.ParameterError(
                 "automatic=True needs a plan: bind(keys, bootstrap=plan, automatic=True)"

@@ -313,8 +313,8 @@ class Evaluator(ArithmeticEvaluator):
             )
         if slots is None and len(matrix) != a.filled:
             raise _core.MismatchError(
-                f"matmul: values of shape {(*a.shape, a.filled)} and a matrix of shape {matrix.shape} do "
-                "not fit; as in NumPy it needs a row for each value (or say ev.matmul(x, matrix, "
+                f"matmul: ciphertexts of {a.filled} values and a matrix of shape {matrix.shape} do not "
+                "fit; as in NumPy it needs a row for each value (or say ev.matmul(x, matrix, "
                 "slots=x.slots), for zeros in the rows that are missing)"
             )
         if slots not in (None, a.slots):

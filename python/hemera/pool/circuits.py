@@ -118,8 +118,14 @@ class PoolCircuit(_OverMembers):
         """The circuit of each part of a batch, on its member."""
 
     @abstractmethod
-    def _prepared(self, own: Evaluator, part: Ciphertext) -> Ciphertext:
-        """What the core is given, on the member that the part lies on. Raises if it does not fit."""
+    def _prepared(self, own: Evaluator, part: Ciphertext) -> tuple[Ciphertext, float | None]:
+        """What the core is given, on the member that the part lies on, and the magnitude of a bootstrap's
+        values. Raises if it does not fit."""
+
+    def _of(self, magnitude: float | None) -> _core.SharedLinearTransform | _core.SharedBootstrap:
+        """The core's circuit for values of a magnitude."""
+        del magnitude
+        return self._native
 
     @abstractmethod
     def _note(self, core: _core.Ciphertext, part: Ciphertext) -> None:
@@ -141,9 +147,9 @@ class PoolCircuit(_OverMembers):
         evaluator: PoolEvaluator = own_x._evaluator
         member, part = own_x._parts[0]
         own = evaluator.evaluators[member]
-        prepared = self._team.run_on(member, lambda: self._prepared(own, part))
+        prepared, magnitude = self._team.run_on(member, lambda: self._prepared(own, part))
         natives = [each._native for each in evaluator.evaluators[: self.members]]
-        core = self._native.apply(natives, prepared._native, each_of(self._team))
+        core = self._of(magnitude).apply(natives, prepared._native, each_of(self._team))
         self._note(core, part)
         value = evaluator.evaluators[0]._finish(self._name, core, None)
         result: Ciphertext = evaluator._put(self._name, PoolCiphertext([Part(0, value)], evaluator), out)
@@ -168,9 +174,9 @@ class PoolTransform(PoolCircuit):
         found: Ciphertext = x._evaluator.transform(x, self._plan, out=out)
         return found
 
-    def _prepared(self, own: Evaluator, part: Ciphertext) -> Ciphertext:
+    def _prepared(self, own: Evaluator, part: Ciphertext) -> tuple[Ciphertext, float | None]:
         self._plan._require_values(part._native)
-        return own._refreshed(part, own._user_levels(self._plan.level))
+        return own._refreshed(part, own._user_levels(self._plan.level)), None
 
     def _note(self, core: _core.Ciphertext, part: Ciphertext) -> None:
         self._plan._fill(core, part._native)
@@ -192,18 +198,22 @@ class PoolBootstrap(PoolCircuit):
 
     def _shared(self, contexts: Sequence[_core.Context]) -> _core.SharedBootstrap:
         counts = [] if self._cut is None else list(self._cut.members)
-        return _core.share_bootstrap(
-            contexts, self._plan._native, self._magnitude, each_of(self._team), counts
-        )
+        native, each = self._plan._native, each_of(self._team)
+        self._share = functools.partial(_core.share_bootstrap, contexts, native, each=each, counts=counts)
+        self._natives = {self._magnitude: self._share(magnitude=self._magnitude)}
+        return self._natives[self._magnitude]
+
+    def _of(self, magnitude: float | None) -> _core.SharedBootstrap:
+        if magnitude not in self._natives:
+            self._natives[magnitude] = self._share(magnitude=magnitude)
+        return self._natives[magnitude]
 
     def _on_parts(self, x: PoolCiphertext, out: Ciphertext | None) -> Ciphertext:
         found: Ciphertext = x._evaluator.bootstrap(x, self._plan, magnitude=self._magnitude, out=out)
         return found
 
-    def _prepared(self, own: Evaluator, part: Ciphertext) -> Ciphertext:
-        if self._magnitude is None:
-            own._warn_of_values(self._plan, part._native)
-        return part
+    def _prepared(self, own: Evaluator, part: Ciphertext) -> tuple[Ciphertext, float | None]:
+        return part, own._magnitude_for(self._plan, self._magnitude, part._native)
 
     def _note(self, core: _core.Ciphertext, part: Ciphertext) -> None:
         """The core has noted it."""

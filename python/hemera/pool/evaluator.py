@@ -15,7 +15,7 @@ from hemera.circuits.matrices import EncryptedProduct, MatrixVectorProduct, Rows
 from hemera.inputs.arguments import require_type
 from hemera.inputs.source import Source
 from hemera.objects.arithmetic import require_room
-from hemera.objects.ciphertext import Ciphertext, Operand, Plaintext, all_parts
+from hemera.objects.ciphertext import Ciphertext, Operand, Plaintext
 from hemera.objects.context import Context
 from hemera.objects.evaluator import Evaluator
 from hemera.objects.graph import Circuit, Graph
@@ -227,8 +227,9 @@ class PoolEvaluator(Evaluator):
     def mean(self, a: Ciphertext, *, axis: int | None = None, out: Ciphertext | None = None) -> Ciphertext:
         """See `Evaluator.mean`."""
         shape = require_type(a, Ciphertext, "mean", "a ciphertext").shape
-        along = None if axis is None else batch_axis("mean", shape, axis)
-        if along != 0 or self._context.params.scheme != "ckks":
+        is_real = self._context.params.scheme == "ckks"  # others are refused by the members
+        along = axis if axis is None or not is_real else batch_axis("mean", shape, axis)
+        if along != 0 or not is_real:
             found: Ciphertext = self._call("mean", (a,), {"axis": along, "out": out})
             return found
         return self.multiply(self.sum(a, axis=0), 1 / shape[0], out=out)
@@ -275,7 +276,7 @@ class PoolEvaluator(Evaluator):
 
     def rotation_plan(self, a: Ciphertext, steps: int) -> list[int]:
         """See `Evaluator.rotation_plan`."""
-        own = self.bind(a)
+        own = self.bind(require_type(a, Ciphertext, "rotation_plan", "a ciphertext"))
         member, value = own._parts[0]
         return self._team.run_on(member, lambda: self._evaluators[member].rotation_plan(value, steps))
 
@@ -331,8 +332,14 @@ class PoolEvaluator(Evaluator):
 
     def _concatenated(self, parts: Sequence[Ciphertext]) -> Ciphertext:
         found = [self.bind(part) for part in parts]
-        if not all(part.shape for part in found):
+        if not found[0].shape:
             raise _core.MismatchError("concatenate: single ciphertexts have no axis to join along; use stack")
+        first = found[0].shape
+        for shape in (part.shape for part in found):
+            if not shape or shape[1:] != first[1:]:
+                raise _core.MismatchError(
+                    f"concatenate: batches of shape {first} and {shape} differ beyond the first axis"
+                )
         pieces = [piece for part in found for piece in part._parts]
         if len(found) > 1:
             self._team.run_on(0, lambda: self._require_alike(pieces))
@@ -421,7 +428,7 @@ class PoolGraph(Graph):
         self._graphs = evaluator._team.run(
             [call.task(span, captured, own[span.member]) for span in self._spans]
         )
-        self._shape = call.shape
+        self._shapes = [example.shape for example in examples]
 
     @property
     def is_recorded(self) -> bool:
@@ -435,12 +442,18 @@ class PoolGraph(Graph):
 
     def __call__(self, *inputs: Ciphertext) -> Ciphertext | tuple[Ciphertext, ...]:
         """Run the circuit on every member: see `Graph.__call__`."""
-        all_parts(inputs, "graph")
-        call = Call(self._evaluator._team, "graph", inputs, {})
-        if call.shape != self._shape:
+        if len(inputs) != len(self._shapes):
             raise _core.MismatchError(
-                f"graph: batches of shape {call.shape}, but it was captured for {self._shape}"
+                f"graph: {len(inputs)} inputs were given, but it was captured with {len(self._shapes)}"
             )
+        for given, shape in zip(inputs, self._shapes, strict=True):
+            if require_type(given, Ciphertext, "graph", "ciphertexts").shape != shape:
+                raise _core.MismatchError(
+                    "graph: an input is not like the example of the capture: its batch is "
+                    f"{given.shape} and not {shape}; bring it to the example's shape, level and scale, or "
+                    "capture another graph"
+                )
+        call = Call(self._evaluator._team, "graph", inputs, {})
         results = self._evaluator._team.run(
             [
                 call.task(span, Graph.__call__, graph)

@@ -61,8 +61,8 @@ Cut = tuple[Span, ...]
 @functools.lru_cache(maxsize=64)
 def balanced(count: int, members: int) -> Cut:
     """`count` elements on the members, in order: as many on each, one more on the first ones. Fewer members
-    have a part where there are fewer elements."""
-    used = min(count, members)
+    have a part where there are fewer elements. Of none the first member has all, and reports the error."""
+    used = max(1, min(count, members))
     bounds = [0]
     for index in range(used):
         bounds.append(bounds[-1] + count // used + (index < count % used))

@@ -320,7 +320,7 @@ class Pool(Context):
             members: that compute, the first ones of the pool; None: as many as are fastest by the table of
                 the device's times (`hemera calibrate`), or all of them without a table.
             links: the times of copies between members; None: of NVLink on GPUs, of memory on CPUs.
-            magnitude: of a bootstrap, as of `Context.bind`.
+            magnitude: of a bootstrap, as of `Context.bind`. None: that of the evaluator, for its plan.
 
         Raises:
             TypeError: if the plan is another one.
