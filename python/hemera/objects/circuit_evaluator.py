@@ -230,9 +230,7 @@ class CircuitEvaluator:
             self._undeclared = _core.bootstraps(self._native)[1]
         return self._finish("bootstrap", core, out)
 
-    def _magnitude_for(
-        self, plan: Bootstrap, given: float | None, native: _core.Ciphertext
-    ) -> float | None:
+    def _magnitude_for(self, plan: Bootstrap, given: float | None, native: _core.Ciphertext) -> float | None:
         """The magnitude of a bootstrap's values: that of the call, or that of `Context.bind` for its plan.
         Where there is neither, gives a RangeWarning of values without a declared bound, if the plan's results
         need one."""

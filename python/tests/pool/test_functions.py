@@ -103,7 +103,7 @@ def test_graphs_on_every_member(ckks: Setting) -> None:
     assert graph.memory_bytes > 0
     assert not graph.is_recorded  # on the CPU
     assert "graphs" in repr(graph)
-    with pytest.raises(hm.errors.MismatchError, match="captured for"):
+    with pytest.raises(hm.errors.MismatchError, match="its batch is"):
         graph(x[:4], y[:4])
     with pytest.raises(hm.errors.MismatchError):
         graph(x)
