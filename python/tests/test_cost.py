@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import hemera as hm
+from hemera.objects.context import Context
+from hemera.objects.cost import DryRun, FreshInput
 
 CKKS = hm.ckks.Parameters.for_circuit(depth=4, scale_bits=40, slots=512, digits=2)
 BFV = hm.bfv.Parameters.for_circuit(depth=2, plain_bits=20)
@@ -149,6 +151,22 @@ def test_circuits_ask_for_keys_of_their_own():
     counted = hm.cost(plan, 64, params=params)
     assert {repr(need) for need in counted.needed_keys} == {repr(need) for need in plan.needed_keys}
     assert counted.key_bytes == plan.key_bytes
+
+
+def test_one_run_after_another_counts_as_alone():
+    """Inputs that differ in the slots, the level or the batch: zeros of one are not those of another."""
+    together = DryRun(Context(CKKS, "ledger", threads=1))
+    for spec in (
+        FreshInput((2, 64), 3),
+        FreshInput(64, 3),
+        FreshInput(64, 2),
+        FreshInput(512),
+        FreshInput(64, 3),
+    ):
+        alone = DryRun(Context(CKKS, "ledger", threads=1))
+        found, wanted = (dry.cost(lambda _: lambda x: (x * x).rotate(1), [spec]) for dry in (together, alone))
+        assert found.as_dict() == wanted.as_dict()
+        assert found.level == (CKKS.levels - 1 if spec.level is None else spec.level)
 
 
 def test_the_report_names_keys_and_operations():

@@ -50,6 +50,13 @@ def test_tables_are_kept_in_the_cache_folder(cache):
     assert "made-up" in known_devices()
 
 
+def test_a_table_that_is_measured_again_is_read_again():
+    """In the same place, of the same size: one number of it is another."""
+    for seconds in (0.25, 0.75, 0.25):
+        table("made-up", seconds).save()
+        assert DeviceTimes.find("made-up").rows == [("add", PARAMS.degree, 50, 2 * LIMBS, seconds)]
+
+
 def test_tables_keep_all_that_they_have(cache, monkeypatch):
     """Those of before there was a least time have none."""
     whole = DeviceTimes(

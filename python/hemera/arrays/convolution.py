@@ -112,11 +112,12 @@ def _entries(
     dilations: Sequence[int],
     groups: int,
 ) -> SparseMap:
-    """The map of a convolution: axes of the grid are results, channels, kernel, places."""
+    """The map of a convolution: axes of the grid are results, places, channels, kernel, so that entries come
+    in the order of `SparseMap`."""
     channels, *extents = shape
     results, part, *widths = kernel.shape
     axes = len(widths)
-    grid = (results, part, *widths, *sizes)
+    grid = (results, *sizes, part, *widths)
 
     def on(values: NDArray[Any], *places: int) -> NDArray[Any]:
         """An array on the axes of the grid at these places."""
@@ -126,15 +127,15 @@ def _entries(
         return values.reshape(full)
 
     own = on(np.arange(results), 0)
-    column = on(np.arange(results) // (results // groups) * part, 0) + on(np.arange(part), 1)
+    column = on(np.arange(results) // (results // groups) * part, 0) + on(np.arange(part), 1 + axes)
     row, inside = own, np.ones((1,) * len(grid), np.bool_)
     for axis in range(axes):
-        place = on(np.arange(sizes[axis]), 2 + axes + axis)
-        at = place * strides[axis] + on(np.arange(widths[axis]), 2 + axis) * dilations[axis] - paddings[axis]
+        place, step = on(np.arange(sizes[axis]), 1 + axis), on(np.arange(widths[axis]), 2 + axes + axis)
+        at = place * strides[axis] + step * dilations[axis] - paddings[axis]
         inside = inside & (at >= 0) & (at < extents[axis])
         row, column = row * sizes[axis] + place, column * extents[axis] + at
     kept = np.broadcast_to(inside, grid)
-    values = np.broadcast_to(on(kernel, *range(2 + axes)), grid)[kept]
+    values = np.broadcast_to(on(kernel, 0, *range(1 + axes, len(grid))), grid)[kept]
     rows, columns = np.broadcast_to(row, grid)[kept], np.broadcast_to(column, grid)[kept]
     return SparseMap.of(results * math.prod(sizes), channels * math.prod(extents), rows, columns, values)
 

@@ -164,11 +164,8 @@ def _scales(node: Node) -> bool:
     if not isinstance(operation, Affine):
         return False
     for own in operation.maps:
-        if isinstance(own, RepeatedMap) or own.inputs != own.outputs or own.entries > own.outputs:
-            continue
-        if np.array_equal(own.rows, own.columns):
-            factors = np.zeros(own.outputs)
-            factors[own.rows] = own.values
+        factors = None if isinstance(own, RepeatedMap) else own.factors
+        if factors is not None:
             last = node.shape[-1] if node.shape else 1
             rows = factors.reshape(-1, last)
             if (rows != rows[0]).any():

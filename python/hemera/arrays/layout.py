@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +28,8 @@ FREE: Place = (-2, 0)
 _MOST_BITS = 17
 
 
-def index_bits(shape: Sequence[int]) -> tuple[Place, ...]:
+@functools.lru_cache(maxsize=256)
+def index_bits(shape: tuple[int, ...]) -> tuple[Place, ...]:
     """The bits of an element's indices, of the last axis first, the lowest bit of an axis first."""
     return tuple(
         (axis, bit) for axis in reversed(range(len(shape))) for bit in range((shape[axis] - 1).bit_length())
@@ -72,12 +74,12 @@ class Layout:
     @staticmethod
     def raster(shape: Sequence[int]) -> Layout:
         """The elements in the order of memory, each axis filled up to a power of two."""
-        return Layout(tuple(shape), index_bits(shape))
+        return Layout(tuple(shape), index_bits(tuple(shape)))
 
     @staticmethod
     def by_columns(shape: Sequence[int]) -> Layout:
         """The elements in the order of Fortran's memory: the first axis lies in the lowest bits."""
-        return Layout(tuple(shape), tuple(sorted(index_bits(shape))))
+        return Layout(tuple(shape), tuple(sorted(index_bits(tuple(shape)))))
 
     @property
     def size(self) -> int:

@@ -7,10 +7,12 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera._process import cached_property
 from hemera.arrays.layout import COPY, FREE, Layout, Place, index_bits
 from hemera.arrays.packing import free_folds, offsets
 from hemera.arrays.sparse_map import SparseMap
@@ -19,6 +21,7 @@ from hemera.arrays.tensor import Affine, Input, Shape, TensorProgram
 __all__ = ["LayoutChoice", "layout_choices"]
 
 Indices = NDArray[np.int64]
+Bits = tuple[Place, ...]
 
 _SAMPLE = 30_000
 """Entries of a map by which its diagonals are counted during the search."""
@@ -49,20 +52,43 @@ class _Edge:
 
     source: int
     target: int
+    shapes: tuple[Shape, Shape]
     rows: Indices
     columns: Indices
     unit: bool  # all values are equal
-    kind: bytes  # equal for maps between the same elements
+    costs: dict[tuple[Bits, Bits], float]  # of all maps between the same elements, in all searches
+
+    def cost(self, source: Layout, target: Layout) -> float:
+        """In units of a rotation."""
+        key = source.bits, target.bits
+        if key not in self.costs:
+            self.costs[key] = _cost_of(self, source, target)
+        return self.costs[key]
+
+    @cached_property
+    def partners(self) -> tuple[dict[Place, Place], ...]:
+        """Of bits of the source's indices those of the target's that go along with them, the other way, and
+        of the source's those of the target's that are the same in all entries."""
+        of, to = map(index_bits, self.shapes)
+        one = Layout.raster(self.shapes[0]).places[self.columns]
+        other = Layout.raster(self.shapes[1]).places[self.rows]
+        ours, theirs = (
+            (each >> np.arange(len(bits))[:, None] & 1).astype(np.bool_)
+            for each, bits in ((one, of), (other, to))
+        )
+        equal = (ours[:, None] == theirs).all(-1)
+        there, back = _correlations(one, other), _correlations(other, one)
+        return _partners(there, of, to), _partners(back, to, of), _partners(equal, of, to)
 
 
-def _edge(source: int, target: int, own: SparseMap) -> _Edge:
-    chosen = np.arange(own.entries)
+def _edge(ends: tuple[int, int], shapes: tuple[Shape, Shape], own: SparseMap, known: dict[Any, Any]) -> _Edge:
+    chosen: Any = slice(None)
     if own.entries > _SAMPLE:
         chosen = np.sort(np.random.default_rng(0).choice(own.entries, _SAMPLE, replace=False))
     unit = own.entries > 0 and bool((own.values == own.values[0]).all())
     rows, columns = own.rows[chosen], own.columns[chosen]
-    kind = hashlib.sha256(bytes([unit]) + rows.tobytes() + columns.tobytes()).digest()
-    return _Edge(source, target, rows, columns, unit, kind)
+    kind = shapes, unit, hashlib.sha256(rows.tobytes() + columns.tobytes()).digest()
+    return _Edge(*ends, shapes, rows, columns, unit, known.setdefault(kind, {}))
 
 
 class _Groups:
@@ -107,8 +133,9 @@ def layout_choices(
     most_slots = max(most_slots, largest)
     groups = _Groups(program, alike)
     names = [groups.of(at) for at in range(len(program.nodes))]
+    known: dict[Any, Any] = {}
     edges = [
-        _edge(groups.of(operand), names[at], own)
+        _edge((names[operand], names[at]), (program.nodes[operand].shape, node.shape), own, known)
         for at, node in enumerate(program.nodes)
         if isinstance(node.operation, Affine)
         for operand, own in zip(node.operands, node.operation.maps, strict=True)
@@ -154,7 +181,6 @@ class _Search:
         self._largest_bits = largest.bit_length() - 1
         self._layouts: dict[int, Layout] = {}
         self.trials = 0
-        self._known: dict[tuple[bytes, Layout, Layout], float] = {}
         self._near: dict[int, list[_Edge]] = {name: [] for name in shapes}
         for edge in edges:
             for name in {edge.source, edge.target}:
@@ -174,7 +200,8 @@ class _Search:
 
     def total(self) -> float:
         """The cost of all maps."""
-        return sum(self._cost(edge, self._layouts) for edge in self._edges)
+        layouts = self._layouts
+        return sum(edge.cost(layouts[edge.source], layouts[edge.target]) for edge in self._edges)
 
     def _resettle(self, name: int) -> bool:
         before = self._around(name, self._layouts[name])
@@ -207,29 +234,27 @@ class _Search:
                 continue
             if known.shape == self._shapes[name]:
                 yield known
+            there, back, equal = edge.partners
             if self._in_place and edge.target == name:
-                yield from _in_place(known, edge, self._shapes[name], self._most_bits)
-            own, theirs = (edge.columns, edge.rows) if edge.source == name else (edge.rows, edge.columns)
-            yield from _carried(known, theirs, own, self._shapes[name], self._most_bits)
+                yield from _in_place(known, equal, self._shapes[name], self._most_bits)
+            partner = back if edge.source == name else there
+            yield from _carried(known, partner, self._shapes[name], self._most_bits)
 
     def _around(self, name: int, layout: Layout) -> float:
         """The cost of the maps of a group with a layout, as far as their other groups have one."""
         if len(layout.bits) > self._most_bits:
             return math.inf
         self.trials += 1
-        layouts = {**self._layouts, name: layout}
-        near = (edge for edge in self._near[name] if edge.source in layouts and edge.target in layouts)
-        return sum(self._cost(edge, layouts) for edge in near) + 1e-6 * layout.period
-
-    def _cost(self, edge: _Edge, layouts: dict[int, Layout]) -> float:
-        key = edge.kind, layouts[edge.source], layouts[edge.target]
-        if key not in self._known:
-            self._known[key] = _cost_of(edge, *key[1:])
-        return self._known[key]
+        costs = []
+        for edge in self._near[name]:
+            source = layout if edge.source == name else self._layouts.get(edge.source)
+            target = layout if edge.target == name else self._layouts.get(edge.target)
+            if source is not None and target is not None:
+                costs.append(edge.cost(source, target))
+        return sum(costs) + 1e-6 * layout.period
 
 
 def _cost_of(edge: _Edge, source: Layout, target: Layout) -> float:
-    """In units of a rotation."""
     if not len(edge.rows):
         return 0
     number = offsets(edge.rows, edge.columns, source, target)
@@ -272,17 +297,21 @@ def _correlations(a: Indices, b: Indices) -> NDArray[np.float64]:
     return np.divide(products, size, out=np.zeros_like(products), where=size > 0)
 
 
-def _carried(known: Layout, theirs: Indices, own: Indices, shape: Shape, most_bits: int) -> Iterator[Layout]:
-    """Layouts of an array by that of a neighbour: where a bit of the neighbour's indices goes along with one
-    bit of the array's, both lie at the same place."""
-    numbers, others = index_bits(shape), index_bits(known.shape)
-    along = _correlations(Layout.raster(known.shape).places[theirs], Layout.raster(shape).places[own])
+def _partners(along: NDArray[Any], others: Bits, numbers: Bits) -> dict[Place, Place]:
+    """For bits of one array's indices the bits of another's that go along with them, the closest first."""
     along = along[: len(others), : len(numbers)]
     partner: dict[Place, Place] = {}
     while along.size and along.max() > _CORRELATED:
         other, mine = np.unravel_index(int(along.argmax()), along.shape)
         partner[others[other]] = numbers[mine]
         along[other], along[:, mine] = 0, 0
+    return partner
+
+
+def _carried(known: Layout, partner: dict[Place, Place], shape: Shape, most_bits: int) -> Iterator[Layout]:
+    """Layouts of an array by that of a neighbour: where a bit of the neighbour's indices goes along with one
+    bit of the array's, both lie at the same place."""
+    numbers = index_bits(shape)
     bits = [partner.get(bit, COPY) for bit in known.bits]
     missing = [bit for bit in numbers if bit not in bits]
     while bits and bits[-1] == COPY:
@@ -301,18 +330,10 @@ def _carried(known: Layout, theirs: Indices, own: Indices, shape: Shape, most_bi
         yield Layout(shape, tuple(filled))
 
 
-def _in_place(known: Layout, edge: _Edge, shape: Shape, most_bits: int) -> Iterator[Layout]:
+def _in_place(known: Layout, partner: dict[Place, Place], shape: Shape, most_bits: int) -> Iterator[Layout]:
     """Layouts of sums that stay where their terms are: bits of the terms' places on which the result does not
     depend are FREE, and bits of the result that the terms have not lie among them or above."""
-    numbers, others = index_bits(shape), index_bits(known.shape)
-    theirs = Layout.raster(known.shape).places[edge.columns]
-    own = Layout.raster(shape).places[edge.rows]
-    partner: dict[Place, Place] = {}
-    for i, other in enumerate(others):
-        for j, mine in enumerate(numbers):
-            if mine not in partner.values() and ((theirs >> i & 1) == (own >> j & 1)).all():
-                partner[other] = mine
-                break
+    numbers = index_bits(shape)
     bits = [bit if bit[0] < 0 else partner.get(bit, FREE) for bit in known.bits]
     missing = [bit for bit in numbers if bit not in bits]
     free = [at for at, bit in enumerate(bits) if bit == FREE]

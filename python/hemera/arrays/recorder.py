@@ -123,7 +123,8 @@ class Recorder:
         maps = tuple(each for _, each in terms)
         steps: list[float | None] = [] if offset is None else [common_step(offset)]
         for at, each in terms:
-            own, factor = self.steps[at], common_step(each.weights)
+            own = self.steps[at]
+            factor = None if own is None and each.entries else common_step(each.weights)
             steps.append(0.0 if factor == 0 else None if own is None or factor is None else own * factor)
         operands = [at for at, _ in terms]
         start = np.zeros(maps[0].outputs) if offset is None else offset.astype(np.float64)

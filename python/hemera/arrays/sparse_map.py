@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+import itertools
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -58,13 +59,14 @@ class SparseMap:
         key = i * inputs + j
         if not (key[1:] > key[:-1]).all():
             order = np.argsort(key, kind="stable")
-            key, v = key[order], v[order]
+            key = key[order]
             first = np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1])))
-            v = np.add.reduceat(v, first) if len(v) else v
-            key = key[first]
+            v = np.add.reduceat(v[order], first)
+            i, j = i[order[first]], j[order[first]]
+        if v.all():
+            return cls(outputs, inputs, i, j, v.copy())
         kept = v != 0
-        key, v = key[kept], v[kept]
-        return cls(outputs, inputs, key // inputs, key % inputs, v)
+        return cls(outputs, inputs, i[kept], j[kept], v[kept])
 
     @classmethod
     def selection(cls, taken: ArrayLike, inputs: int) -> SparseMap:
@@ -125,6 +127,21 @@ class SparseMap:
             and bool((self.rows == self.columns).all())
         )
 
+    @property
+    def factors(self) -> Floats | None:
+        """Those of a map to y[k] = factors[k] * x[k]; None for another map."""
+        if self.outputs != self.inputs or self.entries > self.inputs or (self.rows != self.columns).any():
+            return None
+        found = np.zeros(self.inputs)
+        found[self.rows] = self.values
+        return found
+
+    def _with(self, values: Floats) -> SparseMap:
+        """The map with other values at its places."""
+        if values.all() and np.isfinite(values).all():
+            return replace(self, values=values)
+        return SparseMap.of(self.outputs, self.inputs, self.rows, self.columns, values)
+
     def _row_starts(self) -> Indices:
         """Where each row begins among the entries; one more for the end."""
         return np.searchsorted(self.rows, np.arange(self.outputs + 1))
@@ -140,6 +157,10 @@ class SparseMap:
             raise MismatchError(
                 f"a map of {self.inputs} elements does not follow one that gives {first.outputs}"
             )
+        if (factors := first.factors) is not None:
+            return self._with(self.values * factors[self.columns])
+        if (factors := self.factors) is not None:
+            return first._with(factors[first.rows] * first.values)
         starts = first._row_starts()
         counts = np.diff(starts)[self.columns]
         own = np.repeat(np.arange(self.entries), counts)
@@ -172,11 +193,16 @@ class SparseMap:
         given = x.reshape(-1, self.inputs)
         found = np.zeros((len(given), self.outputs), np.result_type(x, np.float64))
         if self.entries:
-            first = np.flatnonzero(np.concatenate(([True], self.rows[1:] != self.rows[:-1])))
-            together = max(1, _IN_CACHE // self.entries)
-            for at in range(0, len(given), together):
-                products = given[at : at + together, self.columns] * self.values
-                found[at : at + together, self.rows[first]] = np.add.reduceat(products, first, axis=-1)
+            starts = np.flatnonzero(np.concatenate(([True], self.rows[1:] != self.rows[:-1])))
+            cuts = np.searchsorted(starts, np.arange(0, self.entries, _IN_CACHE)).tolist()
+            for begin, end in itertools.pairwise(sorted({*cuts, len(starts)})):
+                first = starts[begin:end]
+                own = slice(first[0], starts[end] if end < len(starts) else self.entries)
+                columns, values, rows = self.columns[own], self.values[own], self.rows[first]
+                together = max(1, _IN_CACHE // len(columns))
+                for at in range(0, len(given), together):
+                    products = given[at : at + together].take(columns, axis=1) * values
+                    found[at : at + together, rows] = np.add.reduceat(products, first - first[0], axis=-1)
         return found.reshape(*x.shape[:-1], self.outputs)
 
     def bounds(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:

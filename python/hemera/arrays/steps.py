@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["beside_steps", "common_step", "multiples", "multiples_within", "step_of_sum"]
+__all__ = ["beside_steps", "common_step", "distinct", "multiples", "multiples_within", "step_of_sum"]
 
 Floats = NDArray[np.float64]
 
@@ -41,10 +41,17 @@ def multiples_within(low: float, high: float, step: float) -> tuple[float, float
     return max(low, float(np.ceil(least)) * step), min(high, float(np.floor(most)) * step)
 
 
+def distinct(values: NDArray[Any]) -> NDArray[Any]:
+    """The different values, ascending: as `np.unique`, which imports numpy.ma at its first call."""
+    ordered = np.sort(values, axis=None)
+    found: NDArray[Any] = ordered[np.concatenate((ordered[:1] == ordered[:1], ordered[1:] != ordered[:-1]))]
+    return found
+
+
 def common_step(values: Floats) -> float | None:
     """The largest number of which all of these are integer multiples, nearly; 0 if all are 0, None if none
     is at least 2^-20 of the largest."""
-    known = np.unique(np.abs(values))
+    known = distinct(np.abs(values))
     known = known[known > 0]
     if not len(known) or len(known) > _MOST_DISTINCT:
         return None if len(known) else 0.0

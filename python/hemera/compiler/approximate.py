@@ -288,6 +288,7 @@ class Search:
         return None
 
 
+@functools.lru_cache(maxsize=32)
 def _of_preset(preset: str, levels: int, security: int | None) -> Parameters:
     """Parameters of bootstraps, with the digits that are mostly the fastest, or else those that are found."""
     of = ckks.Parameters.for_bootstrapping

@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 import hemera
+from hemera.objects.context import Context
+from hemera.objects.cost import DryRun, FreshInput
 from hemera.parameters import Parameters
 from hemera.program.keys import top_level
 from hemera.program.operations import (
@@ -73,8 +75,8 @@ class CostModel:
         self._requests = requests
         self._top, self._lowest = top, lowest
         self._fresh = top_level(params)
-        self._device = device
         self._times = DeviceTimes.find(device)
+        self._dry = DryRun(Context(params, "ledger", threads=1))
         self._known: dict[Any, Callable[[int], float]] = {}
         self._least: dict[Any, float] = {}
         self._to_levels: dict[Any, float] = {}
@@ -128,7 +130,8 @@ class CostModel:
         return self._to_levels[key]
 
     def _counted(self, circuit: Callable[..., Any], shapes: Sequence[tuple[int, ...]]) -> float:
-        return hemera.cost(circuit, *shapes, params=self._params, device=self._device).seconds or 0.0
+        inputs = [FreshInput(shape) for shape in shapes]
+        return self._dry.cost(lambda _: circuit, inputs, times=self._times).seconds or 0.0
 
 
 def _lowered(xs: Sequence[Any], level: int) -> list[Any]:

@@ -12,7 +12,6 @@ from hemera.objects.keys import Keys, SecretKey
 from hemera.package.package import Package, PreparedModel
 from hemera.package.sharing import Sharing
 from hemera.parameters import Parameters
-from hemera.serving.at_home import open_home, serve_home
 
 __all__ = ["Packaged"]
 
@@ -105,6 +104,8 @@ class Packaged:
             FileError: where files can not be written, or another server has the folder.
             DeviceError: when the address can not be listened at.
         """
+        from hemera.serving.at_home import open_home, serve_home  # a fifth of the time of an import
+
         folder = open_home(home)
         folder.add_model(self._package)
         return serve_home(folder, settings={"device": device, **limits}, host=host, port=port)

@@ -14,7 +14,7 @@ from hemera import _core
 from hemera.circuits.needs import Needs, size_text
 from hemera.inputs.arguments import described, require_type
 from hemera.objects.batches import concatenate
-from hemera.objects.ciphertext import Ciphertext
+from hemera.objects.ciphertext import Ciphertext, Plaintext
 from hemera.objects.context import Context
 from hemera.objects.evaluator import Evaluator, Relinearization
 from hemera.objects.keys import Keys
@@ -204,6 +204,7 @@ class DryRun:
         self._secret = context.generate_secret_key()
         self._public = context.generate_keys(self._secret, relinearization=False)
         self._symmetric = symmetric
+        self._zeros: dict[tuple[int, int | None], Plaintext] = {}
 
     def asking(self, *, own_products: bool = False, own_rotations: bool = False) -> Keys:
         """Keys that note which ones are asked for, and are there at once. `own_products`: each product asks
@@ -217,17 +218,24 @@ class DryRun:
 
     def encrypted(self, inputs: Iterable[FreshInput], evaluator: Evaluator) -> list[Ciphertext]:
         """The inputs, bound to an evaluator."""
-        kind = np.float64 if self._context.params.scheme == "ckks" else np.int64
         found = []
         for spec in inputs:
-            *batch, slots = spec.shape if isinstance(spec.shape, tuple) else (spec.shape,)
-            plain = self._context.encode(np.zeros((1, slots), dtype=kind), level=spec.level)
+            batch, plain = spec.shape[:-1] if isinstance(spec.shape, tuple) else (), self._plain(spec)
             if self._symmetric:
                 one = evaluator.bind(self._context.encrypt(plain, self._secret))
             else:
                 one = evaluator.encrypt(plain)
             found.append(_repeated(one, math.prod(batch)).reshape(*batch))
         return found
+
+    def _plain(self, spec: FreshInput) -> Plaintext:
+        """The zeros of an input, which are encoded once."""
+        slots = spec.shape[-1] if isinstance(spec.shape, tuple) else spec.shape
+        key = slots, spec.level
+        if key not in self._zeros:
+            kind = np.float64 if self._context.params.scheme == "ckks" else np.int64
+            self._zeros[key] = self._context.encode(np.zeros((1, slots), dtype=kind), level=spec.level)
+        return self._zeros[key]
 
     def cost(
         self,
@@ -250,6 +258,8 @@ class DryRun:
             times: of the device that seconds are for.
         """
         native = self._context._native
+        for spec in inputs:
+            self._plain(spec)
         unbound = native.memory_used
         asking = self.asking(own_products=own_products, own_rotations=own_rotations)
         self._run(prepare, inputs, self.bind(asking))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -108,24 +109,11 @@ class DeviceTimes:
             FormatError: if the file is no table of times.
         """
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
-            rows = [
-                (str(name), int(degree), int(bits), float(work), float(seconds))
-                for name, degree, bits, work, seconds in found["rows"]
-            ]
-            table = cls(
-                device=str(found["device"]),
-                rows=rows,
-                waiting=float(found["waiting"]),
-                least=float(found.get("least", 0.0)),
-                made=dict(found["made"]),
-            )
-            _ = table._eager
+            return _of_text(path.read_text(encoding="utf-8"))
         except (OSError, *MALFORMED) as error:
             raise FormatError(
                 f"{path} is no table of times: {error}; make one with `hemera calibrate`"
             ) from error
-        return table
 
     @classmethod
     def find(cls, name: str) -> DeviceTimes:
@@ -149,6 +137,25 @@ class DeviceTimes:
             f"there is no table of times for the device {name!r}, only for "
             f"{', '.join(known_devices()) or 'none'}; run `hemera calibrate` on that machine"
         )
+
+
+@functools.lru_cache(maxsize=8)
+def _of_text(text: str) -> DeviceTimes:
+    """The table that a file's text has: searches ask for one again and again."""
+    found = json.loads(text)
+    rows = [
+        (str(name), int(degree), int(bits), float(work), float(seconds))
+        for name, degree, bits, work, seconds in found["rows"]
+    ]
+    table = DeviceTimes(
+        device=str(found["device"]),
+        rows=rows,
+        waiting=float(found["waiting"]),
+        least=float(found.get("least", 0.0)),
+        made=dict(found["made"]),
+    )
+    _ = table._eager
+    return table
 
 
 def _threads(stem: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -13,8 +14,9 @@ from hemera.arrays.array import Array
 from hemera.arrays.folding import folded
 from hemera.arrays.layout import Layout
 from hemera.arrays.layout_search import layout_choices
-from hemera.arrays.packing import packed
+from hemera.arrays.packing import offsets, packed
 from hemera.arrays.recorder import Recorder
+from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.tensor import Affine
 
 
@@ -74,6 +76,26 @@ def test_strides_without_shortcuts() -> None:
 
     # [32, 98, 98, 98] without copies.
     assert diagonals(chain, (4, 16, 16)) == [64, 42, 98, 42]
+
+
+def test_costs_of_searches_are_those_of_their_maps() -> None:
+    """Three maps of the same entries between arrays of other shapes: a cost of one is none of the other."""
+    recorder, places = Recorder(), np.arange(24)
+    own = SparseMap.of(24, 24, places, places[::-1] // 3 * 2, places + 1)
+    ends = [
+        recorder.affine([(recorder.input(f"x{at}", shape, -1, 1), own)], shape)
+        for at, shape in enumerate([(4, 6), (3, 8), (24,)])
+    ]
+    recorder.program.outputs = [(f"y{at}", end) for at, end in enumerate(ends)]
+    for choice in layout_choices(recorder.program):
+        wanted = 0.0
+        for at in ends:
+            source, target = choice.layouts[at - 1 : at + 1]
+            numbers = set(offsets(own.rows, own.columns, source, target).tolist())
+            count = len(numbers) * len(target.copies) ** 0.5
+            rotations = 2 * math.sqrt(count) - (2 if 0 in numbers else 1)
+            wanted += 2 + 0.06 * count + 0.7 * rotations + len(packed(own, source, target).folds)
+        assert choice.cost == pytest.approx(wanted)
 
 
 def test_the_search_is_deterministic() -> None:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hemera.arrays.packing import by_diagonals
+from hemera.arrays.steps import distinct
 from hemera.circuits import LinearTransform
 from hemera.errors import MismatchError, ParameterError
 from hemera.objects.ciphertext import Ciphertext
@@ -57,6 +58,8 @@ class Map(OfMatrix):
         slots = place.form.slots
         own = {
             number: _tiled(np.repeat(self.values[places], self.samples), slots)
+            if len(places) > 1
+            else self.values[places[0]]  # a number for all slots
             for number, places in zip(self.numbers, self.places, strict=True)
         }
         return LinearTransform.from_diagonals(
@@ -103,7 +106,8 @@ def _different(diagonals: Array) -> tuple[Array, Array]:
     sorted."""
     flat = diagonals.reshape(-1)
     used = np.flatnonzero(flat)
-    values, which = np.unique(flat[used], return_inverse=True)
+    values = distinct(flat[used])
+    which = np.searchsorted(values, flat[used])
     places = np.zeros(flat.shape, np.int32)
     if len(used) < len(flat):
         zero = int(np.searchsorted(values, 0))
