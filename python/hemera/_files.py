@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from hemera.errors import FileError
@@ -69,12 +70,22 @@ def which_file(path: Path) -> tuple[int, ...] | None:
     return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_ctime_ns
 
 
-def read_files(path: Path, single: str) -> dict[str, bytes]:
+def read_files(path: Path, names: Sequence[str]) -> dict[str, bytes]:
     """The files of a request or an answer: those of a folder, by their names without what follows the last
-    point, or one file, which gets the name `single`. FileError."""
+    point, or one file, which gets the first of `names`. Hidden files with other names, as those of systems
+    and editors, are left out. FileError, also for two files of one name."""
     if not path.is_dir():
-        return {single: read_bytes(path)}
-    return {each.stem: read_bytes(each) for each in sorted(path.iterdir())}
+        return {names[0]: read_bytes(path)}
+    found: dict[str, Path] = {}
+    for each in sorted(path.iterdir()):
+        if each.name.startswith(".") and each.stem not in names:
+            continue
+        other = found.setdefault(each.stem, each)
+        if other is not each:
+            raise FileError(
+                f"cannot read {path}: {other.name} and {each.name} are both {each.stem!r}; keep one"
+            )
+    return {name: read_bytes(each) for name, each in found.items()}
 
 
 def write_files(path: Path, files: Mapping[str, bytes]) -> None:
@@ -99,7 +110,7 @@ def write_atomically(path: Path, data: bytes, *, replace: bool = True) -> None:
         FileExistsError: where there is one that is not replaced.
         FileError: when it can not be written.
     """
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    beside = path.parent / f".{secrets.token_hex(8)}"  # as short for names that are as long as they can be
     is_taken = False
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -119,6 +130,8 @@ def write_atomically(path: Path, data: bytes, *, replace: bool = True) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):
             beside.unlink(missing_ok=True)
-        raise FileError(f"cannot write {path}: {error.strerror}") from None
+        length = len(os.fsencode(path.name))
+        way_out = f", of {length} bytes; most systems take 255" if error.errno == errno.ENAMETOOLONG else ""
+        raise FileError(f"cannot write {path}: {error.strerror}{way_out}") from None
     if is_taken:
         raise FileExistsError(f"there is a file {path} already")

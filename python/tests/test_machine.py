@@ -89,8 +89,8 @@ def test_files_and_folders_are_for_their_owner_alone(tmp_path: Path) -> None:
         **dict.fromkeys(("a", "b", "d"), folder),
         **dict.fromkeys(("a/one", "a/two", "b/x.hemera", "b/y.hemera", "c", "d/lock"), whole),
     }
-    assert _files.read_files(tmp_path / "b", "z") == {"x": b"3", "y": b"4"}
-    assert _files.read_files(tmp_path / "c", "z") == {"z": b"5"}
+    assert _files.read_files(tmp_path / "b", ["z"]) == {"x": b"3", "y": b"4"}
+    assert _files.read_files(tmp_path / "c", ["z"]) == {"z": b"5"}
 
 
 @pytest.mark.parametrize(
@@ -104,13 +104,33 @@ def test_files_of_a_request_keep_their_names(names: list[str], tmp_path: Path) -
     _files.write_files(tmp_path / "all", files)
     written = list((tmp_path / "all").iterdir())
     assert {each.name for each in written} == {f"{name}.hemera" for name in names}
-    assert _files.read_files(tmp_path / "all", "single") == files
+    others = [".DS_Store", "._x.hemera", ".x.hemera.swp", ".directory.hemera", ".0123456789abcdef"]
+    for other in others:
+        (tmp_path / "all" / other).write_bytes(b"another program's")
+    (tmp_path / "all" / ".git").mkdir()
+    assert _files.read_files(tmp_path / "all", names) == files
     for each in written:
         each.rename(each.with_suffix(".bin"))
-    assert _files.read_files(tmp_path / "all", "single") == files
+    assert _files.read_files(tmp_path / "all", names) == files
+    written[0].with_suffix(".hemera~").write_bytes(b"an older one")
+    with pytest.raises(FileError, match=r"\.bin and .*\.hemera~ are both "):
+        _files.read_files(tmp_path / "all", names)
     for name, data in files.items():
         _files.write_files(tmp_path / name, {name: data})
-        assert _files.read_files(tmp_path / name, "single") == {"single": data}
+        assert _files.read_files(tmp_path / name, ["single"]) == {"single": data}
+
+
+@pytest.mark.parametrize("length", [240, 248, 249])
+def test_names_are_as_long_as_files_can_have_them(length: int, tmp_path: Path) -> None:
+    """255 bytes, of which ".hemera" has 7."""
+    files = {"x" * length: b"1", "é" * 124: b"2"}
+    if length > 248:
+        with pytest.raises(FileError, match="name too long, of 256 bytes; .* take 255"):
+            _files.write_files(tmp_path / "all", files)
+        assert not [each for each in tmp_path.rglob("*") if each.is_file()]
+        return
+    _files.write_files(tmp_path / "all", files)
+    assert _files.read_files(tmp_path / "all", []) == files
 
 
 @pytest.mark.parametrize("name", ["../x", "{}/x", "a/b", "x/", "", "x\0", "x" * 256])
@@ -121,7 +141,7 @@ def test_no_name_leaves_the_folder(name: str, tmp_path: Path) -> None:
         _files.write_files(tmp_path / "in" / "all", {name: b"1", "y": b"2"})
     assert not [each for each in tmp_path.rglob("*") if each.is_file()]
     _files.write_files(tmp_path / "one", {name: b"1"})  # a single file has the path's name
-    assert _files.read_files(tmp_path / "one", name) == {name: b"1"}
+    assert _files.read_files(tmp_path / "one", [name]) == {name: b"1"}
 
 
 def test_a_file_is_replaced_or_kept(tmp_path: Path) -> None:

@@ -41,15 +41,15 @@ std::string way_out(int error) {
   }
 }
 
-// ".0123456789abcdef.part"
-std::string random_ending() {
+// ".0123456789abcdef.part": no longer than names can be, whatever the file's own.
+std::string random_name() {
   std::random_device device;
   std::array<std::uint8_t, 8> bytes{};
   std::generate(bytes.begin(), bytes.end(), [&device] { return static_cast<std::uint8_t>(device() & 0xFF); });
-  std::string ending(1, '.');
-  ending += runtime::to_hex(bytes);
-  ending += ".part";
-  return ending;
+  std::string name(1, '.');
+  name += runtime::to_hex(bytes);
+  name += ".part";
+  return name;
 }
 
 // Closes on leaving the scope.
@@ -135,8 +135,7 @@ AtomicFile::AtomicFile(const std::filesystem::path& path, Access access) : path_
     mode &= status.st_mode;
   }
   for (int attempt = 0; attempt < attempts && descriptor_ < 0; ++attempt) {
-    std::filesystem::path candidate = target_;
-    candidate += random_ending();
+    const std::filesystem::path candidate = target_.parent_path() / random_name();
     descriptor_ = ::open(candidate.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (descriptor_ >= 0) {
       temporary_ = candidate;

@@ -75,6 +75,17 @@ TEST_F(FileTest, RoundTripAndReplacement) {
   }
 }
 
+TEST_F(FileTest, NamesAreAsLongAsTheSystemTakesThem) {
+  const auto file = file_of(100, std::byte{3});
+  for (const std::size_t length : {1, 234, 255}) {
+    const auto path = folder_ / std::string(length, 'x');
+    save_file(path, file);
+    EXPECT_EQ(load_file(path), file);
+  }
+  EXPECT_THROW(save_file(folder_ / std::string(256, 'x'), file), FileError);
+  EXPECT_EQ(entries(), 3U);
+}
+
 TEST_F(FileTest, AFullDiskLeavesTheOldFileAndNothingElse) {
   const auto path = folder_ / "a.hemera";
   const auto good = file_of(1000, std::byte{1});

@@ -233,8 +233,8 @@ def _by_files(options: argparse.Namespace) -> int:
         names_model = bool(told.get("takes_named_files"))
         write_files(options.request, local.encrypt(arrays, names_model=names_model))
     else:
-        single = interface.outputs[0].name
-        arrays = local.decrypt(read_files(options.answer, single))
+        names = [each.name for each in interface.outputs]
+        arrays = local.decrypt(read_files(options.answer, names))
         results = local.decode(arrays, False, options.count)
         if options.results is not None:
             write_table(options.results, results)

@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
         keys = {KEYS_FILE: options.keys}
     try:
         session = Loader(DeviceOptions(options.device, options.threads)).load(package, library_of(keys), keys)
-        files, digests = opened(read_files(options.request, package.inputs[0].name))
+        files, digests = opened(read_files(options.request, [each.name for each in package.inputs]))
         require_model(digests, package.digest, "the request is", package.name)
         inputs = session.load(files)
         (outputs,) = session.run([inputs.values])

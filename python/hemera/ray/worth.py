@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 
 from hemera.serving.session_cache import Session, SessionCache
 
@@ -22,19 +21,19 @@ class WorthCache(SessionCache):
         self._worth: dict[tuple[str, str], float] = {}
         self._age = 0.0
 
-    def get(self, client: str, model: str, generation: int, make: Callable[[], Session]) -> Session:
-        with self._lock:
-            self._uses[client, model] += 1
-        return super().get(client, model, generation, make)
-
     def _make_room(self) -> None:
         if not self._sessions:
             return
         used = next(reversed(self._sessions))  # it was used now, and stays whatever it takes
+        self._uses[used] += 1
         self._worth[used] = self._age + self._uses[used] / max(self._sessions[used][1].memory_bytes, 1)
         total = sum(each.memory_bytes for _, each in self._sessions.values())
         while total > self._limit and len(self._sessions) > 1:
             least = min((each for each in self._sessions if each != used), key=self._worth.__getitem__)
-            self._age = self._worth.pop(least)
-            del self._uses[least]
-            total -= self._sessions.pop(least)[1].memory_bytes
+            self._age = self._worth[least]
+            total -= self._forget(least).memory_bytes
+
+    def _forget(self, place: tuple[str, str]) -> Session:
+        self._worth.pop(place, None)
+        self._uses.pop(place, None)
+        return super()._forget(place)

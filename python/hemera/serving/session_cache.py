@@ -159,21 +159,25 @@ class SessionCache:
             _, (_, oldest) = self._sessions.popitem(last=False)
             total -= oldest.memory_bytes
 
+    def _forget(self, place: tuple[str, str]) -> Session:
+        """Forgets a session, and what is known of its uses."""
+        return self._sessions.pop(place)[1]
+
     def drop(self, client: str, model: str, generation: int | None = None) -> None:
         """Forgets a session; with a generation: no other one's."""
         with self._lock:
             found = self._sessions.get((client, model))
             if found is not None and generation in (None, found[0]):
-                del self._sessions[client, model]
+                self._forget((client, model))
 
     def drop_all(self, model: str) -> None:
         """Forgets the sessions of all clients for a model or index."""
         with self._lock:
             for place in [place for place in self._sessions if place[1] == model]:
-                del self._sessions[place]
+                self._forget(place)
 
     def drop_others(self, client: str, model: str) -> None:
         """Forgets all sessions but one: the device has no room."""
         with self._lock:
             for place in [place for place in self._sessions if place != (client, model)]:
-                del self._sessions[place]
+                self._forget(place)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from types import SimpleNamespace
 from typing import Any
 
@@ -74,12 +75,44 @@ def test_one_stays_whatever_it_takes() -> None:
     assert held(cache) == {"b"}
 
 
-def test_dropped_keys_leave_room() -> None:
-    cache = WorthCache(10)
+def memory_of(cache: WorthCache) -> int:
+    """The bytes of the cache itself, with its counts."""
+    return len(pickle.dumps([own for own in vars(cache).values() if isinstance(own, dict)]))
+
+
+@pytest.mark.parametrize(
+    ("drop", "left"),
+    [
+        (lambda cache: cache.drop("a", "model"), "b"),
+        (lambda cache: cache.drop("a", "model", 0), "b"),
+        (lambda cache: cache.drop("a", "model", 1), "ab"),
+        (lambda cache: cache.drop("c", "model"), "ab"),
+        (lambda cache: cache.drop_others("b", "model"), "b"),
+        (lambda cache: cache.drop_all("model"), ""),
+        (lambda cache: cache.drop_all("other"), "ab"),
+    ],
+)
+def test_dropped_keys_leave_room_and_no_counts(drop: Any, left: str) -> None:
+    """As in a cache that never had them; those that come back are new."""
+    cache, other = WorthCache(10), WorthCache(10)
     use(cache, "aab")
-    cache.drop("a", "model")
-    assert held(cache) == {"b"}
-    assert use(cache, "ac") == ["a", "c"]
+    use(other, {"": "", "b": "b", "ab": "aab"}[left])
+    drop(cache)
+    assert held(cache) == set(left)
+    assert memory_of(cache) == memory_of(other)
+    assert use(cache, "ac") == [name for name in "ac" if name not in left]
+
+
+def test_keys_that_can_not_be_loaded_leave_no_counts() -> None:
+    cache = WorthCache(10)
+    empty = memory_of(cache)
+
+    def fails() -> Any:
+        raise MemoryError
+
+    with pytest.raises(MemoryError):
+        cache.get("a", "model", 0, fails)
+    assert memory_of(cache) == empty
 
 
 def test_the_age_grows_by_no_more_than_the_worth_of_new_keys(monkeypatch: pytest.MonkeyPatch) -> None:
