@@ -125,7 +125,7 @@ def test_names_are_as_long_as_files_can_have_them(length: int, tmp_path: Path) -
     """255 bytes, of which ".hemera" has 7."""
     files = {"x" * length: b"1", "é" * 124: b"2"}
     if length > 248:
-        with pytest.raises(FileError, match="name too long, of 256 bytes; .* take 255"):
+        with pytest.raises(FileError, match=r"name too long, of 256 bytes; .* take 255"):
             _files.write_files(tmp_path / "all", files)
         assert not [each for each in tmp_path.rglob("*") if each.is_file()]
         return
