@@ -18,7 +18,7 @@ from hemera._extras import how_to_install
 from hemera.commands.tables import read_table
 from hemera.errors import FileError, FormatError, ParameterError
 from hemera.exporting.estimators import Results, is_exactly, steps_of
-from hemera.inputs.fields import read_json
+from hemera.inputs.fields import SAYS_MORE, read_json
 from hemera.serving import LinearModel, Package, export_linear, export_trees
 from hemera.trees.parameters import PARAMETERS
 from hemera.trees.read import library_of
@@ -160,6 +160,8 @@ def _from_joblib(path: Path) -> Any:
         raise ParameterError(f"joblib files need scikit-learn: {how_to_install('models')}") from None
     try:
         return joblib.load(path)
+    except SAYS_MORE:
+        raise
     except OSError as error:
         raise FileError(f"cannot read {path}: {error.strerror or error}") from None
     except Exception as error:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from hemera.errors import FileError, FormatError, ParameterError
+from hemera.inputs.fields import SAYS_MORE
 from hemera.inputs.source import read_bytes
 
 
@@ -34,6 +35,8 @@ def read_table(path: Path) -> np.ndarray[Any, Any]:
         if len(lines) <= heading:
             raise ValueError("it has no rows")
         table = np.loadtxt(lines, delimiter=",", skiprows=int(heading), ndmin=2)
+    except SAYS_MORE:
+        raise
     except Exception as error:  # of NumPy, which has several kinds
         raise FormatError(f"{path} is no table of numbers: {error}") from None
     # Integers stay integers: BFV and BGV take nothing else.

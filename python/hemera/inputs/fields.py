@@ -13,6 +13,7 @@ from hemera._core import DeviceError, Error, FileError, FormatError, OutOfMemory
 
 __all__ = [
     "MALFORMED",
+    "SAYS_MORE",
     "Kind",
     "Real",
     "Whole",
@@ -34,7 +35,7 @@ MALFORMED = (
 """What is raised by reading data that others wrote, where it is not of its form."""
 TIMES_THE_FILE = 128
 """Memory over a file's bytes that is allowed for any file."""
-_OTHERS = (DeviceError, FileError, FormatError, OutOfMemoryError, SecurityError)
+SAYS_MORE = (DeviceError, FileError, FormatError, MemoryError, OutOfMemoryError, SecurityError)
 """Errors that say no less than that data is damaged."""
 
 
@@ -117,6 +118,6 @@ def damaged(what: str, *told: type[Exception]) -> Iterator[None]:
     try:
         yield
     except MALFORMED as error:
-        if isinstance(error, (*_OTHERS, *told)):
+        if isinstance(error, (*SAYS_MORE, *told)):
             raise
         raise FormatError(f"{what} is damaged: {error}") from error

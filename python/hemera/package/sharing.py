@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hemera._files import locked, write_atomically
 from hemera._process import Process
-from hemera.errors import FormatError, ParameterError, SecurityError
+from hemera.errors import FileError, FormatError, ParameterError, SecurityError
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
 from hemera.objects.keys import SecretKey
@@ -136,5 +136,7 @@ def _read(path: Path) -> int:
         return integer(json.loads(path.read_bytes())["shown"], "shown", 0, 1 << 62)
     except FileNotFoundError:
         return 0
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror or error}") from None
+    except (ValueError, KeyError, TypeError) as error:
         raise FormatError(f"{path} does not say how many results were shown: {error}") from None

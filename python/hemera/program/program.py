@@ -11,7 +11,7 @@ import numpy as np
 
 from hemera import circuits
 from hemera.errors import FormatError, LevelError, ParameterError
-from hemera.inputs.fields import MALFORMED, require_memory
+from hemera.inputs.fields import MALFORMED, SAYS_MORE, require_memory
 from hemera.parameters import Parameters
 from hemera.program.keys import top_level
 from hemera.program.operations import (
@@ -306,7 +306,7 @@ class Program:
                 raise FormatError("a program without outputs")
             if len(named) != len(arrays):
                 raise FormatError(f"a program with {len(arrays) - len(named)} arrays that nothing names")
-        except FormatError:
+        except SAYS_MORE:
             raise
         except MALFORMED as error:
             where = f"operation {number}" if number >= 0 else "the inputs"

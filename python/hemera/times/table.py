@@ -13,7 +13,7 @@ from typing import Any
 from hemera import _core
 from hemera._process import cached_property
 from hemera.errors import DeviceError, FormatError
-from hemera.inputs.fields import MALFORMED
+from hemera.inputs.fields import MALFORMED, SAYS_MORE
 
 __all__ = ["DeviceTimes", "cache_folder", "device_name", "known_devices"]
 
@@ -110,6 +110,8 @@ class DeviceTimes:
         """
         try:
             return _of_text(path.read_text(encoding="utf-8"))
+        except SAYS_MORE:
+            raise
         except (OSError, *MALFORMED) as error:
             raise FormatError(
                 f"{path} is no table of times: {error}; make one with `hemera calibrate`"

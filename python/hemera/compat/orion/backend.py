@@ -258,6 +258,7 @@ class Backend(Arithmetic):
     def _take_secret(self, secret: SecretKey) -> None:
         super()._take_secret(secret)
         self.RemoveRotationKeys()
+        self.DeleteBootstrappers()
 
     def _add_keys(self, keys: Keys) -> None:
         super()._add_keys(keys)

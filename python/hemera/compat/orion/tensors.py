@@ -32,6 +32,8 @@ class Tensors:
         self._plaintexts = Numbered[ClearValues]("plaintext")
         self._ciphertexts = Numbered[Ciphertext]("ciphertext")
         self._scales: dict[int, float] = {}
+        self._turned: set[int] = set()
+        """Galois elements of the rotations whose keys serve every level; those of bootstraps serve theirs."""
 
     @property
     def context(self) -> Context:
@@ -41,6 +43,7 @@ class Tensors:
     def DeleteScheme(self) -> None:
         """Forget all keys and values."""
         self._secret = self._keys = self._evaluator = None
+        self._turned.clear()
         self._plaintexts.clear()
         self._ciphertexts.clear()
 
@@ -87,13 +90,18 @@ class Tensors:
 
     def NewEvaluator(self) -> None:
         """The keys of rotations by powers of two, with which Orion adds partial sums up."""
-        steps = 2 ** np.arange(self._ring.slots.bit_length() - 1)
-        self._add_keys(self._rotation_keys(steps.tolist()))
+        self._add_rotations([1 << bit for bit in range(self._ring.slots.bit_length() - 1)])
 
     def AddRotationKey(self, amount: int) -> None:
         """The key of a rotation, if it is not there yet."""
-        if self._keys is None or not self._keys.has_rotation(amount):
-            self._add_keys(self._rotation_keys([amount]))
+        self._add_rotations([amount])
+
+    def _add_rotations(self, amounts: Iterable[int]) -> None:
+        wanted = {self._context._native.galois_element(amount): amount for amount in amounts}
+        steps = [amount for element, amount in wanted.items() if element not in self._turned]
+        if steps:
+            self._add_keys(self._rotation_keys(steps))
+            self._turned.update(wanted)
 
     def _rotation_keys(self, steps: Iterable[int]) -> Keys:
         return self._context.generate_keys(
@@ -106,6 +114,7 @@ class Tensors:
 
     def _take_secret(self, secret: SecretKey) -> None:
         self._secret, self._keys, self._evaluator = secret, None, None
+        self._turned.clear()
 
     def _add_keys(self, keys: Keys) -> None:
         self._keys = keys if self._keys is None else keys | self._keys

@@ -23,6 +23,7 @@ from hemera.compiler.networks.resolving import Replacements, Resolver
 from hemera.compiler.networks.tensors import MOST_KEPT, array_of, bytes_of, text_of
 from hemera.compiler.specs import ArraySpec, shape_of
 from hemera.errors import Error, FileError, FormatError, MismatchError, ParameterError
+from hemera.inputs.fields import SAYS_MORE
 
 __all__ = ["compile_onnx", "graph_of"]
 
@@ -175,6 +176,8 @@ def _model(onnx: Any, what: Any) -> tuple[str, Any]:
         raise FormatError(f"{source}: larger than {MOST_BYTES >> 20} MiB")
     try:
         return source, onnx.ModelProto.FromString(bytes(content))
+    except SAYS_MORE:
+        raise
     except Exception as error:  # of protobuf, which has several kinds
         raise FormatError(f"{source} is no ONNX file: {error}") from error
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hemera.arrays.recorder import MOST_ELEMENTS
 from hemera.compiler.networks.kinds import DTYPES, KINDS
 from hemera.errors import FormatError
+from hemera.inputs.fields import SAYS_MORE
 
 __all__ = ["MOST_KEPT", "array_of", "bytes_of", "text_of", "value_of"]
 
@@ -60,6 +61,8 @@ def array_of(onnx: Any, source: str, tensor: Any) -> NDArray[Any]:
         raise FormatError(f"{source}: {told} has other bytes")
     try:
         found = np.asarray(onnx.numpy_helper.to_array(tensor)).astype(DTYPES[kind])
+    except SAYS_MORE:
+        raise
     except Exception as error:  # whatever a damaged tensor brings about
         raise FormatError(f"{source}: {tensor.name!r}: {error}") from error
     if found.size != count:
