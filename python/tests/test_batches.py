@@ -72,14 +72,6 @@ def test_single_ciphertext_has_no_elements(party: Any) -> None:
         list(x)
 
 
-def test_iteration(party: Any) -> None:
-    a = party.values(3, SLOTS)
-    parts = list(party.ev.encrypt(a))
-    assert [part.shape for part in parts] == [(), (), ()]
-    for part, values in zip(parts, a, strict=True):
-        party.check(part, values)
-
-
 @pytest.mark.parametrize("shape", [(), (2,), (2, 3)])
 def test_texts_have_shapes_as_tuples(ckks: Any, shape: tuple[int, ...]) -> None:
     x = ckks.ev.encrypt(np.zeros((*shape, 4)))
@@ -129,21 +121,6 @@ def test_joining_needs_parts_that_fit(party: Any) -> None:
         hm.stack([x, 3])  # type: ignore[list-item]
 
 
-@pytest.mark.parametrize(
-    ("left", "right"),
-    [((), (3,)), ((3,), ()), ((2, 1), (3,)), ((2, 1), (1, 3)), ((1,), (3,)), ((1, 1), (3,))],
-)
-@pytest.mark.parametrize("operation", ["add", "multiply"])
-@pytest.mark.parametrize("kind", ["ciphertext", "array"])
-def test_broadcast(
-    party: Any, left: tuple[int, ...], right: tuple[int, ...], operation: str, kind: str
-) -> None:
-    a, b = party.values(*left, SLOTS), party.values(*right, SLOTS, seed=2)
-    y = party.ev.encrypt(b) if kind == "ciphertext" else b
-    result = getattr(party.ev, operation)(party.ev.encrypt(a), y)
-    party.check(result, a + b if operation == "add" else a * b)
-
-
 def test_broadcast_that_does_not_fit(party: Any) -> None:
     x = party.ev.encrypt(party.values(2, SLOTS))
     with pytest.raises(hm.errors.MismatchError, match=r"\(2,\) and \(3,\)"):
@@ -164,56 +141,6 @@ def test_fewer_values_than_slots_are_filled_with_zeros(ckks: Any) -> None:
     ckks.check(stored.rotate(0) + np.ones(8), np.append(a + 1, [1, 1, 1]))
     with pytest.raises(hm.errors.MismatchError, match="9 values and a ciphertext of 5"):
         x + np.ones(9)
-
-
-@pytest.mark.fact_of_the_cpu("a second context of the same device")
-def test_as_many_values_come_back_as_were_encrypted(ckks: Any) -> None:
-    a, b = ckks.values(3, 5), ckks.values(3, 5, seed=2)
-    x, y = ckks.ev.encrypt(a), ckks.ctx.encrypt(b, ckks.sk)
-    one = ckks.ev.encrypt([0.5])
-    plain = ckks.ev.encode(b)
-    for each in (plain, plain.to("cpu"), ckks.ctx.load(bytes(plain))):
-        np.testing.assert_allclose(ckks.ctx.decode(each), b, atol=2**-18)
-    in_place = x.copy()
-    in_place *= y
-    same: list[tuple[hm.Ciphertext, Any]] = [
-        (x, a),
-        (ckks.ev.encrypt(ckks.ev.encode(a)), a),
-        (ckks.ev.encrypt(a + 1j * b).conjugate(), a - 1j * b),
-        (in_place, a * b),
-        (x * y + 1 - x.square(), a * b + 1 - a * a),
-        ((x - plain) * b, (a - b) * b),
-        (x**2 / 2, a**2 / 2),
-        (x + one, a + 0.5),
-        (hm.add_many([x, y]), a + b),
-        (ckks.ev.dot([x, x], [y, one]), a * b + a / 2),
-        (ckks.ev.dot([x], [b]), a * b),
-        (x[1:], a[1:]),
-        (x.reshape(1, 3), a.reshape(1, 3, 5)),
-        (hm.stack([x, y]), np.stack([a, b])),
-        (hm.concatenate([x, y]), np.concatenate([a, b])),
-        (x.at_level(1).shrink(), a),
-        (x.to("cpu"), a),
-        (ckks.ev.bind(y), b),
-        (ckks.ev.load(bytes(x)), a),
-        (ckks.ev.load(bytes(x)) + y, a + b),
-        (x.sum(), np.repeat(a.sum(axis=1, keepdims=True), 5, axis=1)),
-    ]
-    for result, expected in same:
-        ckks.check(result, expected)
-    # Any slot may hold a value.
-    for result in (x.rotate(1), x.rotate_many([1])[0]):
-        assert ckks.decrypt(result).shape == (3, 8)
-    assert ckks.decrypt(x + np.ones(8)).shape == (3, 8)
-    x += y
-    ckks.check(x, a + b)
-
-
-def test_integer_slots_need_no_power_of_two(integers: Any) -> None:
-    a = integers.values(2, 5)
-    x = integers.ev.encrypt(a)
-    assert x.slots == 5
-    integers.check(x * np.arange(5) + x, a * np.arange(5) + a)
 
 
 def test_copies(party: Any) -> None:

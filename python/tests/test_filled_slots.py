@@ -389,56 +389,6 @@ def test_reprs_tell_it(ev: Any) -> None:
 # --- Types. ---
 
 
-COMPLEX: dict[str, Circuit] = {
-    "encrypted": lambda z, _: z + 0,
-    "sum": lambda z, x: z + x,
-    "product": lambda z, x: x * z,
-    "square": lambda z, _: z * z,
-    "scaled": lambda z, _: z * 0.5,
-    "number": lambda _, x: x * 1j,
-    "added number": lambda _, x: x + (1 + 2j),
-    "array": lambda _, x: x * (1j * np.arange(VALUES)),
-    "matrix": lambda _, x: x @ (np.ones((VALUES, 2)) * (1 + 1j)),
-    "conjugate": lambda z, _: z.conjugate(),
-}
-
-
-@pytest.mark.parametrize("name", COMPLEX)
-def test_imaginary_parts_are_never_lost_in_silence(ev: Any, name: str) -> None:
-    evaluator, decrypt = ev
-    z, x = random() + 1j * random(seed=4), random(seed=5)
-    result = COMPLEX[name](evaluator.encrypt(z), evaluator.encrypt(x))
-    stored = evaluator.load(bytes(result))
-    for each in (result, stored, hm.stack([result])[0]):
-        assert each.dtype == np.complex128
-        np.testing.assert_allclose(decrypt(each), COMPLEX[name](z, x), atol=1e-4)
-    assert decrypt(result, dtype=np.float64).dtype == np.float64
-
-
-def test_real_values_stay_real(ev: Any) -> None:
-    evaluator, decrypt = ev
-    x = evaluator.encrypt(random())
-    for part in (
-        x,
-        x * 2.5,
-        x @ np.ones((VALUES, 2)),
-        x.polyval([1, 2]),
-        x.conjugate(),
-        evaluator.load(bytes(x)),
-    ):
-        assert part.dtype == np.float64 == decrypt(part).dtype
-    assert decrypt(x.polyval([1j, 2])).dtype == np.complex128
-    product = hm.circuits.MatrixProduct(evaluator.context.params, size=4)
-    assert product.pack(np.ones((4, 4)), "left").dtype == np.float64
-
-
-def test_the_type_of_plaintexts(ev: Any) -> None:
-    evaluator, _ = ev
-    plain = evaluator.encode([1 + 2j, 3])
-    assert plain.dtype == np.complex128
-    np.testing.assert_allclose(evaluator.context.decode(plain), [1 + 2j, 3], atol=1e-6)
-
-
 @pytest.mark.parametrize("values", [[1e30, 2], [1e30], [2, -1e30j], [[1.0, 2.0], [1e30, 2]]])
 def test_values_beyond_the_lowest_level_are_refused(ev: Any, values: Sequence[Any]) -> None:
     evaluator, decrypt = ev

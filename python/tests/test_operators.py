@@ -20,28 +20,6 @@ from hemera.errors import ParameterError
 SLOTS = 16
 
 
-@pytest.mark.parametrize("apply", [operator.add, operator.sub, operator.mul])
-@pytest.mark.parametrize(
-    "other", ["ciphertext", "plaintext", "array", "one value a row", "number", "numpy scalar"]
-)
-@pytest.mark.parametrize("swapped", [False, True])
-def test_binary_operator(party: Any, apply: Callable[[Any, Any], Any], other: str, swapped: bool) -> None:
-    a, b = party.values(3, SLOTS), party.values(3, SLOTS, seed=2)
-    x = party.ev.encrypt(a)
-    operands: dict[str, tuple[Any, Any]] = {
-        "ciphertext": (party.ev.encrypt(b), b),
-        "plaintext": (party.ev.encode(b), b),
-        "array": (b, b),
-        "one value a row": (b[:, :1], b[:, :1]),
-        "number": (b[0, 0].item(), b[0, 0]),
-        "numpy scalar": (b[0, 0], b[0, 0]),
-    }
-    y, clear = operands[other]
-    result = apply(y, x) if swapped else apply(x, y)
-    assert isinstance(result, hm.Ciphertext)
-    party.check(result, apply(clear, a) if swapped else apply(a, clear))
-
-
 class _Caller:
     """Stands before the core's evaluator, and notes the functions of Python that lead to it."""
 
@@ -192,22 +170,6 @@ def test_array_products_have_the_scale_of_products(ckks: Any) -> None:
         ckks.check(total, clear + w)
 
 
-def test_negation_power_and_square(party: Any) -> None:
-    a = party.values(2, SLOTS) // 4 if party.exact else party.values(2, SLOTS)
-    x = party.ev.encrypt(a)
-    party.check(-x, -a)
-    party.check(+x, a)
-    party.check(x.square(), a * a)
-    for exponent in (1, 2, 3, 4):
-        party.check(x**exponent, a**exponent)
-
-
-def test_chained_products_of_different_depth_add_up(party: Any) -> None:
-    a = party.values(SLOTS) // 4 if party.exact else party.values(SLOTS)
-    x = party.ev.encrypt(a)
-    party.check(x * x * x + x + x * x - 2, a**3 + a + a**2 - 2)
-
-
 def test_division_by_encoded_values(ckks: Any) -> None:
     x = ckks.ev.encrypt(ckks.values(SLOTS))
     for divisor in (ckks.ctx.encode(ckks.values(SLOTS)), x):
@@ -223,13 +185,6 @@ def test_any_key_makes_an_evaluator_with_keys(party: Any, request_of: dict[str, 
     assert ev.has_keys
     x = party.ctx.encrypt(party.values(SLOTS), party.sk)
     assert (x + ev.bind(x)).evaluator is ev
-
-
-def test_division_of_ckks(ckks: Any) -> None:
-    a, b = ckks.values(SLOTS), ckks.values(SLOTS, seed=2) + 3
-    x = ckks.ev.encrypt(a)
-    ckks.check(x / 4, a / 4)
-    ckks.check(x / b, a / b)
 
 
 OF_NUMBERS: dict[str, Callable[[Any], Any]] = {
@@ -262,14 +217,6 @@ def test_plain_operands_keep_the_type_of_values(
         assert y.dtype == values.dtype
         assert ckks.decrypt(y).dtype == values.dtype
         ckks.check(y, apply(values, number))
-
-
-def test_complex_divisors_make_values_complex(ckks: Any) -> None:
-    a = ckks.values(SLOTS)
-    b = np.arange(1.0, SLOTS + 1) + 1j
-    y = ckks.ev.encrypt(a) / b
-    assert y.dtype == np.complex128
-    ckks.check(y, a / b)
 
 
 def test_arrays_of_fractions_divide(ckks: Any) -> None:
@@ -376,18 +323,6 @@ def test_dot_refuses_what_does_not_fit(party: Any) -> None:
         party.ev.dot([plain], [x])
     with pytest.raises(hm.errors.MismatchError, match="do not fit"):
         party.ev.dot([x, party.ev.encrypt(party.values(2, SLOTS))], [x, x])
-
-
-def test_add_many_and_multiply_many(party: Any) -> None:
-    values = [party.values(SLOTS, seed=seed) for seed in range(4)]
-    if party.exact:
-        values = [part // 4 for part in values]
-    parts = [party.ev.encrypt(value) for value in values]
-    party.check(hm.add_many(parts), np.sum(values, axis=0))
-    party.check(hm.multiply_many(parts), np.prod(values, axis=0))
-    party.check(sum(parts), np.sum(values, axis=0))
-    with pytest.raises(TypeError, match="takes ciphertexts, not int"):
-        party.ev.add_many([parts[0], 3])
 
 
 SHAPES = [

@@ -100,54 +100,6 @@ def test_reports_name_the_weights(params):
     assert layer.as_dict()["operations"]["key_products"] == 0
 
 
-def test_encrypted_matrices_have_numpys_operators(client, ev):
-    _, sk = client
-    a, b = random(3, 5), random(3, 5, seed=2)
-    x, y = hm.EncryptedMatrix.encrypt(a, ev), hm.EncryptedMatrix.encrypt(b, ev)
-    w, row, column = random(2, 3, seed=3), random(5, seed=4), random(3, 1, seed=5)
-    cases = {
-        "W @ x": (w @ x, w @ a),
-        "x + y": (x + y, a + b),
-        "x - y": (x - y, a - b),
-        "x + row": (x + row, a + row),
-        "row - x": (row - x, row - a),
-        "column * x": (column * x, column * a),
-        "2 * x - 1": (2 * x - 1, 2 * a - 1),
-        "-x": (-x, -a),
-        "rows": (x[[2, 0]], a[[2, 0]]),
-        "a row": (x[1], a[1:2]),
-        "W @ rows": (w[:, :2] @ x[1:], w[:, :2] @ a[1:]),
-    }
-    for name, (found, expected) in cases.items():
-        assert found.shape == expected.shape, name
-        np.testing.assert_allclose(found.decrypt(sk), expected, atol=5e-4, err_msg=name)
-    assert len(x) == 3
-
-
-def test_right_factors_mix_columns_by_rotations(client):
-    ctx, sk = client
-    a, w = random(3, 5), random(5, 4, seed=2)
-    ev = ctx.bind(ctx.generate_keys(sk, rotations=range(1, SLOTS)))
-    found = hm.EncryptedMatrix.encrypt(a, ev) @ w
-    assert found.shape == (3, 4)
-    np.testing.assert_allclose(found.decrypt(sk), a @ w, atol=1e-4)
-
-
-def test_wide_rows_take_several_ciphertexts():
-    params = hm.ckks.Parameters.for_circuit(depth=1, scale_bits=40, slots=512, degree=1024, security=None)
-    ctx = hm.Context(params)
-    sk = ctx.generate_secret_key()
-    ev = ctx.bind(ctx.generate_keys(sk))
-    a, w = random(4, 2 * params.max_slots + 37), random(3, 4, seed=2)
-    x = hm.EncryptedMatrix.encrypt(a, ev)
-    assert x.ciphertexts.shape == (4, 3)
-    y = w @ (x + a[0])
-    assert y.shape == (3, a.shape[1])
-    np.testing.assert_allclose(y.decrypt(sk), w @ (a + a[0]), atol=5e-4)
-    with pytest.raises(hm.errors.MismatchError, match="one ciphertext of 512 slots"):
-        x @ np.zeros((a.shape[1], 2))
-
-
 @pytest.mark.parametrize("scheme", [hm.bfv, hm.bgv])
 def test_integers_are_exact(scheme):
     params = scheme.Parameters.for_circuit(depth=2, slots=8)

@@ -39,7 +39,7 @@ class Clear:
 
     add, subtract, multiply, divide, negate = np.add, np.subtract, np.multiply, np.divide, np.negative
     square, conjugate, power = np.square, np.conjugate, np.power
-    encrypt = relinearize = rescale = mod_switch = shrink = bind = staticmethod(lambda a: a)
+    encode = encrypt = relinearize = rescale = mod_switch = shrink = bind = staticmethod(lambda a: a)
     at_level = declare = staticmethod(lambda a, _: a)
     add_many = staticmethod(lambda terms: reduce(np.add, terms))
     multiply_many = staticmethod(lambda factors: reduce(np.multiply, factors))
@@ -58,14 +58,32 @@ class Clear:
 
 
 ELSEWHERE = {
-    *("apply", "bootstrap", "bootstraps", "capture", "context", "encode", "has_keys", "keys", "load"),
+    *("apply", "bootstrap", "bootstraps", "capture", "context", "has_keys", "keys", "load"),
     *("multiply_matrices", "reencrypt", "rotation_plan", "transform", "transform_all"),
 }
 """Circuits, and what gives no ciphertext."""
 OF_ALL: list[Callable[..., Any]] = [
-    lambda e, x, y, b: [e.add(x, y), e.add(x, b), x + y, b + x, x + b[0], x + b[1, 2], x + 3],
-    lambda e, x, y, b: [e.subtract(x, y), e.subtract(x, b), y - x, b - x, 3 - x, x - 3],
-    lambda e, x, y, b: [e.multiply(x, y), e.multiply(x, b), x * y, b * x, x * b[:, :1], 3 * x],
+    lambda e, x, y, b: [
+        e.add(x, y),
+        e.add(x, b),
+        x + y,
+        b + x,
+        x + b[0],
+        x + b[1, 2],
+        x + 3,
+        e.encode(b) + x,
+        x + b[..., :1],
+    ],
+    lambda e, x, y, b: [e.subtract(x, y), e.subtract(x, b), y - x, b - x, 3 - x, x - 3, x - e.encode(b)],
+    lambda e, x, y, b: [
+        e.multiply(x, y),
+        e.multiply(x, b),
+        x * y,
+        b * x,
+        x * b[:, :1],
+        x * e.encode(b),
+        3 * x,
+    ],
     lambda e, x, y, _: [e.negate(x), -y, e.square(x), e.power(x, 3), y**2, x**1, +y],
     lambda e, x, y, b: [
         e.dot([x, y], [y, y]),
@@ -101,6 +119,7 @@ OPERATIONS: dict[str, list[Callable[..., Any]]] = {
             e.polyval(x, COEFFICIENTS),
             e.with_slots(y, 16),
         ],
+        lambda _, x, __, b: [x * 1j, x + (1 + 2j), (1j * b) * x, 1j * b - x],
         lambda e, x, _, b: [
             e.matmul(x, m := MATRIX[: b.shape[-1]]),
             x @ (1j * m),

@@ -48,24 +48,6 @@ def test_rotation_plan_uses_one_key_if_it_is_there(party: Any) -> None:
     assert sum(plan) == 9
 
 
-def test_sparse_ckks_slots_rotate_among_themselves(ckks: Any) -> None:
-    a = ckks.values(8)
-    ckks.check(ckks.ev.encrypt(a).rotate(1), np.roll(a, -1))
-    ckks.check(ckks.ev.encrypt(a).sum(), np.full(8, a.sum()))
-
-
-def test_sum(party: Any) -> None:
-    a = full(party)
-    total = np.broadcast_to(a.sum(axis=-1, keepdims=True), a.shape)
-    party.check(party.ev.encrypt(a).sum(), total)
-
-
-def test_swap_rows(integers: Any) -> None:
-    a = full(integers)
-    half = a.shape[-1] // 2
-    integers.check(integers.ev.encrypt(a).swap_rows(), np.roll(a, half, axis=-1))
-
-
 def test_rotations_needed_suffice(party: Any) -> None:
     steps = [3, 5, 100, -77]
     needed = hm.rotations_needed(party.ctx.params, steps)

@@ -17,7 +17,7 @@ from hemera.program.operations.slots import Take
 from hemera.program.values import Form
 
 from ..conftest import Party
-from .operation_cases import CKKS, MATRIX, RNG, SLOTS, WIDE, Client
+from .operation_cases import CKKS, RNG, SLOTS, WIDE, Client
 
 INTEGERS: dict[str, Callable[..., Any]] = {
     "product and sum": lambda x, y: (x * y - x) * 3 + 1,
@@ -40,47 +40,6 @@ def test_ckks(name: str) -> None:
     np.testing.assert_allclose(
         client.run(list(rows)), np.real(package.evaluate_clear(list(rows))), atol=2**-20
     )
-
-
-def random_circuit(seed: int) -> Callable[..., Any]:
-    """Some operations on each other's results."""
-    random = np.random.default_rng(seed)
-    steps = [(int(random.integers(12)), *map(int, random.integers(0, 100, 2))) for _ in range(7)]
-    array = random.uniform(-1, 1, SLOTS)
-
-    def circuit(*inputs: Any) -> Any:
-        values = list(inputs)
-        for kind, first, second in steps:
-            a, b = values[first % len(values)], values[second % len(values)]
-            made: list[Callable[[], Any]] = [
-                lambda a=a, b=b: a + b,
-                lambda a=a, b=b: a - b,
-                lambda a=a, b=b: a * b,
-                lambda a=a: a * array,
-                lambda a=a: array - a,
-                lambda a=a, by=second: a.rotate(by % 7 - 3),
-                lambda a=a: a * 0.7,
-                lambda a=a, b=b: serving.dot([a, b], [b, a]) * 0.5,
-                lambda a=a, b=b: serving.dot([a, b], [array, array[::-1]]),
-                lambda a=a: a @ MATRIX,
-                lambda a=a: a.polyval([0.1, 0.5, -0.3, 0.2]),
-                lambda a=a: a.sum() * (1 / SLOTS),
-            ]
-            values.append(made[kind]())
-        return [values[-1], values[-2]]
-
-    return circuit
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_any_circuit(seed: int) -> None:
-    package = serving.export(random_circuit(seed), inputs=[SLOTS, SLOTS], name="any", security=None)
-    client = Client(package)
-    rows = RNG.uniform(-0.5, 0.5, (2, 2, SLOTS))
-    found, expected = client.run(list(rows)), package.evaluate_clear(list(rows))
-    for name in expected:
-        scale = max(1, np.abs(expected[name]).max())
-        np.testing.assert_allclose(found[name] / scale, expected[name] / scale, atol=2**-18)
 
 
 @pytest.mark.parametrize("scheme", ["bfv", "bgv"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import random
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -113,19 +114,6 @@ def test_shapes_come_back_as_they_went(bench: Any) -> None:
         assert found.shape == (*shape, 3)
         np.testing.assert_allclose(found, expected(rows(9, *shape)), atol=1e-6)
     assert b.ran == [("alice", 4)]
-
-
-def test_a_batch_has_a_limit_and_clients_take_turns(bench: Any) -> None:
-    b = bench(batch=3)
-    asked = [b.ask("alice", rows(at)) for at in range(5)] + [b.ask("bob", rows(9))]
-    asked.append(b.ask("alice", rows(5, 2)))  # two evaluations in one request
-    b.scheduler.start()
-    for request in asked:
-        b.read(request)
-    assert b.ran == [("alice", 3), ("bob", 1), ("alice", 2), ("alice", 1)]
-    too_many = b.ask("alice", rows(1, 4))
-    with pytest.raises(Refused, match="3 evaluations at most"):
-        too_many.answer.result(BOUND)
 
 
 def test_one_bad_request_harms_no_other(bench: Any) -> None:
@@ -334,3 +322,41 @@ def test_which_devices_may_take_what_waits(
     best = scheduler._best_session("a", "m")
     assert (best is None) == (not holders)
     scheduler.stop()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_any_requests_in_any_order(seed: int) -> None:
+    """Who is refused, by the requests that wait; then what ran together: of one client, model and form."""
+    rng = random.Random(seed)
+    batch = rng.choice([1, 2, 4])
+    scheduler = plain_scheduler(rng.choice([1, 2]), waiting=3, batch=batch)
+    queues: dict[tuple[str, str], list[Evaluation]] = {}
+    for _ in range(60):
+        place = rng.choice("abc"), rng.choice("mn")
+        own = queues.setdefault(place, [])
+        if own and rng.random() < 0.2:
+            own.pop(rng.randrange(len(own))).answer.cancel()
+            continue
+        file = f"{place[0]}{rng.randint(1, batch + 1)}{rng.choice('xy')}"
+        request = Evaluation(*place, {"input": file.encode()})
+        if len(own) < 3:
+            scheduler.submit(request)
+            own.append(request)
+        else:
+            with pytest.raises(Refused, match="3 of your requests"):
+                scheduler.submit(request)
+    sent = {id(each): each.files["input"].decode() for own in queues.values() for each in own}
+    scheduler.start()
+    for own in queues.values():
+        for request in own:
+            file = sent[id(request)]
+            refused = request.answer.exception(BOUND)
+            assert (refused is not None and refusal_of(refused).code == "too_many") == (int(file[1]) > batch)
+            if refused is None:
+                ran = request.answer.result(BOUND)["output"].decode().split("+")
+                assert request.batch == len(ran)
+                assert file in ran
+                assert {(each[0], each[2]) for each in ran} == {(file[0], file[2])}
+                assert sum(int(each[1]) for each in ran) <= batch
+    scheduler.stop()
+    assert scheduler.waiting == 0

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import errno
+import functools
 import hashlib
 import itertools
 import os
+import random
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hemera.client.problems import Refused
 from hemera.serving.store import Store, Upload
+
+Place = tuple[str, str]
 
 
 def make(folder: Path, limit: int = 10_000) -> Store:
@@ -62,18 +67,6 @@ def test_numbers_go_on_after_a_restart_whoever_has_the_highest(
         assert found.files["keys"].read_bytes() == client.encode()
 
 
-def test_the_newest_counts_and_those_before_are_removed(tmp_path: Path) -> None:
-    store = make(tmp_path)
-    first = store.commit(fill(store, {"keys": b"old"}, "alice", "m"), "Hemera")
-    second = store.commit(fill(store, {"keys": b"new!"}, "alice", "m"), "Hemera")
-    assert second.generation > first.generation
-    assert second.digest != first.digest
-    assert not first.files["keys"].exists()
-    assert store.bytes == 4
-    found = make(tmp_path).find("alice", "m")
-    assert found == second
-
-
 def test_what_a_kill_leaves_behind_is_removed(tmp_path: Path) -> None:
     store = make(tmp_path)
     found = store.commit(fill(store, {"keys": b"good"}, "alice", "m"), "Hemera")
@@ -100,31 +93,6 @@ def test_what_a_kill_leaves_behind_is_removed(tmp_path: Path) -> None:
     assert [path.name for path in home.iterdir()] == ["3"]
 
 
-def test_limits_refuse_and_leave_nothing(tmp_path: Path) -> None:
-    store = make(tmp_path, limit=7_000)
-    store.commit(fill(store, {"keys": b"a" * 4_000}, "alice", "m"), "Hemera")
-    upload = store.begin("alice", "m", 5_000)
-    upload.begin("keys")
-    upload.write(b"b" * 2_500)
-    other = store.begin("alice", "m", 5_000)  # what arrives counts, too
-    other.begin("keys")
-    with pytest.raises(Refused, match="no room for more") as refused:
-        other.write(b"c" * 600)
-    assert refused.value.status == 507
-    other.discard()
-    with pytest.raises(Refused, match="may have 5000 bytes") as refused:
-        upload.write(b"b" * 2_501)
-    assert refused.value.status == 413
-    upload.discard()
-    upload.discard()
-    assert list((tmp_path / "incoming").iterdir()) == []
-    with pytest.raises(Refused, match="no room"):
-        store.require_room(store.begin("bob", "m", 5_000), 3_001)
-    store.require_room(store.begin("bob", "m", 5_000), 3_000)
-    assert store.bytes == 4_000
-    assert make(tmp_path).bytes == 4_000
-
-
 @pytest.mark.parametrize("name", ["context", "galois"])
 def test_a_set_is_there_with_all_its_files(tmp_path: Path, name: str) -> None:
     store = make(tmp_path)
@@ -139,37 +107,6 @@ def test_a_set_is_there_with_all_its_files(tmp_path: Path, name: str) -> None:
     assert store.sets() == [found]
     store.forget(found)
     assert (store.find("alice", "m"), store.sets(), len(store)) == (None, [], 0)
-
-
-def test_what_was_removed_beside_the_server_makes_room(tmp_path: Path) -> None:
-    store = make(tmp_path, limit=100)
-    store.commit(fill(store, {"keys": b"a" * 90}, "alice", "m"), "Hemera")
-    shutil.rmtree(tmp_path / "keys" / "alice")
-    store.commit(fill(store, {"keys": b"b" * 90}, "bob", "m"), "Hemera")
-    assert store.bytes == 90
-    assert store.find("alice", "m") is None
-
-
-def test_removing_makes_room(tmp_path: Path) -> None:
-    store = make(tmp_path, limit=100)
-    store.commit(fill(store, {"keys": b"a" * 90}, "alice", "m"), "Hemera")
-    assert store.remove("alice", "m")
-    assert not store.remove("alice", "m")
-    assert store.bytes == 0
-    store.commit(fill(store, {"keys": b"b" * 90}, "bob", "m"), "Hemera")
-    assert [found.client for found in make(tmp_path)._sets.values()] == ["bob"]
-
-
-def test_no_generation_comes_again(tmp_path: Path) -> None:
-    """A session of keys that were removed is not taken for one of keys that came later."""
-    store = make(tmp_path)
-    first = store.commit(fill(store, {"keys": b"a"}, "alice", "m"), "Hemera")
-    store.remove("alice", "m")
-    second = store.commit(fill(store, {"keys": b"b"}, "alice", "m"), "Hemera")
-    assert second.generation > first.generation
-    third = make(tmp_path)
-    upload = fill(third, {"keys": b"c"})
-    assert third.commit(upload, "Hemera").generation > second.generation
 
 
 @pytest.mark.parametrize("when", ["write", "sync", "rename"])
@@ -214,3 +151,88 @@ def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
         upload.end()
     upload.discard()
     assert store.bytes == 0
+
+
+def lacking(
+    sets: dict[Place, int], arriving: dict[Upload, tuple[Place, int]], upload: Upload, size: int
+) -> str:
+    """By which limit so many bytes more of an upload are refused; "" where they are taken."""
+    (client, model), own = arriving[upload]
+    others = sum(count for (each, name), count in sets.items() if each == client and name != model)
+    others += sum(
+        count for each, ((who, _), count) in arriving.items() if each is not upload and who == client
+    )
+    if others and others + own + size > 60:
+        return "60 bytes of keys of one client"
+    used = sum(sets.values()) + sum(count for _, count in arriving.values())
+    return "100 bytes of keys" if used + size > 100 else ""
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_any_calls_in_any_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """Uploads, removals, restarts and folders that go beside the server: two dictionaries are the judge."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+    rng, store = random.Random(seed), Store(tmp_path / "keys", tmp_path / "incoming", 100, each=60)
+    sets: dict[Place, int] = {}
+    arriving: dict[Upload, tuple[Place, int]] = {}
+    gone: set[Place] = set()
+    generations = [0]
+    for _ in range(150):
+        place = rng.choice("ab"), rng.choice("mno")
+        upload = rng.choice(list(arriving)) if arriving else None
+        match rng.choice(
+            ["begin", "write", "write", "write", "room", "commit", "discard", "remove", "beside", "restart"]
+        ):
+            case "begin":
+                began = store.begin(*place, rng.choice([30, 200]))
+                began.begin("keys")
+                arriving[began] = place, 0
+            case ("write" | "room") as what if upload is not None:
+                (own, count), size = arriving[upload], rng.choice([1, 10, 20, 30, 40])
+                told = lacking(sets, arriving, upload, size)
+                if told:  # those that are gone make room, when it is needed
+                    sets = {each: kept for each, kept in sets.items() if each not in gone}
+                    gone.clear()
+                    told = lacking(sets, arriving, upload, size)
+                if what == "write" and count + size > upload._limit:
+                    told = "may have 30 bytes" if upload._limit == 30 else "may have 200 bytes"
+                call = upload.write if what == "write" else functools.partial(store.require_room, upload)
+                given: Any = bytes(size) if what == "write" else size
+                if told:
+                    with pytest.raises(Refused, match=told):
+                        call(given)
+                else:
+                    call(given)
+                    arriving[upload] = own, count + size * (what == "write")
+            case "commit" if upload is not None:
+                own, count = arriving.pop(upload)
+                upload.end()
+                found = store.commit(upload, "Hemera")
+                assert found.generation > max(generations)
+                generations.append(found.generation)
+                assert (found.bytes, sum(path.stat().st_size for path in found.files.values())) == (
+                    count,
+                    count,
+                )
+                sets[own] = count
+                gone.discard(own)
+            case "discard" if upload is not None:
+                upload.discard()
+                del arriving[upload]
+            case "remove":
+                assert store.remove(*place) == (sets.pop(place, None) is not None)
+                gone.discard(place)
+            case "beside" if place in sets.keys() - gone and rng.random() < 0.3:
+                shutil.rmtree(tmp_path / "keys" / place[0] / place[1])
+                gone.add(place)
+            case "restart" if rng.random() < 0.3:
+                store = Store(tmp_path / "keys", tmp_path / "incoming", 100, each=60)
+                sets = {each: count for each, count in sets.items() if each not in gone}
+                arriving.clear()
+                gone.clear()
+                generations = [0, *(each.generation for each in store.sets())]
+        assert {(each.client, each.model): each.bytes for each in store.sets()} == sets
+        assert (store.bytes, len(store)) == (sum(sets.values()), len(sets))
+        assert [store.find(*each) is not None for each in itertools.product("ab", "mno")] == [
+            each in sets for each in itertools.product("ab", "mno")
+        ]

@@ -1,13 +1,15 @@
-"""Which sessions stay in a device's memory: those that were used last, while there is room."""
+"""Which sessions stay in a device's memory after any calls in any order, judged by a dictionary."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
 from hemera.serving.session_cache import Session, SessionCache
+
+Place = tuple[str, str]
 
 
 class Kept(Session):
@@ -23,99 +25,74 @@ class Kept(Session):
     load = run = dump = None  # type: ignore[assignment]
 
 
+class Judge:
+    """What a cache keeps: places with the generation of their keys, those that were used last at the end."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.kept: dict[Place, tuple[int, Kept]] = {}
+
+    def found(self, place: Place, generation: int) -> Kept | None:
+        own, session = self.kept.get(place, (0, None))
+        return session if session is not None and own == generation and session.is_current else None
+
+    def use(self, place: Place, generation: int, session: Kept) -> None:
+        self.kept.pop(place, None)
+        self.kept[place] = generation, session
+        while len(self.kept) > 1 and sum(own.memory_bytes for _, own in self.kept.values()) > self.limit:
+            del self.kept[next(iter(self.kept))]
+
+    def forget(self, gone: Callable[[Place, int], bool]) -> None:
+        self.kept = {place: own for place, own in self.kept.items() if not gone(place, own[0])}
+
+
 def never() -> Session:
-    raise AssertionError("it is there")
+    raise AssertionError("it can not be made")
 
 
-def places(cache: SessionCache) -> str:
-    return " ".join(client for client, _ in cache.places)
-
-
-STEPS: dict[str, Callable[[SessionCache, str], Any]] = {
-    "get": lambda cache, client: cache.get(client, "m", 1, Kept),
-    "found": lambda cache, client: cache.get(client, "m", 1, never),
-    "large": lambda cache, client: cache.get(client, "m", 1, lambda: Kept(30)),
-    "put": lambda cache, client: cache.put(client, "m", 2, Kept()),
-    "peek": lambda cache, client: cache.peek(client, "m", 1),
-    "grow": lambda cache, client: setattr(cache.peek(client, "m", 1), "memory_bytes", 11),
-    "drop": lambda cache, client: cache.drop(client, "m"),
-}
-
-
-@pytest.mark.parametrize(
-    ("steps", "left"),
-    [
-        ("get a, get b", "a b"),  # exactly as many bytes as there may be
-        ("get a, get b, get c", "b c"),
-        ("get a, get b, found a, get c", "a c"),
-        ("get a, get b, found b, get c", "b c"),
-        ("get a, get b, put a, get c", "a c"),
-        ("get a, get b, peek a, get c", "b c"),  # whoever looks has not used it
-        ("get a, get b, drop a, get c", "b c"),
-        ("large a", "a"),  # one stays whatever it takes
-        ("get b, large a", "a"),
-        ("large a, get b", "b"),
-        ("get a, get b, grow b, peek b", "a b"),
-        ("get a, get b, grow b, found b", "b"),  # sessions grow: looked at when one is used
-        ("get a, get b, grow b, found a", "a"),
-        ("get a, get b, get c, get d, found c, get e", "c e"),
-    ],
-)
-def test_those_that_were_used_last_stay(steps: str, left: str) -> None:
-    cache = SessionCache(20)
-    for step in steps.split(", "):
-        what, _, client = step.partition(" ")
-        STEPS[what](cache, client)
-    assert sorted(places(cache).split()) == left.split()
-    sizes = [cache._sessions[place][1].memory_bytes for place in cache.places]
-    assert (len(cache), cache.bytes) == (len(sizes), sum(sizes))
-    assert (cache.graphs, cache.prepared) == (2 * len(sizes), 3 * len(sizes))
-
-
-def test_a_session_is_of_its_client_model_and_keys() -> None:
-    cache = SessionCache(1000)
-    made = {
-        (client, model): cache.get(client, model, 1, Kept) for client in ("a", "b") for model in ("m", "n")
-    }
-    assert len(set(map(id, made.values()))) == 4
-    for (client, model), session in made.items():
-        assert cache.peek(client, model, 1) is session is cache.get(client, model, 1, never)
-        assert cache.peek(client, model, 2) is None
-    anew = cache.get("a", "m", 2, Kept)  # other keys
-    assert anew is not made["a", "m"]
-    assert (cache.peek("a", "m", 1), cache.peek("a", "m", 2)) == (None, anew)
-    made["b", "m"].is_current = False  # type: ignore[misc]
-    assert cache.peek("b", "m", 1) is None
-    assert cache.get("b", "m", 1, Kept) is not made["b", "m"]
-
-
-@pytest.mark.parametrize(
-    ("forget", "left"),
-    [
-        (lambda cache: cache.drop("a", "m"), "an bm bn"),
-        (lambda cache: cache.drop("a", "m", 1), "an bm bn"),
-        (lambda cache: cache.drop("a", "m", 2), "am an bm bn"),  # those of other keys came meanwhile
-        (lambda cache: cache.drop("c", "m"), "am an bm bn"),
-        (lambda cache: cache.drop_all("m"), "an bn"),
-        (lambda cache: cache.drop_all("a"), "am an bm bn"),
-        (lambda cache: cache.drop_others("a", "m"), "am"),
-        (lambda cache: cache.drop_others("", ""), ""),
-    ],
-)
-def test_those_that_are_forgotten(forget: Callable[[SessionCache], None], left: str) -> None:
-    cache = SessionCache(1000)
-    for client in "ab":
-        for model in "mn":
-            cache.get(client, model, 1, Kept)
-    forget(cache)
-    assert [client + model for client, model in cache.places] == left.split()
-
-
-def test_what_can_not_be_made_leaves_the_others() -> None:
-    cache = SessionCache(20)
-    cache.get("a", "m", 1, Kept)
-    with pytest.raises(AssertionError):
-        cache.get("b", "m", 1, never)
-    with pytest.raises(AssertionError):
-        cache.get("a", "m", 2, never)
-    assert cache.get("a", "m", 1, never).memory_bytes == 10
+@pytest.mark.parametrize("seed", range(20))
+def test_any_calls_in_any_order(seed: int) -> None:
+    rng = random.Random(seed)
+    cache, judge = SessionCache(limit=30), Judge(30)
+    for _ in range(400):
+        place, generation, size = (
+            (rng.choice("abc"), rng.choice("mn")),
+            rng.randint(1, 2),
+            rng.choice([5, 10, 15, 31]),
+        )
+        client, model = place
+        made, known = Kept(size), judge.found(place, generation)
+        match rng.choice(
+            ["get", "get", "put", "peek", "drop", "of keys", "all", "others", "grow", "replace", "fail"]
+        ):
+            case "get":
+                assert cache.get(client, model, generation, lambda made=made: made) is (known or made)  # type: ignore[misc]
+                judge.use(place, generation, known or made)
+            case "fail" if known is None:
+                with pytest.raises(AssertionError):
+                    cache.get(client, model, generation, never)
+            case "put":
+                cache.put(client, model, generation, made)
+                judge.use(place, generation, made)
+            case "peek":
+                assert cache.peek(client, model, generation) is known
+            case "drop":
+                cache.drop(client, model)
+                judge.forget(lambda each, _, place=place: each == place)  # type: ignore[misc]
+            case "of keys":
+                cache.drop(client, model, generation)
+                judge.forget(lambda each, own, gone=(place, generation): (each, own) == gone)  # type: ignore[misc]
+            case "all":
+                cache.drop_all(model)
+                judge.forget(lambda each, _, model=model: each[1] == model)  # type: ignore[misc]
+            case "others" if rng.random() < 0.3:
+                cache.drop_others(client, model)
+                judge.forget(lambda each, _, place=place: each != place)  # type: ignore[misc]
+            case "grow" if known is not None:
+                known.memory_bytes += 3  # type: ignore[misc]
+            case "replace" if known is not None:
+                known.is_current = False  # type: ignore[misc]
+        assert cache.places == list(judge.kept)
+        sizes = [own.memory_bytes for _, own in judge.kept.values()]
+        assert (cache.bytes, len(cache)) == (sum(sizes), len(sizes))
+        assert (cache.graphs, cache.prepared) == (2 * len(sizes), 3 * len(sizes))

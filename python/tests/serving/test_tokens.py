@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -106,3 +108,26 @@ def test_a_replaced_client_has_another_token(tmp_path: Path) -> None:
     assert serving_process.of_token(second) not in (None, identity)
     operator.remove("alice")
     assert serving_process.of_token(second) is None
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_calls_in_any_order(tmp_path: Path, seed: int) -> None:
+    """By two processes that share the folder: a dictionary of the tokens that count is the judge."""
+    rng, processes = random.Random(seed), [Clients(tmp_path / "clients") for _ in range(2)]
+    tokens: dict[str, str] = {}
+    known: dict[str, str] = {}
+    for _ in range(60):
+        name, clients = rng.choice(["a", "a.b", "b", "B"]), rng.choice(processes)
+        if rng.random() < 0.5:
+            with contextlib.nullcontext() if name not in tokens else pytest.raises(errors.MismatchError):
+                tokens[name] = clients.add(name)
+        else:
+            with contextlib.nullcontext() if name in tokens else pytest.raises(errors.MismatchError):
+                assert clients.remove(name) == known[tokens.pop(name, "")]
+        for token in [*tokens.values(), *known]:
+            told = {each.of_token(token) for each in processes}
+            assert (told == {None}) == (token not in tokens.values())
+            if token in tokens.values():
+                assert told == {known.setdefault(token, clients.of_token(token) or "")}
+        assert len(set(known.values())) == len(known)
+        assert clients.names() == sorted(tokens)
