@@ -70,6 +70,11 @@ def test_wrong_results_end_the_run() -> None:
         NoiseError, match=r"a layer: a value is wrong by 5\.00e-01, expected at most 1\.00e-01"
     ):
         matrices._require_close("a layer", np.array([1.0, 2.5]), np.array([1.0, 2.0]), 0.1)
+    for values in ([np.nan, 2.0], [1.0, np.nan]):
+        with pytest.raises(NoiseError, match="a value is wrong by nan"):
+            matrices._require_close("a layer", np.array(values), np.array([1.0, 2.0]), 0.1)
+    with pytest.raises(NoiseError, match="cosine nan"):
+        matrices._require_best((np.array([np.nan]), np.array([3])), 3)
     with pytest.raises(NoiseError, match="row 3 was asked, row 2 found"):
         matrices._require_best((np.array([1.0]), np.array([2])), 3)
     with pytest.raises(NoiseError, match=r"cosine 0\.5"):

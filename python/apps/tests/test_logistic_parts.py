@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 import hemera as hm
 from hemera.errors import LevelError, MismatchError, ParameterError
 from hemera_apps import logistic_regression as logistic
+from hemera_apps.logistic_regression.measures import Quality
+from hemera_apps.logistic_regression.run import Mark, Run
 
 SMALL = logistic.Settings(features=7, batch=64, iterations=5, rates=(0.6,))
 Floats = NDArray[np.float64]
@@ -209,3 +212,18 @@ def test_secrets_in_blocks_are_asked_for(every: int | None) -> None:
         logistic.fastest_plan(settings, ephemeral_secret="few")
     with pytest.raises(LevelError, match="bootstrap every 3 iterations or fewer"):
         logistic.fastest_plan(settings, bootstrap_every=4)
+
+
+@pytest.mark.parametrize("order", itertools.permutations([1e-3, np.nan, 2e-3]))
+def test_a_training_differs_where_a_weight_is_no_number(order: tuple[float, ...]) -> None:
+    """Of whichever model it is; of the end alone."""
+    some = Quality(0.5, 0.5)
+    marks = [
+        Mark(2, 0, some, some, np.nan),
+        *(Mark(4, at, some, some, each) for at, each in enumerate(order)),
+    ]
+    run = Run.__new__(Run)
+    run.marks = marks
+    assert np.isnan(run.difference)
+    run.marks = [each for each in marks if not np.isnan(each.difference) or each.iteration == 2]
+    assert run.difference == 2e-3

@@ -231,8 +231,9 @@ def magnitude(values: Values) -> float:
 
 
 def _differences(a: Sequence[Values], b: Sequence[Values]) -> list[float]:
-    """The largest one of each result."""
-    return [magnitude(x - y) for x, y in zip(a, b, strict=True)]
+    """The largest one of each result; infinity where a number is NaN, as both are then wrong."""
+    found = (magnitude(x - y) for x, y in zip(a, b, strict=True))
+    return [math.inf if math.isnan(each) else each for each in found]
 
 
 def _relative(errors: Any, largest: Any) -> float:

@@ -220,6 +220,6 @@ class _Tried:
 
 def _bits_above(error: float, allowed: float) -> float:
     """By how many bits an error is above what is allowed; 0 where it is not."""
-    if not error > allowed:
+    if error <= allowed:
         return 0.0
     return min(_MOST_MORE, math.log2(error / allowed)) if math.isfinite(error) else _MOST_MORE

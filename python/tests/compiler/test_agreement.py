@@ -80,6 +80,16 @@ def test_checks_tell_the_worse_of_the_clear_and_the_encrypted(
     np.testing.assert_equal(found.error, off[3:].max() if encrypted else math.nan)
 
 
+@pytest.mark.parametrize("place", range(4))
+def test_no_number_is_a_difference(place: int) -> None:
+    """In each sample, in the clear or encrypted; and none is no run that was left out."""
+    clear, noisy = [[np.zeros(2)], [np.zeros(2)]], [[np.zeros(2)], [np.zeros(2)]]
+    (clear, noisy)[place % 2][place // 2][0][1] = np.nan
+    taken = (each.__getitem__ for each in ([[np.ones(2)]] * 2, clear, noisy))
+    found = exact_agreement(*taken, [np.arange(2)], 2)
+    assert (found.bits, found.error) == (-math.inf, [1.0, math.inf][place % 2])
+
+
 def test_checks_in_the_clear_are_next_to_the_users_function() -> None:
     plan = hm.compile(study, SPEC, security=None)
     plan._function = lambda x: {"a": x, "b": x.sum() / 1000 * 1.01}

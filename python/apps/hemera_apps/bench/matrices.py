@@ -109,7 +109,7 @@ def run(options: argparse.Namespace) -> int:
 def _require_close(what: str, found: NDArray[Any], expected: NDArray[Any], error: float) -> float:
     """The largest error in bits; NoiseError beyond `error`, so that no wrong work is timed."""
     largest = float(np.abs(found - expected).max())
-    if largest > error:
+    if not largest <= error:
         raise NoiseError(f"{what}: a value is wrong by {largest:.2e}, expected at most {error:.2e}")
     return round(-math.log2(max(largest, 2.0**-60)), 1)
 
@@ -294,7 +294,7 @@ def _ranked_rows(options: argparse.Namespace) -> Iterator[Row]:
 def _require_best(answer: tuple[NDArray[Any], NDArray[Any]], wanted: int) -> None:
     """NoiseError unless a row of the database is found by itself."""
     (score,), (row,) = answer
-    if row != wanted or abs(score - 1) > 0.01:
+    if row != wanted or not abs(score - 1) <= 0.01:
         raise NoiseError(f"row {wanted} was asked, row {row} found with cosine {score:.4f}")
 
 

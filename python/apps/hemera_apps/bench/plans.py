@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import functools
-import statistics
 from collections.abc import Callable
 from typing import Any
 
@@ -81,7 +80,7 @@ def _row(plan: Compiled, sample: list[Any], options: argparse.Namespace) -> dict
         measured = functools.partial(model.capture(evaluator, inputs), *inputs)
     seconds = median_seconds_in(ctx, measured, options.seconds)
     cost = plan.cost()
-    error = statistics.median(errors) / float(np.abs(expected).max())
+    error = float(np.median(errors)) / float(np.abs(expected).max())
     bits = plan.expected_bits(*(np.asarray(each)[None] for each in sample))
     return {
         "degree": plan.params.degree,

@@ -288,7 +288,7 @@ class Crowd:
                 return False
             for answer in set[bytes]().union(*(each.answers for each in own)):
                 values = local.decode(local.decrypt({"output": answer}), True, None)
-                if np.abs(values - self._expected).max() > _TOLERANCE:
+                if not np.abs(values - self._expected).max() <= _TOLERANCE:
                     return False
         return True
 

@@ -102,9 +102,9 @@ def _extents(settings: Settings, batches: Floats) -> tuple[float, float]:
     weights = logits = 0.0
     with np.errstate(over="ignore", invalid="ignore"):
         for own, ahead, scores in _steps(settings, batches):
-            weights = max(weights, float(np.abs(own).max()), float(np.abs(ahead).max()))
-            logits = max(logits, float(np.abs(scores).max()))
-            if not weights < np.inf:
+            weights = float(np.max(np.abs([own, ahead]), initial=weights))
+            logits = float(np.max(np.abs(scores), initial=logits))
+            if not weights < np.inf:  # or NaN
                 return np.inf, np.inf
     return weights, logits
 

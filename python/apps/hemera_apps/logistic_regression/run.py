@@ -71,8 +71,9 @@ class Run:
 
     @property
     def difference(self) -> float:
-        """The largest difference of an encrypted weight from the clear one at the end."""
-        return max(mark.difference for mark in self.marks if mark.iteration == self.marks[-1].iteration)
+        """The largest difference of an encrypted weight from the clear one at the end; NaN if one is."""
+        at_end = self.marks[-1].iteration
+        return float(np.max([mark.difference for mark in self.marks if mark.iteration == at_end]))
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -177,7 +178,7 @@ def run(
         for model in range(settings.models):
             own, other = training[model % len(training)], measured[model % len(measured)]
             logits = own.rows @ weights[model]
-            result.largest_logit = max(result.largest_logit, float(np.abs(logits).max()))
+            result.largest_logit = float(np.max(np.abs(logits), initial=result.largest_logit))
             losses["encrypted"].append(loss(logits, own.labels))
             losses["clear"].append(loss(own.rows @ expected[model], own.labels))
             if ends:
