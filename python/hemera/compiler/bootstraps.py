@@ -16,7 +16,7 @@ from hemera.compiler.placement import Input, Placement, Step, place
 from hemera.errors import LevelError, ParameterError
 from hemera.parameters import Parameters
 from hemera.program.keys import top_level
-from hemera.program.operations import Bootstraps, Lower, Map
+from hemera.program.operations import Bootstraps, Lower
 from hemera.program.program import Program
 
 __all__ = ["bootstrap_of", "placed", "seconds_at_least", "seconds_of_bootstrap", "seconds_without"]
@@ -40,9 +40,7 @@ def seconds_without(lowered: Lowered, params: Parameters, *, device: str) -> flo
     costs = CostModel(params, max(levels), 0, device)
     first = len(program.inputs)
     return sum(
-        costs.of(node.operation, [program.forms[value] for value in node.operands])(
-            levels[first + at] + node.operation.depth
-        )
+        costs.of(node.operation, program.taken(node))(levels[first + at] + node.operation.depth)
         for at, node in enumerate(program.nodes)
     )
 
@@ -54,10 +52,7 @@ def seconds_at_least(lowered: Lowered, params: Parameters, requests: int, *, dev
     plan = bootstrap_of(params, lowered.slots)
     lowest = 0 if plan is None else plan.input_level
     costs = CostModel(params, lowest, lowest, device, requests)
-    return sum(
-        costs.least(node.operation, [program.forms[value] for value in node.operands])
-        for node in program.nodes
-    )
+    return sum(costs.least(node.operation, program.taken(node)) for node in program.nodes)
 
 
 def seconds_of_bootstrap(params: Parameters, slots: int, *, device: str) -> float:
@@ -79,7 +74,8 @@ def placed(lowered: Lowered, params: Parameters, *, device: str) -> Lowered:
     slots, magnitudes, in_parts = lowered.slots, lowered.magnitudes, lowered.in_parts
     plan = bootstrap_of(params, slots)
     assert plan is not None
-    program = _with_own_keys(lowered.program)
+    # Most maps run at the lowest levels, where keys for all levels would be twice as long.
+    program = lowered.program.rewritten(lambda operation: operation.with_own_keys())
     top = top_level(params)
     costs = CostModel(params, max(top, plan.result_level), plan.input_level, device)
     both = bootstrap_of(params, slots, real=False) if in_parts else None
@@ -140,18 +136,6 @@ def _numbers(first: int, groups: Sequence[_Group], arrays: Sequence[int | None])
     return found
 
 
-def _with_own_keys(program: Program) -> Program:
-    """The program whose maps take keys of their levels alone: most run at the lowest ones, where keys for all
-    levels would be twice as long."""
-    result = Program(program.scheme, program.inputs)
-    for node in program.nodes:
-        own = node.operation
-        result.add(replace(own, own_keys=True) if isinstance(own, Map) else own, *node.operands)
-    for value in program.outputs:
-        result.give(value)
-    return result
-
-
 @dataclass(frozen=True)
 class _Group:
     """Operations that are placed as one: values between them are not bootstrapped."""
@@ -210,12 +194,7 @@ def _group(program: Program, nodes: list[int]) -> _Group:
 def _cost_of(program: Program, groups: Sequence[_Group], costs: CostModel) -> Callable[[int], float]:
     """Seconds of groups by the level of their operands."""
     parts = [
-        (
-            costs.of(
-                program.nodes[at].operation, [program.forms[value] for value in program.nodes[at].operands]
-            ),
-            before,
-        )
+        (costs.of(program.nodes[at].operation, program.taken(program.nodes[at])), before)
         for group in groups
         for at, before in zip(group.nodes, group.before, strict=True)
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -14,20 +15,7 @@ from hemera.objects.context import Context
 from hemera.objects.cost import DryRun, FreshInput
 from hemera.parameters import Parameters
 from hemera.program.keys import top_level
-from hemera.program.operations import (
-    MatrixRows,
-    OfMatrix,
-    OfNamedFunction,
-    OfPolynomial,
-    Operation,
-    PairProducts,
-    Place,
-    Power,
-    Rotations,
-    Running,
-    SumsOfProducts,
-    parts_of,
-)
+from hemera.program.operations import Operation, Place, Running
 from hemera.program.values import Form
 from hemera.times.table import DeviceTimes
 
@@ -110,7 +98,7 @@ class CostModel:
     def _at(self, operation: Operation, forms: Sequence[Form], level: int) -> float:
         if level > self._fresh:
             return math.inf
-        alike = operation.without_values() if isinstance(operation, OfMatrix) else operation
+        alike = operation.without_values()
         plan = alike.plan(Place(self._params, level, forms[0]))
 
         def run(*xs: Any) -> Any:
@@ -139,26 +127,14 @@ def _lowered(xs: Sequence[Any], level: int) -> list[Any]:
 
 
 def _key_of(operation: Operation, forms: Sequence[Form]) -> Any:
-    return *_key(operation, len(forms)), *(form.shape for form in forms)
-
-
-def _key(operation: Operation, operands: int) -> Any:
-    """All that times depend on, and no more: most operations are asked for again with other values."""
-    if isinstance(operation, OfMatrix | Power | Rotations | SumsOfProducts | PairProducts):
-        alike = operation.without_values() if isinstance(operation, OfMatrix) else operation
-        return type(operation), *map(_told, parts_of(alike).values())
-    if isinstance(operation, MatrixRows):
-        own = operation
-        return MatrixRows, own.matrix.shape, _told(own.taken), own.bits, own.rescaled, own.is_whole
-    if isinstance(operation, OfNamedFunction):
-        return operation.of, tuple(sorted(operation.numbers.items()))
-    if isinstance(operation, OfPolynomial):
-        return OfPolynomial, operation.function.depth, _told(operation.coefficients), operation.basis
-    return type(operation), operands, operation.depth
+    own = (_told(operator.attrgetter(name)(operation)) for name in operation.timed_by)
+    return type(operation), *own, *(form.shape for form in forms)
 
 
 def _told(value: Any) -> Any:
     """What tells times of a field: of an array of indices all, of one of numbers which are 0."""
+    if isinstance(value, dict):
+        return tuple(sorted(value.items()))
     if not isinstance(value, np.ndarray):
         return value
     own = value if value.dtype.kind == "i" else value != 0

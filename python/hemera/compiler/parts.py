@@ -6,9 +6,7 @@ take the parts one by one, as a batch of two."""
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal
-
-import numpy as np
+from typing import Literal
 
 from hemera.compiler.impossible import NotPossibleError
 from hemera.compiler.lowering import Lowered
@@ -21,14 +19,6 @@ __all__ = ["in_parts"]
 Form = Literal["both", "half", "apart"]
 """The form of a value: a + bi of two samples, half of it, or the batch of a and b. What is taken apart is
 half of a value, since the sum of a number and its conjugate is twice its real part."""
-
-_BY_VALUES = (op.Map, op.MultiplyArray)
-"""Linear, by numbers that can be halved."""
-_LINEAR = (*_BY_VALUES, op.Add, op.Subtract, op.Negate, op.MultiplyNumber, op.Rotate)
-_SUMS = (op.AddNumber, op.AddArray)
-_APART = (*_SUMS, op.MultiplyArray, op.MultiplyNumber, op.Add, op.Subtract, op.Negate)
-"""Those that take less than joining parts and taking them apart again."""
-_OF_PARTS = (op.Multiply, op.Power, op.OfPolynomial, op.OfNamedFunction)
 
 
 def in_parts(steps: Lowered) -> Lowered:
@@ -72,11 +62,13 @@ class _Parts:
         return self._old.nodes[value - self._first]
 
     def _computed_apart(self) -> list[bool]:
-        """For each value whether it is computed for the parts one by one."""
+        """For each value whether it is computed for the parts one by one. Sums and linear operations are so
+        where it takes less than joining parts and taking them apart again."""
         found = [False] * self._first
         for node in self._old.nodes:
-            own = isinstance(node.operation, _OF_PARTS)
-            found.append(own or (isinstance(node.operation, _APART) and all(found[x] for x in node.operands)))
+            own = node.operation
+            both = own.linear or own.summand is not None
+            found.append(own.slotwise and (not both or all(found[x] for x in node.operands)))
         return found
 
     def _all_wanted(self) -> list[set[Form]]:
@@ -100,14 +92,13 @@ class _Parts:
         """The form of its operands."""
         if self._apart[value]:
             return "apart"
-        return "both" if "both" in wanted or _has_numbers(operation) else "half"
+        return "both" if "both" in wanted or operation.halved() else "half"
 
     def _compute(self, value: int, node: Node) -> None:
         """The operation, in the form that the others come of."""
         wanted = self._wanted[value]
-        taken = self._taken(value, node.operation, wanted)
-        xs = [self._numbers[each, taken] for each in node.operands]
         form: Form = "apart" if self._apart[value] else "both" if "both" in wanted else "half"
+        xs = [self._numbers[each, self._taken(value, node.operation, wanted)] for each in node.operands]
         self._keep(value, form, self._found.add(_for(node.operation, form), *xs))
 
     def _derive(self, value: int, form: Form) -> None:
@@ -130,29 +121,12 @@ class _Parts:
             self._magnitudes[number] = self._steps.magnitudes[value] * (0.5 if form == "half" else 1)
 
 
-def _has_numbers(operation: Operation) -> bool:
-    """Whether half of them give half the result; else its operands are halved."""
-    if isinstance(operation, op.MultiplyNumber):
-        return operation.depth > 0
-    return isinstance(operation, _BY_VALUES)
-
-
-def _halved(operation: Operation) -> Operation:
-    """The operation with half of its numbers."""
-    own: Any = operation
-    if isinstance(operation, op.MultiplyNumber):
-        return op.MultiplyNumber(operation.number / 2)
-    halved: Operation = replace(own, values=own.values / 2)
-    return halved
-
-
 def _for(operation: Operation, form: Form) -> Operation:
     """The operation that gives this form of the result."""
     if form == "apart":
         return operation
-    if isinstance(operation, _SUMS):
-        added = operation.values if isinstance(operation, op.AddArray) else np.array([operation.number])
-        return op.AddArray(added * ((1 + 1j) if form == "both" else (0.5 + 0.5j)))
-    if not isinstance(operation, _LINEAR):
+    if operation.summand is not None:
+        return op.AddArray(operation.summand * ((1 + 1j) if form == "both" else (0.5 + 0.5j)))
+    if not operation.linear:
         raise NotPossibleError(f"{operation.name!r} is not done for samples in imaginary parts")
-    return _halved(operation) if form == "half" and _has_numbers(operation) else operation
+    return (operation.halved() if form == "half" else None) or operation

@@ -7,7 +7,6 @@ of the scale. So N. Dowlin et al., "CryptoNets" (ICML 2016), count bits of weigh
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,19 +19,12 @@ from hemera.compiler.lowering import Lowered
 from hemera.compiler.room import range_bits_for
 from hemera.errors import ParameterError
 from hemera.parameters import max_log_modulus
-from hemera.program import operations as op
 from hemera.program.noise import ExpectedNoise
 from hemera.program.program import Program
 from hemera.program.values import Array
 
 __all__ = ["Unscaled", "bits_of_noise", "without_rescales"]
 
-_KEEP = (op.AddArray, op.AddNumber, op.Negate, op.Reordered)
-"""Results have the scale of the operand."""
-_ALIKE = (op.Add, op.Subtract, op.Joined)
-"""Operands have one scale."""
-_PRODUCTS = (op.Multiply, op.Power, op.Dot)
-"""Powers are squares: batches have no others."""
 _MOST_PRIME_BITS = 50
 """The fastest ones."""
 _LEAST_SCALE_BITS = 10
@@ -90,7 +82,7 @@ class Unscaled:
         for node in program.nodes:
             operation, operands = node.operation, [places[at] for at in node.operands]
             products, bits = operands[0]
-            if isinstance(operation, _PRODUCTS):
+            if operation.scales == "product":
                 # Factors of a sum of products are elements of two values.
                 before, others = operands[-1]
                 if before != products:
@@ -100,8 +92,7 @@ class Unscaled:
                 products += 1
             elif len(set(operands)) > 1:
                 return None
-            elif isinstance(operation, op.MatrixRows) and not operation.is_whole:
-                bits += math.log2(operation.factor)
+            bits += math.log2(operation.factor)
             places.append((products, bits))
         # The last prime: every value fits the primes of its level.
         last = 0
@@ -118,22 +109,12 @@ def without_rescales(steps: Lowered, largest: float) -> Unscaled | None:
     Args:
         largest: magnitude of all values.
     """
-    found = Program("ckks", steps.program.inputs)
-    changes = False
-    for node in steps.program.nodes:
-        operation = node.operation
-        if isinstance(operation, op.MatrixRows):
-            if operation.bits > 16:
-                return None
-            if not operation.is_whole:
-                operation = dataclasses.replace(operation, rescaled=False)
-                changes = True
-        elif not isinstance(operation, (*_KEEP, *_ALIKE, *_PRODUCTS)):
-            return None
-        found.add(operation, *node.operands)
-    for value in steps.program.outputs:
-        found.give(value)
-    return Unscaled(replace(steps, program=found), max(1.0, largest)) if changes else None
+    own = [node.operation for node in steps.program.nodes]
+    changed = [operation.without_rescale() for operation in own]
+    if None in changed or changed == own:
+        return None
+    found = steps.program.rewritten(lambda operation: operation.without_rescale() or operation)
+    return Unscaled(replace(steps, program=found), max(1.0, largest))
 
 
 def bits_of_noise(

@@ -20,7 +20,7 @@ from hemera.objects.keys import Keys
 from hemera.package.interface import Interface
 from hemera.package.specs import OutputSpec
 from hemera.parameters import Parameters, require_naturals
-from hemera.program.operations import Bootstraps, Conjugate, Lower, Operation, Rotate, Rotations, Running, Sum
+from hemera.program.operations import Running
 from hemera.program.operations.base import OfMatrix, parts_of
 from hemera.program.program import Program
 
@@ -343,8 +343,7 @@ def _plans(program: Program, params: Parameters, levels: Sequence[int]) -> list[
 def _before_rotations(program: Program) -> set[int]:
     """Values that are rotated, lowered or bootstrapped: at the level that they have after their rescale,
     where keys are smaller."""
-    moves: tuple[type[Operation], ...] = (Rotate, Rotations, Conjugate, Lower, Sum, Bootstraps)
-    return {at for node in program.nodes if isinstance(node.operation, moves) for at in node.operands}
+    return {at for node in program.nodes if node.operation.settled for at in node.operands}
 
 
 def _last_uses(program: Program) -> dict[int, int]:

@@ -111,6 +111,17 @@ class Program:
             found.give(places[value])
         return found
 
+    def rewritten(
+        self, rule: Callable[[Operation], Operation], inputs: Sequence[Form] | None = None
+    ) -> Program:
+        """The program of what a rule makes of each operation, for inputs of these forms or the same."""
+        found = Program(self.scheme, self.inputs if inputs is None else inputs)
+        for node in self.nodes:
+            found.add(rule(node.operation), *node.operands)
+        for value in self.outputs:
+            found.give(value)
+        return found
+
     def give(self, value: int) -> None:
         """Make a value an output."""
         self.outputs.append(integer(value, "a value's number", 0, len(self.forms) - 1))
@@ -169,6 +180,10 @@ class Program:
                 )
             found.append(after)
         return found
+
+    def taken(self, node: Node) -> list[Form]:
+        """The forms of a node's operands."""
+        return [self.forms[at] for at in node.operands]
 
     def place(self, node: Node, params: Parameters, levels: Sequence[int]) -> Place:
         """Where a node stands, with parameters and at levels of the program's values."""

@@ -13,7 +13,7 @@ from hemera.program.operations.arithmetic import (
     Power,
     Subtract,
 )
-from hemera.program.operations.base import Encoded, OfMatrix, Operation, Place, Running, parts_of
+from hemera.program.operations.base import Encoded, OfMatrix, Operation, Running, parts_of
 from hemera.program.operations.batches import Joined, MatrixRows, PairProducts, Reordered, pair_product
 from hemera.program.operations.circuits import (
     MAX_FUNCTIONS,
@@ -27,6 +27,7 @@ from hemera.program.operations.circuits import (
 )
 from hemera.program.operations.maps import Map, RowMap
 from hemera.program.operations.parts import Join, Parts
+from hemera.program.operations.places import Place
 from hemera.program.operations.slots import Conjugate, Lower, Rotate, RotateRows, Sum, SwapRows, Take
 from hemera.program.operations.turns import Rotations, SumsOfProducts
 
@@ -79,40 +80,7 @@ __all__ = [
 
 OPERATIONS: dict[str, type[Operation]] = {
     kind.name: kind
-    for kind in (
-        Add,
-        Subtract,
-        Negate,
-        Multiply,
-        Power,
-        Dot,
-        AddNumber,
-        MultiplyNumber,
-        AddArray,
-        MultiplyArray,
-        DotArrays,
-        Rotate,
-        RotateRows,
-        Conjugate,
-        SwapRows,
-        Sum,
-        Take,
-        Matmul,
-        Map,
-        RowMap,
-        OfPolynomial,
-        OfNamedFunction,
-        Bootstraps,
-        ExactBootstraps,
-        Lower,
-        Parts,
-        Join,
-        Reordered,
-        Joined,
-        MatrixRows,
-        PairProducts,
-        Rotations,
-        SumsOfProducts,
-    )
+    for kind in map(globals().get, __all__)
+    if isinstance(kind, type) and hasattr(kind, "name")
 }
 """By the name that files have."""

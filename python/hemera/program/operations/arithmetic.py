@@ -2,81 +2,83 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, cast
+import math
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from hemera.errors import MismatchError
 from hemera.objects.ciphertext import Ciphertext
-from hemera.program.operations.base import Encoded, Operation, Place, Product, Running, SlotBySlot, in_parts
-from hemera.program.values import (
-    Array,
-    Form,
-    SchemeName,
-    common_form,
-    constant,
-    form_with_array,
-    integer,
-    real,
-)
+from hemera.program.operations.base import Encoded, Operation, Product, Running, SlotBySlot, in_parts
+from hemera.program.operations.places import Bounded, Bounds, Place
+from hemera.program.values import Array, Form, SchemeName, constant, form_with_array, integer, real
 
 
-class Add(SlotBySlot):
-    name = "add"
+class _Sum(SlotBySlot):
     operands = 2
+    linear = True
+    adds_noise = False
+    scales = "kept"
 
-    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
-        return at.ev.add(xs[0], xs[1])
-
-    def clear(self, *xs: Array) -> Array:
-        return xs[0] + xs[1]
-
-
-class Subtract(SlotBySlot):
-    name = "subtract"
-    operands = 2
-
-    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
-        return at.ev.subtract(xs[0], xs[1])
-
-    def clear(self, *xs: Array) -> Array:
-        return xs[0] - xs[1]
+    def bounded(self, at: Bounds, *xs: Bounded) -> Bounded:
+        return Bounded(sum(x.largest for x in xs), sum(x.error for x in xs))
 
 
-class Negate(SlotBySlot):
-    name = "negate"
+class Add(_Sum):
+    name = calls = "add"
+    ufunc = np.add
 
-    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
-        return at.ev.negate(xs[0])
 
-    def clear(self, *xs: Array) -> Array:
-        return -xs[0]
+class Subtract(_Sum):
+    name = calls = "subtract"
+    ufunc = np.subtract
+
+
+class Negate(_Sum):
+    name = calls = "negate"
+    ufunc = np.negative
+    operands = 1
+
+    def bounded(self, at: Bounds, *xs: Bounded) -> Bounded:
+        return Bounded(xs[0].largest, xs[0].error + at.unit)
 
 
 class Multiply(Product):
     name = "multiply"
+    ufunc = np.multiply
     operands = 2
+    scales = "product"
+
+    def bounded(self, at: Bounds, *xs: Bounded) -> Bounded:
+        return at.product(xs[0], xs[1])
 
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
         return in_parts(at.ev.multiply, xs)
 
-    def clear(self, *xs: Array) -> Array:
-        return xs[0] * xs[1]
-
 
 @dataclass(frozen=True)
-class Power(Product):
+class Power(SlotBySlot):
     name: ClassVar[str] = "power"
+    timed_by = ("exponent",)
+    scales = "product"  # of squares: batches whose scales are followed have no other powers
     exponent: int
 
     def validated(self, scheme: SchemeName) -> Operation:
-        del scheme
         return Power(integer(self.exponent, "the exponent of a power", 2, 1 << 20))
 
     @property
     def depth(self) -> int:
         return (self.exponent - 1).bit_length()
+
+    def noise(self, at: Place, *xs: Array) -> Any:
+        # The last square's, and those before it, as the power grows with them.
+        grown = np.abs(xs[0]) ** max(0, self.exponent // 2) * self.exponent / 2
+        return at.rounding * np.hypot(1.0, grown if self.depth > 1 else 0.0)
+
+    def bounded(self, at: Bounds, *xs: Bounded) -> Bounded | None:
+        return at.product(xs[0], xs[0]) if self.exponent == 2 else None
 
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
         def power(x: Ciphertext) -> Ciphertext:
@@ -93,6 +95,7 @@ class Dot(Product):
 
     name = "dot"
     operands = 0
+    scales = "product"
 
     def form(self, forms: list[Form]) -> Form:
         if len(forms) % 2:
@@ -108,45 +111,73 @@ class Dot(Product):
         return cast(Array, sum(a * b for a, b in zip(xs[:half], xs[half:], strict=True)))
 
 
-def _number(value: object, scheme: SchemeName, what: str) -> int | float:
-    if scheme != "ckks":
-        return integer(value, what, -(1 << 62), 1 << 62)
-    number = real(value, what)
-    return int(number) if number.is_integer() and abs(number) < 1 << 62 else number
+class _Plain(SlotBySlot):
+    """A sum or a product with plain numbers."""
+
+    what: ClassVar[str] = "a factor"
+
+    @property
+    @abstractmethod
+    def plain(self) -> Array: ...
+
+    @property
+    def summand(self) -> Array | None:
+        return None if self.linear else self.plain
+
+    def bounded(self, at: Bounds, *xs: Bounded) -> Bounded:
+        most = float(np.abs(self.plain).max())
+        if self.linear:
+            return at.scaled(xs[0], most)
+        return Bounded(xs[0].largest + most, xs[0].error + at.encoded)
 
 
 @dataclass(frozen=True)
-class AddNumber(SlotBySlot):
-    name: ClassVar[str] = "add number"
+class _Number(_Plain):
     number: int | float
-
-    def validated(self, scheme: SchemeName) -> Operation:
-        return AddNumber(_number(self.number, scheme, "a summand"))
 
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
-        return at.ev.add(xs[0], self.number)
+        return super().run(at, xs[0], self.number)
 
     def clear(self, *xs: Array) -> Array:
-        return cast(Array, xs[0] + self.number)
-
-
-@dataclass(frozen=True)
-class MultiplyNumber(SlotBySlot):
-    name: ClassVar[str] = "multiply by number"
-    number: int | float
+        return super().clear(xs[0], self.number)
 
     def validated(self, scheme: SchemeName) -> Operation:
-        return MultiplyNumber(_number(self.number, scheme, "a factor"))
+        if scheme != "ckks":
+            return type(self)(integer(self.number, self.what, -(1 << 62), 1 << 62))
+        number = real(self.number, self.what)
+        return type(self)(int(number) if number.is_integer() and abs(number) < 1 << 62 else number)
+
+    @property
+    def plain(self) -> Array:
+        return np.array([self.number])
+
+
+class AddNumber(_Number):
+    name = "add number"
+    calls = "add"
+    ufunc = np.add
+    what = "a summand"
+    adds_noise = False
+    scales = "kept"
+
+
+class MultiplyNumber(_Number):
+    name = "multiply by number"
+    calls = "multiply"
+    ufunc = np.multiply
+    linear = True
 
     @property
     def depth(self) -> int:
         return int(not isinstance(self.number, int))
 
-    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
-        return at.ev.multiply(xs[0], self.number)
+    def halved(self) -> Operation | None:
+        return MultiplyNumber(self.number / 2) if self.depth else None
 
-    def clear(self, *xs: Array) -> Array:
-        return cast(Array, xs[0] * self.number)
+    def noise(self, at: Place, *xs: Array) -> Any:
+        # The number is rounded too: by the same part of each slot.
+        off = math.sqrt(2 / 12) / at.params._native.scale
+        return self.depth * np.hypot(at.rounding, off * np.abs(xs[0]))
 
 
 def _filled(array: Array, slots: int) -> Array:
@@ -156,60 +187,72 @@ def _filled(array: Array, slots: int) -> Array:
     return np.concatenate([array, np.zeros((*array.shape[:-1], slots - array.shape[-1]), array.dtype)], -1)
 
 
+def _spread(array: Array, samples: int, whole: bool) -> Array:
+    """An array operand for several samples. Arguments as of `Operation.with_samples`."""
+    if array.shape[-1] == 1:  # of all slots
+        return array
+    return np.repeat(array[..., : array.shape[-1] // samples] if whole else array, samples, axis=-1)
+
+
 @dataclass(frozen=True, eq=False)
-class AddArray(Operation):
-    name: ClassVar[str] = "add array"
+class _Values(_Plain):
     values: Array
-
-    def validated(self, scheme: SchemeName) -> Operation:
-        return AddArray(constant(self.values, scheme, "a summand"))
-
-    def form(self, forms: list[Form]) -> Form:
-        return form_with_array(self.name, forms[0], self.values)
-
-    def plan(self, place: Place) -> Encoded:
-        del place
-        return Encoded(self.values, product=False)
 
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
-        return at.ev.add(xs[0], at.plan.for_operand(at.ev, xs[0]))
+        return super().run(at, xs[0], at.plan.for_operand(at.ev, xs[0]))
 
     def clear(self, *xs: Array) -> Array:
-        return xs[0] + _filled(self.values, xs[0].shape[-1])
-
-
-@dataclass(frozen=True, eq=False)
-class MultiplyArray(Operation):
-    name: ClassVar[str] = "multiply by array"
-    values: Array
+        return super().clear(xs[0], _filled(self.values, xs[0].shape[-1]))
 
     def validated(self, scheme: SchemeName) -> Operation:
-        return MultiplyArray(constant(self.values, scheme, "a factor"))
+        return type(self)(constant(self.values, scheme, self.what))
 
     def form(self, forms: list[Form]) -> Form:
         return form_with_array(self.name, forms[0], self.values)
 
     @property
-    def depth(self) -> int:
-        return 1
+    def plain(self) -> Array:
+        return self.values
+
+    def with_samples(self, samples: int, whole: bool) -> Operation:
+        return type(self)(_spread(self.values, samples, whole))
 
     def plan(self, place: Place) -> Encoded:
-        del place
-        return Encoded(self.values, product=True)
+        return Encoded(self.values, product=self.linear)
 
-    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
-        return at.ev.multiply(xs[0], at.plan.for_operand(at.ev, xs[0]))
 
-    def clear(self, *xs: Array) -> Array:
-        return xs[0] * _filled(self.values, xs[0].shape[-1])
+class AddArray(_Values):
+    name = "add array"
+    calls = "add"
+    ufunc = np.add
+    what = "a summand"
+    scales = "kept"
+
+    def noise(self, at: Place, *xs: Array) -> Any:
+        return at.encoding(self.values)
+
+
+class MultiplyArray(_Values):
+    name = "multiply by array"
+    calls = "multiply"
+    ufunc = np.multiply
+    linear = True
+    depth = 1
+
+    def halved(self) -> Operation:
+        return MultiplyArray(self.values / 2)
+
+    def noise(self, at: Place, *xs: Array) -> Any:
+        return np.hypot(at.rounding, at.encoding(self.values) * np.abs(xs[0]))
 
 
 @dataclass(frozen=True, eq=False)
-class DotArrays(Operation):
+class DotArrays(Product):
     """The sum of products of each operand with an array."""
 
     name: ClassVar[str] = "dot arrays"
     operands: ClassVar[int] = 0
+    linear = True
     values: tuple[Array, ...]
 
     def validated(self, scheme: SchemeName) -> Operation:
@@ -219,14 +262,16 @@ class DotArrays(Operation):
         if len(forms) != len(self.values):
             raise MismatchError(f"dot: {len(forms)} values and {len(self.values)} arrays")
         pairs = zip(forms, self.values, strict=True)
-        return common_form(self.name, [form_with_array(self.name, x, array) for x, array in pairs])
+        return super().form([form_with_array(self.name, x, array) for x, array in pairs])
 
-    @property
-    def depth(self) -> int:
-        return 1
+    def with_samples(self, samples: int, whole: bool) -> Operation:
+        return replace(self, values=tuple(_spread(each, samples, whole) for each in self.values))
+
+    def noise(self, at: Place, *xs: Array) -> Any:
+        squares = sum(np.abs(each) ** 2 for each in xs)
+        return np.sqrt(at.rounding**2 + at.encoding(*self.values) ** 2 * squares)
 
     def plan(self, place: Place) -> list[Encoded]:
-        del place
         return [Encoded(array, product=True) for array in self.values]
 
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:

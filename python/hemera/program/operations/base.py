@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from hemera.objects.batches import concatenate
 from hemera.objects.ciphertext import Ciphertext, Plaintext
 from hemera.objects.context import Context
 from hemera.objects.evaluator import Evaluator
-from hemera.parameters import Parameters
+from hemera.program.operations.places import Bounded, Bounds, Place
 from hemera.program.values import SCHEME_NAMES, Array, Form, SchemeName, common_form
 
 if TYPE_CHECKING:
@@ -61,18 +62,6 @@ class Encoded:
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where an operation stands: what it is planned for."""
-
-    params: Parameters
-    """The parameters, which rescale by themselves."""
-    level: int
-    """The level of its operands."""
-    form: Form
-    """The form of its first operand."""
-
-
-@dataclass(frozen=True)
 class Running:
     """What an operation runs with."""
 
@@ -82,16 +71,28 @@ class Running:
 
 
 class Operation(ABC):
-    """One step of a program. Its fields are what the file keeps: numbers, text and arrays."""
+    """One step of a program. Its fields are what the file keeps: numbers, text and arrays. What passes ask of
+    it stands here, and in its class where that differs: no pass has a list of operations."""
 
     name: ClassVar[str]
     operands: ClassVar[int] = 1
     """How many values it takes; 0: one or more."""
     schemes: ClassVar[tuple[SchemeName, ...]] = SCHEME_NAMES
+    slotwise: ClassVar[bool] = False
+    """Whether each slot of each ciphertext is computed alone, and batches broadcast."""
+    linear: ClassVar[bool] = False
+    """Whether sums, and products with any complex number, may be taken before it as well as after it."""
+    settled: ClassVar[bool] = False
+    """Whether it takes values at the level that they have after their rescale, where keys are smaller."""
+    adds_noise: ClassVar[bool] = True
+    """Of CKKS: whether it adds errors that count."""
+    timed_by: ClassVar[tuple[str, ...]] = ("depth",)
+    """What times depend on besides the operands' forms, and no more: most are asked for with other values."""
+    scales: ClassVar[Literal["kept", "product"] | None] = None
+    """Of CKKS: the scale that all operands have, or a product of two; None: it is not followed."""
 
     def validated(self, scheme: SchemeName) -> Operation:
         """The operation with its fields as they are kept. ParameterError or TypeError for wrong ones."""
-        del scheme
         return self
 
     @abstractmethod
@@ -103,37 +104,73 @@ class Operation(ABC):
         """Multiplications one after the other: with CKKS the levels that it takes."""
         return 0
 
+    @property
+    def summand(self) -> Array | None:
+        """What it adds to its operand, where it does no more."""
+        return None
+
+    def halved(self) -> Operation | None:
+        """Of a linear operation: that with half of its numbers, where this takes no level more."""
+        return None
+
+    def with_samples(self, samples: int, whole: bool) -> Operation | None:
+        """The same where each slot becomes several, one after the other; None: it has no such form. `whole`:
+        whether ciphertexts had all slots before, and repeated contents."""
+        return None
+
+    def without_rescale(self) -> Operation | None:
+        """The same, whose scale grows by `factor` instead; None: it has no such form."""
+        return self if self.scales else None
+
+    @property
+    def factor(self) -> float:
+        """By which a result's scale is larger than `scales` says."""
+        return 1.0
+
+    def with_own_keys(self) -> Operation:
+        """The same with keys of its level alone, where it can take them."""
+        return self
+
+    def without_values(self) -> Operation:
+        """One with the same rotations and products, whose plan may take less memory."""
+        return self
+
+    def noise(self, at: Place, *xs: Array) -> Any:
+        """The root mean square of the complex errors that it adds to slots, all or each, as expected."""
+        return at.rounding if self.adds_noise else 0.0
+
+    def rounded_result(self, at: Place, x: Array, *xs: Array) -> Array:
+        """The result `x` in the clear as it is with the rounded numbers of a plan."""
+        return x
+
+    def bounded(self, at: Bounds, *xs: Bounded) -> Bounded | None:
+        """What is certain of the result (docs/compile-algorithms.md); None: nothing is known."""
+        return None
+
     def decided(self, place: Place) -> Operation:
         """The same with what parameters would choose fixed, so that the keys are the same for any."""
-        del place
         return self
 
     def plan(self, place: Place) -> Any:
         """What is made once for each context."""
-        del place
 
     def rotations(self, place: Place) -> frozenset[int]:
         """The steps of its rotations, each of which needs a key."""
-        del place
         return frozenset()
 
     def expanded_bytes(self, slots: int) -> int:
         """The memory that the plan takes for values of so many slots, about, where it is more than some times
         that of the operation's arrays. Before `validated`: arrays may be those of a file."""
-        del slots
         return 0
 
     def encode(self, plan: Any, context: Context) -> None:
         """Encode the plan's numbers into a context's memory, which the first run would do otherwise."""
-        del plan, context
 
     def forget(self, plan: Any, context: Context) -> None:
         """Give back the memory that `encode` took."""
-        del plan, context
 
     def encoded_bytes(self, plan: Any) -> int:
         """The memory that `encode` takes."""
-        del plan
         return 0
 
     @abstractmethod
@@ -184,29 +221,50 @@ def in_parts(operation: Callable[..., Ciphertext], xs: Sequence[Ciphertext]) -> 
     return found if x.ndim == 1 else found.reshape(*x.shape)
 
 
-class SlotBySlot(Operation):
+class OfOneForm(Operation):
+    """The result has the form to which operands broadcast."""
+
+    calls: ClassVar[str]
+    """The method of an evaluator that computes it."""
+    ufunc: ClassVar[np.ufunc]
+    """The same by NumPy."""
+
+    def run(self, at: Running, *xs: Any) -> Ciphertext:
+        return cast("Ciphertext", getattr(at.ev, self.calls)(*xs))
+
+    def clear(self, *xs: Any) -> Array:
+        return cast("Array", self.ufunc(*xs))
+
     def form(self, forms: list[Form]) -> Form:
         return common_form(self.name, forms)
+
+
+class SlotBySlot(OfOneForm):
+    slotwise = True
+
+    def with_samples(self, samples: int, whole: bool) -> Operation | None:
+        return self
 
 
 class Product(SlotBySlot):
     """Takes a multiplication."""
 
-    @property
-    def depth(self) -> int:
-        return 1
+    depth = 1
 
 
 class OfMatrix(Operation):
     """A linear map of the slots, whose plan is a `hemera.circuits.LinearTransform`."""
 
     schemes = ("ckks",)
+    linear = True
+    depth = 1
     baby_steps: int
     """Rotations that share a preparation: decided once, so that the keys are the same for any parameters."""
 
     @property
-    def depth(self) -> int:
-        return 1
+    def encoded(self) -> tuple[Array, ...]:
+        """Arrays that tell whether what is encoded is complex."""
+        return ()
 
     def is_alike(self, other: OfMatrix) -> bool:
         """Whether both are the same map, so that one plan serves them."""
@@ -215,9 +273,13 @@ class OfMatrix(Operation):
             np.array_equal(value, others[name]) for name, value in own.items()
         )
 
-    def without_values(self) -> Self:
-        """A map with the same rotations and products, whose plan takes less memory."""
-        return self
+    def noise(self, at: Place, *xs: Array) -> Any:
+        plan: LinearTransform = self.plan(at)
+        own = plan.expected_error(0.0)[0]
+        # Encoded numbers are as wrong as values are large, of which the models suppose something.
+        squares: Any = np.mean(np.abs(xs[0]) ** 2)
+        encoding, modelled = at.encoding(*self.encoded), at.complex_encoding
+        return math.sqrt(own**2 + plan.diagonals * max(0.0, encoding**2 * squares - modelled**2))
 
     def rotations(self, place: Place) -> frozenset[int]:
         return frozenset(cast("Any", self.without_values()).plan(place).rotations)

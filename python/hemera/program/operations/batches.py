@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +17,8 @@ from hemera.objects.batches import add_many, concatenate, stack
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
 from hemera.parameters import Parameters
-from hemera.program.operations.base import LATER, Operation, Place, Running
+from hemera.program.operations.base import LATER, Operation, Running
+from hemera.program.operations.places import Place
 from hemera.program.values import (
     MAX_ELEMENTS,
     Array,
@@ -91,11 +93,13 @@ class Reordered(Operation):
     """Elements of a batch in another order; they may come several times."""
 
     name: ClassVar[str] = "reordered"
+    linear = True
+    adds_noise = False
+    scales = "kept"
     taken: Array
     """Shape (elements of the result,)."""
 
     def validated(self, scheme: SchemeName) -> Operation:
-        del scheme
         return Reordered(indices(self.taken, "an order of elements", 1))
 
     def form(self, forms: list[Form]) -> Form:
@@ -103,7 +107,6 @@ class Reordered(Operation):
         return Form(forms[0].slots, self.taken.shape)
 
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
-        del at
         return elements_of(xs[0], self.taken)
 
     def clear(self, *xs: Array) -> Array:
@@ -115,6 +118,9 @@ class Joined(Operation):
 
     name = "joined"
     operands = 0
+    linear = True
+    adds_noise = False
+    scales = "kept"
 
     def form(self, forms: list[Form]) -> Form:
         if any(len(form.shape) != 1 or form.slots != forms[0].slots for form in forms):
@@ -145,6 +151,9 @@ class MatrixRows(Operation):
 
     name: ClassVar[str] = "matrix of rows"
     schemes: ClassVar[tuple[SchemeName, ...]] = ("ckks",)
+    linear = True
+    scales = "kept"
+    timed_by = ("matrix.shape", "taken", "bits", "rescaled", "is_whole")
     matrix: Array
     """Shape (rows, columns)."""
     taken: Array
@@ -182,11 +191,26 @@ class MatrixRows(Operation):
     @property
     def factor(self) -> float:
         """Between weights of 8 or 16 bits and their integers, where the product is not rescaled."""
-        return (2.0 ** (self.bits - 1) - 1) / float(np.abs(self.matrix).max())
+        return 1.0 if self.is_whole else (2.0 ** (self.bits - 1) - 1) / float(np.abs(self.matrix).max())
 
     @property
     def depth(self) -> int:
         return int(self.rescaled and not self.is_whole)
+
+    def without_rescale(self) -> Operation | None:
+        if self.bits > 16:
+            return None
+        return self if self.is_whole else replace(self, rescaled=False)
+
+    def noise(self, at: Place, *xs: Array) -> Any:
+        # Rounding of the weights is known, and not drawn.
+        own_errors = (
+            each.expected_error(0.0)[0] ** 2 - each._native.rounding_of_weights**2 for each in self.plan(at)
+        )
+        return math.sqrt(sum(max(0.0, each) for each in own_errors))
+
+    def rounded_result(self, at: Place, x: Array, *xs: Array) -> Array:
+        return self.rounded(self.plan(at), xs[0])
 
     def form(self, forms: list[Form]) -> Form:
         require_elements(self.name, forms[0], self.taken)
@@ -249,16 +273,17 @@ class PairProducts(Operation):
     name: ClassVar[str] = "products of pairs"
     operands: ClassVar[int] = 2
     schemes: ClassVar[tuple[SchemeName, ...]] = ("ckks",)
+    depth = 1
+    timed_by = ("level",)
     level: int | None = None
     """The level of the factors, which keys are for: decided once, when the model is packaged."""
 
     def validated(self, scheme: SchemeName) -> Operation:
-        del scheme
         return PairProducts(None if self.level is None else integer(self.level, "a level", 1, 1 << 10))
 
-    @property
-    def depth(self) -> int:
-        return 1
+    def noise(self, at: Place, *xs: Array) -> Any:
+        # A slot is a sum of as many entries as a matrix has rows.
+        return self.plan(at).expected_error(0.0)[0] * math.sqrt(at.form.shape[0])
 
     def form(self, forms: list[Form]) -> Form:
         if len(forms[0].shape) != 1 or forms[0] != forms[1]:

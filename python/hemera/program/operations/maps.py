@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,16 +14,43 @@ from hemera.arrays.steps import distinct
 from hemera.circuits import LinearTransform
 from hemera.errors import MismatchError, ParameterError
 from hemera.objects.ciphertext import Ciphertext
-from hemera.program.operations.base import Encoded, OfMatrix, Operation, Place, Running
+from hemera.program.operations.base import Encoded, OfMatrix, Operation, Running
+from hemera.program.operations.places import Bounded, Bounds, Place
 from hemera.program.operations.slots import rows_of
 from hemera.program.values import MAX_SLOTS, Array, Form, SchemeName, constant, integer
 
 
+class _ByDiagonals(Operation):
+    """What maps of all schemes share."""
+
+    linear = True
+    depth = 1
+    numbers: tuple[int, ...]
+    values: Array
+    places: Array
+    baby_steps: int
+    samples: int
+
+    @property
+    def diagonals(self) -> Array:
+        """Shape (numbers, period * samples)."""
+        return np.repeat(self.values[self.places], self.samples, axis=1)
+
+    def with_samples(self, samples: int, whole: bool) -> Operation:
+        numbers = tuple(number * samples for number in self.numbers)
+        own: Any = self
+        found: Operation = replace(
+            own, numbers=numbers, samples=own.samples * samples, baby_steps=own.baby_steps * samples
+        )
+        return found
+
+
 @dataclass(frozen=True, eq=False)
-class Map(OfMatrix):
+class Map(_ByDiagonals, OfMatrix):
     """y[s] is the sum over k of diagonals[k][s] * x[s + numbers[k]]; diagonals repeat with their length."""
 
     name: ClassVar[str] = "map"
+    timed_by = ("numbers", "baby_steps", "own_keys")
     numbers: tuple[int, ...]
     values: Array
     """The different entries of the diagonals: those of a convolution are few."""
@@ -38,11 +66,6 @@ class Map(OfMatrix):
     def of(cls, numbers: Sequence[int], diagonals: Array) -> Map:
         """The map of diagonals of shape (numbers, period)."""
         return cls(tuple(int(each) for each in numbers), *_different(diagonals))
-
-    @property
-    def diagonals(self) -> Array:
-        """Shape (numbers, period * samples)."""
-        return np.repeat(self.values[self.places], self.samples, axis=1)
 
     def validated(self, scheme: SchemeName) -> Operation:
         numbers, values, places = _checked(self.numbers, self.values, self.places, scheme)
@@ -73,6 +96,34 @@ class Map(OfMatrix):
 
     def expanded_bytes(self, slots: int) -> int:
         return 16 * len(self.numbers) * slots
+
+    @property
+    def encoded(self) -> tuple[Array, ...]:
+        return (self.values,)
+
+    def halved(self) -> Map:
+        return replace(self, values=self.values / 2)
+
+    def with_own_keys(self) -> Map:
+        return replace(self, own_keys=True)
+
+    def bounded(self, at: Bounds, *xs: Bounded) -> Bounded:
+        """By Schur's test: the root of the largest row sum times the largest column sum."""
+        (x,) = xs
+        sizes = np.abs(self.diagonals)
+        rows = np.zeros(sizes.shape[1])
+        columns = np.zeros_like(rows)
+        rotations = 0.0  # what the noise of a rotation is multiplied with, in all
+        for number, own in zip(self.numbers, sizes, strict=True):
+            rows += own
+            columns += np.roll(own, number)
+            rotations += float(own.max())
+        baby_steps = self.decided(at).baby_steps
+        giants = len({number // baby_steps for number in self.numbers})
+        error = math.sqrt(float(rows.max()) * float(columns.max())) * x.error
+        error += (rotations + giants + 1) * at.unit
+        error += len(self.numbers) * at.encoded * x.largest
+        return Bounded(float(rows.max()) * x.largest, error)
 
     def without_values(self) -> Map:
         """A map with the same rotations and products, of ones."""
@@ -129,7 +180,7 @@ def _require_period(numbers: Sequence[int], period: int, slots: int) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class RowMap(Operation):
+class RowMap(_ByDiagonals):
     """BFV and BGV: the map of `Map` in each of the two rows of slots. Baby rotations are of the operand;
     giant ones are of sums of products (S. Halevi, V. Shoup, "Algorithms in HElib", 2014/106)."""
 
@@ -156,15 +207,6 @@ class RowMap(Operation):
 
         best = min(steps, key=rotations)
         return cls(tuple(int(each) for each in numbers), *_different(diagonals), best)
-
-    @property
-    def diagonals(self) -> Array:
-        """Shape (numbers, period * samples)."""
-        return np.repeat(self.values[self.places], self.samples, axis=1)
-
-    @property
-    def depth(self) -> int:
-        return 1
 
     def validated(self, scheme: SchemeName) -> Operation:
         numbers, values, places = _checked(self.numbers, self.values, self.places, scheme)

@@ -44,6 +44,7 @@ class Join(Operation):
     """a + bi of the two values along the last axis of a batch."""
 
     name: ClassVar[str] = "join"
+    linear = True
     schemes: ClassVar[tuple[SchemeName, ...]] = ("ckks",)
 
     def form(self, forms: list[Form]) -> Form:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
@@ -9,25 +10,32 @@ import numpy as np
 
 from hemera.errors import MismatchError
 from hemera.objects.ciphertext import Ciphertext
-from hemera.program.operations.base import Operation, Place, Running, SlotBySlot
+from hemera.program.operations.base import OfOneForm, Operation, Running, SlotBySlot
+from hemera.program.operations.places import Bounded, Bounds, Place
 from hemera.program.values import MAX_SLOTS, Array, Form, SchemeName, integer
 
 
 @dataclass(frozen=True)
-class Rotate(SlotBySlot):
+class Rotate(OfOneForm):
     """Slots turned left."""
 
     name: ClassVar[str] = "rotate"
     schemes: ClassVar[tuple[SchemeName, ...]] = ("ckks",)
+    linear = True
+    settled = True
     steps: int
 
     def validated(self, scheme: SchemeName) -> Operation:
-        del scheme
         return type(self)(integer(self.steps, "the steps of a rotation", 1 - MAX_SLOTS, MAX_SLOTS - 1))
 
     def rotations(self, place: Place) -> frozenset[int]:
-        del place
         return frozenset((self.steps,))
+
+    def with_samples(self, samples: int, whole: bool) -> Operation:
+        return type(self)(self.steps * samples)
+
+    def bounded(self, at: Bounds, *xs: Bounded) -> Bounded:
+        return Bounded(xs[0].largest, xs[0].error + at.unit)
 
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
         return at.ev.rotate(xs[0], self.steps)
@@ -52,32 +60,29 @@ def rows_of(values: Array) -> Array:
 
 
 class Conjugate(SlotBySlot):
-    name = "conjugate"
+    name = calls = "conjugate"
+    ufunc = np.conj
     schemes = ("ckks",)
-
-    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
-        return at.ev.conjugate(xs[0])
-
-    def clear(self, *xs: Array) -> Array:
-        return np.conj(xs[0])
+    settled = True
 
 
-class SwapRows(SlotBySlot):
+class SwapRows(OfOneForm):
     name = "swap rows"
+    calls = "swap_rows"
     schemes = ("bfv", "bgv")
-
-    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
-        return at.ev.swap_rows(xs[0])
+    linear = True
 
     def clear(self, *xs: Array) -> Array:
         return rows_of(xs[0])[..., ::-1, :].reshape(xs[0].shape)
 
 
-class Sum(SlotBySlot):
-    name = "sum"
+class Sum(OfOneForm):
+    name = calls = "sum"
+    linear = True
+    settled = True
 
-    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
-        return at.ev.sum(xs[0])
+    def noise(self, at: Place, *xs: Array) -> Any:
+        return at.rounding * math.sqrt(at.form.slots - 1)
 
     def clear(self, *xs: Array) -> Array:
         return cast(Array, xs[0].sum(axis=-1, keepdims=True) + np.zeros_like(xs[0]))
@@ -88,10 +93,11 @@ class Take(Operation):
     """An element of the batch that a request has, along its first axis."""
 
     name: ClassVar[str] = "take"
+    linear = True
+    adds_noise = False
     index: int
 
     def validated(self, scheme: SchemeName) -> Operation:
-        del scheme
         return Take(integer(self.index, "an index", 0, MAX_SLOTS))
 
     def form(self, forms: list[Form]) -> Form:
@@ -119,10 +125,12 @@ class Lower(SlotBySlot):
 
     name: ClassVar[str] = "lower"
     schemes: ClassVar[tuple[SchemeName, ...]] = ("ckks",)
+    linear = True
+    settled = True
+    adds_noise = False
     levels: int
 
     def validated(self, scheme: SchemeName) -> Operation:
-        del scheme
         return Lower(integer(self.levels, "levels", 1, 1 << 10))
 
     @property

@@ -29,10 +29,12 @@ class Rotations(Operation):
 
     name: ClassVar[str] = "rotations"
     schemes: ClassVar[tuple[SchemeName, ...]] = ("ckks",)
+    linear = True
+    settled = True
+    timed_by = ("steps",)
     steps: tuple[int, ...]
 
     def validated(self, scheme: SchemeName) -> Operation:
-        del scheme
         return Rotations(
             tuple(
                 integer(step, "the steps of a rotation", 1 - MAX_SLOTS, MAX_SLOTS - 1) for step in self.steps
@@ -45,7 +47,6 @@ class Rotations(Operation):
         return Form(forms[0].slots, (len(self.steps) * forms[0].shape[0],))
 
     def rotations(self, place: Place) -> frozenset[int]:
-        del place
         return frozenset(self.steps) - {0}
 
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
@@ -64,13 +65,14 @@ class SumsOfProducts(Product):
     name: ClassVar[str] = "sums of products"
     operands: ClassVar[int] = 2
     schemes: ClassVar[tuple[SchemeName, ...]] = ("ckks",)
+    slotwise = False  # batches do not broadcast
+    timed_by = ("left", "right")
     left: Array
     """Shape (terms, elements of the result)."""
     right: Array
     """As `left`."""
 
     def validated(self, scheme: SchemeName) -> Operation:
-        del scheme
         left, right = (indices(own, "factors of products", 2) for own in (self.left, self.right))
         if left.shape != right.shape:
             raise MismatchError(f"factors of shapes {left.shape} and {right.shape} are no pairs")

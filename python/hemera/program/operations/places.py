@@ -1,0 +1,94 @@
+"""Where an operation stands in a program, and what its errors depend on there."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from hemera.parameters import Parameters
+from hemera.program.values import Array, Form
+
+__all__ = ["Bounded", "Bounds", "Place", "rounding_of", "weight_of"]
+
+_DRIFT = 4.0
+"""By which scales may be below the parameters'."""
+
+
+def weight_of(params: Parameters) -> float:
+    """The sum of squares of the secret's coefficients: on average, or as many as there are."""
+    return params._native.secret_weight or 2 * params.degree / 3
+
+
+def rounding_of(params: Parameters, slots: int) -> float:
+    """The root mean square of the complex error that a rescale or a rotation adds to a slot."""
+    return math.sqrt(2 * slots * (1 + weight_of(params)) / 12) / float(params._native.scale)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an operation stands: what it is planned for. Errors are those of CKKS."""
+
+    params: Parameters
+    """The parameters, which rescale by themselves."""
+    level: int
+    """The level of its operands."""
+    form: Form
+    """The form of its first operand."""
+
+    @property
+    def rounding(self) -> float:
+        """As of `rounding_of`."""
+        return rounding_of(self.params, self.form.slots)
+
+    @property
+    def complex_encoding(self) -> float:
+        """The root mean square of the error of an encoded array of complex numbers."""
+        return math.sqrt(2 * self.form.slots / 12) / float(self.params._native.scale)
+
+    def encoding(self, *arrays: Array) -> float:
+        """That of some arrays. Polynomials of real numbers are symmetric, and so are their errors: real, with
+        all the variance."""
+        one = self.complex_encoding
+        return one if any(map(np.iscomplexobj, arrays)) else one * math.sqrt(2)
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """What is certain of a value."""
+
+    largest: float
+    """The largest magnitude in a slot."""
+    error: float
+    """The root mean square of the slots' errors, at most."""
+
+
+@dataclass(frozen=True)
+class Bounds(Place):
+    """What worst-case bounds of errors depend on."""
+
+    unit: float
+    """The bound of a fresh encryption and a rotation."""
+
+    @property
+    def encoded(self) -> float:
+        """Encoded numbers: each coefficient is off by a half. It hides nothing, but results show it."""
+        return _DRIFT * math.sqrt(self.params.degree) / (2 * self.params._native.scale)
+
+    @property
+    def over_model(self) -> float:
+        """A unit over the rounding of a division in the model of plans: sqrt(2n (1 + |s|^2) / 12)."""
+        rounding = math.sqrt(2 * self.form.slots * (1 + weight_of(self.params)) / 12)
+        return self.unit * self.params._native.scale / rounding
+
+    def scaled(self, x: Bounded, factor: float) -> Bounded:
+        """A value times plain numbers of up to a magnitude."""
+        return Bounded(factor * x.largest, factor * x.error + self.encoded * x.largest + self.unit)
+
+    def product(self, a: Bounded, b: Bounded) -> Bounded:
+        """The product of two values."""
+        error = a.largest * b.error + b.largest * a.error
+        # The largest error of a slot is at most the root mean square times the root of their number.
+        error += math.sqrt(self.params.degree / 2) * a.error * b.error + 2 * self.unit
+        return Bounded(a.largest * b.largest, error)
