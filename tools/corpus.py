@@ -124,7 +124,8 @@ def changes(before: Record, now: Record) -> list[str]:
 
 
 def compared(corpus: Mapping[str, Record], run: Mapping[str, Record], *, whole: bool = True) -> list[str]:
-    """A line for each difference between the corpus and a run; `whole`: of all tests."""
+    """A line for each difference between the corpus and a run; `whole`: of all tests, none of which was
+    skipped for a library that is not there."""
     lines = [f"new   {key}" for key in sorted(run.keys() - corpus.keys())]
     if whole:
         lines += [f"gone  {key}" for key in sorted(corpus.keys() - run.keys())]
@@ -150,7 +151,12 @@ def recorded(folder: Path, words: str | None) -> int:
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--check", action="store_true", help="compare with tests/corpus")
-    parser.add_argument("--records", type=Path, metavar="FOLDER", help="of a run that there was")
+    parser.add_argument(
+        "--records",
+        type=Path,
+        metavar="FOLDER",
+        help="of a run that there was, in which tests may have been skipped",
+    )
     parser.add_argument("-k", dest="words", help="the tests whose names have these words")
     asked = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as temporary:
@@ -163,12 +169,12 @@ def main(arguments: list[str]) -> int:
         print(f"corpus: no records in {folder}", file=sys.stderr)
         return 2
     corpus = read_corpus(CORPUS)
-    lines = compared(corpus, run, whole=asked.words is None)
+    lines = compared(corpus, run, whole=asked.words is None and asked.records is None)
     for line in lines:
         print(line)
     if not asked.check:
         written({**(corpus if asked.words else {}), **run}, CORPUS)
-    print(f"corpus: {len(run)} programs, {len(lines)} differences")
+    print(f"corpus: {len(run)} programs of {len(corpus)}, {len(lines)} differences")
     if lines and asked.check:
         print("Way out: make corpus, and commit tests/corpus with the reason of each difference")
     return 1 if lines and asked.check else 0

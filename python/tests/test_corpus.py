@@ -86,7 +86,11 @@ def test_a_run_is_compared_with_the_corpus(
     assert corpus.main(["--check", "--records", str(run)]) == 1
     assert corpus.main(["--records", str(run)]) == 0
     assert corpus.main(["--check", "--records", str(run)]) == 0
-    assert "1 programs, 0 differences" in capsys.readouterr().out
+    assert "1 programs of 1, 0 differences" in capsys.readouterr().out
+    skipped = {key: RECORD, "python/tests/test_cost.py::test_of_a_library_that_is_not_there 1 cost": RECORD}
+    corpus.written(skipped, tmp_path / "corpus")
+    assert corpus.main(["--check", "--records", str(run)]) == 0
+    assert "1 programs of 2, 0 differences" in capsys.readouterr().out
     other = {**RECORD, **({"bits": 9.0} if bits else {"keys": 3})}
     (run / "1.jsonl").write_text(json.dumps([key, other]) + "\n")
     assert corpus.main(["--check", "--records", str(run)]) == 1

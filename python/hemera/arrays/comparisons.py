@@ -42,6 +42,8 @@ Values = NDArray[Any]
 
 _MOST_POINTS = 10
 """Different values of which a function is a polynomial through its points: more make it too steep."""
+_ROUNDING = 2.0**-40
+"""Coefficients that are less than this part of the values are 0 but for rounding."""
 _MOST_SEEN = 1 << 16
 """Different values at which a function is looked at, for whether it is the same everywhere."""
 _MORE_BITS = 4
@@ -225,6 +227,7 @@ def of_few(x: A, function: Callable[[Values], Values], step: float | None) -> A 
     low, high = min(x.range[0], points[0] * step_of(x)), max(x.range[1], points[-1] * step_of(x))
     nodes = (2 * points * step_of(x) - low - high) / (high - low)
     coefficients = np.linalg.solve(np.polynomial.chebyshev.chebvander(nodes, len(points) - 1), values)
+    coefficients[np.abs(coefficients) < _ROUNDING * np.abs(values).max()] = 0.0  # no product for them
     polynomial = circuits.Polynomial(coefficients, basis="chebyshev", interval=(low, high))
     room = _room(x) * float(np.ptp(values))
     limits = (float(values.min()) - room, float(values.max()) + room)

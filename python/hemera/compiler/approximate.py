@@ -15,7 +15,6 @@ from hemera.arrays.splitting import SplitProgram, split
 from hemera.arrays.tensor import TensorProgram
 from hemera.compiler.bootstraps import (
     bootstrap_of,
-    placed,
     seconds_at_least,
     seconds_of_bootstrap,
     seconds_without,
@@ -24,6 +23,7 @@ from hemera.compiler.costs import Price
 from hemera.compiler.impossible import Impossible, NotPossibleError, attempted
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.on_slots import SLOTS, on_slots
+from hemera.compiler.passes import LEVELS, OnSlots
 from hemera.compiler.room import largest_of, range_bits_for, require_representable, require_room
 from hemera.compiler.sharing import room_of
 from hemera.errors import ParameterError
@@ -100,8 +100,8 @@ class Search:
         sharing = None
         if shares is not None:
             sharing = room_of(cut.program, steps, self.precision_bits, shares).given(params)
-        elif bootstrap_of(params, steps.slots) is not None:
-            steps = placed(steps, params, device=self.device)
+        else:
+            steps = self._levelled(cut, steps, params)
         require_room(cut.whole, steps, params)
         return Chosen(params, cut, steps, sharing)
 
@@ -178,13 +178,17 @@ class Search:
 
         def of(levels: int) -> Chosen:
             params = _of_preset(preset, levels, self.security)
-            return Chosen(params, cut, placed(steps, params, device=self.device))
+            return Chosen(params, cut, self._levelled(cut, steps, params))
 
         tried = [attempted(functools.partial(of, levels)) for levels in tried_levels]
         found = [each for each in tried if isinstance(each, Chosen)]
         if not found:
             raise next(each.reason for each in reversed(tried) if isinstance(each, Impossible))
         return min(found, key=lambda each: each.steps.placement.time if each.steps.placement else math.inf)
+
+    def _levelled(self, cut: SplitProgram, steps: Lowered, params: Parameters) -> Lowered:
+        """With bootstraps, where the parameters have some."""
+        return LEVELS.run(OnSlots(cut, params=params, device=self.device, lowered=steps)).steps
 
     @property
     def _preset(self) -> tuple[str, tuple[int, ...]]:

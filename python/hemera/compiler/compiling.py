@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -10,29 +11,27 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.arrays.array import Array
-from hemera.arrays.folding import folded
 from hemera.arrays.fusing import FusingRecorder
-from hemera.arrays.squares import with_squares
 from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.watch import watched
-from hemera.compiler.approximate import MOST_SLOTS, Chosen, Search
+from hemera.compiler.approximate import MOST_SLOTS, Search
+from hemera.compiler.candidates import Candidate, Compared, Found, cheapest_of
 from hemera.compiler.compiled import Compiled
 from hemera.compiler.exact import exact_parts, require_no_approximations
-from hemera.compiler.layouts import LayoutName
-from hemera.compiler.packaging import Compared, Packaging, chosen_of_samples
+from hemera.compiler.impossible import Impossible, attempted
+from hemera.compiler.layouts import LaidOut, LayoutName, Samples
+from hemera.compiler.packaging import Packaging
+from hemera.compiler.passes import ARRAYS, OnArrays
 from hemera.compiler.precision import Budget, precise
-from hemera.compiler.progress import told
 from hemera.compiler.report import deepest_text
 from hemera.compiler.result_errors import Recording
-from hemera.compiler.results import named_results
-from hemera.compiler.scaling import are_far, scaled
+from hemera.compiler.scaling import are_far
 from hemera.compiler.specs import ArraySpec, spec_of
 from hemera.compiler.tiles import require_samples, require_tiles
+from hemera.compiler.tracing import traced
 from hemera.compiler.watching import Watching
 from hemera.errors import LevelError, ParameterError, RangeError
 from hemera.inputs.plain import plain_array
-from hemera.package.package import Package
 from hemera.parameters import Parameters
 
 __all__ = ["compile"]
@@ -223,68 +222,68 @@ class _Compilation:
         recorder = FusingRecorder(
             precision_bits=budget.function_bits, margin=self.margin, more_bits=budget.more_bits
         )
-        arguments = []
-        for spec, own in zip(self.specs, self.examples, strict=True):
-            assert spec.range is not None
-            number = recorder.input(spec.name, spec.shape, *spec.range, own, spec.step)
-            arguments.append(Array(recorder, number, spec.kind)._as_argument())
-        told("trace", 0, 1)
-        recorder.program.outputs = named_results(self.what(*arguments), recorder)
-        told("trace", 1, 1)
-        recorder.settle()
+        traced(self.what, self.specs, recorder, self.examples).settle()
         return Recording(recorder, self.specs, self.examples)
 
     def compiled(self, recording: Recording, budget: Budget) -> Compiled:
-        """A recorded program as a plan."""
+        """A recorded program as a plan: in a layout of samples, or with elements in slots."""
         program, watching = recording.recorder.program, Watching.of(recording.recorder)
         packaging = Packaging(
             tuple(self.specs), self.title, self.description, watching.unwatched, watching.lines
         )
-        recorded, search, steps = self._prepared(program, packaging, budget)
-        taken, compared = self._of_samples(search, recorded, steps)
-        if taken is None:
+        at = self._on_arrays(program, budget)
+        found, compared = self._of_samples(at, packaging, budget)
+        if found is None:
             if self.watch and self.shown is None and watching.watches:
                 program = watched(program, watching.watches)
-                steps = replace(packaging, known=watching.watched, unwatched=())
-                _, search, steps = self._prepared(program, steps, budget)
+                packaging = replace(packaging, known=watching.watched, unwatched=())
+                at = self._on_arrays(program, budget)
+            search, packaging = self._search(at, packaging, budget)
             try:
-                chosen = search.chosen(self.params, self.shown)
-                taken = chosen, steps.in_slots(chosen, self.samples)
+                found = packaging.found(
+                    LaidOut.in_slots(search.chosen(self.params, self.shown), self.samples)
+                )
             except (LevelError, RangeError) as error:
                 raise type(error)(f"{error}{deepest_text(search.whole)}") from error
-        chosen, model = taken
+        if budget.scaled:  # for people, in the units of the user's
+            at = self._on_arrays(program, replace(budget, scaled=False))
         return Compiled(
             self.what,
             self.specs,
-            chosen.cut,
-            chosen.steps,
-            model,
-            program=folded(with_squares(program)) if budget.scaled else search.whole,
+            found.chosen.cut,
+            found.chosen.steps,
+            found.model,
+            program=at.program,
             of_samples=self.samples > 1,
             compared=compared,
             examples=self.examples,
             by_program=recording.recorder.has_own_methods,
         )
 
-    def _prepared(
-        self, program: TensorProgram, steps: Packaging, budget: Budget
-    ) -> tuple[TensorProgram, Search, Packaging]:
-        """The program before and after its maps are folded, for values as they are encrypted."""
-        recorded, given = with_squares(program), list(self.examples)
-        if budget.scaled:
-            by_clients = scaled(recorded, self.specs)
-            recorded, given = by_clients.program, by_clients.examples(self.examples)
-            steps = replace(steps, scaled=by_clients, known=by_clients.known(steps.known))
-        reach = max((own.reach or 0.0 for own in steps.known.values() if not own.watched), default=0.0)
-        search = Search(
-            folded(recorded), self.samples, budget.noise_bits, self.security, self.device, tuple(given), reach
-        )
-        return recorded, search, steps
+    def _on_arrays(self, program: TensorProgram, budget: Budget) -> OnArrays:
+        return ARRAYS.run(OnArrays(program, self.specs, scales=budget.scaled))
+
+    def _search(self, at: OnArrays, packaging: Packaging, budget: Budget) -> tuple[Search, Packaging]:
+        """What parameters are chosen by, and what clients do, for values as they are encrypted."""
+        given = list(self.examples)
+        if at.scaled is not None:
+            given = at.scaled.examples(given)
+            packaging = replace(packaging, scaled=at.scaled, known=at.scaled.known(packaging.known))
+        reach = max((own.reach or 0.0 for own in packaging.known.values() if not own.watched), default=0.0)
+        bits, samples = budget.noise_bits, self.samples
+        search = Search(at.program, samples, bits, self.security, self.device, tuple(given), reach)
+        return search, packaging
 
     def _of_samples(
-        self, search: Search, recorded: TensorProgram, steps: Packaging
-    ) -> tuple[tuple[Chosen, Package] | None, Compared]:
-        """A layout of samples in slots; None where elements in slots are taken."""
+        self, at: OnArrays, packaging: Packaging, budget: Budget
+    ) -> tuple[Found | None, Compared]:
+        """The program in the layout that takes the least time; None where no layout of samples is possible,
+        or elements of all samples in slots take less.
+
+        Raises:
+            NotPossibleError: where the layout that the user names is not.
+            ParameterError: for one of samples, with share=True.
+        """
         if self.shown is not None and self.layout not in ("auto", "slots"):
             raise ParameterError(
                 f"layout={self.layout!r}: results of this layout are for the key's owner alone; take "
@@ -292,7 +291,25 @@ class _Compilation:
             )
         if self.shown is not None or self.layout == "slots":
             return None, Compared()
-        return chosen_of_samples(search, recorded, self.params, steps, self.layout)
+        search, packaging = self._search(at, packaging, budget)
+        assert at.unfolded is not None
+        samples = attempted(functools.partial(Samples.of, search, at.unfolded, self.params))
+        if isinstance(samples, Impossible):
+            if self.layout != "auto":
+                raise samples.reason
+            return None, Compared()
+        if self.layout != "auto":
+            return packaging.found(samples.named(self.layout)), Compared()
+
+        def packaged(make: Callable[[], LaidOut]) -> Callable[[], Found]:
+            return lambda: packaging.found(make())
+
+        candidates = [Candidate(name, packaged(make)) for name, make in samples.worth_comparing.items()]
+        slots = Candidate("slots", packaged(samples.in_slots), samples.seconds_in_slots_at_least)
+        name, found, compared = cheapest_of(candidates, slots if samples.are_few_maps else None, self.device)
+        if name == "slots" and samples.batch is not None:
+            return None, Compared()
+        return found, compared
 
 
 def _examples(given: Any, count: int) -> list[Values | None]:

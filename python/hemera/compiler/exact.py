@@ -9,22 +9,21 @@ from typing import Any
 
 from hemera import _core, bfv, bgv
 from hemera._noise_warning import budgets_are_known
-from hemera.arrays.array import Array
 from hemera.arrays.exact_recorder import MOST_WHOLE, ExactRecorder
-from hemera.arrays.folding import folded
 from hemera.arrays.layout_search import LayoutChoice, layout_choices
 from hemera.arrays.splitting import SplitProgram, split
 from hemera.arrays.tensor import LookUp, TensorProgram
-from hemera.compiler.exact_bootstraps import exact_bootstrap_of, exactly_placed
-from hemera.compiler.exact_lowering import exactly_lowered
+from hemera.compiler.approximate import Chosen
+from hemera.compiler.candidates import Found
+from hemera.compiler.impossible import Impossible, NotPossibleError, attempted
+from hemera.compiler.layouts import LaidOut
 from hemera.compiler.lowering import Lowered
-from hemera.compiler.results import named_results
-from hemera.compiler.samples import interleaved
+from hemera.compiler.packaging import Packaging
+from hemera.compiler.passes import ARRAYS, LEVELS, SLOTS, OnArrays, OnSlots
 from hemera.compiler.specs import ArraySpec, spec_of
-from hemera.compiler.tiles import input_specs, output_specs, require_samples, require_tiles, tiled_layouts
+from hemera.compiler.tiles import require_samples, require_tiles
+from hemera.compiler.tracing import traced
 from hemera.errors import MismatchError, NoiseError, ParameterError, SecurityError
-from hemera.exporting.function import package
-from hemera.package.encodings import WholeArrays
 from hemera.package.package import Package
 from hemera.parameters import IntegerParameters, Parameters
 from hemera.program.values import SchemeName
@@ -89,18 +88,17 @@ def exact_parts(
     require_samples(samples, most_slots)
     most_slots //= samples
     require_tiles(specs, most_slots)
-    recorder = ExactRecorder()
-    arguments = []
-    for spec in specs:
-        assert spec.range is not None
-        number = recorder.input(spec.name, spec.shape, *spec.range, None, spec.step)
-        arguments.append(Array(recorder, number, spec.kind)._as_argument())
-    recorder.program.outputs = named_results(what(*arguments), recorder)
-    program = folded(recorder.program, exact=True)
-    parts = split(program, most_slots)
-    search = _Search(parts, specs, samples, _SCHEMES[scheme], security, name, description)
-    steps, found = search.best() if params is None else search.given(params)
-    return specs, parts, steps, found
+    recorder = traced(what, specs, ExactRecorder())
+    kind = _SCHEMES[scheme]
+    at = ARRAYS.run(OnArrays(recorder.program, specs, _scheme_of(kind)))
+    packaging = Packaging(tuple(specs), name, description)
+    search = _Search(split(at.program, most_slots), packaging, samples, kind, security)
+    found = search.best() if params is None else search.given(params)
+    return specs, found.chosen.cut, found.chosen.steps, found.model
+
+
+def _scheme_of(kind: type[IntegerParameters]) -> SchemeName:
+    return "bfv" if kind is bfv.Parameters else "bgv"
 
 
 def _whole_spec(given: Any, at: int) -> ArraySpec:
@@ -138,20 +136,17 @@ class _Search:
     def __init__(
         self,
         parts: SplitProgram,
-        specs: Sequence[ArraySpec],
+        packaging: Packaging,
         samples: int,
         kind: type[IntegerParameters],
         security: int | None,
-        name: str,
-        description: str,
     ) -> None:
-        self._parts, self._specs, self._kind, self._security = parts, specs, kind, security
-        self._program, self._samples = parts.program, samples
-        self._name, self._description = name, description
+        self._parts, self._packaging, self._kind, self._security = parts, packaging, kind, security
+        self._program, self._samples, self._scheme = parts.program, samples, _scheme_of(kind)
         self._least = _least_modulus(parts.whole)
         self._layouts: dict[int, LayoutChoice] = {}
 
-    def given(self, params: Parameters) -> tuple[Lowered, Package]:
+    def given(self, params: Parameters) -> Found:
         """With parameters of the user's."""
         if not isinstance(params, self._kind):
             raise MismatchError(
@@ -172,24 +167,24 @@ class _Search:
                 f"values that are looked up are multiples of the plaintext modulus {params.plain_modulus}; "
                 "take another one"
             )
-        steps, found = self._with(params)
-        if not _has_budget(found):
+        found = self._with(params)
+        if not _has_budget(found.model):
             raise NoiseError(
-                f"a program of depth {steps.program.depth} leaves {params!r} no noise budget that is "
+                f"a program of depth {found.model.program.depth} leaves {params!r} no noise budget that is "
                 "certain; leave params= out, or take for_circuit of a larger depth"
             )
-        return steps, found
+        return found
 
-    def best(self) -> tuple[Lowered, Package]:
+    def best(self) -> Found:
         """With the parameters of the least depth that leave a noise budget; where there are none, with
         bootstraps."""
+        without = attempted(self._without_bootstraps)
+        if not isinstance(without, Impossible):
+            return without
         try:
-            return self._without_bootstraps()
-        except ParameterError as reason:
-            try:
-                return self._with(self._for_bootstrapping())
-            except (NoiseError, ParameterError, SecurityError) as error:
-                raise ParameterError(f"{reason}. With bootstraps: {error}") from error
+            return self._with(self._for_bootstrapping())
+        except (NoiseError, ParameterError, SecurityError) as error:
+            raise ParameterError(f"{without}. With bootstraps: {error}") from error
 
     def _for_bootstrapping(self) -> Parameters:
         """With the smallest prime that results and slots fit."""
@@ -201,7 +196,7 @@ class _Search:
                 return self._kind.for_bootstrapping(plain_modulus=modulus, security=self._security)
             modulus += 1
 
-    def _without_bootstraps(self) -> tuple[Lowered, Package]:
+    def _without_bootstraps(self) -> Found:
         """With the parameters of the least depth that leave a noise budget."""
         depth = max(1, self._program.depth)
         found = self._at(depth)
@@ -220,18 +215,18 @@ class _Search:
             found = self._at(depth)
             if found is not None:
                 return found
-        raise ParameterError(
+        raise NotPossibleError(
             f"no {self._scheme.upper()} parameters hold this program, of {self._program.depth} products one "
             "after the other; look up smaller ranges, or take fewer products"
         )
 
-    def _at(self, depth: int) -> tuple[Lowered, Package] | None:
+    def _at(self, depth: int) -> Found | None:
         """With parameters of a depth; None where they leave no noise budget."""
-        steps, found = self._with(self._parameters(depth))
-        return (steps, found) if _has_budget(found) else None
+        found = self._with(self._parameters(depth))
+        return found if _has_budget(found.model) else None
 
     def _parameters(self, depth: int) -> Parameters:
-        """The smallest with a prime that results and slots fit. ParameterError where there are none."""
+        """The smallest with a prime that results and slots fit. NotPossibleError where there are none."""
         slots = 2 * self._samples * max(layout.period for layout in self._choice(1).layouts)
         reason: Exception | None = None
         for bits in range(max(14, self._least.bit_length()), _MOST_BITS + 1):
@@ -241,11 +236,11 @@ class _Search:
                 reason = reason or error
                 # With fewer bits the largest ring may have no prime; with more a circuit takes more.
                 if _core.least_plain_modulus(1 << (bits - 1), _MOST_DEGREE) < 1 << bits:
-                    raise
+                    raise NotPossibleError(str(error)) from error
                 continue
             if params.plain_modulus >= self._least and self._tells_apart(params.plain_modulus):
                 return params
-        raise ParameterError(
+        raise NotPossibleError(
             f"results up to {(self._least - 1) // 2:.4g} need a plaintext modulus of "
             f"{self._least.bit_length()} bits; there are at most {_MOST_BITS}. {_WAYS_OUT}"
         ) from reason
@@ -262,34 +257,15 @@ class _Search:
             self._layouts[most_slots] = best if best.cost < _MUCH * first.cost else first
         return self._layouts[most_slots]
 
-    def _with(self, params: Parameters) -> tuple[Lowered, Package]:
+    def _with(self, params: Parameters) -> Found:
         """With some parameters."""
         assert isinstance(params, IntegerParameters)
-        slots, scheme = params.max_slots, self._scheme
+        slots, samples = params.max_slots, self._samples
         # Both rows hold the same values, so that a rotation of rows turns each by itself.
-        layouts = self._choice(slots // 2 // self._samples).layouts
-        steps = exactly_lowered(self._program, layouts, slots, scheme, params.plain_modulus)
-        steps = interleaved(steps, self._samples)
-        if exact_bootstrap_of(params) is not None:
-            steps = exactly_placed(steps, params)
-        return steps, self._packaged(steps, params)
-
-    @property
-    def _scheme(self) -> SchemeName:
-        return "bfv" if self._kind is bfv.Parameters else "bgv"
-
-    def _packaged(self, steps: Lowered, params: Parameters) -> Package:
-        multiples = tuple(int(spec.step or 1) for spec in self._specs)
-        encoding = WholeArrays(*tiled_layouts(self._parts, steps, self._samples), multiples, self._samples)
-        return package(
-            steps.program,
-            input_specs(self._parts, steps.slots),
-            output_specs(self._parts, steps.slots),
-            params,
-            name=self._name,
-            description=self._description,
-            encoding=encoding,
-        )
+        layouts = self._choice(slots // 2 // samples).layouts
+        at = SLOTS.run(OnSlots(self._parts, layouts, slots, samples, scheme=self._scheme, params=params))
+        chosen = Chosen(params, self._parts, LEVELS.run(at).steps)
+        return self._packaging.found(LaidOut.in_slots(chosen, samples))
 
 
 def _least_modulus(program: TensorProgram) -> int:

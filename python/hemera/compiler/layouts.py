@@ -20,22 +20,23 @@ from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import Affine, TensorProgram
 from hemera.arrays.tiling import Tiling
 from hemera.compiler.approximate import MOST_SLOTS, Chosen, Search
-from hemera.compiler.bootstraps import bootstrap_of, placed
 from hemera.compiler.elements import in_elements
 from hemera.compiler.impossible import Impossible, NotPossibleError, TooLargeError, attempted
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.pairs import factors_of, in_pairs
+from hemera.compiler.passes import LEVELS, OnSlots
 from hemera.compiler.room import largest_of, range_bits_for, require_levels, require_room
 from hemera.compiler.sequences import in_sequences, input_places
+from hemera.compiler.tiles import tiled_layouts
 from hemera.compiler.unscaled import bits_of_noise, without_rescales
 from hemera.errors import ParameterError
+from hemera.package.encodings import AnyLayout
 from hemera.parameters import Parameters
 from hemera.program.operations import MatrixRows, SumsOfProducts
 
-__all__ = ["LayoutName", "OfSamples", "Samples"]
+__all__ = ["LaidOut", "LayoutName", "Samples"]
 
 LayoutName = Literal["auto", "ciphertexts", "pairs", "sequences", "slots"]
-AnyLayout = ElementLayout | PairLayout | SequenceLayout
 
 _FULL = 2
 """Samples fill at least this part of the slots: with fewer, results take more bytes than they are worth."""
@@ -48,16 +49,22 @@ _MOST_MAPS = 1 << 10
 
 
 @dataclass(frozen=True)
-class OfSamples:
-    """A program in one of these layouts."""
+class LaidOut:
+    """A program in a layout, and where clients put what they encrypt."""
 
     chosen: Chosen
     samples: int
-    """The number of samples that each batch of ciphertexts holds."""
+    """The number of samples that each ciphertext, or batch of them, holds."""
     requests: int
-    """Batches of ciphertexts that all samples take."""
+    """Runs that all samples take."""
     inputs: tuple[AnyLayout, ...]
     outputs: tuple[AnyLayout, ...]
+
+    @classmethod
+    def in_slots(cls, chosen: Chosen, samples: int, requests: int = 1) -> LaidOut:
+        """With elements in slots."""
+        own = samples // 2 if chosen.steps.in_parts else samples
+        return cls(chosen, samples, requests, *tiled_layouts(chosen.cut, chosen.steps, own))
 
 
 @dataclass(frozen=True)
@@ -94,7 +101,7 @@ class Samples:
     def _program(self) -> TensorProgram:
         return self.search.whole
 
-    def named(self, layout: LayoutName) -> OfSamples:
+    def named(self, layout: LayoutName) -> LaidOut:
         """The program in a layout of samples. NotPossibleError where it has none there."""
         makers = {
             "ciphertexts": self.in_ciphertexts,
@@ -104,9 +111,9 @@ class Samples:
         return makers[layout]()
 
     @property
-    def worth_comparing(self) -> dict[str, Callable[[], OfSamples]]:
+    def worth_comparing(self) -> dict[LayoutName, Callable[[], LaidOut]]:
         """The makers of programs that may take less time than elements in slots do."""
-        found: dict[str, Callable[[], OfSamples]] = {
+        found: dict[LayoutName, Callable[[], LaidOut]] = {
             "ciphertexts": lambda: self.in_ciphertexts(with_matrices=True),
             "pairs": self.in_pairs,
         }
@@ -114,7 +121,7 @@ class Samples:
             found["sequences"] = lambda: self.in_sequences(with_matrices=True)
         return found
 
-    def in_ciphertexts(self, *, with_matrices: bool = False) -> OfSamples:
+    def in_ciphertexts(self, *, with_matrices: bool = False) -> LaidOut:
         """An element in each ciphertext.
 
         Args:
@@ -143,7 +150,7 @@ class Samples:
             )
             for nodes, axes in self._ends
         )
-        return OfSamples(chosen, samples, -(-self.count // samples), inputs, outputs)
+        return LaidOut(chosen, samples, -(-self.count // samples), inputs, outputs)
 
     def _without_rescales(self, steps: Lowered, params: Parameters | None) -> Chosen | None:
         """An element in each ciphertext, with matrices that are not rescaled, where that takes a smaller ring
@@ -206,7 +213,7 @@ class Samples:
         shape = self._program.nodes[self._program.inputs[0]].shape
         return shape[0] if shape and shape[0] > 1 and not shape[0] & (shape[0] - 1) else 0
 
-    def in_sequences(self, *, with_matrices: bool = False) -> OfSamples:
+    def in_sequences(self, *, with_matrices: bool = False) -> LaidOut:
         """Tokens, along the first axis of the arrays, and samples in slots.
 
         Args:
@@ -222,8 +229,7 @@ class Samples:
                 "samples=, whose first axis is that of tokens: a power of two, filled up where it is none"
             )
         program = folded(self.recorded, for_tokens=True)
-        most = MOST_SLOTS if self.params is None else self.params.max_slots
-        samples = max(2, min(most // length, _filled(self.count)))
+        samples = max(2, min(self._most_slots // length, _filled(self.count)))
         cut, steps, axes = in_sequences(program, length, samples, bits)
         if with_matrices and not {MatrixRows.name, SumsOfProducts.name} & set(steps.program.operations):
             raise NotPossibleError("tokens and samples in slots: the function has no linear layer")
@@ -242,19 +248,17 @@ class Samples:
             SequenceLayout(program.nodes[at].shape, samples, length, axis)
             for (_, at), axis in zip(program.outputs, axes, strict=True)
         )
-        return OfSamples(chosen, samples, -(-self.count // samples), inputs, outputs)
+        return LaidOut(chosen, samples, -(-self.count // samples), inputs, outputs)
 
     def _chosen(self, params: Parameters | None, cut: SplitProgram, steps: Lowered) -> Chosen:
         """With parameters that are given, or those that were found, or those of bootstraps."""
         if self.params is None or params is None:
             return self.search.faster(params, cut, steps)
-        if bootstrap_of(params, steps.slots) is not None:
-            steps = placed(steps, params, device=self.search.device)
-        require_levels(steps, params)
+        steps = LEVELS.run(OnSlots(cut, params=params, device=self.search.device, lowered=steps)).steps
         require_room(self._program, steps, params)
         return Chosen(params, cut, steps)
 
-    def in_pairs(self) -> OfSamples:
+    def in_pairs(self) -> LaidOut:
         """Encrypted matrices as factors of each other. Errors as of `in_ciphertexts`."""
         program = self._program
         factors = factors_of(program)
@@ -288,22 +292,54 @@ class Samples:
             PairLayout(_matrix(program, at), size, samples, axis=axis)
             for at, axis in zip(results, result_axes, strict=True)
         )
-        return OfSamples(Chosen(params, cut, steps), samples, -(-self.count // samples), inputs, outputs)
+        return LaidOut(Chosen(params, cut, steps), samples, -(-self.count // samples), inputs, outputs)
 
-    def in_slots(self) -> tuple[Search, int] | None:
+    @property
+    def are_few_maps(self) -> bool:
+        """Whether elements in slots are worth a comparison: they are no program of too many maps."""
+        maps = attempted(self._maps_in_slots)
+        return isinstance(maps, Impossible) or maps <= _MOST_MAPS
+
+    def seconds_in_slots_at_least(self) -> float:
+        """See `Search.seconds_at_least`. NotPossibleError for too large arrays."""
+        self._maps_in_slots()
+        search, requests = self._in_slots
+        return search.seconds_at_least(self.params, requests)
+
+    def in_slots(self) -> LaidOut:
+        """Elements in slots, of as many samples as a ciphertext holds."""
+        search, requests = self._in_slots
+        return LaidOut.in_slots(search.chosen(self.params, None), search.samples, requests)
+
+    @property
+    def _in_slots(self) -> tuple[Search, int]:
         """The search for elements in slots, with the samples of a ciphertext, and how many requests there are
-        of these; None where it would be a program of too many maps. NotPossibleError for too large arrays."""
+        of these."""
         search, samples = self.search, self.search.samples
-        most = MOST_SLOTS if self.params is None else self.params.max_slots
         if self.batch is not None:
             largest = max(math.prod(map(_filled, node.shape)) for node in search.whole.nodes)
-            samples = max(1, min(most // largest, _filled(self.count)))
+            samples = max(1, min(self._most_slots // largest, _filled(self.count)))
             search = replace(search, samples=samples)
+        return search, -(-self.count // samples)
+
+    def _maps_in_slots(self) -> int:
+        """Maps between tiles of elements in slots. NotPossibleError for arrays of too many tiles."""
+        search, _ = self._in_slots
+        nodes, slots = search.whole.nodes, self._most_slots // search.samples
         try:
-            maps = _maps(search, most // samples)
+            counts = [Tiling.of(node.shape, slots).count for node in nodes]
         except ParameterError as reason:
             raise NotPossibleError(str(reason)) from reason
-        return None if maps > _MOST_MAPS else (search, -(-self.count // samples))
+        return sum(
+            counts[at] * sum(counts[source] for source in node.operands)
+            for at, node in enumerate(nodes)
+            if isinstance(node.operation, Affine)
+        )
+
+    @property
+    def _most_slots(self) -> int:
+        """Of a ciphertext."""
+        return MOST_SLOTS if self.params is None else self.params.max_slots
 
     @property
     def _ends(self) -> list[tuple[Sequence[int], Sequence[int]]]:
@@ -362,14 +398,3 @@ def _matrix(program: TensorProgram, at: int) -> tuple[int, int]:
 def _filled(extent: int) -> int:
     """The power of two that is not below."""
     return 1 << (extent - 1).bit_length()
-
-
-def _maps(search: Search, slots: int) -> int:
-    """Maps between tiles of so many slots."""
-    nodes = search.whole.nodes
-    counts = [Tiling.of(node.shape, slots).count for node in nodes]
-    return sum(
-        counts[at] * sum(counts[source] for source in node.operands)
-        for at, node in enumerate(nodes)
-        if isinstance(node.operation, Affine)
-    )

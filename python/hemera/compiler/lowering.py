@@ -18,9 +18,9 @@ from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import Affine, Apply, Input, LookUp, Multiply, TensorProgram
 from hemera.circuits import Polynomial
+from hemera.compiler.impossible import NotPossibleError
 from hemera.compiler.placement import Placement
 from hemera.compiler.progress import told
-from hemera.errors import ParameterError
 from hemera.program import operations as op
 from hemera.program.operations import Operation
 from hemera.program.program import Program
@@ -237,7 +237,7 @@ class Lowering:
         if isinstance(function, Polynomial) or function.recipe is not None:
             result = symbols[0].apply(function, *symbols[1:])
         else:
-            raise ParameterError(f"{function.name} can not be kept in a program; take one of hm.circuits")
+            raise NotPossibleError(f"{function.name} can not be kept in a program; take one of hm.circuits")
         least, most = range_of(function, unused)
         return Value(result, float(least[0]), float(most[0]))
 
@@ -272,7 +272,7 @@ def lowered(parts: SplitProgram, layouts: tuple[Layout, ...], slots: int) -> Low
     """The program on slots, with the tiles in these layouts.
 
     Raises:
-        ParameterError: for a function that no file can keep.
+        NotPossibleError: for a function that no file can keep.
     """
     lowering = Lowering(parts.program, layouts, slots)
     program = lowering.run()

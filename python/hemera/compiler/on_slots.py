@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from hemera.arrays.layout import Layout
 from hemera.arrays.layout_search import layout_choices
 from hemera.arrays.splitting import SplitProgram, split
 from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tiling import Tiling
+from hemera.compiler import passes
 from hemera.compiler.costs import Price, cheapest
-from hemera.compiler.lowering import Lowered, lowered
-from hemera.compiler.parts import in_parts
-from hemera.compiler.samples import interleaved
+from hemera.compiler.lowering import Lowered
 
 __all__ = ["SLOTS", "on_slots"]
 
@@ -40,18 +39,15 @@ def on_slots(
     Raises:
         ParameterError: for a function that no file can keep.
     """
-    in_slots = samples
-    if free is None and samples > 1 and _tiles(whole, 2 * most_slots) < _tiles(whole, most_slots):
-        # Half of them in imaginary parts, rather than more ciphertexts: see `in_parts`.
-        in_slots = samples // 2
-        most_slots *= 2
-    cut = split(whole, most_slots)
+    # Half of them in imaginary parts, rather than more ciphertexts: see `hemera.compiler.parts`.
+    halves = free is None and samples > 1 and _tiles(whole, 2 * most_slots) < _tiles(whole, most_slots)
+    in_slots = samples // 2 if halves else samples
+    cut = split(whole, 2 * most_slots if halves else most_slots)
     spread = 1 if free is None else max(1, free // in_slots)
 
-    def made(layouts: Sequence[Layout]) -> Lowered:
+    def made(layouts: tuple[Layout, ...]) -> Lowered:
         slots = max(1, SLOTS // in_slots, *(layout.period for layout in layouts))
-        steps = interleaved(lowered(cut, tuple(layouts), slots), in_slots)
-        return steps if in_slots == samples else in_parts(steps)
+        return passes.SLOTS.run(passes.OnSlots(cut, layouts, slots, samples, halves)).steps
 
     choices = layout_choices(cut.program, most_slots=spread, alike=cut.alike)
     found = [made(each.layouts) for each in choices]

@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
+from hemera.compiler.impossible import NotPossibleError
 from hemera.compiler.result_errors import Recording, ResultError
-from hemera.errors import LevelError, ParameterError, PrecisionError, RangeError
+from hemera.errors import LevelError, PrecisionError, RangeError
 
 __all__ = ["Budget", "precise"]
 
@@ -93,7 +94,7 @@ def precise(
 
     Raises:
         PrecisionError: where a result has not the bits, with what it can have, and the line that costs most.
-        ParameterError, LevelError, RangeError: of the first program.
+        NotPossibleError, LevelError, RangeError: of the first program.
     """
     start, first = _first(record, asked, far and scales)
     budget, recording = start, first
@@ -110,7 +111,7 @@ def precise(
             if tried.has(asked):
                 plan, plans = make(recording, budget), plans + 1
                 tried = _Tried(recording, plan._errors_of(recording, asked))
-        except (ParameterError, LevelError, RangeError) as error:
+        except (NotPossibleError, PrecisionError, LevelError, RangeError) as error:
             reason = error
             if unscaled:
                 budget = unscaled.pop()

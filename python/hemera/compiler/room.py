@@ -9,9 +9,9 @@ import numpy as np
 from hemera import ckks
 from hemera.arrays.tensor import Affine, Node, TensorProgram
 from hemera.compiler.bootstraps import bootstrap_of
-from hemera.compiler.impossible import TooDeepError, TooLargeError
+from hemera.compiler.impossible import NotPossibleError, TooDeepError, TooLargeError
 from hemera.compiler.lowering import Lowered
-from hemera.errors import LevelError, ParameterError
+from hemera.errors import LevelError
 from hemera.parameters import Parameters
 
 __all__ = ["largest_of", "range_bits_for", "require_levels", "require_representable", "require_room"]
@@ -53,11 +53,11 @@ def range_bits_for(largest: float, *, spared: bool = True) -> int:
 
 
 def require_representable(program: TensorProgram) -> None:
-    """ParameterError for values that are too large for any parameters."""
+    """NotPossibleError for values that are too large for any parameters."""
     node = max(program.nodes, key=lambda each: max(map(abs, each.range)))
     largest = max(map(abs, node.range))
     if range_bits_for(max(1.0, largest)) > _MOST_BITS:
-        raise ParameterError(
+        raise NotPossibleError(
             f"values up to {largest:g} ({node.where or 'an input'}) are too large: there are parameters for "
             f"values up to {2.0 ** (_MOST_BITS - 1):g}. Give the inputs a narrower range (range=, or "
             "calibrate=), or divide the values before"

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from hemera.arrays.tensor import TensorProgram
 from hemera.compiler.bootstraps import bootstrap_of
+from hemera.compiler.impossible import NotPossibleError
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.noise_bounds import noise_bounds
-from hemera.errors import ParameterError
 from hemera.package.sharing import Sharing
 from hemera.parameters import Parameters
 
@@ -44,7 +44,7 @@ class Room:
             scale_bits: the least scale.
 
         Raises:
-            ParameterError: where there are none.
+            NotPossibleError: where there are none.
         """
         while scale_bits <= _MOST_SCALE_BITS:
             params = make(scale_bits)
@@ -55,22 +55,23 @@ class Room:
             if missing <= 0:
                 return params, sharing
             scale_bits += math.ceil(missing)
-        raise ParameterError(
+        raise NotPossibleError(
             f"share=True: the noise that hides errors takes a scale of {scale_bits} bits at a depth of "
             f"{self.steps.program.depth}, for which there are no parameters without bootstraps; {_WAYS_OUT}"
         )
 
     def given(self, params: Parameters) -> Sharing:
-        """How results are shared with parameters of the user's. ParameterError where they lack the room."""
+        """How results are shared with parameters of the user's. NotPossibleError where they lack the
+        room."""
         if params.scheme == "ckks" and bootstrap_of(params, self.steps.slots) is not None:
-            raise ParameterError(
+            raise NotPossibleError(
                 "share=True: errors of bootstraps have no worst-case bound, so results of parameters with "
                 "bootstraps can not be shown to others; leave params= out, or take those of for_circuit"
             )
         sharing = self.sharing(params)
         missing = self.missing_bits(params, sharing)
         if missing > 0:
-            raise ParameterError(
+            raise NotPossibleError(
                 f"share=True: the scale of the given parameters lacks {missing:.1f} bits for the noise that "
                 f"hides errors at precision_bits={self.precision_bits:g}; leave params= out, give a scale of "
                 f"{math.ceil(math.log2(params._native.scale) + missing)} bits, or {_WAYS_OUT}"

@@ -252,14 +252,14 @@ def test_the_levels_of_least_time_are_taken(order: Any, monkeypatch: pytest.Monk
     """Of those of the preset that hold the program; the last refusal is told where none does."""
     times = dict(zip((8, 9, 10), order, strict=True))
 
-    def placed(steps: Any, levels: int, *, device: str) -> Any:
-        del steps, device
+    def levelled(_: Search, cut: Any, steps: Any, levels: int) -> Any:
+        del cut, steps
         if times[levels] == 3.0:
             raise NotPossibleError(f"no {levels}")
         return SimpleNamespace(placement=SimpleNamespace(time=times[levels]))
 
     monkeypatch.setattr(approximate, "_of_preset", lambda _, levels, __: levels)
-    monkeypatch.setattr(approximate, "placed", placed)
+    monkeypatch.setattr(Search, "_levelled", levelled)
     own: Any = search(recorded(lambda x: x, (4,)), 25)
     found = own.bootstrapped(None, None)
     assert times[found.params] == found.steps.placement.time == 1.0

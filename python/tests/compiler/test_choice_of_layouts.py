@@ -205,7 +205,7 @@ def test_slots_are_planned_only_where_they_may_be_faster(monkeypatch: pytest.Mon
     # Where slots are taken, they are planned once.
     planned.clear()
     seconds = iter([2.0, 1.0])
-    monkeypatch.setattr("hemera.compiler.packaging._seconds", lambda *_: next(seconds))
+    monkeypatch.setattr("hemera.compiler.candidates.Found.seconds", lambda *_: next(seconds))
     monkeypatch.setattr(Search, "seconds_at_least", lambda *_: 0.5)
     plan = compiled(layer)
     assert (plan.layout, plan.layout_seconds) == ("slots", {"sequences": 2.0, "slots": 1.0})
@@ -277,7 +277,7 @@ def test_each_layout_is_counted_for_its_own_requests(
         least.append(requests)
         return 0.0
 
-    monkeypatch.setattr("hemera.compiler.packaging._seconds", lambda _, requests, __: float(requests))
+    monkeypatch.setattr("hemera.compiler.candidates.Found.seconds", lambda own, _: float(own.requests))
     monkeypatch.setattr(Search, "seconds_at_least", at_least)
     specs = [Spec(shape, (-1, 1))] * (1 + (program is product))
     plan = compiled(program, *specs, samples=samples)

@@ -34,7 +34,7 @@ def test_the_least_depth_that_leaves_a_budget_is_taken(
     """Below the number of products too, where these are of small values; up to 60."""
     monkeypatch.setattr(exact._Search, "_at", lambda _, depth: ("steps", depth) if depth >= enough else None)
     search = exact._Search.__new__(exact._Search)
-    search._program, search._kind = SimpleNamespace(depth=products), hm.bfv.Parameters  # type: ignore[assignment]
+    search._program, search._scheme = SimpleNamespace(depth=products), "bfv"  # type: ignore[assignment]
     if enough <= 60:
         assert search._without_bootstraps() == ("steps", enough)
     else:

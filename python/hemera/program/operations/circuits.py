@@ -14,7 +14,7 @@ from hemera import circuits
 from hemera._noise_warning import ranges_are_known
 from hemera._process import cached_property
 from hemera.circuits import Bootstrap, Function, IntegerBootstrap, LinearTransform, Polynomial
-from hemera.errors import MismatchError, ParameterError
+from hemera.errors import MismatchError, ParameterError, PrecisionError
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
 from hemera.parameters import Parameters
@@ -258,7 +258,7 @@ class OfNamedFunction(_OfFunction):
             raise TypeError("a function is given by its name and numbers")
         numbers = {str(key): real(value, key) for key, value in self.numbers.items()}
         if numbers.get("bits", 0) > _MAX_BITS:
-            raise ParameterError(f"a function to {numbers['bits']} bits; at most {_MAX_BITS} are taken")
+            raise PrecisionError(f"a function to {numbers['bits']} bits; at most {_MAX_BITS} are taken")
         checked = OfNamedFunction(self.of, numbers)
         _ = checked.function  # raises
         return checked

@@ -1,0 +1,161 @@
+"""The passes of `compile`, stage by stage. A pass takes a program in one form and gives it in the same form,
+or the next; after each the program is checked for what must hold of its form (`hemera.compiler.forms`).
+
+    trace       the user's function is called with encrypted arrays; chains of functions of one variable are
+                one function from the beginning (`hemera.arrays.fusing`)
+    ARRAYS      on the user's arrays
+    layouts     elements in slots, samples in slots, tokens in slots, or pairs: each that is possible goes
+                through the stages below, and the cheapest is taken (`hemera.compiler.candidates`)
+    SLOTS       on the slots of ciphertexts
+    LEVELS      with parameters
+    package     what a server runs, and what clients encode and decode (`hemera.compiler.packaging`)
+
+`hemera.compiler.precision` goes through all of them again with other budgets until each result has its bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+from hemera.arrays.folding import folded
+from hemera.arrays.layout import Layout
+from hemera.arrays.splitting import SplitProgram
+from hemera.arrays.squares import with_squares
+from hemera.arrays.tensor import TensorProgram
+from hemera.compiler import forms
+from hemera.compiler.bootstraps import bootstrap_of, placed
+from hemera.compiler.exact_bootstraps import exact_bootstrap_of, exactly_placed
+from hemera.compiler.exact_lowering import exactly_lowered
+from hemera.compiler.lowering import Lowered, lowered
+from hemera.compiler.parts import in_parts
+from hemera.compiler.room import require_levels
+from hemera.compiler.samples import interleaved
+from hemera.compiler.scaling import Scaled, scaled
+from hemera.compiler.specs import ArraySpec
+from hemera.parameters import IntegerParameters, Parameters
+from hemera.program.values import SchemeName
+
+__all__ = ["ARRAYS", "LEVELS", "PASSES", "SLOTS", "OnArrays", "OnSlots", "Stage"]
+
+_S = TypeVar("_S")
+
+
+@dataclass(frozen=True)
+class OnArrays:
+    """A program on the user's arrays."""
+
+    program: TensorProgram
+    specs: Sequence[ArraySpec]
+    scheme: SchemeName = "ckks"
+    scales: bool = False
+    """Whether clients scale inputs and results."""
+    scaled: Scaled | None = None
+    """What clients do with inputs and results; None: nothing."""
+    unfolded: TensorProgram | None = None
+    """The program before its maps were folded."""
+
+
+@dataclass(frozen=True)
+class OnSlots:
+    """A program on tiles, in layouts, on its way to slots."""
+
+    cut: SplitProgram
+    layouts: tuple[Layout, ...] = ()
+    slots: int = 0
+    """Of one sample; with BFV and BGV of both rows."""
+    samples: int = 1
+    """The number of samples that each ciphertext holds."""
+    halves: bool = False
+    """Whether half of the samples lie in the imaginary parts of slots."""
+    scheme: SchemeName = "ckks"
+    params: Parameters | None = None
+    """Known before with BFV and BGV, whose programs are modulo their prime."""
+    device: str = ""
+    """The table of times by which bootstraps are placed."""
+    lowered: Lowered | None = None
+
+    @property
+    def steps(self) -> Lowered:
+        """The program on slots, once it is lowered."""
+        assert self.lowered is not None
+        return self.lowered
+
+
+def squares(at: OnArrays) -> OnArrays:
+    """Quadratic polynomials as one square, where that takes fewer levels."""
+    return at if at.scheme != "ckks" else replace(at, program=with_squares(at.program))
+
+
+def units(at: OnArrays) -> OnArrays:
+    """All values about 1: clients scale inputs and results, the program what is in between."""
+    if not at.scales:
+        return at
+    by_clients = scaled(at.program, at.specs)
+    return replace(at, program=by_clients.program, scaled=by_clients)
+
+
+def fold(at: OnArrays) -> OnArrays:
+    """Linear maps that follow each other as one; equal operations once; none that no result takes."""
+    found = folded(at.program, exact=at.scheme != "ckks")
+    return replace(at, program=found, unfolded=at.program)
+
+
+def lower(at: OnSlots) -> OnSlots:
+    """Maps as diagonals, rotations and folds; look-ups as polynomials modulo the prime."""
+    if not isinstance(at.params, IntegerParameters):
+        return replace(at, lowered=lowered(at.cut, at.layouts, at.slots))
+    modulus = at.params.plain_modulus
+    return replace(at, lowered=exactly_lowered(at.cut.program, at.layouts, at.slots, at.scheme, modulus))
+
+
+def samples(at: OnSlots) -> OnSlots:
+    """Several samples beside each other in each ciphertext."""
+    return replace(at, lowered=interleaved(at.steps, at.samples // (1 + at.halves)))
+
+
+def imaginary_parts(at: OnSlots) -> OnSlots:
+    """As many samples again in the imaginary parts of slots."""
+    return replace(at, lowered=in_parts(at.steps)) if at.halves else at
+
+
+def bootstraps(at: OnSlots) -> OnSlots:
+    """Bootstraps where they cost least, with parameters that have some."""
+    assert at.params is not None
+    if at.scheme != "ckks":
+        has_none = exact_bootstrap_of(at.params) is None
+        return at if has_none else replace(at, lowered=exactly_placed(at.steps, at.params))
+    if bootstrap_of(at.params, at.steps.slots) is None:
+        return at
+    return replace(at, lowered=placed(at.steps, at.params, device=at.device))
+
+
+@dataclass(frozen=True)
+class Stage(Generic[_S]):
+    """Passes on programs of one form, in their order."""
+
+    name: str
+    passes: tuple[Callable[[_S], _S], ...]
+    check: Callable[[_S], None]
+    """AssertionError for a program that is none of the form, a fault of the pass before; TooDeepError for
+    levels that there are not."""
+
+    def run(self, at: _S) -> _S:
+        """The program after all passes, each of which is checked."""
+        for each in self.passes:
+            at = each(at)
+            self.check(at)
+        return at
+
+
+def _require_levels(at: OnSlots) -> None:
+    assert at.params is not None
+    require_levels(at.steps, at.params)
+
+
+ARRAYS = Stage("arrays", (squares, units, fold), lambda at: forms.require_arrays(at.program))
+SLOTS = Stage("slots", (lower, samples, imaginary_parts), lambda at: forms.require_slots(at.cut, at.steps))
+LEVELS = Stage("levels", (bootstraps,), _require_levels)
+
+PASSES: tuple[Stage[OnArrays] | Stage[OnSlots], ...] = (ARRAYS, SLOTS, LEVELS)
