@@ -15,8 +15,8 @@ from hemera.compat.orion import Backend
 from hemera.program.operations import Encoded
 from hemera.search import Client, Index
 
-Use = Callable[[Any], tuple[Any, Any]]
-"""A call of an owner: what it gives, and by NumPy."""
+Use = Callable[[Any], tuple[Any, ...]]
+"""A call of an owner: what it gives, by NumPy, and what is told of it."""
 SLOTS = 8
 RANDOM = np.random.default_rng(11)
 VALUES, OTHERS = RANDOM.uniform(-1, 1, (2, SLOTS))
@@ -42,16 +42,18 @@ class Side:
             "level": (VALUES, {"level": 2}),
             "scale": (VALUES, {"level": 2, "scale": 2.0**38}),
             "slots": (VALUES[:4], {}),
-            "filled": (VALUES[:3], {}),
+            "filled": (VALUES[:5], {}),
+            "more": (VALUES[:6], {}),
             "type": (VALUES * 1j, {}),
             "shape": (np.stack([VALUES, OTHERS]), {}),
         }
 
         def use(values: Any, told: dict[str, Any]) -> Use:
-            return lambda owner: (
-                self.context.decrypt(apply(owner, self, self.x(values, **told)), self.secret),
-                clear(values),
-            )
+            def called(owner: Any) -> tuple[Any, Any, int]:
+                y = apply(owner, self, self.x(values, **told))
+                return self.context.decrypt(y, self.secret), clear(values), y.level
+
+            return called
 
         return [use(*every[kind]) for kind in kinds.split()]
 
@@ -105,7 +107,7 @@ def of_orion(level: int, other: bool) -> Use:
         values = np.tile(OTHERS, 128)
         x = backend.Encrypt(backend.Encode(values.tolist(), level, 2**40))
         few = backend.Encrypt(backend.Encode(values[:64].tolist(), level, 2**40))
-        matrix = backend.GenerateLinearTransform([0, 3], np.tile(VALUES, 256), level, 1.0, "none")
+        matrix = backend.GenerateLinearTransform([0, 5], np.tile(VALUES, 256), level, 1.0, "none")
         for element in backend.GetLinearTransformRotationKeys(matrix):
             backend.GenerateLinearTransformRotationKey(element)
         found = [
@@ -113,9 +115,12 @@ def of_orion(level: int, other: bool) -> Use:
             backend.MulRelinCiphertextNew(x, x),
             backend.EvaluateLinearTransform(matrix, x),
             backend.Bootstrap(few, 64),
+            backend.AddPlaintextNew(x, plain := backend.Encode(values.tolist(), level, 2**40)),
         ]
-        turned, own = np.roll(values, -3), np.tile(VALUES, 128)
-        clear = [turned, values**2, own * (values + turned), values]
+        backend.SetPlaintextScale(plain, 2**41)
+        found.append(backend.AddPlaintextNew(x, plain))
+        own = np.tile(VALUES, 128) * (values + np.roll(values, -5))
+        clear = [np.roll(values, -3), values**2, own, values, 2 * values, 1.5 * values]
         return np.array([backend.Decode(backend.Decrypt(y)) for y in found]), np.array(clear)
 
     return use
@@ -153,7 +158,7 @@ OWNERS: dict[str, tuple[Callable[[], Any], list[Use]]] = {
         on(
             lambda p, _, x: p(x),
             np.polynomial.Polynomial(POLYNOMIAL),
-            "usual level slots filled type shape",
+            "usual level slots filled more type shape",
             4,
         ),
     ),
@@ -166,10 +171,10 @@ OWNERS: dict[str, tuple[Callable[[], Any], list[Use]]] = {
         on(
             lambda _, __, x: 0.3 - x * 0.7,
             lambda a: 0.3 - a * 0.7,
-            "usual level scale slots filled type shape",
+            "usual level scale slots filled more type shape",
             4,
         )
-        + on(lambda _, __, x: x * 0.3j + 0.7j, lambda a: a * 0.3j + 0.7j, "usual level scale filled", 4),
+        + on(lambda _, __, x: x * 0.3j + 0.7j, lambda a: a * 0.3j + 0.7j, "usual level scale filled more", 4),
     ),
     "encoded": (
         lambda: (Encoded(VALUES, product=True), Encoded(OTHERS, product=False)),
@@ -188,7 +193,7 @@ OWNERS: dict[str, tuple[Callable[[], Any], list[Use]]] = {
         tenseal,
         [
             *(of_tenseal(MATRIX[:, :2], scale, squares) for scale, squares in ((40, 0), (38, 0), (40, 1))),
-            *(of_tenseal(matrix, 40, 0) for matrix in (MATRIX[:2], -MATRIX[:, :2])),
+            *(of_tenseal(matrix, 40, 0) for matrix in (MATRIX[:, :2].reshape(2, 8), -MATRIX[:, :2])),
         ],
     ),
     "backend of Orion": (orion, [of_orion(2, False), of_orion(2, True), of_orion(1, True)]),
@@ -206,9 +211,11 @@ OWNERS: dict[str, tuple[Callable[[], Any], list[Use]]] = {
 @pytest.mark.parametrize("name", OWNERS)
 def test_any_call_after_any_other(name: str) -> None:
     make, uses = OWNERS[name]
+    known: dict[Use, Any] = {}
     for first in uses:
         for second in uses:
             owner = make()
             for use in (first, second, first):
-                found, expected = use(owner)
+                found, expected, *told = use(owner)
+                assert known.setdefault(use, told) == told
                 np.testing.assert_allclose(found, expected, atol=2e-3)

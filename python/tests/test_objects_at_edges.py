@@ -140,16 +140,6 @@ def test_integers_of_any_size_are_taken_modulo_t_or_refused(party: Any, name: st
                 call()
 
 
-@pytest.mark.parametrize("name", ["add", "sub", "mul"])
-@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (2, 1)], ids=str)
-def test_arrays_on_the_left_may_have_more_axes(party: Any, name: str, shape: tuple[int, ...]) -> None:
-    of, a, b = getattr(operator, name), party.values(3, SLOTS), party.values(*shape, SLOTS, seed=2)
-    x = party.ev.encrypt(a)
-    party.check(of(b, x), of(b, a))
-    party.check(of(x, b), of(a, b))
-    party.check(x, a)
-
-
 def test_shapes_that_no_elements_fill(ckks: Any) -> None:
     x = ckks.ev.encrypt(ckks.values(2, 3, SLOTS))
     for shape in ((0, -1), (-1, 0), (0,), (-1, -1), (-2, -3), (4, -1), (6, 0)):

@@ -83,16 +83,6 @@ def test_larger_integers_are_rounded(client, ev):
         np.testing.assert_allclose(ctx.decrypt(y, sk), wanted, atol=2)
 
 
-def test_layers_follow_each_other_and_products(client):
-    ctx, sk = client
-    ev = ctx.bind(ctx.generate_keys(sk))
-    first, second, x = random(5, 6), random(2, 5, seed=3), random(6, SLOTS, seed=2)
-    inner = hm.EncryptedMatrix.encrypt(x, ev)
-    hidden = first @ inner + 0.5
-    found = (second @ (hidden * hidden)).decrypt(sk)
-    np.testing.assert_allclose(found, second @ (first @ x + 0.5) ** 2, atol=3e-3)
-
-
 def test_reports_name_the_weights(params):
     layer = hm.circuits.PlainMatrixProduct(random(4, 6), params, bits=8)
     assert "24 bytes" in layer.report() or "24 B" in layer.report()

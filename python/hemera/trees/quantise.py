@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.errors import FormatError, MismatchError, ParameterError
-from hemera.inputs.plain import plain_array
 from hemera.trees.ensemble import (
     LOWEST,
     Ensemble,
@@ -112,10 +111,17 @@ class Quantiser:
     @classmethod
     def of_quantiles(cls, rows: NDArray[Any], bins: int) -> Quantiser:
         """At most `bins` bins a feature, each of about equally many of `rows`. A model trained on
-        `bins(rows)` has these edges, which reveal something of the rows and nothing of the model."""
+        `bins(rows)` has these edges, which reveal something of the rows and nothing of the model.
+
+        Raises:
+            MismatchError: if rows have another shape than (rows, features), or there is none.
+            ParameterError: for another number of bins, infinite values, or a feature without any value.
+        """
         if not 2 <= bins <= MAX_EDGES + 1:
             raise ParameterError(f"a feature has 2 to {MAX_EDGES + 1} bins, not {bins}")
-        values = plain_array(rows, "rows", float)
+        values = prepared(rows, single=False, missing=True)
+        if values.ndim != 2 or values.size == 0:
+            raise MismatchError(f"rows of shape {values.shape} were given; give (rows, features)")
         empty = np.flatnonzero(np.isnan(values).all(axis=0))
         if len(empty):
             raise ParameterError(f"feature {empty[0]} has no value in any row; leave it out")

@@ -12,8 +12,6 @@ from sklearn.cross_decomposition import PLSRegression
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import hemera as hm
 from hemera import serving
@@ -44,43 +42,6 @@ def test_the_range_comes_from_rows_or_is_demanded() -> None:
         packaged(model, rows * 1e200)
     with pytest.raises(TYPED, match="no table of numbers"):
         packaged(model, [["a"] * 30])
-
-
-def test_rows_to_twice_the_range_are_right_and_further_ones_are_told() -> None:
-    frame = pd.DataFrame(ROWS, columns=["age", "dose", "ratio", "days"])
-    model = make_pipeline(StandardScaler(), Ridge()).fit(frame, VALUES)
-    package = packaged(model, frame)
-    middle = (ROWS.max(axis=0) + ROWS.min(axis=0)) / 2
-    width = ROWS.max(axis=0) - ROWS.min(axis=0)
-    ends = pd.DataFrame(np.stack([middle - width, middle + width]), columns=frame.columns)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", hm.errors.HemeraWarning)
-        warnings.simplefilter("ignore", hm.errors.SecurityWarning)
-        require_same(package.evaluate_clear(ends), model.predict(ends))
-    beyond = frame.copy()
-    beyond.loc[3, "dose"] = middle[1] + 1.1 * width[1]
-    beyond.loc[4, "dose"] = middle[1] - 3 * width[1]
-    with pytest.warns(hm.errors.HemeraWarning, match=r"2 of 90 rows.*column 1 \(dose\) has -") as told:
-        found = package.evaluate_clear(beyond)
-    assert len(told) == 1
-    inside = beyond.clip(ends.iloc[0], ends.iloc[1], axis=1)
-    require_same(found, model.predict(inside))
-
-
-def test_a_declared_range_is_of_scaled_features() -> None:
-    model = make_pipeline(StandardScaler(), Ridge()).fit(ROWS, VALUES)
-    package = serving.export_linear(model, name="m", clip=[9, 9, 9, 2], **SMALL)
-    scaler = model[0]
-    for column, size in enumerate([9, 9, 9, 2]):
-        row = scaler.mean_.copy()
-        row[column] += size * scaler.scale_[column]
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", hm.errors.HemeraWarning)
-            warnings.simplefilter("ignore", hm.errors.SecurityWarning)
-            require_same(package.evaluate_clear([row]), model.predict([row]))
-        row[column] += 0.01 * scaler.scale_[column]
-        with pytest.warns(hm.errors.HemeraWarning, match=f"1 of 1 rows.*column {column} "):
-            package.evaluate_clear([row])
 
 
 def test_columns_in_another_order_are_refused() -> None:

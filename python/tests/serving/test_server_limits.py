@@ -20,7 +20,6 @@ from hemera.serving.logs import _FIELDS
 from hemera.serving.scheduler import Evaluation
 from hemera.serving.service import Home
 from hemera.serving.sessions import ModelSession
-from hemera.serving.store import Store
 from hemera.serving.uploads import library_of
 
 from .conftest import client_of, expected, serving, wait_until
@@ -121,44 +120,6 @@ def test_keys_far_beyond_the_models_are_not_taken(home: Home, package: Package, 
             assert b" 413 " in raw.recv(1000)
         assert list(home.incoming.iterdir()) == []
         assert http.put(KEYS, content=some).status_code == 201
-
-
-def upload(store: Store, client: str, model: str, size: int) -> None:
-    arriving = store.begin(client, model, 1000)
-    try:
-        arriving.begin("keys")
-        arriving.write(b"a" * size)
-        arriving.end()
-        store.commit(arriving, "Hemera")
-    finally:
-        arriving.discard()
-
-
-def test_a_client_has_its_share_of_the_store(tmp_path: Path) -> None:
-    store = Store(tmp_path / "keys", tmp_path / "incoming", 1000, 100)
-    upload(store, "alice", "first", 60)
-    with pytest.raises(Refused, match="100 bytes of keys of one client") as refused:
-        upload(store, "alice", "second", 41)
-    assert refused.value.status == 507
-    upload(store, "alice", "second", 40)
-    upload(store, "bob", "first", 90)
-    # In place of others: what they take is the client's again.
-    for _ in range(2):
-        upload(store, "alice", "first", 60)
-    # One set is always taken, also beyond the share.
-    upload(store, "carol", "first", 500)
-    with pytest.raises(Refused):
-        upload(store, "carol", "second", 1)
-    # What arrives counts, of this client alone.
-    arriving = store.begin("dora", "first", 1000)
-    arriving.begin("keys")
-    arriving.write(b"a" * 90)
-    with pytest.raises(Refused):
-        upload(store, "dora", "second", 20)
-    upload(store, "erna", "second", 20)
-    arriving.discard()
-    upload(store, "dora", "second", 20)
-    assert store.bytes == 60 + 40 + 90 + 500 + 20 + 20
 
 
 def test_a_removed_clients_keys_leave_the_device(home: Home, local: LocalModel, keys: bytes) -> None:
