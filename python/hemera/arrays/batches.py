@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera.arrays.operations import Affine, Input, Operation, Shape
 from hemera.arrays.repeated_map import RepeatedMap
 from hemera.arrays.sparse_map import SparseMap
-from hemera.arrays.tensor import Affine, Apply, Input, Multiply, Shape, TensorProgram
+from hemera.arrays.tensor import TensorProgram
 
 __all__ = ["Batch", "of_one_sample", "over_samples"]
 
@@ -61,7 +62,7 @@ def _one(program: TensorProgram, count: int, inputs: Sequence[int]) -> Batch | N
     given = iter(inputs)
     for node in program.nodes:
         operation, known = node.operation, [axes[at] for at in node.operands]
-        own: Input | Affine | Multiply | Apply
+        own: Operation
         if isinstance(operation, Affine):
             sources = [program.nodes[at].shape for at in node.operands]
             split = of_one_sample(operation, list(zip(sources, known, strict=True)), node.shape, count)
@@ -70,7 +71,7 @@ def _one(program: TensorProgram, count: int, inputs: Sequence[int]) -> Batch | N
             own, axis = split
         elif isinstance(operation, Input):
             own, axis = operation, next(given)
-        elif isinstance(operation, (Multiply, Apply)) and len(set(known)) == 1:
+        elif operation.is_uniform and len(set(known)) == 1:
             own, axis = operation, known[0]
         else:
             return None

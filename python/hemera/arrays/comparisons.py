@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from hemera import circuits
 from hemera.arrays.kinds import DTYPES, Kind, kind_of, promoted
 from hemera.arrays.masks import all_of, any_of, as_mask, both, is_mask, negated, require_mask
+from hemera.arrays.operations import Input
 from hemera.arrays.recorded import A, Recorded, as_operand, bounds_of, broadcast, joined_shape
 from hemera.arrays.steps import multiples
 from hemera.arrays.sums import total
-from hemera.arrays.tensor import Input
 from hemera.arrays.user_lines import user_line
 from hemera.errors import ParameterError
 

@@ -18,7 +18,6 @@ from hemera.arrays.kinds import are_truths, kind_of, of_numbers, promoted
 from hemera.arrays.masks import both, either
 from hemera.arrays.recorded import A, as_operand
 from hemera.arrays.steps import common_step
-from hemera.arrays.tensor import Affine
 from hemera.arrays.user_lines import user_line
 from hemera.circuits import Function
 from hemera.errors import ParameterError, RangeError
@@ -269,8 +268,10 @@ def _positive(x: Any) -> Any:
     return np.maximum(x, 0)
 
 
-def _between(low: float | None, high: float | None, x: Any) -> Any:
-    return np.clip(x, low, high)
+@functools.lru_cache
+def _between(low: float | None, high: float | None) -> Formula:
+    """One object for equal ends, so that equal operations are known as such."""
+    return lambda x: np.clip(x, low, high)
 
 
 def _tabulated(x: A, function: Callable[[Any], Any]) -> A | None:
@@ -291,7 +292,7 @@ def _homogeneous(x: A, make: Callable[..., Function], most: float, formula: Form
         return x._recorder.made(make.__name__, low, high, lambda: make(ends, bits=bits + more))
 
     function, scale = made(1.0), 1.0
-    if isinstance(x._recorder.program.nodes[x._number].operation, Affine):
+    if x._recorder.program.nodes[x._number].operation.is_linear:
         unit = made(largest)
         if unit.depth < function.depth:
             function, scale = unit, largest
@@ -359,7 +360,7 @@ def _clipped(x: A, low: Any, high: Any) -> A:
             found = x._recorder.made(
                 "clip", -largest, largest, lambda: circuits.clip(inner, bits=bits, largest=largest)
             )
-            return x.apply(found, formula=functools.partial(_between, *ends))
+            return x.apply(found, formula=_between(*ends))
     if low is not None and not (ends[0] is not None and least >= ends[0]):
         x = larger(x, low)
     if high is not None and not (ends[1] is not None and most <= ends[1]):

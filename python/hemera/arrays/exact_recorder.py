@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.arrays.formulas import Formula
+from hemera.arrays.operations import LookUp, Shape
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.sparse_map import SparseMap
-from hemera.arrays.tensor import LookUp, Shape
 from hemera.arrays.user_lines import user_line
 from hemera.circuits import Function
 from hemera.errors import ParameterError
@@ -133,9 +133,7 @@ class ExactRecorder(Recorder):
             number = self.affine([(number, SparseMap.scaling(np.ones(size)))], shape, start)
         different, which = np.unique(values, axis=1, return_inverse=True)
         own = LookUp(different, np.asarray(which, np.int64).ravel()[kind], step)
-        ends = (float(values.min()), float(values.max()))
-        bounds = np.full(size, ends[0]), np.full(size, ends[1])
-        return self._add(own, [number], shape, lambda _: bounds)
+        return self._add(own, [number], shape)
 
     def _ends(self, number: int, step: int) -> Whole:
         """The least and the largest value of each element, in steps: shape (2, size)."""

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from hemera.arrays.operations import Affine, Multiply
 from hemera.arrays.repeated_map import RepeatedMap
 from hemera.arrays.sparse_map import SparseMap
-from hemera.arrays.tensor import Affine, Apply, Input, LookUp, Multiply, Node, Operation, TensorProgram
+from hemera.arrays.tensor import Node, TensorProgram
 
-__all__ = ["folded", "identity", "once"]
-
+__all__ = ["folded", "once"]
 
 _MOST_WHOLE = 2.0**53
 """Sums of products of whole numbers are exact up to here."""
@@ -47,7 +47,7 @@ def folded(program: TensorProgram, *, exact: bool = False, for_tokens: bool = Fa
             if _is_nothing(operation, found, operands, node):
                 places.append(operands[0])
                 continue
-        key = (identity(operation), tuple(operands), node.shape)
+        key = (operation.identity, tuple(operands), node.shape)
         if key not in known:
             known[key] = found.add(operation, operands, node.shape, node.where, node.range)
         places.append(known[key])
@@ -76,27 +76,14 @@ def once(program: TensorProgram) -> TensorProgram:
         return shaped[place, node.shape]
 
     for node in program.nodes:
-        is_map = isinstance(node.operation, Affine)
+        is_map = node.operation.is_linear
         operands = [flat[at] if is_map else in_shape(at) for at in node.operands]
-        key = (identity(node.operation), tuple(operands), is_map or node.shape)
+        key = (node.operation.identity, tuple(operands), is_map or node.shape)
         if key not in known:
             known[key] = found.add(node.operation, operands, node.shape, node.where, node.range)
         flat.append(known[key])
     found.outputs = [(name, in_shape(at)) for name, at in program.outputs]
     return found
-
-
-def identity(operation: Operation) -> Any:
-    """The same for equal operations."""
-    if isinstance(operation, Affine):
-        offset = None if operation.offset is None else operation.offset.tobytes()
-        return (*(each.digest for each in operation.maps), offset)
-    if isinstance(operation, Apply):
-        function = operation.function
-        return (function.name, *sorted(function.recipe.items())) if function.recipe else id(function)
-    if isinstance(operation, LookUp):
-        return operation.values.tobytes(), operation.kinds.tobytes(), operation.step
-    return id(operation) if isinstance(operation, Input) else "product"
 
 
 def _is_nothing(operation: Affine, program: TensorProgram, operands: list[int], node: Node) -> bool:
@@ -122,10 +109,12 @@ def _composed(
     offset = operation.offset
     for each, at in zip(operation.maps, operands, strict=True):
         before = program.nodes[at].operation
-        joins = isinstance(before, Affine) and not (
-            (exact and _rounds(operation, before)) or (for_tokens and _stays(program, at, each))
-        )
-        if not isinstance(before, Affine) or not joins or not _worth_joining(each, before, at in shared):
+        if (
+            not isinstance(before, Affine)
+            or (exact and _rounds(operation, before))
+            or (for_tokens and _stays(program, at, each))
+            or not _worth_joining(each, before, at in shared)
+        ):
             maps[at] = maps[at] + each if at in maps else each
             continue
         if before.offset is not None:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from hemera.arrays.chains import Chain, after, one_polynomial, product, scaling_of, total
 from hemera.arrays.formulas import Formula
+from hemera.arrays.operations import Apply, Shape
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.sparse_map import SparseMap
-from hemera.arrays.tensor import Apply, Shape
 from hemera.circuits import Function, Polynomial
 
 __all__ = ["FusingRecorder"]

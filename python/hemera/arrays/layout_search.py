@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from hemera._process import cached_property
 from hemera.arrays.layout import COPY, FREE, Layout, Place, index_bits
+from hemera.arrays.operations import Input, Shape
 from hemera.arrays.packing import free_folds, offsets
 from hemera.arrays.sparse_map import SparseMap
-from hemera.arrays.tensor import Affine, Input, Shape, TensorProgram
+from hemera.arrays.tensor import TensorProgram
 
 __all__ = ["LayoutChoice", "layout_choices"]
 
@@ -101,7 +102,7 @@ class _Groups:
             for at in own[1:]:
                 self._parents[self.of(own[0])] = self.of(at)
         for at, node in enumerate(program.nodes):
-            if not isinstance(node.operation, Affine):
+            if not node.operation.is_linear:
                 for operand in node.operands:
                     self._parents[self.of(operand)] = self.of(at)
 
@@ -135,10 +136,8 @@ def layout_choices(
     names = [groups.of(at) for at in range(len(program.nodes))]
     known: dict[Any, Any] = {}
     edges = [
-        _edge((names[operand], names[at]), (program.nodes[operand].shape, node.shape), own, known)
-        for at, node in enumerate(program.nodes)
-        if isinstance(node.operation, Affine)
-        for operand, own in zip(node.operands, node.operation.maps, strict=True)
+        _edge((names[source], names[at]), (program.nodes[source].shape, program.nodes[at].shape), own, known)
+        for source, at, own in program.maps
     ]
     shapes = {name: program.nodes[name].shape for name in names}
     order = list(dict.fromkeys(names))

@@ -1,4 +1,4 @@
-"""Ranges of functions' values."""
+"""Ranges of functions' values, and their slopes."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from numpy.typing import NDArray
 
 from hemera.circuits import Function, Polynomial
 
-__all__ = ["range_of", "sign_of", "widened"]
+__all__ = ["range_of", "sign_of", "slope_of", "widened"]
 
 Floats = NDArray[np.float64]
 
 _GRID = 257
 """Points of an interval at which a function's range is found."""
+_FINE_GRID = 4097
+"""Points between which slopes are taken."""
 _LIMITS = {"sign": (-1.0, 1.0), "compare": (0.0, 1.0)}
 """Ranges of functions by their names, without their errors."""
 _MONOTONE = ("clip", "exp", "inverse", "log", "sigmoid", "sqrt", "tanh")
@@ -68,6 +70,15 @@ def _polynomial_range(function: Polynomial, low: float, high: float) -> tuple[fl
     room = (values.max() - values.min()) / 2 / np.cos(degree * np.pi / (2 * count))
     room += 2.0**-40 * np.abs(values).max()
     return float(middle - room), float(middle + room)
+
+
+def slope_of(function: Function, low: float, high: float) -> float:
+    """The largest slope of a function of one value, between points of a grid."""
+    if not high > low:
+        return 0.0
+    x = np.linspace(low, high, _FINE_GRID)
+    values = np.asarray(function.evaluate_clear(x), np.float64)
+    return float(np.abs(np.diff(values)).max() / (x[1] - x[0]))
 
 
 def widened(least: float, most: float, room: float, margin: float, sign: int) -> tuple[float, float]:

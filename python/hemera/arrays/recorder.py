@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera.arrays.formulas import Formula
-from hemera.arrays.ranges import range_of, sign_of, widened
+from hemera.arrays.operations import Affine, Apply, Bounds, Input, Multiply, Operation, Shape
+from hemera.arrays.ranges import sign_of, widened
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.steps import beside_steps, common_step, step_of_sum
-from hemera.arrays.tensor import Affine, Apply, Input, LookUp, Multiply, Operation, Shape, TensorProgram
+from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.user_lines import is_of_user, user_line
 from hemera.arrays.watch import Watch
 from hemera.circuits import Function
@@ -108,8 +109,7 @@ class Recorder:
         if samples is not None:
             _require_samples(name, samples, ends, step)
         number = self.program.add(Input(name, *ends), (), shape, "", ends)
-        size = self.program.nodes[number].size
-        self.bounds.append((np.full(size, float(low)), np.full(size, float(high))))
+        self.bounds.append(self.program.nodes[number].operation.bounds((), shape))
         self.certain.append(self.bounds[-1])
         self.signs.append(sign_of(*self.bounds[-1]))
         self.steps.append(step)
@@ -127,34 +127,18 @@ class Recorder:
             factor = None if own is None and each.entries else common_step(each.weights)
             steps.append(0.0 if factor == 0 else None if own is None or factor is None else own * factor)
         operands = [at for at, _ in terms]
-        start = np.zeros(maps[0].outputs) if offset is None else offset.astype(np.float64)
-
-        def of(bounds: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
-            low = high = start
-            for each, ends in zip(maps, bounds, strict=True):
-                least, most = each.bounds(*ends)
-                low, high = low + least, high + most
-            return low, high
-
         signs = {self.signs[at] * sign_of(each.weights, each.weights) for at, each in terms}
         if offset is not None and offset.any():
             signs.add(sign_of(offset, offset))
         sign = signs.pop() if len(signs) == 1 else 0
-        return self._add(Affine(maps, offset), operands, shape, of, step_of_sum(steps), sign)
+        return self._add(Affine(maps, offset), operands, shape, step_of_sum(steps), sign)
 
     def multiply(self, a: int, b: int) -> int:
         """Products, element by element, of two nodes of one shape."""
-
-        def of(bounds: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
-            with np.errstate(over="ignore", invalid="ignore"):
-                ends = [x * y for x in bounds[0] for y in bounds[1]]
-            low, high = np.minimum.reduce(ends), np.maximum.reduce(ends)
-            return np.maximum(low, 0) if a == b else low, high
-
         one, other = self.steps[a], self.steps[b]
         step = None if one is None or other is None else one * other
         sign = 1 if a == b else self.signs[a] * self.signs[b]
-        return self._add(Multiply(), (a, b), self.program.nodes[a].shape, of, step, sign)
+        return self._add(Multiply(), (a, b), self.program.nodes[a].shape, step, sign)
 
     def apply(
         self,
@@ -186,18 +170,19 @@ class Recorder:
                 f"{function.name}: programs on arrays take functions with real values, one at a time, and "
                 "with the same coefficients for all elements"
             )
-        self._require_inside(function, operands)
-        self._watch(function, operands)
+        own = Apply(function, formula)
+        self._require_inside(own, operands)
+        self._watch(own, operands)
         shape = self.program.nodes[operands[0]].shape
         if formula is not None:
             self._approximated += 1
-        low, high = range_of(function, [self.bounds[at] for at in operands])
+        low, high = own.bounds([self.bounds[at] for at in operands], shape)
         if limits is not None:
             low, high = (np.full(low.shape, end) for end in limits)
         sign = int(function.name in _NOT_NEGATIVE)
         if function.name == "inverse":
             sign = self.signs[operands[0]]
-        return self._add(Apply(function, formula), operands, shape, lambda _: (low, high), step, sign)
+        return self._add(own, operands, shape, step, sign, (low, high))
 
     def note_own_method(self) -> None:
         """Note a call of a method that plain arrays have not, if it is the user's."""
@@ -307,27 +292,23 @@ class Recorder:
             + (", or add a number before that keeps them from 0" if steep else "")
         )
 
-    def _require_inside(self, function: Function, operands: Sequence[int]) -> None:
+    def _require_inside(self, own: Apply, operands: Sequence[int]) -> None:
         """RangeError when values of operands can lie outside of a function's intervals."""
-        if function._native.is_unbounded:
-            return
-        for at, (least, most) in zip(operands, function.intervals, strict=True):
+        for at, (least, most) in zip(operands, own.intervals, strict=False):
             samples = self.samples[at]
             # Beyond samples, what functions take is watched.
             low, high = self.range(at) if samples is None else (float(samples.min()), float(samples.max()))
             slack = 2.0**-20 * max(abs(least), abs(most))
             if low < least - slack or high > most + slack:
                 raise RangeError(
-                    f"{function.name} is for values from {least:g} to {most:g}, and these are from {low:g} "
-                    f"to {high:g} ({user_line()}): make the function for a wider interval, or give the "
-                    "inputs a narrower range (range=, or calibrate=)"
+                    f"{own.function.name} is for values from {least:g} to {most:g}, and these are from "
+                    f"{low:g} to {high:g} ({user_line()}): make the function for a wider interval, or give "
+                    "the inputs a narrower range (range=, or calibrate=)"
                 )
 
-    def _watch(self, function: Function, operands: Sequence[int]) -> None:
+    def _watch(self, own: Apply, operands: Sequence[int]) -> None:
         """Note the operands that inputs inside of their ranges can take out of a function's intervals."""
-        if function._native.is_unbounded:
-            return
-        for at, (low, high) in zip(operands, function.intervals, strict=True):
+        for at, (low, high) in zip(operands, own.intervals, strict=False):
             least, most = float(self.certain[at][0].min()), float(self.certain[at][1].max())
             slack = 2.0**-20 * max(abs(low), abs(high))
             if least < low - slack or most > high + slack:
@@ -338,33 +319,34 @@ class Recorder:
 
     def _add(
         self,
-        operation: Affine | Multiply | Apply | LookUp,
+        operation: Operation,
         operands: Sequence[int],
         shape: Shape,
-        bounds_of: Callable[[Sequence[tuple[Floats, Floats]]], tuple[Floats, Floats]],
         step: float | None = None,
         sign: int = 0,
+        known: Bounds | None = None,
     ) -> int:
         """Append an operation.
 
         Args:
-            bounds_of: gives bounds of each element from those of the operands.
             sign: of the elements, where that is known otherwise.
+            known: the bounds of elements, whatever those of the operands are.
         """
         count = math.prod(shape)
         if not 1 <= count <= MOST_ELEMENTS:
             raise ParameterError(
                 f"an array of shape {shape} has {count} elements; 1 to {MOST_ELEMENTS} can be"
             )
-        low, high = bounds = bounds_of([self.bounds[at] for at in operands])
+        low, high = bounds = known or operation.bounds([self.bounds[at] for at in operands], shape)
         certain = bounds
         if any(self.certain[at] is not self.bounds[at] for at in operands):
-            least, most = bounds_of([self.certain[at] for at in operands])
+            least, most = known or operation.bounds([self.certain[at] for at in operands], shape)
             certain = np.maximum(least, -_LARGEST), np.minimum(most, _LARGEST)
-        given = [self.samples[at] for at in operands]
+        given = [own for at in operands if (own := self.samples[at]) is not None]
         samples = None
-        if all(each is not None for each in given):
-            samples = _value(self.program, operation, operands, shape, given)
+        if len(given) == len(operands):
+            with np.errstate(all="ignore"):
+                samples = operation.clear(given, shape, clip=True, exact=True)
             sign = sign or sign_of(low, high)
             bounds = self._narrowed(samples, low, high, sign)
             if not isinstance(operation, Apply):  # which takes, and gives, what its interval allows
@@ -403,14 +385,3 @@ def _require_samples(name: str, samples: NDArray[Any], ends: tuple[float, float]
         )
     if step is not None and beside_steps(samples, step).any():
         raise ParameterError(f"input {name!r}: samples are no multiples of the step {step:g}")
-
-
-def _value(
-    program: TensorProgram, operation: Operation, operands: Sequence[int], shape: Shape, given: Sequence[Any]
-) -> NDArray[Any]:
-    """The value of an operation of its operands' values."""
-    alone = TensorProgram()
-    own = [alone.add(Input(str(at), 0, 0), (), program.nodes[each].shape) for at, each in enumerate(operands)]
-    alone.outputs = [("y", alone.add(operation, own, shape))]
-    with np.errstate(all="ignore"):
-        return alone.values(given, clip=True, formulas=alone.approximated)[-1]

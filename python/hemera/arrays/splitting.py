@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from hemera.arrays.operations import Affine, Values
 from hemera.arrays.sparse_map import SparseMap
-from hemera.arrays.tensor import Affine, Input, LookUp, Node, Operation, TensorProgram, Values
+from hemera.arrays.tensor import Node, TensorProgram
 from hemera.arrays.tiling import Tiling
+from hemera.errors import ParameterError
 
 __all__ = ["SplitProgram", "split"]
 
@@ -112,25 +114,14 @@ class _Splitter:
         if isinstance(node.operation, Affine):
             self.tiles.append(self._affine(node, node.operation, tiling))
             return
-        self.tiles.append(
-            tuple(
-                self.found.add(
-                    self._of_tile(node.operation, tiling, number),
-                    [self.tiles[each][number] for each in node.operands],
-                    shape,
-                    node.where,
-                    node.range,
-                )
-                for number, shape in enumerate(tiling.shapes)
-            )
-        )
-
-    def _of_tile(self, operation: Operation, tiling: Tiling, number: int) -> Operation:
-        if isinstance(operation, Input):
-            return replace(operation, name=_named(operation.name, number, tiling))
-        if isinstance(operation, LookUp):
-            return replace(operation, kinds=operation.kinds[tiling.elements[number]])
-        return operation
+        tiles = []
+        for number, shape in enumerate(tiling.shapes):
+            own = node.operation.of_tile(tiling.elements[number], _named("", number, tiling))
+            if own is None:
+                raise ParameterError(f"{node.title}{node.line} takes arrays that fit into a ciphertext")
+            operands = [self.tiles[each][number] for each in node.operands]
+            tiles.append(self.found.add(own, operands, shape, node.where, node.range))
+        self.tiles.append(tuple(tiles))
 
     def _affine(self, node: Node, operation: Affine, tiling: Tiling) -> tuple[int, ...]:
         terms: list[list[tuple[int, SparseMap]]] = [[] for _ in tiling.shapes]

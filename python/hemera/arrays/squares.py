@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.arrays.folding import once
+from hemera.arrays.operations import Affine, Multiply
 from hemera.arrays.sparse_map import SparseMap
-from hemera.arrays.tensor import Affine, Multiply, Node, TensorProgram
+from hemera.arrays.tensor import Node, TensorProgram
 
 __all__ = ["with_squares"]
 
@@ -60,7 +61,7 @@ def _with_further(program: TensorProgram) -> tuple[TensorProgram, bool]:
     by_maps: list[set[bool]] = [set() for _ in program.nodes]
     for node in program.nodes:
         for at in node.operands:
-            by_maps[at].add(isinstance(node.operation, Affine))
+            by_maps[at].add(node.operation.is_linear)
     for _, at in program.outputs:
         by_maps[at].add(False)
     known: list[dict[int, _Quadratic]] = []
@@ -84,16 +85,14 @@ def _polynomials(at: int, node: Node, known: Sequence[dict[int, _Quadratic]]) ->
     """A node's values as polynomials of those of nodes before it, and of itself."""
     operation = node.operation
     found: dict[int, _Quadratic] = {}
-    if isinstance(operation, (Affine, Multiply)):
-        given = [known[each] for each in node.operands]
-        factors = _factors(operation, node.size) if isinstance(operation, Affine) else None
-        for base in sorted(set.intersection(*map(set, given)))[-_MOST_BASES:]:
-            own = [each[base] for each in given]
-            if isinstance(operation, Multiply):
-                if not any(each.a.any() for each in own):
-                    found[base] = _product(*own)
-            elif factors is not None:
-                found[base] = _sum(own, factors, operation.offset)
+    given = [known[each] for each in node.operands]
+    factors = _factors(operation, node.size) if isinstance(operation, Affine) else None
+    for base in sorted(set.intersection(*map(set, given)))[-_MOST_BASES:] if given else []:
+        own = [each[base] for each in given]
+        if isinstance(operation, Affine) and factors is not None:
+            found[base] = _sum(own, factors, operation.offset)
+        elif isinstance(operation, Multiply) and not any(each.a.any() for each in own):
+            found[base] = _product(*own)
     return {**found, at: _SAME}
 
 

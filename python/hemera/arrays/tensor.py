@@ -1,90 +1,33 @@
-"""Programs on logical arrays: inputs, affine maps, products, functions of single elements and look-ups."""
+"""Programs on logical arrays: operations one after the other."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import ClassVar, Generic, NoReturn, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hemera.arrays.formulas import Formula
+from hemera.arrays.operations import (
+    Affine,
+    Apply,
+    Ends,
+    Floats,
+    Input,
+    LookUp,
+    Multiply,
+    Operation,
+    Shape,
+    Values,
+)
 from hemera.arrays.sparse_map import SparseMap
-from hemera.circuits import Function
 from hemera.errors import MismatchError, ParameterError
 
-__all__ = ["Affine", "Apply", "Input", "LookUp", "Multiply", "Node", "TensorProgram"]
+__all__ = ["Node", "TensorProgram", "Walk"]
 
-Floats = NDArray[np.float64]
-Values = NDArray[Any]
-Shape = tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Input:
-    """A value that is encrypted, with the range of its elements."""
-
-    name: str
-    low: float
-    high: float
-
-    def __post_init__(self) -> None:
-        if not (np.isfinite([self.low, self.high]).all() and self.low <= self.high):
-            raise ParameterError(f"input {self.name!r}: a range from {self.low:g} to {self.high:g}")
-
-
-@dataclass(frozen=True, eq=False)
-class Affine:
-    """The sum of a linear map of each operand and of an offset."""
-
-    maps: tuple[SparseMap, ...]
-    offset: Floats | None = None
-    """Flat; None: 0."""
-
-
-@dataclass(frozen=True)
-class Multiply:
-    """The products of two arrays of one shape, element by element."""
-
-
-@dataclass(frozen=True, eq=False)
-class Apply:
-    """A function of one or two arrays of one shape, element by element."""
-
-    function: Function
-    formula: Formula | None = None
-    """What the function is an approximation of, with the program's precision; None: it is what is meant."""
-
-
-@dataclass(frozen=True, eq=False)
-class LookUp:
-    """A table of whole numbers, looked up by each element: of exact programs alone.
-
-    An element is `step` times a number from 0 to points - 1, the number of its entry.
-    """
-
-    values: NDArray[np.int64]
-    """Shape (points, kinds): a table for each kind of element."""
-    kinds: NDArray[np.int64]
-    """Shape (size,): the kind of each element."""
-    step: int = 1
-
-    @property
-    def depth(self) -> int:
-        """Products one after the other, of the polynomial modulo a prime; one more for tables that differ."""
-        points, kinds = self.values.shape
-        return int(points - 1).bit_length() + int(kinds > 1)
-
-    def apply(self, x: Values) -> Values:
-        """The entries for values of shape (batch, *shape)."""
-        places = np.asarray(x.reshape(len(x), -1) // self.step, np.int64)
-        found = self.values[np.clip(places, 0, len(self.values) - 1), self.kinds]
-        return found.reshape(x.shape)
-
-
-Operation = Input | Affine | Multiply | Apply | LookUp
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,13 +39,23 @@ class Node:
     shape: Shape
     where: str = ""
     """File and line; empty where it is not known."""
-    range: tuple[float, float] = (-math.inf, math.inf)
+    range: Ends = (-math.inf, math.inf)
     """The least and the largest value that an element can have."""
 
     @property
     def size(self) -> int:
         """Elements of the result."""
         return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def title(self) -> str:
+        """A few words for reports."""
+        return self.operation.title(*self.operands)
+
+    @property
+    def line(self) -> str:
+        """Where the user's program has it, for the end of a message."""
+        return f" ({self.where})" if self.where else ""
 
 
 @dataclass(eq=False)
@@ -119,7 +72,7 @@ class TensorProgram:
         operands: Sequence[int],
         shape: Shape,
         where: str = "",
-        range: tuple[float, float] = (-math.inf, math.inf),  # noqa: A002
+        range: Ends = (-math.inf, math.inf),  # noqa: A002
     ) -> int:
         """Append an operation.
 
@@ -130,22 +83,29 @@ class TensorProgram:
             MismatchError: when operands do not fit it.
         """
         node = Node(operation, tuple(operands), tuple(shape), where, range)
-        sizes = [self.nodes[at].size for at in operands]
-        if isinstance(operation, Affine):
-            fits = [(each.inputs, each.outputs) for each in operation.maps] == [
-                (size, node.size) for size in sizes
-            ]
-        else:
-            fits = all(self.nodes[at].shape == node.shape for at in operands)
-        if not fits:
-            raise MismatchError(f"operands of shapes {[self.nodes[at].shape for at in operands]} do not fit")
+        shapes = [self.nodes[at].shape for at in operands]
+        if not operation.fits(node.shape, shapes):
+            raise MismatchError(f"operands of shapes {shapes} do not fit")
         self.nodes.append(node)
         return len(self.nodes) - 1
 
     @property
+    def declared(self) -> dict[int, Input]:
+        """The inputs by the numbers of their nodes, in their order."""
+        return {at: own for at, node in enumerate(self.nodes) if isinstance(own := node.operation, Input)}
+
+    @property
     def inputs(self) -> list[int]:
         """The numbers of the inputs, in their order."""
-        return [at for at, node in enumerate(self.nodes) if isinstance(node.operation, Input)]
+        return list(self.declared)
+
+    @property
+    def maps(self) -> Iterator[tuple[int, int, SparseMap]]:
+        """The maps of all affine nodes: of which node, to which one, and the map."""
+        for at, node in enumerate(self.nodes):
+            if isinstance(node.operation, Affine):
+                for source, own in zip(node.operands, node.operation.maps, strict=True):
+                    yield source, at, own
 
     @property
     def approximated(self) -> list[int]:
@@ -159,29 +119,18 @@ class TensorProgram:
     @property
     def depth(self) -> int:
         """Products and maps one after the other, at most: maps that scale or spread elements may be less."""
-        return self._longest(
-            lambda own: 0 if isinstance(own, Affine) and all(each.is_selection for each in own.maps) else 1
-        )
+        return self._longest(lambda own: own.depth)
 
     @property
     def least_depth(self) -> int:
         """Products and functions one after the other, since maps may take no level."""
-        return self._longest(lambda own: 0 if isinstance(own, Affine) else 1)
+        return self._longest(lambda own: 0 if own.is_linear else own.depth)
 
-    def _longest(self, levels: Callable[[Affine | Multiply], int]) -> int:
-        """The most levels of operations one after the other, with those of maps and products."""
+    def _longest(self, levels: Callable[[Operation], int]) -> int:
+        """The most levels of operations one after the other."""
         found: list[int] = []
         for node in self.nodes:
-            operation = node.operation
-            if isinstance(operation, Input):
-                own = 0
-            elif isinstance(operation, Apply):
-                own = operation.function.depth
-            elif isinstance(operation, LookUp):
-                own = operation.depth
-            else:
-                own = levels(operation)
-            found.append(own + max((found[at] for at in node.operands), default=0))
+            found.append(levels(node.operation) + max((found[at] for at in node.operands), default=0))
         return max(found, default=0)
 
     def needed(self, results: Iterable[int]) -> list[int]:
@@ -222,36 +171,88 @@ class TensorProgram:
         given = iter(inputs)
         found: list[Values] = []
         for at, node in enumerate(self.nodes):
-            operation = node.operation
-            xs = [found[each] for each in node.operands]
-            if isinstance(operation, Input):
-                result = np.asarray(next(given))
-                if result.shape[1:] != node.shape:
-                    raise MismatchError(
-                        f"{operation.name}: arrays of shape {node.shape} are needed, not {result.shape[1:]}"
-                    )
-            elif isinstance(operation, Affine):
-                count = len(xs[0])
-                total = np.zeros((count, node.size))
-                for each, x in zip(operation.maps, xs, strict=True):
-                    total = total + each.apply(x.reshape(count, -1))
-                if operation.offset is not None:
-                    total = total + operation.offset
-                result = total.reshape((count, *node.shape))
-            elif isinstance(operation, Multiply):
-                result = xs[0] * xs[1]
-            elif isinstance(operation, LookUp):
-                result = operation.apply(xs[0])
-            elif at in formulas and operation.formula is not None:
-                result = np.asarray(operation.formula(*xs), np.float64)
-            else:
-                if clip and not operation.function._native.is_unbounded:
-                    xs = [np.clip(x, *own) for x, own in zip(xs, operation.function.intervals, strict=True)]
-                result = operation.function.evaluate_clear(*xs)
+            xs = [found[each] for each in node.operands] or [next(given)]
+            result = node.operation.clear(xs, node.shape, clip=clip, exact=at in formulas)
             found.append(result if changed is None else changed(at, result))
         return found
+
+    def error_bounds(self) -> list[Floats]:
+        """A bound for each element of each output, flat: by how much it may differ from the same program with
+        exact functions, where values lie in their ranges. Without the noise of ciphertexts.
+
+        Errors of functions are those that they tell; slopes are the largest between points of a grid.
+        """
+        found: list[Floats] = []
+        for node in self.nodes:
+            errors = [found[at] for at in node.operands]
+            ranges = [self.nodes[at].range for at in node.operands]
+            found.append(node.operation.error_bound(errors, ranges, node.shape))
+        return [found[at] for _, at in self.outputs]
 
     def evaluate_clear(self, inputs: Sequence[Values]) -> list[Values]:
         """The outputs in the clear, of inputs of shape (batch, *shape)."""
         values = self.values(inputs)
         return [values[at] for _, at in self.outputs]
+
+
+class Walk(ABC, Generic[T]):
+    """A pass over a program: what it makes of each node, from what it made of the node's operands, by a
+    method for each operation. It refuses those that it has none for.
+
+    Args:
+        inputs: what it makes of inputs.
+    """
+
+    refusal: ClassVar[type[ParameterError]] = ParameterError
+
+    def __init__(self, program: TensorProgram, inputs: Iterable[T] = ()) -> None:
+        self._program = program
+        self._inputs = iter(inputs)
+        self._values: dict[int, T] = {}
+        """What was made of nodes so far."""
+
+    def made(self, at: int) -> T:
+        """Make a node, after those that it takes."""
+        operation = self._program.nodes[at].operation
+        match operation:
+            case Input():
+                found = self.input(at)
+            case Affine():
+                found = self.affine(at, operation)
+            case Multiply():
+                found = self.multiply(at)
+            case Apply():
+                found = self.apply(at, operation)
+            case LookUp():
+                found = self.look_up(at, operation)
+            case _:
+                self.refused(at)
+        self._values[at] = found
+        return found
+
+    def taken(self, at: int) -> list[T]:
+        """What was made of a node's operands."""
+        return [self._values[each] for each in self._program.nodes[at].operands]
+
+    def input(self, _at: int, /) -> T:
+        return next(self._inputs)
+
+    @abstractmethod
+    def affine(self, at: int, operation: Affine) -> T: ...
+
+    @abstractmethod
+    def multiply(self, at: int) -> T: ...
+
+    def apply(self, at: int, _operation: Apply, /) -> T:
+        self.refused(at)
+
+    def look_up(self, at: int, _operation: LookUp, /) -> T:
+        self.refused(at)
+
+    def refused(self, at: int) -> NoReturn:
+        """The error for an operation that the pass can not do."""
+        node = self._program.nodes[at]
+        raise self.refusal(
+            f"{node.title}{node.line}: programs of this scheme and layout have no such operation; take "
+            "another scheme= or layout="
+        )

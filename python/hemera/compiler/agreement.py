@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.arrays.tensor import Apply, TensorProgram
+from hemera.arrays.tensor import TensorProgram
 from hemera.errors import MismatchError
 from hemera.package.encodings.watching import rows_text
 
@@ -129,10 +129,8 @@ def _outside(program: TensorProgram, values: Sequence[Values]) -> list[NDArray[n
 
     found = [beyond(each, node.range) for node, each in zip(program.nodes, values, strict=True)]
     for node in program.nodes:
-        operation = node.operation
-        if isinstance(operation, Apply) and not operation.function._native.is_unbounded:
-            for at, ends in zip(node.operands, operation.function.intervals, strict=True):
-                found[at] |= beyond(values[at], ends)
+        for at, ends in zip(node.operands, node.operation.intervals, strict=False):
+            found[at] |= beyond(values[at], ends)
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hemera.arrays.tensor import Affine, Apply, Input, Operation, TensorProgram
+from hemera.arrays.tensor import TensorProgram
 
 __all__ = ["alike_nodes"]
 
@@ -15,10 +15,10 @@ def alike_nodes(program: TensorProgram) -> list[int]:
     nodes = program.nodes
     before: list[int] = []
     known: dict[Any, int] = {}
-    for at, node in enumerate(nodes):
-        own: Any = at if isinstance(node.operation, Input) else _kind(node.operation)
+    for node in nodes:
         taken = [before[each] for each in node.operands]
-        key = own, node.shape, tuple(sorted(taken) if isinstance(node.operation, Affine) else taken)
+        operands = tuple(sorted(taken) if node.operation.is_linear else taken)
+        key = node.operation.likeness, node.shape, operands
         before.append(known.setdefault(key, len(known)))
     uses: list[set[Any]] = [set() for _ in nodes]
     for number, (name, at) in enumerate(program.outputs):
@@ -28,14 +28,6 @@ def alike_nodes(program: TensorProgram) -> list[int]:
     for at in reversed(range(len(nodes))):
         found[at] = classes.setdefault((before[at], frozenset(uses[at])), len(classes))
         for place, each in enumerate(nodes[at].operands):
-            where = 0 if isinstance(nodes[at].operation, Affine) else place
+            where = 0 if nodes[at].operation.is_linear else place
             uses[each].add((found[at], where))
     return found
-
-
-def _kind(operation: Operation) -> Any:
-    if isinstance(operation, Affine):
-        return "map", tuple(sorted((own.outputs, own.inputs, own.entries) for own in operation.maps))
-    if isinstance(operation, Apply):
-        return "function", operation.function.name, operation.function.depth
-    return type(operation).__name__

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.arrays.blocks import Blocks, blocks_of
+from hemera.arrays.operations import Apply
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.splitting import SplitProgram
-from hemera.arrays.tensor import Apply, TensorProgram
+from hemera.arrays.tensor import TensorProgram
 from hemera.circuits import Polynomial
 from hemera.compiler.impossible import NotPossibleError
 from hemera.compiler.lowering import Lowered, Step

@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from hemera.arrays.array import Array
 from hemera.arrays.kinds import kind_of
+from hemera.arrays.operations import Affine, Apply
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.steps import beside_steps
-from hemera.arrays.tensor import Affine, Apply, Input, Multiply, TensorProgram
+from hemera.arrays.tensor import TensorProgram, Walk
 from hemera.compiler import compiling
 from hemera.compiler.compiled import Compiled
 from hemera.compiler.specs import ArraySpec, spec_of
@@ -214,12 +215,10 @@ class _Replay:
                     f"{name}= is not for arrays: hm.array gives their ranges and precision, for CKKS; a "
                     "function on ArraySpecs takes it"
                 )
-        specs = []
+        specs, declared = [], self._recorder.program.declared
         for at in self._inputs:
-            node = self._recorder.program.nodes[at]
-            assert isinstance(node.operation, Input)
-            ends = (node.operation.low, node.operation.high)
-            specs.append(ArraySpec(node.shape, ends, node.operation.name, self._recorder.steps[at]))
+            own, shape = declared[at], self._recorder.program.nodes[at].shape
+            specs.append(ArraySpec(shape, (own.low, own.high), own.name, self._recorder.steps[at]))
         bits = self._recorder.precision_bits
         return compiling.compile(self, *specs, **{**options, "precision_bits": bits})
 
@@ -238,22 +237,32 @@ class _Replay:
         return [values[places[at]][0] for at in self._results]
 
     def _recorded(self, inputs: Sequence[Array]) -> list[Array]:
-        target, own = inputs[0]._recorder, self._recorder
-        places = {at: given._number for at, given in zip(self._inputs, inputs, strict=True)}
-        for at in self._needed:
-            node = own.program.nodes[at]
-            operation, operands = node.operation, [places[each] for each in node.operands]
-            if isinstance(operation, Input):
-                continue
-            if isinstance(operation, Affine):
-                terms = list(zip(operands, operation.maps, strict=True))
-                number = target.affine(terms, node.shape, operation.offset)
-            elif isinstance(operation, Multiply):
-                number = target.multiply(*operands)
-            else:
-                assert isinstance(operation, Apply)
-                number = target.apply(operation.function, *operands, formula=operation.formula)
-            target.narrow(number, *own.bounds[at])
+        again = _Again(self._recorder, inputs)
+        numbers = {at: again.made(at) for at in self._needed}
+        return [inputs[0]._at(numbers[at]) for at in self._results]
+
+
+class _Again(Walk[int]):
+    """Records operations once more, of other inputs."""
+
+    def __init__(self, own: Recorder, inputs: Sequence[Array]) -> None:
+        super().__init__(own.program, [each._number for each in inputs])
+        self._own, self._target = own, inputs[0]._recorder
+
+    def made(self, at: int) -> int:
+        number, target, node = super().made(at), self._target, self._program.nodes[at]
+        if node.operands:
+            target.narrow(number, *self._own.bounds[at])
             target.program.nodes[number] = dataclasses.replace(target.program.nodes[number], where=node.where)
-            places[at] = number
-        return [inputs[0]._at(places[at]) for at in self._results]
+        return number
+
+    def affine(self, at: int, operation: Affine) -> int:
+        terms = list(zip(self.taken(at), operation.maps, strict=True))
+        shape = self._program.nodes[at].shape
+        return self._target.affine(terms, shape, operation.offset)
+
+    def multiply(self, at: int) -> int:
+        return self._target.multiply(*self.taken(at))
+
+    def apply(self, at: int, operation: Apply, /) -> int:
+        return self._target.apply(operation.function, *self.taken(at), formula=operation.formula)

@@ -13,8 +13,9 @@ from collections import Counter
 import numpy as np
 
 from hemera.arrays.blocks import Blocks, blocks_of
+from hemera.arrays.operations import Affine, Apply, Multiply
 from hemera.arrays.splitting import SplitProgram
-from hemera.arrays.tensor import Affine, Apply, Input, Multiply, Operation, TensorProgram
+from hemera.arrays.tensor import TensorProgram, Walk
 from hemera.arrays.tiling import MOST_CIPHERTEXTS
 from hemera.compiler.batch_maps import BatchMaps
 from hemera.compiler.impossible import NotPossibleError
@@ -44,7 +45,9 @@ def in_elements(program: TensorProgram, slots: int, precision_bits: float) -> tu
     return lowering.maps.lowered(program, lowering.steps, lowering.magnitudes)
 
 
-class _Elements:
+class _Elements(Walk[Symbol]):
+    refusal = NotPossibleError
+
     def __init__(self, program: TensorProgram, slots: int, precision_bits: float) -> None:
         for node in program.nodes:
             if node.size > MOST_CIPHERTEXTS:
@@ -52,42 +55,33 @@ class _Elements:
                     f"an array of shape {node.shape} would take {node.size} ciphertexts; at most "
                     f"{MOST_CIPHERTEXTS}"
                 )
-        self._program = program
         self.maps = BatchMaps([program.nodes[at].size for at in program.inputs], slots, precision_bits)
+        super().__init__(program, self.maps.recorder.inputs)
         self._slots = slots
-        self._values: list[Symbol] = []
         self._sums = sums_of_products(program)
+        self._matrices: dict[int, tuple[tuple[int, int], ...]] = {}
         self.steps: list[Step] = []
         self.magnitudes: dict[int, float] = {}
 
     def run(self) -> None:
-        inputs = iter(self.maps.recorder.inputs)
         for at, node in enumerate(self._program.nodes):
             told("lower", at, len(self._program.nodes))
-            operation = node.operation
-            xs = [self._values[each] for each in node.operands]
-            matrices: tuple[tuple[int, int], ...] = ()
-            if isinstance(operation, Input):
-                value = next(inputs)
-            elif at in self._sums:
-                value = self._sum_of_products(at, operation)
-            elif isinstance(operation, Affine):
-                value, matrices = self._affine(operation, xs)
-            elif isinstance(operation, Multiply):
-                # Those that sums take are left out, when the program is pruned.
-                value = xs[0].square() if xs[0] is xs[1] else xs[0] * xs[1]
-            else:
-                assert isinstance(operation, Apply)
-                value = self.maps.function(operation, xs)
-            self._values.append(value)
-            self.steps.append(Step(at, matrices=matrices))
+            value = self.made(at)
+            self.steps.append(Step(at, matrices=self._matrices.get(at, ())))
             self.magnitudes[value._number] = max(map(abs, node.range))
         for _, at in self._program.outputs:
             self.maps.recorder.give(self._values[at])
 
-    def _sum_of_products(self, at: int, operation: Operation) -> Symbol:
+    def multiply(self, at: int) -> Symbol:
+        # Those that sums take are left out, when the program is pruned.
+        a, b = self.taken(at)
+        return a.square() if a is b else a * b
+
+    def apply(self, at: int, operation: Apply, /) -> Symbol:
+        return self.maps.function(operation, self.taken(at))
+
+    def _sum_of_products(self, at: int, operation: Affine) -> Symbol:
         """A sum of products of two values, which is relinearized and rescaled once."""
-        assert isinstance(operation, Affine)
         parts, product = self._sums[at], self._program.nodes[self._program.nodes[at].operands[0]]
         pairs = [self._values[each] for each in product.operands]
         found = [self.maps.taken(x, taken) for x in pairs for taken in parts.columns]
@@ -95,9 +89,11 @@ class _Elements:
         total = self.maps.scaled(self.maps.taken(total, np.argsort(parts.rows[0])), parts.matrix[0])
         return total if operation.offset is None else self.maps.plus(total, operation.offset)
 
-    def _affine(self, operation: Affine, xs: list[Symbol]) -> tuple[Symbol, tuple[tuple[int, int], ...]]:
-        """The sum of maps, and the shapes of their matrices."""
-        terms, shapes = list[Symbol](), list[tuple[int, int]]()
+    def affine(self, at: int, operation: Affine) -> Symbol:
+        """The sum of maps."""
+        if at in self._sums:
+            return self._sum_of_products(at, operation)
+        xs, terms, shapes = self.taken(at), list[Symbol](), list[tuple[int, int]]()
         for x, own in zip(xs, operation.maps, strict=True):
             if own.entries:
                 term, matrices = self.maps.mapped(x, own)
@@ -108,7 +104,8 @@ class _Elements:
         total = functools.reduce(operator.add, terms)
         if operation.offset is not None:
             total = self.maps.plus(total, operation.offset)
-        return total, tuple(shapes)
+        self._matrices[at] = tuple(shapes)
+        return total
 
 
 def sums_of_products(program: TensorProgram) -> dict[int, Blocks]:

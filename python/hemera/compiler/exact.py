@@ -11,8 +11,9 @@ from hemera import _core, bfv, bgv
 from hemera._noise_warning import budgets_are_known
 from hemera.arrays.exact_recorder import MOST_WHOLE, ExactRecorder
 from hemera.arrays.layout_search import LayoutChoice, layout_choices
+from hemera.arrays.operations import LookUp
 from hemera.arrays.splitting import SplitProgram, split
-from hemera.arrays.tensor import LookUp, TensorProgram
+from hemera.arrays.tensor import TensorProgram
 from hemera.compiler.approximate import Chosen
 from hemera.compiler.candidates import Found
 from hemera.compiler.impossible import Impossible, NotPossibleError, attempted

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.arrays.layout import Layout
+from hemera.arrays.operations import LookUp
 from hemera.arrays.packing import PackedMap
-from hemera.arrays.tensor import Apply, LookUp, TensorProgram
+from hemera.arrays.tensor import TensorProgram
 from hemera.compiler.lowering import Lowered, Lowering, Value
 from hemera.program import operations as op
 from hemera.program.operations import Operation
@@ -105,8 +106,7 @@ class _ExactLowering(Lowering):
     def _diagonals(self, found: PackedMap) -> Operation:
         return op.RowMap.of(found.numbers.tolist(), self._plain(found.diagonals))
 
-    def _function(self, at: int, operation: Apply | LookUp) -> Value:
-        assert isinstance(operation, LookUp)
+    def look_up(self, at: int, operation: LookUp, /) -> Value:
         source = self._program.nodes[at].operands[0]
         x, layout = self._values[source], self._layouts[at]
         coefficients = interpolated(operation.values, operation.step, self._modulus)

@@ -17,7 +17,7 @@ from hemera.arrays.folding import folded
 from hemera.arrays.pair_layout import PairLayout
 from hemera.arrays.sequence_layout import SequenceLayout
 from hemera.arrays.splitting import SplitProgram
-from hemera.arrays.tensor import Affine, TensorProgram
+from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tiling import Tiling
 from hemera.compiler.approximate import MOST_SLOTS, Chosen, Search
 from hemera.compiler.elements import in_elements
@@ -333,7 +333,7 @@ class Samples:
         return sum(
             counts[at] * sum(counts[source] for source in node.operands)
             for at, node in enumerate(nodes)
-            if isinstance(node.operation, Affine)
+            if node.operation.is_linear
         )
 
     @property

@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.arrays.layout import Layout
+from hemera.arrays.operations import Affine, Apply
 from hemera.arrays.packing import PackedMap, free_folds, packed
 from hemera.arrays.ranges import range_of
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.splitting import SplitProgram
-from hemera.arrays.tensor import Affine, Apply, Input, LookUp, Multiply, TensorProgram
+from hemera.arrays.tensor import TensorProgram, Walk
 from hemera.circuits import Polynomial
 from hemera.compiler.impossible import NotPossibleError
 from hemera.compiler.placement import Placement
@@ -75,8 +76,8 @@ class Value:
     high: float = 0.0
 
 
-class Lowering:
-    """The rules for CKKS; `hemera.compiler.exact_lowering` has those that differ with BFV and BGV."""
+class Lowering(Walk[Value]):
+    """The rules of all schemes; `hemera.compiler.exact_lowering` has those of BFV and BGV."""
 
     def __init__(
         self,
@@ -85,10 +86,10 @@ class Lowering:
         slots: int,
         scheme: SchemeName = "ckks",
     ) -> None:
-        self._program, self._layouts, self._slots = program, layouts, slots
-        self._ranges = [node.range for node in program.nodes]
         self._recorder = Recorder(scheme, [Form(slots)] * len(program.inputs))
-        self._values: list[Value] = []
+        super().__init__(program, map(Value, self._recorder.inputs))
+        self._layouts, self._slots = layouts, slots
+        self._ranges = [node.range for node in program.nodes]
         self._maps: dict[tuple[bytes, Layout, Layout], tuple[Operation, int, tuple[int, ...], Ends]] = {}
         """Operations of maps that come again, as those of tiles do, with their diagonals, folds and sums of
         weights in FREE slots."""
@@ -100,24 +101,10 @@ class Lowering:
 
     def run(self) -> Program:
         """The program on slots."""
-        inputs = iter(self._recorder.inputs)
-        for at, node in enumerate(self._program.nodes):
+        for at in range(len(self._program.nodes)):
             told("lower", at, len(self._program.nodes))
-            operation = node.operation
-            xs = [self._values[each] for each in node.operands]
             self.steps.append(Step(at, self._layouts[at]))
-            if isinstance(operation, Input):
-                value = Value(next(inputs))
-            elif isinstance(operation, Affine):
-                value = self._affine(at, operation)
-            elif isinstance(operation, Multiply):
-                a, b = xs
-                ends = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
-                product = a.symbol.square() if a is b else a.symbol * b.symbol
-                value = Value(product, min(ends), max(ends))
-            else:
-                value = self._function(at, operation)
-            self._values.append(value)
+            value = self.made(at)
             made = len(self._recorder.program.forms)
             self.nodes += [at] * (made - len(self.nodes))
             reached = (value.low, value.high, *self._ranges[at])
@@ -126,7 +113,13 @@ class Lowering:
             self._recorder.give(self._values[at].symbol)
         return self._recorder.program
 
-    def _affine(self, at: int, operation: Affine) -> Value:
+    def multiply(self, at: int) -> Value:
+        a, b = self.taken(at)
+        ends = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
+        product = a.symbol.square() if a is b else a.symbol * b.symbol
+        return Value(product, min(ends), max(ends))
+
+    def affine(self, at: int, operation: Affine) -> Value:
         layout = self._layouts[at]
         low = high = 0.0
         counts, before = list[int](), self._folds
@@ -222,8 +215,9 @@ class Lowering:
         """The operation of a map, without its folds."""
         return op.Map.of(found.numbers.tolist(), found.diagonals)
 
-    def _function(self, at: int, operation: Apply | LookUp) -> Value:
-        assert isinstance(operation, Apply)
+
+class _RealLowering(Lowering):
+    def apply(self, at: int, operation: Apply, /) -> Value:
         node = self._program.nodes[at]
         function = operation.function
         symbols, unused = [], []
@@ -274,7 +268,7 @@ def lowered(parts: SplitProgram, layouts: tuple[Layout, ...], slots: int) -> Low
     Raises:
         NotPossibleError: for a function that no file can keep.
     """
-    lowering = Lowering(parts.program, layouts, slots)
+    lowering = _RealLowering(parts.program, layouts, slots)
     program = lowering.run()
     arrays = parts.arrays
     return Lowered(

@@ -11,7 +11,7 @@ from hemera.arrays.folding import folded
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.squares import with_squares
-from hemera.arrays.tensor import Affine, TensorProgram
+from hemera.arrays.tensor import TensorProgram
 from hemera.compiler.lowering import Lowered, Step
 from hemera.program import operations as op
 from hemera.program.program import Program
@@ -81,11 +81,8 @@ def _are_equal(a: TensorProgram, b: TensorProgram) -> bool:
         x, y = one.operation, other.operation
         if type(x) is not type(y) or one.operands != other.operands or one.shape != other.shape:
             return False
-        if isinstance(x, Affine) and isinstance(y, Affine):
-            if x.offset is not None or y.offset is not None:
-                return False
-            if [each.digest for each in x.maps] != [each.digest for each in y.maps]:
-                return False
+        if x.is_linear and x.identity != y.identity:
+            return False
     return True
 
 

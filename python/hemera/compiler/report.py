@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from hemera.arrays.operations import Apply
 from hemera.arrays.splitting import SplitProgram
-from hemera.arrays.tensor import Affine, Apply, Input, LookUp, Node, TensorProgram
+from hemera.arrays.tensor import Node, TensorProgram
 from hemera.compiler.lowering import Lowered, Step
 from hemera.compiler.placement import Placement
 from hemera.objects.cost import Cost
@@ -57,7 +58,7 @@ def table(
         own = [steps.steps[tile] for tile in parts.tiles[at]]
         folds = sum(step.folds for step in own)
         lines.append(
-            f"{_title(node):<28}{_shape(node, parts.tilings[at].count):<18}{_diagonals(own):>10}"
+            f"{node.title:<28}{_shape(node, parts.tilings[at].count):<18}{_diagonals(own):>10}"
             f"{folds or '':>6}  {f'{low:.4g} to {high:.4g}':<24}{node.where}".rstrip()
         )
     return "\n".join(lines)
@@ -104,32 +105,17 @@ def _bits_line(bits: float, params: Parameters) -> str:
     return f"about {bits:.0f} bits, each result relative to its own largest value"
 
 
-def _title(node: Node) -> str:
-    operation = node.operation
-    if isinstance(operation, Input):
-        return f"input {operation.name}"
-    if isinstance(operation, Affine):
-        return "linear map" if len(operation.maps) == 1 else f"{len(operation.maps)} linear maps"
-    if isinstance(operation, Apply):
-        return operation.function.name
-    if isinstance(operation, LookUp):
-        return f"look-up of {len(operation.values)} values"
-    return "square" if node.operands[0] == node.operands[1] else "product"
-
-
 def deepest_text(program: TensorProgram) -> str:
     """A sentence for errors of programs that are too deep: about the function that takes most levels."""
     functions = [
-        (node.operation.function.depth, node) for node in program.nodes if isinstance(node.operation, Apply)
+        (node.operation.function, node.where) for node in program.nodes if isinstance(node.operation, Apply)
     ]
     if not functions:
         return ""
-    depth, node = max(functions, key=lambda each: each[0])
-    assert isinstance(node.operation, Apply)
-    function = node.operation.function
+    function, where = max(functions, key=lambda each: each[0].depth)
     low, high = function.intervals[0]
     return (
-        f". The function of most levels, {depth}, is {function.name} at {node.where}, for "
+        f". The function of most levels, {function.depth}, is {function.name} at {where}, for "
         f"values from {low:g} to {high:g}: fewer precision_bits, and a narrower range (range=, or "
         "calibrate=), take fewer; inputs with a step= are compared in fewer, too"
     )

@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera._process import cached_property
-from hemera.arrays.folding import identity
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.steps import multiples_within
-from hemera.arrays.tensor import Affine, Apply, TensorProgram
+from hemera.arrays.tensor import TensorProgram
 from hemera.compiler.agreement import listed, magnitude
 from hemera.compiler.specs import ArraySpec
 from hemera.parameters import Parameters
@@ -170,7 +169,7 @@ class Recording:
         nodes = self._program.approximated
         found: dict[Any, list[int]] = {}
         for place, at in enumerate(nodes):
-            found.setdefault(identity(self._program.nodes[at].operation), []).append(place)
+            found.setdefault(self._program.nodes[at].operation.identity, []).append(place)
         return list(found.values()) if len(found) <= _MOST_GROUPS else [list(range(len(nodes)))]
 
     def contributions(self) -> Iterator[tuple[list[int], dict[str, float]]]:
@@ -191,9 +190,8 @@ class Recording:
         """The function whose approximation costs a result most."""
         places, _ = max(self.contributions(), key=lambda each: each[1][name])
         node = self._program.nodes[self._program.approximated[places[0]]]
-        assert isinstance(node.operation, Apply)
         low, high = node.range
-        return f"{node.operation.function.name} at {node.where}, with values from {low:.3g} to {high:.3g}"
+        return f"{node.title} at {node.where}, with values from {low:.3g} to {high:.3g}"
 
     def noisiest(self, name: str) -> str:
         """The operation whose noise costs a result most: that of which it changes most where values change
@@ -233,6 +231,6 @@ def _exact(program: TensorProgram, inputs: Sequence[Values]) -> list[Values]:
 def _largest_term(program: TensorProgram, at: int, values: Sequence[Values]) -> float:
     """The largest magnitude of what a node is a sum of; 0 where it is no sum."""
     node = program.nodes[at]
-    if not isinstance(node.operation, Affine):
+    if not node.operation.is_linear:
         return 0.0
     return max(magnitude(values[each]) for each in node.operands)

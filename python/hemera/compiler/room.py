@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from hemera import ckks
-from hemera.arrays.tensor import Affine, Node, TensorProgram
+from hemera.arrays.operations import Affine
+from hemera.arrays.tensor import Node, TensorProgram
 from hemera.compiler.bootstraps import bootstrap_of
 from hemera.compiler.impossible import NotPossibleError, TooDeepError, TooLargeError
 from hemera.compiler.lowering import Lowered

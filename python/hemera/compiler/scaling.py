@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera.arrays.operations import Affine, Apply, Operation
 from hemera.arrays.repeated_map import RepeatedMap
 from hemera.arrays.sparse_map import SparseMap
-from hemera.arrays.tensor import Affine, Apply, Input, Multiply, Node, TensorProgram
+from hemera.arrays.tensor import Node, TensorProgram, Walk
 from hemera.circuits import Polynomial
 from hemera.compiler.specs import ArraySpec
 from hemera.compiler.tiles import Known
@@ -91,32 +92,20 @@ def _size(low: float, high: float) -> float:
     return 2.0 ** math.ceil(math.log2(largest)) if largest > 0 else 1.0
 
 
-class _Rules:
+class _Rules(Walk[_Place]):
     def __init__(self, program: TensorProgram, specs: Sequence[ArraySpec]) -> None:
-        self._old, self._specs = program, list(specs)
+        super().__init__(program)
+        self._specs = dict(zip(program.inputs, specs, strict=False))
         self._new = TensorProgram()
-        self._places: list[_Place] = []
 
     def run(self) -> Scaled:
-        specs = iter(self._specs)
-        for node in self._old.nodes:
-            operation = node.operation
-            if isinstance(operation, Input):
-                place = self._input(node, next(specs))
-            elif isinstance(operation, Affine):
-                place = self._affine(node, operation)
-            elif isinstance(operation, Multiply):
-                a, b = (self._without_number(at) for at in node.operands)
-                place = self._kept(node, operation, (a.node, b.node), a.factor * b.factor)
-            else:
-                assert isinstance(operation, Apply)  # look-ups are of exact programs
-                place = self._function(node, operation)
-            self._places.append(place)
-        found = [self._places[at] for _, at in self._old.outputs]
+        for at in range(len(self._program.nodes)):
+            self.made(at)
+        found = [self._values[at] for _, at in self._program.outputs]
         self._new.outputs = [
-            (name, own.node) for (name, _), own in zip(self._old.outputs, found, strict=True)
+            (name, own.node) for (name, _), own in zip(self._program.outputs, found, strict=True)
         ]
-        inputs = [self._places[at] for at in self._old.inputs]
+        inputs = [self._values[at] for at in self._program.inputs]
         return Scaled(
             self._new,
             tuple((own.factor, own.number) for own in inputs),
@@ -124,15 +113,16 @@ class _Rules:
         )
 
     def _kept(
-        self, node: Node, operation: Any, operands: Sequence[int], factor: float, number: float = 0.0
+        self, node: Node, operation: Operation, operands: Sequence[int], factor: float, number: float = 0.0
     ) -> _Place:
         """A node of the same meaning, with its range in the new units."""
         ends = [(end - number) / factor for end in node.range]
         at = self._new.add(operation, operands, node.shape, node.where, (min(ends), max(ends)))
         return _Place(at, factor, number)
 
-    def _input(self, node: Node, spec: ArraySpec) -> _Place:
-        if spec.step is not None:
+    def input(self, at: int) -> _Place:
+        node = self._program.nodes[at]
+        if self._specs[at].step is not None:
             return self._kept(node, node.operation, (), 1.0)
         number = _centre(node.range, False)
         factor = _size(node.range[0] - number, node.range[1] - number)
@@ -140,7 +130,7 @@ class _Rules:
 
     def _without_number(self, at: int) -> _Place:
         """A value as a factor times a node alone."""
-        place, node = self._places[at], self._old.nodes[at]
+        place, node = self._values[at], self._program.nodes[at]
         if place.number == 0:
             return place
         factor = _size(*node.range)
@@ -154,8 +144,13 @@ class _Rules:
         offset = np.full(node.size, place.number / factor) if place.number else None
         return self._kept(node, Affine((scaling,), offset), (place.node,), factor)
 
-    def _affine(self, node: Node, operation: Affine) -> _Place:
-        places = [self._places[at] for at in node.operands]
+    def multiply(self, at: int) -> _Place:
+        node = self._program.nodes[at]
+        a, b = map(self._without_number, node.operands)
+        return self._kept(node, node.operation, (a.node, b.node), a.factor * b.factor)
+
+    def affine(self, at: int, operation: Affine) -> _Place:
+        node, places = self._program.nodes[at], self.taken(at)
         offset = np.zeros(node.size) if operation.offset is None else operation.offset.astype(np.float64)
         for own, place in zip(operation.maps, places, strict=True):
             if place.number:
@@ -176,9 +171,8 @@ class _Rules:
         changed = Affine(maps, offset / factor if offset.any() else None)
         return self._kept(node, changed, [place.node for place in places], factor, number)
 
-    def _function(self, node: Node, operation: Apply) -> _Place:
-        function = operation.function
-        places = [self._places[at] for at in node.operands]
+    def apply(self, at: int, operation: Apply, /) -> _Place:
+        node, places, function = self._program.nodes[at], self.taken(at), operation.function
         if isinstance(function, Polynomial) and function.basis == "chebyshev":
             (place,), factor = places, _size(*node.range)
             ends = [(end - place.number) / place.factor for end in function.interval]
@@ -191,8 +185,8 @@ class _Rules:
             )
             return self._kept(node, Apply(changed), (place.node,), factor)
         own = [
-            self._moved(self._old.nodes[at], place, 1.0)
-            for at, place in zip(node.operands, places, strict=True)
+            self._moved(self._program.nodes[each], place, 1.0)
+            for each, place in zip(node.operands, places, strict=True)
         ]
         return self._kept(node, replace(operation), [place.node for place in own], 1.0)
 

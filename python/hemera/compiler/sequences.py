@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.arrays.batches import of_one_sample
+from hemera.arrays.operations import Affine, Apply
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.splitting import SplitProgram
-from hemera.arrays.tensor import Affine, Apply, Input, Multiply, Node, TensorProgram
+from hemera.arrays.tensor import Node, TensorProgram
 from hemera.arrays.tiling import MOST_CIPHERTEXTS
 from hemera.arrays.token_places import Places
 from hemera.arrays.token_turns import Products, products_of, turns_of
@@ -71,52 +72,44 @@ def in_sequences(
 
 
 class _Sequences(TokenValues):
+    refusal = NotPossibleError
+
     def __init__(self, program: TensorProgram, length: int, samples: int, precision_bits: float) -> None:
         axes = input_places(program, length)
-        self._inputs = [
+        places = [
             Places.everywhere(program.nodes[at].size)
             if axis is None
             else Places.along(program.nodes[at].shape, axis)
             for at, axis in zip(program.inputs, axes, strict=True)
         ]
-        counts = [places.count for places in self._inputs]
-        super().__init__(program, length, TurnedMaps(counts, length, samples, precision_bits))
+        maps = TurnedMaps([each.count for each in places], length, samples, precision_bits)
+        super().__init__(program, length, maps, map(Value, maps.recorder.inputs, places))
         self._classes = alike_nodes(program)
         self._ways: dict[int, tuple[Places, Where]] = {}
         """By a class of nodes, how their sums of products are computed."""
         self._sums = sums_of_products(program)
         self._taken_by_sums = {program.nodes[at].operands[0] for at in self._sums}
+        self._matrices: dict[int, Shapes] = {}
         self.steps: list[Step] = []
         self.magnitudes: dict[int, float] = {}
         self.arrays: dict[int, int] = {}
 
     def run(self) -> list[int | None]:
         """Record all of it. Returns the axis of the tokens of each output."""
-        inputs = zip(self.maps.recorder.inputs, self._inputs, strict=True)
         forms = self.maps.recorder.program.forms
         for at, node in enumerate(self._program.nodes):
-            operation, before = node.operation, len(forms)
-            shapes = Shapes()
-            value: Value | View | None
-            if isinstance(operation, Input):
-                value = Value(*next(inputs))
-            elif at in self._taken_by_sums:
-                value = None
-            elif isinstance(operation, Affine):
-                value, shapes = self._affine(at, operation)
-            else:
-                value = self._of_elements(node)
+            before = len(forms)
+            value = self.made(at)
             if isinstance(value, Value):
                 if value.places.count > MOST_CIPHERTEXTS:
                     raise NotPossibleError(
                         f"an array of shape {node.shape} would take {value.places.count} ciphertexts; at "
-                        f"most {MOST_CIPHERTEXTS} can be{_line(node)}"
+                        f"most {MOST_CIPHERTEXTS} can be{node.line}"
                     )
                 self.magnitudes[value.symbol._number] = max(map(abs, node.range))
             for number, made in enumerate(range(before, len(forms))):
                 self.arrays[made] = self._classes[at] << 16 | number
-            self._values.append(value)
-            self.steps.append(Step(at, matrices=tuple(shapes)))
+            self.steps.append(Step(at, matrices=tuple(self._matrices.get(at, ()))))
         return [self._give(at) for _, at in self._program.outputs]
 
     def _give(self, at: int) -> int | None:
@@ -133,37 +126,43 @@ class _Sequences(TokenValues):
             raise _refusal(node)
         raise NotPossibleError(
             f'layout="sequences": a result of shape {node.shape} has several axes of tokens, and is not '
-            f"decrypted; return sums over one of them{_line(node)}"
+            f"decrypted; return sums over one of them{node.line}"
         )
 
-    def _of_elements(self, node: Node) -> Value:
-        """A product, or a function."""
-        xs = self._met([self._view(at) for at in node.operands], node.shape)
+    def multiply(self, at: int) -> Value | None:
+        if at in self._taken_by_sums:
+            return None
+        (a, b), places = self._at_common_places(at)
+        return Value(a.square() if a is b else a * b, places)
+
+    def apply(self, at: int, operation: Apply, /) -> Value:
+        symbols, places = self._at_common_places(at)
+        return Value(self.maps.function(operation, symbols), places)
+
+    def _at_common_places(self, at: int) -> tuple[list[Symbol], Places]:
+        """The operands of a product, or of a function."""
+        node = self._program.nodes[at]
+        xs = self._met([self._view(each) for each in node.operands], node.shape)
         if xs is None:
             raise _refusal(node)
-        symbols = [x.symbol for x in xs]
-        if isinstance(node.operation, Multiply):
-            a, b = symbols
-            return Value(a.square() if a is b else a * b, xs[0].places)
-        assert isinstance(node.operation, Apply)
-        return Value(self.maps.function(node.operation, symbols), xs[0].places)
+        return [x.symbol for x in xs], xs[0].places
 
-    def _affine(self, at: int, operation: Affine) -> tuple[Value | View, Shapes]:
+    def affine(self, at: int, operation: Affine) -> Value | View:
         node = self._program.nodes[at]
         if at in self._sums:
-            return self._sum_of_products(at, operation), Shapes()
+            return self._sum_of_products(at, operation)
         if len(operation.maps) == 1 and operation.offset is None and _is_for_each(operation.maps[0]):
             own = operation.maps[0]
             if own.is_selection:
-                return self._view(node.operands[0]).of(own.columns), Shapes()
+                return self._view(node.operands[0]).of(own.columns)
             copies = self._scaled_copies(node.operands[0], own) if own.outputs > own.inputs else None
             if copies is not None:
-                return copies, Shapes()
+                return copies
         for way in (self._of_each_token, self._element_by_element, self._between_tokens):
             found = way(node, operation)
             if found is not None:
-                value, shapes = found
-                return self._plus(value, operation.offset), shapes
+                value, self._matrices[at] = found
+                return self._plus(value, operation.offset)
         raise _refusal(node)
 
     def _scaled_copies(self, at: int, own: SparseMap) -> View | None:
@@ -347,9 +346,5 @@ def _is_for_each(own: SparseMap) -> bool:
 def _refusal(node: Node) -> NotPossibleError:
     return NotPossibleError(
         'layout="sequences": tokens meet otherwise than by sums over tokens and by products, the same for '
-        f'each token; take layout="slots"{_line(node)}'
+        f'each token; take layout="slots"{node.line}'
     )
-
-
-def _line(node: Node) -> str:
-    return f" ({node.where})" if node.where else ""

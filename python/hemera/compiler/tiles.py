@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from hemera.arrays.splitting import SplitProgram
-from hemera.arrays.tensor import Input
 from hemera.arrays.tiling import TiledLayout, Tiling
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.specs import ArraySpec
@@ -49,14 +48,10 @@ def require_tiles(specs: Iterable[ArraySpec], slots: int) -> None:
 
 def input_specs(parts: SplitProgram, slots: int) -> list[InputSpec]:
     """What is encrypted: each tile of each input."""
-    return [InputSpec(own.name, slots, slots, low=own.low, high=own.high) for own in _inputs(parts)]
-
-
-def _inputs(parts: SplitProgram) -> Iterator[Input]:
-    for at in parts.program.inputs:
-        operation = parts.program.nodes[at].operation
-        assert isinstance(operation, Input)
-        yield operation
+    return [
+        InputSpec(own.name, slots, slots, low=own.low, high=own.high)
+        for own in parts.program.declared.values()
+    ]
 
 
 def output_specs(parts: SplitProgram, slots: int, known: Mapping[str, Known] = {}) -> list[OutputSpec]:

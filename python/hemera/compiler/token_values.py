@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera.arrays.operations import Shape
 from hemera.arrays.sparse_map import SparseMap
-from hemera.arrays.tensor import Shape, TensorProgram
+from hemera.arrays.tensor import TensorProgram, Walk
 from hemera.arrays.token_places import Places
 from hemera.arrays.token_turns import Turns, turns_of
 from hemera.compiler.turned_maps import TurnedMaps
@@ -47,19 +48,21 @@ class View:
         return self.at == other.at and np.array_equal(self.taken, other.taken)
 
 
-class TokenValues:
-    """The values of a program's nodes.
+class TokenValues(Walk[Value | View | None]):
+    """The values of a program's nodes; None of products that sums take.
 
     Args:
         program: of one sample.
         length: the number of tokens.
         maps: records what brings elements to other places.
+        inputs: their values.
     """
 
-    def __init__(self, program: TensorProgram, length: int, maps: TurnedMaps) -> None:
-        self._program, self._length, self.maps = program, length, maps
-        self._values: list[Value | View | None] = []
-        """None: of products that sums take."""
+    def __init__(
+        self, program: TensorProgram, length: int, maps: TurnedMaps, inputs: Iterable[Value]
+    ) -> None:
+        super().__init__(program, inputs)
+        self._length, self.maps = length, maps
         self._more: list[Value] = []
         """Values with factors, which are numbered after the nodes."""
         self._elsewhere: list[tuple[View, Value]] = []

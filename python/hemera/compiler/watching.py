@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.arrays.recorder import Recorder
-from hemera.arrays.tensor import Apply, TensorProgram
+from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.watch import Watch, watches_by_name
 from hemera.compiler.tiles import Known
 from hemera.package.encodings.watching import tell_rows
@@ -88,8 +88,7 @@ def tell_outside(
     told: dict[tuple[str, float, float, int], Values] = {}
     for at, node in enumerate(program.nodes):
         ends = [(at, node.range)] if everything else []
-        if isinstance(node.operation, Apply) and not node.operation.function._native.is_unbounded:
-            ends += list(zip(node.operands, node.operation.function.intervals, strict=True))
+        ends += list(zip(node.operands, node.operation.intervals, strict=False))
         for each, (low, high) in ends:
             told[node.where, low, high, each] = values[each]
     for (where, low, high, _), own in told.items():

@@ -13,7 +13,7 @@ import numpy as np
 
 import hemera as hm
 from hemera.arrays.array import Array
-from hemera.arrays.tensor import Apply
+from hemera.arrays.operations import Apply
 from hemera.compiler.eager import _Replay
 
 BITS = 16

@@ -14,10 +14,10 @@ from hemera.arrays.array import Array
 from hemera.arrays.folding import folded
 from hemera.arrays.layout import Layout
 from hemera.arrays.layout_search import layout_choices
+from hemera.arrays.operations import Affine
 from hemera.arrays.packing import offsets, packed
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.sparse_map import SparseMap
-from hemera.arrays.tensor import Affine
 
 
 def diagonals(function: Callable[[Any], Any], shape: tuple[int, ...], most_slots: int = 1) -> list[int]:

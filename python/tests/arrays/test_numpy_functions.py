@@ -15,7 +15,7 @@ from hemera.arrays.array import Array
 from hemera.arrays.folding import folded
 from hemera.arrays.numpy_functions import COMPUTING
 from hemera.arrays.numpy_ufuncs import UFUNCS
-from hemera.arrays.tensor import Apply
+from hemera.arrays.operations import Apply
 from hemera.errors import ParameterError, RangeError
 
 from .numpy_programs import APPROXIMATED, COMPUTED, COUNTED, whole

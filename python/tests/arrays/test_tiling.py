@@ -11,8 +11,8 @@ import pytest
 from hemera.arrays.folding import folded
 from hemera.arrays.layout import Layout
 from hemera.arrays.layout_search import layout_choices
+from hemera.arrays.operations import Affine
 from hemera.arrays.splitting import split
-from hemera.arrays.tensor import Affine
 from hemera.arrays.tiling import TiledLayout, Tiling
 from hemera.errors import FormatError, MismatchError, ParameterError
 

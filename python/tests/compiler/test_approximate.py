@@ -17,7 +17,6 @@ from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import TensorProgram
 from hemera.compiler import approximate, scaling, unscaled
 from hemera.compiler.approximate import Search
-from hemera.compiler.approximation_errors import error_bounds
 from hemera.compiler.estimators import features, kernels
 from hemera.compiler.estimators.features import Features
 from hemera.compiler.impossible import NotPossibleError
@@ -95,7 +94,7 @@ def test_bounds_of_approximations_by_hand() -> None:
     slope = 4 * 2.0  # of 3 + 2x^2 at 2
 
     def bound(function: Any) -> Any:
-        (found,) = error_bounds(recorded(function, (3,), largest=2.0))
+        (found,) = recorded(function, (3,), largest=2.0).error_bounds()
         return found
 
     # Magnitudes are those of the ranges: 1 (and a little) of tanh, 11 of the polynomial.

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import hemera as hm
+from hemera.arrays.operations import Affine, Input
 from hemera.arrays.sparse_map import SparseMap
-from hemera.arrays.tensor import Affine, Input, TensorProgram
+from hemera.arrays.tensor import TensorProgram
 from hemera.compiler import exact
 from hemera.errors import MismatchError, NoiseError, ParameterError
 

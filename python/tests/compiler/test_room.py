@@ -13,7 +13,8 @@ import pandas as pd
 import pytest
 
 import hemera as hm
-from hemera.arrays.tensor import Input, TensorProgram
+from hemera.arrays.operations import Input
+from hemera.arrays.tensor import TensorProgram
 from hemera.compiler import room
 from hemera.compiler.impossible import TooLargeError
 from hemera.compiler.room import range_bits_for

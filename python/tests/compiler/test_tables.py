@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 
 import hemera as hm
-from hemera.compiler.approximation_errors import error_bounds
 from hemera.errors import ParameterError
 
 from .table_cases import RANGES, ROWS, assert_is_pandas_s, close, patients, shallow, spec_of
@@ -362,7 +361,7 @@ def test_counts_are_exact_at_any_precision(bits: int, statistic: str) -> None:
 
     plan = hm.compile(of, spec, precision_bits=bits)
     # Before it is rounded, for any values.
-    bounds = dict(zip(plan.outputs, error_bounds(plan._plan._program), strict=True))
+    bounds = dict(zip(plan.outputs, plan._plan._program.error_bounds(), strict=True))
     counted = plan._by_name(plan._plan.evaluate_clear(*plan.encode(frame)))["result n"]
     assert abs(counted - frame.age.between(61, 80).sum()) <= bounds["result n"] <= 0.25
     # What no result takes is not encrypted.

@@ -11,9 +11,10 @@ import pytest
 
 import hemera as hm
 from hemera.arrays.layout import Layout
+from hemera.arrays.operations import Affine, Input
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.splitting import split
-from hemera.arrays.tensor import Affine, Input, TensorProgram
+from hemera.arrays.tensor import TensorProgram
 from hemera.client.client import LocalModel
 from hemera.compiler import bootstraps
 from hemera.compiler.lowering import lowered

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.compiler.agreement import Agreement, agreement
-from hemera.compiler.approximation_errors import error_bounds
 from hemera.compiler.compiled import Compiled
 from hemera.compiler.local import Local
 from hemera.inputs.arguments import Progress
@@ -107,7 +106,7 @@ class CompiledEstimator(Compiled):
     def approximation_error(self) -> float:
         """By how much a score may differ from the estimator's own, in the clear and within the calibrated
         ranges: a bound. Encryption adds the noise of the parameters."""
-        return max(float(own.max()) for own in error_bounds(self._program))
+        return max(float(own.max()) for own in self._program.error_bounds())
 
     def local(self, *, device: str = "cpu", threads: int | None = None, progress: Progress = None) -> Any:
         """Both parties in this process: a `LocalEstimator`."""

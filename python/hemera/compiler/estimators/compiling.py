@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hemera.arrays.array import Array
 from hemera.arrays.recorder import Recorder
-from hemera.arrays.tensor import Affine, TensorProgram
+from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tiling import TiledLayout
 from hemera.compiler import compiling
 from hemera.compiler.estimators.compiled import CompiledEstimator
@@ -234,14 +234,9 @@ def _rows_and_samples(program: Callable[[Any], Any], few: Floats, rows: int | No
 
 def _sizes(program: TensorProgram) -> tuple[int, int, int]:
     """Slots of the widest value, entries of all maps, and of the largest one."""
-    widest, entries, most = 1, 0, 1
-    for node in program.nodes:
-        widest = max(widest, 1 << (node.size - 1).bit_length())
-        if isinstance(node.operation, Affine):
-            own = [each.entries for each in node.operation.maps]
-            entries += sum(own)
-            most = max(most, *own)
-    return widest, entries, most
+    widest = max((1 << (node.size - 1).bit_length() for node in program.nodes), default=1)
+    entries = [own.entries for _, _, own in program.maps]
+    return widest, sum(entries), max(entries, default=1)
 
 
 # --- The reading against the library. ---

@@ -191,4 +191,4 @@ def relu(x: Any) -> Any:
     largest = max(abs(low), high)
     bits = max(2.0, x._recorder.tolerance_bits(max(1.0, largest)))
     function = x._recorder.made("relu", low, high, lambda: circuits.relu((low, high), bits=bits))
-    return x.apply(function, formula=lambda values: np.maximum(values, 0))
+    return x.apply(function, formula=relu)

@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 from hemera.arrays.array import Array
 from hemera.arrays.exact_recorder import ExactRecorder
 from hemera.arrays.recorder import Recorder
-from hemera.arrays.tensor import Input
 from hemera.compiler import compiling
-from hemera.compiler.approximation_errors import error_bounds
 from hemera.compiler.compiled import Compiled
 from hemera.compiler.local import Local
 from hemera.compiler.packaged import Packaged
@@ -199,8 +197,7 @@ class _TableProgram:
         recorder.program.outputs = named_results(encrypted, recorder)
         recorded = recorder.program
         taken = recorded.needed(at for _, at in recorded.outputs)
-        operations = [recorded.nodes[at].operation for at in taken]
-        used = {own.name for own in operations if isinstance(own, Input)}
+        used = {own.name for at, own in recorded.declared.items() if at in taken}
         columns = [own for own in spec.columns if any(name in used for name, *_ in own.inputs)]
         self.spec = TableSpec(tuple(columns), spec.keys, spec.rows)
         """The spec of the columns that are encrypted."""
@@ -377,7 +374,7 @@ def compile_table(what: Study, *inputs: Any, calibrate: Any = None, **options: A
             program, *program.spec.inputs, calibrate=samples, precision_bits=bits, **options
         )
         # Errors of masks add up over the rows.
-        errors = dict(zip(plan.outputs, error_bounds(plan._program), strict=True))
+        errors = dict(zip(plan.outputs, plan._program.error_bounds(), strict=True))
         error = max((float(errors[name].max()) for name in program.readings.counts()), default=0.0)
         if error <= _COUNT_ERROR:
             return CompiledTable(program, plan)
