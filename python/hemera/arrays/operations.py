@@ -227,7 +227,7 @@ class Apply(Operation):
     def identity(self) -> Hashable:
         function = self.function
         own = (function.name, *sorted(function.recipe.items())) if function.recipe else id(function)
-        return own, self.formula
+        return own, id(self.formula)
 
     @property
     def likeness(self) -> Hashable:
