@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -256,7 +257,12 @@ def _signs(x: A, gap: float) -> A:
     function = x._recorder.made(
         "sign", -largest, largest, lambda: circuits.sign(gap=gap * _GAP, bits=bits, largest=largest)
     )
-    return x.apply(function, formula=np.sign)
+    return x.apply(function, formula=functools.partial(_sign_beyond, gap / 2))
+
+
+def _sign_beyond(least: float, x: Any) -> Any:
+    """The sign; 0 of values nearer to 0 than others can be, which are 0 but for roundings."""
+    return np.where(np.abs(x) < least, 0.0, np.sign(x))
 
 
 def _from(x: A, least: int) -> A:

@@ -16,7 +16,7 @@ from hemera.arrays.comparisons import stepped
 from hemera.arrays.formulas import FORMULAS, Formula
 from hemera.arrays.kinds import are_truths, kind_of, of_numbers, promoted
 from hemera.arrays.masks import both, either
-from hemera.arrays.recorded import A, as_operand
+from hemera.arrays.recorded import A, Recorded, as_operand
 from hemera.arrays.steps import common_step
 from hemera.arrays.user_lines import user_line
 from hemera.circuits import Function
@@ -363,6 +363,7 @@ def _clipped(x: A, low: Any, high: Any) -> A:
             return x.apply(found, formula=_between(*ends))
     if low is not None and not (ends[0] is not None and least >= ends[0]):
         x = larger(x, low)
+        most = max(most, low.range[1] if isinstance(low, Recorded) else float(np.max(low)))
     if high is not None and not (ends[1] is not None and most <= ends[1]):
         x = smaller(x, high)
     return x

@@ -23,6 +23,8 @@ __all__ = ["erf", "gelu", "logsumexp", "relu", "sigmoid", "silu", "softmax", "so
 
 _WIDEST = 10.0
 """The widest range of exponents whose sum is a divisor: wider ones are halved, and squared afterwards."""
+_BITS_LEFT = 1.5
+"""Bits of the least exponential that its error leaves, at least: a narrower range has more."""
 _LESS, _MORE = 1 / 2, 1 + 1 / 16
 """Times the ends of a sum's range: errors take it out of it."""
 
@@ -68,7 +70,7 @@ def sigmoid(x: Any) -> Any:
 
 def relu(x: Any) -> Any:
     """max(x, 0), element by element."""
-    return _of_both("relu", x, lambda y: elementwise.larger(y, 0), lambda v: np.maximum(v, 0))
+    return _of_both("relu", x, lambda y: elementwise.larger(y, 0)._of_kind("f"), lambda v: np.maximum(v, 0))
 
 
 def gelu(x: Any) -> Any:
@@ -167,7 +169,8 @@ def _shares(x: Any, axis: Any, kept: NDArray[np.bool_] | None = None) -> tuple[A
     counts = np.sum(np.ones(x.shape) if kept is None else kept, axis=axes)
     fewest, count = float(counts.min()), float(counts.max())
     low, high = x.range
-    stages = max(0, math.ceil(math.log2(max(high - low, 2.0**-10) / _WIDEST)))
+    widest = min(_WIDEST, math.log(2) * max(1.0, x._recorder.tolerance_bits(1.0) - _BITS_LEFT))
+    stages = max(0, math.ceil(math.log2(max(high - low, 2.0**-10) / widest)))
     least = math.exp(-(high - low) / 2**stages)
     shares = elementwise.named((x - high) * 2.0**-stages, "exp")
     shares = shares if kept is None else shares * kept.astype(np.float64)

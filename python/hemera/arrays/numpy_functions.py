@@ -127,9 +127,9 @@ def _average(x: Any, axis: Any = None, weights: Any = None, returned: bool = Fal
 
 
 def _diff(x: Any, n: int = 1, axis: int = -1) -> Any:
-    (at,) = axes_of(axis, x.ndim)
-    if n == 0:
+    if n == 0:  # of any axis, as of NumPy
         return moved([x], lambda y: y)
+    (at,) = axes_of(operator.index(axis), x.ndim)
     if x._kind == "b":  # where neighbours differ, as of NumPy
         for _ in range(n):
             before, after = (
@@ -160,14 +160,16 @@ def running_sums(x: Any, axis: Any = None) -> Any:
 
 def _polyval(p: Any, x: Any) -> Any:
     """As `numpy.polyval`: the highest power first."""
+    kind = of_numbers([kind_of(p), kind_of(x)])
     if isinstance(p, Recorded):
         if isinstance(x, Recorded) or p.ndim != 1:
             raise TypeError("np.polyval: encrypted coefficients, on one axis, go with plain points")
-        return contraction.matmul(np.asarray(x, np.float64)[..., None] ** np.arange(p.size)[::-1], p)
+        powers = np.asarray(x, np.float64)[..., None] ** np.arange(p.size)[::-1]
+        return contraction.matmul(powers, p)._of_kind(kind)
     plain = np.asarray(p, np.float64)
     if plain.ndim != 1 or not len(plain) or not np.isfinite(plain).all():
         raise TypeError("np.polyval takes finite coefficients on one axis, the highest power first")
-    return elementwise.polyval(plain[::-1], x)
+    return elementwise.polyval(plain[::-1], x)._of_kind(kind)
 
 
 def _trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:

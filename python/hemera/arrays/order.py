@@ -225,7 +225,7 @@ def quantiles(
     weights = -np.diff(sums_of_weights, axis=-1, append=0.0)
     last = rearranged(sorted_along(rows, at), lambda y: np.moveaxis(y, at, -1))
     found: A = matmul(last, weights.reshape(-1, count).T)
-    type_of_few = np.quantile(np.zeros(2, x.dtype), 0.5, method=method).dtype
+    type_of_few = np.quantile(np.zeros(2, x.dtype), q, method=method).dtype
     found = of_type(found, type_of_few) if type_of_few.kind == "i" else found
     kept = [1 if axis is None or each == at else extent for each, extent in enumerate(x.shape)]
 

@@ -116,7 +116,7 @@ def judged(
             yield Verdict("refused", str(error))
 
 
-def _is_ours(error: Exception) -> bool:
+def is_ours(error: Exception) -> bool:
     """Whether an error is Hemera's: raised in its package, of a type that is told."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
@@ -128,7 +128,7 @@ def _is_ours(error: Exception) -> bool:
 
 def _compared(found: Any, wanted: Any) -> Verdict:
     if isinstance(found, Exception):
-        fits = isinstance(wanted, Exception) or _is_ours(found)
+        fits = isinstance(wanted, Exception) or is_ours(found)
         return Verdict("refused" if fits else "wrong", f"{type(found).__name__}: {found}")
     if isinstance(wanted, Exception):
         return Verdict("wrong", f"{found!r} for {type(wanted).__name__}: {wanted}")
