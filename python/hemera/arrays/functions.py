@@ -24,7 +24,7 @@ __all__ = ["erf", "gelu", "logsumexp", "relu", "sigmoid", "silu", "softmax", "so
 _WIDEST = 10.0
 """The widest range of exponents whose sum is a divisor: wider ones are halved, and squared afterwards."""
 _BITS_LEFT = 1.5
-"""Bits of the least exponential that its error leaves, at least: a narrower range has more."""
+"""Bits of the least exponential above its error."""
 _LESS, _MORE = 1 / 2, 1 + 1 / 16
 """Times the ends of a sum's range: errors take it out of it."""
 
@@ -70,7 +70,9 @@ def sigmoid(x: Any) -> Any:
 
 def relu(x: Any) -> Any:
     """max(x, 0), element by element."""
-    return _of_both("relu", x, lambda y: elementwise.larger(y, 0)._of_kind("f"), lambda v: np.maximum(v, 0))
+    return _of_both(
+        "relu", x, lambda y: elementwise.larger(y, 0).astype(np.float64), lambda v: np.maximum(v, 0)
+    )
 
 
 def gelu(x: Any) -> Any:

@@ -21,7 +21,7 @@ from hemera.arrays import (
     statistics,
     sums,
 )
-from hemera.arrays.kinds import are_truths, kind_of, of_numbers
+from hemera.arrays.kinds import DTYPES, are_truths, kind_of, of_numbers
 from hemera.arrays.missing import FUNCTIONS_INSTEAD
 from hemera.arrays.numpy_moves import (
     FIRST_NAMES,
@@ -128,7 +128,7 @@ def _average(x: Any, axis: Any = None, weights: Any = None, returned: bool = Fal
 
 def _diff(x: Any, n: int = 1, axis: int = -1) -> Any:
     if n == 0:  # of any axis, as of NumPy
-        return moved([x], lambda y: y)
+        return x.copy()
     (at,) = axes_of(operator.index(axis), x.ndim)
     if x._kind == "b":  # where neighbours differ, as of NumPy
         for _ in range(n):
@@ -160,16 +160,15 @@ def running_sums(x: Any, axis: Any = None) -> Any:
 
 def _polyval(p: Any, x: Any) -> Any:
     """As `numpy.polyval`: the highest power first."""
-    kind = of_numbers([kind_of(p), kind_of(x)])
     if isinstance(p, Recorded):
         if isinstance(x, Recorded) or p.ndim != 1:
             raise TypeError("np.polyval: encrypted coefficients, on one axis, go with plain points")
-        powers = np.asarray(x, np.float64)[..., None] ** np.arange(p.size)[::-1]
-        return contraction.matmul(powers, p)._of_kind(kind)
+        points = np.asarray(x, DTYPES[kind_of(x)])[..., None]  # whole ones have whole powers
+        return contraction.matmul(points ** np.arange(p.size)[::-1], p)
     plain = np.asarray(p, np.float64)
     if plain.ndim != 1 or not len(plain) or not np.isfinite(plain).all():
         raise TypeError("np.polyval takes finite coefficients on one axis, the highest power first")
-    return elementwise.polyval(plain[::-1], x)._of_kind(kind)
+    return elementwise.polyval(plain[::-1], x)._of_kind(of_numbers([kind_of(p), kind_of(x)]))
 
 
 def _trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
@@ -314,10 +313,6 @@ def _like(value: float) -> Function:
     return like
 
 
-def _extent(x: Any, axis: Any = None) -> Any:
-    return x.size if axis is None else x.shape[axis]
-
-
 COMPUTING: dict[Function, Function] = {
     np.all: _reduction(comparisons.all_true, "all"),
     np.amax: _reduction(order.most, "amax"),
@@ -365,7 +360,7 @@ COMPUTING: dict[Function, Function] = {
     np.polyval: _polyval,
     np.prod: _reduction(sums.product, "prod"),
     np.shape: _of_first(lambda x: x.shape, "shape"),
-    np.size: _of_first(_extent, "size"),
+    np.size: _of_first(lambda x, axis=None: x.size if axis is None else x.shape[axis], "size"),
     np.sort: _of_first(lambda x, axis=-1: order.sorted_along(x, axis), "sort"),
     np.std: _reduction(statistics.deviation, "std", "ddof"),
     np.sum: _reduction(sums.total, "sum"),

@@ -229,36 +229,3 @@ COUNTED: dict[Any, list[Program]] = {
         lambda x: np.where(x < 5, 0, x),
     ],
 }
-
-# By function: programs of one array in [-2, 2] that are approximations.
-APPROXIMATED: dict[Any, list[Program]] = {
-    np.clip: [
-        lambda x: np.clip(x, -1, 1.5),
-        lambda x: np.clip(x, 0.5, None),
-        lambda x: np.clip(x, a_min=-3, a_max=1),
-        lambda x: np.clip(x, -5, 5),
-        lambda x: np.clip(x, np.full(x.shape, -1.0), 1.0),
-        lambda x: np.clip(x, 1.0, 1.0),
-    ],
-    np.corrcoef: [
-        lambda x: np.corrcoef(np.stack([np.append(x, [-9.0, 9]), np.append([9.0, -9], x)])),
-        lambda x: np.corrcoef(np.stack([np.append(x, [-5.0, 5]), np.append([9.0, 0], x)], 1), rowvar=False),
-    ],
-    np.linalg.norm: [
-        lambda x: np.linalg.norm(flat(x) + 4),
-        lambda x: np.linalg.norm(x + 4, axis=-1, keepdims=True),
-        lambda x: np.linalg.norm(flat(x), 1),
-        lambda x: np.linalg.norm(x, np.inf, axis=0),
-        lambda x: np.linalg.norm(matrix(x) + 4, "fro"),
-    ],
-    np.max: [lambda x: np.max(x), lambda x: np.max(x, axis=-1)],
-    np.median: [lambda x: np.median(x[..., :3], axis=-1)],
-    np.min: [lambda x: np.min(x, axis=0, keepdims=True)],
-    np.sort: [
-        lambda x: np.sort(x),
-        lambda x: np.sort(x, 0),
-        # Of each pair one has a narrow range, and one a wide one.
-        lambda x: [np.sort(np.stack([flat(x), 5 * flat(x) + 4][::at], 1)) for at in (1, -1)],
-    ],
-    np.std: [lambda x: np.std(np.append(x, [-5.0, 5])), lambda x: np.std(np.stack([x, x - 9]), 0, ddof=1)],
-}

@@ -146,15 +146,3 @@ COUNTED_METHODS: dict[str, list[Program]] = {
     "astype": [lambda x: x.astype(int), lambda x: (x > 1).astype(float), lambda x: x.astype(bool)],
     "any": [lambda x: (x > 7).any()],
 }
-APPROXIMATED_METHODS: dict[str, list[Program]] = {
-    "std": [lambda x: np.append(x, [-5.0, 5]).std(ddof=1)],
-    "clip": [lambda x: x.clip(-1, 1), lambda x: x.clip(max=1)],
-    "max": [lambda x: x.max(0)],
-    "exp": [lambda x: x.exp() if isinstance(x, Array) else np.exp(x)],
-    "log": [lambda x: (x + 3).log() if isinstance(x, Array) else np.log(x + 3)],
-    "sqrt": [lambda x: (x + 3).sqrt() if isinstance(x, Array) else np.sqrt(x + 3)],
-    "tanh": [lambda x: x.tanh() if isinstance(x, Array) else np.tanh(x)],
-    "sigmoid": [lambda x: x.sigmoid() if isinstance(x, Array) else 1 / (1 + np.exp(-x))],
-    "reciprocal": [lambda x: (x + 3).reciprocal() if isinstance(x, Array) else 1 / (x + 3)],
-    "approximated": [lambda x: x.approximated(np.cos) if isinstance(x, Array) else np.cos(x)],
-}

@@ -29,7 +29,7 @@ ELSEWHERE = {
     *("append", "compress", "diagflat", "diagonal", "matrix_transpose", "moveaxis", "resize", "roll"),
     *("rollaxis", "swapaxes", "transpose"),
 }
-"""Functions whose tests are in other modules, and in test_numpy_functions.py as methods."""
+"""Functions whose tests are in other modules, and in test_random_programs.py as methods."""
 WHOLE = np.array([[0, 1, 3], [2, 5, 4]])
 FOUND = {
     "clip without an end": (np.clip, [WHOLE, 2], {}),

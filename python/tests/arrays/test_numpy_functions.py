@@ -1,82 +1,24 @@
-"""NumPy's functions and methods of encrypted arrays have NumPy's values, on random shapes."""
+"""Functions of circuits on arrays, arrays in loops, and the functions that NumPy's are made of. Others are in
+test_random_programs.py."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from hemera import circuits
 from hemera.arrays.array import Array
 from hemera.arrays.folding import folded
-from hemera.arrays.numpy_functions import COMPUTING
-from hemera.arrays.numpy_ufuncs import UFUNCS
 from hemera.arrays.operations import Apply
 from hemera.errors import ParameterError, RangeError
 
-from .numpy_programs import APPROXIMATED, COMPUTED, COUNTED, whole
-from .numpy_ufunc_programs import (
-    APPROXIMATED_METHODS,
-    COUNTED_METHODS,
-    COUNTED_UFUNCS,
-    METHODS,
-    UFUNC_PROGRAMS,
-)
 from .programs import Given, Program, Values, check, recorded
-
-SHAPES = st.lists(st.integers(1, 4), min_size=1, max_size=3).map(tuple)
-# These have tests of their own.
-APART = {"gelu", "apply", "range", "step"}
-# By the standards' own tests alone: array_api_cases.py and numpy_cases.py.
-JUDGED = {np.imag, np.real, np.round, np.searchsorted, np.percentile, np.quantile}
-JUDGED |= {np.linalg.det, np.linalg.inv, np.linalg.matrix_power, np.linalg.multi_dot, np.linalg.solve}
-JUDGED_UFUNCS = {np.ceil, np.floor, np.rint, np.trunc, np.isfinite, np.isinf, np.isnan, np.hypot}
-JUDGED_UFUNCS |= {np.floor_divide, np.left_shift, np.logaddexp, np.remainder, np.right_shift}
-
-
-def cases(table: dict[Any, list[Program]]) -> list[Any]:
-    """The programs of a table as parameters of a test, with names."""
-    return [
-        pytest.param(program, id=f"{key if isinstance(key, str) else key.__name__}-{at}")
-        for key, programs in table.items()
-        for at, program in enumerate(programs)
-    ]
 
 
 def uniform(shape: tuple[int, ...], seed: int) -> Values:
     return np.random.default_rng(seed).uniform(-2, 2, shape)
-
-
-def test_tables_have_every_function_and_method() -> None:
-    assert set(COMPUTED) | set(COUNTED) | set(APPROXIMATED) | JUDGED == set(COMPUTING)
-    assert set(UFUNC_PROGRAMS) | set(COUNTED_UFUNCS) | JUDGED_UFUNCS == set(UFUNCS)
-    known = {name for each in Array.__mro__ for name in vars(each) if not name.startswith("_")}
-    assert set(METHODS) | set(COUNTED_METHODS) | set(APPROXIMATED_METHODS) | APART == known
-
-
-@pytest.mark.parametrize("program", cases({**METHODS, **COMPUTED}))
-@settings(max_examples=4, deadline=None)
-@given(shape=SHAPES, seed=st.integers(0, 1000))
-def test_exact_functions(program: Program, shape: tuple[int, ...], seed: int) -> None:
-    check(program, Given(uniform(shape, seed)))
-
-
-@pytest.mark.parametrize("program", cases({**APPROXIMATED, **APPROXIMATED_METHODS}) + cases(UFUNC_PROGRAMS))
-@settings(max_examples=2, deadline=None)
-@given(shape=SHAPES, seed=st.integers(0, 1000))
-def test_approximated_functions(program: Program, shape: tuple[int, ...], seed: int) -> None:
-    check(program, Given(uniform(shape, seed)), tolerance=2**-9, bits=14)
-
-
-@pytest.mark.parametrize("program", cases({**COUNTED, **COUNTED_METHODS}) + cases(COUNTED_UFUNCS))
-@settings(max_examples=2, deadline=None)
-@given(shape=SHAPES, seed=st.integers(0, 1000))
-def test_functions_of_whole_numbers(program: Program, shape: tuple[int, ...], seed: int) -> None:
-    check(program, Given(whole(shape, seed), 0, 9, 1), tolerance=2**-7, bits=14)
 
 
 def test_functions_of_circuits() -> None:
