@@ -192,8 +192,11 @@ OWNERS: dict[str, tuple[Callable[[], Any], list[Use]]] = {
     "matrices of TenSEAL": (
         tenseal,
         [
-            *(of_tenseal(MATRIX[:, :2], scale, squares) for scale, squares in ((40, 0), (38, 0), (40, 1))),
-            *(of_tenseal(matrix, 40, 0) for matrix in (MATRIX[:, :2].reshape(2, 8), -MATRIX[:, :2])),
+            *(
+                of_tenseal(MATRIX[:3].reshape(8, 3), scale, squares)
+                for scale, squares in ((40, 0), (38, 0), (40, 1))
+            ),
+            *(of_tenseal(matrix, 40, 0) for matrix in (MATRIX[:3].reshape(6, 4), -MATRIX[:3].reshape(8, 3))),
         ],
     ),
     "backend of Orion": (orion, [of_orion(2, False), of_orion(2, True), of_orion(1, True)]),

@@ -1,9 +1,9 @@
-"""Every operation of ciphertexts and encrypted matrices, by scheme and type: values and types are NumPy's."""
+"""Every operation of ciphertexts, pools' and encrypted matrices, by scheme and type: as NumPy's."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import reduce
 from typing import Any
 
@@ -167,19 +167,33 @@ def test_every_operation_is_here() -> None:
 
 
 @pytest.fixture(scope="module")
-def evaluators(parties: Callable[[str], Party]) -> dict[str, hm.Evaluator]:
-    found = {}
-    for scheme in ("bfv", "bgv", "ckks"):
-        party, own = parties(scheme), "conjugation" if scheme == "ckks" else "swap_rows"
-        keys = party.ctx.generate_keys(party.sk, rotations=range(-1, 8), sum_slots=True, **{own: True})
-        found[scheme] = party.ctx.bind(keys)
-    return found
+def of_contexts(parties: Callable[[str], Party]) -> Iterator[Callable[[str, int], Party]]:
+    """The party of a scheme, by one context or a pool of some members, with all keys that are needed here."""
+    made: dict[tuple[str, int], Party] = {}
+
+    def get(scheme: str, members: int) -> Party:
+        if (scheme, members) not in made:
+            ctx, own = parties(scheme).ctx, "conjugation" if scheme == "ckks" else "swap_rows"
+            ctx = hm.Pool(ctx.params, ["cpu"] * members, threads=1) if members else ctx
+            sk = ctx.generate_secret_key()
+            keys = ctx.generate_keys(sk, rotations=range(-1, 8), sum_slots=True, **{own: True})
+            made[scheme, members] = Party(scheme, ctx, sk, ctx.bind(keys))
+        return made[scheme, members]
+
+    yield get
+    for party in made.values():
+        if isinstance(party.ctx, hm.Pool):
+            party.ctx.close()
 
 
-@pytest.mark.parametrize(("scheme", "kind"), KINDS)
+@pytest.mark.parametrize(
+    ("scheme", "kind", "members"),
+    [*((*each, 0) for each in KINDS), *((*each, 3) for each in KINDS if each[1] in ("int8", "complex64"))],
+)
 @pytest.mark.parametrize("part", [1, 0.7])
-def test_operations_are_numpys(parties: Any, evaluators: Any, scheme: str, kind: str, part: float) -> None:
-    party, ev = parties(scheme), evaluators[scheme]
+def test_operations_are_numpys(of_contexts: Any, scheme: str, kind: str, members: int, part: float) -> None:
+    party = of_contexts(scheme, members)
+    ev = party.ev
     shape = (2, 3, int((DEGREE if party.exact else 8) * part))
     given, other = drawn(kind, shape, 1), drawn(kind, shape, 2)
     x, y, a, b = ev.encrypt(given), ev.encrypt(other), wide(given, party), wide(other, party)
@@ -192,9 +206,10 @@ def test_operations_are_numpys(parties: Any, evaluators: Any, scheme: str, kind:
 
 @pytest.mark.parametrize(("scheme", "kind"), KINDS)
 @pytest.mark.parametrize("columns", [3, DEGREE // 2, DEGREE + 3])
-def test_matrices_are_numpys(parties: Any, evaluators: Any, scheme: str, kind: str, columns: int) -> None:
+def test_matrices_are_numpys(of_contexts: Any, scheme: str, kind: str, columns: int) -> None:
     """Of rows that lie in a part of a ciphertext, in a whole one, and in several."""
-    party, ev = parties(scheme), evaluators[scheme]
+    party = of_contexts(scheme, 0)
+    ev = party.ev
     given, other = drawn(kind, (2, columns), 3), drawn(kind, (2, columns), 4)
     x, y = (hm.EncryptedMatrix.encrypt(each, ev) for each in (given, other))
     a, b = wide(given, party), wide(other, party)

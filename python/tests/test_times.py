@@ -84,9 +84,9 @@ def test_short_calls_take_the_least_time_one_by_one_and_none_in_a_graph():
     assert DeviceTimes("d", rows, least=2.0).seconds(cost, graph=True) == pytest.approx(0.25)
 
 
-def test_a_cpu_takes_the_table_of_the_nearest_number_of_threads():
+@pytest.mark.parametrize("there", [(3, 8, 20), (8,), (2, 16)], ids=str)
+def test_a_cpu_takes_the_table_of_the_nearest_number_of_threads(there):
     """From half as many to twice: half of them take about twice as long."""
-    there = (3, 8, 20)
     for threads in there:
         table(f"cpu-made-{threads}", threads).save()
     for wanted in range(1, 65):
