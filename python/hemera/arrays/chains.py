@@ -68,13 +68,8 @@ class Chain:
 
 def scaling_of(own: SparseMap) -> float | None:
     """The factor of a map that scales all elements by it, which may be 0; None of others."""
-    if own.inputs == own.outputs and not own.entries:
-        return 0.0
-    if own.inputs != own.outputs or own.entries != own.outputs:
-        return None
-    factor = float(own.values.flat[0])
-    alike = np.array_equal(own.rows, own.columns) and bool((own.values == factor).all())
-    return factor if alike else None
+    factors = own.factors
+    return None if factors is None or (factors != factors[0]).any() else float(factors[0])
 
 
 def total(chains: Sequence[Chain], factors: Sequence[float], number: float) -> Chain | None:

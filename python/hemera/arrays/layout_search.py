@@ -176,10 +176,11 @@ class _Search:
         self._shapes = shapes
         self._edges = edges
         self._most_bits = most_slots.bit_length() - 1
-        largest = max(Layout.raster(shape).period for shape in shapes.values())
-        self._largest_bits = largest.bit_length() - 1
+        self._largest_bits = max(len(index_bits(shape)) for shape in shapes.values())
         self._layouts: dict[int, Layout] = {}
         self.trials = 0
+        self._settled: dict[int, tuple[list[Layout], int]] = {}
+        """Groups that keep their layouts beside these of others, and the trials that tell."""
         self._near: dict[int, list[_Edge]] = {name: [] for name in shapes}
         for edge in edges:
             for name in {edge.source, edge.target}:
@@ -203,10 +204,18 @@ class _Search:
         return sum(edge.cost(layouts[edge.source], layouts[edge.target]) for edge in self._edges)
 
     def _resettle(self, name: int) -> bool:
-        before = self._around(name, self._layouts[name])
-        self._take_best(name, [self._layouts[name], *self._suggested(name)])
+        near = [self._layouts[each] for edge in self._near[name] for each in (edge.source, edge.target)]
+        known, trials, old = self._settled.get(name), self.trials, self._layouts[name]
+        if known is not None and known[0] == near:  # it would try the same again
+            self.trials += known[1]
+            return False
+        before = self._around(name, old)
+        self._take_best(name, [old, *self._suggested(name)])
         self._improve(name)
-        return self._around(name, self._layouts[name]) < before - 1e-9
+        found = self._around(name, self._layouts[name]) < before - 1e-9
+        if self._layouts[name] is old:
+            self._settled[name] = near, self.trials - trials
+        return found
 
     def _take_best(self, name: int, candidates: Sequence[Layout]) -> None:
         self._layouts[name] = min(candidates, key=lambda each: self._around(name, each))
@@ -316,17 +325,11 @@ def _carried(known: Layout, partner: dict[Place, Place], shape: Shape, most_bits
     while bits and bits[-1] == COPY:
         bits.pop()
     without = [bit for bit in bits if bit != COPY]
-    for chosen in (bits, without):
-        if len(chosen) + len(missing) <= most_bits:
-            yield Layout(shape, (*chosen, *missing))
-    filled = list(bits)
-    for bit in missing:
-        if COPY not in filled:
-            filled.append(bit)
-        else:
-            filled[filled.index(COPY)] = bit
-    if len(filled) <= most_bits:
-        yield Layout(shape, tuple(filled))
+    rest = iter(missing)
+    filled = [next(rest, COPY) if bit == COPY else bit for bit in bits]
+    for chosen in ((*bits, *missing), (*without, *missing), (*filled, *rest)):
+        if len(chosen) <= most_bits:
+            yield Layout(shape, chosen)
 
 
 def _in_place(known: Layout, partner: dict[Place, Place], shape: Shape, most_bits: int) -> Iterator[Layout]:

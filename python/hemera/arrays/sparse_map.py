@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -109,7 +109,8 @@ class SparseMap:
     def digest(self) -> bytes:
         """The same for equal maps."""
         found = hashlib.sha256(f"{self.outputs} {self.inputs}".encode())
-        for part in (self.rows, self.columns, self.values):
+        columns = self.columns.astype(np.min_scalar_type(self.inputs))
+        for part in (self._row_starts(), columns, self.values):
             found.update(part.tobytes())
         return found.digest()
 
@@ -121,11 +122,7 @@ class SparseMap:
     @property
     def is_identity(self) -> bool:
         """Whether y is x."""
-        return (
-            self.outputs == self.inputs == self.entries
-            and self.is_selection
-            and bool((self.rows == self.columns).all())
-        )
+        return self.entries == self.inputs and self.is_selection and self.factors is not None
 
     @property
     def factors(self) -> Floats | None:
@@ -135,12 +132,6 @@ class SparseMap:
         found = np.zeros(self.inputs)
         found[self.rows] = self.values
         return found
-
-    def _with(self, values: Floats) -> SparseMap:
-        """The map with other values at its places."""
-        if values.all() and np.isfinite(values).all():
-            return replace(self, values=values)
-        return SparseMap.of(self.outputs, self.inputs, self.rows, self.columns, values)
 
     def _row_starts(self) -> Indices:
         """Where each row begins among the entries; one more for the end."""
@@ -158,9 +149,11 @@ class SparseMap:
                 f"a map of {self.inputs} elements does not follow one that gives {first.outputs}"
             )
         if (factors := first.factors) is not None:
-            return self._with(self.values * factors[self.columns])
+            values = self.values * factors[self.columns]
+            return SparseMap.of(self.outputs, self.inputs, self.rows, self.columns, values)
         if (factors := self.factors) is not None:
-            return first._with(factors[first.rows] * first.values)
+            values = factors[first.rows] * first.values
+            return SparseMap.of(first.outputs, first.inputs, first.rows, first.columns, values)
         starts = first._row_starts()
         counts = np.diff(starts)[self.columns]
         own = np.repeat(np.arange(self.entries), counts)
@@ -198,17 +191,16 @@ class SparseMap:
             for begin, end in itertools.pairwise(sorted({*cuts, len(starts)})):
                 first = starts[begin:end]
                 own = slice(first[0], starts[end] if end < len(starts) else self.entries)
-                columns, values, rows = self.columns[own], self.values[own], self.rows[first]
-                together = max(1, _IN_CACHE // len(columns))
+                together = max(1, _IN_CACHE // (own.stop - own.start))
                 for at in range(0, len(given), together):
-                    products = given[at : at + together].take(columns, axis=1) * values
-                    found[at : at + together, rows] = np.add.reduceat(products, first - first[0], axis=-1)
+                    products = given[at : at + together].take(self.columns[own], axis=1) * self.values[own]
+                    sums = np.add.reduceat(products, first - first[0], axis=-1)
+                    found[at : at + together, self.rows[first]] = sums
         return found.reshape(*x.shape[:-1], self.outputs)
 
     def bounds(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """The least and the largest each y can be, where low <= x <= high (interval arithmetic)."""
-        up = np.maximum(self.values, 0), np.minimum(self.values, 0)
-        places = self.rows
-        lowest = np.bincount(places, up[0] * low[self.columns] + up[1] * high[self.columns], self.outputs)
-        highest = np.bincount(places, up[0] * high[self.columns] + up[1] * low[self.columns], self.outputs)
+        grows, least, most = self.values > 0, low[self.columns], high[self.columns]
+        lowest = np.bincount(self.rows, self.values * np.where(grows, least, most), self.outputs)
+        highest = np.bincount(self.rows, self.values * np.where(grows, most, least), self.outputs)
         return lowest.astype(np.float64), highest.astype(np.float64)

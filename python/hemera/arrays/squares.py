@@ -98,11 +98,7 @@ def _polynomials(at: int, node: Node, known: Sequence[dict[int, _Quadratic]]) ->
 
 def _factors(operation: Affine, size: int) -> list[Floats] | None:
     """The numbers by which each operand is multiplied, element by element; None for maps that do more."""
-    places = np.arange(size)
-    single = all(
-        each.entries == each.inputs == size and (each.rows == places).all() and (each.columns == places).all()
-        for each in operation.maps
-    )
+    single = all(each.entries == each.inputs == size and each.factors is not None for each in operation.maps)
     return [each.values for each in operation.maps] if single else None
 
 

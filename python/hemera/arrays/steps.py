@@ -44,8 +44,7 @@ def multiples_within(low: float, high: float, step: float) -> tuple[float, float
 def distinct(values: NDArray[Any]) -> NDArray[Any]:
     """The different values, ascending: as `np.unique`, which imports numpy.ma at its first call."""
     ordered = np.sort(values, axis=None)
-    found: NDArray[Any] = ordered[np.concatenate((ordered[:1] == ordered[:1], ordered[1:] != ordered[:-1]))]
-    return found
+    return np.concatenate((ordered[:1], ordered[1:][ordered[1:] != ordered[:-1]]))
 
 
 def common_step(values: Floats) -> float | None:

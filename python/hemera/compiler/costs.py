@@ -118,8 +118,7 @@ class CostModel:
         return self._to_levels[key]
 
     def _counted(self, circuit: Callable[..., Any], shapes: Sequence[tuple[int, ...]]) -> float:
-        inputs = [FreshInput(shape) for shape in shapes]
-        return self._dry.cost(lambda _: circuit, inputs, times=self._times).seconds or 0.0
+        return self._dry.cost(lambda _: circuit, [*map(FreshInput, shapes)], times=self._times).seconds or 0.0
 
 
 def _lowered(xs: Sequence[Any], level: int) -> list[Any]:

@@ -76,9 +76,9 @@ def _refuse_in(values: Sequence[Any], what: str) -> None:
 
 def is_missing(value: Any) -> bool:
     """Whether it is NA or NaT of pandas, which is recognised and never imported, or a masked number."""
-    if value is np.ma.masked:
-        return True
     kind = type(value)
+    if kind.__module__.startswith("numpy.ma") and value is np.ma.masked:  # whose import takes a while
+        return True
     return kind.__module__.startswith("pandas.") and kind.__name__ in ("NAType", "NaTType")
 
 

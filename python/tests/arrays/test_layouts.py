@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hemera.arrays import conv
+from hemera.arrays import conv, layout_search
 from hemera.arrays.array import Array
 from hemera.arrays.folding import folded
 from hemera.arrays.layout import Layout
@@ -96,6 +96,27 @@ def test_costs_of_searches_are_those_of_their_maps() -> None:
             rotations = 2 * math.sqrt(count) - (2 if 0 in numbers else 1)
             wanted += 2 + 0.06 * count + 0.7 * rotations + len(packed(own, source, target).folds)
         assert choice.cost == pytest.approx(wanted)
+
+
+def test_what_searches_remember_changes_no_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Groups of which nothing near has changed are not tried again, which counts as if they were."""
+
+    def found(*, remembers: bool) -> Any:
+        searches: list[Any] = []
+
+        def tried(own: Any, name: int) -> Any:
+            searches.append(own)
+            own._settled = own._settled if remembers else {}
+            return resettle(own, name)
+
+        monkeypatch.setattr(layout_search._Search, "_resettle", tried)
+        recorder = Recorder()
+        x = Array(recorder, recorder.input("x", (2, 8, 8), -1, 1))
+        recorder.program.outputs = [("y", residual(x, (2, 4, 8))._number)]
+        return layout_choices(folded(recorder.program), most_slots=512), [each.trials for each in searches]
+
+    resettle = layout_search._Search._resettle
+    assert found(remembers=True) == found(remembers=False)
 
 
 def test_the_search_is_deterministic() -> None:

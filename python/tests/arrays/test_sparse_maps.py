@@ -61,22 +61,18 @@ def test_algebra_is_that_of_matrices(seed: int) -> None:
 
 
 @pytest.mark.parametrize("in_cache", [1, 7, 1 << 17])
-def test_scalings_and_maps_of_many_entries_are_those_of_matrices(
-    monkeypatch: pytest.MonkeyPatch, in_cache: int
-) -> None:
+def test_scalings_and_long_maps_are_matrices(monkeypatch: pytest.MonkeyPatch, in_cache: int) -> None:
     """Scalings with zeros before and after a map, whose rows have 0 to 9 entries, more than fit and fewer."""
     monkeypatch.setattr(sparse_map, "_IN_CACHE", in_cache)
     rng = np.random.default_rng(in_cache)
     matrix = random_matrix(rng, 12, 9)
     matrix[3], matrix[5] = 0, 1
     own, before, after = SparseMap.dense(matrix), rng.integers(-1, 2, 9), rng.integers(-1, 2, 12)
-    for found, wanted in (
-        (own @ SparseMap.scaling(before), matrix * before),
-        (SparseMap.scaling(after) @ own, matrix * after[:, None]),
-    ):
+    x = rng.integers(-5, 6, (20, 9))
+    scaled = own @ SparseMap.scaling(before), SparseMap.scaling(after) @ own
+    for found, wanted in zip(scaled, (matrix * before, matrix * after[:, None]), strict=True):
         np.testing.assert_array_equal(dense(found), wanted)
         assert found.values.all()
-        x = rng.integers(-5, 6, (20, 9))
         np.testing.assert_array_equal(found.apply(x), x @ wanted.T)
     with pytest.raises(ParameterError, match="finite"), np.errstate(over="ignore"):
         SparseMap.scaling([1e300]) @ SparseMap.scaling([1e300])
