@@ -86,15 +86,17 @@ def applied(rng: Any, terms: list[Term]) -> Term:
         return circuits.maximum(bits=5, largest=largest)(a, b), lambda *x: np.maximum(f(*x), g(*x))
     if kind == 9:
         name = str(rng.choice(list(AWAY_FROM_0)))
-        shift = 1.0 - ends[0]
+        near = float(rng.choice([0.5, 1.5]))
+        shift = near - ends[0]
         make, truth = AWAY_FROM_0[name]
         sign = -1 if name == "inverse" and c < 0 else 1
-        found = make((1.0, ends[1] + shift) if sign > 0 else (-ends[1] - shift, -1.0), bits)
+        found = make((near, ends[1] + shift) if sign > 0 else (-ends[1] - shift, -near), bits)
         return found((a + shift) * sign), lambda *x: truth((f(*x) + shift) * sign)
     if kind == 10:
         low = b.interval[0] - b.error
-        found = circuits.divide(ends, (1.0, b.interval[1] + b.error + 1 - low), bits=bits)
-        return found(a, b + (1 - low)), lambda *x: f(*x) / (g(*x) + 1 - low)
+        shift = float(rng.choice([0.5, 1.5])) - low
+        found = circuits.divide(ends, (low + shift, b.interval[1] + b.error + shift), bits=bits)
+        return found(a, b + shift), lambda *x: f(*x) / (g(*x) + shift)
     name = str(rng.choice(list(ANYWHERE)))
     make, truth = ANYWHERE[name]
     return make(ends, bits)(a), lambda *x: truth(f(*x))
@@ -170,6 +172,16 @@ def test_numbers_change_slopes_and_errors_by_their_magnitudes() -> None:
         made = circuits.function(lambda x, c=c: g(f(x) * c / 4), [(-2, 1)])
         assert made._slopes == pytest.approx([abs(c) / 16])
         assert made.error == pytest.approx(g.error + abs(c) / 16 * f.error)
+    values: list[Expression] = []
+
+    def product(x: Expression, y: Expression) -> Expression:
+        values.extend((f(x), g(y)))
+        return values[0] * values[1]
+
+    made = circuits.function(product, [(-2, 1)] * 2)
+    a, b = (max(map(abs, each.interval)) for each in values)
+    assert made.error == pytest.approx(a * g.error + b * f.error + f.error * g.error, rel=1e-9)
+    assert made._slopes == pytest.approx([b, a / 4])
 
 
 INTERVALS = [(-2.0, 2.0), (-4.0, 1.0), (-1.0, 4.0), (0.5, 4.0), (-4.0, -0.5)]

@@ -140,6 +140,23 @@ def test_the_noise_of_bootstraps_is_that_of_the_values(part: float, magnitude: f
     assert 0.4 < drawn / np.std(errors) < (3.6 if part < 0.1 else 2.5)
 
 
+@pytest.mark.parametrize("factor", [2.0, 8.0])
+def test_magnitudes_change_the_noise_of_bootstraps_by_its_formula(factor: float) -> None:
+    """Drawn by one seed: of values and magnitudes so many times as large it is as many times as large; of the
+    same values m sqrt(0.06 + 0.94 min(1, 3 s / m^2)) for the mean square s."""
+    params = hm.ckks.Parameters.for_bootstrapping("test-40")
+
+    def drawn(magnitude: float, x: Any) -> Any:
+        program = Program("ckks", [Form(64)])
+        program.give(program.add(op.Bootstraps(real=True, iterations=1, magnitude=magnitude), 0))
+        return ExpectedNoise(program, params, seed=3).added(1, x, [x]) - x
+
+    x = np.random.default_rng(4).uniform(-0.7, 0.7, 64)
+    parts = [math.sqrt(0.06 + 0.94 * min(1, 3 * float(np.mean(x**2)) / m**2)) for m in (1, factor)]
+    np.testing.assert_allclose(drawn(factor, factor * x), factor * drawn(1, x), rtol=1e-6)
+    np.testing.assert_allclose(drawn(factor, x), factor * parts[1] / parts[0] * drawn(1, x), rtol=1e-6)
+
+
 def test_bootstraps_count() -> None:
     params = hm.ckks.Parameters.for_bootstrapping("test-40")
 
