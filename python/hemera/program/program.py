@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from hemera import circuits
 from hemera.errors import FormatError, LevelError, ParameterError
 from hemera.inputs.fields import MALFORMED, SAYS_MORE, require_memory
 from hemera.parameters import Parameters
@@ -17,13 +16,10 @@ from hemera.program.keys import top_level
 from hemera.program.operations import (
     MAX_FUNCTIONS,
     OPERATIONS,
-    Bootstraps,
     OfMatrix,
-    OfNamedFunction,
     Operation,
     Place,
     Refresh,
-    Take,
     parts_of,
 )
 from hemera.program.stored_arrays import StoredArray
@@ -60,7 +56,7 @@ class Program:
         self.outputs: list[int] = []
         self.forms: list[Form] = list(inputs)
         """The form of each value."""
-        self._functions: set[tuple[str, tuple[tuple[str, float], ...]]] = set()
+        self._functions: set[Hashable] = set()
 
     def add(self, operation: Operation, *operands: int) -> int:
         """Append an operation.
@@ -78,10 +74,9 @@ class Program:
             raise ParameterError(f"{self.scheme.upper()} has no operation {operation.name!r}")
         if not operands or operation.operands not in (0, len(operands)):
             raise ParameterError(f"{operation.name} takes {operation.operands} values, not {len(operands)}")
-        if isinstance(operation, OfNamedFunction):
-            self._functions.add((operation.of, tuple(sorted(operation.numbers.items()))))
-            if len(self._functions) > MAX_FUNCTIONS:
-                raise ParameterError(f"a program has at most {MAX_FUNCTIONS} different functions by name")
+        self._functions |= {operation.approximated} - {None}
+        if len(self._functions) > MAX_FUNCTIONS:
+            raise ParameterError(f"a program has at most {MAX_FUNCTIONS} different functions by name")
         known = [integer(at, "a value's number", 0, len(self.forms) - 1) for at in operands]
         checked = operation.validated(self.scheme)
         form = checked.form([self.forms[at] for at in known])
@@ -161,17 +156,11 @@ class Program:
             raise LevelError(f"inputs at levels {found}, and fresh encryptions are at {top}")
         if self.scheme != "ckks":
             return [top] * len(self.forms)
-        lowest = 0
-        plans: dict[int, circuits.Bootstrap] = {}
-        for number, node in enumerate(self.nodes):
-            if isinstance(node.operation, Bootstraps):
-                plans[number] = node.operation.plan(Place(params, 0, self.forms[node.operands[0]]))
-                lowest = max(lowest, plans[number].input_level)
-        for number, node in enumerate(self.nodes):
+        refreshed = [node.operation.refreshed(Place(params, 0, self.taken(node)[0])) for node in self.nodes]
+        lowest = max((each[0] for each in refreshed if each), default=0)
+        for number, (node, fresh) in enumerate(zip(self.nodes, refreshed, strict=True)):
             before = min(found[at] for at in node.operands)
-            after = before - node.operation.depth
-            if number in plans:
-                after = plans[number].result_level
+            after = fresh[1] if fresh else before - node.operation.depth
             if after < lowest:
                 raise LevelError(
                     f"{node.operation.name} (operation {number} of {len(self.nodes)}) takes "
@@ -228,11 +217,7 @@ class Program:
             xs = self._aligned_clear([values[at] for at in node.operands], node.operands)
             if clip:
                 xs = node.operation.clipped(xs)
-            if isinstance(node.operation, Take):
-                axis = xs[0].ndim - 1 - len(self.forms[node.operands[0]].shape)
-                result = np.take(xs[0], node.operation.index, axis=axis)
-            else:
-                result = node.operation.clear(*xs)
+            result = node.operation.clear_of_batch(len(self.forms[node.operands[0]].shape), *xs)
             if changed is not None:
                 result = changed(len(values), result, xs)
             values.append(result % modulus if modulus else result)

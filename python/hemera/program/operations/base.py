@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
@@ -127,6 +127,15 @@ class Operation(ABC):
         """By which a result's scale is larger than `scales` says."""
         return 1.0
 
+    @property
+    def approximated(self) -> Hashable:
+        """What is approximated anew when a file is loaded; None: nothing."""
+        return None
+
+    def refreshed(self, place: Place) -> tuple[int, int] | None:
+        """Of a bootstrap of CKKS: the least level that it takes, and that of its result."""
+        return None
+
     def with_own_keys(self) -> Operation:
         """The same with keys of its level alone, where it can take them."""
         return self
@@ -180,6 +189,10 @@ class Operation(ABC):
     @abstractmethod
     def clear(self, *xs: Array) -> Array:
         """The result of values in the clear, of shape (..., slots)."""
+
+    def clear_of_batch(self, axes: int, *xs: Array) -> Array:
+        """`clear`, where a request has so many axes of the first value's."""
+        return self.clear(*xs)
 
     def clipped(self, xs: list[Array]) -> list[Array]:
         """Values in the clear, brought into what the operation is for."""

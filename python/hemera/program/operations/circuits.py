@@ -107,25 +107,10 @@ class _OfFunction(SlotBySlot):
         return self.function.evaluate_clear(*xs)
 
     def noise(self, at: Place, *xs: Array) -> Any:
-        plan = self.function.plan(at.params, level=at.level, slots=at.form.slots)
-        return plan.expected_error(0.0)[0]
+        return self.function.plan(at.params, level=at.level, slots=at.form.slots).expected_error(0.0)[0]
 
     def bounded(self, at: Bounds, *xs: Bounded) -> Bounded:
-        """From the plan's own model, whose variances become sums: k errors add up to at most sqrt(k) times
-        the root of the sum of their squares."""
-        function = self.function
-        plan = function.plan(at.params, level=at.level, slots=at.form.slots)
-        inner = plan.expected_error(0.0)[1]
-        slope = plan.expected_error(1.0)[1]
-        ends = list(function.intervals)
-        if function._native.is_unbounded:  # its own interval is no bound of values
-            ends = [(-x.largest, x.largest) for x in xs]
-        if len(xs) == 1:
-            slope = max(slope, _steepest(function, *ends[0]))
-        error = slope * math.sqrt(len(xs)) * max(x.error for x in xs)
-        error += inner * math.sqrt(len(plan._native.steps)) * at.over_model
-        largest = float(np.abs(_on_grid(function, *ends)).max()) + function.error
-        return Bounded(largest, _BETWEEN * error + at.unit)
+        return at.function(self.function, xs)
 
     def clipped(self, xs: list[Array]) -> list[Array]:
         if self.function._native.is_unbounded:
@@ -141,26 +126,6 @@ def _narrowed(at: Running, x: Ciphertext, bound: float) -> Ciphertext:
 def _bounds(function: Function) -> list[float]:
     """The largest number in each interval of a function."""
     return [max(map(abs, interval)) for interval in function.intervals]
-
-
-_GRID = 1 << 14
-"""Points of an interval at which slopes of functions are taken."""
-_BETWEEN = 2.0
-"""Factor of functions' bounds: for slopes between the points, and squares of errors."""
-
-
-def _steepest(function: Function, low: float, high: float) -> float:
-    """The largest change of a function of one value, between points of an interval."""
-    if not high > low:
-        return 0.0
-    return float(np.abs(np.diff(_on_grid(function, (low, high)))).max() * (_GRID - 1) / (high - low))
-
-
-def _on_grid(function: Function, *ends: tuple[float, float]) -> Array:
-    """Its values on a grid of intervals, of about `_GRID` points."""
-    points = round(_GRID ** (1 / len(ends)))
-    axes = np.meshgrid(*(np.linspace(low, high, points) for low, high in ends))
-    return np.asarray(function.evaluate_clear(*(axis.ravel() for axis in axes)), np.float64)
 
 
 _MAX_DEGREE = 1023
@@ -265,7 +230,11 @@ class OfNamedFunction(_OfFunction):
 
     @cached_property
     def function(self) -> Function:
-        return _made(self.of, tuple(sorted(self.numbers.items())))
+        return _made(*self.approximated)
+
+    @property
+    def approximated(self) -> tuple[str, tuple[tuple[str, float], ...]]:
+        return self.of, tuple(sorted(self.numbers.items()))
 
     @property
     def arity(self) -> int:
@@ -336,6 +305,10 @@ class Bootstraps(Refresh):
         own = self.plan(at).expected_error(0.0)[0]
         own *= self.magnitude * math.sqrt(_OF_ZERO + (1 - _OF_ZERO) * size)
         return own * math.sqrt(2) if self.real else own
+
+    def refreshed(self, place: Place) -> tuple[int, int]:
+        plan = self.plan(place)
+        return plan.input_level, plan.result_level
 
     def plan(self, place: Place) -> Bootstrap:
         return _bootstrap(place.params, **self.settings(place.form))

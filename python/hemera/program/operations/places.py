@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from hemera.circuits import Function
 from hemera.parameters import Parameters
 from hemera.program.values import Array, Form
 
@@ -14,6 +16,10 @@ __all__ = ["Bounded", "Bounds", "Place", "rounding_of", "weight_of"]
 
 _DRIFT = 4.0
 """By which scales may be below the parameters'."""
+_GRID = 1 << 14
+"""Points of an interval at which slopes of functions are taken."""
+_BETWEEN = 2.0
+"""Factor of functions' bounds: for slopes between the points, and squares of errors."""
 
 
 def weight_of(params: Parameters) -> float:
@@ -76,12 +82,6 @@ class Bounds(Place):
         """Encoded numbers: each coefficient is off by a half. It hides nothing, but results show it."""
         return _DRIFT * math.sqrt(self.params.degree) / (2 * self.params._native.scale)
 
-    @property
-    def over_model(self) -> float:
-        """A unit over the rounding of a division in the model of plans: sqrt(2n (1 + |s|^2) / 12)."""
-        rounding = math.sqrt(2 * self.form.slots * (1 + weight_of(self.params)) / 12)
-        return self.unit * self.params._native.scale / rounding
-
     def scaled(self, x: Bounded, factor: float) -> Bounded:
         """A value times plain numbers of up to a magnitude."""
         return Bounded(factor * x.largest, factor * x.error + self.encoded * x.largest + self.unit)
@@ -92,3 +92,36 @@ class Bounds(Place):
         # The largest error of a slot is at most the root mean square times the root of their number.
         error += math.sqrt(self.params.degree / 2) * a.error * b.error + 2 * self.unit
         return Bounded(a.largest * b.largest, error)
+
+    def function(self, function: Function, xs: Sequence[Bounded]) -> Bounded:
+        """From the plan's own model, whose variances become sums: k errors add up to at most sqrt(k) times
+        the root of the sum of their squares."""
+        plan = function.plan(self.params, level=self.level, slots=self.form.slots)
+        inner = plan.expected_error(0.0)[1]
+        slope = plan.expected_error(1.0)[1]
+        ends = list(function.intervals)
+        if function._native.is_unbounded:  # its own interval is no bound of values
+            ends = [(-x.largest, x.largest) for x in xs]
+        if len(xs) == 1:
+            slope = max(slope, _steepest(function, *ends[0]))
+        error = slope * math.sqrt(len(xs)) * max(x.error for x in xs)
+        # A unit over the rounding of a division in the model of plans: sqrt(2n (1 + |s|^2) / 12).
+        rounding = math.sqrt(2 * self.form.slots * (1 + weight_of(self.params)) / 12)
+        over_model = self.unit * self.params._native.scale / rounding
+        error += inner * math.sqrt(len(plan._native.steps)) * over_model
+        largest = float(np.abs(_on_grid(function, *ends)).max()) + function.error
+        return Bounded(largest, _BETWEEN * error + self.unit)
+
+
+def _steepest(function: Function, low: float, high: float) -> float:
+    """The largest change of a function of one value, between points of an interval."""
+    if not high > low:
+        return 0.0
+    return float(np.abs(np.diff(_on_grid(function, (low, high)))).max() * (_GRID - 1) / (high - low))
+
+
+def _on_grid(function: Function, *ends: tuple[float, float]) -> Array:
+    """Its values on a grid of intervals, of about `_GRID` points."""
+    points = round(_GRID ** (1 / len(ends)))
+    axes = np.meshgrid(*(np.linspace(low, high, points) for low, high in ends))
+    return np.asarray(function.evaluate_clear(*(axis.ravel() for axis in axes)), np.float64)

@@ -112,6 +112,9 @@ class Take(Operation):
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
         return xs[0][(slice(None),) * (xs[0].ndim - at.plan) + (self.index,)]
 
+    def clear_of_batch(self, axes: int, *xs: Array) -> Array:
+        return cast(Array, np.take(xs[0], self.index, axis=xs[0].ndim - 1 - axes))
+
     def clear(self, *xs: Array) -> Array:
         raise MismatchError(
             f"take {self.index} of values of shape {xs[0].shape}: they may have axes of a batch before their "
