@@ -42,7 +42,7 @@ def is_in(x: A, values: Any) -> A:
 def _edges(edges: Any) -> Values:
     known = np.asarray(edges, np.float64)
     if known.ndim != 1 or not len(known) or (np.diff(known) < 0).any() or not np.isfinite(known).all():
-        raise ParameterError("edges are ascending numbers, on one axis")
+        raise ParameterError("edges are ascending numbers, on one axis: give np.sort(edges)")
     return known
 
 

@@ -214,20 +214,19 @@ def median(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
 def quantiles(
     x: A, q: Any, axis: Any = None, *, method: Any = "linear", keepdims: Any = False, **options: Any
 ) -> A:
-    """`numpy.quantile` along one axis or over all, by the order of at most 64 elements."""
+    """`numpy.quantile` over axes, by the order of at most 64 elements."""
     if not set(options) <= {"overwrite_input"} or are_truths(x):
         raise TypeError("np.quantile takes numbers, and q, axis, method and keepdims, with encrypted arrays")
-    rows = rearranged(x, np.ravel) if axis is None else x
-    (at,) = axes_of(-1 if axis is None else operator.index(axis), rows.ndim)
-    count = rows.shape[at]
+    axes = axes_of(axis, x.ndim)
+    last = sorted_along(_last(x, axes), -1)
+    count = last.shape[-1]
     # A quantile is a sum of ordered elements: NumPy's of 0, ..., 0, 1, ..., 1 are sums of the last weights.
     sums_of_weights = np.quantile(np.triu(np.ones((count, count))), q, 1, method=method)
     weights = -np.diff(sums_of_weights, axis=-1, append=0.0)
-    last = rearranged(sorted_along(rows, at), lambda y: np.moveaxis(y, at, -1))
     found: A = matmul(last, weights.reshape(-1, count).T)
     type_of_few = np.quantile(np.zeros(2, x.dtype), q, method=method).dtype
     found = of_type(found, type_of_few) if type_of_few.kind == "i" else found
-    kept = [1 if axis is None or each == at else extent for each, extent in enumerate(x.shape)]
+    kept = [1 if at in axes else extent for at, extent in enumerate(x.shape)]
 
     def placed(y: Any) -> Any:
         first = np.moveaxis(y, -1, 0)

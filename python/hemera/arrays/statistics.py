@@ -46,7 +46,9 @@ def covariances(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, 
     count = rows.shape[1]
     divisor = count - (ddof if ddof is not None else 0 if bias else 1)
     if divisor <= 0:
-        raise ParameterError(f"the covariance of {count} observations with ddof={count - divisor}")
+        raise ParameterError(
+            f"np.cov of {count} observations, with ddof={count - divisor}: give more of them"
+        )
     apart = rows - mean(rows, 1, keepdims=True)
     found = matmul(apart, rearranged(apart, np.transpose)) * (1 / divisor)
     return rearranged(found, np.squeeze)

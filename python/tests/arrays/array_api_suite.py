@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from hypothesis import HealthCheck, reject, settings
-from judged import _is_ours, encrypted, leaves, with_leaves
+from judged import encrypted, is_refusal, leaves, with_leaves
 
 from hemera.arrays.array import Array
 from hemera.arrays.namespace import NAMESPACE
@@ -53,7 +53,7 @@ def __getattr__(name: str) -> Any:
                 reject()  # not finite, complex, or empty
             return decrypted(own(*given, **named))
         except Exception as error:
-            if _is_ours(error):
+            if is_refusal(error):
                 reject()
             raise
 

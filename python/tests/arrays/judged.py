@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,17 +16,22 @@ import hemera as hm
 from hemera.arrays.array import Array
 from hemera.arrays.operations import Apply
 from hemera.compiler.eager import _Replay
+from hemera.errors import MismatchError, ParameterError, RangeError
 
 BITS = 16
 TOLERANCE = 2.0**-10
 """The allowed error of approximated results, relative to the largest one, or to 1."""
 _PACKAGE = str(Path(hm.__file__).parent)
+_TYPED = (MismatchError, ParameterError, RangeError)
+_PYTHONS = (TypeError, AttributeError, ZeroDivisionError, np.exceptions.AxisError)
+_WAY_OUT = re.compile(r"\(\w+\.py:\d+\)|[;:] \w|\b(takes?|needs?|needed|give|by|to an|goes with)\b")
+"""A line of the user's, or words that say what is taken in place of what was given."""
 _TYPES = {"b": np.bool_, "i": np.int64, "u": np.int64, "f": np.float64}
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of a call: "right", "refused" or "wrong"."""
+    """The end of a call: "right", "refused" by a typed error that names the way out, or "wrong"."""
 
     found: str
     told: str = ""
@@ -107,29 +113,32 @@ def judged(
     try:
         made = list(choices(arguments, options))
     except hm.Error as error:
-        yield Verdict("refused", f"{type(error).__name__}: {error}")
+        yield _compared(error, wanted)
         return
     for ours, our_options in made:
         try:
             yield _compared(called(own or function, ours, our_options), wanted)
         except hm.Error as error:  # of values beside an interval, in the clear
-            yield Verdict("refused", str(error))
+            yield _compared(error, wanted)
 
 
-def is_ours(error: Exception) -> bool:
-    """Whether an error is Hemera's: raised in its package, of a type that is told."""
+def is_refusal(error: Exception) -> bool:
+    """Whether an error refuses a call as a user needs it: raised in Hemera, of a type that says what clashed,
+    with the way out, or the line."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     where = "" if trace is None else trace.tb_frame.f_code.co_filename
-    known = (TypeError, AttributeError, ZeroDivisionError, np.exceptions.AxisError)
-    return isinstance(error, hm.Error) or (isinstance(error, known) and where.startswith(_PACKAGE))
+    ours = isinstance(error, _TYPED) or (isinstance(error, _PYTHONS) and where.startswith(_PACKAGE))
+    return ours and _WAY_OUT.search(str(error)) is not None
 
 
 def _compared(found: Any, wanted: Any) -> Verdict:
     if isinstance(found, Exception):
-        fits = isinstance(wanted, Exception) or is_ours(found)
-        return Verdict("refused" if fits else "wrong", f"{type(found).__name__}: {found}")
+        alike = isinstance(wanted, Exception) and isinstance(found, (*_TYPED, *_PYTHONS, type(wanted)))
+        return Verdict(
+            "refused" if alike or is_refusal(found) else "wrong", f"{type(found).__name__}: {found}"
+        )
     if isinstance(wanted, Exception):
         return Verdict("wrong", f"{found!r} for {type(wanted).__name__}: {wanted}")
     pairs = list(itertools.zip_longest(leaves(found), leaves(wanted)))

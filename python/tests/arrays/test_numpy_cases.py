@@ -62,6 +62,8 @@ FOUND = {
     "quantiles": (np.quantile, [WHOLE, [0.3, 0.9]], {"axis": 1, "keepdims": True}),
     "quantiles of whole numbers": (np.quantile, [WHOLE, 0.3], {"method": "lower"}),
     "percentiles": (np.percentile, [WHOLE, 30], {"method": "weibull"}),
+    "quantiles over axes": (np.quantile, [WHOLE.reshape(3, 1, -1), [0.3, 0.9]], {"axis": (0, -1)}),
+    "percentiles that keep axes": (np.percentile, [WHOLE, 30], {"axis": (1, 0), "keepdims": True}),
     "many axes": (np.add, [np.ones((1,) * 40), np.ones((2,) + (1,) * 20)], {}),
 }
 """Calls that had wrong results, or were refused."""

@@ -19,7 +19,7 @@ from hemera.arrays.recorder import Recorder
 from hemera.arrays.splitting import split
 from hemera.arrays.squares import with_squares
 
-from .judged import is_ours, leaves
+from .judged import is_refusal, leaves
 from .random_calls import Call, Drawing, Place, Random, all_draws
 
 DRAWS = all_draws()
@@ -110,7 +110,7 @@ class Program:
         found = _called(call, self.arrays, encrypted=True)
         failed = next((each for each in rows if isinstance(each, Exception)), None)
         if isinstance(found, Exception):
-            assert failed is not None or is_ours(found), (str(call), found)
+            assert failed is not None or is_refusal(found), (str(call), found)
             return "undefined" if failed is not None else "refused"
         if failed is not None:
             is_of_values = any(not isinstance(each, Exception) for each in rows) or isinstance(
