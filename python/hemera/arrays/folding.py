@@ -28,7 +28,7 @@ def folded(program: TensorProgram, *, exact: bool = False, for_tokens: bool = Fa
 
     Args:
         exact: of programs on whole numbers: maps are composed where no coefficient is rounded.
-        for_tokens: of programs that do the same with each token (`hemera.compiler.sequences`): products of
+        for_tokens: of programs that do the same with each token (`hemera.compiler.batches`): products of
             elements with numbers that differ along other axes than the last one stay, and so do sums of
             products, but for the places of their elements.
     """

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["EVERY", "Places"]
+__all__ = ["EVERY", "Places", "token_axes"]
 
 Indices = NDArray[np.int64]
 Shape = tuple[int, ...]
@@ -51,7 +51,7 @@ class Places:
     @classmethod
     def candidates(cls, shape: Shape, length: int) -> list[Places]:
         """All of these for an array, with `length` tokens."""
-        axes = [axis for axis, extent in enumerate(shape) if extent == length]
+        axes = token_axes(shape, length)
         return [
             *(cls.along(shape, axis) for axis in axes),
             cls.everywhere(math.prod(shape)),
@@ -86,6 +86,11 @@ class Places:
         if len(known) != count or len(np.unique(slots)) != len(elements):
             return None
         return Places(ciphertexts.astype(np.int64), tokens, count)
+
+
+def token_axes(shape: Shape, length: int) -> list[int]:
+    """The axes of an array that may be those of so many tokens; none for a single one, which is no axis."""
+    return [axis for axis, extent in enumerate(shape) if extent == length > 1]
 
 
 @functools.lru_cache(maxsize=64)

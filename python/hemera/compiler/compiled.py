@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera._process import cached_property
-from hemera.arrays.element_layout import ElementLayout
+from hemera.arrays.batch_layout import BatchLayout
 from hemera.arrays.pair_layout import PairLayout
-from hemera.arrays.sequence_layout import SequenceLayout
 from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.watch import results_of
@@ -116,12 +115,10 @@ class Compiled(Packaged):
         factors of each other; "sequences": slots are tokens and samples; "slots": elements lie in slots."""
         encoding = self._arrays.interface.encoding
         assert isinstance(encoding, Arrays)
-        names: dict[type, LayoutName] = {
-            ElementLayout: "ciphertexts",
-            PairLayout: "pairs",
-            SequenceLayout: "sequences",
-        }
-        return names.get(type(encoding.inputs[0]), "slots")
+        first = encoding.inputs[0]
+        if isinstance(first, BatchLayout):
+            return "ciphertexts" if first.length == 1 else "sequences"
+        return "pairs" if isinstance(first, PairLayout) else "slots"
 
     @property
     def layout_seconds(self) -> dict[str, float]:

@@ -11,22 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera import ckks
+from hemera.arrays.batch_layout import BatchLayout
 from hemera.arrays.batches import Batch, over_samples
-from hemera.arrays.element_layout import ElementLayout
 from hemera.arrays.folding import folded
 from hemera.arrays.pair_layout import PairLayout
-from hemera.arrays.sequence_layout import SequenceLayout
 from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tiling import Tiling
 from hemera.compiler.approximate import MOST_SLOTS, Chosen, Search
-from hemera.compiler.elements import in_elements
+from hemera.compiler.batches import in_batches, input_places
 from hemera.compiler.impossible import Impossible, NotPossibleError, TooLargeError, attempted
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.pairs import factors_of, in_pairs
 from hemera.compiler.passes import LEVELS, OnSlots
 from hemera.compiler.room import largest_of, range_bits_for, require_levels, require_room
-from hemera.compiler.sequences import in_sequences, input_places
 from hemera.compiler.tiles import tiled_layouts
 from hemera.compiler.unscaled import bits_of_noise, without_rescales
 from hemera.errors import ParameterError
@@ -132,7 +130,7 @@ class Samples:
             NotPossibleError: where this is not possible, samples are too few, or parameters do not fit.
         """
         program, bits = self._program, self.search.precision_bits
-        _, steps = in_elements(program, 2, bits)
+        _, steps, _ = in_batches(program, 1, 2, bits)
         if with_matrices and MatrixRows.name not in steps.program.operations:
             raise NotPossibleError("an element in each ciphertext: the function has no linear layer")
         params = self._parameters(steps.program.depth, 1)
@@ -141,11 +139,11 @@ class Samples:
         if chosen is None:
             self._require_full(most, 1, "an element in each ciphertext")
             samples = self._samples_of(most)
-            chosen = self._chosen(params, *in_elements(program, samples, bits))
+            chosen = self._chosen(params, *in_batches(program, 1, samples, bits)[:2])
         samples = chosen.steps.slots
         inputs, outputs = (
             tuple(
-                ElementLayout(program.nodes[at].shape, samples, axis)
+                BatchLayout(program.nodes[at].shape, samples, axis=axis)
                 for at, axis in zip(nodes, axes, strict=True)
             )
             for nodes, axes in self._ends
@@ -167,7 +165,7 @@ class Samples:
         degree = 2 * (_LEAST_SLOTS // _FULL if self.batch is not None else _filled(self.count))
         results = max(max(map(abs, program.nodes[at].range)) for _, at in program.outputs)
         while degree <= most:
-            cut, own = in_elements(program, self._samples_of(degree // 2), bits)
+            cut, own, _ = in_batches(program, 1, self._samples_of(degree // 2), bits)
             unscaled = without_rescales(own, largest)
             assert unscaled is not None
             found = unscaled.parameters(degree, self.search.scale_bits, self.search.security)
@@ -230,7 +228,7 @@ class Samples:
             )
         program = folded(self.recorded, for_tokens=True)
         samples = max(2, min(self._most_slots // length, _filled(self.count)))
-        cut, steps, axes = in_sequences(program, length, samples, bits)
+        cut, steps, axes = in_batches(program, length, samples, bits)
         if with_matrices and not {MatrixRows.name, SumsOfProducts.name} & set(steps.program.operations):
             raise NotPossibleError("tokens and samples in slots: the function has no linear layer")
         params = self.params or self._found(steps.program.depth, length * samples)
@@ -238,14 +236,14 @@ class Samples:
         self._require_full(most, length, "tokens and samples in slots")
         if samples * length > most:
             samples = most // length
-            cut, steps, axes = in_sequences(program, length, samples, bits)
+            cut, steps, axes = in_batches(program, length, samples, bits)
         chosen = self._chosen(params, cut, steps)
         inputs = tuple(
-            SequenceLayout(program.nodes[at].shape, samples, length, axis)
+            BatchLayout(program.nodes[at].shape, samples, length, axis)
             for at, axis in zip(program.inputs, input_places(program, length), strict=True)
         )
         outputs = tuple(
-            SequenceLayout(program.nodes[at].shape, samples, length, axis)
+            BatchLayout(program.nodes[at].shape, samples, length, axis)
             for (_, at), axis in zip(program.outputs, axes, strict=True)
         )
         return LaidOut(chosen, samples, -(-self.count // samples), inputs, outputs)

@@ -70,9 +70,13 @@ class TurnedMaps(BatchMaps):
 
     def turned_products(self, factors: Sequence[Symbol], products: Products, count: int) -> Symbol:
         """Sums of products of two values, in `count` ciphertexts."""
-        x, y = (self._turned(own, *moved) for own, moved in zip(factors, products.turned, strict=True))
-        sums = x.note(op.SumsOfProducts(*products.terms), y, filling=Filling(self._slots))
-        return self.turned_map(sums, products.sums, count)[0]
+        turned = [self._turned(own, *moved) for own, moved in zip(factors, products.turned, strict=True)]
+        return self.turned_map(self.sums_of_products(turned, products.terms), products.sums, count)[0]
+
+    def sums_of_products(self, factors: Sequence[Symbol], terms: Sequence[Indices]) -> Symbol:
+        """Sums of products of elements, of shape (terms, sums), of two values."""
+        x, y = factors
+        return x.note(op.SumsOfProducts(*terms), y, filling=Filling(self._slots))
 
     def _turned(self, x: Symbol, by: Indices, taken: Indices) -> Symbol:
         """Ciphertexts turned to the left by tokens, in the order of the turns."""

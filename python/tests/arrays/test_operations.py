@@ -15,7 +15,7 @@ from hemera.arrays.layout import Layout
 from hemera.arrays.operations import Affine, Apply, Input, LookUp, Multiply
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.tensor import TensorProgram
-from hemera.compiler.elements import in_elements
+from hemera.compiler.batches import in_batches
 from hemera.compiler.exact_lowering import exactly_lowered
 from hemera.compiler.impossible import NotPossibleError
 from hemera.errors import MismatchError, ParameterError
@@ -117,4 +117,4 @@ def test_an_operation_that_a_pass_has_no_method_for_is_refused() -> None:
     with pytest.raises(ParameterError, match=r"sigmoid \(here.py:3\): .* another scheme= or layout="):
         exactly_lowered(program(FUNCTION), (Layout.raster(SHAPE),) * 2, 8, "bfv", 65537)
     with pytest.raises(NotPossibleError, match="look-up of 5 values"):
-        in_elements(program(LOOK_UP), 8, 16)
+        in_batches(program(LOOK_UP), 1, 8, 16)

@@ -172,7 +172,7 @@ def test_bootstraps_are_of_all_samples() -> None:
     assert program.forms[bootstraps[0].operands[0]].shape == (4,)
     largest = max(np.abs(long(x)).max(), 0.5)
     assert largest <= bootstraps[0].operation.magnitude <= 4  # type: ignore[attr-defined]
-    assert "dot" in program.operations
+    assert "sums of products" in program.operations
     assert bootstraps[0].operation.real  # type: ignore[attr-defined]
     assert "1 bootstrap, placed by" in plan.report()
     bits = bits_of(plan.local(threads=1)(x), long(x))
@@ -199,7 +199,7 @@ def test_sums_of_products_are_relinearized_once() -> None:
         program, Spec((3, 4), (-1, 1)), samples=SAMPLES, params=insecure(3), layout="ciphertexts"
     )
     operations = plan.package.program.operations
-    assert operations["dot"] == 1
+    assert operations["sums of products"] == 1
     assert "multiply" not in operations
     assert "power" not in operations
     counted = plan.cost().report()

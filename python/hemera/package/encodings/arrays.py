@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera._noise_warning import warn_of_rows
-from hemera.arrays.element_layout import ElementLayout
+from hemera.arrays.batch_layout import BatchLayout
 from hemera.arrays.pair_layout import PairLayout
-from hemera.arrays.sequence_layout import SequenceLayout
 from hemera.arrays.steps import beside_steps, multiples_within
 from hemera.arrays.tiling import TiledLayout
 from hemera.errors import FormatError, MismatchError, ParameterError
@@ -34,7 +33,7 @@ from hemera.program.values import MAX_SLOTS, Array, integer, real
 __all__ = ["AnyLayout", "Arrays", "WholeArrays"]
 
 Floats = NDArray[np.float64]
-AnyLayout = TiledLayout | ElementLayout | PairLayout | SequenceLayout
+AnyLayout = TiledLayout | BatchLayout | PairLayout
 _Spec = TypeVar("_Spec", InputSpec, OutputSpec)
 
 
@@ -284,9 +283,8 @@ def _layout_of(data: Mapping[str, Any]) -> AnyLayout:
     """The layout of a file. FormatError for anything else."""
     if "matrix" in data:
         return PairLayout.from_data(data)
-    if "sequence" in data:
-        return SequenceLayout.from_data(data)
-    return ElementLayout.from_data(data) if "sample" in data else TiledLayout.from_data(data)
+    is_batch = "sequence" in data or "sample" in data
+    return BatchLayout.from_data(data) if is_batch else TiledLayout.from_data(data)
 
 
 def _samples_first(array: Array, layout: AnyLayout) -> Array:

@@ -9,9 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.arrays.element_layout import ElementLayout
+from hemera.arrays.batch_layout import BatchLayout
 from hemera.arrays.pair_layout import PairLayout
-from hemera.arrays.sequence_layout import SequenceLayout
 from hemera.arrays.tiling import TiledLayout
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.inputs.plain import refuse_missing
@@ -65,9 +64,7 @@ class Encoding(ABC):
         """FormatError for another number of inputs or outputs than it is for."""
 
 
-def require_layouts(
-    what: str, layouts: Sequence[TiledLayout | ElementLayout | PairLayout | SequenceLayout], count: int
-) -> None:
+def require_layouts(what: str, layouts: Sequence[TiledLayout | BatchLayout | PairLayout], count: int) -> None:
     own = sum(layout.count for layout in layouts)
     if own != count:
         raise FormatError(f"layouts of {own} {what}, and the model has {count}")

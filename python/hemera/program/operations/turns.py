@@ -66,6 +66,7 @@ class SumsOfProducts(Product):
     operands: ClassVar[int] = 2
     schemes: ClassVar[tuple[SchemeName, ...]] = ("ckks",)
     slotwise = False  # batches do not broadcast
+    scales = "product"
     timed_by = ("left", "right")
     left: Array
     """Shape (terms, elements of the result)."""

@@ -1,9 +1,10 @@
-"""From a program on arrays to one on ciphertexts of many sequences: slots are tokens and samples, and each
-ciphertext has one element of all tokens.
+"""From a program on arrays to one with an element in each ciphertext, whose slots are samples, or tokens and
+samples.
 
-What is done to each token alone is as with samples in slots (`hemera.compiler.elements`). Tokens meet by
-turns of ciphertexts, where a map or a sum of products does the same with each token: sums over tokens, and
-products of encrypted arrays, as those of attention (`hemera.arrays.token_turns`).
+Maps of elements become products of plain matrices with batches of ciphertexts: sums of integer multiples,
+which need no key and no rotation. Products and functions take batches as they are. Tokens meet by turns of
+ciphertexts, where a map or a sum of products does the same with each token: sums over tokens, and products
+of encrypted arrays, as those of attention (`hemera.arrays.token_turns`).
 """
 
 from __future__ import annotations
@@ -23,17 +24,18 @@ from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import Node, TensorProgram
 from hemera.arrays.tiling import MOST_CIPHERTEXTS
-from hemera.arrays.token_places import Places
+from hemera.arrays.token_places import Places, token_axes
 from hemera.arrays.token_turns import Products, products_of, turns_of
 from hemera.compiler.alike import alike_nodes
-from hemera.compiler.elements import sums_of_products
 from hemera.compiler.impossible import NotPossibleError
 from hemera.compiler.lowering import Lowered, Step
+from hemera.compiler.products import sums_of_products
+from hemera.compiler.progress import told
 from hemera.compiler.token_values import TokenValues, Value, View
 from hemera.compiler.turned_maps import Shapes, TurnedMaps
 from hemera.program.tracing import Symbol
 
-__all__ = ["in_sequences", "input_places"]
+__all__ = ["in_batches", "input_places"]
 
 Indices = NDArray[np.int64]
 Where = Literal["left", "right", "target"]
@@ -47,31 +49,33 @@ _MOST_LISTED = 1 << 24
 def input_places(program: TensorProgram, length: int) -> list[int | None]:
     """The axis of the tokens of each input: the first one, if it has as many; None where it has not."""
     shapes = [program.nodes[at].shape for at in program.inputs]
-    return [0 if shape[:1] == (length,) else None for shape in shapes]
+    return [0 if length > 1 and shape[:1] == (length,) else None for shape in shapes]
 
 
-def in_sequences(
+def in_batches(
     program: TensorProgram, length: int, samples: int, precision_bits: float
 ) -> tuple[SplitProgram, Lowered, list[int | None]]:
-    """The program with tokens and samples in slots, and the axis of the tokens of each output (None: it has
-    none).
+    """The program with samples in slots, or tokens and samples, and the axis of the tokens of each output
+    (None: it has none).
 
     Args:
         program: of one sample.
-        length: the number of tokens, a power of two.
+        length: the number of tokens, a power of two; 1: there are none.
         samples: of a ciphertext, a power of two.
         precision_bits: of results, for which the weights of matrices have bits.
 
     Raises:
         NotPossibleError: where tokens meet otherwise than by what is the same for each token; for arrays of
-            too many ciphertexts; and as of `hemera.compiler.elements.in_elements`.
+            too many ciphertexts, matrices that are too large, precisions beyond those of weights, and
+            functions that no file can keep.
     """
-    lowering = _Sequences(program, length, samples, precision_bits)
+    lowering = _Batches(program, length, samples, precision_bits)
     axes = lowering.run()
-    return *lowering.maps.lowered(program, lowering.steps, lowering.magnitudes, lowering.arrays), axes
+    arrays = lowering.arrays if length > 1 else {}
+    return *lowering.maps.lowered(program, lowering.steps, lowering.magnitudes, arrays), axes
 
 
-class _Sequences(TokenValues):
+class _Batches(TokenValues):
     refusal = NotPossibleError
 
     def __init__(self, program: TensorProgram, length: int, samples: int, precision_bits: float) -> None:
@@ -98,6 +102,7 @@ class _Sequences(TokenValues):
         """Record all of it. Returns the axis of the tokens of each output."""
         forms = self.maps.recorder.program.forms
         for at, node in enumerate(self._program.nodes):
+            told("lower", at, len(self._program.nodes))
             before = len(forms)
             value = self.made(at)
             if isinstance(value, Value):
@@ -115,7 +120,7 @@ class _Sequences(TokenValues):
     def _give(self, at: int) -> int | None:
         """Make a node an output."""
         node = self._program.nodes[at]
-        axes = [axis for axis, extent in enumerate(node.shape) if extent == self._length]
+        axes = token_axes(node.shape, self._length)
         for axis in (*axes, None):
             wanted = Places.everywhere(node.size) if axis is None else Places.along(node.shape, axis)
             found = self._at(self._view(at), wanted)
@@ -204,8 +209,15 @@ class _Sequences(TokenValues):
         return found
 
     def _of_each_token(self, node: Node, operation: Affine) -> tuple[Value, Shapes] | None:
-        """A map that does the same with the elements of each token."""
+        """A map that does the same with the elements of each token; without tokens, any."""
         length = self._length
+        if length == 1:
+            xs = [
+                self._at(self._view(at), Places.everywhere(self._program.nodes[at].size))
+                for at in node.operands
+            ]
+            total, matrices = self._sum_of_maps([x.symbol for x in xs if x is not None], operation.maps)
+            return Value(total, Places.everywhere(node.size)), matrices
         shapes = [self._program.nodes[at].shape for at in node.operands]
         axes = [
             [
@@ -298,9 +310,13 @@ class _Sequences(TokenValues):
         """A sum of products of two values, each relinearized and rescaled once."""
         node, blocks = self._program.nodes[at], self._sums[at]
         views = [self._view(each) for each in self._program.nodes[node.operands[0]].operands]
-        values = [self._value(view) for view in views]
-        rows = blocks.rows[0]
+        values, rows = [self._value(view) for view in views], blocks.rows[0]
         taken = [blocks.columns if view.taken is None else view.taken[blocks.columns] for view in views]
+        if self._length == 1:
+            total = self.maps.sums_of_products([value.symbol for value in values], taken)
+            total = self.maps.taken(total, np.argsort(rows))
+            total = self.maps.scaled(total, np.array([blocks.matrix[0, 0]]))
+            return self._plus(Value(total, Places.everywhere(node.size)), operation.offset)
 
         def found(target: Places, where: Where, some: Any = slice(None)) -> Products | None:
             own = [each[:, some] for each in taken]

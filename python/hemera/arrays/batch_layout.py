@@ -1,4 +1,4 @@
-"""Arrays of samples with tokens and samples in slots, and the other axes in ciphertexts."""
+"""Arrays of samples with an element in each ciphertext, whose slots are samples, or tokens and samples."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hemera.arrays.layout import axes_before
 from hemera.errors import FormatError, ParameterError
 
-__all__ = ["SequenceLayout"]
+__all__ = ["BatchLayout"]
 
 Shape = tuple[int, ...]
 
@@ -22,46 +22,46 @@ _MOST_AXES = 32
 
 
 @dataclass(frozen=True)
-class SequenceLayout:
+class BatchLayout:
     """Where the elements of arrays lie in a batch of ciphertexts: slot token * samples + s has token `token`
     of sample s, and each ciphertext one element of all tokens.
 
     Args:
         sample: the shape of a sample.
         samples: of a ciphertext, a power of two.
-        length: the number of tokens, a power of two.
+        length: the number of tokens, a power of two; 1: elements are of no tokens.
         tokens: their axis in a sample; None: the array has none, and the slots of all tokens hold the same.
+        axis: of the samples, in the arrays that clients have: 0 where there are tokens.
 
     Raises:
-        ParameterError: for an empty shape, other numbers of samples or tokens, and an axis that is not that
-            of the tokens.
+        ParameterError: for an empty shape, other numbers of samples or tokens, and axes that are not there.
     """
 
     sample: Shape
     samples: int
-    length: int
-    tokens: int | None = 0
+    length: int = 1
+    tokens: int | None = None
+    axis: int = 0
 
-    axis = 0
-    """The axis of the samples in the arrays that clients have."""
     count = 1
     """Batches of ciphertexts."""
 
     def __post_init__(self) -> None:
-        powers = all(each > 1 and each & (each - 1) == 0 for each in (self.samples, self.length))
+        powers = all(each & (each - 1) == 0 for each in (self.samples, self.length))
+        is_there = 0 <= self.axis <= (len(self.sample) if self.length == 1 else 0)
         if (
             any(extent < 1 for extent in self.sample)
             or len(self.sample) >= _MOST_AXES
-            or not powers
+            or not (powers and self.samples > 1 and self.length > 0 and is_there)
             or self.samples * self.length > _MOST_SLOTS
             or (
                 self.tokens is not None
-                and (not 0 <= self.tokens < len(self.sample) or self.sample[self.tokens] != self.length)
+                and not (0 <= self.tokens < len(self.sample) and self.sample[self.tokens] == self.length > 1)
             )
         ):
             raise ParameterError(
-                f"{self.samples} samples of shape {self.sample}, with {self.length} tokens along axis "
-                f"{self.tokens}, have no layout"
+                f"{self.samples} samples of shape {self.sample} along axis {self.axis}, with {self.length} "
+                f"tokens along axis {self.tokens}, have no layout"
             )
 
     @property
@@ -116,6 +116,8 @@ class SequenceLayout:
 
     def to_data(self) -> dict[str, Any]:
         """What JSON takes."""
+        if self.length == 1:
+            return {"sample": list(self.sample), "samples": self.samples, "axis": self.axis}
         return {
             "sequence": list(self.sample),
             "samples": self.samples,
@@ -124,11 +126,16 @@ class SequenceLayout:
         }
 
     @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> SequenceLayout:
+    def from_data(cls, data: Mapping[str, Any]) -> BatchLayout:
         """The layout of `to_data`. FormatError for anything else."""
         try:
+            if "sequence" not in data:
+                sample = tuple(int(extent) for extent in data["sample"])
+                return cls(sample, int(data["samples"]), axis=int(data["axis"]))
             sample = tuple(int(extent) for extent in data["sequence"])
             tokens = None if data["tokens"] is None else int(data["tokens"])
+            if int(data["length"]) < 2:
+                raise FormatError("not a layout: sequences of less than two tokens")
             return cls(sample, int(data["samples"]), int(data["length"]), tokens)
         except (KeyError, TypeError, ValueError, ParameterError) as error:
             raise FormatError(f"not a layout: {error}") from None
