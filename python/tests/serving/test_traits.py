@@ -118,7 +118,8 @@ def test_drawn_noise_is_below_the_bounds(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in CKKS if op.OPERATIONS[name].scales])
 def test_scales_are_those_of_ciphertexts(name: str, ckks: Party) -> None:
-    operation, xs = ALL[name][0].without_rescale(), [ckks.ctx.encrypt(x.real, ckks.sk) for x in values(name)]
+    operation = ALL[name][0].validated("ckks").without_rescale()
+    xs = [ckks.ctx.encrypt(x.real, ckks.sk) for x in values(name)]
     plan = operation.plan(op.Place(ckks.ctx.params, xs[0].level, Form(8, xs[0].shape)))
     wanted = xs[0].scale ** (1 if operation.scales == "kept" else 2) * operation.factor
     assert operation.run(op.Running(ckks.ev, plan), *xs).scale == pytest.approx(wanted, rel=1e-6)
