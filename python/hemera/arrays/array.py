@@ -23,7 +23,7 @@ from hemera.arrays.kinds import are_truths
 from hemera.arrays.missing import missing
 from hemera.arrays.namespace import NAMESPACE
 from hemera.arrays.numpy_moves import require_order
-from hemera.arrays.recorded import Axis, Recorded, moved, needs_values
+from hemera.arrays.recorded import Axis, Recorded, moved, needs_values, of_kind
 from hemera.circuits import Function
 from hemera.inputs.plain import refuse_missing
 
@@ -123,7 +123,7 @@ class Array(InPlace):
 
     def _bitwise(self, found: Array, other: Any) -> Array:
         """A result of truth values; of whole numbers 0 and 1 it is of them."""
-        return found if are_truths(self, other) else found._of_kind("i")
+        return found if are_truths(self, other) else of_kind(found, "i")
 
     def __and__(self, other: Any) -> Array:
         return self._bitwise(masks.both(self, other), other)
@@ -351,7 +351,7 @@ class Array(InPlace):
 
     def copy(self) -> Array:
         """An array of its own with the same values."""
-        return self._of_kind(self._kind)
+        return of_kind(self, self._kind)
 
     def __getitem__(self, index: Any) -> Array:
         """Elements by integers, slices, None, Ellipsis, and plain arrays of integers or booleans."""

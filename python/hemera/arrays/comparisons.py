@@ -13,7 +13,18 @@ from hemera import circuits
 from hemera.arrays.kinds import DTYPES, Kind, kind_of, promoted
 from hemera.arrays.masks import all_of, any_of, as_mask, both, is_mask, negated, require_mask
 from hemera.arrays.operations import Input
-from hemera.arrays.recorded import A, Recorded, as_operand, bounds_of, broadcast, joined_shape
+from hemera.arrays.recorded import (
+    A,
+    Recorded,
+    as_numbers,
+    as_operand,
+    bounds_of,
+    broadcast,
+    joined_shape,
+    number_of,
+    of_kind,
+    recorder_of,
+)
 from hemera.arrays.steps import multiples
 from hemera.arrays.sums import total
 from hemera.arrays.user_lines import user_line
@@ -113,7 +124,7 @@ def _jump(x: A, other: Any, compare: Callable[[Values, Values], Values]) -> A | 
     meet there it makes one function. None where there is a step, the ranges decide, or for other operands.
     Programs that need the jump itself are refused as by `step_of`, once they are recorded."""
     given = as_operand(other, x)
-    if x.step is not None or x._recorder.is_exact or not isinstance(given, np.ndarray) or given.ndim:
+    if x.step is not None or recorder_of(x).is_exact or not isinstance(given, np.ndarray) or given.ndim:
         return None
     at = float(given)
 
@@ -123,8 +134,8 @@ def _jump(x: A, other: Any, compare: Callable[[Values, Values], Values]) -> A | 
     reason = TypeError(
         f"{_NO_STEP} ({user_line()}). np.where(x > {at:g}, f(x), g(x)) takes any x where f and g meet"
     )
-    found = as_mask(x._at(x._recorder.unmade(formula, "a comparison", x._number, reason)))
-    x._recorder.jumps[found._number] = x._number, at
+    found = as_mask(x._at(recorder_of(x).unmade(formula, "a comparison", number_of(x), reason)))
+    recorder_of(x).jumps[number_of(found)] = number_of(x), at
     return found
 
 
@@ -133,7 +144,7 @@ def _compared_with(x: A, other: Any) -> A | Values:
     given = as_operand(other, x)
     if given is None:
         raise TypeError(f"an encrypted array is compared with arrays and numbers, not {type(other).__name__}")
-    return given if isinstance(given, np.ndarray) else given._as_numbers()
+    return given if isinstance(given, np.ndarray) else as_numbers(given)
 
 
 def _decided(
@@ -161,8 +172,8 @@ def _decided(
 def _is_promised(x: Recorded) -> bool:
     """Whether the range holds for all inputs in theirs: samples show those of values in between, and no
     more."""
-    is_input = isinstance(x._recorder.program.nodes[x._number].operation, Input)
-    return is_input or x._recorder.samples[x._number] is None
+    is_input = isinstance(recorder_of(x).program.nodes[number_of(x)].operation, Input)
+    return is_input or recorder_of(x).samples[number_of(x)] is None
 
 
 def _difference(x: A, other: Any, rounded: Callable[[Values], Values]) -> A:
@@ -172,7 +183,7 @@ def _difference(x: A, other: Any, rounded: Callable[[Values], Values]) -> A:
         TypeError: when no step of the difference is known, and for operands that are no numbers.
     """
     given = _compared_with(x, other)
-    x = x._as_numbers()
+    x = as_numbers(x)
     if isinstance(given, np.ndarray):
         step = step_of(x)
         found = x - step * rounded(multiples(given, step)[0])
@@ -185,7 +196,7 @@ def _difference(x: A, other: Any, rounded: Callable[[Values], Values]) -> A:
 
 
 def _with_step(x: A, step: float) -> A:
-    x._recorder.steps[x._number] = step
+    recorder_of(x).steps[number_of(x)] = step
     return x
 
 
@@ -205,7 +216,7 @@ def of_few(x: A, function: Callable[[Values], Values], step: float | None) -> A 
         step: of the function's values.
     """
     unit = step_of(x)
-    exact = x._recorder.tabulated(x._number, lambda values: function(values / unit))
+    exact = recorder_of(x).tabulated(number_of(x), lambda values: function(values / unit))
     if exact is not None:
         return x._at(exact)
     points = _points(x, bounds_of(x))
@@ -232,29 +243,29 @@ def of_few(x: A, function: Callable[[Values], Values], step: float | None) -> A 
     polynomial = circuits.Polynomial(coefficients, basis="chebyshev", interval=(low, high))
     room = _room(x) * float(np.ptp(values))
     limits = (float(values.min()) - room, float(values.max()) + room)
-    return x._at(x._recorder.apply(polynomial, x._number, limits=limits, step=step))
+    return x._at(recorder_of(x).apply(polynomial, number_of(x), limits=limits, step=step))
 
 
 def _room(x: Recorded) -> float:
     """So far from its exact values a mask is taken to be at most, in ranges."""
-    if x._recorder.is_exact:
+    if recorder_of(x).is_exact:
         return 0.0
-    return float(2.0 ** -min(x._recorder.precision_bits, 10))
+    return float(2.0 ** -min(recorder_of(x).precision_bits, 10))
 
 
 def bounded(x: A, low: Any, high: Any) -> A:
     """The array, known to lie between these ends but for the errors of masks."""
     room = _room(x) * max(1.0, float(np.abs(low).max()), float(np.abs(high).max()))
-    x._recorder.narrow(x._number, low - room, high + room)
+    recorder_of(x).narrow(number_of(x), low - room, high + room)
     return x
 
 
 def _signs(x: A, gap: float) -> A:
     """-1 or 1 of values that are at least so far from 0."""
     low, high = x.range
-    bits = max(2.0, x._recorder.tolerance_bits(1.0) + _MORE_BITS)
+    bits = max(2.0, recorder_of(x).tolerance_bits(1.0) + _MORE_BITS)
     largest = max(-low, high, gap) * (1 + 2.0**-8)
-    function = x._recorder.made(
+    function = recorder_of(x).made(
         "sign", -largest, largest, lambda: circuits.sign(gap=gap * _GAP, bits=bits, largest=largest)
     )
     return x.apply(function, formula=functools.partial(_sign_beyond, gap / 2))
@@ -284,11 +295,11 @@ def _is_zero(x: A) -> A:
 
 def sign(x: A) -> A:
     """-1, 0 or 1: the sign of each element. TypeError for truth values, as of NumPy."""
-    if x._kind == "b":
+    if kind_of(x) == "b":
         raise TypeError("np.sign takes no truth values, as in NumPy; mask * 1 has numbers")
     found = of_few(x, np.sign, 1.0)
     found = _with_step(_signs(x, step_of(x)), 1.0) if found is None else found
-    return found._of_kind(kind_of(x))
+    return of_kind(found, kind_of(x))
 
 
 def stepped(x: A, function: Callable[[Values], Values], step: float | None, kind: Kind) -> A:
@@ -316,7 +327,7 @@ def stepped(x: A, function: Callable[[Values], Values], step: float | None, kind
             f"floor, round, // and % take at most {_MOST_POINTS} different values: give a narrower range, or "
             "round in the clear"
         )
-    return found._of_kind(kind)
+    return of_kind(found, kind)
 
 
 # --- Masks, and counts of them. ---
@@ -343,19 +354,19 @@ def any_true(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
 
 def counted(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
     """How many elements along axes are not 0. TypeError where no step is known."""
-    return total(x if is_mask(x) else differs(x, 0), axis, keepdims=keepdims)._of_kind("i")
+    return of_kind(total(x if is_mask(x) else differs(x, 0), axis, keepdims=keepdims), "i")
 
 
 def selected(mask: A, x: Any, y: Any) -> A:
     """x where a mask is 1, y where it is 0."""
     require_mask(mask)
     kind = promoted([kind_of(x), kind_of(y)])
-    first, second = (mask._encrypted(each)._as_numbers() for each in (x, y))
-    found = mask._as_numbers() * (first - second) + second
+    first, second = (as_numbers(mask._encrypted(each)) for each in (x, y))
+    found = as_numbers(mask) * (first - second) + second
     ends = [broadcast(each, found.shape) for each in (first, second)]
-    lows, highs = zip(*(each._recorder.bounds[each._number] for each in ends), strict=True)
+    lows, highs = zip(*(recorder_of(each).bounds[number_of(each)] for each in ends), strict=True)
     found = bounded(found, np.minimum(*lows), np.maximum(*highs))
-    return as_mask(found) if kind == "b" else found._of_kind(kind)
+    return as_mask(found) if kind == "b" else of_kind(found, kind)
 
 
 def of_type(x: A, dtype: np.dtype[Any]) -> A:
@@ -364,15 +375,15 @@ def of_type(x: A, dtype: np.dtype[Any]) -> A:
     if kind not in DTYPES:
         raise TypeError(f"encrypted arrays hold truth values and real numbers, and can not be of {dtype}")
     if kind == "b":
-        return x if x._kind == "b" else differs(x, 0)
+        return x if kind_of(x) == "b" else differs(x, 0)
     low, high = x.range
-    is_whole = x._kind != "f" or (x.step is not None and float(x.step).is_integer())
+    is_whole = kind_of(x) != "f" or (x.step is not None and float(x.step).is_integer())
     if kind == "i" and not is_whole:
         raise TypeError(
             f"x.astype({dtype}) rounds numbers that need not be whole, which jumps; give inputs a step, "
             "hm.ArraySpec(shape, range=, step=1)"
         )
     limits = np.iinfo(dtype) if kind == "i" else np.finfo(dtype)
-    if x._kind != "b" and not (limits.min <= low + 0.25 and high - 0.25 <= limits.max):
+    if kind_of(x) != "b" and not (limits.min <= low + 0.25 and high - 0.25 <= limits.max):
         raise TypeError(f"x.astype({dtype}): values from {low:g} to {high:g} are beyond the type")
-    return x._of_kind(kind)
+    return of_kind(x, kind)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hemera.arrays.comparisons import differs
 from hemera.arrays.kinds import are_truths, kind_of, of_numbers
-from hemera.arrays.recorded import Recorded, as_operand, axes_of, moved, rearranged
+from hemera.arrays.recorded import Recorded, as_numbers, as_operand, axes_of, moved, of_kind, rearranged
 from hemera.arrays.recorder import MOST_ELEMENTS
 from hemera.arrays.repeated_map import RepeatedMap
 from hemera.arrays.sparse_map import SparseMap
@@ -56,7 +56,7 @@ def _of_kinds(function: Callable[..., Any]) -> Callable[..., Any]:
         found = function(*_operands(a, b), *rest, **given.kwargs)
         if are_truths(a, b):
             return differs(found, 0)
-        return found._of_kind(of_numbers([kind_of(a), kind_of(b)]))
+        return of_kind(found, of_numbers([kind_of(a), kind_of(b)]))
 
     return of_kinds
 
@@ -95,7 +95,7 @@ def _operands(a: Any, b: Any) -> tuple[Any, Any]:
     first, second = as_operand(a, like), as_operand(b, like)
     if first is None or second is None:
         raise TypeError("arrays of numbers are needed")
-    a, b = (each._as_numbers() if isinstance(each, Recorded) else each for each in (first, second))
+    a, b = (as_numbers(each) if isinstance(each, Recorded) else each for each in (first, second))
     return a, b
 
 

@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 from hemera.arrays.comparisons import bounded, equal, exceeds, of_few, reaches, step_of
 from hemera.arrays.kinds import kind_of, promoted
 from hemera.arrays.masks import as_mask
-from hemera.arrays.recorded import A, Recorded, as_operand, moved, rearranged
+from hemera.arrays.recorded import (
+    A,
+    Recorded,
+    as_numbers,
+    as_operand,
+    moved,
+    of_kind,
+    rearranged,
+    recorder_of,
+)
 from hemera.arrays.steps import common_step, multiples
 from hemera.arrays.sums import total
 from hemera.errors import ParameterError
@@ -27,7 +36,7 @@ _MOST_TOGETHER = 1 << 15
 def is_in(x: A, values: Any) -> A:
     """`numpy.isin`: 1 where an element is one of some plain numbers."""
     known = np.unique(np.asarray(values, np.float64))
-    x = x._as_numbers()
+    x = as_numbers(x)
     step = step_of(x)
     whole, is_whole = multiples(known, step)
     low, high = x.range
@@ -74,7 +83,7 @@ def values_counted(x: A, extent: int) -> A:
 def _counts(comparison: Callable[[A, Any], A], column: A, others: Values) -> A:
     """How many elements of an array of shape (elements, 1) compare so with each plain number."""
     slots = 1 << ((column.size - 1).bit_length() + (len(others) - 1).bit_length())
-    if not column._recorder.is_exact or slots <= _MOST_TOGETHER:
+    if not recorder_of(column).is_exact or slots <= _MOST_TOGETHER:
         return total(comparison(column, others), 0)
     # One after the other, which takes some times longer: tables of the same elements share their powers.
     each = [total(comparison(column, other), 0) for other in others]
@@ -96,14 +105,14 @@ def chosen(x: A, choices: Sequence[Any]) -> A:
         )
     kind = promoted(map(kind_of, choices))
     if all(isinstance(as_operand(each, x), np.ndarray) and np.ndim(each) == 0 for each in choices):
-        found = _table(x._as_numbers(), np.asarray(choices, np.float64))
+        found = _table(as_numbers(x), np.asarray(choices, np.float64))
     else:
         numbers = [
-            each._as_numbers() if isinstance(each, Recorded) else np.asarray(each) * 1 for each in choices
+            as_numbers(each) if isinstance(each, Recorded) else np.asarray(each) * 1 for each in choices
         ]
         first, *others = (equal(x, at) * each for at, each in enumerate(numbers))
         found = sum(others, start=first)
-    return as_mask(found) if kind == "b" else found._of_kind(kind)
+    return as_mask(found) if kind == "b" else of_kind(found, kind)
 
 
 def _table(x: A, known: Values) -> A:

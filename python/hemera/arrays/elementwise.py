@@ -16,7 +16,7 @@ from hemera.arrays.comparisons import stepped
 from hemera.arrays.formulas import FORMULAS, Formula
 from hemera.arrays.kinds import are_truths, kind_of, of_numbers, promoted
 from hemera.arrays.masks import both, either
-from hemera.arrays.recorded import A, Recorded, as_operand
+from hemera.arrays.recorded import A, Recorded, as_numbers, as_operand, number_of, of_kind, recorder_of
 from hemera.arrays.steps import common_step
 from hemera.arrays.user_lines import user_line
 from hemera.circuits import Function
@@ -56,7 +56,7 @@ _WIDER = 1 + 2.0**-8
 
 def named(x: A, name: str) -> A:
     """A function of `hemera.circuits` on the range of the values, with the program's precision."""
-    x._recorder.approximates(name)
+    recorder_of(x).approximates(name)
     clear = FORMULAS[name]
     size = np.abs if name == "gelu" else clear
     low, high = x.range
@@ -74,12 +74,12 @@ def named(x: A, name: str) -> A:
         )
     else:
         try:
-            return x.apply(x._recorder.named_function(_MAKERS[name], size, x._number), formula=clear)
+            return x.apply(recorder_of(x).named_function(_MAKERS[name], size, number_of(x)), formula=clear)
         except ParameterError as error:
             refusal = error
-    one = x._recorder.composed(clear, name, x._number)
+    one = recorder_of(x).composed(clear, name, number_of(x))
     if one is None and isinstance(refusal, ParameterError):
-        one = x._recorder.unmade(clear, name, x._number, refusal)
+        one = recorder_of(x).unmade(clear, name, number_of(x), refusal)
     if one is None:
         raise refusal
     return x._at(one)
@@ -87,7 +87,7 @@ def named(x: A, name: str) -> A:
 
 def reciprocal(x: A) -> A:
     """1 / x of values that do not come near 0. RangeError where 0 is in the range."""
-    x._recorder.approximates("1 / x")
+    recorder_of(x).approximates("1 / x")
     return named(x, "reciprocal")
 
 
@@ -100,7 +100,7 @@ def divide(x: A, other: Any) -> A:
         return x * reciprocal(given)
     if not given.all():
         raise ZeroDivisionError("an encrypted array is divided by 0")
-    return (x * (1 / given))._of_kind("f")
+    return of_kind(x * (1 / given), "f")
 
 
 def floor_divide(x: A, divisor: Any) -> A:
@@ -122,7 +122,7 @@ def _by_number(x: A, divisor: Any, function: Callable[[Any, Any], Any]) -> A:
         ZeroDivisionError: for 0.
     """
     number = _number(divisor)
-    if number is None or not math.isfinite(number) or (x._recorder.is_exact and not number.is_integer()):
+    if number is None or not math.isfinite(number) or (recorder_of(x).is_exact and not number.is_integer()):
         raise TypeError("encrypted numbers are divided by one plain number, in exact programs by a whole one")
     if not number:
         raise ZeroDivisionError("an encrypted array is divided by 0")
@@ -144,7 +144,7 @@ def power(x: A, exponent: Any) -> A:
             found = reciprocal(x.power(-whole))  # which exact programs refuse
             _refuse_negative_powers(x, exponent)
             return found
-        return x.power(whole)._of_kind(of_numbers([x._kind, kind_of(exponent)]))
+        return of_kind(x.power(whole), of_numbers([kind_of(x), kind_of(exponent)]))
     if number in (0.5, -0.5):
         root = named(x, "sqrt")
         return root if number == 0.5 else reciprocal(root)
@@ -159,11 +159,11 @@ def raised(base: Any, x: A) -> A:
     number = _number(base)
     if number is None or not 0 < number < math.inf:
         raise TypeError("one positive plain number is raised to an encrypted array, by exp(x * log(number))")
-    x._recorder.approximates(f"{number:g} ** x")
+    recorder_of(x).approximates(f"{number:g} ** x")
     kind = of_numbers([kind_of(base), kind_of(x)])
     if x.range[0] <= -0.5:
         _refuse_negative_powers(base, x)
-    return named(x * math.log(number), "exp")._of_kind(kind)
+    return of_kind(named(x * math.log(number), "exp"), kind)
 
 
 def _refuse_negative_powers(x: Any, exponent: Any) -> None:
@@ -195,10 +195,10 @@ def approximated(x: A, function: Callable[[Any], Any], *, most: int = 1023) -> A
     exact = _tabulated(x, formula)
     if exact is not None:
         return exact
-    one = x._recorder.composed(formula, getattr(function, "__name__", "a function"), x._number)
+    one = recorder_of(x).composed(formula, getattr(function, "__name__", "a function"), number_of(x))
     if one is not None:
         return x._at(one)
-    low, high = x._recorder.interval(x._number)
+    low, high = recorder_of(x).interval(number_of(x))
     with np.errstate(all="ignore"):
         values = np.abs([float(function(at)) for at in np.linspace(low, high, 257)])
     name = getattr(function, "__name__", "")
@@ -208,14 +208,14 @@ def approximated(x: A, function: Callable[[Any], Any], *, most: int = 1023) -> A
             f"{name} is not finite everywhere from {low:g} to {high:g} ({user_line()}): give the inputs a "
             "narrower range (range=, or calibrate=)"
         )
-    tolerance = 2.0 ** -x._recorder.tolerance_bits(float(values.max(initial=1.0)))
+    tolerance = 2.0 ** -recorder_of(x).tolerance_bits(float(values.max(initial=1.0)))
     degree = 1
     while degree <= most:
         found = circuits.approximate(function, (low, high), degree)
         if found.error <= tolerance:
             return x.apply(found, formula=formula)
         degree = 2 * degree + 1
-    raise x._recorder.refusal(name, low, high, f"no polynomial of degree {most} is within {tolerance:g}")
+    raise recorder_of(x).refusal(name, low, high, f"no polynomial of degree {most} is within {tolerance:g}")
 
 
 def polyval(coefficients: NDArray[np.float64], x: A) -> A:
@@ -225,12 +225,12 @@ def polyval(coefficients: NDArray[np.float64], x: A) -> A:
         return x._filled(float(known[0]) if len(known) else 0.0)
     if len(known) == 2:
         return x * float(known[1]) + float(known[0])
-    if x._recorder.is_exact:
+    if recorder_of(x).is_exact:
         first, *others = (x.power(at) * each for at, each in enumerate(known.tolist()) if at and each)
         total: A = sum(others, start=first)
         return total + float(known[0])
     # In the power basis it takes all values; its stated errors hold for those in the interval.
-    return x.apply(circuits.Polynomial(known, interval=x._recorder.interval(x._number)))
+    return x.apply(circuits.Polynomial(known, interval=recorder_of(x).interval(number_of(x))))
 
 
 def larger(x: A, other: Any) -> A:
@@ -239,18 +239,18 @@ def larger(x: A, other: Any) -> A:
     if are_truths(x, other):
         return either(x, other)
     kind = of_numbers([kind_of(x), kind_of(other)])
-    x, plain = x._as_numbers(), as_operand(other, x)
+    x, plain = as_numbers(x), as_operand(other, x)
     if isinstance(plain, np.ndarray):
-        return (_rectified(x - plain) + plain)._of_kind(kind)
-    y = x._encrypted(other)._as_numbers()
-    if x._recorder.is_exact:
+        return of_kind(_rectified(x - plain) + plain, kind)
+    y = as_numbers(x._encrypted(other))
+    if recorder_of(x).is_exact:
         return _rectified(x - y) + y
     middle, largest, bits = _around(x, y)
-    function = x._recorder.made(
+    function = recorder_of(x).made(
         "maximum", -largest, largest, lambda: circuits.maximum(bits=bits, largest=largest)
     )
     found = (x - middle).apply(function, y - middle, formula=np.maximum)
-    return (found + middle)._of_kind(kind)
+    return of_kind(found + middle, kind)
 
 
 def _rectified(x: A) -> A:
@@ -276,7 +276,7 @@ def _between(low: float | None, high: float | None) -> Formula:
 
 def _tabulated(x: A, function: Callable[[Any], Any]) -> A | None:
     """A function of arrays of values by its table, in exact programs; None in others."""
-    found = x._recorder.tabulated(x._number, function)
+    found = recorder_of(x).tabulated(number_of(x), function)
     return None if found is None else x._at(found)
 
 
@@ -285,20 +285,20 @@ def _homogeneous(x: A, make: Callable[..., Function], most: float, formula: Form
     takes fewer levels: maps before and after it take the scaling in."""
     low, high = (end * _WIDER for end in x.range)
     largest = max(-low, high)
-    bits = max(2.0, x._recorder.tolerance_bits(largest))
+    bits = max(2.0, recorder_of(x).tolerance_bits(largest))
 
     def made(scale: float) -> Function:
         ends, more = (low / scale, high / scale), math.log2(scale)
-        return x._recorder.made(make.__name__, low, high, lambda: make(ends, bits=bits + more))
+        return recorder_of(x).made(make.__name__, low, high, lambda: make(ends, bits=bits + more))
 
     function, scale = made(1.0), 1.0
-    if x._recorder.program.nodes[x._number].operation.is_linear:
+    if recorder_of(x).program.nodes[number_of(x)].operation.is_linear:
         unit = made(largest)
         if unit.depth < function.depth:
             function, scale = unit, largest
     limits = (-function.error, most * _WIDER / scale + function.error)
     operand = x if scale == 1 else x * (1 / scale)
-    found = x._at(x._recorder.apply(function, operand._number, limits=limits, formula=formula))
+    found = x._at(recorder_of(x).apply(function, number_of(operand), limits=limits, formula=formula))
     return found if scale == 1 else found * scale
 
 
@@ -308,7 +308,7 @@ def _around(x: A, y: A) -> tuple[float, float, float]:
     middle = (min(ends) + max(ends)) / 2
     largest = max(2.0**-20, max(ends) - middle) * _WIDER
     size = max(largest, *map(abs, ends))
-    return middle, largest, max(2.0, x._recorder.tolerance_bits(size))
+    return middle, largest, max(2.0, recorder_of(x).tolerance_bits(size))
 
 
 def smaller(x: A, other: Any) -> A:
@@ -316,10 +316,10 @@ def smaller(x: A, other: Any) -> A:
     if are_truths(x, other):
         return both(x, other)
     kind = of_numbers([kind_of(x), kind_of(other)])
-    x, plain = x._as_numbers(), as_operand(other, x)
+    x, plain = as_numbers(x), as_operand(other, x)
     if isinstance(plain, np.ndarray):
-        return (-larger(-x, -plain))._of_kind(kind)
-    return -larger(-x, -x._encrypted(other)._as_numbers())
+        return of_kind(-larger(-x, -plain), kind)
+    return -larger(-x, -as_numbers(x._encrypted(other)))
 
 
 def absolute(x: A) -> A:
@@ -331,7 +331,7 @@ def absolute(x: A) -> A:
         return -x
     exact = _tabulated(x, np.abs)
     found = _homogeneous(x, circuits.abs, max(-low, high), np.abs) if exact is None else exact
-    return found._of_kind(x._kind)
+    return of_kind(found, kind_of(x))
 
 
 def clip(x: A, low: Any = None, high: Any = None) -> A:
@@ -339,7 +339,7 @@ def clip(x: A, low: Any = None, high: Any = None) -> A:
     kind = promoted(kind_of(each) for each in (x, low, high) if each is not None)
     if kind == "b":
         raise TypeError("np.clip of truth values takes no truth values as ends; & and | combine masks")
-    return _clipped(x._as_numbers(), low, high)._of_kind(kind)
+    return of_kind(_clipped(as_numbers(x), low, high), kind)
 
 
 def _clipped(x: A, low: Any, high: Any) -> A:
@@ -355,9 +355,9 @@ def _clipped(x: A, low: Any, high: Any) -> A:
             if exact is not None:
                 return exact
             largest = _WIDER * max(-least, most, -ends[0], ends[1])
-            bits = max(2.0, x._recorder.tolerance_bits(largest))
+            bits = max(2.0, recorder_of(x).tolerance_bits(largest))
             inner = (ends[0], ends[1])
-            found = x._recorder.made(
+            found = recorder_of(x).made(
                 "clip", -largest, largest, lambda: circuits.clip(inner, bits=bits, largest=largest)
             )
             return x.apply(found, formula=_between(*ends))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hemera.arrays import elementwise, sums
 from hemera.arrays.formulas import FORMULAS
-from hemera.arrays.recorded import Recorded, axes_of, rearranged
+from hemera.arrays.recorded import Recorded, axes_of, number_of, rearranged, recorder_of
 from hemera.errors import ParameterError
 from hemera.inputs.plain import plain_array
 
@@ -171,7 +171,7 @@ def _shares(x: Any, axis: Any, kept: NDArray[np.bool_] | None = None) -> tuple[A
     counts = np.sum(np.ones(x.shape) if kept is None else kept, axis=axes)
     fewest, count = float(counts.min()), float(counts.max())
     low, high = x.range
-    widest = min(_WIDEST, math.log(2) * max(1.0, x._recorder.tolerance_bits(1.0) - _BITS_LEFT))
+    widest = min(_WIDEST, math.log(2) * max(1.0, recorder_of(x).tolerance_bits(1.0) - _BITS_LEFT))
     stages = max(0, math.ceil(math.log2(max(high - low, 2.0**-10) / widest)))
     least = math.exp(-(high - low) / 2**stages)
     shares = elementwise.named((x - high) * 2.0**-stages, "exp")
@@ -181,8 +181,8 @@ def _shares(x: Any, axis: Any, kept: NDArray[np.bool_] | None = None) -> tuple[A
         powers = shares.square() if stage else shares
         ends = (1 / count, 1.0) if stage else (fewest * least, count)
         total = sums.total(powers, axes, keepdims=True)
-        total._recorder.bound(total._number, ends[0] * _LESS, ends[1] * _MORE)
+        recorder_of(total).bound(number_of(total), ends[0] * _LESS, ends[1] * _MORE)
         totals.append(total)
         shares = powers * elementwise.reciprocal(total)
-        shares._recorder.narrow(shares._number, 1 - _MORE, _MORE)
+        recorder_of(shares).narrow(number_of(shares), 1 - _MORE, _MORE)
     return shares, totals

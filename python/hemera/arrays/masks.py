@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.arrays.recorded import A, Recorded, as_operand
+from hemera.arrays.kinds import kind_of
+from hemera.arrays.recorded import A, Recorded, as_numbers, as_operand, number_of, of_kind, recorder_of
 from hemera.arrays.sums import product
 from hemera.inputs.arguments import described
 
@@ -29,15 +30,15 @@ Values = NDArray[Any]
 
 def as_mask(x: A) -> A:
     """The array, known to be 0 or 1, as truth values."""
-    x._recorder.steps[x._number] = 1.0
-    return x._of_kind("b")
+    recorder_of(x).steps[number_of(x)] = 1.0
+    return of_kind(x, "b")
 
 
 def is_mask(x: Recorded) -> bool:
     """Whether elements are known to be 0 or 1."""
     low, high = x.range
     is_whole = x.step is not None and abs(x.step - 1) <= 2.0**-10
-    return x._kind == "b" or (is_whole and low >= -0.25 and high <= 1.25)
+    return kind_of(x) == "b" or (is_whole and low >= -0.25 and high <= 1.25)
 
 
 def require_mask(x: Recorded) -> None:
@@ -56,10 +57,10 @@ def _masks(x: A, other: Any) -> tuple[A, A | Values]:
     given = as_operand(other, x)
     if isinstance(given, Recorded):
         require_mask(given)
-        return x._as_numbers(), given._as_numbers()
+        return as_numbers(x), as_numbers(given)
     if given is None or not np.isin(given, (0, 1)).all():
         raise TypeError(f"a mask of 0 and 1 goes with another one, not with {described(other)}")
-    return x._as_numbers(), given
+    return as_numbers(x), given
 
 
 def both(x: A, other: Any) -> A:
@@ -87,17 +88,17 @@ def one_of(x: A, other: Any) -> A:
 def negated(x: A) -> A:
     """1 where the mask is 0."""
     require_mask(x)
-    found = as_mask(1 - x._as_numbers())
-    jumps = x._recorder.jumps
-    jump = jumps.get(x._number)
+    found = as_mask(1 - as_numbers(x))
+    jumps = recorder_of(x).jumps
+    jump = jumps.get(number_of(x))
     if jump is not None:
-        jumps[found._number] = jump
+        jumps[number_of(found)] = jump
     return found
 
 
 def inverted(x: A) -> A:
     """`~x` of truth values. TypeError for numbers, whose bits NumPy turns."""
-    if x._kind != "b":
+    if kind_of(x) != "b":
         raise TypeError(
             "~ of whole numbers is -1 - x in NumPy, and of real ones an error. It is the opposite of truth "
             "values, as comparisons give; for 0 and 1 take np.logical_not(x), or declare truth values by "
@@ -109,7 +110,7 @@ def inverted(x: A) -> A:
 def all_of(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
     """1 where the mask is 1 everywhere along axes."""
     require_mask(x)
-    return as_mask(product(x._as_numbers(), axis, keepdims=keepdims))
+    return as_mask(product(as_numbers(x), axis, keepdims=keepdims))
 
 
 def any_of(x: A, axis: Any = None, *, keepdims: bool = False) -> A:

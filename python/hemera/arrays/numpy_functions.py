@@ -35,7 +35,7 @@ from hemera.arrays.numpy_moves import (
 )
 from hemera.arrays.numpy_ufuncs import OTHERWISE
 from hemera.arrays.pieces import chosen
-from hemera.arrays.recorded import Recorded, axes_of, moved, needs_values, reduced
+from hemera.arrays.recorded import Recorded, as_numbers, axes_of, moved, needs_values, of_kind, reduced
 from hemera.arrays.summation import einsum
 from hemera.inputs.plain import refuse_missing
 
@@ -107,7 +107,7 @@ def _pad(x: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
     require_kind("np.pad", x, *options.values())
     around = np.pad(np.zeros(x.shape), pad_width, "constant", **options)
     found = moved([x], lambda y: np.pad(y, pad_width))
-    return (found._as_numbers() + around)._of_kind(x._kind) if around.any() else found
+    return of_kind(as_numbers(found) + around, kind_of(x)) if around.any() else found
 
 
 def _average(x: Any, axis: Any = None, weights: Any = None, returned: bool = False, **options: Any) -> Any:
@@ -130,7 +130,7 @@ def _diff(x: Any, n: int = 1, axis: int = -1) -> Any:
     if n == 0:  # of any axis, as of NumPy
         return x.copy()
     (at,) = axes_of(operator.index(axis), x.ndim)
-    if x._kind == "b":  # where neighbours differ, as of NumPy
+    if kind_of(x) == "b":  # where neighbours differ, as of NumPy
         for _ in range(n):
             before, after = (
                 moved([x], functools.partial(_cut, at, own)) for own in (slice(-1), slice(1, None))
@@ -138,7 +138,7 @@ def _diff(x: Any, n: int = 1, axis: int = -1) -> Any:
             x = masks.one_of(after, before)
         return x
     found = contraction.along_axis(x, np.diff(np.eye(x.shape[at]), n, axis=0), at)
-    return found._of_kind(x._kind)
+    return of_kind(found, kind_of(x))
 
 
 def _cut(axis: int, part: slice, y: Any) -> Any:
@@ -155,7 +155,7 @@ def running_sums(x: Any, axis: Any = None) -> Any:
     along = None if axis is None else reduced(operator.index(axis), x)
     rows, at = (moved([x], np.ravel), 0) if along is None else (x, along)
     found = contraction.along_axis(rows, np.tri(rows.shape[axes_of(at, rows.ndim)[0]]), at)
-    return found._of_kind(of_numbers([x._kind]))
+    return of_kind(found, of_numbers([kind_of(x)]))
 
 
 def _polyval(p: Any, x: Any) -> Any:
@@ -168,7 +168,7 @@ def _polyval(p: Any, x: Any) -> Any:
     plain = np.asarray(p, np.float64)
     if plain.ndim != 1 or not len(plain) or not np.isfinite(plain).all():
         raise TypeError("np.polyval takes finite coefficients on one axis, the highest power first")
-    return elementwise.polyval(plain[::-1], x)._of_kind(of_numbers([kind_of(p), kind_of(x)]))
+    return of_kind(elementwise.polyval(plain[::-1], x), of_numbers([kind_of(p), kind_of(x)]))
 
 
 def _trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
@@ -278,7 +278,7 @@ def _linear(function: Function, *names: str) -> Function:
         refuse(function, options, *names)
         _refuse_truths(function, values)
         try:
-            return contraction.linear(lambda y: function(y, *arguments, **options), values)._of_kind("f")
+            return of_kind(contraction.linear(lambda y: function(y, *arguments, **options), values), "f")
         except TypeError as error:
             raise TypeError(f"np.{function.__name__} with encrypted arrays: {error}") from None
 
@@ -295,7 +295,7 @@ def _gradient(x: Any, *spacing: Any, axis: Any = None, edge_order: int = 1) -> A
         return np.gradient(y, *spacing, axis=axis, edge_order=edge_order)  # type: ignore[call-overload]
 
     _refuse_truths(np.gradient, x)
-    x = x._of_kind("f")
+    x = of_kind(x, "f")
     parts = gradient(np.zeros(x.shape))
     if not isinstance(parts, (list, tuple)):
         return contraction.linear(gradient, x)

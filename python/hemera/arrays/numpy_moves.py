@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hemera.arrays.kinds import DTYPES, kind_of
-from hemera.arrays.recorded import Recorded, moved, needs_values
+from hemera.arrays.recorded import Recorded, moved, needs_values, recorder_of
 
 __all__ = [
     "FIRST_NAMES",
@@ -179,7 +179,7 @@ def require_kind(name: str, x: Any, *others: Any) -> None:
     order = "bif".index
     for each in others:
         if order(kind_of(each)) > order(kind_of(x)):
-            if kind_of(x) == "i" and next(encrypted_in([x, *others]))._recorder.is_exact:
+            if kind_of(x) == "i" and recorder_of(next(encrypted_in([x, *others]))).is_exact:
                 continue  # which refuses fractions
             kinds = (DTYPES[kind_of(each)], DTYPES[kind_of(x)])
             raise TypeError(f"{name} makes {kinds[1]} of {kinds[0]} in NumPy; x.astype has other types")

@@ -11,7 +11,7 @@ import numpy as np
 from hemera.arrays import comparisons, contraction, elementwise, functions, masks, order, sums
 from hemera.arrays.kinds import kind_of
 from hemera.arrays.missing import IN_PLACE
-from hemera.arrays.recorded import Recorded
+from hemera.arrays.recorded import Recorded, as_numbers, of_kind, recorder_of
 
 __all__ = ["OTHERWISE", "UFUNCS", "of_ufunc"]
 
@@ -114,12 +114,12 @@ def _divided(function: Function) -> Function:
 def _heaviside(x: Any, middle: Any) -> Any:
     if not isinstance(x, Recorded) or isinstance(middle, Recorded):
         raise TypeError("np.heaviside takes an encrypted array and plain numbers")
-    found = comparisons.exceeds(x, 0)._as_numbers() + comparisons.equal(x, 0)._as_numbers() * middle
-    return found._of_kind("f")
+    found = as_numbers(comparisons.exceeds(x, 0)) + as_numbers(comparisons.equal(x, 0)) * middle
+    return of_kind(found, "f")
 
 
 def _reciprocal(x: Any) -> Any:
-    if x._kind != "f" and not x._recorder.is_exact:
+    if kind_of(x) != "f" and not recorder_of(x).is_exact:
         raise TypeError("np.reciprocal of whole numbers is whole in NumPy, 0 for all above 1; 1 / x is real")
     return elementwise.reciprocal(x)
 
@@ -130,14 +130,14 @@ UFUNCS: dict[np.ufunc, Function] = {
     np.bitwise_and: _operator("and"),
     np.bitwise_or: _operator("or"),
     np.bitwise_xor: _operator("xor"),
-    np.conjugate: lambda x: x._as_numbers(),
+    np.conjugate: lambda x: as_numbers(x),
     np.deg2rad: lambda x: x * (np.pi / 180),
     np.degrees: lambda x: x * (180 / np.pi),
     np.divide: _operator("truediv"),
     np.equal: _commuting(comparisons.equal),
     np.exp: _named("exp"),
-    np.fabs: lambda x: elementwise.absolute(x)._of_kind("f"),
-    np.float_power: lambda x, y: _operator("pow")(x, y)._of_kind("f"),
+    np.fabs: lambda x: of_kind(elementwise.absolute(x), "f"),
+    np.float_power: lambda x, y: of_kind(_operator("pow")(x, y), "f"),
     np.floor_divide: _divided(elementwise.floor_divide),
     np.fmax: _commuting(elementwise.larger),
     np.fmin: _commuting(elementwise.smaller),

@@ -11,9 +11,9 @@ import numpy as np
 from hemera.arrays.comparisons import bounded, equal, of_type, reaches
 from hemera.arrays.contraction import matmul
 from hemera.arrays.elementwise import larger, smaller
-from hemera.arrays.kinds import are_truths
+from hemera.arrays.kinds import are_truths, kind_of
 from hemera.arrays.masks import all_of, any_of
-from hemera.arrays.recorded import A, axes_of, moved, rearranged, reduced
+from hemera.arrays.recorded import A, as_numbers, axes_of, moved, of_kind, rearranged, reduced
 from hemera.arrays.sums import combined, mean, total
 from hemera.errors import ParameterError
 
@@ -37,14 +37,14 @@ _MOST_SORTED = 64
 def most(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
     """The largest element along axes: by all pairs where a step is known, else by a tournament.
     For truth values: whether any is true."""
-    if x._kind == "b":
+    if kind_of(x) == "b":
         return any_of(x, axis, keepdims=keepdims)
     return extreme(x, axis, keepdims, 1)
 
 
 def least(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
     """The smallest element along axes: see `most`. For truth values: whether all are true."""
-    if x._kind == "b":
+    if kind_of(x) == "b":
         return all_of(x, axis, keepdims=keepdims)
     return extreme(x, axis, keepdims, -1)
 
@@ -56,14 +56,14 @@ def extreme(x: A, axis: Any, keepdims: bool, sign: int) -> A:
     if x.step is None or rows.shape[-1] > _MOST_PAIRED:
         return combined(x, axis, larger if sign > 0 else smaller, keepdims)
     low, high = x.range
-    found = bounded(total(_first_most(rows, sign) * rows, -1), low, high)._of_kind(x._kind)
+    found = of_kind(bounded(total(_first_most(rows, sign) * rows, -1), low, high), kind_of(x))
     kept = [1 if at in axes else extent for at, extent in enumerate(x.shape)]
     return rearranged(found, lambda y: y.reshape(kept)) if keepdims else found
 
 
 def _last(x: A, axes: tuple[int, ...]) -> A:
     """The array with these axes as one, the last; truth values as numbers."""
-    x = x._as_numbers()
+    x = as_numbers(x)
     rest = [at for at in range(x.ndim) if at not in axes]
     shape = [x.shape[at] for at in rest]
     return rearranged(x, lambda y: y.transpose(*rest, *axes).reshape(*shape, -1))
@@ -112,7 +112,7 @@ def _place(x: A, axis: int | None, keepdims: bool, sign: int) -> A:
     axes = axes_of(None if axis is None else reduced(operator.index(axis), x), x.ndim)
     rows = _last(x, axes)
     count = rows.shape[-1]
-    found = bounded(total(_first_most(rows, sign) * np.arange(count), -1), 0, count - 1)._of_kind("i")
+    found = of_kind(bounded(total(_first_most(rows, sign) * np.arange(count), -1), 0, count - 1), "i")
     kept = [1 if at in axes else extent for at, extent in enumerate(x.shape)]
     return rearranged(found, lambda y: y.reshape(kept)) if keepdims else found
 
@@ -131,7 +131,7 @@ def _along(x: A, axis: int | None, *, is_lenient: bool = False) -> tuple[A, Call
 def _ranks(rows: A) -> A:
     """How many elements of the last axis come before each one in ascending order, equal ones in theirs."""
     count = rows.shape[-1]
-    before = total(_before(rows._as_numbers(), -1), -2)
+    before = total(_before(as_numbers(rows), -1), -2)
     return bounded(before - 1, 0, count - 1)
 
 
@@ -150,9 +150,9 @@ def sorted_along(x: A, axis: int | None = -1) -> A:
     Raises:
         ParameterError: for more elements.
     """
-    rows, back = _along(x._as_numbers(), axis)
+    rows, back = _along(as_numbers(x), axis)
     count = rows.shape[-1]
-    if x._kind == "b":  # as many are true as before, and last
+    if kind_of(x) == "b":  # as many are true as before, and last
         return back(reaches(total(rows, -1, keepdims=True), count - np.arange(count)))
     if count > _MOST_SORTED:
         raise ParameterError(f"{count} elements along an axis are too many to order; at most {_MOST_SORTED}")
@@ -163,7 +163,7 @@ def sorted_along(x: A, axis: int | None = -1) -> A:
     else:
         for pairs in _network(count):
             rows = _exchanged(rows, pairs)
-    return back(rows._of_kind(x._kind))
+    return back(of_kind(rows, kind_of(x)))
 
 
 def _network(count: int) -> Iterator[list[tuple[int, int]]]:

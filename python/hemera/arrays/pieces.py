@@ -8,7 +8,7 @@ import numpy as np
 
 from hemera.arrays import comparisons
 from hemera.arrays.elementwise import approximated, larger, smaller
-from hemera.arrays.recorded import A
+from hemera.arrays.recorded import A, as_numbers, number_of, recorder_of
 
 __all__ = ["chosen"]
 
@@ -20,7 +20,7 @@ _GRID = 65
 def chosen(mask: A, x: Any, y: Any) -> A:
     """x where a mask is 1, y where it is 0."""
     found = comparisons.selected(mask, x, y)
-    by_pieces = _by_pieces(mask, x, y, found) if mask._number in mask._recorder.jumps else None
+    by_pieces = _by_pieces(mask, x, y, found) if number_of(mask) in recorder_of(mask).jumps else None
     return found if by_pieces is None else by_pieces
 
 
@@ -33,14 +33,14 @@ def _by_pieces(mask: A, x: Any, y: Any, found: A) -> A | None:
         mask: of a comparison of real numbers with one number.
         found: the choice by the mask.
     """
-    recorder, number = mask._recorder, mask._number
+    recorder, number = recorder_of(mask), number_of(mask)
     of_mask = recorder.function_of(number)
     if of_mask is None:
         return None
-    v = mask._at(of_mask[0])._as_numbers()
-    first, second = (v._encrypted(each)._as_numbers() for each in (x, y))
+    v = as_numbers(mask._at(of_mask[0]))
+    first, second = (as_numbers(v._encrypted(each)) for each in (x, y))
     operand, jump = recorder.jumps[number]
-    known = [recorder.function_of(at) for at in (operand, number, (first - second)._number)]
+    known = [recorder.function_of(at) for at in (operand, number, number_of(first - second))]
     roots = [each for each in known if each is not None]
     if len(roots) < 3 or len({root for root, _ in roots}) > 1:
         return None
@@ -57,7 +57,7 @@ def _by_pieces(mask: A, x: Any, y: Any, found: A) -> A | None:
     rise = float(apart(np.float64(at + 1)) - apart(np.float64(at)))
     most = _MEET * max(below, above)
     is_line = np.allclose(apart(grid), rise * (grid - at), rtol=0, atol=most)
-    if not abs(float(apart(np.float64(at)))) <= most or (recorder.is_made(found._number) and not is_line):
+    if not abs(float(apart(np.float64(at)))) <= most or (recorder.is_made(number_of(found)) and not is_line):
         return None
     # The piece that is changed is the one on the side where the difference is smaller.
     is_above = bool(is_true(np.float64(high)))

@@ -22,6 +22,7 @@ __all__ = [
     "A",
     "Axis",
     "Recorded",
+    "as_numbers",
     "as_operand",
     "axes_of",
     "bounds_of",
@@ -29,7 +30,10 @@ __all__ = [
     "joined_shape",
     "moved",
     "needs_values",
+    "number_of",
+    "of_kind",
     "rearranged",
+    "recorder_of",
     "reduced",
 ]
 
@@ -114,14 +118,6 @@ class Recorded(NotMasked):
         """The array of another node of the program, of numbers unless a kind is given."""
         return type(self)(self._recorder, number, kind)
 
-    def _of_kind(self: A, kind: Kind) -> A:
-        """The same values as of another kind."""
-        return self._at(self._number, kind)
-
-    def _as_numbers(self: A) -> A:
-        """The same values; truth values as 0 and 1."""
-        return self._of_kind(of_numbers([self._kind]))
-
     def _linear(self: A, terms: Sequence[tuple[A, SparseMap]], shape: Sequence[int], offset: Any = None) -> A:
         """A sum of maps, of numbers of this array's kind."""
         given = [(each._number, own) for each, own in terms]
@@ -146,7 +142,7 @@ class Recorded(NotMasked):
         else:
             y = broadcast(given, shape)
             found = self._linear([*terms, (y, SparseMap.scaling(np.full(y.size, sign)))], shape)
-        return found._of_kind(of_numbers([self._kind, kind_of(other)]))
+        return of_kind(found, of_numbers([self._kind, kind_of(other)]))
 
     def _filled(self: A, values: Any) -> A:
         """Plain numbers as an encrypted array, of the shape to which they broadcast with this one."""
@@ -155,7 +151,7 @@ class Recorded(NotMasked):
         x = broadcast(self, shape)
         zero = SparseMap.scaling(np.zeros(x.size))
         found = self._linear([(x, zero)], shape, np.broadcast_to(plain, shape).ravel())
-        return found._of_kind(kind_of(values))
+        return of_kind(found, kind_of(values))
 
     def __add__(self: A, other: Any) -> A:
         return self._plus(other, 1)
@@ -174,7 +170,7 @@ class Recorded(NotMasked):
             return NotImplemented
         kind = of_numbers([self._kind, kind_of(other)])
         if isinstance(given, np.ndarray):
-            return self._scaled(given)._of_kind(kind)
+            return of_kind(self._scaled(given), kind)
         shape = joined_shape(self.shape, given.shape)
         x, y = broadcast(self, shape), broadcast(given, shape)
         if given._number == self._number:
@@ -192,7 +188,7 @@ class Recorded(NotMasked):
     def square(self: A) -> A:
         """Each element times itself."""
         self._recorder.note_own_method()
-        x = self._as_numbers()
+        x = as_numbers(self)
         return x * x
 
     def power(self: A, exponent: int) -> A:
@@ -201,9 +197,9 @@ class Recorded(NotMasked):
         if not 0 <= exponent <= _MOST_POWER:
             raise ParameterError(f"the power {exponent}; powers from 0 to {_MOST_POWER} are there")
         if exponent == 0:
-            return self._filled(1)._of_kind(of_numbers([self._kind]))
+            return of_kind(self._filled(1), of_numbers([self._kind]))
         if exponent == 1:
-            return self._as_numbers()
+            return as_numbers(self)
         square = self.power(exponent // 2).square()
         return square * self if exponent % 2 else square
 
@@ -256,6 +252,26 @@ class Recorded(NotMasked):
             "encrypted arrays do not change in place: np.where(mask, new, x), np.concatenate and np.insert "
             "make another one"
         )
+
+
+def recorder_of(x: Recorded) -> Recorder:
+    """The recorder of its program."""
+    return x._recorder
+
+
+def number_of(x: Recorded) -> int:
+    """The number of its node."""
+    return x._number
+
+
+def of_kind(x: A, kind: Kind) -> A:
+    """The same values as of another kind."""
+    return x._at(x._number, kind)
+
+
+def as_numbers(x: A) -> A:
+    """The same values; truth values as 0 and 1."""
+    return of_kind(x, of_numbers([x._kind]))
 
 
 def bounds_of(x: Recorded, *, certain: bool = False) -> tuple[Values, Values]:
@@ -357,7 +373,7 @@ def _gathered(
         elif inside.any():
             offset = np.zeros(len(flat)) if offset is None else offset
             offset[inside] = each.ravel()[flat[inside] - begin]
-    return first._linear(list(terms.values()), taken.shape, offset)._of_kind(kind)
+    return of_kind(first._linear(list(terms.values()), taken.shape, offset), kind)
 
 
 def reduced(axis: Any, x: Recorded) -> Any:

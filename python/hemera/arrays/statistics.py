@@ -9,7 +9,7 @@ import numpy as np
 from hemera.arrays.contraction import matmul
 from hemera.arrays.elementwise import absolute, named, reciprocal
 from hemera.arrays.order import most
-from hemera.arrays.recorded import A, Axis, axes_of, moved, rearranged
+from hemera.arrays.recorded import A, Axis, axes_of, moved, of_kind, rearranged
 from hemera.arrays.sums import mean, total, variance
 from hemera.errors import MismatchError, ParameterError
 
@@ -32,7 +32,7 @@ def norm(x: A, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A: 
     if is_plain or (ord == "fro" and len(axes) == 2) or (ord == 2 and len(axes) == 1):
         return named(total(x.square(), axis, keepdims=keepdims), "sqrt")
     if len(axes) == 1 and ord in (1, np.inf):
-        return (total if ord == 1 else most)(absolute(x), axis, keepdims=keepdims)._of_kind("f")
+        return of_kind((total if ord == 1 else most)(absolute(x), axis, keepdims=keepdims), "f")
     raise ParameterError(f"the norm of order {ord!r} over {len(axes)} axes is not there: see docs/compile.md")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hemera.arrays.recorded import A, Axis, axes_of, moved, rearranged, reduced
+from hemera.arrays.recorded import A, Axis, as_numbers, axes_of, moved, of_kind, rearranged, reduced
 from hemera.arrays.sparse_map import SparseMap
 from hemera.errors import ParameterError
 
@@ -22,7 +22,7 @@ def total(x: A, axis: Axis = None, *, keepdims: bool = False) -> A:
 
 def mean(x: A, axis: Axis = None, *, keepdims: bool = False) -> A:
     """The mean over axes; None: over all."""
-    return _summed(x, axis, keepdims, 1 / _count(x, axis))._of_kind("f")
+    return of_kind(_summed(x, axis, keepdims, 1 / _count(x, axis)), "f")
 
 
 def variance(x: A, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False) -> A:
@@ -30,8 +30,8 @@ def variance(x: A, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False
     count = _count(x, axis)
     if not count > ddof:
         raise ParameterError(f"the variance of {count} values with ddof={ddof}")
-    apart = x._as_numbers() - mean(x, axis, keepdims=True)
-    return _summed(apart.square(), axis, keepdims, 1 / (count - ddof))._of_kind("f")
+    apart = as_numbers(x) - mean(x, axis, keepdims=True)
+    return of_kind(_summed(apart.square(), axis, keepdims, 1 / (count - ddof)), "f")
 
 
 def _count(x: A, axis: Axis) -> int:
@@ -57,7 +57,7 @@ def _columns(x: A, start: int, stop: int) -> A:
 
 def product(x: A, axis: Axis = None, *, keepdims: bool = False) -> A:
     """The product over axes, in pairs."""
-    return combined(x._as_numbers(), axis, lambda a, b: a * b, keepdims)
+    return combined(as_numbers(x), axis, lambda a, b: a * b, keepdims)
 
 
 def combined(x: A, axis: Axis, combine: Callable[[Any, Any], Any], keepdims: bool = False) -> A:

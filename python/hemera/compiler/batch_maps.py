@@ -17,7 +17,7 @@ from hemera.circuits import Polynomial
 from hemera.compiler.impossible import NotPossibleError
 from hemera.compiler.lowering import Lowered, Step
 from hemera.program import operations as op
-from hemera.program.tracing import Recorder, Symbol
+from hemera.program.tracing import Recorder, Symbol, number_of
 from hemera.program.values import Filling, Form
 
 __all__ = ["BatchMaps"]
@@ -124,13 +124,13 @@ class BatchMaps:
 
     def taken(self, x: Symbol, taken: NDArray[np.int64]) -> Symbol:
         """Elements of a value."""
-        if x._number in self._orders:
-            x, before = self._orders[x._number]
+        if number_of(x) in self._orders:
+            x, before = self._orders[number_of(x)]
             taken = before[taken]
         if np.array_equal(taken, np.arange(x.shape[0])):
             return x
         found = x.note(op.Reordered(taken), filling=Filling(self._slots))
-        self._orders[found._number] = x, taken
+        self._orders[number_of(found)] = x, taken
         return found
 
     @staticmethod

@@ -33,7 +33,7 @@ from hemera.compiler.products import sums_of_products
 from hemera.compiler.progress import told
 from hemera.compiler.token_values import TokenValues, Value, View
 from hemera.compiler.turned_maps import Shapes, TurnedMaps
-from hemera.program.tracing import Symbol
+from hemera.program.tracing import Symbol, number_of
 
 __all__ = ["in_batches", "input_places"]
 
@@ -111,7 +111,7 @@ class _Batches(TokenValues):
                         f"an array of shape {node.shape} would take {value.places.count} ciphertexts; at "
                         f"most {MOST_CIPHERTEXTS} can be{node.line}"
                     )
-                self.magnitudes[value.symbol._number] = max(map(abs, node.range))
+                self.magnitudes[number_of(value.symbol)] = max(map(abs, node.range))
             for number, made in enumerate(range(before, len(forms))):
                 self.arrays[made] = self._classes[at] << 16 | number
             self.steps.append(Step(at, matrices=tuple(self._matrices.get(at, ()))))

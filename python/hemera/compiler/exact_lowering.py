@@ -16,7 +16,7 @@ from hemera.compiler.lowering import Lowered, Lowering, Value
 from hemera.program import operations as op
 from hemera.program.operations import Operation
 from hemera.program.program import Program
-from hemera.program.tracing import Symbol
+from hemera.program.tracing import Symbol, number_of, recorder_of
 from hemera.program.values import SchemeName
 
 __all__ = ["exactly_lowered", "interpolated"]
@@ -121,7 +121,7 @@ class _ExactLowering(Lowering):
                 if unused.any():
                     entry = operation.step * int(zeros[0])
                     symbol = symbol + self._plain(np.where(unused, entry, 0))
-        powers = self._powers.setdefault(symbol._number, _Powers(symbol))
+        powers = self._powers.setdefault(number_of(symbol), _Powers(symbol))
         if shared:
             plain: Sequence[Any] = [int(each) for each in coefficients[:, 0]]
         else:
@@ -153,7 +153,7 @@ class _Powers:
             return None
         if isinstance(terms[0][1], np.ndarray):
             arrays = [each for _, each in terms]
-            return self._found[1]._recorder.dot([self.of(at) for at, _ in terms], arrays)
+            return recorder_of(self._found[1]).dot([self.of(at) for at, _ in terms], arrays)
         total: Symbol | None = None
         for at, each in terms:
             own = self.of(at) if each == 1 else self.of(at) * each

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from hemera.arrays.array import Array
 from hemera.arrays.folding import folded
+from hemera.arrays.recorded import number_of
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.squares import with_squares
@@ -69,7 +70,7 @@ def _is(
     found = factors[-1]
     for each in reversed(factors[:-1]):
         found = each @ found
-    recorder.program.outputs = [("", found._number)]
+    recorder.program.outputs = [("", number_of(found))]
     return _are_equal(folded(with_squares(recorder.program)), program)
 
 

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from numpy.typing import NDArray
 
 from hemera.arrays.array import Array
+from hemera.arrays.recorded import number_of, recorder_of
 from hemera.arrays.recorder import Recorder
 from hemera.compiler.progress import told
 from hemera.compiler.specs import ArraySpec
@@ -56,11 +57,11 @@ def named_results(result: Any, recorder: Recorder) -> list[tuple[str, int]]:
     else:
         named = {"output": result[0] if isinstance(result, (list, tuple)) else result}
     for name, value in named.items():
-        if not isinstance(value, Array) or value._recorder is not recorder:
+        if not isinstance(value, Array) or recorder_of(value) is not recorder:
             raise TypeError(
                 f"the function returns {type(value).__name__} as {name!r}; return arrays that come of its "
                 "arguments"
             )
     if not named:
         raise TypeError("the function returns nothing; return arrays that come of its arguments")
-    return [(name, value._number) for name, value in named.items()]
+    return [(name, number_of(value)) for name, value in named.items()]

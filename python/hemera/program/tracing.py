@@ -22,7 +22,7 @@ from hemera.program.operations import Operation
 from hemera.program.program import Program
 from hemera.program.values import Array, Filling, Form, SchemeName, constant
 
-__all__ = ["Recorder", "Symbol", "record"]
+__all__ = ["Recorder", "Symbol", "number_of", "record", "recorder_of"]
 
 _DATA = (
     "its value is encrypted when the model runs, so a program can not depend on it: {what}. Compute both "
@@ -460,6 +460,16 @@ def dot(a: Sequence[Symbol], b: Sequence[Any]) -> Symbol:
     if not a or not isinstance(a[0], Symbol):
         raise TypeError("dot takes values of a program that is being recorded; ev.dot is of ciphertexts")
     return a[0]._recorder.dot(a, b)
+
+
+def recorder_of(x: Symbol) -> Recorder:
+    """The recorder of its program."""
+    return x._recorder
+
+
+def number_of(x: Symbol) -> int:
+    """Its number among the values of its program."""
+    return x._number
 
 
 def record(

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.arrays.array import Array
+from hemera.arrays.recorded import number_of
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tiling import TiledLayout
@@ -221,7 +222,7 @@ def _rows_and_samples(program: Callable[[Any], Any], few: Floats, rows: int | No
     """How many rows a run takes, and how many are samples: by a program of one row, with a few samples."""
     recorder = Recorder(precision_bits=2)
     given = recorder.input("rows", (1, few.shape[1]), -1.0, 1.0, few[:_TRIED, None])
-    recorder.program.outputs = [("scores", program(Array(recorder, given))._number)]
+    recorder.program.outputs = [("scores", number_of(program(Array(recorder, given))))]
     widest, entries, most = _sizes(recorder.program)
     samples = max(64, min(2048, _MOST_SAMPLES // max(1, most)))
     if rows is not None:

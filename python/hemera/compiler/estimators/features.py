@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hemera import circuits
 from hemera.arrays.array import Array
+from hemera.arrays.recorded import number_of, recorder_of
 from hemera.errors import ParameterError
 
 __all__ = ["Features", "bits_for_sums", "exponential", "of_distances", "pointwise", "relu"]
@@ -113,7 +114,7 @@ class Features:
         """The same x, of which `scaled` lies in about [-1, 1] where it is a linear map's result."""
         if not isinstance(self.scaled, Array):
             return self
-        low, high = self.scaled._recorder.bounds[self.scaled._number]
+        low, high = recorder_of(self.scaled).bounds[number_of(self.scaled)]
         size = np.maximum(np.abs(low), np.abs(high)).reshape(self.scaled.shape).max(axis=0)
         # Powers of two: no digit of a weight is lost.
         unit = 2.0 ** np.ceil(np.log2(np.where(size > 0, size, 1.0)))
@@ -132,7 +133,7 @@ def _approximated(
     x: Array, function: Callable[[Any], Any], interval: tuple[float, float], more_bits: float
 ) -> Array:
     largest = float(np.abs(function(np.linspace(*interval, _GRID))).max(initial=1.0))
-    tolerance = 2.0 ** -(x._recorder.tolerance_bits(largest) + more_bits)
+    tolerance = 2.0 ** -(recorder_of(x).tolerance_bits(largest) + more_bits)
     degree = 1
     while degree <= _MOST_DEGREE:
         found = circuits.approximate(lambda value: float(function(value)), interval, degree)
@@ -150,7 +151,7 @@ def bits_for_sums(x: Features, values: Callable[[Features], Any], weights: Float
     (values, sums) have its precision: as the samples of x show the sums."""
     if not isinstance(x.scaled, Array):
         return 0.0
-    samples = x.scaled._recorder.samples[x.scaled._number]
+    samples = recorder_of(x.scaled).samples[number_of(x.scaled)]
     if samples is None:
         return 0.0
     found = np.asarray(values(Features(samples.reshape(-1, x.count)[:_GRID], x.scale, x.offset)))
@@ -165,7 +166,7 @@ def of_distances(x: Any, function: Callable[[Any], Any], more_bits: float = 0.0)
     if not isinstance(x, Array):
         return function(np.maximum(x, 0))
     high = max(x.range[1], 2.0**-10)
-    x._recorder.narrow(x._number, -_BEYOND * high, math.inf)
+    recorder_of(x).narrow(number_of(x), -_BEYOND * high, math.inf)
     return _approximated(x, function, (-_BEYOND * high, high), more_bits)
 
 
@@ -175,9 +176,9 @@ def exponential(x: Any, more_bits: float = 0.0) -> Any:
         return np.exp(np.minimum(x, 0))
     low = min(x.range[0], -(2.0**-10))
     interval = (low, -_BEYOND * low)
-    x._recorder.narrow(x._number, -math.inf, interval[1])
-    bits = max(2.0, x._recorder.tolerance_bits(1.0) + more_bits)
-    function = x._recorder.made("exp", *interval, lambda: circuits.exp(interval, bits=bits))
+    recorder_of(x).narrow(number_of(x), -math.inf, interval[1])
+    bits = max(2.0, recorder_of(x).tolerance_bits(1.0) + more_bits)
+    function = recorder_of(x).made("exp", *interval, lambda: circuits.exp(interval, bits=bits))
     return x.apply(function, formula=np.exp)
 
 
@@ -189,6 +190,6 @@ def relu(x: Any) -> Any:
     if low >= 0:
         return x
     largest = max(abs(low), high)
-    bits = max(2.0, x._recorder.tolerance_bits(max(1.0, largest)))
-    function = x._recorder.made("relu", low, high, lambda: circuits.relu((low, high), bits=bits))
+    bits = max(2.0, recorder_of(x).tolerance_bits(max(1.0, largest)))
+    function = recorder_of(x).made("relu", low, high, lambda: circuits.relu((low, high), bits=bits))
     return x.apply(function, formula=relu)

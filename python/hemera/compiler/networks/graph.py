@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.arrays.array import Array
+from hemera.arrays.recorded import of_kind
 from hemera.arrays.recorder import MOST_ELEMENTS
 from hemera.compiler.networks.kinds import DTYPES, UNKNOWN, converted, is_real, limits_of
 from hemera.compiler.networks.meanings import Attributes, Meaning
@@ -259,7 +260,7 @@ def _as(x: Array, kind: str) -> Array:
     """An encrypted array as one of truth values, whole or real numbers, which it has already."""
     if kind == "bool":
         return x.astype(np.bool_)
-    return x if kind == UNKNOWN else x._of_kind("f" if is_real(kind) else "i")
+    return x if kind == UNKNOWN else of_kind(x, "f" if is_real(kind) else "i")
 
 
 def _sample(value: Any) -> Any:

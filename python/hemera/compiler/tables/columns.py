@@ -301,7 +301,7 @@ def _computed(function: Any, *operands: Any, keeps_zero: bool = False) -> Column
             raise TypeError(f"column {each._name!r} holds categories: compare it, or make it a key")
     values, first, present = _operands(*operands)
     columns = [each for each in operands if isinstance(each, Column)]
-    if any(each._kind == "b" and each._present is not None for each in columns):
+    if any(kind_of(each) == "b" and each._present is not None for each in columns):
         raise TypeError(
             f"column {first._name!r} of truth values, some of them missing, has no arithmetic: fillna(False) "
             "or fillna(True) has, and comparisons with True and False"

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from hemera.arrays.kinds import kind_of
 from hemera.compiler.eager import array
 from hemera.compiler.tables.columns import Column
 from hemera.compiler.tables.frames import is_of_pandas
@@ -116,7 +117,7 @@ class Table:
         if isinstance(item, str):
             return self._column(item)
         if isinstance(item, Column):
-            if item._kind != "b" or item._present is not None or item._categories:
+            if kind_of(item) != "b" or item._present is not None or item._categories:
                 raise TypeError(
                     "tables are filtered by masks, as comparisons of columns give them: column "
                     f"{item._name!r} is none, as in pandas"

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from hemera.arrays import Array
+from hemera.arrays.recorded import of_kind
 
 __all__ = ["Weight", "as_truths", "joined", "length"]
 
@@ -23,7 +24,7 @@ def joined(a: Weight, b: Weight) -> Weight:
 
 def as_truths(values: Any) -> Any:
     """0 and 1, encrypted or plain, as truth values."""
-    return values._of_kind("b") if isinstance(values, Array) else np.asarray(values).astype(np.bool_)
+    return of_kind(values, "b") if isinstance(values, Array) else np.asarray(values).astype(np.bool_)
 
 
 def length(rows: int, weight: Weight) -> int:
