@@ -226,11 +226,6 @@ class Function:
                 staged = self._staged[context] = _core.staged_function(context._native, self._native)
             return staged
 
-    @property
-    def _magnitudes(self) -> list[float]:
-        """The largest magnitude of each input."""
-        return [max(abs(low), abs(high)) for low, high in self.intervals]
-
     def __repr__(self) -> str:
         return f"<{self._name} of depth {self.depth}>"
 

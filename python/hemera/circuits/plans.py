@@ -101,13 +101,14 @@ class Prepared(Needs):
         """Give the memory of the plaintexts in a context back; the next use encodes them again."""
         self._prepared.pop(context, None)
 
-    def _apply(self, evaluator: Evaluator, *natives: _core.Ciphertext) -> _core.Ciphertext:
-        """The result for ciphertexts."""
-        result: _core.Ciphertext = self._in(evaluator.context).apply(evaluator._native, *natives)
-        return result
-
     def _generate_keys(self, secret_key: _core.SecretKey) -> _core.EvaluationKeys:
         return self._native.generate_keys(secret_key)
+
+
+def result_of(plan: Prepared, evaluator: Evaluator, *natives: _core.Ciphertext) -> _core.Ciphertext:
+    """The core's result for ciphertexts."""
+    result: _core.Ciphertext = plan._in(evaluator.context).apply(evaluator._native, *natives)
+    return result
 
 
 class Plan(Prepared):

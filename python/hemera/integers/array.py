@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import DTypeLike
 from hemera.inputs.arguments import described
 from hemera.integers import conversion, division, operations, shifts, sums
 from hemera.integers.bounded import Bounded
-from hemera.integers.encrypted import Axes, Encrypted
+from hemera.integers.encrypted import Axes, Encrypted, engine_of, held_by, require_same, spread
 from hemera.integers.handles import Home
 from hemera.integers.types import (
     DType,
@@ -54,11 +55,11 @@ class Booleans(Encrypted):
     def _combined(self, name: str, other: Booleans) -> Booleans:
         if name not in _OF_TRUTHS:
             self._refuse_arithmetic()
-        self._require_same(name, other)
-        engine = self._context._engine
-        shape = common_shape(name, self._shape, other._shape)
-        left, right = self._spread(name, shape), other._spread(name, shape)
-        a, b = engine.ready_bits(left._held), engine.ready_bits(right._held)
+        require_same(name, self, other)
+        engine = engine_of(self)
+        shape = common_shape(name, self._shape, other.shape)
+        left, right = spread(name, self, shape), spread(name, other, shape)
+        a, b = engine.ready_bits(held_by(left)), engine.ready_bits(held_by(right))
         products, sums = _OF_TRUTHS[name]
         held = engine.product(a, b) * products
         if sums:
@@ -96,7 +97,7 @@ class Booleans(Encrypted):
         return different if different is NotImplemented else ~different
 
     def __invert__(self) -> Booleans:
-        engine = self._context._engine
+        engine = engine_of(self)
         return self._of(engine.inverted(self._held))
 
     def _refuse_arithmetic(self, *_: object) -> NoReturn:
@@ -113,7 +114,7 @@ class Booleans(Encrypted):
         Raises:
             TypeError: if the type is no integer type, or too wide for the context.
         """
-        engine, found = self._context._engine, integer_type(dtype, self._context.bits)
+        engine, found = engine_of(self), integer_type(dtype, self._context.bits)
         held = engine.masked(engine.ready_bits(self._held), engine.layout.only(0))
         return Integers(self._context, held, self._shape, found)
 
@@ -133,15 +134,15 @@ class Booleans(Encrypted):
         found, axes, shape = self._summed(axis, dtype, keepdims, "i")
         if not self.size:
             return _zeros(self._context, shape, found)
-        engine, digits = self._context._engine, digits_of(found)
+        engine, digits = engine_of(self), digits_of(found)
         held = sums.totals(engine, self._first_digit(), self._shape, axes, digits, filled=1, largest=1)
         return Integers(self._context, held, shape, found)
 
     def _movable(self) -> Bounded:
-        return self._context._engine.ready_bits(self._held)
+        return engine_of(self).ready_bits(self._held)
 
     def _first_digit(self) -> Bounded:
-        engine = self._context._engine
+        engine = engine_of(self)
         held = engine.ready_bits(self._held, 4, 2.0**-16)
         return engine.masked(held, engine.layout.only(0))
 
@@ -166,64 +167,48 @@ class Integers(Encrypted):
     def _operand(self, operation: str, other: object) -> Integers:
         """An encrypted operand; plain ones are encrypted, spread to the shape of the result."""
         if isinstance(other, Integers):
-            self._require_same(operation, other)
+            require_same(operation, self, other)
             return other
         if isinstance(other, Booleans):
-            self._require_same(operation, other)
+            require_same(operation, self, other)
             return other.astype(self._dtype)
         plain = plain_operand(operation, other, self._dtype, self._context.bits)
         shape = common_shape(operation, self._shape, plain.shape)
-        spread = np.ascontiguousarray(np.broadcast_to(plain, shape)).reshape(shape)
-        encrypted: Integers = self._context.encrypt(spread)
+        repeated = np.ascontiguousarray(np.broadcast_to(plain, shape)).reshape(shape)
+        encrypted: Integers = self._context.encrypt(repeated)
         return encrypted
 
-    def _together(self, operation: str, other: object) -> tuple[Integers, Integers, DType]:
-        """Both operands in the type and the shape of the result."""
-        right = self._operand(operation, other)
-        dtype = common_type(operation, self._dtype, right._dtype)
-        shape = common_shape(operation, self._shape, right._shape)
-        left = self.astype(dtype)._spread(operation, shape)
-        if right is self:
-            return left, left, dtype
-        return left, right.astype(dtype)._spread(operation, shape), dtype
-
-    def _ready_together(self, operation: str, other: object) -> tuple[Integers, Integers]:
-        """The same, for several operations in a row, with what each of them would refresh."""
-        a, b, _ = self._together(operation, other)
-        left = a._ready()
-        return left, left if b is a else b._ready()
-
     def _movable(self) -> Bounded:
-        return self._context._engine.ready(self._held, 1)
+        return engine_of(self).ready(self._held, 1)
 
     def _ready(self) -> Integers:
         """The same with a level left: sums of two scales take one."""
-        held = self._context._engine.ready(self._held, 1)
+        held = engine_of(self).ready(self._held, 1)
         return self if held is self._held else self._of(held)
 
     # --- Arithmetic. ---
 
     def __add__(self, other: object) -> Integers:
-        a, b, dtype = self._together("+", other)
-        return a._of(operations.add(self._context._engine, a._held, b._held, digits_of(dtype))[0], dtype)
+        a, b, dtype = together("+", self, other)
+        return a._of(operations.add(engine_of(self), held_by(a), held_by(b), digits_of(dtype))[0], dtype)
 
     __radd__ = __add__
 
     def __sub__(self, other: object) -> Integers:
-        a, b, dtype = self._together("-", other)
-        return a._of(operations.subtract(self._context._engine, a._held, b._held, digits_of(dtype)), dtype)
+        a, b, dtype = together("-", self, other)
+        return a._of(operations.subtract(engine_of(self), held_by(a), held_by(b), digits_of(dtype)), dtype)
 
     def __rsub__(self, other: object) -> Integers:
         return self._operand("-", other) - self
 
     def __mul__(self, other: object) -> Integers:
-        a, b, dtype = self._together("*", other)
-        return a._of(operations.multiply(self._context._engine, a._held, b._held, digits_of(dtype)), dtype)
+        a, b, dtype = together("*", self, other)
+        return a._of(operations.multiply(engine_of(self), held_by(a), held_by(b), digits_of(dtype)), dtype)
 
     __rmul__ = __mul__
 
     def __neg__(self) -> Integers:
-        return self._of(operations.negate(self._context._engine, self._held, self._digits))
+        return self._of(operations.negate(engine_of(self), self._held, self._digits))
 
     def __pos__(self) -> Integers:
         return self._of(self._held)
@@ -231,10 +216,10 @@ class Integers(Encrypted):
     def __abs__(self) -> Integers:
         if self._dtype.kind == "u":
             return +self
-        engine = self._context._engine
+        engine = engine_of(self)
         ready = self._ready()
-        below = operations.negative(engine, ready._held, self._digits)
-        return self._of(operations.select(engine, below, (-ready)._held, ready._held))
+        below = operations.negative(engine, held_by(ready), self._digits)
+        return self._of(operations.select(engine, below, held_by(-ready), held_by(ready)))
 
     def __floordiv__(self, other: object) -> Integers:
         return self._divided("//", other, with_remainder=False)[0]
@@ -257,12 +242,12 @@ class Integers(Encrypted):
             self._refuse_division(other)
         dtype = common_type(operation, self._dtype, plain.dtype)
         shape = common_shape(operation, self._shape, plain.shape)
-        a = self.astype(dtype)._spread(operation, shape)
+        a = spread(operation, self.astype(dtype), shape)
         if divisor == 0:
             return _zeros(self._context, shape, dtype), _zeros(self._context, shape, dtype)
         found = division.divided(
-            self._context._engine,
-            a._held,
+            engine_of(self),
+            held_by(a),
             divisor,
             digits_of(dtype),
             signed=dtype.kind == "i",
@@ -293,11 +278,11 @@ class Integers(Encrypted):
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
     def _bitwise(self, operation: str, other: object, of: operations.Bitwise) -> Integers:
-        a, b, dtype = self._together(operation, other)
-        return a._of(operations.bitwise(self._context._engine, a._held, b._held, of), dtype)
+        a, b, dtype = together(operation, self, other)
+        return a._of(operations.bitwise(engine_of(self), held_by(a), held_by(b), of), dtype)
 
     def __invert__(self) -> Integers:
-        return self._of(operations.invert(self._context._engine, self._held, self._digits))
+        return self._of(operations.invert(engine_of(self), self._held, self._digits))
 
     def __lshift__(self, amount: object) -> Integers:
         return self._shifted("<<", amount, 1)
@@ -312,31 +297,28 @@ class Integers(Encrypted):
         return self._operand(">>", other) >> self
 
     def _shifted(self, operation: str, amount: object, sign: int) -> Integers:
-        engine = self._context._engine
+        engine = engine_of(self)
+        shift = partial(shifts.shift_by, engine, left=sign > 0)
         if isinstance(amount, Encrypted):
-            if not isinstance(amount, Integers) or amount._dtype != np.uint8:
+            if not isinstance(amount, Integers) or amount.dtype != np.uint8:
                 raise TypeError(
-                    f"{operation}: encrypted amounts are uint8, not {amount._dtype}; "
+                    f"{operation}: encrypted amounts are uint8, not {amount.dtype}; "
                     "amount.astype(np.uint8) is"
                 )
-            a, by, dtype = self._together(operation, amount)
-            held = shifts.shift_by(
-                engine, a._held, by._held, digits_of(dtype), left=sign > 0, signed=dtype.kind == "i"
-            )
-            return a._of(held, dtype)
+            a, by, dtype = together(operation, self, amount)
+            return a._of(shift(held_by(a), held_by(by), digits_of(dtype), signed=dtype.kind == "i"), dtype)
         plain = plain_operand(operation, amount, self._dtype, self._context.bits)
         if (plain < 0).any():
             raise TypeError(f"{operation}: amounts are 0 or more, not {int(plain.min())}")
         dtype = common_type(operation, self._dtype, plain.dtype)
         shape = common_shape(operation, self._shape, plain.shape)
-        a, signed = self.astype(dtype)._spread(operation, shape), dtype.kind == "i"
+        a, signed = spread(operation, self.astype(dtype), shape), dtype.kind == "i"
         amounts = np.minimum(plain, 8 * dtype.itemsize).astype(np.uint8)
         if amounts.size and (amounts == amounts.flat[0]).all():
             places = int(amounts.flat[0]) * sign
-            return a._of(operations.shift(engine, a._held, places, digits_of(dtype), signed), dtype)
+            return a._of(operations.shift(engine, held_by(a), places, digits_of(dtype), signed), dtype)
         by = self._context.encrypt(np.broadcast_to(amounts, shape))
-        held = shifts.shift_by(engine, a._held, by._held, digits_of(dtype), left=sign > 0, signed=signed)
-        return a._of(held, dtype)
+        return a._of(shift(held_by(a), held_by(by), digits_of(dtype), signed=signed), dtype)
 
     # --- Comparisons. ---
 
@@ -375,14 +357,16 @@ class Integers(Encrypted):
         return both
 
     def _compared_here(self, comparison: np.ufunc, other: Integers) -> Booleans:
-        a, b, dtype = self._together(comparison.__name__, other)
-        engine = self._context._engine
+        a, b, dtype = together(comparison.__name__, self, other)
+        engine = engine_of(self)
         if comparison in (np.equal, np.not_equal):
-            found = a._condition(operations.equal(engine, a._held, b._held))
+            found = a._condition(operations.equal(engine, held_by(a), held_by(b)))
         else:
             left, right = (b, a) if comparison in (np.greater, np.less_equal) else (a, b)
             signed = dtype.kind == "i"
-            found = a._condition(operations.less(engine, left._held, right._held, digits_of(dtype), signed))
+            found = a._condition(
+                operations.less(engine, held_by(left), held_by(right), digits_of(dtype), signed)
+            )
         return ~found if comparison in (np.not_equal, np.less_equal, np.greater_equal) else found
 
     def _condition(self, held: Bounded) -> Booleans:
@@ -393,7 +377,7 @@ class Integers(Encrypted):
     def astype(self, dtype: DTypeLike) -> Integers:
         """The same values in another type, modulo 2^bits of it, as NumPy's astype."""
         found = integer_type(dtype, self._context.bits)
-        engine, before, after = self._context._engine, self._digits, digits_of(found)
+        engine, before, after = engine_of(self), self._digits, digits_of(found)
         held = self._held
         if after < before:
             held = engine.masked(engine.ready(held, 1), engine.layout.by_digit([1.0] * after))
@@ -421,7 +405,7 @@ class Integers(Encrypted):
             return a.reshape(shape)
         digits = digits_of(found)
         filled = digits if self._dtype.kind == "i" else min(digits, self._digits)
-        held = sums.totals(self._context._engine, a._held, self._shape, axes, digits, filled=filled)
+        held = sums.totals(engine_of(self), held_by(a), self._shape, axes, digits, filled=filled)
         return Integers(self._context, held, shape, found)
 
     def to_ckks(self, factor: float = 1) -> Ciphertext:
@@ -436,13 +420,29 @@ class Integers(Encrypted):
             A ciphertext of shape (vectors,), with `context.values` slots, bound to `context.evaluator`. The
             array's values fill one vector after the other.
         """
-        held, signed = self._ready()._held, self._dtype.kind == "i"
-        return conversion.to_numbers(self._context._engine, held, self._digits, signed=signed, factor=factor)
+        held, signed = held_by(self._ready()), self._dtype.kind == "i"
+        return conversion.to_numbers(engine_of(self), held, self._digits, signed=signed, factor=factor)
 
     def refresh(self) -> Integers:
         """The same values with the least error, and the levels that are left after a refresh: the same ones
         whatever led here, as graphs want them. Operations refresh by themselves."""
-        return self._of(self._context._engine.renewed(self._held))
+        return self._of(engine_of(self).renewed(self._held))
+
+
+def together(operation: str, a: Integers, b: object) -> tuple[Integers, Integers, DType]:
+    """Both operands in the type and the shape of the result."""
+    right = a._operand(operation, b)
+    dtype = common_type(operation, a.dtype, right.dtype)
+    shape = common_shape(operation, a.shape, right.shape)
+    left = spread(operation, a.astype(dtype), shape)
+    return left, left if right is a else spread(operation, right.astype(dtype), shape), dtype
+
+
+def ready_together(operation: str, a: Integers, b: object) -> tuple[Integers, Integers]:
+    """The same, for several operations in a row, with what each of them would refresh."""
+    left, right, _ = together(operation, a, b)
+    ready = left._ready()
+    return ready, ready if right is left else right._ready()
 
 
 def require_integers(operation: str, x: Any) -> Integers:

@@ -93,8 +93,5 @@ def pair(a: Bounded, b: Bounded) -> Bounded | None:
     if first.scale != second.scale or first.level != second.level:
         return None
     return Bounded(
-        concatenate([first, second]),
-        max(a.largest, b.largest),
-        max(a.error, b.error),
-        a.risk | b.risk,
+        concatenate([first, second]), max(a.largest, b.largest), max(a.error, b.error), a.risk | b.risk
     )

@@ -19,12 +19,9 @@ from hemera.inputs.in_place import require_in_place
 from hemera.inputs.source import write_bytes
 from hemera.integers import arrangement, files
 from hemera.integers.bounded import Bounded
+from hemera.integers.engine import Engine
 from hemera.integers.handles import Home
-from hemera.integers.types import (
-    DType,
-    integer_type,
-    summed_axes,
-)
+from hemera.integers.types import DType, integer_type, summed_axes
 
 _NO_TRUTH = (
     "an encrypted {what} has no truth value, as nobody here knows it: choose with "
@@ -274,7 +271,7 @@ class Encrypted(NotAnArray):
 
     def _chosen(self: EncryptedT, chosen: arrangement.Places) -> EncryptedT:
         """Values by their numbers."""
-        engine = self._context._engine
+        engine = engine_of(self)
         is_moved = arrangement.whole_vectors(engine.layout, chosen) is None
         held = self._movable() if is_moved else self._held
         return self._with(arrangement.gathered(engine, held, chosen), chosen.shape)
@@ -286,18 +283,6 @@ class Encrypted(NotAnArray):
     def _with(self: EncryptedT, held: Bounded, shape: tuple[int, ...]) -> EncryptedT:
         return type(self)(self._context, held, shape, self._dtype)
 
-    def _spread(self: EncryptedT, operation: str, shape: tuple[int, ...]) -> EncryptedT:
-        """Broadcast to a shape, by NumPy's rules. MismatchError if it does not fit."""
-        if shape == self._shape:
-            return self
-        try:
-            chosen = np.broadcast_to(self._places(), shape)
-        except ValueError:
-            raise _core.MismatchError(
-                f"{operation}: encrypted values of shape {self._shape} do not broadcast to {shape}"
-            ) from None
-        return self._with(self._held, shape) if chosen.size == self.size else self._chosen(chosen)
-
     def _summed(
         self, axis: Axes, dtype: DTypeLike | None, keepdims: bool, kind: str
     ) -> tuple[DType, tuple[int, ...], tuple[int, ...]]:
@@ -305,12 +290,37 @@ class Encrypted(NotAnArray):
         bits = self._context.bits
         return integer_type(dtype or f"{kind}{bits // 8}", bits), *summed_axes(self._shape, axis, keepdims)
 
-    def _require_same(self, operation: str, other: Encrypted) -> None:
-        if other._context is not self._context:
-            raise _core.MismatchError(f"{operation}: the operands belong to two contexts")
-
     def __repr__(self) -> str:
         return f"<encrypted {self._dtype} of shape {self._shape}>"
+
+
+def held_by(x: Encrypted) -> Bounded:
+    """The values with the keys of their context, which are made now if there are none."""
+    return x._held
+
+
+def engine_of(x: Encrypted) -> Engine:
+    """The circuits of the values' context, with its keys."""
+    return x._context._engine
+
+
+def require_same(operation: str, a: Encrypted, b: Encrypted) -> None:
+    """MismatchError if two operands belong to two contexts."""
+    if b._context is not a._context:
+        raise _core.MismatchError(f"{operation}: the operands belong to two contexts")
+
+
+def spread(operation: str, x: EncryptedT, shape: tuple[int, ...]) -> EncryptedT:
+    """Broadcast to a shape, by NumPy's rules. MismatchError if it does not fit."""
+    if shape == x._shape:
+        return x
+    try:
+        chosen = np.broadcast_to(x._places(), shape)
+    except ValueError:
+        raise _core.MismatchError(
+            f"{operation}: encrypted values of shape {x._shape} do not broadcast to {shape}"
+        ) from None
+    return x._with(x._held, shape) if chosen.size == x.size else x._chosen(chosen)
 
 
 def _in_place(name: str, operator: str) -> Callable[[Encrypted, Any], Any]:

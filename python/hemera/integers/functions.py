@@ -11,8 +11,8 @@ from hemera import _core
 from hemera.inputs.arguments import described
 from hemera.inputs.plain import plain_array
 from hemera.integers import operations, overflow
-from hemera.integers.array import Booleans, Integers, require_integers
-from hemera.integers.encrypted import Encrypted
+from hemera.integers.array import Booleans, Integers, ready_together, require_integers, together
+from hemera.integers.encrypted import Encrypted, engine_of, held_by, require_same, spread
 from hemera.integers.layout import BASE
 from hemera.integers.types import (
     DType,
@@ -45,15 +45,15 @@ def where(condition: Any, a: Any, b: Any) -> Any:
             return (condition & a) | (~condition & b)
         a = _number(condition, a, dtype)
     if isinstance(a, Integers):
-        left, right, dtype = a._together("where", b)
+        left, right, dtype = together("where", a, b)
     else:
-        right, left, dtype = b._together("where", a)
-    condition._require_same("where", left)
+        right, left, dtype = together("where", b, a)
+    require_same("where", condition, left)
     shape = common_shape("where", condition.shape, left.shape)
-    condition = condition._spread("where", shape)
-    left, right = left._spread("where", shape), right._spread("where", shape)
-    held = operations.select(condition.context._engine, condition._held, left._held, right._held)
-    return left._of(held, dtype)
+    condition = spread("where", condition, shape)
+    left, right = spread("where", left, shape), spread("where", right, shape)
+    held = operations.select(engine_of(condition), held_by(condition), held_by(left), held_by(right))
+    return Integers(left.context, held, left.shape, dtype)
 
 
 select = where
@@ -110,7 +110,7 @@ def maximum(a: Any, b: Any) -> Any:
 
 def _pair(operation: str, a: Any, b: Any) -> tuple[Integers, Integers]:
     first, second = (b, a) if isinstance(b, Integers) and not isinstance(a, Integers) else (a, b)
-    return require_integers(operation, first)._ready_together(operation, second)
+    return ready_together(operation, require_integers(operation, first), second)
 
 
 def eq(a: Integers, b: Any) -> Booleans:
@@ -161,16 +161,16 @@ def overflowing_sub(a: Integers, b: Any) -> tuple[Integers, Booleans]:
 
 
 def _overflowing(operation: str, a: Integers, b: Any, *, subtracts: bool) -> tuple[Integers, Booleans]:
-    left, right, dtype = require_integers(operation, a)._together(operation, b)
+    left, right, dtype = together(operation, require_integers(operation, a), b)
     found, wrapped = overflow.overflowing(
-        left.context._engine,
-        left._held,
-        right._held,
+        engine_of(left),
+        held_by(left),
+        held_by(right),
         digits_of(dtype),
         subtracts=subtracts,
         signed=dtype.kind == "i",
     )
-    return left._of(found, dtype), left._condition(wrapped)
+    return Integers(left.context, found, left.shape, dtype), left._condition(wrapped)
 
 
 class Table:
@@ -208,5 +208,5 @@ class Table:
             raise TypeError(f"a table is looked up by uint8, not by {index.dtype}; x.astype(np.uint8) is")
         dtype = integer_type(self.values.dtype, index.context.bits)
         words = as_words(self.values)
-        held = operations.look_up(index.context._engine, index._held, words, digits_of(dtype))
-        return index._of(held, dtype)
+        held = operations.look_up(engine_of(index), held_by(index), words, digits_of(dtype))
+        return Integers(index.context, held, index.shape, dtype)

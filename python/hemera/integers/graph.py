@@ -11,7 +11,7 @@ from operator import or_
 from hemera import _core
 from hemera.inputs.arguments import described
 from hemera.integers.bounded import Bounded, Risk
-from hemera.integers.encrypted import Encrypted
+from hemera.integers.encrypted import Encrypted, held_by
 from hemera.integers.handles import Home
 from hemera.integers.types import DType
 from hemera.objects.ciphertext import Ciphertext
@@ -33,7 +33,7 @@ class _Form:
 
     @classmethod
     def of(cls, x: Encrypted, risk: Risk) -> _Form:
-        return cls(type(x), x.dtype, x.shape, x._stored.largest, x._stored.error, risk)
+        return cls(type(x), x.dtype, x.shape, held_by(x).largest, x.error, risk)
 
     def array(self, context: Home, value: Ciphertext) -> Encrypted:
         """The array of some ciphertexts."""
@@ -46,10 +46,10 @@ class _Form:
         found, wanted = f"{x.dtype} of shape {x.shape}", f"{self.dtype} of shape {self.shape}"
         if found != wanted:
             raise _core.MismatchError(f"graph: input {place} is {found}, and its example was {wanted}")
-        if x._stored.error > self.error or x._stored.largest > self.largest:
+        if x.error > self.error or held_by(x).largest > self.largest:
             raise _core.MismatchError(
-                f"graph: input {place} has digits up to {x._stored.largest:g} with an error of "
-                f"{x._stored.error:.3g}, and its example up to {self.largest:g} with {self.error:.3g}; "
+                f"graph: input {place} has digits up to {held_by(x).largest:g} with an error of "
+                f"{x.error:.3g}, and its example up to {self.largest:g} with {self.error:.3g}; "
                 "capture with an example of the largest error, or refresh() the input"
             )
 
@@ -84,10 +84,10 @@ class Graph:
                     raise TypeError(f"a captured function returns encrypted arrays, not {described(result)}")
             if not self._results:  # every run has the same
                 self._is_single = not isinstance(found, Sequence)
-                self._results = [_Form.of(result, result._stored.risk) for result in results]
-            return [result._stored.value for result in results]
+                self._results = [_Form.of(result, held_by(result).risk) for result in results]
+            return [held_by(result).value for result in results]
 
-        self._graph = context._engine.evaluator.capture(circuit, *(x._held.value for x in examples))
+        self._graph = context._engine.evaluator.capture(circuit, *(held_by(x).value for x in examples))
 
     @property
     def is_recorded(self) -> bool:
@@ -120,9 +120,9 @@ class Graph:
             if not isinstance(x, form.kind):
                 raise TypeError(f"graph: input {place} is {described(x)}, and its example was a {form.kind}")
             form.require(self._context, x, place)
-        found = self._graph(*(x._held.value for x in inputs))
+        found = self._graph(*(held_by(x).value for x in inputs))
         values = (found,) if isinstance(found, Ciphertext) else found
-        risks = self._risks([x._stored.risk for x in inputs])
+        risks = self._risks([held_by(x).risk for x in inputs])
         results = tuple(
             replace(form, risk=risk).array(self._context, value)
             for form, risk, value in zip(self._results, risks, values, strict=True)

@@ -12,7 +12,7 @@ from hemera import _core
 from hemera.inputs.arguments import as_extents, described
 from hemera.integers import arrangement
 from hemera.integers.array import Booleans
-from hemera.integers.encrypted import Encrypted, EncryptedT
+from hemera.integers.encrypted import Encrypted, EncryptedT, engine_of, held_by, require_same, spread
 from hemera.integers.types import common_type, plain_values
 
 Join = Callable[[list[arrangement.Places]], arrangement.Places]
@@ -47,14 +47,14 @@ def broadcast_to(x: EncryptedT, shape: int | Sequence[int]) -> EncryptedT:
     """
     if not isinstance(x, Encrypted):
         raise TypeError(f"broadcast_to: takes encrypted integers or booleans, not {described(x)}")
-    return x._spread("broadcast_to", tuple(as_extents((shape,), "broadcast_to")))
+    return spread("broadcast_to", x, tuple(as_extents((shape,), "broadcast_to")))
 
 
 def _joined(operation: str, arrays: Sequence[Any], join: Join) -> Any:
     parts = _alike(operation, list(arrays))
     places, before = [], 0
     for part in parts:
-        places.append(part._places() + before)
+        places.append(np.arange(part.size).reshape(part.shape) + before)
         before += part.size
     try:
         chosen = join(places)
@@ -62,9 +62,9 @@ def _joined(operation: str, arrays: Sequence[Any], join: Join) -> Any:
         shapes = ", ".join(str(part.shape) for part in parts)
         raise _core.MismatchError(f"{operation}: arrays of shapes {shapes} do not fit: {error}") from None
     sizes = [part.size for part in parts]
-    engine = parts[0].context._engine
+    engine = engine_of(parts[0])
     is_moved = not arrangement.stand_together(engine, sizes, chosen)
-    held = [part._movable() if is_moved else part._held for part in parts]
+    held = [part._movable() if is_moved else held_by(part) for part in parts]
     return parts[0]._with(arrangement.joined(engine, held, sizes, chosen), chosen.shape)
 
 
@@ -79,7 +79,7 @@ def _alike(operation: str, arrays: list[Any]) -> list[Encrypted]:
     found: list[Any] = []
     for each in arrays:
         if isinstance(each, Encrypted):
-            first._require_same(operation, each)
+            require_same(operation, first, each)
             found.append(each)
         else:
             found.append(context.encrypt(plain_values(operation, each, context.bits)))

@@ -25,9 +25,7 @@ Engine = TypeVar("Engine", bound=_Engine)
 Found = TypeVar("Found", bound=Bounded | tuple[Bounded, ...] | list[Bounded])
 
 
-def in_parts(
-    operation: Callable[Concatenate[Engine, P], Found],
-) -> Callable[Concatenate[Engine, P], Found]:
+def in_parts(operation: Callable[Concatenate[Engine, P], Found]) -> Callable[Concatenate[Engine, P], Found]:
     """The operation, whose operands have equal numbers of vectors, on `MOST_VECTORS` of them at a time. Only
     the last part has an odd number, as refreshes take two at once.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cmath
+import math
 from collections.abc import Sequence
 from typing import Literal
 
@@ -13,7 +14,7 @@ from hemera import _core
 from hemera.inputs.arguments import checks_its_arguments, in_own_words
 from hemera.inputs.encoding import as_doubles, as_number
 from hemera.inputs.plain import plain_array
-from hemera.objects.ciphertext import Ciphertext, Operand, Plaintext, all_parts
+from hemera.objects.ciphertext import Ciphertext, Operand, Plaintext, all_parts, gather, places_in
 from hemera.objects.circuit_evaluator import CircuitEvaluator
 from hemera.objects.operands import broadcast_shape, fitted, require_slots, reshaped, spread
 
@@ -145,10 +146,10 @@ class ArithmeticEvaluator(CircuitEvaluator):
                 f"{operation}: the operands belong to {a.context!r} and to {b.context!r}"
             ) from None
         require_room(operation, a, shape, out)
-        if of_a != of_b and a._count != 1 and b._count != 1:
+        if of_a != of_b and math.prod(of_a) != 1 and math.prod(of_b) != 1:
             if operation == "multiply":  # before they are repeated
                 a, b = self._all_refreshed((a, b))
-            a, b = a._spread(shape), b._spread(shape)
+            a, b = _repeated(a, shape), _repeated(b, shape)
         return a, b, shape
 
     def _with_plain(
@@ -195,11 +196,11 @@ class ArithmeticEvaluator(CircuitEvaluator):
     def _number_operand(self, operation: _Operation, a: Ciphertext, number: complex) -> Plaintext:
         if not isinstance(number, int) and not cmath.isfinite(number):
             raise _core.ParameterError(f"{operation}: the number must be finite")
-        plain = self._context._codec.number_operand(number, a._native, product=operation == "multiply")
+        plain = self._codec.number_operand(number, a._native, product=operation == "multiply")
         return Plaintext(plain, self._context)
 
     def _with_number(self, operation: _Operation, core: _core.Ciphertext, number: complex) -> None:
-        value, integer = self._context._codec.scalar(number)
+        value, integer = self._codec.scalar(number)
         if operation == "multiply":
             self._native.multiply_scalar_inplace(core, value, integer)
         elif operation == "add":
@@ -213,7 +214,7 @@ class ArithmeticEvaluator(CircuitEvaluator):
         shape = broadcast_shape(operation, a.shape, operand.shape)
         require_slots(operation, a._native, operand._native)
         require_room(operation, a, shape, out)
-        whole = a if a.shape == shape else a._broadcast_to(shape)
+        whole = _repeated(a, shape)
         plain = spread(operand._native, shape)
         if operation == "multiply":
             return self._finish(operation, self._native.multiply_plain(whole._native, plain), out)
@@ -235,8 +236,13 @@ class ArithmeticEvaluator(CircuitEvaluator):
     ) -> Plaintext:
         if isinstance(b, Plaintext):
             return b
-        plain = self._context._codec.encode_operand(b, a._native, product=product, fill=fill, kept=kept)
+        plain = self._codec.encode_operand(b, a._native, product=product, fill=fill, kept=kept)
         return Plaintext(plain, self._context)
+
+
+def _repeated(x: Ciphertext, shape: tuple[int, ...]) -> Ciphertext:
+    """The batch repeated along new axes and axes of extent 1."""
+    return x if x.shape == shape else gather(x, np.broadcast_to(places_in(x), shape))
 
 
 def _of_floats(values: object) -> ArrayLike:

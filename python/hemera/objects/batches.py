@@ -15,7 +15,7 @@ __all__ = ["add_many", "bootstrap_many", "concatenate", "multiply_many", "stack"
 
 def _evaluator_of(parts: list[Ciphertext]) -> Evaluator:
     """The evaluator of the first part that has keys; of the first part if none has."""
-    return next((part._evaluator for part in parts if part._evaluator.has_keys), parts[0]._evaluator)
+    return next((part.evaluator for part in parts if part.evaluator.has_keys), parts[0].evaluator)
 
 
 def stack(parts: Sequence[Ciphertext]) -> Ciphertext:
@@ -94,7 +94,7 @@ def bootstrap_many(
     """
     given = all_parts(ciphertexts, "bootstrap_many")
     whole = concatenate([x.reshape(math.prod(x.shape)) for x in given])
-    found = whole._evaluator.bootstrap(whole, plan, magnitude=magnitude)
+    found = whole.evaluator.bootstrap(whole, plan, magnitude=magnitude)
     ends = itertools.accumulate(math.prod(x.shape) for x in given)
     return [
         found[end - math.prod(x.shape) : end].reshape(x.shape) for x, end in zip(given, ends, strict=True)

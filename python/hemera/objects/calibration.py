@@ -186,13 +186,7 @@ def _circuits(params: Parameters) -> Iterator[Circuit]:
 
         def operations(x: Ciphertext, y: Ciphertext, level: int = level) -> list[Ciphertext]:
             a, b = x.at_level(level), y.at_level(level)
-            return [
-                a * b,
-                a + b,
-                a - b,
-                a.rotate(1),
-                (a * b) * 2 if level > 1 else -a,
-            ]
+            return [a * b, a + b, a - b, a.rotate(1), (a * b) * 2 if level > 1 else -a]
 
         yield operations
         yield _of_many(level, 10 if params.degree <= 16384 else 4)

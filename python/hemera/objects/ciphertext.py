@@ -267,7 +267,7 @@ class Ciphertext(_Message):
         """
         shape = self.shape
         try:
-            chosen = np.arange(self._count).reshape(shape)[index]
+            chosen = places_in(self)[index]
         except IndexError as error:
             if shape:
                 raise
@@ -294,8 +294,8 @@ class Ciphertext(_Message):
         # NumPy would do so for at most 64 axes.
         known = math.prod(extent for extent in extents if extent != -1)
         if extents.count(-1) == 1 and known > 0:
-            extents[extents.index(-1)] = self._count // known
-        if min(extents, default=1) < 1 or math.prod(extents) != self._count:
+            extents[extents.index(-1)] = math.prod(self.shape) // known
+        if min(extents, default=1) < 1 or math.prod(extents) != math.prod(self.shape):
             wanted = tuple(as_extents(shape, "reshape"))
             raise _core.MismatchError(
                 f"reshape: a batch of shape {self.shape} cannot become {wanted}; the number of elements "
@@ -310,7 +310,7 @@ class Ciphertext(_Message):
 
     def copy(self) -> Ciphertext:
         """A deep copy."""
-        return self._holding(self._native.clone())
+        return Ciphertext(self._native.clone(), self._evaluator)
 
     def __copy__(self) -> Ciphertext:
         return self.copy()
@@ -318,31 +318,15 @@ class Ciphertext(_Message):
     def __deepcopy__(self, memo: dict[int, Any]) -> Ciphertext:
         return self.copy()
 
-    @property
-    def _count(self) -> int:
-        return math.prod(self.shape)
-
     def _gather(self, chosen: NDArray[np.intp]) -> Ciphertext:
         core = _core.gather(self._native, chosen.ravel().tolist(), list(chosen.shape))
-        return self._holding(core)
+        return Ciphertext(core, self._evaluator)
 
     def _evaluated(
         self, circuit: Plan | Function, others: Sequence[Ciphertext], out: Ciphertext | None
     ) -> Any:
         """The method that circuits call of values (`hemera.circuits.handles.Value`)."""
         return self._evaluator._evaluated(circuit, (self, *others), out)
-
-    def _holding(self, core: _core.Ciphertext, evaluator: Evaluator | None = None) -> Ciphertext:
-        """A ciphertext of the same values: elsewhere, in another shape, or with another evaluator."""
-        return Ciphertext(core, evaluator or self._evaluator)
-
-    def _spread(self, shape: tuple[int, ...]) -> Ciphertext:
-        """This batch repeated to a shape. A batch of a single element stays: it fits any shape."""
-        return self if self.shape == shape or self._count == 1 else self._broadcast_to(shape)
-
-    def _broadcast_to(self, shape: tuple[int, ...]) -> Ciphertext:
-        """This batch repeated along new axes and axes of extent 1."""
-        return self._gather(np.broadcast_to(np.arange(self._count).reshape(self.shape), shape))
 
     # --- Arithmetic. ---
 
@@ -553,6 +537,16 @@ class Ciphertext(_Message):
         if isinstance(other, Ciphertext) and other._evaluator is not own and not own.has_keys:
             return other._evaluator
         return own
+
+
+def places_in(x: _Message) -> NDArray[np.intp]:
+    """The number of each element of a batch, in its shape."""
+    return np.arange(math.prod(x.shape)).reshape(x.shape)
+
+
+def gather(x: Ciphertext, chosen: NDArray[np.intp]) -> Ciphertext:
+    """The elements of a batch with these numbers, in the shape of `chosen`."""
+    return x._gather(chosen)
 
 
 def native_of(operation: str, a: Ciphertext) -> _core.Ciphertext:

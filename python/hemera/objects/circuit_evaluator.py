@@ -23,10 +23,12 @@ from hemera.circuits import (
 )
 from hemera.circuits.functions import Basis, Interval
 from hemera.circuits.matrices import EncryptedProduct, MatrixVectorProduct, PlainMatrixProduct, RowsProduct
+from hemera.circuits.plans import result_of
 from hemera.circuits.slots import SlotPlan
 from hemera.inputs.arguments import described, in_own_words, require_type
 from hemera.inputs.encoding import as_number
 from hemera.objects.ciphertext import Ciphertext, all_parts, native_of
+from hemera.objects.codec import Codec
 from hemera.objects.operands import fitted, has_16_bits, integers_of_16_bits, reshaped
 from hemera.objects.rotations import all_steps, as_steps
 from hemera.parameters import require_naturals
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from hemera.objects.evaluator import Evaluator
     from hemera.objects.keys import Keys
 
-__all__ = ["CircuitEvaluator"]
+__all__ = ["CircuitEvaluator", "refreshed_for"]
 
 
 @in_own_words
@@ -56,6 +58,10 @@ class CircuitEvaluator:
     def context(self) -> Context:
         """The context of the evaluator."""
         return self._context
+
+    @property
+    def _codec(self) -> Codec:
+        return self._context._codec
 
     @property
     def keys(self) -> Keys:
@@ -220,13 +226,13 @@ class CircuitEvaluator:
         if isinstance(chosen, IntegerBootstrap):
             if magnitude is not None:
                 raise _core.ParameterError("bootstrap: a magnitude is of CKKS; integers are exact")
-            return self._finish("bootstrap", chosen._apply(self, native), out)
+            return self._finish("bootstrap", result_of(chosen, self, native), out)
         magnitude = self._magnitude_for(chosen, magnitude, native)
         if magnitude is not None:
             prepared = chosen._in_for(self._context, magnitude)
             core: _core.Ciphertext = prepared.apply(self._native, native)
         else:
-            core = chosen._apply(self, native)
+            core = result_of(chosen, self, native)
             self._undeclared = _core.bootstraps(self._native)[1]
         return self._finish("bootstrap", core, out)
 
@@ -292,7 +298,7 @@ class CircuitEvaluator:
             )
         transform._require_values(native)
         fresh = self._refreshed(a, self._user_levels(transform.level) if transform.depth > 0 else 0)
-        core = transform._apply(self, fresh._native)
+        core = result_of(transform, self, fresh._native)
         transform._fill(core, a._native)
         return self._finish("transform", core, out)
 
@@ -319,7 +325,7 @@ class CircuitEvaluator:
         for x in (a, b):
             native_of("multiply_matrices", x)
         a, b = self._all_refreshed((a, b), self._user_levels(product.level))
-        core = product._apply(self, a._native, b._native)
+        core = result_of(product, self, a._native, b._native)
         if isinstance(product, MatrixVectorProduct) and product.shape[0] < core.slots:
             core.fill(product.shape[0], "zeros")
         return self._finish("multiply_matrices", core, out)
@@ -357,7 +363,7 @@ class CircuitEvaluator:
         if not isinstance(product, RowsProduct):
             level = _core.level_of_product(a._native)
             product = PlainMatrixProduct(product, self._context.params, level=level)
-        return self._finish("multiply_rows", product._apply(self, a._native), out)
+        return self._finish("multiply_rows", result_of(product, self, a._native), out)
 
     def _evaluated(
         self,
@@ -412,19 +418,20 @@ class CircuitEvaluator:
         parts = all_parts(inputs, "apply")
         if len(parts) != len(own.intervals):
             raise TypeError(f"{own.name} takes {len(own.intervals)} ciphertexts, not {len(parts)}")
+        magnitudes = [max(abs(low), abs(high)) for low, high in own.intervals]
         natives = [x._native for x in parts]
         own._native.require_in_intervals(natives)
         if not own._takes([native.largest for native in natives]):
             warn_of_interval(own.name, *own.intervals[0])
         if isinstance(function, FunctionPlan):
-            parts = self._all_refreshed(parts, self._user_levels(function.level), own._magnitudes)
+            parts = self._all_refreshed(parts, self._user_levels(function.level), magnitudes)
         elif (
             self._bootstrap is None
             or isinstance(self._bootstrap, IntegerBootstrap)
             or not self._automatic
             or own.depth <= self._bootstrap.levels_left
         ):
-            parts = self._all_refreshed(parts, own.depth, own._magnitudes)
+            parts = self._all_refreshed(parts, own.depth, magnitudes)
         else:
             return self._apply_in_stages(own, parts, out)
         shape, natives = fitted("apply", parts)
@@ -466,12 +473,7 @@ class CircuitEvaluator:
         native = native_of(operation, a)
         return native if out is a else native.clone()
 
-    def _finish(
-        self,
-        operation: str,
-        core: _core.Ciphertext,
-        out: Ciphertext | None,
-    ) -> Ciphertext:
+    def _finish(self, operation: str, core: _core.Ciphertext, out: Ciphertext | None) -> Ciphertext:
         """The result of an operation, in `out` if there is one."""
         if self._automatic:
             self._warn_of_undeclared()
@@ -481,12 +483,17 @@ class CircuitEvaluator:
         if out is None:
             return result
         require_type(out, Ciphertext, operation, "a ciphertext as out=")
-        out._native, out._evaluator = core, result._evaluator
+        out._native, out._evaluator = core, result.evaluator
         return out
 
     def _ciphertext(self, core: _core.Ciphertext) -> Ciphertext:
         """A ciphertext that is bound to this evaluator."""
         return Ciphertext(core, cast("Evaluator", self))
+
+
+def refreshed_for(evaluator: CircuitEvaluator, a: Ciphertext, level: int) -> Ciphertext:
+    """The operand of a plan of this level: bootstrapped, in automatic mode, if too few levels are left."""
+    return evaluator._refreshed(a, evaluator._user_levels(level))
 
 
 def _declare_type(core: _core.Ciphertext, function: Function) -> None:

@@ -128,13 +128,7 @@ class Codec(ABC):
     ) -> _core.Plaintext: ...
 
     def encode_operand(
-        self,
-        values: ArrayLike,
-        a: _core.Ciphertext,
-        *,
-        product: bool,
-        fill: bool = False,
-        kept: bool = False,
+        self, values: ArrayLike, a: _core.Ciphertext, *, product: bool, fill: bool = False, kept: bool = False
     ) -> _core.Plaintext:
         """An array as the operand of a sum or product with `a`, at the level and scale for it.
 

@@ -398,7 +398,7 @@ class Context(ClientContext):
     def _copy_of(self, stored: Stored) -> Any:
         core = _core.copy_to(self._native, stored._native)
         if isinstance(stored, Ciphertext):
-            return stored._holding(core, self._keyless)
+            return Ciphertext(core, self._keyless)
         if isinstance(stored, Plaintext):
             return Plaintext(core, self)
         return self._wrap(core)

@@ -17,13 +17,7 @@ from hemera.objects.arithmetic import ArithmeticEvaluator
 from hemera.objects.ciphertext import Ciphertext, Operand, Plaintext, native_of
 from hemera.objects.graph import Circuit, Graph
 from hemera.objects.keys import Keys, SwitchingKey
-from hemera.objects.operands import (
-    batch_axis,
-    fitted,
-    require_equally_filled,
-    reshaped,
-    spread,
-)
+from hemera.objects.operands import batch_axis, fitted, require_equally_filled, reshaped, spread
 from hemera.objects.stored import Stored
 
 if TYPE_CHECKING:
@@ -141,7 +135,7 @@ class Evaluator(ArithmeticEvaluator):
             raise _core.MismatchError(
                 f"bind: the ciphertext belongs to {ciphertext.context!r}, the evaluator to {self._context!r}"
             )
-        return ciphertext._holding(ciphertext._native, self)
+        return Ciphertext(ciphertext._native, self)
 
     # --- Sums of products, and of slots. ---
 
@@ -254,7 +248,7 @@ class Evaluator(ArithmeticEvaluator):
         """The values with 0 in all other slots."""
         try:
             fresh = self._refreshed(a)
-            mask = self._context._codec.number_operand(1, fresh._native, product=True)
+            mask = self._codec.number_operand(1, fresh._native, product=True)
             return self._native.multiply_plain(fresh._native, mask)
         except _core.LevelError as error:
             raise _core.LevelError(
@@ -337,7 +331,7 @@ class Evaluator(ArithmeticEvaluator):
         """The same message under the target secret key of `key`. The result is bound to no keys."""
         require_type(key, SwitchingKey, "reencrypt", "the key of ctx.generate_switching_key(source, target)")
         core = self._native.reencrypt(native_of("reencrypt", a), key._native)
-        return a._holding(core, self._context._keyless)
+        return Ciphertext(core, self._context._keyless)
 
     # --- Circuits. ---
 
@@ -363,7 +357,7 @@ class Evaluator(ArithmeticEvaluator):
                 a matrix (`@`) inside the circuit are such copies: encode before, and use the plaintext or the
                 `hemera.circuits.LinearTransform`. So is an array that is another one at the second run.
         """
-        with self._context._codec.keeping_operands():
+        with self._codec.keeping_operands():
             return Graph(self._context._native, lambda core: Ciphertext(core, self), circuit, examples)
 
     # --- Joining, for `hemera.objects.batches`. ---

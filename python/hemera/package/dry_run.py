@@ -9,7 +9,7 @@ from hemera._noise_warning import budgets_are_known
 from hemera.objects.context import Context
 from hemera.objects.cost import Cost, DryRun, FreshInput
 from hemera.package.interface import Interface
-from hemera.package.prepared import PreparedModel
+from hemera.package.prepared import PreparedModel, evaluate_apart, inside
 from hemera.program.keys import AskedKeys, KeyList
 from hemera.program.operations import PairProducts, Refresh
 from hemera.program.program import Program
@@ -36,13 +36,13 @@ def asked_keys(model: PreparedModel) -> list[AskedKeys]:
         model: in a context of the device "ledger", of the package's parameters or another library's. One
             request is run, without values.
     """
-    context, program = model._inner, model._program
+    _, program, context, levels = inside(model)
     dry = DryRun(context, symmetric=True)
     keys = [dry.asking() for _ in program.nodes]
     own = context.bind(dry.asking())
     with budgets_are_known():
-        inputs = model._taken(own, dry.encrypted(_fresh_inputs(model), own))
-        model._evaluated(inputs, [context.bind(each) for each in keys])
+        inputs = dry.encrypted(_fresh_inputs(model), own)
+        evaluate_apart(model, own, inputs, [context.bind(each) for each in keys])
     found = []
     for node, each in zip(program.nodes, keys, strict=True):
         by_gadget, by_level = _core.asked_keys(each._native)
@@ -50,7 +50,7 @@ def asked_keys(model: PreparedModel) -> list[AskedKeys]:
         settings = node.operation.settings(form) if isinstance(node.operation, Refresh) else None
         pairs = None
         if isinstance(node.operation, PairProducts):
-            pairs = node.operation.settings(program.place(node, context.params, model._levels))
+            pairs = node.operation.settings(program.place(node, context.params, levels))
         found.append(AskedKeys(by_gadget, by_level, settings, pairs))
     return found
 
@@ -63,7 +63,7 @@ def cost_of(model: PreparedModel, requests: int | None, times: DeviceTimes | Non
         requests: at once; None: one, without an axis of requests.
         times: of a device.
     """
-    context, keys = model.context, model._interface.keys
+    context, keys = model.context, inside(model)[0].keys
     needs = keys.needs(context)
     for plan in keys.plans(context.params):
         needs += [need for need in plan.needed_keys if need not in needs]
@@ -77,8 +77,8 @@ def cost_of(model: PreparedModel, requests: int | None, times: DeviceTimes | Non
 
 def _fresh_inputs(model: PreparedModel, requests: tuple[int, ...] = ()) -> list[FreshInput]:
     """As clients encrypt them."""
-    interface = model._interface
-    levels = interface.input_levels(model._inner.params)
+    interface, _, context, _ = inside(model)
+    levels = interface.input_levels(context.params)
     return [
         FreshInput((*requests, *spec.shape, spec.slots), level)
         for spec, level in zip(interface.inputs, levels, strict=True)

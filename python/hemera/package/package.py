@@ -16,13 +16,7 @@ import numpy as np
 from hemera import _core
 from hemera._noise_warning import ranges_are_known
 from hemera.circuits.needs import size_text
-from hemera.errors import (
-    FormatError,
-    HemeraWarning,
-    MismatchError,
-    MissingKeyError,
-    ParameterError,
-)
+from hemera.errors import FormatError, HemeraWarning, MismatchError, MissingKeyError, ParameterError
 from hemera.inputs.arguments import Progress
 from hemera.inputs.source import write_bytes
 from hemera.objects.context import Context

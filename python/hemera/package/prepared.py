@@ -24,7 +24,7 @@ from hemera.program.operations import Running
 from hemera.program.operations.base import OfMatrix, parts_of
 from hemera.program.program import Program
 
-__all__ = ["PreparedModel", "rules_for"]
+__all__ = ["PreparedModel", "evaluate_apart", "inside", "rules_for"]
 
 _SCALE_TOLERANCE = 2.0**-40
 
@@ -312,6 +312,18 @@ class PreparedModel:
             result = result.to(self._context)
         result._native.fill(0, "zeros")  # the package says how many slots have values
         return result
+
+
+def inside(model: PreparedModel) -> tuple[Interface, Program, Context, list[int]]:
+    """The model's interface and program, the context that runs it, and the levels of its values."""
+    return model._interface, model._program, model._inner, model._levels
+
+
+def evaluate_apart(
+    model: PreparedModel, own: Evaluator, inputs: Sequence[Ciphertext], evaluators: Sequence[Evaluator]
+) -> None:
+    """Run the program, each operation by its own evaluator, on inputs that come to `own`."""
+    model._evaluated(model._taken(own, inputs), evaluators)
 
 
 def _settled(ev: Evaluator, x: Ciphertext) -> Ciphertext:

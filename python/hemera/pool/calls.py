@@ -33,6 +33,7 @@ from hemera.pool.parts import (
     cut_of,
     elements,
     moved,
+    parts_in,
     whole_on,
 )
 
@@ -247,7 +248,7 @@ class Call:
         if shape is None:
             return lambda *_: value
         if isinstance(value, (PoolCiphertext, PoolPlaintext)):
-            parts, cut = value._parts, value._cut
+            parts, cut = parts_in(value), value._cut
         elif isinstance(value, (Ciphertext, Plaintext)):
             parts = (Part(require_member(self._team, self._operation, value), value),)
             cut = cut_of(parts)

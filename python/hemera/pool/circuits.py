@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from hemera import _core
 from hemera.circuits import Bootstrap, LinearTransform, TransformGrid
 from hemera.inputs.arguments import described
 from hemera.objects.ciphertext import Ciphertext
+from hemera.objects.circuit_evaluator import refreshed_for
 from hemera.objects.context import Context
 from hemera.pool.cuts import (
     HOST_MEMORY,
@@ -24,7 +25,7 @@ from hemera.pool.cuts import (
     transform_step,
 )
 from hemera.pool.members import Team
-from hemera.pool.parts import Part, PoolCiphertext
+from hemera.pool.parts import Part, PoolCiphertext, parts_in
 from hemera.times import DeviceTimes, device_name
 
 if TYPE_CHECKING:
@@ -142,10 +143,10 @@ class PoolCircuit(_OverMembers):
             LevelError: if `x` is at a lower level than the plan's.
         """
         own_x = self._require_own(x)
-        if len(own_x._parts) > 1:
+        if len(parts_in(own_x)) > 1:
             return self._on_parts(own_x, out)
-        evaluator: PoolEvaluator = own_x._evaluator
-        member, part = own_x._parts[0]
+        evaluator = cast("PoolEvaluator", own_x.evaluator)
+        member, part = parts_in(own_x)[0]
         own = evaluator.evaluators[member]
         prepared, magnitude = self._team.run_on(member, lambda: self._prepared(own, part))
         natives = [each._native for each in evaluator.evaluators[: self.members]]
@@ -171,12 +172,11 @@ class PoolTransform(PoolCircuit):
         return _core.share_linear_transform(contexts, self._plan._native, each_of(self._team))
 
     def _on_parts(self, x: PoolCiphertext, out: Ciphertext | None) -> Ciphertext:
-        found: Ciphertext = x._evaluator.transform(x, self._plan, out=out)
-        return found
+        return x.evaluator.transform(x, self._plan, out=out)
 
     def _prepared(self, own: Evaluator, part: Ciphertext) -> tuple[Ciphertext, float | None]:
         self._plan._require_values(part._native)
-        return own._refreshed(part, own._user_levels(self._plan.level)), None
+        return refreshed_for(own, part, self._plan.level), None
 
     def _note(self, core: _core.Ciphertext, part: Ciphertext) -> None:
         self._plan._fill(core, part._native)
@@ -209,8 +209,7 @@ class PoolBootstrap(PoolCircuit):
         return self._natives[magnitude]
 
     def _on_parts(self, x: PoolCiphertext, out: Ciphertext | None) -> Ciphertext:
-        found: Ciphertext = x._evaluator.bootstrap(x, self._plan, magnitude=self._magnitude, out=out)
-        return found
+        return x.evaluator.bootstrap(x, self._plan, magnitude=self._magnitude, out=out)
 
     def _prepared(self, own: Evaluator, part: Ciphertext) -> tuple[Ciphertext, float | None]:
         return part, own._magnitude_for(self._plan, self._magnitude, part._native)
@@ -245,15 +244,15 @@ class PoolGrid(_OverMembers):
             ScaleError: for vectors of different scales.
         """
         given = [self._require_own(x) for x in vectors]
-        if not given or any(len(x._parts) > 1 for x in given):
+        if not given or any(len(parts_in(x)) > 1 for x in given):
             return self._plan(*vectors)
-        evaluator: PoolEvaluator = given[0]._evaluator
+        evaluator = cast("PoolEvaluator", given[0].evaluator)
         level = self._plan.level
 
         def fresh(x: PoolCiphertext) -> Ciphertext:
-            member, part = x._parts[0]
+            member, part = parts_in(x)[0]
             own = evaluator.evaluators[member]
-            return self._team.run_on(member, lambda: own._refreshed(part, own._user_levels(level)))
+            return self._team.run_on(member, lambda: refreshed_for(own, part, level))
 
         prepared = [fresh(x)._native for x in given]
         natives = [each._native for each in evaluator.evaluators[: self.members]]
@@ -263,11 +262,7 @@ class PoolGrid(_OverMembers):
 
 
 def circuit_over(
-    team: Team,
-    plan: SharedPlan,
-    members: int | None,
-    links: LinkTimes | None,
-    magnitude: float | None,
+    team: Team, plan: SharedPlan, members: int | None, links: LinkTimes | None, magnitude: float | None
 ) -> PoolCircuit | PoolGrid:
     """What `Pool.circuit` gives."""
     if not isinstance(plan, (LinearTransform, Bootstrap, TransformGrid)):

@@ -188,13 +188,7 @@ def grid_step(plan: TransformGrid, times: DeviceTimes, members: int, *, graph: b
     for count in _counts(members):
         costs, vector_bytes, result_bytes = _core.shared_grid_work(plan._native, count)
         seconds[len(costs)] = max(times.seconds(cost, graph=graph) for cost in costs)
-    return Step(
-        plan._title,
-        seconds,
-        input_bytes=vector_bytes,
-        result_bytes=result_bytes,
-        ends_on_one=True,
-    )
+    return Step(plan._title, seconds, input_bytes=vector_bytes, result_bytes=result_bytes, ends_on_one=True)
 
 
 def _counts(members: int) -> list[int]:
@@ -222,13 +216,7 @@ def bootstrap_steps(plan: Bootstrap, times: DeviceTimes, members: int, *, graph:
     steps = [
         Step("ModRaise", {1: seconds(work.raised)}),
         *matrices("CoeffToSlot", work.to_slots),
-        Step(
-            "EvalMod",
-            eval_mod,
-            input_bytes=work.slots_bytes,
-            sum_bytes=work.part_bytes,
-            ends_on_one=True,
-        ),
+        Step("EvalMod", eval_mod, input_bytes=work.slots_bytes, sum_bytes=work.part_bytes, ends_on_one=True),
         *matrices("join", work.join),
     ]
     return [*to_coefficients, *steps] if work.is_slots_first else [*steps, *to_coefficients]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ from hemera.circuits.matrices import EncryptedProduct, MatrixVectorProduct, Rows
 from hemera.inputs.arguments import require_type
 from hemera.inputs.source import Source
 from hemera.objects.arithmetic import require_room
-from hemera.objects.ciphertext import Ciphertext, Operand, Plaintext
+from hemera.objects.ciphertext import Ciphertext, Operand, Plaintext, places_in
 from hemera.objects.context import Context
 from hemera.objects.evaluator import Evaluator
 from hemera.objects.graph import Circuit, Graph
@@ -24,7 +23,7 @@ from hemera.objects.operands import batch_axis
 from hemera.objects.stored import Stored
 from hemera.pool.calls import Call, parts_of, require_member
 from hemera.pool.members import Team
-from hemera.pool.parts import Part, PoolCiphertext, PoolPlaintext, Span, elements, moved
+from hemera.pool.parts import Part, PoolCiphertext, PoolPlaintext, Span, elements, moved, parts_in
 
 __all__ = ["PoolEvaluator", "PoolGraph", "joined"]
 
@@ -63,11 +62,9 @@ def _with_first_axis(parts: Sequence[Part], evaluator: PoolEvaluator) -> Ciphert
     """Results with a new first axis, before the one that is cut."""
     turned = []
     for member, value in parts:
-        places = np.arange(math.prod(value.shape)).reshape(value.shape)
-        turned.append(Part(member, value._gather(places.swapaxes(0, 1))))
+        turned.append(Part(member, elements(value, places_in(value).swapaxes(0, 1))))
     whole = PoolCiphertext(turned, evaluator)
-    places = np.arange(math.prod(whole.shape)).reshape(whole.shape)
-    return whole._gather(places.swapaxes(0, 1))
+    return elements(whole, places_in(whole).swapaxes(0, 1))
 
 
 class PoolEvaluator(Evaluator):
@@ -165,7 +162,7 @@ class PoolEvaluator(Evaluator):
             return type(found)(self._merged(each) for each in found)
         if not isinstance(found, PoolCiphertext):
             return found  # arrays are joined, plaintexts stay
-        return found._gather(np.arange(found._count).reshape(found.shape))
+        return elements(found, places_in(found))
 
     def _call(
         self, name: str, args: Sequence[Any], kwargs: dict[str, Any], whole: Ciphertext | None = None
@@ -186,8 +183,8 @@ class PoolEvaluator(Evaluator):
         if out is None:
             return result
         own = require_type(out, PoolCiphertext, operation, "a ciphertext of the pool as out=")
-        own._hold(result._parts)
-        own._evaluator = result._evaluator
+        own._hold(parts_in(result))
+        own._evaluator = result.evaluator
         return own
 
     def _bound_parts(self, parts: Sequence[Part]) -> PoolCiphertext:
@@ -213,12 +210,12 @@ class PoolEvaluator(Evaluator):
         sums = self._team.run(
             [
                 (part.member, functools.partial(self._evaluators[part.member].sum, part.value, axis=0))
-                for part in own._parts
+                for part in parts_in(own)
             ]
         )
         terms = [
             PoolCiphertext([Part(part.member, value)], self)
-            for part, value in zip(own._parts, sums, strict=True)
+            for part, value in zip(parts_in(own), sums, strict=True)
         ]
         if terms[0].shape:  # each is a batch of its own, on one member
             terms = [self.bind(term.parts[0]) for term in terms]
@@ -264,7 +261,7 @@ class PoolEvaluator(Evaluator):
         """See `Evaluator.multiply_rows`. The member of the first part takes it, as a row of the result needs
         the whole batch."""
         own = self.bind(require_type(a, Ciphertext, "multiply_rows", "a ciphertext"))
-        member, whole = own._parts[0].member, own._whole()
+        member, whole = parts_in(own)[0].member, own._whole()
         found = self._team.run_on(member, lambda: self._evaluators[member].multiply_rows(product, whole))
         result: Ciphertext = self._put("multiply_rows", self._bound_parts([Part(member, found)]), out)
         return result
@@ -277,7 +274,7 @@ class PoolEvaluator(Evaluator):
     def rotation_plan(self, a: Ciphertext, steps: int) -> list[int]:
         """See `Evaluator.rotation_plan`."""
         own = self.bind(require_type(a, Ciphertext, "rotation_plan", "a ciphertext"))
-        member, value = own._parts[0]
+        member, value = parts_in(own)[0]
         return self._team.run_on(member, lambda: self._evaluators[member].rotation_plan(value, steps))
 
     def capture(self, circuit: Circuit, *examples: Ciphertext) -> Graph:
@@ -311,7 +308,7 @@ class PoolEvaluator(Evaluator):
                 raise _core.MismatchError(
                     "bind: the ciphertext belongs to another pool; x.to(pool) copies it"
                 )
-            parts: Sequence[Part] = ciphertext._parts
+            parts: Sequence[Part] = parts_in(ciphertext)
         else:
             require_member(self._team, "bind", ciphertext)
             parts = parts_of(self._team, ciphertext)
@@ -340,7 +337,7 @@ class PoolEvaluator(Evaluator):
                 raise _core.MismatchError(
                     f"concatenate: batches of shape {first} and {shape} differ beyond the first axis"
                 )
-        pieces = [piece for part in found for piece in part._parts]
+        pieces = [piece for part in found for piece in parts_in(part)]
         if len(found) > 1:
             self._team.run_on(0, lambda: self._require_alike(pieces))
         merged: Ciphertext = self._merged(PoolCiphertext(pieces, self))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hemera import _core
 from hemera.inputs.arguments import in_own_words
 from hemera.objects.batches import concatenate
-from hemera.objects.ciphertext import Ciphertext, Plaintext
+from hemera.objects.ciphertext import Ciphertext, Plaintext, gather, places_in
 from hemera.objects.context import Context
 from hemera.pool.members import Team
 
@@ -89,7 +89,7 @@ def moved(value: MessageT, context: Context) -> MessageT:
 def elements(value: MessageT, flat: NDArray[np.intp]) -> MessageT:
     """The elements of a batch with these flat indices, as a batch of the shape of `flat`."""
     if isinstance(value, Ciphertext):
-        return value._gather(flat)
+        return gather(value, flat)
     return Plaintext(_core.gather(value._native, flat.ravel().tolist(), list(flat.shape)), value.context)
 
 
@@ -225,7 +225,7 @@ class PoolPlaintext(_InParts, Plaintext):
         """A copy in one context; see `Plaintext.to`. MismatchError if there are several parts."""
         chosen = self._context.on(target) if isinstance(target, str) else target
         if isinstance(chosen, type(self._context)):
-            return chosen._copy_of(self)
+            return super().to(chosen)
         member = self._parts[0].member
         return self._team.run_on(member, lambda: whole_on(self._parts, chosen))
 
@@ -280,11 +280,11 @@ class PoolCiphertext(_InParts, Ciphertext):
                 f"{type(chosen).__name__}"
             )
         if isinstance(chosen, (type(self._evaluator), type(self.context))):
-            return chosen._copy_of(self)
+            return super().to(chosen)
         whole = self._whole()
         if chosen is whole.context and len(self._parts) > 1:  # it was joined now, and is nobody else's
             return chosen._keyless.bind(whole)
-        return chosen._copy_of(whole)
+        return whole.to(chosen)
 
     def copy(self) -> Ciphertext:
         """A deep copy."""
@@ -312,12 +312,17 @@ class PoolCiphertext(_InParts, Ciphertext):
         return found
 
     def _reshaped(self, extents: list[int]) -> Ciphertext:
-        return self._gather(np.arange(self._count).reshape(extents))
+        return self._gather(places_in(self).reshape(extents))
 
     def _pick(self, other: object) -> Evaluator:
         own: Evaluator = self._evaluator
         chosen = super()._pick(other)
         return chosen if isinstance(chosen, type(own)) else own
+
+
+def parts_in(x: PoolCiphertext | PoolPlaintext) -> tuple[Part, ...]:
+    """The parts of a value, with the members that they lie on."""
+    return x._parts
 
 
 def _common_type(types: Iterable[np.dtype[Any]]) -> np.dtype[Any]:

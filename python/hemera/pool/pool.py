@@ -29,7 +29,7 @@ from hemera.pool.circuits import PoolCircuit, PoolGrid, SharedPlan, circuit_over
 from hemera.pool.cuts import LinkTimes
 from hemera.pool.evaluator import PoolEvaluator, as_rows, joined
 from hemera.pool.members import Place, Team, places_of
-from hemera.pool.parts import PoolCiphertext, PoolPlaintext, whole_on
+from hemera.pool.parts import PoolCiphertext, PoolPlaintext, parts_in, whole_on
 
 __all__ = ["Pool"]
 
@@ -201,10 +201,7 @@ class Pool(Context):
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
 
@@ -510,11 +507,7 @@ class Pool(Context):
         return self._team.run_on(member, lambda: work(self.contexts[member]))
 
     def _decrypting(
-        self,
-        operation: str,
-        ciphertext: Ciphertext,
-        key: SecretKey,
-        work: Callable[[Context, Ciphertext], T],
+        self, operation: str, ciphertext: Ciphertext, key: SecretKey, work: Callable[[Context, Ciphertext], T]
     ) -> T:
         """work(context, whole ciphertext) on the member of a secret key."""
         require_type(ciphertext, Ciphertext, operation, "a ciphertext")
@@ -540,7 +533,7 @@ def _room(values: Ciphertext | Plaintext, dtype: DTypeLike | None, out: NDArray[
 def _whole(value: Any, context: Context) -> Any:
     """A value of the pool as one of a member."""
     if isinstance(value, (PoolCiphertext, PoolPlaintext)):
-        return whole_on(value._parts, context)
+        return whole_on(parts_in(value), context)
     if isinstance(value, (Ciphertext, Plaintext)) and value.context is not context:
         return value.to(context)
     return value

@@ -194,12 +194,7 @@ class Program:
     # --- In the clear. ---
 
     def evaluate_clear(
-        self,
-        inputs: Sequence[Array],
-        modulus: int = 0,
-        *,
-        changed: Changed | None = None,
-        clip: bool = False,
+        self, inputs: Sequence[Array], modulus: int = 0, *, changed: Changed | None = None, clip: bool = False
     ) -> list[Array]:
         """The outputs of inputs in the clear, of shape (..., batch of a request, slots), with BFV and BGV
         modulo the plaintext modulus, from -(t-1)/2 to t/2.

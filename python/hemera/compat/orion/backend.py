@@ -302,7 +302,7 @@ class Backend(Arithmetic):
             self._require_secret(), public_key=False, relinearization=False, plan=plan
         )
         self._add_keys(keys)
-        plan._in(self._context)
+        plan.prepare(self._context)
         self._bootstraps[slots] = plan
 
     def Bootstrap(self, ciphertext: int, slots: int) -> int:

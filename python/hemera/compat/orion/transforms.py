@@ -83,7 +83,7 @@ class Transform:
         """Encode the diagonals now, and not at the first product."""
         plan = self.plan()
         if plan is not None:
-            plan._in(self._context)
+            plan.prepare(self._context)
 
     def take(self, number: int) -> bytes:
         """A diagonal as bytes. The transform lacks it from then on."""

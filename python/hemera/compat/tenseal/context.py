@@ -284,7 +284,7 @@ class Context:
 
     def relin_keys(self) -> RelinKeys:
         """The relinearization keys. ValueError if there are none."""
-        self._require_relin_keys()
+        require_relin_keys(self)
         return RelinKeys(self._held())
 
     def generate_relin_keys(self, secret_key: SecretKey | None = None) -> None:
@@ -300,7 +300,7 @@ class Context:
 
     def galois_keys(self) -> GaloisKeys:
         """The Galois keys. ValueError if there are none."""
-        self._require_galois_keys()
+        require_galois_keys(self)
         return GaloisKeys(self._held())
 
     def generate_galois_keys(self, secret_key: SecretKey | None = None) -> None:
@@ -374,34 +374,44 @@ class Context:
         if self._encryption_type is ENCRYPTION_TYPE.SYMMETRIC:
             raise ParameterError(f"{operation} is not supported for symmetric encryption")
 
-    def _require_galois_keys(self) -> None:
-        if not self.has_galois_keys():
-            raise NoKeyError(
-                "the current context doesn't hold a Galois keys: call context.generate_galois_keys(), before "
-                "it becomes public"
-            )
-
-    def _require_relin_keys(self) -> None:
-        if not self.has_relin_keys():
-            raise NoKeyError(
-                "the current context doesn't hold Relinearization keys: call context.generate_relin_keys(), "
-                "or serialize it with save_relin_keys"
-            )
-
-    def _encryption_key(self) -> own_keys.SecretKey | own_keys.Keys:
-        """What new vectors are encrypted by."""
-        if self._encryption_type is ENCRYPTION_TYPE.SYMMETRIC:
-            return self.secret_key().data
-        if not self.has_public_key():
-            self.public_key()  # raises
-        return self._held()
-
     def __reduce__(self) -> NoReturn:
         raise TypeError("a Context does not pickle: send context.serialize(), and ts.context_from(bytes)")
 
     def __repr__(self) -> str:
         kind = "private" if self.is_private() else "public"
         return f"<hemera.compat.tenseal.Context: {kind}, {self._found.params!r} on {self._home.device}>"
+
+
+def home_of(context: Context) -> own_context.Context:
+    """Hemera's context."""
+    return context._home
+
+
+def require_galois_keys(context: Context) -> None:
+    """NoKeyError if the context can not rotate."""
+    if not context.has_galois_keys():
+        raise NoKeyError(
+            "the current context doesn't hold a Galois keys: call context.generate_galois_keys(), before "
+            "it becomes public"
+        )
+
+
+def require_relin_keys(context: Context) -> None:
+    """NoKeyError if the context can not relinearize."""
+    if not context.has_relin_keys():
+        raise NoKeyError(
+            "the current context doesn't hold Relinearization keys: call context.generate_relin_keys(), "
+            "or serialize it with save_relin_keys"
+        )
+
+
+def encryption_key(context: Context) -> own_keys.SecretKey | own_keys.Keys:
+    """What new vectors are encrypted by."""
+    if context._encryption_type is ENCRYPTION_TYPE.SYMMETRIC:
+        return context.secret_key().data
+    if not context.has_public_key():
+        context.public_key()  # raises
+    return context._held()
 
 
 def require_secret(key: object) -> own_keys.SecretKey:

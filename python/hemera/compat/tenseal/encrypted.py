@@ -12,8 +12,9 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from hemera.compat.tenseal.context import home_of, require_galois_keys, require_relin_keys
 from hemera.compat.tenseal.plain_tensor import as_array
-from hemera.compat.tenseal.stored import StoredTensor, in_context
+from hemera.compat.tenseal.stored import StoredTensor, bound, has_zeros, like
 from hemera.errors import ParameterError
 from hemera.inputs.encoding import as_number
 from hemera.objects.ciphertext import Ciphertext
@@ -38,46 +39,32 @@ class EncryptedTensor(StoredTensor):
     def _sum(self, other: Any, sign: int) -> Self:
         if isinstance(other, type(self)):
             first, second = self._paired(other)
-            a, b = first._bound, second._bound
-            clean = first._clean and second._clean
-            return first._like(a + b if sign > 0 else a - b, _clean=clean)
+            a, b = bound(first), bound(second)
+            clean = has_zeros(first) and has_zeros(second)
+            return like(first, a + b if sign > 0 else a - b, _clean=clean)
         number = as_number(other)
         if number is None:
             operand = self._operand(as_array(other, self._dtype))
         elif self._fills_period() or not self._clean:
-            return self._like(self._bound + sign * self._own_number(number))
+            return like(self, bound(self) + sign * self._own_number(number))
         else:
             operand = self._mask() * self._own_number(number)
-        return self._like(self._bound + operand if sign > 0 else self._bound - operand)
+        return like(self, bound(self) + operand if sign > 0 else bound(self) - operand)
 
     def mul(self, other: Any) -> Self:
         """self * other, value by value: see `add`. Products of ciphertexts need relinearization keys."""
         if isinstance(other, type(self)):
-            self._linked._require_relin_keys()
+            require_relin_keys(self._linked)
             first, second = self._paired(other)
-            return first._like(first._bound * second._bound, _clean=first._clean or second._clean)
+            return like(first, bound(first) * bound(second), _clean=has_zeros(first) or has_zeros(second))
         number = as_number(other)
         if number is not None:
-            return self._like(self._bound * self._own_number(number))
-        return self._like(self._bound * self._operand(as_array(other, self._dtype)), _clean=True)
+            return like(self, bound(self) * self._own_number(number))
+        return like(self, bound(self) * self._operand(as_array(other, self._dtype)), _clean=True)
 
     @abstractmethod
     def _paired(self, other: Self) -> tuple[Self, Self]:
         """Both tensors in one shape and with one period."""
-
-    def _aligned(self, other: Self) -> tuple[Self, Self]:
-        """Both tensors with one period."""
-        theirs = in_context(other._linked_cipher, self._linked)
-        other = other._like(theirs, _context=self._linked)
-        period = max(self._period, other._period)
-        return self._widened(period), other._widened(period)
-
-    def _widened(self, period: int) -> Self:
-        """The same values, repeated up to a longer period."""
-        if period == self._period:
-            return self
-        cipher = self._bound.with_slots(period) if self._scheme == "ckks" else self._cipher
-        return self._like(cipher, _period=period, _clean=False)
 
     def _own_number(self, number: complex) -> Any:
         if isinstance(number, complex) or (self._scheme == "bfv" and not isinstance(number, int)):
@@ -95,7 +82,7 @@ class EncryptedTensor(StoredTensor):
         """The same values, with zeros in the rest of the period; takes a level if they are not there."""
         if self._is_clean():
             return self
-        return self._like(self._bound * self._mask(), _clean=True)
+        return like(self, bound(self) * self._mask(), _clean=True)
 
     def _total(self, size: int) -> Self:
         """The sum of the first `size` slots: in each slot, or, where the others are not clean, in the first.
@@ -104,10 +91,10 @@ class EncryptedTensor(StoredTensor):
         a rotation.
         """
         if self._period > 1:
-            self._linked._require_galois_keys()
+            require_galois_keys(self._linked)
         if not self._is_clean() and size <= self._row_slots:
-            return self._like(_window_sum(self._bound, size), _clean=False)
-        return self._everywhere(self._masked()._bound)
+            return like(self, _window_sum(bound(self), size), _clean=False)
+        return self._everywhere(bound(self._masked()))
 
     def _everywhere(self, cipher: Ciphertext) -> Self:
         """The sum of all slots of a period, in each of them."""
@@ -119,21 +106,21 @@ class EncryptedTensor(StoredTensor):
             cipher = cipher + cipher.rotate(apart)
             apart //= 2
         cipher = cipher.with_slots(1) if self._scheme == "ckks" else cipher
-        return self._like(cipher, _period=1, _clean=True)
+        return like(self, cipher, _period=1, _clean=True)
 
     @property
     def _row_slots(self) -> int:
         """The slots that rotations move in a circle."""
-        return self._linked._home.params.degree // 2
+        return home_of(self._linked).params.degree // 2
 
     def neg(self) -> Self:
         """-self."""
-        return self._like(-self._bound)
+        return like(self, -bound(self))
 
     def square(self) -> Self:
         """self * self."""
-        self._linked._require_relin_keys()
-        return self._like(self._bound.square())
+        require_relin_keys(self._linked)
+        return like(self, bound(self).square())
 
     def pow(self, power: int) -> Self:
         """self to a power from 0, in ceil(log2 power) levels."""
@@ -142,8 +129,8 @@ class EncryptedTensor(StoredTensor):
         if power == 0:
             return self.mul(0).add(1)
         if power > 1:
-            self._linked._require_relin_keys()
-        return self._like(self._bound**power)
+            require_relin_keys(self._linked)
+        return like(self, bound(self) ** power)
 
     def polyval(self, coefficients: Sequence[float]) -> Self:
         """coefficients[0] + coefficients[1] * self + ..., in ceil(log2(len(coefficients))) levels at most."""
@@ -155,8 +142,8 @@ class EncryptedTensor(StoredTensor):
         if not others:
             return self.mul(0).add(first)
         if len(others) > 1:
-            self._linked._require_relin_keys()
-        return self._like(self._polynomial(others)).add(first)
+            require_relin_keys(self._linked)
+        return like(self, self._polynomial(others)).add(first)
 
     @abstractmethod
     def _polynomial(self, coefficients: Sequence[Any]) -> Ciphertext:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.compat.tenseal.context import Context, NoKeyError, require_secret
+from hemera.compat.tenseal.context import Context, NoKeyError, encryption_key, home_of, require_secret
 from hemera.compat.tenseal.keys import SecretKey
 from hemera.compat.tenseal.messages import read_message, write_message
 from hemera.errors import FormatError, MismatchError, ParameterError
@@ -19,7 +19,9 @@ from hemera.objects.ciphertext import Ciphertext
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["StoredTensor", "in_context"]
+__all__ = ["StoredTensor", "aligned", "bound", "cipher_of", "has_zeros", "in_context", "like", "widened"]
+
+TensorT = TypeVar("TensorT", bound="StoredTensor")
 
 _CIPHERTEXTS, _PERIOD, _CLEAN = 2, 1001, 1002
 """Fields of a file. The last two are Hemera's own."""
@@ -45,39 +47,31 @@ class StoredTensor(ABC):
 
     def _encrypt(self, context: Context, values: NDArray[Any], scale: float | None) -> None:
         """Become the encryption of an array: its last axis is that of the slots, of one period."""
-        if context._found.params.scheme != self._scheme:
+        if home_of(context).params.scheme != self._scheme:
             raise MismatchError(
                 f"{type(self).__name__} takes a context of SCHEME_TYPE.{self._scheme.upper()}, and this one "
-                f"is of {context._found.params.scheme.upper()}"
+                f"is of {home_of(context).params.scheme.upper()}"
             )
         if values.size == 0:
             raise ParameterError("Attempting to encrypt an empty vector")
         self._context, self._unread = context, None
         self._scale = 1.0
         self._period, self._clean = values.shape[-1], True
-        home, finer = context._home, None
+        home, finer = home_of(context), None
         if self._scheme == "ckks":
             self._scale = context.global_scale if scale is None else float(scale)
             top = float(home.params.scale)  # type: ignore[attr-defined]
             # Products keep the scale of the primes. A scale that is much larger is for precision.
             finer = self._scale if self._scale > 4 * top else None
         plain = home.encode(self._repeated(values), scale=finer)
-        self._cipher = home.encrypt(plain, context._encryption_key())
+        self._cipher = home.encrypt(plain, encryption_key(context))
 
     def _repeated(self, values: NDArray[Any]) -> NDArray[Any]:
         """The values of one period as those of all slots that an encoder takes. CKKS repeats by itself."""
         if self._scheme == "ckks":
             return values
-        copies = self._linked._home.params.max_slots // values.shape[-1]
+        copies = home_of(self._linked).params.max_slots // values.shape[-1]
         return np.tile(values, (1,) * (values.ndim - 1) + (copies,))
-
-    def _like(self, cipher: Ciphertext, **changed: Any) -> Self:
-        """A tensor of the same kind with other values, and other fields that are named."""
-        made = object.__new__(type(self))
-        vars(made).update(vars(self))
-        made._cipher = cipher
-        vars(made).update(changed)
-        return made
 
     def _become(self, other: Self) -> Self:
         vars(self).update(vars(other))
@@ -88,17 +82,6 @@ class StoredTensor(ABC):
         if self._context is None:
             raise NoKeyError("missing context: call link_context(context) first")
         return self._context
-
-    @property
-    def _bound(self) -> Ciphertext:
-        """The ciphertext with the keys that the context holds now."""
-        return self._linked._evaluator.bind(self._cipher)
-
-    @property
-    def _linked_cipher(self) -> Ciphertext:
-        """The ciphertext. ValueError if no context is linked."""
-        assert self._linked is not None
-        return self._cipher
 
     def context(self) -> Context:
         """The context. ValueError if none is linked."""
@@ -123,7 +106,7 @@ class StoredTensor(ABC):
 
     def copy(self) -> Self:
         """A tensor that changes by itself."""
-        return self._like(self._cipher) if self._unread is None else self.lazy_load(self._unread)
+        return like(self, self._cipher) if self._unread is None else self.lazy_load(self._unread)
 
     __copy__ = copy
 
@@ -175,7 +158,7 @@ class StoredTensor(ABC):
         """The tensor as a file of TenSEAL, whose ciphertexts are SEAL's."""
         if self._unread is not None:
             return self._unread
-        cipher = self._bound
+        cipher = bound(self)
         if cipher._native.noise_scale_degree > 1 and cipher.level > 0:
             cipher = cipher.rescale()
         files = self._linked._session.dump_ciphertexts(cipher._native, 2)
@@ -204,7 +187,7 @@ class StoredTensor(ABC):
         if not files:
             raise FormatError(f"the bytes are no {type(self).__name__}: they have no ciphertext")
         loaded = context._session.load_ciphertexts(files)
-        slots = context._home.params.max_slots
+        slots = home_of(context).params.max_slots
         period, clean = (
             found.get(field, [missing])[-1] for field, missing in ((_PERIOD, slots), (_CLEAN, 0))
         )
@@ -229,9 +212,9 @@ class StoredTensor(ABC):
             )
         else:
             secret = context.secret_key().data
-        secret = secret if secret.context is context._home else secret.to(context._home)
+        secret = secret if secret.context is home_of(context) else secret.to(home_of(context))
         kind = np.float64 if self._scheme == "ckks" else np.int64
-        return context._home.decrypt(self._cipher, secret, dtype=kind)[..., : self._period]
+        return home_of(context).decrypt(self._cipher, secret, dtype=kind)[..., : self._period]
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(f"a {type(self).__name__} does not pickle: send serialize(), and load the bytes")
@@ -242,11 +225,51 @@ class StoredTensor(ABC):
         return f"<{type(self).__name__} of shape {self.shape}>"
 
 
+def like(x: TensorT, cipher: Ciphertext, **changed: Any) -> TensorT:
+    """A tensor of the same kind with other values, and other fields that are named."""
+    made = object.__new__(type(x))
+    vars(made).update(vars(x))
+    made._cipher = cipher
+    vars(made).update(changed)
+    return made
+
+
+def bound(x: StoredTensor) -> Ciphertext:
+    """The ciphertext with the keys that the context holds now. ValueError if no context is linked."""
+    return x._linked._evaluator.bind(x._cipher)
+
+
+def cipher_of(x: StoredTensor) -> Ciphertext:
+    """The ciphertext. ValueError if no context is linked."""
+    assert x._linked is not None
+    return x._cipher
+
+
+def has_zeros(x: StoredTensor) -> bool:
+    """Whether each period holds zeros beyond the values."""
+    return x._clean
+
+
 def in_context(cipher: Ciphertext, context: Context) -> Ciphertext:
     """The ciphertext in a context. MismatchError if it has other parameters."""
-    if cipher.context is context._home:
+    if cipher.context is home_of(context):
         return cipher
-    if cipher.context.params != context._found.params:
+    if cipher.context.params != home_of(context).params:
         raise MismatchError("can't compute on tensors that have different contexts: their parameters differ")
-    moved: Ciphertext = cipher.to(context._home)
+    moved: Ciphertext = cipher.to(home_of(context))
     return moved
+
+
+def aligned(a: TensorT, b: TensorT) -> tuple[TensorT, TensorT]:
+    """Both tensors with one period, in the context of the first."""
+    b = like(b, in_context(cipher_of(b), a.context()), _context=a.context())
+    period = max(a._period, b._period)
+    return widened(a, period), widened(b, period)
+
+
+def widened(x: TensorT, period: int) -> TensorT:
+    """The same values, repeated up to a longer period."""
+    if period == x._period:
+        return x
+    cipher = bound(x).with_slots(period) if home_of(x.context()).params.scheme == "ckks" else cipher_of(x)
+    return like(x, cipher, _period=period, _clean=False)

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.compat.tenseal.context import Context
+from hemera.compat.tenseal.context import Context, home_of, require_relin_keys
 from hemera.compat.tenseal.encrypted import EncryptedTensor
 from hemera.compat.tenseal.keys import SecretKey
 from hemera.compat.tenseal.messages import whole_numbers
 from hemera.compat.tenseal.plain_tensor import PlainTensor, as_array
 from hemera.compat.tenseal.polynomials import integer_polynomial, real_polynomial
+from hemera.compat.tenseal.stored import aligned, bound, cipher_of, has_zeros, like
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.inputs.encoding import power_of_two
 from hemera.objects.ciphertext import Ciphertext
@@ -43,9 +44,9 @@ class EncryptedArray(EncryptedTensor):
             if values.ndim == 0:
                 raise ParameterError("a batch needs an axis")
             self._batch = len(values)
-            if self._batch > context._home.params.max_slots:
+            if self._batch > home_of(context).params.max_slots:
                 raise ParameterError(
-                    f"can't encrypt a batch of {self._batch} values in {context._home.params.max_slots} "
+                    f"can't encrypt a batch of {self._batch} values in {home_of(context).params.max_slots} "
                     "slots; use a larger polynomial modulus degree"
                 )
             period = power_of_two(max(1, self._batch))
@@ -73,8 +74,8 @@ class EncryptedArray(EncryptedTensor):
     def _paired(self, other: Self) -> tuple[Self, Self]:
         if None not in (self._batch, other._batch) and self._batch != other._batch:
             raise MismatchError(f"can't compute on batches of {self._batch} and {other._batch}")
-        first, second = self._aligned(other)
-        return first._like(first._cipher, _batch=self._batch or other._batch), second
+        first, second = aligned(self, other)
+        return like(first, cipher_of(first), _batch=self._batch or other._batch), second
 
     def decrypt(self, secret_key: SecretKey | None = None) -> PlainTensor:
         """The values, with the axis of a batch first: see `EncryptedVector.decrypt`."""
@@ -89,15 +90,15 @@ class EncryptedArray(EncryptedTensor):
         if not 0 <= axis < extents:
             raise ParameterError(f"invalid axis {axis} of {extents}")
         if self._batch is None:
-            return self._like(self._bound.sum(axis=axis))
-        return self.sum_batch() if axis == 0 else self._like(self._bound.sum(axis=axis - 1))
+            return like(self, bound(self).sum(axis=axis))
+        return self.sum_batch() if axis == 0 else like(self, bound(self).sum(axis=axis - 1))
 
     def sum_batch(self) -> Self:
         """The sum along the axis in the slots. ParameterError (a ValueError) if there is none."""
         if self._batch is None:
             raise ParameterError("unsupported operation: the tensor was encrypted without batch=True")
         added = self._total(self._batch)
-        return added._like(added._cipher, _batch=None)
+        return like(added, cipher_of(added), _batch=None)
 
     def sum_batch_(self) -> Self:
         """`sum_batch` in place."""
@@ -131,19 +132,19 @@ class EncryptedArray(EncryptedTensor):
         if len(self.shape) != 2 or len(theirs.shape) != 2 or self.shape[1] != theirs.shape[0]:
             raise MismatchError(f"can't multiply matrices of shapes {self.shape} and {list(theirs.shape)}")
         if isinstance(theirs, EncryptedArray):
-            self._linked._require_relin_keys()
+            require_relin_keys(self._linked)
             first, second = self._paired(theirs)
             lazy = self._linked._lazy_evaluator
-            left, right = lazy.bind(first._cipher), lazy.bind(second._cipher)
-            clean = first._clean or second._clean
+            left, right = lazy.bind(cipher_of(first)), lazy.bind(cipher_of(second))
+            clean = has_zeros(first) or has_zeros(second)
             columns = [left[:, at : at + 1] * right[at : at + 1] for at in range(self.shape[1])]
         else:
-            first, left, clean = self, self._bound, True
+            first, left, clean = self, bound(self), True
             columns = [left[:, at : at + 1] * self._operand(theirs[at]) for at in range(self.shape[1])]
         total = columns.pop()
         while columns:
             total = total + columns.pop()
-        return first._like(total.relinearize() if total.size > 2 else total, _clean=clean)
+        return like(first, total.relinearize() if total.size > 2 else total, _clean=clean)
 
     __matmul__ = mm
 
@@ -160,7 +161,7 @@ class EncryptedArray(EncryptedTensor):
 
     def reshape(self, shape: Sequence[int]) -> Self:
         """The same values in another shape. MismatchError (a ValueError) if their number would change."""
-        return self._like(self._bound.reshape(*shape))
+        return like(self, bound(self).reshape(*shape))
 
     def reshape_(self, shape: Sequence[int]) -> Self:
         """`reshape` in place."""
@@ -203,8 +204,8 @@ class EncryptedArray(EncryptedTensor):
 
     def _chosen(self, numbers: NDArray[np.intp]) -> Self:
         if not self.shape:
-            return self._like(self._bound)
-        return self._like(self._bound.reshape(-1)[numbers])
+            return like(self, bound(self))
+        return like(self, bound(self).reshape(-1)[numbers])
 
     # --- Bytes. ---
 
@@ -215,7 +216,7 @@ class EncryptedArray(EncryptedTensor):
     def _read_extents(self, found: dict[int, Any], ciphertexts: int) -> tuple[int, ...]:
         shape = tuple(whole_numbers(found.get(_SHAPE, [])))
         batch = found.get(self._batch_field, [None])[-1]
-        slots = self._linked._home.params.max_slots
+        slots = home_of(self._linked).params.max_slots
         if int(np.prod(shape)) != ciphertexts or not (batch is None or 0 < batch <= slots):
             raise FormatError(f"the bytes are no {type(self).__name__}: shape {shape}, batch {batch}")
         self._batch = batch
@@ -242,7 +243,7 @@ class CKKSTensor(EncryptedArray):
         self._start(context, tensor, scale, batch)
 
     def _polynomial(self, coefficients: Sequence[Any]) -> Ciphertext:
-        return real_polynomial(self._bound, coefficients)
+        return real_polynomial(bound(self), coefficients)
 
 
 class BFVTensor(EncryptedArray):
@@ -262,4 +263,4 @@ class BFVTensor(EncryptedArray):
         self._start(context, tensor, None, batch)
 
     def _polynomial(self, coefficients: Sequence[Any]) -> Ciphertext:
-        return integer_polynomial(self._bound, coefficients)
+        return integer_polynomial(bound(self), coefficients)

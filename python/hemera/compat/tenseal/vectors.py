@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.compat.tenseal.context import Context
+from hemera.compat.tenseal.context import Context, home_of, require_galois_keys
 from hemera.compat.tenseal.encrypted import EncryptedTensor
 from hemera.compat.tenseal.keys import SecretKey
 from hemera.compat.tenseal.matrices import multiply_matrix
 from hemera.compat.tenseal.messages import whole_numbers
 from hemera.compat.tenseal.plain_tensor import as_array
 from hemera.compat.tenseal.polynomials import integer_polynomial, real_polynomial
+from hemera.compat.tenseal.stored import aligned, bound, cipher_of, like, widened
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.inputs.encoding import power_of_two
 from hemera.objects.ciphertext import Ciphertext
@@ -39,7 +40,7 @@ class EncryptedVector(EncryptedTensor):
         values = as_array(vector, self._dtype)
         if values.ndim != 1:
             raise ParameterError("can only encrypt a vector")
-        self._size, slots = len(values), context._home.params.max_slots
+        self._size, slots = len(values), home_of(context).params.max_slots
         rows = -(-self._size // slots)
         self._period = power_of_two(max(1, self._size)) if rows <= 1 else slots
         if rows > 1:
@@ -91,20 +92,20 @@ class EncryptedVector(EncryptedTensor):
 
     def _paired(self, other: Self) -> tuple[Self, Self]:
         if self._size == other._size:
-            return self._aligned(other)
+            return aligned(self, other)
         if other._size == 1:
-            return self._aligned(other._as_number())
+            return aligned(self, other._as_number())
         if self._size == 1:
-            first, second = self._as_number()._aligned(other)
-            return first._like(first._cipher, _size=other._size), second
+            first, second = aligned(self._as_number(), other)
+            return like(first, cipher_of(first), _size=other._size), second
         raise MismatchError(f"can't compute on vectors of different sizes: {self._size} and {other._size}")
 
     def _as_number(self) -> Self:
         """A vector of one value with period 1. Other periods take a level and rotations."""
         if self._period == 1:
             return self
-        self._linked._require_galois_keys()
-        return self._everywhere(self._masked()._bound)
+        require_galois_keys(self._linked)
+        return self._everywhere(bound(self._masked()))
 
     def decrypt(self, secret_key: SecretKey | None = None) -> list[Any]:
         """The values.
@@ -124,12 +125,12 @@ class EncryptedVector(EncryptedTensor):
         del axis
         if self._rows > 1:
             whole = self._masked()
-            added = whole._like(whole._bound.sum(axis=0), _size=whole._period)
+            added = like(whole, bound(whole).sum(axis=0), _size=whole._period)
             return added._total(whole._period)._like_number()
         return self._total(self._size)._like_number()
 
     def _like_number(self) -> Self:
-        return self._like(self._cipher, _size=1)
+        return like(self, self._cipher, _size=1)
 
     def dot(self, other: Any) -> Self:
         """A vector of one value: the inner product with a vector, encrypted or not."""
@@ -137,12 +138,12 @@ class EncryptedVector(EncryptedTensor):
 
     def replicate_first_slot(self, n: int) -> Self:
         """A vector of n times the first value."""
-        first = self._like(self._cipher, _size=1, _clean=self._clean and self._size == 1)._as_number()
+        first = like(self, self._cipher, _size=1, _clean=self._clean and self._size == 1)._as_number()
         period = power_of_two(n)
-        if n < 1 or period > self._linked._home.params.max_slots:
+        if n < 1 or period > home_of(self._linked).params.max_slots:
             raise ParameterError(f"n is from 1 to the number of slots, not {n}")
-        wide = first._widened(period)
-        return wide._like(wide._cipher, _size=n)
+        wide = widened(first, period)
+        return like(wide, cipher_of(wide), _size=n)
 
     def replicate_first_slot_(self, n: int) -> Self:
         """`replicate_first_slot` in place."""
@@ -166,8 +167,8 @@ class EncryptedVector(EncryptedTensor):
         if size == 1:
             vectors = [vector._as_number() for vector in vectors]
         period = max(power_of_two(size * len(vectors)), *(vector._period for vector in vectors))
-        context = vectors[0]._linked
-        if size * len(vectors) > context._home.params.max_slots:
+        context = vectors[0].context()
+        if size * len(vectors) > home_of(context).params.max_slots:
             raise ParameterError(
                 f"output size is bigger than slot count: {size * len(vectors)} values; take a larger "
                 "poly_modulus_degree"
@@ -186,14 +187,14 @@ class EncryptedVector(EncryptedTensor):
             mask = np.zeros(period, kind)
             start = index * size if in_place else 0
             mask[start : start + size] = 1
-            part = vectors[index]._widened(period)
-            masked = part._bound * part._repeated(mask)
+            part = widened(vectors[index], period)
+            masked = bound(part) * part._repeated(mask)
             if packed is not None and not in_place:
-                context._require_galois_keys()
+                require_galois_keys(context)
                 packed = packed.rotate(-size)
             packed = masked if packed is None else packed + masked
         assert packed is not None
-        return vectors[0]._like(packed, _size=size * len(vectors), _period=period, _clean=True)
+        return like(vectors[0], packed, _size=size * len(vectors), _period=period, _clean=True)
 
     def _extents(self) -> dict[int, Any]:
         sizes = [self._period] * (self._rows - 1)
@@ -201,7 +202,7 @@ class EncryptedVector(EncryptedTensor):
 
     def _read_extents(self, found: dict[int, Any], ciphertexts: int) -> tuple[int, ...]:
         sizes = whole_numbers(found.get(_SIZES, []))
-        full = [size == self._linked._home.params.max_slots for size in sizes[:-1]]
+        full = [size == home_of(self._linked).params.max_slots for size in sizes[:-1]]
         if len(sizes) != ciphertexts or not all(full) or not 0 < sizes[-1] <= self._period:
             raise FormatError(f"the bytes are no {type(self).__name__}: sizes {sizes}")
         self._size = sum(sizes)
@@ -224,12 +225,12 @@ class CKKSVector(EncryptedVector):
         self._start(context, vector, scale)
 
     def _polynomial(self, coefficients: Sequence[Any]) -> Ciphertext:
-        return real_polynomial(self._bound, coefficients)
+        return real_polynomial(bound(self), coefficients)
 
     def _require_one_row(self, operation: str) -> None:
         if self._rows != 1:
             raise ParameterError(f"can't execute {operation} on chunked vectors")
-        self._linked._require_galois_keys()
+        require_galois_keys(self._linked)
 
     def mm(self, other: Any) -> CKKSVector:
         """The vector times a plain matrix of shape (size(), columns), in one level.
@@ -248,8 +249,8 @@ class CKKSVector(EncryptedVector):
         if not matrix.any():
             return CKKSVector(self._linked, np.zeros(columns), self._scale)
         context = self._linked
-        cipher = multiply_matrix(self._bound, matrix, context._evaluator, context._matrices)
-        return self._like(cipher, _size=columns, _period=cipher.slots, _clean=True)
+        cipher = multiply_matrix(bound(self), matrix, context._evaluator, context._matrices)
+        return like(self, cipher, _size=columns, _period=cipher.slots, _clean=True)
 
     matmul = __matmul__ = mm
 
@@ -283,15 +284,15 @@ class CKKSVector(EncryptedVector):
             )
         factors = np.zeros(self._period)
         factors[: row_size * len(plain)] = np.repeat(plain, row_size)
-        cipher = self._bound * factors
+        cipher = bound(self) * factors
         apart = row_size * blocks // 2
         while apart >= row_size:
             cipher = cipher + cipher.rotate(apart)
             apart //= 2
         if row_size * blocks == self._period:  # a power of two: the sums repeat
             cipher = cipher.with_slots(row_size)
-            return self._like(cipher, _size=row_size, _period=row_size, _clean=True)
-        return self._like(cipher, _size=row_size, _clean=False)
+            return like(self, cipher, _size=row_size, _period=row_size, _clean=True)
+        return like(self, cipher, _size=row_size, _clean=False)
 
     def enc_matmul_plain_(self, other: Any, row_size: int) -> CKKSVector:
         """`enc_matmul_plain` in place."""
@@ -333,4 +334,4 @@ class BFVVector(EncryptedVector):
         self._start(context, vector, None)
 
     def _polynomial(self, coefficients: Sequence[Any]) -> Ciphertext:
-        return integer_polynomial(self._bound, coefficients)
+        return integer_polynomial(bound(self), coefficients)

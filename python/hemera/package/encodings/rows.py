@@ -11,11 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.errors import FormatError, HemeraWarning
-from hemera.package.encodings.base import (
-    Encoding,
-    finite_rows,
-    require_columns,
-)
+from hemera.package.encodings.base import Encoding, finite_rows, require_columns
 from hemera.package.readings import read_as
 from hemera.package.specs import InputSpec, OutputSpec
 from hemera.program.values import Array, integer, real

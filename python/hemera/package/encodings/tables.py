@@ -11,13 +11,7 @@ from numpy.typing import NDArray
 
 from hemera.arrays.tiling import TiledLayout
 from hemera.errors import FormatError
-from hemera.package.encodings.base import (
-    Encoding,
-    chunked,
-    finite_rows,
-    require_columns,
-    require_layouts,
-)
+from hemera.package.encodings.base import Encoding, chunked, finite_rows, require_columns, require_layouts
 from hemera.package.encodings.rows import Scaling
 from hemera.package.encodings.watching import tell_rows, tell_unwatched, unwatched_of
 from hemera.package.finishing import Method

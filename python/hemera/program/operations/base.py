@@ -222,13 +222,14 @@ _MOST_TOGETHER = 64
 def in_parts(operation: Callable[..., Ciphertext], xs: Sequence[Ciphertext]) -> Ciphertext:
     """What an operation gives for each ciphertext of batches of one shape, some at a time."""
     x = xs[0]
-    if x._count <= _MOST_TOGETHER or any(each.shape != x.shape for each in xs):
+    count = math.prod(x.shape)
+    if count <= _MOST_TOGETHER or any(each.shape != x.shape for each in xs):
         return operation(*xs)
-    flat = [each if each.ndim == 1 else each.reshape(each._count) for each in xs]
+    flat = [each if each.ndim == 1 else each.reshape(count) for each in xs]
     found = concatenate(
         [
             operation(*(each[first : first + _MOST_TOGETHER] for each in flat))
-            for first in range(0, x._count, _MOST_TOGETHER)
+            for first in range(0, count, _MOST_TOGETHER)
         ]
     )
     return found if x.ndim == 1 else found.reshape(*x.shape)
@@ -312,7 +313,7 @@ class OfMatrix(Operation):
         return cast("Self", dataclasses.replace(own, baby_steps=steps))
 
     def encode(self, plan: LinearTransform, context: Context) -> None:
-        plan._in(context)
+        plan.prepare(context)
 
     def forget(self, plan: LinearTransform, context: Context) -> None:
         plan._forget(context)

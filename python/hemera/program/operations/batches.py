@@ -14,7 +14,7 @@ from hemera.arrays.pair_layout import pairs_packed, pairs_unpacked
 from hemera.circuits import MatrixBatchProduct, PlainMatrixProduct
 from hemera.errors import MismatchError, ParameterError
 from hemera.objects.batches import add_many, concatenate, stack
-from hemera.objects.ciphertext import Ciphertext
+from hemera.objects.ciphertext import Ciphertext, gather, places_in
 from hemera.objects.context import Context
 from hemera.parameters import Parameters
 from hemera.program.operations.base import LATER, Operation, Running
@@ -63,19 +63,19 @@ def require_elements(operation: str, form: Form, taken: Array) -> None:
 
 def _gathered(x: Ciphertext, places: Array) -> Ciphertext:
     """The ciphertexts at some places of a batch, which stays where that are all of them in their order."""
-    if places.size == x._count and np.array_equal(places.ravel(), np.arange(x._count)):
+    if np.array_equal(places.ravel(), places_in(x).ravel()):
         return x if x.shape == places.shape else x.reshape(*places.shape)
-    return x._gather(places)
+    return gather(x, places)
 
 
 def _last_first(x: Ciphertext) -> Ciphertext:
     """The batch with its last axis as the first one."""
-    return _gathered(x, np.moveaxis(np.arange(x._count).reshape(x.shape), -1, 0))
+    return _gathered(x, np.moveaxis(places_in(x), -1, 0))
 
 
 def _first_last(x: Ciphertext) -> Ciphertext:
     """The batch with its first axis as the last one."""
-    return _gathered(x, np.moveaxis(np.arange(x._count).reshape(x.shape), 0, -1))
+    return _gathered(x, np.moveaxis(places_in(x), 0, -1))
 
 
 def joined(parts: list[Ciphertext]) -> Ciphertext:
@@ -85,7 +85,7 @@ def joined(parts: list[Ciphertext]) -> Ciphertext:
 
 def elements_of(x: Ciphertext, taken: Array) -> Ciphertext:
     """Elements of a batch along its last axis."""
-    return _gathered(x, np.arange(x._count).reshape(x.shape)[..., taken])
+    return _gathered(x, places_in(x)[..., taken])
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,18 +238,18 @@ class MatrixRows(Operation):
 
     def encode(self, plan: tuple[PlainMatrixProduct, ...], context: Context) -> None:
         for each in plan:
-            each._in(context)
+            each.prepare(context)
 
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
         x = xs[0]
-        places = np.arange(x._count).reshape(x.shape)[..., self.taken]  # [requests..., columns, parts]
-        whole = x.ndim == 1 and np.array_equal(self.taken, np.arange(x._count)[:, np.newaxis])
+        places = places_in(x)[..., self.taken]  # [requests..., columns, parts]
+        whole = x.ndim == 1 and np.array_equal(self.taken, places_in(x)[:, np.newaxis])
         parts = x if whole else _gathered(x, np.moveaxis(places, -2, 0))
         products = [at.ev.multiply_rows(each, parts) for each in at.plan or (self.matrix.astype(np.int16),)]
         product = add_many(products) if len(products) > 1 else products[0]  # [rows, requests..., parts]
         if whole:
             return product
-        own = np.moveaxis(np.arange(product._count).reshape(product.shape), 0, -2)
+        own = np.moveaxis(places_in(product), 0, -2)
         return _gathered(product, own.reshape(*own.shape[:-2], -1))
 
     def clear(self, *xs: Array) -> Array:
@@ -301,7 +301,7 @@ class PairProducts(Operation):
         return pair_product(place.params, *self.settings(place))
 
     def encode(self, plan: MatrixBatchProduct, context: Context) -> None:
-        plan._in(context)
+        plan.prepare(context)
 
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
         shape, size = xs[0].shape, xs[0].shape[-1]

@@ -18,15 +18,7 @@ from hemera.errors import MismatchError, ParameterError, PrecisionError
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
 from hemera.parameters import Parameters
-from hemera.program.operations.base import (
-    LATER,
-    OfMatrix,
-    Operation,
-    Running,
-    SlotBySlot,
-    in_parts,
-    parts_of,
-)
+from hemera.program.operations.base import LATER, OfMatrix, Operation, Running, SlotBySlot, in_parts, parts_of
 from hemera.program.operations.places import Bounded, Bounds, Place
 from hemera.program.values import MAX_PASSES, MAX_SLOTS, Array, Form, SchemeName, constant, integer, real
 
@@ -362,7 +354,7 @@ class ExactBootstraps(Refresh):
         return exact_bootstrap(place.params, self.passes, self.failure_bits)
 
     def encode(self, plan: IntegerBootstrap, context: Context) -> None:
-        plan._in(context)
+        plan.prepare(context)
 
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
         return at.ev.bootstrap(xs[0], at.plan)

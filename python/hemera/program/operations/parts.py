@@ -9,7 +9,7 @@ import numpy as np
 
 from hemera.errors import MismatchError
 from hemera.objects.batches import stack
-from hemera.objects.ciphertext import Ciphertext
+from hemera.objects.ciphertext import Ciphertext, gather, places_in
 from hemera.program.operations.base import Operation, Running
 from hemera.program.values import Array, Form, SchemeName
 
@@ -32,8 +32,8 @@ class Parts(Operation):
         conjugate = at.ev.conjugate(x)
         imaginary = at.ev.multiply(at.ev.subtract(conjugate, x), 1j)
         found = stack([at.ev.add(x, conjugate), imaginary])
-        places = np.arange(found._count).reshape(found.shape)
-        return found._gather(np.moveaxis(places, 0, -1))
+        places = places_in(found)
+        return gather(found, np.moveaxis(places, 0, -1))
 
     def clear(self, *xs: Array) -> Array:
         return np.stack([2 * np.real(xs[0]), 2 * np.imag(xs[0])], axis=-2)
