@@ -7,6 +7,7 @@ import pytest
 from numpy.polynomial import chebyshev, polynomial
 
 import hemera as hm
+from hemera.circuits.functions import plan_for
 
 from .conftest import CIRCUIT_SLOTS as SLOTS
 
@@ -204,15 +205,15 @@ def test_the_circuit_that_was_used_last_is_kept_longest(client, ev, values):
     ctx, sk = client
     function = hm.circuits.Polynomial([0, 1, 1])
     natives = [ctx.encrypt(ctx.encode(values, scale=2.0**40 + steps), sk)._native for steps in range(66)]
-    first = function._circuit(ev, natives[:1])
+    first = plan_for(function, ev, natives[:1])
     for each in natives[1:64]:
-        function._circuit(ev, [each])
-    second = function._circuit(ev, natives[1:2])
-    assert function._circuit(ev, natives[:1]) is first
+        plan_for(function, ev, [each])
+    second = plan_for(function, ev, natives[1:2])
+    assert plan_for(function, ev, natives[:1]) is first
     for each in natives[64:]:  # of which each takes the place of the oldest one
-        function._circuit(ev, [each])
-    assert function._circuit(ev, natives[:1]) is first
-    assert function._circuit(ev, natives[1:2]) is second
+        plan_for(function, ev, [each])
+    assert plan_for(function, ev, natives[:1]) is first
+    assert plan_for(function, ev, natives[1:2]) is second
     assert len(function._circuits[ctx]) == 64
 
 

@@ -68,7 +68,7 @@ def test_diagonals_that_are_not_kept_take_less_memory(params):
     assert encoded.plaintext_bytes == 4 * 64 * 32 * 8  # numbers of the diagonals of four blocks
     assert kept.plaintext_bytes > 10 * encoded.plaintext_bytes
     with pytest.raises(hm.errors.ParameterError, match="does not fit"):
-        hm.circuits.PeriodicTransform(1e80 * random(4, 4), params, 4)._in(hm.Context(params))
+        hm.circuits.PeriodicTransform(1e80 * random(4, 4), params, 4).prepare(hm.Context(params))
 
 
 def test_transforms_follow_each_other(client, params):

@@ -13,6 +13,7 @@ import pytest
 
 import hemera as hm
 from hemera import circuits
+from hemera.circuits.bootstrap import prepared_for
 from hemera.circuits.needs import size_text
 
 from .conftest import CIRCUIT_SLOTS as SLOTS
@@ -205,7 +206,7 @@ def test_a_bootstrap_s_matrices_are_encoded_once_for_each_magnitude() -> None:
     ctx = hm.Context(params, "cpu", threads=1)
     boot = circuits.Bootstrap(params, slots=16)
     for magnitude in (None, 2.0, 8.0):
-        first, used = boot._in_for(ctx, magnitude), ctx.memory_used
-        assert boot._in_for(ctx, magnitude) is first
+        first, used = prepared_for(boot, ctx, magnitude), ctx.memory_used
+        assert prepared_for(boot, ctx, magnitude) is first
         assert ctx.memory_used == used
-    assert len({id(boot._in_for(ctx, magnitude)) for magnitude in (None, 2.0, 8.0)}) == 3
+    assert len({id(prepared_for(boot, ctx, magnitude)) for magnitude in (None, 2.0, 8.0)}) == 3

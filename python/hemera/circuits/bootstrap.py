@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
 from hemera.circuits.handles import ValueT, evaluated
-from hemera.circuits.plans import Plan
+from hemera.circuits.plans import Plan, prepared_in
 from hemera.parameters import require_naturals
 
 if TYPE_CHECKING:
@@ -361,17 +361,16 @@ class Bootstrap(Plan):
     def _prepare(self, context: Context) -> _core.PreparedBootstrap:
         return _core.prepare_bootstrap(context._native, self._native, None)
 
-    def _in_for(self, context: Context, magnitude: float | None) -> _core.PreparedBootstrap:
-        """The core's plan in a context's memory, for values up to a magnitude."""
-        if magnitude is None:
-            own: _core.PreparedBootstrap = self._in(context)
-            return own
-        of_context = self._of_magnitudes.setdefault(context, {})
-        prepared = of_context.get(magnitude)
-        if prepared is None:
-            prepared = _core.prepare_bootstrap(context._native, self._native, magnitude)
-            of_context[magnitude] = prepared
-        return prepared
-
     def __repr__(self) -> str:
         return f"<Bootstrap of {self.slots} slots, level {self.input_level} to {self.result_level}>"
+
+
+def prepared_for(plan: Bootstrap, context: Context, magnitude: float | None) -> _core.PreparedBootstrap:
+    """The core's plan in a context's memory, for values up to a magnitude."""
+    if magnitude is None:
+        own: _core.PreparedBootstrap = prepared_in(plan, context)
+        return own
+    of_context = plan._of_magnitudes.setdefault(context, {})
+    if magnitude not in of_context:
+        of_context[magnitude] = _core.prepare_bootstrap(context._native, plan._native, magnitude)
+    return of_context[magnitude]

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from hemera import _core
 from hemera._process import Lock
 from hemera.circuits.handles import ValueT, evaluated, is_value
-from hemera.circuits.plans import ClearPlan
+from hemera.circuits.plans import ClearPlan, prepared_in
 from hemera.inputs.plain import plain_array
 
 if TYPE_CHECKING:
@@ -174,13 +174,6 @@ class Function:
             "values (np.clip)"
         )
 
-    def _takes(self, declared: Sequence[float]) -> bool:
-        """Whether values up to these magnitudes certainly lie in the intervals."""
-        return self._native.is_unbounded or all(
-            low <= -largest * (1 - _ROUNDING) and largest * (1 - _ROUNDING) <= high
-            for largest, (low, high) in zip(declared, self.intervals, strict=True)
-        )
-
     @overload
     def __call__(self, x: ValueT, /, *others: ValueT, out: ValueT | None = None) -> ValueT: ...
     @overload
@@ -202,29 +195,6 @@ class Function:
         if is_value(x):
             return x._evaluated(self, others, out)
         return self.evaluate_clear(x, *others)
-
-    def _circuit(self, evaluator: Evaluator, natives: Sequence[_core.Ciphertext]) -> FunctionPlan:
-        context = evaluator.context
-        place = min(_core.finished(native) for native in natives)
-        with self._lock:
-            circuits = self._circuits.setdefault(context, {})
-            circuit = circuits.pop(place, None)
-        if circuit is None:
-            level, scale = place
-            circuit = self.plan(context.params, level=level, scale=scale)
-        with self._lock:
-            circuits[place] = circuit
-            if len(circuits) > _CIRCUITS_KEPT:
-                del circuits[next(iter(circuits))]
-        return circuit
-
-    def _staged_in(self, context: Context) -> _core.StagedFunction:
-        """The function in stages, with bootstraps between them, and their circuits in a context."""
-        with self._lock:
-            staged = self._staged.get(context)
-            if staged is None:
-                staged = self._staged[context] = _core.staged_function(context._native, self._native)
-            return staged
 
     def __repr__(self) -> str:
         return f"<{self._name} of depth {self.depth}>"
@@ -280,14 +250,6 @@ class FunctionPlan(ClearPlan):
             MismatchError: if ciphertexts do not fit each other, the plan's parameters or slots.
         """
         return evaluated(self, self._function.name, "ciphertexts", x, others, out)
-
-    def _evaluate(self, evaluator: Evaluator, natives: list[_core.Ciphertext]) -> _core.Ciphertext:
-        results = self._results(evaluator, natives)
-        return _core.stack(results) if self._function._stacked else results[0]
-
-    def _results(self, evaluator: Evaluator, natives: list[_core.Ciphertext]) -> list[_core.Ciphertext]:
-        results: list[_core.Ciphertext] = self._in(evaluator.context).apply(evaluator._native, natives)
-        return results
 
     def _prepare(self, context: Context) -> _core.PreparedFunction:
         return _core.prepare_function(context._native, self._native)
@@ -358,6 +320,46 @@ class Polynomial(Function):
     def interval(self) -> Interval:
         """The interval of the input."""
         return self.intervals[0]
+
+
+def surely_takes(function: Function, declared: Sequence[float]) -> bool:
+    """Whether values up to these magnitudes certainly lie in the intervals."""
+    return function._native.is_unbounded or all(
+        low <= -largest * (1 - _ROUNDING) and largest * (1 - _ROUNDING) <= high
+        for largest, (low, high) in zip(declared, function.intervals, strict=True)
+    )
+
+
+def plan_for(function: Function, evaluator: Evaluator, natives: Sequence[_core.Ciphertext]) -> FunctionPlan:
+    """The function's circuit at the level and scale of ciphertexts."""
+    context = evaluator.context
+    place = min(_core.finished(native) for native in natives)
+    with function._lock:
+        circuits = function._circuits.setdefault(context, {})
+        circuit = circuits.pop(place, None)
+    if circuit is None:
+        level, scale = place
+        circuit = function.plan(context.params, level=level, scale=scale)
+    with function._lock:
+        circuits[place] = circuit
+        if len(circuits) > _CIRCUITS_KEPT:
+            del circuits[next(iter(circuits))]
+    return circuit
+
+
+def staged_in(function: Function, context: Context) -> _core.StagedFunction:
+    """The function in stages, with bootstraps between them, and their circuits in a context."""
+    with function._lock:
+        staged = function._staged.get(context)
+        if staged is None:
+            staged = function._staged[context] = _core.staged_function(context._native, function._native)
+        return staged
+
+
+def values_of(plan: FunctionPlan, evaluator: Evaluator, natives: list[_core.Ciphertext]) -> _core.Ciphertext:
+    """The core's result for ciphertexts; of several polynomials, a batch of theirs."""
+    results: list[_core.Ciphertext] = prepared_in(plan, evaluator.context).apply(evaluator._native, natives)
+    return _core.stack(results) if plan.function._stacked else results[0]
 
 
 def approximate(

@@ -69,11 +69,7 @@ class IntegerBootstrap(Prepared):
         super().__init__(params)
         self._encoding = encoding
         self._native = _core.IntegerBootstrap(
-            params._native,
-            passes or 0,
-            budget or 0.0,
-            math.ceil(-math.log2(failure)),
-            encoding == "slots",
+            params._native, passes or 0, budget or 0.0, math.ceil(-math.log2(failure)), encoding == "slots"
         )
 
     @property

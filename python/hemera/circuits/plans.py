@@ -68,7 +68,7 @@ class Prepared(Needs):
 
     def prepare(self, context: Context) -> None:
         """Encode the circuit's constants in a context's memory now, and not at the first call."""
-        self._in(context)
+        prepared_in(self, context)
 
     def estimate_time(self, context: Context) -> float:
         """The seconds of one evaluation on a context's device, if nothing else runs there: the sum over its
@@ -90,24 +90,26 @@ class Prepared(Needs):
     def _counted(self) -> tuple[list[_core.KeyNeed], _core.Cost]:
         return self._native.needed_keys, self._native.cost
 
-    def _in(self, context: Context) -> Any:
-        prepared = self._prepared.get(context)
-        if prepared is None:
-            prepared = self._prepare(context)
-            self._prepared[context] = prepared
-        return prepared
-
-    def _forget(self, context: Context) -> None:
-        """Give the memory of the plaintexts in a context back; the next use encodes them again."""
-        self._prepared.pop(context, None)
-
     def _generate_keys(self, secret_key: _core.SecretKey) -> _core.EvaluationKeys:
         return self._native.generate_keys(secret_key)
 
 
+def prepared_in(plan: Prepared, context: Context) -> Any:
+    """The core's plan with its plaintexts in a context's memory."""
+    prepared = plan._prepared.get(context)
+    if prepared is None:
+        prepared = plan._prepared[context] = plan._prepare(context)
+    return prepared
+
+
+def forget(plan: Prepared, context: Context) -> None:
+    """Give the memory of the plaintexts in a context back; the next use encodes them again."""
+    plan._prepared.pop(context, None)
+
+
 def result_of(plan: Prepared, evaluator: Evaluator, *natives: _core.Ciphertext) -> _core.Ciphertext:
     """The core's result for ciphertexts."""
-    result: _core.Ciphertext = plan._in(evaluator.context).apply(evaluator._native, *natives)
+    result: _core.Ciphertext = prepared_in(plan, evaluator.context).apply(evaluator._native, *natives)
     return result
 
 

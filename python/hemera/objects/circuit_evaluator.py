@@ -21,9 +21,10 @@ from hemera.circuits import (
     Polynomial,
     TransformGrid,
 )
-from hemera.circuits.functions import Basis, Interval
+from hemera.circuits.bootstrap import prepared_for
+from hemera.circuits.functions import Basis, Interval, plan_for, staged_in, surely_takes, values_of
 from hemera.circuits.matrices import EncryptedProduct, MatrixVectorProduct, PlainMatrixProduct, RowsProduct
-from hemera.circuits.plans import result_of
+from hemera.circuits.plans import prepared_in, result_of
 from hemera.circuits.slots import SlotPlan
 from hemera.inputs.arguments import described, in_own_words, require_type
 from hemera.inputs.encoding import as_number
@@ -229,7 +230,7 @@ class CircuitEvaluator:
             return self._finish("bootstrap", result_of(chosen, self, native), out)
         magnitude = self._magnitude_for(chosen, magnitude, native)
         if magnitude is not None:
-            prepared = chosen._in_for(self._context, magnitude)
+            prepared = prepared_for(chosen, self._context, magnitude)
             core: _core.Ciphertext = prepared.apply(self._native, native)
         else:
             core = result_of(chosen, self, native)
@@ -309,7 +310,7 @@ class CircuitEvaluator:
         for x in vectors:
             native_of("transform_all", x)
         fresh = self._all_refreshed(vectors, self._user_levels(grid.level))
-        cores = grid._in(self._context).apply(self._native, [x._native for x in fresh])
+        cores = prepared_in(grid, self._context).apply(self._native, [x._native for x in fresh])
         return [self._finish("transform_all", core, None) for core in cores]
 
     def multiply_matrices(
@@ -421,7 +422,7 @@ class CircuitEvaluator:
         magnitudes = [max(abs(low), abs(high)) for low, high in own.intervals]
         natives = [x._native for x in parts]
         own._native.require_in_intervals(natives)
-        if not own._takes([native.largest for native in natives]):
+        if not surely_takes(own, [native.largest for native in natives]):
             warn_of_interval(own.name, *own.intervals[0])
         if isinstance(function, FunctionPlan):
             parts = self._all_refreshed(parts, self._user_levels(function.level), magnitudes)
@@ -435,8 +436,8 @@ class CircuitEvaluator:
         else:
             return self._apply_in_stages(own, parts, out)
         shape, natives = fitted("apply", parts)
-        plan = function if isinstance(function, FunctionPlan) else own._circuit(self, natives)
-        core = plan._evaluate(self, natives)
+        plan = function if isinstance(function, FunctionPlan) else plan_for(own, self, natives)
+        core = values_of(plan, self, natives)
         if own._stacked:
             shape = (core.batch[0], *shape)
         _declare_type(core, own)
@@ -447,7 +448,7 @@ class CircuitEvaluator:
     ) -> Ciphertext:
         """A function of more levels than a bootstrap leaves: values are bootstrapped between its stages."""
         shape, natives = fitted("apply", inputs)
-        (core,) = function._staged_in(self._context).apply(self._native, natives)
+        (core,) = staged_in(function, self._context).apply(self._native, natives)
         _declare_type(core, function)
         return self._finish("apply", reshaped(core, shape), out)
 

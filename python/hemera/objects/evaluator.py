@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
 from hemera.circuits import Bootstrap, IntegerBootstrap, LinearTransform
+from hemera.circuits.bootstrap import prepared_for
+from hemera.circuits.plans import prepared_in
 from hemera.inputs.arguments import described, in_own_words, require_type
 from hemera.inputs.plain import plain_array
 from hemera.inputs.source import Source
@@ -61,10 +63,10 @@ class Evaluator(ArithmeticEvaluator):
             if bootstrap is None or not automatic:
                 native = _core.make_evaluator(keys._native, lazy)
             elif isinstance(bootstrap, IntegerBootstrap):
-                exact = bootstrap._in(context)
+                exact = prepared_in(bootstrap, context)
                 native = _core.make_refreshing_integer_evaluator(keys._native, lazy, exact)
             else:
-                prepared = bootstrap._in_for(context, magnitude)
+                prepared = prepared_for(bootstrap, context, magnitude)
                 native = _core.make_refreshing_evaluator(keys._native, lazy, prepared)
         self._native = native
         self._has_budget = context.params.scheme != "ckks"

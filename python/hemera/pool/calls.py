@@ -57,14 +57,15 @@ def require_member(team: Team, operation: str, value: Any) -> int:
 def replicated(team: Team, value: Any) -> list[Any]:
     """Keys or a plaintext in the context of each member: the object itself, and copies, which it keeps. Of
     evaluation keys a member copies each when it first uses it."""
+    kept = value._copies
     missing = [
         index
         for index, context in enumerate(team.contexts)
-        if value.context is not context and all(copy.context is not context for copy in value._copies)
+        if value.context is not context and all(copy.context is not context for copy in kept)
     ]
     copied = value._copied_on_use if isinstance(value, Keys) else value.to
     copies = team.run([(index, functools.partial(copied, team.contexts[index])) for index in missing])
-    value._copies.extend(copies)
+    kept.extend(copies)
     return [value.to(context) if value.context is not context else value for context in team.contexts]
 
 

@@ -288,7 +288,7 @@ class PoolCiphertext(_InParts, Ciphertext):
 
     def copy(self) -> Ciphertext:
         """A deep copy."""
-        copied: Ciphertext = self._evaluator._mapped(lambda _, part: part.copy(), (self,))
+        copied: Ciphertext = self._evaluator.map(lambda _, part: part.copy(), self)
         return copied
 
     def _gather(self, chosen: NDArray[np.intp]) -> Ciphertext:

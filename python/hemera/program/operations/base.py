@@ -13,6 +13,7 @@ import numpy as np
 
 from hemera._process import Lock
 from hemera.circuits import LinearTransform
+from hemera.circuits.plans import forget
 from hemera.objects.batches import concatenate
 from hemera.objects.ciphertext import Ciphertext, Plaintext
 from hemera.objects.context import Context
@@ -316,7 +317,7 @@ class OfMatrix(Operation):
         plan.prepare(context)
 
     def forget(self, plan: LinearTransform, context: Context) -> None:
-        plan._forget(context)
+        forget(plan, context)
 
     def encoded_bytes(self, plan: LinearTransform) -> int:
         return plan.plaintext_bytes

@@ -14,6 +14,7 @@ from hemera import circuits
 from hemera._noise_warning import ranges_are_known
 from hemera._process import cached_property
 from hemera.circuits import Bootstrap, Function, IntegerBootstrap, LinearTransform, Polynomial
+from hemera.circuits.bootstrap import prepared_for
 from hemera.errors import MismatchError, ParameterError, PrecisionError
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
@@ -306,7 +307,7 @@ class Bootstraps(Refresh):
         return _bootstrap(place.params, **self.settings(place.form))
 
     def encode(self, plan: Bootstrap, context: Context) -> None:
-        plan._in_for(context, self.magnitude)
+        prepared_for(plan, context, self.magnitude)
 
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
         x = _narrowed(at, xs[0], self.magnitude) if self.known else xs[0]
