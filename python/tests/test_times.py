@@ -57,6 +57,18 @@ def test_a_table_that_is_measured_again_is_read_again():
         assert DeviceTimes.find("made-up").rows == [("add", PARAMS.degree, 50, 2 * LIMBS, seconds)]
 
 
+@pytest.mark.parametrize("name", sorted(path.stem for path in SHIPPED.glob("*.json")))
+def test_a_table_that_was_made_on_this_machine_wins_over_the_shipped_one(name):
+    """Under its name, and where a CPU takes the nearest one."""
+    shipped, own = DeviceTimes.load(SHIPPED / f"{name}.json"), table(name, 0.125)
+    assert DeviceTimes.find(name) == shipped != own
+    own.save()
+    assert DeviceTimes.find(name) == own
+    assert hm.cost(lambda x, y: x + y, 512, 512, params=PARAMS, device=name).seconds == pytest.approx(0.125)
+    if name.startswith("cpu-"):
+        assert DeviceTimes.find(name.replace("-16", "-17")) == own
+
+
 def test_tables_keep_all_that_they_have(cache, monkeypatch):
     """Those of before there was a least time have none."""
     whole = DeviceTimes(

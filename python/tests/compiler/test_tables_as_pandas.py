@@ -366,6 +366,32 @@ def test_lengths() -> None:
         assert "40 rows, filtered" in repr(filtered)
 
 
+SOME: dict[str, Study] = {
+    "all": lambda t: t.m,
+    "filtered": lambda t: t[t.a > 4].m,
+    "two rows": lambda t: t[t.a < 2].m,
+    "one row": lambda t: t[t.a < 1].m,
+    "groups": lambda t: t.groupby("k").m,
+    "groups of filtered rows": lambda t: t[t.a > 1].groupby("k").m,
+}
+
+
+@pytest.mark.parametrize("ddof", [0, 1, 2])
+def test_variances_divide_by_the_rows_less_ddof(ddof: int) -> None:
+    """Of 1 to 10 rows, and of groups of as many: as few as ddof have none."""
+    frame = pd.DataFrame({"k": list("abbcccdddd"), "m": [3.0, 1, 2, 5, 0, 4, 2, 2, 6, 1], "a": range(10)})
+    study: Study = lambda t: {  # noqa: E731
+        f"{statistic} of {name}": getattr(some(t), statistic)(ddof=ddof)
+        for name, some in SOME.items()
+        for statistic in ("var", "std")
+    }
+    spec = hm.TableSpec.of(frame, ranges={"m": (0, 6), "a": (0, 9)}, keys=["k"])
+    found = hm.compile(study, spec, params=shallow(), precision_bits=12).clear(frame)
+    for name, wanted in study(frame).items():
+        own = wanted.reindex(found[name].index) if isinstance(wanted, pd.Series) else wanted
+        np.testing.assert_allclose(found[name], own, atol=1e-9, err_msg=name)
+
+
 REFUSED: dict[str, tuple[Study, type[Exception], str]] = {
     "mask of another filter": (lambda t: t[t[t.a > 2].f], MismatchError, "other filters"),
     "mask of a sibling": (lambda t: t[t.a > 2][t[t.a > 2].f], MismatchError, "other filters"),

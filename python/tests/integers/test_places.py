@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -54,6 +55,20 @@ def test_indices(index: Any, takes: int) -> None:
     found = x[index]
     check(found, a[index], ints)
     assert x.levels - found.levels == takes
+
+
+@pytest.mark.parametrize(
+    ("count", "last", "step"), [*((n, VALUES, 0) for n in (1, 2, 3, 4)), (3, 37, 0), (3, VALUES, 1)]
+)
+def test_ciphertexts_in_every_order_and_with_repeats(count: int, last: int, step: int) -> None:
+    """Of three. Values that stay in their places take no level."""
+    ints, a = context(16), numbers(2 * VALUES + last)
+    x, vectors = ints.encrypt(a), np.split(np.arange(a.size), [VALUES, 2 * VALUES])
+    for order in itertools.product(range(3), repeat=count):
+        if last == VALUES or 2 not in order[:-1]:  # behind a part of one all others would move
+            index = np.concatenate([np.roll(vectors[each], -step) for each in order])
+            np.testing.assert_array_equal(ints.decrypt(x[index]), np.take(a, index), err_msg=str(order))
+            assert x.levels - x[index].levels == step
 
 
 def test_indices_of_several_axes() -> None:

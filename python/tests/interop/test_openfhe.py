@@ -286,6 +286,25 @@ def test_sessions_follow_the_special_primes_of_the_first_key() -> None:
         late.load_keys(relinearization=files["eval_mult_key.bin"])
 
 
+@pytest.mark.parametrize(
+    "calls", [("relinearization galois",), ("relinearization", "galois"), ("galois", "")], ids=str
+)
+@pytest.mark.parametrize(("version", "changes"), [("1.4.2", False), ("1.6.1", True)])
+def test_all_of_a_session_is_of_one_context(version: str, changes: bool, calls: tuple[str, ...]) -> None:
+    """After each call, also where keys change it."""
+    names = {"relinearization": "eval_mult_key", "galois": "eval_automorphism_keys"}
+    folder = VECTORS.parent / "openfhe-versions" / version / "ckks"
+    files = {path.name[:-7]: gzip.decompress(path.read_bytes()) for path in folder.glob("*.bin.gz")}
+    session = openfhe.Session(files["cryptocontext"], device="cpu")
+    first = session.context
+    for kinds in calls:
+        keys = session.load_keys(**{kind: files[names[kind]] for kind in kinds.split()})
+        x, secret = session.load_ciphertext(files["ct"]), session.load_secret_key(files["secret_key"])
+        for each in (session.evaluator, session.keys, keys, x, x + x, secret):
+            assert each.context is session.context
+        assert (session.context is not first) == changes
+
+
 def test_keys_that_have_no_room_leave_the_session_as_it_was() -> None:
     """Also where a context of other special primes was made for them: no later call takes it."""
     folder = VECTORS.parent / "openfhe-versions" / "1.6.1" / "ckks"

@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 import hemera as hm
+from hemera.objects.devices import DeviceOptions
 from hemera.pool import members as pool_members
 
 from ..conftest import make_params
@@ -160,6 +161,23 @@ def test_members_of_the_cpu_are_bound_to_their_node(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(pool_members, "NODES", tmp_path / "missing")
     with pytest.raises(hm.errors.DeviceError, match="does not list"):
         hm.Pool(make_params("ckks"), "cpu:*")
+
+
+@pytest.mark.parametrize("numbers", [(2, 10), (10, 9), (0, 1, 2, 9, 10, 11, 99, 100), (20, 3, 100)], ids=str)
+def test_nodes_are_in_the_order_of_their_numbers(
+    numbers: tuple[int, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Node n has processors 2n and 2n + 1, of which this process has all but the last one."""
+    for number in numbers:
+        (tmp_path / f"node{number}").mkdir()
+        (tmp_path / f"node{number}" / "cpulist").write_text(f"{2 * number}-{2 * number + 1}\n")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(2 * max(numbers) + 1)), raising=False)
+    expected = [frozenset({2 * n, 2 * n + 1}) for n in sorted(numbers)]
+    expected[-1] -= {2 * max(numbers) + 1}
+    assert pool_members.nodes_of_processors(tmp_path) == expected
+    monkeypatch.setattr(pool_members, "NODES", tmp_path)
+    places = pool_members.places_of("cpu:*", DeviceOptions("cpu"))
+    assert [place.processors for place in places] == expected
 
 
 def test_lists_of_processors() -> None:
