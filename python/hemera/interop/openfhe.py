@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any, Literal, cast
 
 from hemera import _core, errors
@@ -175,14 +176,19 @@ class _Bootstrap:
 
     def __init__(self, native: _core.OpenFheSession) -> None:
         self._session = native
+        self._prepared: weakref.WeakKeyDictionary[Context, _Bootstrap] = weakref.WeakKeyDictionary()
 
     @property
     def input_level(self) -> int:
         """The lowest level of ciphertexts of any number of slots that a bootstrap takes."""
         return max(self._session.bootstrap_input_levels().values(), default=1)
 
-    def _apply(self, evaluator: Evaluator, native: _core.Ciphertext) -> _core.Ciphertext:
-        return self._session.bootstrap(native, 1, 0, evaluator._native)
+    def _prepare(self, _: Context) -> _Bootstrap:
+        return self
+
+    def apply(self, evaluator: _core.Evaluator, native: _core.Ciphertext) -> _core.Ciphertext:
+        """As of the core's plans: the result for a ciphertext."""
+        return self._session.bootstrap(native, 1, 0, evaluator)
 
 
 def _is_json(form: str) -> bool:
