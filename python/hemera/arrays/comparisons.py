@@ -18,8 +18,11 @@ from hemera.arrays.recorded import (
     Recorded,
     as_numbers,
     as_operand,
+    at_node,
     bounds_of,
     broadcast,
+    encrypted,
+    filled,
     joined_shape,
     number_of,
     of_kind,
@@ -134,7 +137,7 @@ def _jump(x: A, other: Any, compare: Callable[[Values, Values], Values]) -> A | 
     reason = TypeError(
         f"{_NO_STEP} ({user_line()}). np.where(x > {at:g}, f(x), g(x)) takes any x where f and g meet"
     )
-    found = as_mask(x._at(recorder_of(x).unmade(formula, "a comparison", number_of(x), reason)))
+    found = as_mask(at_node(x, recorder_of(x).unmade(formula, "a comparison", number_of(x), reason)))
     recorder_of(x).jumps[number_of(found)] = number_of(x), at
     return found
 
@@ -166,7 +169,7 @@ def _decided(
     else:
         least, most = (end.reshape(given.shape) for end in bounds_of(given))
     always, never = (np.broadcast_to(each, shape) for each in decide(low - most, high - least))
-    return as_mask(x._filled(always)) if (always | never).all() else None
+    return as_mask(filled(x, always)) if (always | never).all() else None
 
 
 def _is_promised(x: Recorded) -> bool:
@@ -218,7 +221,7 @@ def of_few(x: A, function: Callable[[Values], Values], step: float | None) -> A 
     unit = step_of(x)
     exact = recorder_of(x).tabulated(number_of(x), lambda values: function(values / unit))
     if exact is not None:
-        return x._at(exact)
+        return at_node(x, exact)
     points = _points(x, bounds_of(x))
     shows = points is not None and len(points) > 2 and (function(points) != function(points[:1])).any()
     if points is not None and not shows and not _is_promised(x):
@@ -228,7 +231,7 @@ def of_few(x: A, function: Callable[[Values], Values], step: float | None) -> A 
         return None
     values = np.asarray(function(points), np.float64)
     if (values == values[0]).all():
-        return x._filled(values[0])
+        return filled(x, values[0])
     if len(points) == 2:
         slope = float(values[1] - values[0]) / step_of(x)
         found = x * slope + float(values[0] - slope * points[0] * step_of(x))
@@ -243,7 +246,7 @@ def of_few(x: A, function: Callable[[Values], Values], step: float | None) -> A 
     polynomial = circuits.Polynomial(coefficients, basis="chebyshev", interval=(low, high))
     room = _room(x) * float(np.ptp(values))
     limits = (float(values.min()) - room, float(values.max()) + room)
-    return x._at(recorder_of(x).apply(polynomial, number_of(x), limits=limits, step=step))
+    return at_node(x, recorder_of(x).apply(polynomial, number_of(x), limits=limits, step=step))
 
 
 def _room(x: Recorded) -> float:
@@ -361,7 +364,7 @@ def selected(mask: A, x: Any, y: Any) -> A:
     """x where a mask is 1, y where it is 0."""
     require_mask(mask)
     kind = promoted([kind_of(x), kind_of(y)])
-    first, second = (as_numbers(mask._encrypted(each)) for each in (x, y))
+    first, second = (as_numbers(encrypted(mask, each)) for each in (x, y))
     found = as_numbers(mask) * (first - second) + second
     ends = [broadcast(each, found.shape) for each in (first, second)]
     lows, highs = zip(*(recorder_of(each).bounds[number_of(each)] for each in ends), strict=True)

@@ -15,7 +15,16 @@ from numpy.typing import NDArray
 
 from hemera.arrays.comparisons import differs
 from hemera.arrays.kinds import are_truths, kind_of, of_numbers
-from hemera.arrays.recorded import Recorded, as_numbers, as_operand, axes_of, moved, of_kind, rearranged
+from hemera.arrays.recorded import (
+    Recorded,
+    as_numbers,
+    as_operand,
+    axes_of,
+    moved,
+    of_kind,
+    rearranged,
+    sum_of_maps,
+)
 from hemera.arrays.recorder import MOST_ELEMENTS
 from hemera.arrays.repeated_map import RepeatedMap
 from hemera.arrays.sparse_map import SparseMap
@@ -121,7 +130,7 @@ def _with_plain(x: Recorded, xs: str, plain: Values, cs: str, out: str, extents:
         parts = (xs[:before], xs[len(xs) - after :])
         counts = [math.prod(extents[label] for label in labels) for labels in parts]
         own = RepeatedMap(counts[0], own, counts[1])
-    return x._linear([(x, own)], shape)
+    return sum_of_maps(x, [(x, own)], shape)
 
 
 def _alike(xs: str, out: str, cs: str) -> int:
@@ -316,7 +325,7 @@ def linear(function: Callable[[Values], Any], x: Recorded) -> Any:
     units = np.eye(x.size).reshape(x.size, *x.shape)
     rows = [np.asarray(function(unit), np.float64) for unit in units]
     own = SparseMap.dense(np.stack([row.ravel() for row in rows], axis=1))
-    return x._linear([(x, own)], rows[0].shape)
+    return sum_of_maps(x, [(x, own)], rows[0].shape)
 
 
 def along_axis(x: Recorded, matrix: Values, axis: int) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera.arrays.array import Array
+from hemera.arrays.recorded import sum_of_maps
 from hemera.arrays.sparse_map import SparseMap
 from hemera.errors import MismatchError, ParameterError
 
@@ -73,7 +74,7 @@ def conv(
     offset = None if bias is None else np.repeat(np.asarray(bias, np.float64), math.prod(sizes))
     if isinstance(x, Array):
         own = _entries(kernel, tuple(x.shape), sizes, strides, paddings, dilations, groups)
-        return x._linear([(x, own)], (results, *sizes), offset)
+        return sum_of_maps(x, [(x, own)], (results, *sizes), offset)
     found = _of_windows(np.asarray(x, np.float64), kernel, strides, paddings, dilations, groups)
     return (found if offset is None else found + offset.reshape(found.shape[0], -1)).reshape(results, *sizes)
 

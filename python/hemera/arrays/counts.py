@@ -16,6 +16,7 @@ from hemera.arrays.recorded import (
     Recorded,
     as_numbers,
     as_operand,
+    filled,
     moved,
     of_kind,
     rearranged,
@@ -41,7 +42,7 @@ def is_in(x: A, values: Any) -> A:
     whole, is_whole = multiples(known, step)
     low, high = x.range
     whole = whole[is_whole & (low <= known) & (known <= high)]
-    found = of_few(x, lambda points: np.isin(points, whole), 1.0) if len(whole) else x._filled(False)
+    found = of_few(x, lambda points: np.isin(points, whole), 1.0) if len(whole) else filled(x, False)
     if found is not None:
         return as_mask(found)
     each = equal(rearranged(x, lambda y: y[..., None]), whole * step)

@@ -16,7 +16,18 @@ from hemera.arrays.comparisons import stepped
 from hemera.arrays.formulas import FORMULAS, Formula
 from hemera.arrays.kinds import are_truths, kind_of, of_numbers, promoted
 from hemera.arrays.masks import both, either
-from hemera.arrays.recorded import A, Recorded, as_numbers, as_operand, number_of, of_kind, recorder_of
+from hemera.arrays.recorded import (
+    A,
+    Recorded,
+    as_numbers,
+    as_operand,
+    at_node,
+    encrypted,
+    filled,
+    number_of,
+    of_kind,
+    recorder_of,
+)
 from hemera.arrays.steps import common_step
 from hemera.arrays.user_lines import user_line
 from hemera.circuits import Function
@@ -82,7 +93,7 @@ def named(x: A, name: str) -> A:
         one = recorder_of(x).unmade(clear, name, number_of(x), refusal)
     if one is None:
         raise refusal
-    return x._at(one)
+    return at_node(x, one)
 
 
 def reciprocal(x: A) -> A:
@@ -197,7 +208,7 @@ def approximated(x: A, function: Callable[[Any], Any], *, most: int = 1023) -> A
         return exact
     one = recorder_of(x).composed(formula, getattr(function, "__name__", "a function"), number_of(x))
     if one is not None:
-        return x._at(one)
+        return at_node(x, one)
     low, high = recorder_of(x).interval(number_of(x))
     with np.errstate(all="ignore"):
         values = np.abs([float(function(at)) for at in np.linspace(low, high, 257)])
@@ -222,7 +233,7 @@ def polyval(coefficients: NDArray[np.float64], x: A) -> A:
     """A polynomial with these real coefficients, the lowest power first."""
     known = np.trim_zeros(coefficients, "b")
     if len(known) <= 1:
-        return x._filled(float(known[0]) if len(known) else 0.0)
+        return filled(x, float(known[0]) if len(known) else 0.0)
     if len(known) == 2:
         return x * float(known[1]) + float(known[0])
     if recorder_of(x).is_exact:
@@ -242,7 +253,7 @@ def larger(x: A, other: Any) -> A:
     x, plain = as_numbers(x), as_operand(other, x)
     if isinstance(plain, np.ndarray):
         return of_kind(_rectified(x - plain) + plain, kind)
-    y = as_numbers(x._encrypted(other))
+    y = as_numbers(encrypted(x, other))
     if recorder_of(x).is_exact:
         return _rectified(x - y) + y
     middle, largest, bits = _around(x, y)
@@ -259,7 +270,7 @@ def _rectified(x: A) -> A:
     if low >= 0:
         return x
     if high <= 0:
-        return x._filled(0.0)
+        return filled(x, 0.0)
     exact = _tabulated(x, lambda values: np.maximum(values, 0))
     return _homogeneous(x, circuits.relu, high, _positive) if exact is None else exact
 
@@ -277,7 +288,7 @@ def _between(low: float | None, high: float | None) -> Formula:
 def _tabulated(x: A, function: Callable[[Any], Any]) -> A | None:
     """A function of arrays of values by its table, in exact programs; None in others."""
     found = recorder_of(x).tabulated(number_of(x), function)
-    return None if found is None else x._at(found)
+    return None if found is None else at_node(x, found)
 
 
 def _homogeneous(x: A, make: Callable[..., Function], most: float, formula: Formula) -> A:
@@ -298,7 +309,7 @@ def _homogeneous(x: A, make: Callable[..., Function], most: float, formula: Form
             function, scale = unit, largest
     limits = (-function.error, most * _WIDER / scale + function.error)
     operand = x if scale == 1 else x * (1 / scale)
-    found = x._at(recorder_of(x).apply(function, number_of(operand), limits=limits, formula=formula))
+    found = at_node(x, recorder_of(x).apply(function, number_of(operand), limits=limits, formula=formula))
     return found if scale == 1 else found * scale
 
 
@@ -319,7 +330,7 @@ def smaller(x: A, other: Any) -> A:
     x, plain = as_numbers(x), as_operand(other, x)
     if isinstance(plain, np.ndarray):
         return of_kind(-larger(-x, -plain), kind)
-    return -larger(-x, -as_numbers(x._encrypted(other)))
+    return -larger(-x, -as_numbers(encrypted(x, other)))
 
 
 def absolute(x: A) -> A:
@@ -349,7 +360,7 @@ def _clipped(x: A, low: Any, high: Any) -> A:
         if ends[0] > ends[1]:
             raise ParameterError(f"clip from {ends[0]:g} to {ends[1]:g}: the ends are the wrong way round")
         if ends[0] == ends[1]:
-            return x._filled(ends[0])
+            return filled(x, ends[0])
         if least < ends[0] and ends[1] < most:
             exact = _tabulated(x, lambda values: np.clip(values, ends[0] or 0.0, ends[1] or 0.0))
             if exact is not None:

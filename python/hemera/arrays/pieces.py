@@ -8,7 +8,7 @@ import numpy as np
 
 from hemera.arrays import comparisons
 from hemera.arrays.elementwise import approximated, larger, smaller
-from hemera.arrays.recorded import A, as_numbers, number_of, recorder_of
+from hemera.arrays.recorded import A, as_numbers, at_node, encrypted, number_of, recorder_of
 
 __all__ = ["chosen"]
 
@@ -37,8 +37,8 @@ def _by_pieces(mask: A, x: Any, y: Any, found: A) -> A | None:
     of_mask = recorder.function_of(number)
     if of_mask is None:
         return None
-    v = as_numbers(mask._at(of_mask[0]))
-    first, second = (as_numbers(v._encrypted(each)) for each in (x, y))
+    v = as_numbers(at_node(mask, of_mask[0]))
+    first, second = (as_numbers(encrypted(v, each)) for each in (x, y))
     operand, jump = recorder.jumps[number]
     known = [recorder.function_of(at) for at in (operand, number, number_of(first - second))]
     roots = [each for each in known if each is not None]

@@ -24,9 +24,12 @@ __all__ = [
     "Recorded",
     "as_numbers",
     "as_operand",
+    "at_node",
     "axes_of",
     "bounds_of",
     "broadcast",
+    "encrypted",
+    "filled",
     "joined_shape",
     "moved",
     "needs_values",
@@ -35,6 +38,7 @@ __all__ = [
     "rearranged",
     "recorder_of",
     "reduced",
+    "sum_of_maps",
 ]
 
 Axis = int | tuple[int, ...] | None
@@ -114,20 +118,11 @@ class Recorded(NotMasked):
 
     # --- Arithmetic. ---
 
-    def _at(self: A, number: int, kind: Kind | None = None) -> A:
-        """The array of another node of the program, of numbers unless a kind is given."""
-        return type(self)(self._recorder, number, kind)
-
-    def _linear(self: A, terms: Sequence[tuple[A, SparseMap]], shape: Sequence[int], offset: Any = None) -> A:
-        """A sum of maps, of numbers of this array's kind."""
-        given = [(each._number, own) for each, own in terms]
-        return self._at(self._recorder.affine(given, tuple(shape), offset), of_numbers([self._kind]))
-
     def _scaled(self: A, factors: Values) -> A:
         """The product with numbers, which broadcast with it."""
         shape = joined_shape(self.shape, factors.shape)
         x = broadcast(self, shape)
-        return self._linear([(x, SparseMap.scaling(np.broadcast_to(factors, shape)))], shape)
+        return sum_of_maps(self, [(x, SparseMap.scaling(np.broadcast_to(factors, shape)))], shape)
 
     def _plus(self: A, other: Any, sign: float, own: float = 1) -> A:
         """own * self + sign * other."""
@@ -138,20 +133,11 @@ class Recorded(NotMasked):
         x = broadcast(self, shape)
         terms = [(x, SparseMap.scaling(np.full(x.size, own)))]
         if isinstance(given, np.ndarray):
-            found = self._linear(terms, shape, np.broadcast_to(sign * given, shape).ravel())
+            found = sum_of_maps(self, terms, shape, np.broadcast_to(sign * given, shape).ravel())
         else:
             y = broadcast(given, shape)
-            found = self._linear([*terms, (y, SparseMap.scaling(np.full(y.size, sign)))], shape)
+            found = sum_of_maps(self, [*terms, (y, SparseMap.scaling(np.full(y.size, sign)))], shape)
         return of_kind(found, of_numbers([self._kind, kind_of(other)]))
-
-    def _filled(self: A, values: Any) -> A:
-        """Plain numbers as an encrypted array, of the shape to which they broadcast with this one."""
-        plain = np.asarray(values, np.float64)
-        shape = joined_shape(self.shape, plain.shape)
-        x = broadcast(self, shape)
-        zero = SparseMap.scaling(np.zeros(x.size))
-        found = self._linear([(x, zero)], shape, np.broadcast_to(plain, shape).ravel())
-        return of_kind(found, kind_of(values))
 
     def __add__(self: A, other: Any) -> A:
         return self._plus(other, 1)
@@ -175,7 +161,7 @@ class Recorded(NotMasked):
         x, y = broadcast(self, shape), broadcast(given, shape)
         if given._number == self._number:
             y = x
-        return self._at(self._recorder.multiply(x._number, y._number), kind)
+        return at_node(self, self._recorder.multiply(x._number, y._number), kind)
 
     __rmul__ = __mul__
 
@@ -197,7 +183,7 @@ class Recorded(NotMasked):
         if not 0 <= exponent <= _MOST_POWER:
             raise ParameterError(f"the power {exponent}; powers from 0 to {_MOST_POWER} are there")
         if exponent == 0:
-            return of_kind(self._filled(1), of_numbers([self._kind]))
+            return of_kind(filled(self, 1), of_numbers([self._kind]))
         if exponent == 1:
             return as_numbers(self)
         square = self.power(exponent // 2).square()
@@ -215,21 +201,12 @@ class Recorded(NotMasked):
             RangeError: when values can lie outside of the function's intervals.
         """
         self._recorder.note_own_method()
-        operands = [self, *(self._encrypted(other) for other in others)]
+        operands = [self, *(encrypted(self, other) for other in others)]
         shape = self.shape
         for each in operands[1:]:
             shape = joined_shape(shape, each.shape)
         numbers = [broadcast(each, shape)._number for each in operands]
-        return self._at(self._recorder.apply(function, *numbers, formula=formula))
-
-    def _encrypted(self: A, value: Any) -> A:
-        """A value as an encrypted array."""
-        given = as_operand(value, self)
-        if given is None:
-            raise TypeError(f"arrays and numbers are needed, not {type(value).__name__}")
-        return self._filled(value) if isinstance(given, np.ndarray) else given
-
-    # --- What would depend on the data. ---
+        return at_node(self, self._recorder.apply(function, *numbers, formula=formula))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
         del dtype, copy
@@ -266,12 +243,41 @@ def number_of(x: Recorded) -> int:
 
 def of_kind(x: A, kind: Kind) -> A:
     """The same values as of another kind."""
-    return x._at(x._number, kind)
+    return at_node(x, x._number, kind)
 
 
 def as_numbers(x: A) -> A:
     """The same values; truth values as 0 and 1."""
     return of_kind(x, of_numbers([x._kind]))
+
+
+def at_node(x: A, number: int, kind: Kind | None = None) -> A:
+    """The array of another node of the program, of numbers unless a kind is given."""
+    return type(x)(x._recorder, number, kind)
+
+
+def sum_of_maps(x: A, terms: Sequence[tuple[A, SparseMap]], shape: Sequence[int], offset: Any = None) -> A:
+    """A sum of maps, of numbers of an array's kind."""
+    given = [(each._number, own) for each, own in terms]
+    return at_node(x, x._recorder.affine(given, tuple(shape), offset), of_numbers([x._kind]))
+
+
+def filled(x: A, values: Any) -> A:
+    """Plain numbers as an encrypted array, of the shape to which they broadcast with another one."""
+    plain = np.asarray(values, np.float64)
+    shape = joined_shape(x.shape, plain.shape)
+    like = broadcast(x, shape)
+    zero = SparseMap.scaling(np.zeros(like.size))
+    found = sum_of_maps(x, [(like, zero)], shape, np.broadcast_to(plain, shape).ravel())
+    return of_kind(found, kind_of(values))
+
+
+def encrypted(x: A, value: Any) -> A:
+    """A value as an encrypted array of the program of another one. TypeError for what is no number."""
+    given = as_operand(value, x)
+    if given is None:
+        raise TypeError(f"arrays and numbers are needed, not {type(value).__name__}")
+    return filled(x, value) if isinstance(given, np.ndarray) else given
 
 
 def bounds_of(x: Recorded, *, certain: bool = False) -> tuple[Values, Values]:
@@ -373,7 +379,7 @@ def _gathered(
         elif inside.any():
             offset = np.zeros(len(flat)) if offset is None else offset
             offset[inside] = each.ravel()[flat[inside] - begin]
-    return of_kind(first._linear(list(terms.values()), taken.shape, offset), kind)
+    return of_kind(sum_of_maps(first, list(terms.values()), taken.shape, offset), kind)
 
 
 def reduced(axis: Any, x: Recorded) -> Any:

@@ -8,7 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from hemera.arrays.recorded import A, Axis, as_numbers, axes_of, moved, of_kind, rearranged, reduced
+from hemera.arrays.recorded import (
+    A,
+    Axis,
+    as_numbers,
+    axes_of,
+    moved,
+    of_kind,
+    rearranged,
+    reduced,
+    sum_of_maps,
+)
 from hemera.arrays.sparse_map import SparseMap
 from hemera.errors import ParameterError
 
@@ -47,7 +57,7 @@ def _summed(x: A, axis: Axis, keepdims: bool, factor: float) -> A:
     outputs = math.prod(kept)
     rows = np.broadcast_to(np.arange(outputs).reshape(kept), x.shape).ravel()
     own = SparseMap.of(outputs, x.size, rows, np.arange(x.size), np.full(x.size, float(factor)))
-    return x._linear([(x, own)], shape)
+    return sum_of_maps(x, [(x, own)], shape)
 
 
 def _columns(x: A, start: int, stop: int) -> A:

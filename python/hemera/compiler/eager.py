@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from hemera.arrays.array import Array
 from hemera.arrays.kinds import kind_of
 from hemera.arrays.operations import Affine, Apply
+from hemera.arrays.recorded import at_node, number_of
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.steps import beside_steps
 from hemera.arrays.tensor import TensorProgram, Walk
@@ -197,8 +198,8 @@ class _Replay:
         own = arrays[0]._recorder
         assert isinstance(own, _Values)
         self._recorder = own
-        self._needed = own.program.needed(each._number for each in arrays)
-        self._results = [each._number for each in arrays]
+        self._needed = own.program.needed(number_of(each) for each in arrays)
+        self._results = [number_of(each) for each in arrays]
         self._names = names
         self._inputs = [at for at in self._needed if at in own.given]
 
@@ -239,14 +240,14 @@ class _Replay:
     def _recorded(self, inputs: Sequence[Array]) -> list[Array]:
         again = _Again(self._recorder, inputs)
         numbers = {at: again.made(at) for at in self._needed}
-        return [inputs[0]._at(numbers[at]) for at in self._results]
+        return [at_node(inputs[0], numbers[at]) for at in self._results]
 
 
 class _Again(Walk[int]):
     """Records operations once more, of other inputs."""
 
     def __init__(self, own: Recorder, inputs: Sequence[Array]) -> None:
-        super().__init__(own.program, [each._number for each in inputs])
+        super().__init__(own.program, [number_of(each) for each in inputs])
         self._own, self._target = own, inputs[0]._recorder
 
     def made(self, at: int) -> int:

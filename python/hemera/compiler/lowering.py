@@ -25,7 +25,7 @@ from hemera.compiler.progress import told
 from hemera.program import operations as op
 from hemera.program.operations import Operation
 from hemera.program.program import Program
-from hemera.program.tracing import Recorder, Symbol
+from hemera.program.tracing import Recorder, Symbol, number_of
 from hemera.program.values import Filling, Form, SchemeName
 
 __all__ = ["Lowered", "Lowering", "Step", "Value", "lowered"]
@@ -108,7 +108,7 @@ class Lowering(Walk[Value]):
             made = len(self._recorder.program.forms)
             self.nodes += [at] * (made - len(self.nodes))
             reached = (value.low, value.high, *self._ranges[at])
-            self.magnitudes[value.symbol._number] = max(map(abs, reached))
+            self.magnitudes[number_of(value.symbol)] = max(map(abs, reached))
         for _, at in self._program.outputs:
             self._recorder.give(self._values[at].symbol)
         return self._recorder.program

@@ -127,7 +127,7 @@ class Table:
                     "the mask is of a table with other filters, and pandas could not align its rows: make it "
                     "of this table, or combine masks by &"
                 )
-            return self._filtered(item._values)
+            return self._filtered(item.values)
         if isinstance(item, np.ndarray) and item.dtype.kind == "b":
             if item.shape != (self._spec.rows,):
                 raise MismatchError(f"a mask of shape {item.shape}, and the table has {self._spec.rows} rows")
@@ -144,7 +144,7 @@ class Table:
         self._require([name])
         own = self._columns[name]
         return Column(
-            own._values,
+            own.values,
             name=name,
             present=own._present,
             weight=self._weight,
