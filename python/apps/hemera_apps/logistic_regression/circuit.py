@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 import hemera
 from hemera._noise_warning import ranges_are_known
 from hemera.circuits import Bootstrap, FunctionPlan, InnerSum, Replication
-from hemera.circuits.plans import Plan
 
 __all__ = [
     "AtLevel",
@@ -70,11 +69,6 @@ class Iteration:
     def gradient_level(self) -> int:
         """Of the product with the z of the gradient."""
         return self.copies.result_level
-
-    @property
-    def by_ciphertext(self) -> tuple[Plan, ...]:
-        """What each ciphertext of a mini-batch goes through."""
-        return self.scores, self.sigmoid, self.copies
 
 
 def scaled(ev: hemera.Evaluator, z: hemera.Ciphertext, level: int, factor: complex) -> hemera.Ciphertext:
