@@ -269,7 +269,8 @@ def test_places_where_no_file_can_be(write: Callable[[Path, bytes], None], name:
     with pytest.raises(errors.FileError, match="cannot write ") as error:
         write(tmp_path / name, b"new")
     assert str(error.value).startswith(f"cannot write {tmp_path / name}: ")
-    assert str(error.value).endswith((f": {native.value.strerror}", ": File exists"))
+    told = str(error.value).removesuffix(", of 256 bytes; most systems take 255")
+    assert told.endswith((f": {native.value.strerror}", ": File exists"))
     assert sorted(tmp_path.rglob("*")) == before
     assert all((tmp_path / kept).read_bytes() == b"kept" for kept in ("file", "folder/in it"))
 

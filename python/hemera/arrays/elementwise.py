@@ -22,8 +22,10 @@ from hemera.arrays.recorded import (
     as_numbers,
     as_operand,
     at_node,
+    broadcast,
     encrypted,
     filled,
+    joined_shape,
     number_of,
     of_kind,
     recorder_of,
@@ -350,7 +352,13 @@ def clip(x: A, low: Any = None, high: Any = None) -> A:
     kind = promoted(kind_of(each) for each in (x, low, high) if each is not None)
     if kind == "b":
         raise TypeError("np.clip of truth values takes no truth values as ends; & and | combine masks")
+    if not isinstance(x, Recorded):  # of which an end is encrypted
+        x = encrypted(low if isinstance(low, Recorded) else high, x)
     return of_kind(_clipped(as_numbers(x), low, high), kind)
+
+
+def _range_of(end: Any) -> tuple[float, float]:
+    return end.range if isinstance(end, Recorded) else (float(np.min(end)), float(np.max(end)))
 
 
 def _clipped(x: A, low: Any, high: Any) -> A:
@@ -372,9 +380,12 @@ def _clipped(x: A, low: Any, high: Any) -> A:
                 "clip", -largest, largest, lambda: circuits.clip(inner, bits=bits, largest=largest)
             )
             return x.apply(found, formula=_between(*ends))
+    if low is not None and high is not None and _range_of(high)[1] <= _range_of(low)[0]:
+        shape = functools.reduce(joined_shape, (np.shape(x), np.shape(low), np.shape(high)))
+        return broadcast(encrypted(x, high), shape)
     if low is not None and not (ends[0] is not None and least >= ends[0]):
         x = larger(x, low)
-        most = max(most, low.range[1] if isinstance(low, Recorded) else float(np.max(low)))
+        most = max(most, _range_of(low)[1])
     if high is not None and not (ends[1] is not None and most <= ends[1]):
         x = smaller(x, high)
     return x

@@ -136,7 +136,9 @@ def move(function: Function, arguments: Sequence[Any], options: Mapping[str, Any
     refuse(function, options, "out", "dtype", "casting")
     if function in (np.ravel, np.reshape):
         if options.get("copy", True) is False:
-            raise TypeError("copy=False is for memory that arrays share, and encrypted ones have none")
+            raise TypeError(
+                "copy=False is for memory that arrays share: encrypted ones have none; leave it out"
+            )
         require_order(options.get("order", arguments[-1]))
     keys = _data_keys(function, arguments, options)
     given: dict[int | str, Any] = dict(enumerate(arguments))

@@ -306,7 +306,9 @@ def as_operand(value: Any, like: A) -> A | Values | None:
     if plain.dtype.kind not in "biuf":
         return None
     if not np.isfinite(plain).all():
-        raise ParameterError("plain operands of encrypted arrays must be finite")
+        raise ParameterError(
+            "plain operands of encrypted arrays must be finite: replace others before, as np.nan_to_num does"
+        )
     found: Values = plain.astype(np.float64)
     return found
 

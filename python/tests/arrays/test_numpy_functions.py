@@ -4,10 +4,12 @@ test_random_programs.py."""
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
+import hemera as hm
 from hemera import circuits
 from hemera.arrays.array import Array
 from hemera.arrays.folding import folded
@@ -81,3 +83,15 @@ def test_functions_are_no_deeper_than_they_have_to_be() -> None:
         assert functions_of(lambda n: n == 1, counted) == name
         assert functions_of(lambda n, most=most: n > most, counted) == []
         assert functions_of(lambda n: n.max(), counted) == (["polynomial"] if 0 < most < 5 else ["sign"])
+
+
+@pytest.mark.parametrize(("low", "high"), [("x", 6.0), (2.0, "x"), ("x", -1.0), (None, "x"), ("x", "x")])
+def test_clip_of_plain_numbers_by_encrypted_ends(low: Any, high: Any) -> None:
+    """Where they are the wrong way round NumPy takes the upper one."""
+    numbers, given = np.arange(10.0), np.array([0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 0, 1])
+
+    def clipped(x: Any) -> Any:
+        return np.clip(numbers, *(x if isinstance(end, str) else end for end in (low, high)))
+
+    plan = hm.compile(clipped, hm.ArraySpec((10,), range=(0, 4)))
+    np.testing.assert_allclose(plan.evaluate_clear(given), clipped(given), atol=2.0**-10)

@@ -29,7 +29,7 @@ def test_serve_hands_on_each_setting(tmp_path: Path, monkeypatch: pytest.MonkeyP
         served.append(([each.name for each in tmp_path.rglob("*.hemera-model")], settings, host, port))
         return 7
 
-    monkeypatch.setattr("hemera.compiler.packaged.serve_home", serve)
+    monkeypatch.setattr("hemera.serving.at_home.serve_home", serve)
     assert plan_of().serve(tmp_path, host="::1", port=0, device="cuda:*", batch=8, idle_minutes=3) == 7
     assert plan_of().serve(tmp_path) == 7
     assert served == [
