@@ -33,6 +33,8 @@ __all__ = ["Lowered", "Lowering", "Step", "Value", "lowered"]
 Ends = tuple[float, float]
 
 _MOST_WHOLE = 1 << 20
+_ROUNDING = 2.0**-45
+"""Of the range of a value: what a function makes of 0 differs by less from processor to processor."""
 
 
 @dataclass(frozen=True)
@@ -191,8 +193,9 @@ class Lowering(Walk[Value]):
         return [*elements, *((x.low, x.high) if (free & ~held).any() else ())]
 
     def _is_plain_sum(self, x: Value, found: PackedMap, source: int) -> bool:
-        """Whether all elements go into sums with one weight, and the other slots hold 0."""
-        if found.numbers.tolist() != [0] or not found.folds or (x.low, x.high) != (0, 0):
+        """Whether all elements go into sums with one weight, and the other slots hold 0 but for rounding."""
+        largest = _ROUNDING * max(map(abs, self._ranges[source]))
+        if found.numbers.tolist() != [0] or not found.folds or max(abs(x.low), abs(x.high)) > largest:
             return False
         held = np.tile(self._layouts[source].contents >= 0, found.period // self._layouts[source].period)
         values = found.diagonals[0][held]
