@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 
 import hemera as hm
 from hemera import errors
-from hemera.compiler.precision import _Tried
+from hemera.compiler.precision import Budget, _Tried, precise
 from hemera.compiler.result_errors import ResultError
 from hemera.package.encodings import Arrays
 from hemera.package.interface import Interface
@@ -437,3 +438,29 @@ def test_negative_numbers_under_roots_are_told_a_number_that_is_enough(function:
     with pytest.raises(errors.RangeError, match=r"\(x \+ 0\.51\)"):
         hm.compile(lambda x: function(x), hm.ArraySpec((2,), range=(-0.5, 1)))
     assert_has(lambda x: function(x + 0.51), (8,), (-0.5, 1), 8)
+
+
+@pytest.mark.parametrize(
+    ("first", "raised", "half", "taken"),
+    [(10.0, 13.0, 11.0, "half"), (10.0, 13.0, 10.4, "raised"), (10.0, 11.9, 11.5, "raised")],
+)
+def test_functions_get_fewer_bits_where_results_have_far_more(
+    first: float, raised: float, half: float, taken: str
+) -> None:
+    """Errors of many functions add up to less than their sum, by which bits are asked for."""
+    recorded: list[float] = []
+
+    def record(budget: Budget) -> Any:
+        more = budget.more_bits.get(0, 0.0)
+        bits = first if more == 0 else raised if more > 1 else half
+        recorded.append(bits)
+        error = ResultError("output", 1.0, 2.0**-bits, 0.0)
+        return SimpleNamespace(errors=[error], contributions=lambda: [((0,), {"output": 2.0**-bits})])
+
+    def make(_: Any, budget: Budget) -> Any:
+        return SimpleNamespace(_errors_of=lambda own, _: own.errors, budget=budget)
+
+    plan: Any = precise(record, make, 11.0, far=False, scales=True)
+    lacking = math.log2(2.0**-first / (0.7 * 2.0**-11))  # noise has the rest
+    assert plan.budget.more_bits[0] == pytest.approx(lacking / (2 if taken == "half" else 1))
+    assert recorded == [first, raised, *([half] if raised >= 12 else [])]
