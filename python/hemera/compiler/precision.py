@@ -151,7 +151,8 @@ def _fewer(
     fewer = replace(budget.halfway_from(had), noise_bits=budget.noise_bits)
     recording = record(fewer)
     found = _Tried(recording, recording.errors)
-    return (fewer, recording, found) if found.has(asked) else (budget, tried.recording, tried)
+    is_enough = found.has(asked + _TOLERANCE)
+    return (fewer, recording, found) if is_enough else (budget, tried.recording, tried)
 
 
 def _first(record: Callable[[Budget], Recording], asked: float, scaled: bool) -> tuple[Budget, Recording]:
