@@ -89,7 +89,7 @@ class Places:
 
 
 def token_axes(shape: Shape, length: int) -> list[int]:
-    """The axes of an array that may be those of so many tokens; none for a single one, which is no axis."""
+    """The axes of an array that may be those of tokens, by their length; a single token has no axis."""
     return [axis for axis, extent in enumerate(shape) if extent == length > 1]
 
 

@@ -49,7 +49,7 @@ _MOST_LISTED = 1 << 24
 def input_places(program: TensorProgram, length: int) -> list[int | None]:
     """The axis of the tokens of each input: the first one, if it has as many; None where it has not."""
     shapes = [program.nodes[at].shape for at in program.inputs]
-    return [0 if length > 1 and shape[:1] == (length,) else None for shape in shapes]
+    return [0 if 0 in token_axes(shape, length) else None for shape in shapes]
 
 
 def in_batches(
@@ -314,9 +314,8 @@ class _Batches(TokenValues):
         taken = [blocks.columns if view.taken is None else view.taken[blocks.columns] for view in views]
         if self._length == 1:
             total = self.maps.sums_of_products([value.symbol for value in values], taken)
-            total = self.maps.taken(total, np.argsort(rows))
-            total = self.maps.scaled(total, np.array([blocks.matrix[0, 0]]))
-            return self._plus(Value(total, Places.everywhere(node.size)), operation.offset)
+            sums = Value(self.maps.taken(total, np.argsort(rows)), Places.everywhere(node.size))
+            return self._weighted(sums, blocks.matrix[0, 0], operation.offset)
 
         def found(target: Places, where: Where, some: Any = slice(None)) -> Products | None:
             own = [each[:, some] for each in taken]
@@ -340,8 +339,12 @@ class _Batches(TokenValues):
         target, where, products = best
         self._ways[kind] = target, where
         total = self.maps.turned_products([value.symbol for value in values], products, target.count)
-        total = self.maps.scaled(total, np.array([blocks.matrix[0, 0]]))
-        return self._plus(Value(total, target), operation.offset)
+        return self._weighted(Value(total, target), blocks.matrix[0, 0], operation.offset)
+
+    def _weighted(self, sums: Value, weight: float, offset: NDArray[Any] | None) -> Value:
+        """Sums times their common weight, and an offset."""
+        scaled = self.maps.scaled(sums.symbol, np.array([weight]))
+        return self._plus(Value(scaled, sums.places), offset)
 
 
 def _elements(own: SparseMap) -> Indices | None:

@@ -131,7 +131,7 @@ def _key_of(operation: Operation, forms: Sequence[Form]) -> Any:
 
 
 def _told(value: Any) -> Any:
-    """What tells times of a field: of an array of indices all, of one of numbers which are 0."""
+    """A field as times depend on it: an array of indices whole, an array of numbers by which are 0."""
     if isinstance(value, dict):
         return tuple(sorted(value.items()))
     if not isinstance(value, np.ndarray):
