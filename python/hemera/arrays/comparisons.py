@@ -22,6 +22,7 @@ from hemera.arrays.recorded import (
     bounds_of,
     broadcast,
     encrypted,
+    facts_of,
     filled,
     joined_shape,
     number_of,
@@ -138,7 +139,7 @@ def _jump(x: A, other: Any, compare: Callable[[Values, Values], Values]) -> A | 
         f"{_NO_STEP} ({user_line()}). np.where(x > {at:g}, f(x), g(x)) takes any x where f and g meet"
     )
     found = as_mask(at_node(x, recorder_of(x).unmade(formula, "a comparison", number_of(x), reason)))
-    recorder_of(x).jumps[number_of(found)] = number_of(x), at
+    facts_of(found).jump = number_of(x), at
     return found
 
 
@@ -176,7 +177,7 @@ def _is_promised(x: Recorded) -> bool:
     """Whether the range holds for all inputs in theirs: samples show those of values in between, and no
     more."""
     is_input = isinstance(recorder_of(x).program.nodes[number_of(x)].operation, Input)
-    return is_input or recorder_of(x).samples[number_of(x)] is None
+    return is_input or facts_of(x).samples is None
 
 
 def _difference(x: A, other: Any, rounded: Callable[[Values], Values]) -> A:
@@ -199,7 +200,7 @@ def _difference(x: A, other: Any, rounded: Callable[[Values], Values]) -> A:
 
 
 def _with_step(x: A, step: float) -> A:
-    recorder_of(x).steps[number_of(x)] = step
+    facts_of(x).step = step
     return x
 
 
@@ -367,7 +368,7 @@ def selected(mask: A, x: Any, y: Any) -> A:
     first, second = (as_numbers(encrypted(mask, each)) for each in (x, y))
     found = as_numbers(mask) * (first - second) + second
     ends = [broadcast(each, found.shape) for each in (first, second)]
-    lows, highs = zip(*(recorder_of(each).bounds[number_of(each)] for each in ends), strict=True)
+    lows, highs = zip(*map(bounds_of, ends), strict=True)
     found = bounded(found, np.minimum(*lows), np.maximum(*highs))
     return as_mask(found) if kind == "b" else of_kind(found, kind)
 

@@ -137,7 +137,7 @@ class ExactRecorder(Recorder):
 
     def _ends(self, number: int, step: int) -> Whole:
         """The least and the largest value of each element, in steps: shape (2, size)."""
-        bounds = self.bounds[number]
+        bounds = self.facts[number].bounds
         if max(float(np.abs(end).max()) for end in bounds) >= MOST_WHOLE:
             raise ParameterError(
                 f"{user_line()}: values from {bounds[0].min():g} to {bounds[1].max():g} are too large for a "
@@ -160,11 +160,11 @@ class ExactRecorder(Recorder):
         return values.astype(np.int64)
 
     def _step(self, number: int) -> int:
-        return int(self.steps[number] or 1)
+        return int(self.facts[number].step or 1)
 
     def _set_step(self, number: int, step: int) -> None:
         # 1 divides each step; 0 stands for values that are all 0.
-        self.steps[number] = float(step) if 0 < step < MOST_WHOLE else 1.0
+        self.facts[number].step = float(step) if 0 < step < MOST_WHOLE else 1.0
 
 
 def _divisor(values: Floats) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -34,29 +34,15 @@ one, less by more bits of each function."""
 class FusingRecorder(Recorder):
     """A recorder that knows of which node each one is a function, element by element."""
 
-    def __init__(
-        self,
-        *,
-        precision_bits: float = 16,
-        margin: float = 0.1,
-        more_bits: Mapping[int, float] | None = None,
-    ) -> None:
-        super().__init__(precision_bits=precision_bits, margin=margin, more_bits=more_bits)
-        self._chains: dict[int, Chain] = {}
-        self._unmade: dict[int, Exception] = {}
-        """Functions that no polynomial is near to, and which chains may take in."""
-
     def chain(self, number: int) -> Chain:
         """A node as a function of another one, or of itself."""
-        return self._chains.get(number) or Chain(number)
+        return self.facts[number].chain or Chain(number)
 
     def affine(
         self, terms: Sequence[tuple[int, SparseMap]], shape: Shape, offset: Floats | None = None
     ) -> int:
         number = super().affine(terms, shape, offset)
-        found = self._scaled(terms, shape, offset)
-        if found is not None:
-            self._chains[number] = found
+        self.facts[number].chain = found = self._scaled(terms, shape, offset)
         return self._fused(number, found) if len(terms) > 1 else number
 
     def _scaled(
@@ -111,7 +97,7 @@ class FusingRecorder(Recorder):
         nothing = Polynomial(middle, basis="chebyshev", interval=interval, error=error, name=name)
         found = super().apply(nothing, number, limits=(low, high), formula=formula)
         chain = self.chain(number)
-        self._chains[found] = Chain(
+        self.facts[found].chain = Chain(
             chain.root,
             lambda x: formula(chain.formula(x)),
             None,
@@ -120,7 +106,7 @@ class FusingRecorder(Recorder):
             math.inf,
             chain.operations + 1,
         )
-        self._unmade[found] = reason
+        self.facts[found].unmade = reason
         return found
 
     def is_made(self, number: int) -> bool:
@@ -143,16 +129,17 @@ class FusingRecorder(Recorder):
             if not isinstance(node.operation, Apply):
                 continue
             taken.update(node.operands)
-            if at in self._unmade:
-                raise self._unmade[at]
-        self.watches = {at: each for at, each in self.watches.items() if at in taken}
+            if (reason := self.facts[at].unmade) is not None:
+                raise reason
+        for at, each in enumerate(self.facts):
+            each.watch = each.watch if at in taken else None
 
     def _fused(self, number: int, chain: Chain | None) -> int:
         """A node that is a function of one other node, or one polynomial in its place where that takes fewer
         levels, or has bits that the node has not."""
         if chain is None:
             return number
-        self._chains[number] = chain
+        self.facts[number].chain = chain
         if not chain.names or chain.operations < 2:
             return number
         found = self._as_one(chain)
@@ -180,5 +167,5 @@ class FusingRecorder(Recorder):
     def _one(self, chain: Chain, polynomial: Polynomial) -> int:
         """The node of a polynomial in place of a chain."""
         number = super().apply(polynomial, chain.root, formula=chain.formula)
-        self._chains[number] = chain.as_one(polynomial)
+        self.facts[number].chain = chain.as_one(polynomial)
         return number

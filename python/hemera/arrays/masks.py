@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.arrays.kinds import kind_of
-from hemera.arrays.recorded import A, Recorded, as_numbers, as_operand, number_of, of_kind, recorder_of
+from hemera.arrays.recorded import A, Recorded, as_numbers, as_operand, facts_of, of_kind
 from hemera.arrays.sums import product
 from hemera.inputs.arguments import described
 
@@ -30,7 +30,7 @@ Values = NDArray[Any]
 
 def as_mask(x: A) -> A:
     """The array, known to be 0 or 1, as truth values."""
-    recorder_of(x).steps[number_of(x)] = 1.0
+    facts_of(x).step = 1.0
     return of_kind(x, "b")
 
 
@@ -89,10 +89,7 @@ def negated(x: A) -> A:
     """1 where the mask is 0."""
     require_mask(x)
     found = as_mask(1 - as_numbers(x))
-    jumps = recorder_of(x).jumps
-    jump = jumps.get(number_of(x))
-    if jump is not None:
-        jumps[number_of(found)] = jump
+    facts_of(found).jump = facts_of(x).jump
     return found
 
 

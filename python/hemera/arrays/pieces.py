@@ -8,7 +8,7 @@ import numpy as np
 
 from hemera.arrays import comparisons
 from hemera.arrays.elementwise import approximated, larger, smaller
-from hemera.arrays.recorded import A, as_numbers, at_node, encrypted, number_of, recorder_of
+from hemera.arrays.recorded import A, as_numbers, at_node, encrypted, facts_of, number_of, recorder_of
 
 __all__ = ["chosen"]
 
@@ -20,7 +20,7 @@ _GRID = 65
 def chosen(mask: A, x: Any, y: Any) -> A:
     """x where a mask is 1, y where it is 0."""
     found = comparisons.selected(mask, x, y)
-    by_pieces = _by_pieces(mask, x, y, found) if number_of(mask) in recorder_of(mask).jumps else None
+    by_pieces = _by_pieces(mask, x, y, found)
     return found if by_pieces is None else by_pieces
 
 
@@ -34,12 +34,12 @@ def _by_pieces(mask: A, x: Any, y: Any, found: A) -> A | None:
         found: the choice by the mask.
     """
     recorder, number = recorder_of(mask), number_of(mask)
-    of_mask = recorder.function_of(number)
-    if of_mask is None:
+    of_mask, jumped = recorder.function_of(number), facts_of(mask).jump
+    if of_mask is None or jumped is None:
         return None
     v = as_numbers(at_node(mask, of_mask[0]))
     first, second = (as_numbers(encrypted(v, each)) for each in (x, y))
-    operand, jump = recorder.jumps[number]
+    operand, jump = jumped
     known = [recorder.function_of(at) for at in (operand, number, number_of(first - second))]
     roots = [each for each in known if each is not None]
     if len(roots) < 3 or len({root for root, _ in roots}) > 1:

@@ -10,6 +10,7 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera.arrays.facts import Facts
 from hemera.arrays.formulas import Formula
 from hemera.arrays.kinds import DTYPES, Kind, kind_of, of_numbers, promoted
 from hemera.arrays.recorder import MOST_ELEMENTS, Recorder
@@ -29,6 +30,7 @@ __all__ = [
     "bounds_of",
     "broadcast",
     "encrypted",
+    "facts_of",
     "filled",
     "joined_shape",
     "moved",
@@ -105,7 +107,7 @@ class Recorded(NotMasked):
     def step(self) -> float | None:
         """A number of which all elements are integer multiples, to the program's precision; None where none
         is known. Values with a step can be compared."""
-        return self._recorder.steps[self._number]
+        return facts_of(self).step
 
     def __len__(self) -> int:
         if not self.shape:
@@ -115,8 +117,6 @@ class Recorded(NotMasked):
     def __repr__(self) -> str:
         low, high = self.range
         return f"<encrypted array of shape {self.shape}, from {low:g} to {high:g}>"
-
-    # --- Arithmetic. ---
 
     def _scaled(self: A, factors: Values) -> A:
         """The product with numbers, which broadcast with it."""
@@ -241,6 +241,11 @@ def number_of(x: Recorded) -> int:
     return x._number
 
 
+def facts_of(x: Recorded) -> Facts:
+    """What is known of its elements."""
+    return x._recorder.facts[x._number]
+
+
 def of_kind(x: A, kind: Kind) -> A:
     """The same values as of another kind."""
     return at_node(x, x._number, kind)
@@ -282,7 +287,7 @@ def encrypted(x: A, value: Any) -> A:
 
 def bounds_of(x: Recorded, *, certain: bool = False) -> tuple[Values, Values]:
     """The least and the largest value of each element, flat: by samples, or `certain`, by ranges alone."""
-    return (x._recorder.certain if certain else x._recorder.bounds)[x._number]
+    return facts_of(x).certain if certain else facts_of(x).bounds
 
 
 def as_operand(value: Any, like: A) -> A | Values | None:
@@ -309,8 +314,7 @@ def as_operand(value: Any, like: A) -> A | Values | None:
         raise ParameterError(
             "plain operands of encrypted arrays must be finite: replace others before, as np.nan_to_num does"
         )
-    found: Values = plain.astype(np.float64)
-    return found
+    return plain.astype(np.float64)
 
 
 def joined_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
@@ -352,10 +356,9 @@ def moved(arrays: Sequence[Any], function: Callable[..., Any]) -> Any:
         if operand is None:
             raise TypeError("arrays of numbers are needed")
         given.append(operand)
-        size = int(operand.size)
-        numbers.append(np.arange(start, start + size).reshape(operand.shape))
         places.append(start)
-        start += size
+        start += operand.size
+        numbers.append(np.arange(places[-1], start).reshape(operand.shape))
     taken = function(*numbers)
     kind = promoted(map(kind_of, arrays))
     if isinstance(taken, (list, tuple)):
@@ -377,7 +380,7 @@ def _gathered(
         if isinstance(each, Recorded):
             own = SparseMap.selection(np.where(inside, flat - begin, -1), each.size)
             known = terms.get(each._number)
-            terms[each._number] = (each, own if known is None else known[1] + own)
+            terms[each._number] = each, own if known is None else known[1] + own
         elif inside.any():
             offset = np.zeros(len(flat)) if offset is None else offset
             offset[inside] = each.ravel()[flat[inside] - begin]

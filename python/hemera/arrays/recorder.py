@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hemera.arrays.facts import Facts
 from hemera.arrays.formulas import Formula
 from hemera.arrays.operations import Affine, Apply, Bounds, Input, Multiply, Operation, Shape
 from hemera.arrays.ranges import sign_of, widened
@@ -68,23 +69,8 @@ class Recorder:
         self._approximated = 0
         self.has_own_methods = False
         """Whether the user's function calls what plain arrays have not."""
-        self.bounds: list[tuple[Floats, Floats]] = []
-        """The least and the largest value of each element of each node."""
-        self.certain: list[tuple[Floats, Floats]] = []
-        """The same by interval arithmetic alone, without samples, where functions take what is in their
-        intervals. The same object as in `bounds` where samples show nothing more."""
-        self.signs: list[int] = []
-        """The intended signs of the elements of each node: 1: none is below 0, -1: none is above 0, 0: not
-        known. Errors of functions do not count."""
-        self.jumps: dict[int, tuple[int, float]] = {}
-        """Masks of real numbers, which nothing computes: of which node they are, and where it jumps."""
-        self.watches: dict[int, Watch] = {}
-        """By node, what functions take whose values may leave their intervals."""
-        self.steps: list[float | None] = []
-        """A number of which all elements of a node are integer multiples, to the program's precision; None
-        where there is none known."""
-        self.samples: list[NDArray[Any] | None] = []
-        """Values of each node for samples of the inputs, of shape (samples, *shape)."""
+        self.facts: list[Facts] = []
+        """What is known of the elements of each node."""
 
     def input(
         self,
@@ -109,11 +95,8 @@ class Recorder:
         if samples is not None:
             _require_samples(name, samples, ends, step)
         number = self.program.add(Input(name, *ends), (), shape, "", ends)
-        self.bounds.append(self.program.nodes[number].operation.bounds((), shape))
-        self.certain.append(self.bounds[-1])
-        self.signs.append(sign_of(*self.bounds[-1]))
-        self.steps.append(step)
-        self.samples.append(samples)
+        bounds = self.program.nodes[number].operation.bounds((), shape)
+        self.facts.append(Facts(bounds, bounds, sign_of(*bounds), step, samples))
         return number
 
     def affine(
@@ -123,11 +106,11 @@ class Recorder:
         maps = tuple(each for _, each in terms)
         steps: list[float | None] = [] if offset is None else [common_step(offset)]
         for at, each in terms:
-            own = self.steps[at]
+            own = self.facts[at].step
             factor = None if own is None and each.entries else common_step(each.weights)
             steps.append(0.0 if factor == 0 else None if own is None or factor is None else own * factor)
         operands = [at for at, _ in terms]
-        signs = {self.signs[at] * sign_of(each.weights, each.weights) for at, each in terms}
+        signs = {self.facts[at].sign * sign_of(each.weights, each.weights) for at, each in terms}
         if offset is not None and offset.any():
             signs.add(sign_of(offset, offset))
         sign = signs.pop() if len(signs) == 1 else 0
@@ -135,9 +118,9 @@ class Recorder:
 
     def multiply(self, a: int, b: int) -> int:
         """Products, element by element, of two nodes of one shape."""
-        one, other = self.steps[a], self.steps[b]
-        step = None if one is None or other is None else one * other
-        sign = 1 if a == b else self.signs[a] * self.signs[b]
+        one, other = self.facts[a], self.facts[b]
+        step = None if one.step is None or other.step is None else one.step * other.step
+        sign = 1 if a == b else one.sign * other.sign
         return self._add(Multiply(), (a, b), self.program.nodes[a].shape, step, sign)
 
     def apply(
@@ -176,12 +159,12 @@ class Recorder:
         shape = self.program.nodes[operands[0]].shape
         if formula is not None:
             self._approximated += 1
-        low, high = own.bounds([self.bounds[at] for at in operands], shape)
+        low, high = own.bounds([self.facts[at].bounds for at in operands], shape)
         if limits is not None:
             low, high = (np.full(low.shape, end) for end in limits)
         sign = int(function.name in _NOT_NEGATIVE)
         if function.name == "inverse":
-            sign = self.signs[operands[0]]
+            sign = self.facts[operands[0]].sign
         return self._add(own, operands, shape, step, sign, (low, high))
 
     def note_own_method(self) -> None:
@@ -229,26 +212,24 @@ class Recorder:
 
     def range(self, number: int) -> tuple[float, float]:
         """The least and the largest value of a node."""
-        low, high = self.bounds[number]
+        low, high = self.facts[number].bounds
         return float(low.min()), float(high.max())
 
     def narrow(self, number: int, low: ArrayLike, high: ArrayLike) -> None:
         """Take the values of a node to lie in an interval, which the caller knows of them; in one for each
         element, flat, where the ends are arrays."""
-        certain = self.certain[number]
-        least, most = self.bounds[number]
-        self.bounds[number] = (np.clip(least, low, high), np.clip(most, low, high))
-        self.certain[number] = (np.clip(certain[0], low, high), np.clip(certain[1], low, high))
+        own = self.facts[number]
+        own.bounds, own.certain = (
+            (np.clip(least, low, high), np.clip(most, low, high)) for least, most in (own.bounds, own.certain)
+        )
         node = self.program.nodes[number]
         self.program.nodes[number] = dataclasses.replace(node, range=self.range(number))
 
     def bound(self, number: int, low: float, high: float) -> None:
         """Take the values of a node to lie in an interval, which the caller knows of all inputs in their
         ranges, whatever samples show."""
-        self.bounds[number] = (
-            np.full_like(self.bounds[number][0], low),
-            np.full_like(self.bounds[number][1], high),
-        )
+        own = self.facts[number]
+        own.bounds = np.full_like(own.bounds[0], low), np.full_like(own.bounds[1], high)
         self.narrow(number, low, high)
 
     def interval(self, number: int) -> tuple[float, float]:
@@ -295,7 +276,7 @@ class Recorder:
     def _require_inside(self, own: Apply, operands: Sequence[int]) -> None:
         """RangeError when values of operands can lie outside of a function's intervals."""
         for at, (least, most) in zip(operands, own.intervals, strict=False):
-            samples = self.samples[at]
+            samples = self.facts[at].samples
             # Beyond samples, what functions take is watched.
             low, high = self.range(at) if samples is None else (float(samples.min()), float(samples.max()))
             slack = 2.0**-20 * max(abs(least), abs(most))
@@ -309,13 +290,13 @@ class Recorder:
     def _watch(self, own: Apply, operands: Sequence[int]) -> None:
         """Note the operands that inputs inside of their ranges can take out of a function's intervals."""
         for at, (low, high) in zip(operands, own.intervals, strict=False):
-            least, most = float(self.certain[at][0].min()), float(self.certain[at][1].max())
+            facts = self.facts[at]
+            least, most = float(facts.certain[0].min()), float(facts.certain[1].max())
             slack = 2.0**-20 * max(abs(low), abs(high))
             if least < low - slack or most > high + slack:
-                known = self.watches.get(at)
-                if known is not None:
-                    low, high = max(low, known.low), min(high, known.high)
-                self.watches[at] = Watch(at, low, high, least, most, user_line())
+                if facts.watch is not None:
+                    low, high = max(low, facts.watch.low), min(high, facts.watch.high)
+                facts.watch = Watch(at, low, high, least, most, user_line())
 
     def _add(
         self,
@@ -337,16 +318,17 @@ class Recorder:
             raise ParameterError(
                 f"an array of shape {shape} has {count} elements; 1 to {MOST_ELEMENTS} can be"
             )
-        low, high = bounds = known or operation.bounds([self.bounds[at] for at in operands], shape)
+        given = [self.facts[at] for at in operands]
+        low, high = bounds = known or operation.bounds([each.bounds for each in given], shape)
         certain = bounds
-        if any(self.certain[at] is not self.bounds[at] for at in operands):
-            least, most = known or operation.bounds([self.certain[at] for at in operands], shape)
+        if any(each.certain is not each.bounds for each in given):
+            least, most = known or operation.bounds([each.certain for each in given], shape)
             certain = np.maximum(least, -_LARGEST), np.minimum(most, _LARGEST)
-        given = [own for at in operands if (own := self.samples[at]) is not None]
+        shown = [each.samples for each in given if each.samples is not None]
         samples = None
-        if len(given) == len(operands):
+        if len(shown) == len(operands):
             with np.errstate(all="ignore"):
-                samples = operation.clear(given, shape, clip=True, exact=True)
+                samples = operation.clear(shown, shape, clip=True, exact=True)
             sign = sign or sign_of(low, high)
             bounds = self._narrowed(samples, low, high, sign)
             if not isinstance(operation, Apply):  # which takes, and gives, what its interval allows
@@ -358,11 +340,7 @@ class Recorder:
                 f"narrower range ({self._narrower}), or divide them before"
             )
         number = self.program.add(operation, operands, shape, user_line(), ends)
-        self.samples.append(samples)
-        self.bounds.append(bounds)
-        self.certain.append(certain)
-        self.signs.append(sign or sign_of(*bounds))
-        self.steps.append(step)
+        self.facts.append(Facts(bounds, certain, sign or sign_of(*bounds), step, samples))
         return number
 
     def _narrowed(self, samples: NDArray[Any], low: Floats, high: Floats, sign: int) -> tuple[Floats, Floats]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from hemera.arrays.tensor import TensorProgram
@@ -25,12 +25,12 @@ class Watch:
     """The line of the function."""
 
 
-def watches_by_name(watches: Mapping[int, Watch], results: Collection[str]) -> dict[str, Watch]:
+def watches_by_name(watches: Sequence[Watch], results: Collection[str]) -> dict[str, Watch]:
     """By names that no result has, of characters that parts of a request's body may have."""
     mark = "watched-"
     while any(name.startswith(mark) for name in results):
         mark += "-"
-    return {f"{mark}{number}": each for number, each in enumerate(watches.values())}
+    return {f"{mark}{number}": each for number, each in enumerate(watches)}
 
 
 def watched(program: TensorProgram, watches: Mapping[str, Watch]) -> TensorProgram:

@@ -219,7 +219,7 @@ class _Replay:
         specs, declared = [], self._recorder.program.declared
         for at in self._inputs:
             own, shape = declared[at], self._recorder.program.nodes[at].shape
-            specs.append(ArraySpec(shape, (own.low, own.high), own.name, self._recorder.steps[at]))
+            specs.append(ArraySpec(shape, (own.low, own.high), own.name, self._recorder.facts[at].step))
         bits = self._recorder.precision_bits
         return compiling.compile(self, *specs, **{**options, "precision_bits": bits})
 
@@ -253,7 +253,7 @@ class _Again(Walk[int]):
     def made(self, at: int) -> int:
         number, target, node = super().made(at), self._target, self._program.nodes[at]
         if node.operands:
-            target.narrow(number, *self._own.bounds[at])
+            target.narrow(number, *self._own.facts[at].bounds)
             target.program.nodes[number] = dataclasses.replace(target.program.nodes[number], where=node.where)
         return number
 

@@ -35,10 +35,11 @@ class Watching:
         outputs = dict(recorder.program.outputs)
         ends = {}
         for name, at in outputs.items():
-            if recorder.certain[at] is not recorder.bounds[at]:
-                low, high = recorder.certain[at]
+            facts = recorder.facts[at]
+            if facts.certain is not facts.bounds:
+                low, high = facts.certain
                 ends[name] = recorder.range(at), (float(low.min()), float(high.max()))
-        return cls(watches_by_name(recorder.watches, outputs), ends)
+        return cls(watches_by_name([each.watch for each in recorder.facts if each.watch], outputs), ends)
 
     @property
     def lines(self) -> tuple[str, ...]:

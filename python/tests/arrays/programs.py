@@ -82,13 +82,13 @@ def check(
         assert node.range[0] - slack <= value.min()
         assert value.max() <= node.range[1] + slack
     for number, value in enumerate(recorder.program.values(plain)):
-        low, high = recorder.bounds[number]
+        low, high = recorder.facts[number].bounds
         slack = 1e-9 * max(1.0, float(np.abs(value).max()))
         assert (value.reshape(-1) >= low - slack).all(), (number, value.min(), low.min())
         assert (value.reshape(-1) <= high + slack).all(), (number, value.max(), high.max())
         assert recorder.program.nodes[number].range[0] <= low.min() + slack
         assert recorder.program.nodes[number].range[1] >= high.max() - slack
-        step = recorder.steps[number]
+        step = recorder.facts[number].step
         if step is not None:
             multiples = value / step
             np.testing.assert_allclose(multiples, np.round(multiples), rtol=0, atol=0.02)

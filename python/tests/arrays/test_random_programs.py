@@ -191,10 +191,10 @@ class Program:
             size = max(1.0, float(np.abs(is_near).max()))
             flat, slack = is_near.reshape(len(is_near), -1), 1e-9 * size
             ends = recorder.program.nodes[number].range
-            for low, high in (recorder.bounds[number], recorder.certain[number], ends):
+            for low, high in (recorder.facts[number].bounds, recorder.facts[number].certain, ends):
                 assert (np.clip(flat, low - slack, high + slack) == flat).all(), (told, number)
-            assert (meant * recorder.signs[number] >= -1e-9 * size).all(), (told, number)
-            step = recorder.steps[number]
+            assert (meant * recorder.facts[number].sign >= -1e-9 * size).all(), (told, number)
+            step = recorder.facts[number].step
             if step is not None:
                 assert np.abs(meant / step - np.round(meant / step)).max() < 1e-4, (told, number, step)
 

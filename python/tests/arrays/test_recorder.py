@@ -78,7 +78,7 @@ def test_ranges_hold_for_all_inputs_in_range(seed: int) -> None:
     )
     points = np.clip(rng.uniform(low - 1, high + 1, (64, 3)), low, high)
     for number, values in enumerate(recorder.program.values([points])):
-        least, most = recorder.bounds[number]
+        least, most = recorder.facts[number].bounds
         slack = 1e-9 * max(1.0, float(np.abs(values).max()))
         assert (values.reshape(64, -1) >= least - slack).all()
         assert (values.reshape(64, -1) <= most + slack).all()
@@ -311,7 +311,7 @@ def sum_of_exponentials(margin: float) -> Array:
     recorder = Recorder(precision_bits=4, margin=margin)
     x = Array(recorder, recorder.input("x", (3,), -5.0, 5.0, rows))
     found = np.exp(x).sum()
-    low, _ = recorder.certain[found._number]
+    low, _ = recorder.facts[found._number].certain
     assert low.min() < 0
     sums = np.exp(rows).sum(axis=1)
     least, most = found.range
@@ -327,12 +327,12 @@ def test_margins_keep_the_sign_of_what_is_known_to_be_positive(margin: float) ->
     assert (-found).range[1] < 0
     assert (1 / found).range[0] < 1
     for each, sign in ((1 / found, 1), (1 / -found, -1), (-1 / found, -1)):
-        assert each._recorder.signs[each._number] == sign
+        assert each._recorder.facts[each._number].sign == sign
         assert min(sign * end for end in each.range) > 0
     apart = found - sum(found.range) / 2
-    assert apart._recorder.signs[apart._number] == 0
-    assert (2 * found + 1)._recorder.signs[(2 * found + 1)._number] == 1
-    assert (found * -found)._recorder.signs[(found * -found)._number] == -1
+    assert apart._recorder.facts[apart._number].sign == 0
+    assert (2 * found + 1)._recorder.facts[(2 * found + 1)._number].sign == 1
+    assert (found * -found)._recorder.facts[(found * -found)._number].sign == -1
 
 
 # --- Chains of functions as one polynomial. ---
@@ -411,7 +411,7 @@ def test_steps_and_ranges_of_exact_programs() -> None:
     ]
     for array, step, low, high in found:
         assert array.step == step
-        np.testing.assert_array_equal(recorder.bounds[array._number], (low, high))
+        np.testing.assert_array_equal(recorder.facts[array._number].bounds, (low, high))
 
 
 @pytest.mark.parametrize("points", [2, 3, 4, 5, 8, 9, 32, 33, 64])

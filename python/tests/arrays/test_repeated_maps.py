@@ -115,7 +115,9 @@ def test_programs_are_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> No
         recorder = Recorder()
         y = function(Array(recorder, recorder.input("x", shape, -1, 2)))
         recorder.program.outputs = [("y", y._number)]
-        found.append((folded(recorder.program), recorder.bounds[y._number], recorder.steps[y._number]))
+        found.append(
+            (folded(recorder.program), recorder.facts[y._number].bounds, recorder.facts[y._number].step)
+        )
     x = RNG.uniform(-1, 2, (3, *shape))
     for program, bounds, step in found:
         (values,) = program.evaluate_clear([x])

@@ -131,7 +131,7 @@ def test_features_are_normalised_column_by_column() -> None:
     units = np.array([1024.0, 4.0, 2.0**-20, 1.0])
     np.testing.assert_array_equal(found.scale, own.scale * units)
     np.testing.assert_array_equal(found.offset, own.offset)
-    low, high = recorder.bounds[found.scaled._number]
+    low, high = recorder.facts[found.scaled._number].bounds
     np.testing.assert_allclose(np.maximum(-low, high).reshape(5, 4).max(axis=0), sizes / units)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hemera import circuits
 from hemera.arrays.array import Array
-from hemera.arrays.recorded import number_of, recorder_of
+from hemera.arrays.recorded import bounds_of, facts_of, number_of, recorder_of
 from hemera.errors import ParameterError
 
 __all__ = ["Features", "bits_for_sums", "exponential", "of_distances", "pointwise", "relu"]
@@ -114,7 +114,7 @@ class Features:
         """The same x, of which `scaled` lies in about [-1, 1] where it is a linear map's result."""
         if not isinstance(self.scaled, Array):
             return self
-        low, high = recorder_of(self.scaled).bounds[number_of(self.scaled)]
+        low, high = bounds_of(self.scaled)
         size = np.maximum(np.abs(low), np.abs(high)).reshape(self.scaled.shape).max(axis=0)
         # Powers of two: no digit of a weight is lost.
         unit = 2.0 ** np.ceil(np.log2(np.where(size > 0, size, 1.0)))
@@ -151,7 +151,7 @@ def bits_for_sums(x: Features, values: Callable[[Features], Any], weights: Float
     (values, sums) have its precision: as the samples of x show the sums."""
     if not isinstance(x.scaled, Array):
         return 0.0
-    samples = recorder_of(x.scaled).samples[number_of(x.scaled)]
+    samples = facts_of(x.scaled).samples
     if samples is None:
         return 0.0
     found = np.asarray(values(Features(samples.reshape(-1, x.count)[:_GRID], x.scale, x.offset)))
