@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,15 +12,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera._process import cached_property
-from hemera.arrays.layout import COPY, FREE, Layout, axes_before
-from hemera.errors import FormatError, ParameterError
+from hemera.errors import MismatchError, ParameterError
 
-__all__ = ["MOST_CIPHERTEXTS", "TiledLayout", "Tiling"]
+__all__ = ["MOST_CIPHERTEXTS", "Tiling", "axes_before", "filled"]
 
 Indices = NDArray[np.int64]
 Shape = tuple[int, ...]
 
 MOST_CIPHERTEXTS = 1 << 12
+
+
+def axes_before(values: NDArray[Any], shape: Sequence[int]) -> int:
+    """The number of axes of an array before those of `shape`. MismatchError for an array of another shape."""
+    axes = values.ndim - len(shape)
+    if axes < 0 or values.shape[axes:] != tuple(shape):
+        wanted = "".join(f", {extent}" for extent in shape)
+        raise MismatchError(f"an array of shape (...{wanted}) is needed, not one of {values.shape}")
+    return axes
+
+
+def filled(extent: int) -> int:
+    """The power of two to which an axis is filled up."""
+    return 1 << (extent - 1).bit_length()
 
 
 @dataclass(frozen=True)
@@ -55,7 +68,7 @@ class Tiling:
         of whole last axes, and of about equal parts of the first ones."""
         tile = list(shape)
         for axis, extent in enumerate(shape):
-            rest = math.prod(_filled(own) for own in shape[axis + 1 :])
+            rest = math.prod(filled(own) for own in shape[axis + 1 :])
             most = max(1, slots // rest)
             tile[axis] = -(-extent // -(-extent // most))
             if tile[axis] > 1:
@@ -120,91 +133,3 @@ class Tiling:
         for own, tile in zip(self.slices, tiles, strict=True):
             found[own] = tile
         return found
-
-
-def _filled(extent: int) -> int:
-    """The power of two to which an axis is filled up."""
-    return 1 << (extent - 1).bit_length()
-
-
-@dataclass(frozen=True)
-class TiledLayout:
-    """Where the elements of an array lie in the slots of its ciphertexts, one for each tile."""
-
-    tiling: Tiling
-    layouts: tuple[Layout, ...]
-
-    def __post_init__(self) -> None:
-        if tuple(layout.shape for layout in self.layouts) != self.tiling.shapes:
-            raise ParameterError(f"{len(self.layouts)} layouts do not fit the tiles of {self.tiling}")
-
-    @staticmethod
-    def whole(layout: Layout) -> TiledLayout:
-        """The layout of an array in one ciphertext."""
-        return TiledLayout(Tiling(layout.shape, layout.shape), (layout,))
-
-    @property
-    def shape(self) -> Shape:
-        """The shape of the array."""
-        return self.tiling.shape
-
-    @property
-    def count(self) -> int:
-        """How many ciphertexts there are."""
-        return len(self.layouts)
-
-    @property
-    def axis(self) -> int:
-        """The axis of the samples, where there are several."""
-        return 0
-
-    def with_samples(self, count: int) -> TiledLayout:
-        """The layout of arrays of shape (count, *shape), with the samples next to each other in the slots.
-        `count` is a power of two."""
-        if count == 1:
-            return self
-        own = tuple((0, bit) for bit in range((count - 1).bit_length()))
-        layouts = (
-            Layout(
-                (count, *layout.shape),
-                (
-                    *own,
-                    *(bit if bit in (COPY, FREE) else (bit[0] + 1, bit[1]) for bit in layout.bits),
-                ),
-            )
-            for layout in self.layouts
-        )
-        tiling = Tiling((count, *self.shape), (count, *self.tiling.tile))
-        return TiledLayout(tiling, tuple(layouts))
-
-    def pack(self, values: NDArray[Any], slots: int) -> list[NDArray[Any]]:
-        """Slots of values of shape (..., *shape): for each ciphertext an array of shape (..., slots).
-
-        Raises:
-            MismatchError, ParameterError: as `Layout.pack`.
-        """
-        tiles = self.tiling.cut(values)
-        return [layout.pack(tile, slots) for layout, tile in zip(self.layouts, tiles, strict=True)]
-
-    def unpack(self, slots: Sequence[NDArray[Any]]) -> NDArray[Any]:
-        """The array, of shape (..., *shape), of slots of shape (..., slots) of each ciphertext."""
-        tiles = [layout.unpack(own) for layout, own in zip(self.layouts, slots, strict=True)]
-        return self.tiling.joined(tiles)
-
-    def to_data(self) -> dict[str, Any]:
-        """What JSON takes: of one ciphertext, the layout's own."""
-        if self.count == 1:
-            return self.layouts[0].to_data()
-        layouts = [layout.to_data() for layout in self.layouts]
-        return {"shape": list(self.shape), "tile": list(self.tiling.tile), "layouts": layouts}
-
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> TiledLayout:
-        """The layout of `to_data`. FormatError for anything else."""
-        try:
-            if "layouts" not in data:
-                return cls.whole(Layout.from_data(data))
-            shape, tile = (tuple(int(extent) for extent in data[name]) for name in ("shape", "tile"))
-            return cls(Tiling(shape, tile), tuple(Layout.from_data(each) for each in data["layouts"]))
-        except (KeyError, TypeError, ValueError, ParameterError) as error:
-            raise FormatError(f"not a layout: {error}") from None

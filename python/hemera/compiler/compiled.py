@@ -10,8 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera._process import cached_property
-from hemera.arrays.batch_layout import BatchLayout
-from hemera.arrays.pair_layout import PairLayout
 from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.watch import results_of
@@ -116,9 +114,9 @@ class Compiled(Packaged):
         encoding = self._arrays.interface.encoding
         assert isinstance(encoding, Arrays)
         first = encoding.inputs[0]
-        if isinstance(first, BatchLayout):
-            return "ciphertexts" if first.length == 1 else "sequences"
-        return "pairs" if isinstance(first, PairLayout) else "slots"
+        if not first.is_batch or first.lines:
+            return "pairs" if first.lines else "slots"
+        return "ciphertexts" if first.period == encoding.samples else "sequences"
 
     @property
     def layout_seconds(self) -> dict[str, float]:

@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera import ckks
-from hemera.arrays.batch_layout import BatchLayout
 from hemera.arrays.batches import Batch, over_samples
 from hemera.arrays.folding import folded
-from hemera.arrays.pair_layout import PairLayout
+from hemera.arrays.layout import Layout
 from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import TensorProgram
-from hemera.arrays.tiling import Tiling
+from hemera.arrays.tiling import Tiling, filled
 from hemera.compiler.approximate import MOST_SLOTS, Chosen, Search
 from hemera.compiler.batches import in_batches, input_places
 from hemera.compiler.impossible import Impossible, NotPossibleError, TooLargeError, attempted
@@ -28,7 +27,6 @@ from hemera.compiler.room import largest_of, range_bits_for, require_levels, req
 from hemera.compiler.tiles import tiled_layouts
 from hemera.compiler.unscaled import bits_of_noise, without_rescales
 from hemera.errors import ParameterError
-from hemera.package.encodings import AnyLayout
 from hemera.parameters import Parameters
 from hemera.program.operations import MatrixRows, SumsOfProducts
 
@@ -55,8 +53,8 @@ class LaidOut:
     """The number of samples that each ciphertext, or batch of them, holds."""
     requests: int
     """Runs that all samples take."""
-    inputs: tuple[AnyLayout, ...]
-    outputs: tuple[AnyLayout, ...]
+    inputs: tuple[Layout, ...]
+    outputs: tuple[Layout, ...]
 
     @classmethod
     def in_slots(cls, chosen: Chosen, samples: int, requests: int = 1) -> LaidOut:
@@ -143,7 +141,7 @@ class Samples:
         samples = chosen.steps.slots
         inputs, outputs = (
             tuple(
-                BatchLayout(program.nodes[at].shape, samples, axis=axis)
+                Layout.in_ciphertexts(program.nodes[at].shape, samples, axis=axis)
                 for at, axis in zip(nodes, axes, strict=True)
             )
             for nodes, axes in self._ends
@@ -162,7 +160,7 @@ class Samples:
         if without_rescales(steps, largest) is None:
             return None
         most, primes = (2 * MOST_SLOTS, math.inf) if params is None else (params.degree, _primes_of(params))
-        degree = 2 * (_LEAST_SLOTS // _FULL if self.batch is not None else _filled(self.count))
+        degree = 2 * (_LEAST_SLOTS // _FULL if self.batch is not None else filled(self.count))
         results = max(max(map(abs, program.nodes[at].range)) for _, at in program.outputs)
         while degree <= most:
             cut, own, _ = in_batches(program, 1, self._samples_of(degree // 2), bits)
@@ -179,7 +177,7 @@ class Samples:
 
     def _samples_of(self, most_slots: int) -> int:
         """In a ciphertext of at most so many slots."""
-        return _filled(self.count) if self.batch is None else min(most_slots, _filled(self.count))
+        return filled(self.count) if self.batch is None else min(most_slots, filled(self.count))
 
     def _inputs(self) -> list[NDArray[np.float64]]:
         """Elements of samples of each input, of shape (samples, elements): of the user's, or uniform."""
@@ -227,7 +225,7 @@ class Samples:
                 "samples=, whose first axis is that of tokens: a power of two, filled up where it is none"
             )
         program = folded(self.recorded, for_tokens=True)
-        samples = max(2, min(self._most_slots // length, _filled(self.count)))
+        samples = max(2, min(self._most_slots // length, filled(self.count)))
         cut, steps, axes = in_batches(program, length, samples, bits)
         if with_matrices and not {MatrixRows.name, SumsOfProducts.name} & set(steps.program.operations):
             raise NotPossibleError("tokens and samples in slots: the function has no linear layer")
@@ -239,11 +237,11 @@ class Samples:
             cut, steps, axes = in_batches(program, length, samples, bits)
         chosen = self._chosen(params, cut, steps)
         inputs = tuple(
-            BatchLayout(program.nodes[at].shape, samples, length, axis)
+            Layout.in_ciphertexts(program.nodes[at].shape, samples, length, axis)
             for at, axis in zip(program.inputs, input_places(program, length), strict=True)
         )
         outputs = tuple(
-            BatchLayout(program.nodes[at].shape, samples, length, axis)
+            Layout.in_ciphertexts(program.nodes[at].shape, samples, length, axis)
             for (_, at), axis in zip(program.outputs, axes, strict=True)
         )
         return LaidOut(chosen, samples, -(-self.count // samples), inputs, outputs)
@@ -266,7 +264,7 @@ class Samples:
                 "x @ (y @ z), each an input or a transposed one, that are multiplied and nothing else; "
                 "compute the rest in another program, or take another layout"
             )
-        size = max(2, *(_filled(extent) for at in program.inputs for extent in program.nodes[at].shape))
+        size = max(2, *(filled(extent) for at in program.inputs for extent in program.nodes[at].shape))
         params = self._parameters(len(factors) - 1, size)
         if params is None:
             raise NotPossibleError('matrices as pairs: no ring is as large; take layout="slots"')
@@ -280,14 +278,14 @@ class Samples:
         require_levels(steps, params)
         require_room(program, steps, params)
         samples = params.max_slots // size
-        flags = {each.given: (each.left, each.turned) for each in factors}
+        flags = {each.given: each.left != each.turned for each in factors}
         (nodes, axes), (results, result_axes) = self._ends
         inputs = tuple(
-            PairLayout(_matrix(program, at), size, samples, *flags[number], axis)
+            Layout.in_pairs(program.nodes[at].shape, size, samples, left=flags[number], axis=axis)
             for number, (at, axis) in enumerate(zip(nodes, axes, strict=True))
         )
         outputs = tuple(
-            PairLayout(_matrix(program, at), size, samples, axis=axis)
+            Layout.in_pairs(program.nodes[at].shape, size, samples, left=False, axis=axis)
             for at, axis in zip(results, result_axes, strict=True)
         )
         return LaidOut(Chosen(params, cut, steps), samples, -(-self.count // samples), inputs, outputs)
@@ -315,8 +313,8 @@ class Samples:
         of these."""
         search, samples = self.search, self.search.samples
         if self.batch is not None:
-            largest = max(math.prod(map(_filled, node.shape)) for node in search.whole.nodes)
-            samples = max(1, min(self._most_slots // largest, _filled(self.count)))
+            largest = max(math.prod(map(filled, node.shape)) for node in search.whole.nodes)
+            samples = max(1, min(self._most_slots // largest, filled(self.count)))
             search = replace(search, samples=samples)
         return search, -(-self.count // samples)
 
@@ -386,13 +384,3 @@ def _require_range(program: TensorProgram, params: Parameters, growth: int) -> N
 def _primes_of(params: Parameters) -> int:
     """At the top level."""
     return len(params.primes[-1])
-
-
-def _matrix(program: TensorProgram, at: int) -> tuple[int, int]:
-    rows, columns = program.nodes[at].shape
-    return rows, columns
-
-
-def _filled(extent: int) -> int:
-    """The power of two that is not below."""
-    return 1 << (extent - 1).bit_length()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from hemera.arrays.tiling import TiledLayout
 from hemera.compiler.candidates import Found
 from hemera.compiler.layouts import LaidOut
 from hemera.compiler.progress import told
@@ -13,7 +12,7 @@ from hemera.compiler.scaling import Scaled
 from hemera.compiler.specs import ArraySpec
 from hemera.compiler.tiles import Known, input_specs, output_specs
 from hemera.exporting.function import package
-from hemera.package.encodings import AnyLayout, Arrays, WholeArrays
+from hemera.package.encodings import Arrays, WholeArrays
 
 __all__ = ["Packaging"]
 
@@ -37,11 +36,12 @@ class Packaging:
         chosen = at.chosen
         cut, slots = chosen.cut, chosen.steps.slots
         inputs, outputs = input_specs(cut, slots), output_specs(cut, slots, self.known)
+        batches = [[own.batch for own in each for _ in range(own.count)] for each in (at.inputs, at.outputs)]
         told("package", 0, 1)
         model = package(
             chosen.steps.program,
-            [replace(spec, shape=shape) for spec, shape in zip(inputs, _shapes(at.inputs), strict=True)],
-            [replace(spec, shape=shape) for spec, shape in zip(outputs, _shapes(at.outputs), strict=True)],
+            [replace(spec, shape=shape) for spec, shape in zip(inputs, batches[0], strict=True)],
+            [replace(spec, shape=shape) for spec, shape in zip(outputs, batches[1], strict=True)],
             chosen.params,
             name=self.name,
             description=self.description,
@@ -67,11 +67,3 @@ class Packaging:
             input_scales=() if self.scaled is None else self.scaled.inputs,
             output_scales=() if self.scaled is None else self.scaled.outputs,
         )
-
-
-def _shapes(layouts: Sequence[AnyLayout]) -> list[tuple[int, ...]]:
-    """The batch shape of each input or output: one for each tile, or for all ciphertexts of an array."""
-    found: list[tuple[int, ...]] = []
-    for own in layouts:
-        found += [()] * own.tiling.count if isinstance(own, TiledLayout) else [own.batch]
-    return found

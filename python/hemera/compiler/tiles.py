@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from hemera.arrays.layout import Layout
 from hemera.arrays.splitting import SplitProgram
-from hemera.arrays.tiling import TiledLayout, Tiling
+from hemera.arrays.tiling import Tiling
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.specs import ArraySpec
 from hemera.errors import ParameterError
@@ -14,7 +15,7 @@ from hemera.package.specs import InputSpec, OutputSpec
 
 __all__ = ["Known", "input_specs", "output_specs", "require_samples", "require_tiles", "tiled_layouts"]
 
-Layouts = tuple[TiledLayout, ...]
+Layouts = tuple[Layout, ...]
 
 
 class Known(NamedTuple):
@@ -72,10 +73,10 @@ def output_specs(parts: SplitProgram, slots: int, known: Mapping[str, Known] = {
 def tiled_layouts(parts: SplitProgram, steps: Lowered, samples: int) -> tuple[Layouts, Layouts]:
     """The layouts of the inputs and of the outputs; `samples` are in a ciphertext."""
 
-    def of(at: int) -> TiledLayout:
+    def of(at: int) -> Layout:
         layouts = (steps.steps[tile].layout for tile in parts.tiles[at])
         known = tuple(layout for layout in layouts if layout is not None)
-        return TiledLayout(parts.tilings[at], known).with_samples(samples)
+        return Layout.of_tiles(parts.tilings[at], known).with_samples(samples)
 
     whole = parts.whole
     return tuple(map(of, whole.inputs)), tuple(of(at) for _, at in whole.outputs)

@@ -9,9 +9,9 @@ import pytest
 
 from hemera.arrays import contraction
 from hemera.arrays.array import Array
-from hemera.arrays.batch_layout import BatchLayout
 from hemera.arrays.batches import over_samples
 from hemera.arrays.blocks import blocks_of
+from hemera.arrays.layout import Layout
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.tensor import TensorProgram
@@ -131,20 +131,20 @@ def test_blocks_give_the_map() -> None:
 
 
 def test_layouts_of_elements() -> None:
-    layout = BatchLayout((2, 3), 8, axis=1)
+    layout = Layout.in_ciphertexts((2, 3), 8, axis=1)
     x = RNG.normal(size=(4, 8, 2, 3))
-    (packed,) = layout.pack(x, 8)
+    (packed,) = layout.encode(x, 8)
     assert packed.shape == (4, 6, 8)
     assert packed[3, 4, 5] == x[3, 5, 1, 1]
-    np.testing.assert_array_equal(layout.unpack([packed]), x)
-    assert BatchLayout.from_data(layout.to_data()) == layout
+    np.testing.assert_array_equal(layout.decode([packed]), x)
+    assert Layout.from_data(layout.to_data()) == layout
     with pytest.raises(MismatchError, match=r"\(\.\.\., 8, 2, 3\) is needed"):
-        layout.pack(x[:, :7], 8)
-    with pytest.raises(ParameterError, match="16 slots, and a ciphertext holds 8"):
-        layout.pack(x, 16)
+        layout.encode(x[:, :7], 8)
+    with pytest.raises(ParameterError, match="12 slots are not a multiple of the layout's 8"):
+        layout.encode(x, 12)
     for shape, samples, axis in (((2, 0), 8, 0), ((2,), 6, 0), ((2,), 1, 0), ((2,), 8, 2), ((2,), 8, -1)):
-        with pytest.raises(ParameterError, match="have no layout"):
-            BatchLayout(shape, samples, axis=axis)
+        with pytest.raises(ParameterError, match=r"have no layout|has no tiles"):
+            Layout.in_ciphertexts(shape, samples, axis=axis)
     for wrong in ({"length": 0}, {"length": 3}, {"tokens": 0}, {"length": 2, "axis": 1}):
         with pytest.raises(ParameterError, match="have no layout"):
-            BatchLayout((1, 2), 8, **wrong)
+            Layout.in_ciphertexts((1, 2), 8, **wrong)

@@ -13,7 +13,7 @@ from hemera.arrays.layout import Layout
 from hemera.arrays.layout_search import layout_choices
 from hemera.arrays.operations import Affine
 from hemera.arrays.splitting import split
-from hemera.arrays.tiling import TiledLayout, Tiling
+from hemera.arrays.tiling import Tiling
 from hemera.errors import FormatError, MismatchError, ParameterError
 
 from .programs import Given, recorded
@@ -71,16 +71,14 @@ def test_refused_tilings() -> None:
 def test_layouts_of_tiles_as_data() -> None:
     tiling = Tiling.of((5, 6), 16)
     layouts = tuple(Layout.raster(own) for own in tiling.shapes)
-    layout = TiledLayout(tiling, layouts)
-    assert TiledLayout.from_data(layout.to_data()) == layout
+    layout = Layout.of_tiles(tiling, layouts)
+    assert Layout.from_data(layout.to_data()) == layout
     values = RNG.normal(size=(3, 5, 6))
-    packed = layout.pack(values, 32)
+    packed = layout.encode(values, 32)
     assert [each.shape for each in packed] == [(3, 32)] * 3
-    np.testing.assert_array_equal(layout.unpack(packed), values)
+    np.testing.assert_array_equal(layout.decode(packed), values)
     # Arrays of one ciphertext are written as before there were tiles.
-    whole = TiledLayout.whole(Layout.raster((5, 6)))
-    assert whole.to_data() == Layout.raster((5, 6)).to_data()
-    assert TiledLayout.from_data(whole.to_data()) == whole
+    assert set(Layout.raster((5, 6)).to_data()) == {"shape", "bits"}
     data = layout.to_data()
     for wrong in (
         {**data, "tile": [6, 5]},
@@ -92,7 +90,7 @@ def test_layouts_of_tiles_as_data() -> None:
         {},
     ):
         with pytest.raises(FormatError):
-            TiledLayout.from_data(wrong)
+            Layout.from_data(wrong)
 
 
 def test_alike_tiles_are_added_before_a_sum() -> None:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.arrays.batch_layout import BatchLayout
 from hemera.compiler.approximate import Search
 from hemera.compiler.layouts import Samples
 from hemera.errors import ParameterError
@@ -141,7 +140,7 @@ def test_inputs_without_tokens_are_given_as_they_are() -> None:
     plan = compiled(program, *specs)
     encoding = plan.package.interface.encoding
     assert isinstance(encoding, Arrays)
-    assert [each.tokens for each in encoding.inputs if isinstance(each, BatchLayout)] == [0, None]
+    assert [each.to_data()["tokens"] for each in encoding.inputs] == [0, None]
     slots = compiled(program, *specs, layout="slots")
     x, shift = (RNG.uniform(-1, 1, (7, *spec.shape)) for spec in specs)
     wanted = np.stack([program(*each) for each in zip(x, shift, strict=True)])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.arrays.pair_layout import PairLayout, pairs_packed, pairs_unpacked
+from hemera.arrays.layout import Layout
 from hemera.errors import FormatError, LevelError, MismatchError, MissingKeyError, ParameterError, RangeError
 from hemera.package.encodings import Arrays
 from hemera.program.noise import ExpectedNoise
@@ -208,19 +208,21 @@ def test_servers_have_such_models(tmp_path: Path) -> None:
 def test_matrices_are_packed_as_the_circuit_takes_them(side: Any) -> None:
     product = hm.circuits.MatrixBatchProduct(insecure(), 8)
     matrices = RNG.normal(size=(product.pairs, 8, 8))
-    packed = pairs_packed(matrices, 512, left=side == "left")
+    (packed,) = Layout.in_pairs((8, 8), 8, product.pairs, left=side == "left").encode(matrices, 512)
     np.testing.assert_allclose(packed, product.pack(matrices, side), atol=1e-12)
-    np.testing.assert_allclose(pairs_unpacked(packed, left=side == "left"), matrices, atol=1e-12)
-    layout = PairLayout((5, 8), 8, product.pairs, side == "left", turned=True, axis=2)
-    assert PairLayout.from_data(layout.to_data()) == layout
+    # Of transposed matrices: lines are columns of those that clients have where the factor's are rows.
+    layout = Layout.in_pairs((5, 8), 8, product.pairs, left=side == "right", axis=2)
+    assert Layout.from_data(layout.to_data()) == layout
+    written = {"left": side == "left", "turned": True}
+    assert Layout.from_data({**layout.to_data(), **written}) == layout
     x = RNG.normal(size=(3, product.pairs, 5, 8))
-    (own,) = layout.pack(x, 512)
+    (own,) = layout.encode(x, 512)
     assert own.shape == (3, 8, 512)
-    np.testing.assert_allclose(layout.unpack([own]), x, atol=1e-12)
+    np.testing.assert_allclose(layout.decode([own]), x, atol=1e-12)
     whole = np.zeros((product.pairs, 8, 8))
     whole[:, :, :5] = turned(x[1])
     np.testing.assert_allclose(own[1], product.pack(whole, side), atol=1e-12)
     with pytest.raises(MismatchError, match="is needed"):
-        layout.pack(x[..., :7], 512)
-    with pytest.raises(ParameterError, match="64 pairs take 512"):
-        layout.pack(x, 256)
+        layout.encode(x[..., :7], 512)
+    with pytest.raises(ParameterError, match="layout's matrices take 512"):
+        layout.encode(x, 256)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.arrays.batch_layout import BatchLayout
+from hemera.arrays.layout import Layout
 from hemera.arrays.token_places import Places
 from hemera.compiler.alike import alike_nodes
 from hemera.compiler.approximate import Chosen, Search
@@ -319,7 +319,7 @@ def test_results_are_sent_with_their_tokens_in_slots(program: Any, tokens: Any, 
     """A ciphertext for each feature, and not for each feature of each token."""
     plan = compiled(program, Spec((TOKENS, FEATURES), (-1, 1)))
     encoding = plan.package.interface.encoding
-    assert [each.tokens for each in encoding.outputs] == tokens
+    assert [each.to_data()["tokens"] for each in encoding.outputs] == tokens
     assert [each.shape for each in plan.package.outputs] == ciphertexts
 
 
@@ -347,20 +347,20 @@ def test_files_keep_the_layout(tmp_path: Any) -> None:
     ("shape", "tokens"), [((4, 3), 0), ((2, 4), 1), ((2, 4, 3), 1), ((3,), None), ((), None)]
 )
 def test_slots_of_layouts(shape: tuple[int, ...], tokens: int | None) -> None:
-    layout = BatchLayout(shape, 2, 4, tokens)
+    layout = Layout.in_ciphertexts(shape, 2, 4, tokens)
     x = RNG.normal(size=(3, 2, *shape))
-    (slots,) = layout.pack(x, 8)
+    (slots,) = layout.encode(x, 8)
     assert slots.shape == (3, *layout.batch, 8)
     for element, places in enumerate(np.ndindex(*(each for at, each in enumerate(shape) if at != tokens))):
         for token in range(4):
             for sample in range(2):
                 index = places if tokens is None else (*places[:tokens], token, *places[tokens:])
                 assert (slots[:, element, 2 * token + sample] == x[(slice(None), sample, *index)]).all()
-    np.testing.assert_array_equal(layout.unpack([slots]), x)
-    with pytest.raises(ParameterError, match="16 slots"):
-        layout.pack(x, 16)
+    np.testing.assert_array_equal(layout.decode([slots]), x)
+    with pytest.raises(ParameterError, match="12 slots"):
+        layout.encode(x, 12)
     with pytest.raises(MismatchError):
-        layout.pack(x[:, :1], 8)
+        layout.encode(x[:, :1], 8)
 
 
 @pytest.mark.parametrize("shape", [(8, 8), (2, 8, 8), (8, 3, 8)])

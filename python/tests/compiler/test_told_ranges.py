@@ -114,7 +114,7 @@ def test_scaled_results_reach_what_is_decrypted_of_them(middle: float, watch: bo
     decrypted = [
         each
         for own, layout, (factor, number) in zip(exact, encoding.outputs, encoding.output_scales, strict=True)
-        for each in layout.pack(
+        for each in layout.encode(
             chunked((own - number) / factor, encoding.samples), plan.package.outputs[0].width
         )
     ]

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from hemera.arrays.layout import Layout
-from hemera.arrays.tiling import TiledLayout
 from hemera.errors import FormatError, HemeraWarning, MismatchError, ParameterError, RangeWarning
 from hemera.inputs.fields import damaged
 from hemera.package.encodings import (
@@ -128,7 +127,7 @@ def test_rows_by_number(outside: list[bool], text: str) -> None:
 
 
 def table(thresholds: tuple[float, ...]) -> Table:
-    layouts = [TiledLayout.whole(Layout.raster((2, count))) for count in (2, 1)]
+    layouts = [Layout.raster((2, count)) for count in (2, 1)]
     methods = {"predict": Method((), "float64", (1,))}
     return Table(Scaling((0.0, 1.0), (1.0, 2.0), 5.0), thresholds, *layouts, methods)
 
@@ -155,7 +154,7 @@ def test_tables_tell_which_results_leave_their_range(count: int | None, told: st
     """Of the rows that were encoded, and no others."""
     scores = np.array([[0.5, 9.0], [9.0, -0.5]])[..., None]
     made = table(())
-    values = made.output.pack(scores, 4)
+    values = made.output.encode(scores, 4)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = made.decode(values, [OutputSpec("scores", 4, low=-1.0, high=1.0)], count)
@@ -168,14 +167,14 @@ def test_tables_tell_which_results_leave_their_range(count: int | None, told: st
 def test_values_that_are_brought_into_their_range_are_counted() -> None:
     """And the rows that have them: of two samples, or one."""
     spec = InputSpec("x", 2, 4, low=-1.0, high=1.0)
-    layout = TiledLayout.whole(Layout.raster((2, 2)))
+    layout = Layout.raster((2, 2))
     several = Arrays((layout,), (layout,), samples=2, clips=(True,))
     with pytest.warns(
         RangeWarning, match=r"2 of 4 values, from -7.0 to 3.0, .*from -1.0 to 1.0.* \(row 1 of 2\)"
     ):
         (found,) = several.encode(np.array([[0.5, -0.5], [3.0, -7.0]]), [spec])
     assert sorted(found.ravel()) == [-1.0, -0.5, 0.5, 1.0]
-    one = TiledLayout.whole(Layout.raster((2,)))
+    one = Layout.raster((2,))
     with pytest.warns(RangeWarning) as caught:
         Arrays((one,), (one,), clips=(True,)).encode(np.array([0.0, 3.0]), [spec])
     assert "row" not in str(caught[0].message).partition("brought")[2].partition("Results")[0]
@@ -236,7 +235,7 @@ def test_values_at_the_ends_of_a_range(value: float) -> None:
             require_range(given, InputSpec("x", 1, 2))
     else:
         require_range(given, InputSpec("x", 1, 2))
-        layout = TiledLayout.whole(Layout.raster((2,)))
+        layout = Layout.raster((2,))
         clips = Arrays((layout,), (layout,), clips=(True,))
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -261,7 +260,7 @@ def test_arrays_and_columns_by_name() -> None:
         require_columns(frame, ("a", "b", "c"))
 
 
-LAYOUT = TiledLayout.whole(Layout.raster((2, 3)))
+LAYOUT = Layout.raster((2, 3))
 SCALED = Arrays(
     (LAYOUT,), (LAYOUT, LAYOUT), (0.5,), 2, 1, (True,), ("a.py:1",), 0, ((2.0, 1.0),), ((0.5, -1.0),) * 2
 )
@@ -293,7 +292,7 @@ TABLE = table((0.5, -1.0))
         (TABLE, {"thresholds": [0.5]}),
         (TABLE, {"methods": []}),
         (TABLE, {"input": LAYOUT.to_data()}),
-        (TABLE, {"output": TiledLayout.whole(Layout.raster((4, 1))).to_data()}),
+        (TABLE, {"output": Layout.raster((4, 1)).to_data()}),
     ],
 )
 def test_encodings_of_files_that_others_made(encoding: Any, changes: dict[str, Any]) -> None:

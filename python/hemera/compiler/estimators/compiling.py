@@ -14,7 +14,6 @@ from hemera.arrays.array import Array
 from hemera.arrays.recorded import number_of
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.tensor import TensorProgram
-from hemera.arrays.tiling import TiledLayout
 from hemera.compiler import compiling
 from hemera.compiler.estimators.compiled import CompiledEstimator
 from hemera.compiler.estimators.features import Features
@@ -144,11 +143,8 @@ def compile_estimator(
     )
     encoding = plan.package.interface.encoding
     assert isinstance(encoding, Arrays)
-    before, after, *others = (each for each in (*encoding.inputs, *encoding.outputs))
-    assert isinstance(before, TiledLayout)
-    assert isinstance(after, TiledLayout)
-    watched = tuple(each for each in others if isinstance(each, TiledLayout))
-    table = Table(client.scaling, client.thresholds, before, after, methods, watched, encoding.unwatched)
+    (before,), (after, *watched), unwatched = encoding.inputs, encoding.outputs, encoding.unwatched
+    table = Table(client.scaling, client.thresholds, before, after, methods, tuple(watched), unwatched)
     return CompiledEstimator(plan, table)
 
 

@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from hemera.errors import FormatError
-from hemera.package.encodings.arrays import AnyLayout, Arrays, WholeArrays
+from hemera.package.encodings.arrays import Arrays, WholeArrays
 from hemera.package.encodings.base import Encoding, chunked, column_ranges, finite_rows
 from hemera.package.encodings.rows import Rows, Scaling, TreeRows
 from hemera.package.encodings.tables import Table
 from hemera.package.encodings.vectors import Vectors
 
 __all__ = [
-    "AnyLayout",
     "Arrays",
     "Encoding",
     "Rows",

@@ -11,10 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera._noise_warning import warn_of_rows
-from hemera.arrays.batch_layout import BatchLayout
-from hemera.arrays.pair_layout import PairLayout
+from hemera.arrays.layout import Layout
 from hemera.arrays.steps import beside_steps, multiples_within
-from hemera.arrays.tiling import TiledLayout
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.inputs.plain import plain_array
 from hemera.package.encodings.base import (
@@ -30,10 +28,9 @@ from hemera.package.readings import read_as
 from hemera.package.specs import InputSpec, OutputSpec
 from hemera.program.values import MAX_SLOTS, Array, integer, real
 
-__all__ = ["AnyLayout", "Arrays", "WholeArrays"]
+__all__ = ["Arrays", "WholeArrays"]
 
 Floats = NDArray[np.float64]
-AnyLayout = TiledLayout | BatchLayout | PairLayout
 _Spec = TypeVar("_Spec", InputSpec, OutputSpec)
 
 
@@ -68,8 +65,8 @@ class Arrays(Encoding):
     """Arrays of any shape in layouts of `hemera.compile`. Large ones are several inputs, or outputs."""
 
     kind: ClassVar[str] = "arrays"
-    inputs: tuple[AnyLayout, ...]
-    outputs: tuple[AnyLayout, ...]
+    inputs: tuple[Layout, ...]
+    outputs: tuple[Layout, ...]
     steps: tuple[float | None, ...] = ()
     """The step of each input, whose elements are multiples of it; None: any numbers. (): no input has one."""
     samples: int = 1
@@ -100,7 +97,7 @@ class Arrays(Encoding):
         """Samples of which layouts are."""
         return self.samples // self.parts
 
-    def _shape_of(self, layout: AnyLayout) -> tuple[int, ...]:
+    def _shape_of(self, layout: Layout) -> tuple[int, ...]:
         """The shape of one sample."""
         return layout.shape[1:] if self._in_slots > 1 else layout.shape
 
@@ -126,17 +123,17 @@ class Arrays(Encoding):
             found += self._packed(checked, layout, spec.slots)
         return found
 
-    def _packed(self, values: Array, layout: AnyLayout, slots: int) -> list[Array]:
+    def _packed(self, values: Array, layout: Layout, slots: int) -> list[Array]:
         if self.parts == 1:
-            return layout.pack(values, slots)
+            return layout.encode(values, slots)
         halves = values.reshape(len(values), 2, *layout.shape)
-        both = zip(layout.pack(halves[:, 0], slots), layout.pack(halves[:, 1], slots), strict=True)
+        both = zip(layout.encode(halves[:, 0], slots), layout.encode(halves[:, 1], slots), strict=True)
         return [real + 1j * imaginary for real, imaginary in both]
 
-    def _unpacked(self, slots: Sequence[Array], layout: AnyLayout) -> Array:
+    def _unpacked(self, slots: Sequence[Array], layout: Layout) -> Array:
         if self.parts == 1:
-            return layout.unpack(slots)
-        halves = [layout.unpack([part(each) for each in slots]) for part in (np.real, np.imag)]
+            return layout.decode(slots)
+        halves = [layout.decode([part(each) for each in slots]) for part in (np.real, np.imag)]
         return np.stack(halves, axis=1)
 
     def _checked(self, values: Any, spec: InputSpec, step: float | None) -> Array:
@@ -215,7 +212,7 @@ class Arrays(Encoding):
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Arrays:
-        inputs, outputs = (tuple(_layout_of(each) for each in data[name]) for name in ("inputs", "outputs"))
+        inputs, outputs = (tuple(map(Layout.from_data, data[name])) for name in ("inputs", "outputs"))
         steps = tuple(None if each is None else cls._step(each) for each in data.get("steps", ()))
         if steps and len(steps) != len(inputs):
             raise FormatError(f"{len(inputs)} inputs have {len(steps)} steps")
@@ -279,20 +276,12 @@ def _scales_of(data: Any, count: int) -> tuple[tuple[float, float], ...]:
     return found
 
 
-def _layout_of(data: Mapping[str, Any]) -> AnyLayout:
-    """The layout of a file. FormatError for anything else."""
-    if "matrix" in data:
-        return PairLayout.from_data(data)
-    is_batch = "sequence" in data or "sample" in data
-    return BatchLayout.from_data(data) if is_batch else TiledLayout.from_data(data)
-
-
-def _samples_first(array: Array, layout: AnyLayout) -> Array:
+def _samples_first(array: Array, layout: Layout) -> Array:
     """An array with its axis of samples as the first one; as it is where it has no such axis."""
     return np.moveaxis(array, layout.axis, 0) if array.ndim > layout.axis else array
 
 
-def _of_arrays(specs: Sequence[_Spec], layouts: Sequence[AnyLayout]) -> list[_Spec]:
+def _of_arrays(specs: Sequence[_Spec], layouts: Sequence[Layout]) -> list[_Spec]:
     """The first of the inputs, or outputs, that each array is, with the name of the array."""
     starts = itertools.accumulate((layout.count for layout in layouts), initial=0)
     return [

@@ -9,9 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.arrays.batch_layout import BatchLayout
-from hemera.arrays.pair_layout import PairLayout
-from hemera.arrays.tiling import TiledLayout
+from hemera.arrays.layout import Layout
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.inputs.plain import refuse_missing
 from hemera.package.specs import InputSpec, OutputSpec
@@ -64,7 +62,7 @@ class Encoding(ABC):
         """FormatError for another number of inputs or outputs than it is for."""
 
 
-def require_layouts(what: str, layouts: Sequence[TiledLayout | BatchLayout | PairLayout], count: int) -> None:
+def require_layouts(what: str, layouts: Sequence[Layout], count: int) -> None:
     own = sum(layout.count for layout in layouts)
     if own != count:
         raise FormatError(f"layouts of {own} {what}, and the model has {count}")

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.arrays.tiling import TiledLayout
+from hemera.arrays.layout import Layout
 from hemera.errors import FormatError
 from hemera.package.encodings.base import Encoding, chunked, finite_rows, require_columns, require_layouts
 from hemera.package.encodings.rows import Scaling
@@ -32,13 +32,13 @@ class Table(Encoding):
     scaling: Scaling
     thresholds: tuple[float, ...]
     """The threshold of each feature, which becomes 1 above it, 0 elsewhere. (): features are scaled."""
-    input: TiledLayout
+    input: Layout
     """The layout of an array of shape (rows, features)."""
-    output: TiledLayout
+    output: Layout
     """The layout of an array of shape (rows, scores)."""
     methods: Mapping[str, Method]
     """By the name that the estimator's library has; the first one gives what clients read."""
-    watched: tuple[TiledLayout, ...] = ()
+    watched: tuple[Layout, ...] = ()
     """The layouts of the outputs after the scores, which show whether rows leave the ranges of samples."""
     unwatched: tuple[str, ...] = ()
     """Lines whose functions take values that rows may take out of these ranges, where no output shows it."""
@@ -60,13 +60,13 @@ class Table(Encoding):
         return (values > np.asarray(self.thresholds)).astype(np.float64)
 
     def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
-        return self.input.pack(self.prepared(rows), inputs[0].slots)
+        return self.input.encode(self.prepared(rows), inputs[0].slots)
 
     def decode(self, values: list[Array], outputs: Sequence[OutputSpec], rows: int | None) -> Any:
         tell_unwatched(self.unwatched)
         at = 0
         for layout in (self.output, *self.watched):
-            found = np.asarray(layout.unpack(values[at : at + layout.count]), np.float64)
+            found = np.asarray(layout.decode(values[at : at + layout.count]), np.float64)
             axes = len(layout.shape)
             tell_rows(found, outputs[at], axes, rows=self.rows, count=rows, together=self.rows)
             at += layout.count
@@ -74,7 +74,7 @@ class Table(Encoding):
 
     def read(self, values: Sequence[Array], method: str, rows: int | None = None) -> Array:
         """Results of a method, from slots of shape (chunks, slots) of each ciphertext."""
-        scores = self.output.unpack(values).reshape(-1, self.output.shape[1])[:rows]
+        scores = self.output.decode(values).reshape(-1, self.output.shape[1])[:rows]
         return self.methods[method](np.asarray(scores, np.float64))
 
     def require_fit(self, inputs: int, outputs: int) -> None:
@@ -104,7 +104,7 @@ class Table(Encoding):
         deviation = tuple(real(x, "a deviation") for x in data["deviation"])
         thresholds = tuple(real(x, "a threshold") for x in data["thresholds"])
         names = tuple(map(str, data["names"]))
-        given, scored = (TiledLayout.from_data(data[name]) for name in ("input", "output"))
+        given, scored = (Layout.from_data(data[name]) for name in ("input", "output"))
         if len(given.shape) != 2 or len(scored.shape) != 2 or given.shape[0] != scored.shape[0]:
             raise FormatError("a table's layouts are of as many rows of features as of scores")
         features = given.shape[1]
@@ -116,6 +116,6 @@ class Table(Encoding):
         if not methods:
             raise FormatError("a table's results have no method")
         scaling = Scaling(mean, deviation, real(data["clip"], "clip"), names, bool(data["saturates"]))
-        watched = tuple(TiledLayout.from_data(each) for each in data.get("watched", ()))
+        watched = tuple(Layout.from_data(each) for each in data.get("watched", ()))
         unwatched = unwatched_of(data.get("unwatched", ()))
         return cls(scaling, thresholds, given, scored, methods, watched, unwatched)

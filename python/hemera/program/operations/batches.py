@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hemera import _core
-from hemera.arrays.pair_layout import pairs_packed, pairs_unpacked
+from hemera.arrays.lines import as_entries, as_values
 from hemera.circuits import MatrixBatchProduct, PlainMatrixProduct
 from hemera.errors import MismatchError, ParameterError
 from hemera.objects.batches import add_many, concatenate, stack
@@ -310,8 +310,10 @@ class PairProducts(Operation):
         return stack(found).reshape(*shape)
 
     def clear(self, *xs: Array) -> Array:
-        a, b = pairs_unpacked(xs[0], left=True), pairs_unpacked(xs[1], left=False)
-        return pairs_packed(a @ b, xs[0].shape[-1], left=False)
+        size, slots = xs[0].shape[-2:]
+        # Of columns and rows, [..., line, entry, pair].
+        a, b = (as_entries(x, size).reshape(*x.shape[:-1], size, -1) for x in xs)
+        return as_values(np.einsum("...kip,...kjp->...ijp", a, b).reshape(*xs[0].shape[:-1], slots), size)
 
 
 @functools.lru_cache(maxsize=16)
