@@ -19,7 +19,7 @@ BURN = "import time\nwhile time.process_time() < {}: pass\n"
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads times of processes from /proc")
 def test_processors_time_of_a_tree_of_processes() -> None:
-    """Of a process that computes for 0.2 s, and of its child that does for 0.4 s and has ended or not."""
+    """A process computes for 0.2 s; its child computes for 0.4 s, and has ended or not."""
     child = BURN.format(0.4) + "print(flush=True)\nimport sys\nsys.stdin.read()"
     program = (
         BURN.format(0.2)

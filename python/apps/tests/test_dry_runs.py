@@ -93,7 +93,7 @@ def test_an_iteration_and_a_bootstrap_are_counted_as_they_run(name: str) -> None
 
 @pytest.mark.parametrize("name", TRAININGS)
 def test_levels_of_iterations_are_those_of_ciphertexts(name: str) -> None:
-    """By hand: z v, the polynomial with its mask, and the product with the gradient's z take levels."""
+    """z v, the polynomial with its mask, and the product with the gradient's z take levels."""
     plan = training(name)
     own, start = plan.settings, plan.bootstrap.input_level + plan.bootstrap_every * plan.settings.depth
     run = Training(plan)

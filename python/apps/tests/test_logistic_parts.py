@@ -87,7 +87,7 @@ def test_weights_are_those_of_the_clear_algorithm(
 
 @pytest.mark.parametrize(("method", "levels"), [("nesterov", 4), ("nesterov", 5), ("gradient", 4)])
 def test_states_are_bootstrapped_by_roots_of_unity(table: logistic.Table, method: str, levels: int) -> None:
-    """Of 8 slots, both parts or one: at most 16 values."""
+    """States of 8 slots, both parts or one: at most 16 values."""
     settings = replace(SMALL, method=method, iterations=4)
     params = hm.ckks.Parameters.for_bootstrapping("test-few", levels=levels)
     plan = logistic.TrainingPlan(params, settings)
@@ -216,7 +216,7 @@ def test_secrets_in_blocks_are_asked_for(every: int | None) -> None:
 
 @pytest.mark.parametrize("order", itertools.permutations([1e-3, np.nan, 2e-3]))
 def test_a_training_differs_where_a_weight_is_no_number(order: tuple[float, ...]) -> None:
-    """Of whichever model it is; of the end alone."""
+    """Any model's weight counts, but only at the end."""
     some = Quality(0.5, 0.5)
     marks = [
         Mark(2, 0, some, some, np.nan),

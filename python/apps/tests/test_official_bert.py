@@ -89,7 +89,7 @@ def test_words_of_a_pair(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("entry")
 def test_weights_of_transformers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By stand-ins of its packages, as they are not installed: what is read of them, and what is written."""
+    """Stand-ins of its packages, which are not installed, show what is read of them, and what is written."""
     import make_model  # type: ignore[import-not-found]
     import sentences
 

@@ -123,7 +123,7 @@ def test_pixels_are_those_that_move_hidden_units(load_program: Callable[[Path, s
 
 
 def test_gradients(load_program: Callable[[Path, str], dict[str, Any]]) -> None:
-    """Of training: beside differences of the loss."""
+    """The gradients of training equal differences of the loss."""
     train = load_program(ENTRY, "train")
     random = np.random.default_rng(4)
     weights = [random.normal(0, 0.3, shape) for shape in ((784, 5), (5,), (5, 10), (10,))]

@@ -148,7 +148,7 @@ def test_files_of_cifar10(tmp_path: Path) -> None:
 
 
 def test_rows(tmp_path: Path) -> None:
-    """Of the command, with each stage as a process."""
+    """Rows of the command, with each stage as a process."""
     file = tmp_path / "rows.json"
     options = ["--only", "images", "--sizes", "toy", "--repeats", "0", "--device", "cpu", "--threads", "1"]
     entries = str(ENTRY.parents[1])

@@ -97,7 +97,7 @@ def test_remainders_are_joined(levelled: ModuleType) -> None:
 
 @pytest.mark.usefixtures("levelled")
 def test_seconds_of_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By a clock that a run moves, and a device that is behind."""
+    """A run moves the clock, and the device is behind."""
     workload = sys.modules["workload"]
     monkeypatch.setenv("HEMERA_REPEATS", "3")
     now, waiting = [0.0], [0.0]

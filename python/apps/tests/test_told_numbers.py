@@ -52,7 +52,7 @@ class Clock:
 
 
 RUNS = [(9.0, 4.0, 8.0), (1.0, 2.0, 3.0), (3.0, 4.0, 1.0), (2.0, 9.0, 6.0), (7.0, 1.0, 4.0), (1.0, 1.0, 2.0)]
-"""Of each call: seconds until it returns, seconds of the device after that, and of the processors."""
+"""Times of each call: seconds until it returns, seconds of the device after that, and of the processors."""
 
 
 @pytest.mark.parametrize("runs", [1, 3, 5])

@@ -170,7 +170,7 @@ def _why_degree(params: Parameters, options: argparse.Namespace) -> str:
 
 
 def weights(params: Parameters, rotations: int) -> dict[str, tuple[int, int]]:
-    """By object: the bytes in memory, and in a file (residues packed, uniform halves as seeds)."""
+    """The bytes of each object in memory, and in a file (residues packed, uniform halves as seeds)."""
     top = set(params.primes[-1])
     public = top | set(params.special_primes[:1])
     every = {prime for base in params.primes for prime in base} | set(params.special_primes)

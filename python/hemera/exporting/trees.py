@@ -132,7 +132,7 @@ def _names(first: Any) -> tuple[str, ...]:
 
 
 def _slack(integers: IntegerEnsemble, trees: int) -> float:
-    """By how much a score may differ from the library's: leaves in steps, and sums in single precision."""
+    """The most that a score may differ from the library's: leaves in steps, and sums in single precision."""
     return ((trees + 1) / 2 + _SINGLE * integers.bound) / integers.scale
 
 

@@ -34,7 +34,7 @@ class NotAnArray(NotMasked):
     __pandas_priority__ = 10_000
 
     _instead: ClassVar[Mapping[str, str]]
-    """By the name of a NumPy function: the call in its place."""
+    """The call in place of a NumPy function, by the function's name."""
     _otherwise: ClassVar[str]
     """The call in place of every function that `_instead` does not name."""
 

@@ -32,7 +32,7 @@ class Lookup:
         self.radial_slopes = np.abs(2 * (powers @ (coefficients * np.arange(half + 1)).T).real).max(axis=0)
         """The same of the derivative by log |z|."""
         self.weights = np.sqrt((np.abs(coefficients) ** 2 * np.arange(half + 1)).sum(axis=1))
-        """By how much the rounding of a product is larger in a table, at most: z^k has that of k products."""
+        """How much larger the rounding of a product is in a table, at most: z^k has that of k products."""
 
     @property
     def depth(self) -> int:

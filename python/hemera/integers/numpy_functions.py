@@ -32,7 +32,7 @@ _OPERATORS: Mapping[np.ufunc, tuple[str, str]] = {
     np.equal: ("eq", "eq"),
     np.not_equal: ("ne", "ne"),
 }
-"""By function: the methods of the left and of the right operand."""
+"""The methods of the left and of the right operand, by function."""
 _OF_TRUTHS: Mapping[np.ufunc, np.ufunc] = {
     np.logical_and: np.bitwise_and,
     np.logical_or: np.bitwise_or,

@@ -25,7 +25,7 @@ Bitwise = Callable[[int, int], int]
 
 _TOP = BASE - 1
 _TRANSFORM = 4
-"""By how much the rounding of a matrix of points is larger than that of a product, at most."""
+"""How much larger the rounding of a matrix of points is than that of a product, at most."""
 
 
 @in_parts

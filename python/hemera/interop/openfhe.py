@@ -122,7 +122,7 @@ class Session(_session.Session[_core.OpenFheSession]):
 
     @property
     def bootstrap_input_levels(self) -> dict[int, int]:
-        """By number of slots: the lowest level at which `bootstrap` takes a ciphertext that waits for no
+        """For each number of slots the lowest level at which `bootstrap` takes a ciphertext that waits for no
         rescale. The level is 1, or, with SlotToCoeff first, the levels of its budget. The numbers of slots
         are those that the context was set up for."""
         return self._native.bootstrap_input_levels()

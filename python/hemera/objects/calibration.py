@@ -23,7 +23,7 @@ from hemera.times.table import DeviceTimes, Row, device_name
 __all__ = ["calibrate"]
 
 LEVELS = {4096: 1, 8192: 2, 16384: 7, 32768: 16, 65536: 32}
-"""By degree: about the largest depth at 128 bits of security, which N = 4096 has not."""
+"""About the largest depth at 128 bits of security, by degree; N = 4096 has fewer bits."""
 ROUNDS = 3
 REPEATS = 3
 SECONDS = 0.05

@@ -361,7 +361,7 @@ def as_rows(values: Any) -> Any:
 
 
 _WITH_ARRAYS = frozenset(("add", "subtract", "multiply", "divide", "dot", "encrypt"))
-"""Whose arrays are values of slots. Those of the others are matrices and coefficients."""
+"""Operations whose arrays are values of slots. Arrays of the others are matrices and coefficients."""
 
 _OF_PARTS = (
     "add",

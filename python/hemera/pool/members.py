@@ -127,7 +127,7 @@ class _Run:
     def __init__(self, count: int) -> None:
         self.results: list[Any] = [None] * count
         self.errors: dict[int, BaseException] = {}
-        """By the number of the task."""
+        """The errors, by the number of the task."""
         self.stops = False
         """Whether tasks that have not begun are left out."""
         self.interruptions = [_core.Interruption() for _ in range(count)]

@@ -40,9 +40,9 @@ class Connections:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._open: dict[str, OrderedDict[_Connection | _Handshake, None]] = {}
-        """By address; those that became idle first come first."""
+        """Connections by address; those that became idle first come first."""
         self._handshakes: dict[Any, _Handshake] = {}
-        """By the address and port of whoever connects."""
+        """Handshakes by the address and port of whoever connects."""
 
     @property
     def protocol(self) -> Callable[..., Any]:

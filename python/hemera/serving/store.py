@@ -38,7 +38,7 @@ class KeySet:
     model: str
     generation: int
     library: str
-    """Whose files they are: HEMERA, or a library's name in the registry (`hemera.interop.libraries`)."""
+    """The library of the files: HEMERA, or a name in the registry (`hemera.interop.libraries`)."""
     digest: str
     """SHA-256 of the files, in 64 hexadecimal digits: the client's own digest of what it has sent."""
     files: Mapping[str, Path]
@@ -246,7 +246,7 @@ class Store:
             )
 
     def _lacking(self, upload: Upload, size: int) -> str | None:
-        """Whose limit does not allow so many bytes more of an upload."""
+        """The limit that does not allow `size` bytes more of an upload; None: there is room."""
         arriving = [each for each in self._arriving if each is not upload]
         # Those that the upload will replace are not the client's for long.
         others = sum(

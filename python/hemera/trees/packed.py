@@ -33,7 +33,7 @@ from hemera.trees.layout import Layout
 from hemera.trees.quantise import IntegerEnsemble
 
 Terms = dict[int, Integers]
-"""By the index of a plane in the request: the factors of the plane's slots."""
+"""The factors of a plane's slots, by the plane's index in the request."""
 Encoded = list[tuple[int, Plaintext]]
 
 
@@ -107,7 +107,7 @@ class PackedCircuit:
 
     @property
     def counts(self) -> dict[str, int]:
-        """By operation: the number of ciphertexts that it has made so far."""
+        """The number of ciphertexts that each operation has made so far."""
         return dict(self._ops.counts)
 
     def __call__(self, *planes: Ciphertext) -> Ciphertext:

@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class NetworkRun:
-    """Of a network of random weights on random words."""
+    """A network of random weights on random words."""
 
     config: NetworkConfig
     calibration: int = 8

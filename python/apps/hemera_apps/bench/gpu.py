@@ -102,7 +102,7 @@ def load(path: str) -> Results:
 
 
 def others() -> dict[str, Any]:
-    """By parameter set: the times of other libraries, and the goals."""
+    """The times of other libraries, and the goals, by parameter set."""
     text = resources.files("hemera_apps.bench").joinpath("others.json").read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
     return found
@@ -246,7 +246,7 @@ def _series(results: Results, operation: str, point: Any) -> dict[str, list[tupl
 
 
 def _bootstrap_steps(results: Results) -> dict[str, dict[str, float]]:
-    """By bootstrap: the milliseconds of each step. Single bootstraps, as graphs if there are any."""
+    """The milliseconds of each step, by bootstrap. Single bootstraps, as graphs if there are any."""
     steps = {"linear_transform": "", "mod_raise": "ModRaise", "eval_mod": "EvalMod"}
     bars: dict[str, dict[str, float]] = {}
     chosen = [row for row in results.bootstraps if row.batch == row.iterations == 1 and row.checked]

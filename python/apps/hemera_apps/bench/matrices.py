@@ -19,7 +19,7 @@ from hemera_apps.bench.timing import timed
 
 Row = dict[str, Any]
 _DEVIATIONS = 10
-"""Of the mean expected error, within which results must be."""
+"""Results must be within this multiple of the mean expected error."""
 
 _PAYLOADS = 512
 """Different payloads of rows that are compared with thresholds."""

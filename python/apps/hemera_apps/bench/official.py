@@ -34,7 +34,7 @@ _WORKLOADS: dict[str, type[Workload]] = {
     "search": Search,
     "bert": Bert,
 }
-"""By the names of the command line."""
+"""The workloads, by their names on the command line."""
 _SIZES = ("single", "toy", "small", "medium", "large")
 
 
@@ -206,7 +206,7 @@ def _spent(command: list[str], root: Path, environment: dict[str, str]) -> tuple
 
 
 def _bytes_in(folder: Path) -> int:
-    """Of all files of a folder."""
+    """The bytes of all files of a folder."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 

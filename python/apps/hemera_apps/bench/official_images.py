@@ -21,7 +21,7 @@ from hemera_apps.bench.official_workloads import (
 __all__ = ["Images"]
 
 _BYTES = 1 + 3 * 32 * 32
-"""Of an image in CIFAR-10's files: the label, and the pixels of each channel."""
+"""The bytes of an image in CIFAR-10's files: the label, and the pixels of each channel."""
 
 
 class Images(Workload):
@@ -33,10 +33,10 @@ class Images(Workload):
     folder = "ml-inference/cifar10"
     sizes: ClassVar = {"toy": 6, "single": 1, "small": 100, "medium": 1000, "large": 10_000}
     reference_seconds: ClassVar[Mapping[str, float]] = {"single": 403.0}
-    """By the paper of its framework, FHEON (arXiv 2510.03996), on a consumer's CPU: the page of results has
-    no CIFAR-10."""
+    """Seconds from the paper of its framework, FHEON (arXiv 2510.03996), on a consumer's CPU: the page of
+    results has no CIFAR-10."""
     _TIE = 0.01
-    """Of the two largest scores: an image with a smaller difference may get either class."""
+    """Below this difference of the two largest scores an image may get either class."""
 
     def __init__(self, cifar: Path | None = None) -> None:
         self._cifar = cifar

@@ -39,9 +39,9 @@ class Workload(ABC):
     """A workload of the suite. `root` is the folder in which its stages run."""
 
     name: ClassVar[str]
-    """Of its repository, and of the data set where that has several."""
+    """Its repository, and the data set where the repository has several."""
     folder: ClassVar[str]
-    """Of the entry's programs in `bench/official`."""
+    """The folder of the entry's programs in `bench/official`."""
     sizes: ClassVar[Mapping[str, int]]
     """Instances, by name: how many things are computed."""
     reference_seconds: ClassVar[Mapping[str, float]]
@@ -130,10 +130,10 @@ class Digits(Workload):
     sizes: ClassVar = {"single": 1, "small": 100, "medium": 1000, "large": 10_000}
     reference_seconds: ClassVar = {"single": 6.48, "small": 633.0, "medium": 6387.8}
     _TIES = (2.0, 0.01)
-    """Of the two largest scores, of batches and of a single image: an image with a smaller difference may get
-    either digit. Batches have weights of 8 bits."""
+    """Below these differences of the two largest scores an image may get either digit: in batches, whose
+    weights have 8 bits, and alone."""
     _LEAST_ACCURACY = 0.9
-    """That the suite asks for, of a batch."""
+    """The accuracy that the suite asks for, of a batch."""
 
     def __init__(self, mnist: Path | None = None) -> None:
         self._mnist = mnist

@@ -165,7 +165,7 @@ def measure(params: Parameters, options: argparse.Namespace) -> Iterator[Row]:
 
 
 def operations(context: hemera.Context, options: argparse.Namespace) -> dict[str, Callable[[], Any]]:
-    """By name, for each of OPERATIONS: a function that calls it."""
+    """Functions that call each of OPERATIONS, by name."""
     params = context.params
     secret_key = context.generate_secret_key()
     keys = context.generate_keys(secret_key, rotations=[1, 2, 4, 8])

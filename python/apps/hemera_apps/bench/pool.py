@@ -34,7 +34,7 @@ _IN_MAP = 16
 _CALLS = 4
 """Batches that each member gets in one call from NumPy to NumPy."""
 _DIAGONALS = 64
-"""Of a transform that members share."""
+"""The diagonals of a transform that members share."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -36,19 +36,19 @@ class Setup:
 
     hosts: int = 100
     gpus: int = 8
-    """Of each host."""
+    """The GPUs of each host."""
     memory: float = 120 * GB
     """For keys, of the 141 GB of a GPU; the rest is for weights and workspace."""
     tenants: int = 1000
     least_bytes: float = 1 * GB
     most_bytes: float = 7 * GB
-    """Of a tenant's keys, evenly between the two."""
+    """The bytes of a tenant's keys lie evenly between the two."""
     exponent: float = 1.0
-    """Of Zipf's law of the requests."""
+    """The exponent of Zipf's law of the requests."""
     rate: float = 1700.0
     """Requests a second."""
     seconds: float = 120.0
-    """Of arrivals; those of the first fifth are not counted."""
+    """Seconds in which requests arrive; those of the first fifth are not counted."""
     network: float = 3 * GB
     """Bytes a second from shared storage, of one host: its loads wait for each other."""
     local: float = 20 * GB
@@ -128,9 +128,9 @@ class Cluster:
         self.random = np.random.default_rng(seed)
         self.count = setup.hosts * setup.gpus
         self.holders: list[dict[int, None]] = [{} for _ in range(setup.tenants)]
-        """By tenant, the replicas that have its keys."""
+        """The replicas that have a tenant's keys, by tenant."""
         self.loading: list[dict[int, None]] = [{} for _ in range(setup.tenants)]
-        """By tenant, the replicas that load them, or will."""
+        """The replicas that load a tenant's keys, or will, by tenant."""
         self.gpus = [
             _Gpu(setup, rule, lambda tenant, at=at: self.holders[tenant].pop(at, None))  # type: ignore[misc]
             for at in range(self.count)
@@ -166,7 +166,7 @@ def _of_first(count: int) -> Placing:
 
 
 def _two_choices(count: int) -> Placing:
-    """Of two random ones of a tenant's first replicas the one at which fewer requests wait."""
+    """Draw two of a tenant's first replicas, and take the one at which fewer requests wait."""
 
     def place(cluster: Cluster, tenant: int) -> int:
         order = cluster.order(tenant)
@@ -178,8 +178,8 @@ def _two_choices(count: int) -> Placing:
 
 
 def _two_holders(step: int) -> Placing:
-    """Of two random replicas that hold the keys the one at which fewer requests wait; where both are busy,
-    the next of the order."""
+    """Draw two replicas that hold or load the keys, and take the one at which fewer requests wait; where both
+    are busy, the first of the order that is not."""
 
     def place(cluster: Cluster, tenant: int) -> int | None:
         held, waiting = [*cluster.holders[tenant], *cluster.loading[tenant]], cluster.waiting
@@ -227,14 +227,14 @@ DEFAULT = "by load, from 64"
 
 @dataclass(frozen=True)
 class Result:
-    """Of one simulation; times in seconds."""
+    """The results of one simulation; times in seconds."""
 
     requests: int
     refused: int
     p50: float
     p99: float
     mean_wait: float
-    """Of a request before its batch begins."""
+    """The wait of a request before its batch begins."""
     loads: int
     """Keys that were loaded into a GPU's memory."""
     loads_per_second: float
@@ -244,7 +244,7 @@ class Result:
     """The same."""
     mean_batch: float
     replicas_of_first: int
-    """That the most frequent tenant had keys on at the end."""
+    """Replicas that had the keys of the most frequent tenant at the end."""
 
 
 def zipf(count: int, exponent: float) -> NDArray[np.float64]:

@@ -151,7 +151,7 @@ def _circuits(bench: _Bench) -> Iterator[Measured]:
 
 
 def _bootstraps(bench: _Bench) -> Iterator[Measured]:
-    """Of all slots, and of few."""
+    """Bootstraps of all slots, and of few."""
     preset = "test-40" if bench.small else "n16-40"
     params = Parameters.for_bootstrapping(preset)
     for slots in (params.max_slots, _SLOTS):

@@ -21,7 +21,7 @@ _SEED = 11
 _TOLERANCE = 1e-3
 _ROWS = 12_000
 _SLOTS = 2**15
-"""Of a mini-batch, in one ciphertext or two."""
+"""The slots of a mini-batch, in one ciphertext or two."""
 _SMALL = {"degree": 4096, "rows": 1_280}
 
 

@@ -24,7 +24,7 @@ HELD_OUT = 0.2
 LOAN_ROWS = 56_250  # 45,000 for training
 SMALL_ROWS = 1_280
 PRESET = "n16-40"
-"""Whose fields `--field` changes, where no preset is named."""
+"""The preset whose fields `--field` changes, where none is named."""
 SLOTS = 2**15
 """A mini-batch fills so many, unless options say otherwise: two ciphertexts of the smallest ring."""
 SMALL_PRESET = "test-40"

@@ -65,7 +65,7 @@ def _by_roots_of_unity(settings: Settings, every: int) -> TrainingPlan | None:
 
 
 def _seconds(plan: TrainingPlan) -> float:
-    """Of an iteration, as graphs, with its part of a bootstrap."""
+    """Seconds of an iteration, as graphs, with its part of a bootstrap."""
     times = DeviceTimes.find(_DEVICE)
     counted = [*plan.costs, plan.bootstrap_cost]
     return sum(times.seconds(cost._cost, graph=True) for cost in counted) / plan.bootstrap_every

@@ -30,7 +30,7 @@ Step = Callable[[hemera.Ciphertext], hemera.Ciphertext]
 AtLevel = Callable[[int], hemera.Ciphertext]
 """z times what the gradient is multiplied by, for the level of the product with it."""
 Factor = complex | NDArray[np.complex128]
-"""Of all slots, or of those that a state repeats."""
+"""One factor for all slots, or one for each slot that a state repeats."""
 
 
 class Circuits(Protocol):
@@ -63,11 +63,11 @@ class Iteration:
     gradient: InnerSum
     """The sum of all rows of each model, in each of them."""
     result_level: int
-    """Of the next state."""
+    """The level of the next state."""
 
     @property
     def gradient_level(self) -> int:
-        """Of the product with the z of the gradient."""
+        """The level of the product with the z of the gradient."""
         return self.copies.result_level
 
 
@@ -79,7 +79,7 @@ def scaled(ev: hemera.Evaluator, z: hemera.Ciphertext, level: int, factor: compl
 def descended(
     ev: hemera.Evaluator, own: Circuits, state: hemera.Ciphertext, z: hemera.Ciphertext, factored: AtLevel
 ) -> hemera.Ciphertext:
-    """Of gradient descent: the next state."""
+    """The next state of gradient descent."""
     spread = _probabilities(own, ev.rescale(ev.at_level(z, own.level) * state))
     return _gradient(ev, own, spread, factored) + state
 
@@ -87,8 +87,8 @@ def descended(
 def accelerated(
     ev: hemera.Evaluator, own: Circuits, state: hemera.Ciphertext, z: hemera.Ciphertext, factored: AtLevel
 ) -> tuple[hemera.Ciphertext, hemera.Ciphertext, hemera.Ciphertext]:
-    """Of Nesterov's method, with the state s = v + i w: the gradient, and at the level of its last product
-    s + conj s = 2 v and s."""
+    """Nesterov's method with the state s = v + i w: the gradient, and at the level of its last product s +
+    conj s = 2 v and s."""
     ahead = state + state.conjugate()
     spread = _probabilities(own, ev.rescale(ev.at_level(z, own.level) * ahead))
     return (
@@ -106,8 +106,8 @@ def accelerated_parts(
     factored: AtLevel,
     turn: int,
 ) -> tuple[hemera.Ciphertext, hemera.Ciphertext, hemera.Ciphertext]:
-    """Of Nesterov's method, with the real state (v, w), which repeats, of `turn` slots each: the gradient,
-    and at the level of its last product (w, v) and (v, w).
+    """Nesterov's method with the real state (v, w), which repeats, of `turn` slots each: the gradient, and at
+    the level of its last product (w, v) and (v, w).
 
     `halves`: z where the state has v, and z where it has w, as a batch of two with zeros elsewhere: times
     (v, w) and times (w, v) they add up to z v, without a mask that takes a level.

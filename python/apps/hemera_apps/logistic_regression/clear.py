@@ -110,7 +110,7 @@ def _extents(settings: Settings, batches: Floats) -> tuple[float, float]:
 
 
 def _steps(settings: Settings, batches: Floats) -> Iterator[tuple[Floats, Floats, Floats]]:
-    """By iteration: w and v after it, of shape (models, width), and the logits before it."""
+    """w and v after each iteration, of shape (models, width), and the logits before it."""
     data = batches if batches.ndim == 4 else batches[None]
     shape = (settings.models, data.shape[-1])
     ahead, weights = np.zeros(shape), np.zeros(shape)

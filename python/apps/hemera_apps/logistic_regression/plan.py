@@ -186,8 +186,8 @@ class TrainingPlan:
 
     @property
     def model_factors(self) -> Floats:
-        """By model, shape (models,), from 1 on: the factor of its z, and divisor of its weights, that makes
-        its learning rate the smallest one."""
+        """The factor of each model's z, and divisor of its weights, that makes its learning rate the smallest
+        one: of shape (models,), from 1 on."""
         rates = self._settings.rates_at(0)
         return np.asarray(np.sqrt(rates / rates.min()), dtype=np.float64)
 
@@ -277,8 +277,8 @@ class TrainingPlan:
 
     @functools.cached_property
     def cost(self) -> Cost:
-        """Of all iterations from one bootstrap to the next, and the bootstrap: the server's keys, as they are
-        asked for."""
+        """The cost of all iterations from one bootstrap to the next, and of the bootstrap, with the server's
+        keys as they are asked for."""
 
         def whole(state: Ciphertext, z: Ciphertext) -> list[Ciphertext]:
             ends = []
@@ -291,7 +291,7 @@ class TrainingPlan:
 
     @functools.cached_property
     def costs(self) -> tuple[Cost, ...]:
-        """Of each iteration from one bootstrap to the next, with the keys of all."""
+        """The cost of each iteration from one bootstrap to the next, with the keys of all."""
         needs, dry = self.cost.needed_keys, self._dry_run()
 
         def count(position: int) -> Cost:
@@ -302,7 +302,7 @@ class TrainingPlan:
 
     @functools.cached_property
     def bootstrap_cost(self) -> Cost:
-        """Of a bootstrap of the state."""
+        """The cost of a bootstrap of the state."""
 
         def refresh(state: Ciphertext) -> Ciphertext:
             return refreshed(state.evaluator, self._bootstrap, state, self._start)

@@ -54,7 +54,7 @@ class Run:
     marks: list[Mark] = field(default_factory=list)
     """The marks of each model after each epoch, and at the end."""
     losses: dict[str, list[list[float]]] = field(default_factory=lambda: {"encrypted": [], "clear": []})
-    """By iteration and model: the loss on the training samples."""
+    """The loss on the training samples, by iteration and model."""
     class_accuracy: dict[str, float] | None = None
     """If each model is of one class: the part of the held-out samples whose class has the largest logit, for
     "encrypted", "clear" and "scikit_learn"."""

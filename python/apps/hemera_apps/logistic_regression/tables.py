@@ -223,7 +223,7 @@ def read_table(path: str | Path, label: str, *, positive: str | None = None) -> 
 
 
 def read_classes(path: str | Path, label: str) -> list[Table]:
-    """By class: a table of the same samples, with the label 1 for the class and 0 for the rest.
+    """A table of the same samples for each class, with the label 1 for the class and 0 for the rest.
 
     Args:
         path, label: see `read_table`.

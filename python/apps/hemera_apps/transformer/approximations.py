@@ -20,20 +20,20 @@ _WIDE_GELU = (31, 63, 127, 255, 511)
 _MOST_SCORE = 300
 """Exponentials of larger ones leave double precision's range."""
 _NARROW_BITS = 12
-"""Of exponentials and GELU, relative to the largest value: below, a wide range's way is taken."""
+"""Bits of exponentials and GELU, relative to the largest value: with fewer, a wide range's way is taken."""
 
 
 @dataclass(frozen=True)
 class Degrees:
-    """Of polynomials whose degrees do not depend on ranges, so that blocks have the same levels and keys.
-    2^k - 1 each, up to 127."""
+    """Degrees of polynomials where they do not depend on ranges, so that blocks have the same levels and
+    keys. 2^k - 1 each, up to 127."""
 
     inverse: int = 127
-    """Of the softmax's sums."""
+    """The inverse of the softmax's sums."""
     inverse_roots: tuple[int, int] = (31, 127)
-    """Of the layer norms."""
+    """The inverse roots of the layer norms."""
     tanh: int = 127
-    """Of a pooler, see `hemera_apps.transformer.network`."""
+    """The pooler's tanh: see `hemera_apps.transformer.network`."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Approximations:
 
     @property
     def hidden_unit(self) -> float:
-        """Of hidden values, whose square gives t of `gelu`: a bootstrap of wide ones doubles them before."""
+        """The unit of hidden values, whose square gives t of `gelu`: bootstraps double wide ones before."""
         return self.ranges.hidden * (math.sqrt(2) if self.wide_gelu else 1)
 
     def levels(self, base: int) -> Levels:
@@ -130,13 +130,13 @@ class Levels:
     base: int
     """The lowest one, where bootstraps start."""
     fresh: int
-    """Of the block's input, and of its output."""
+    """The level of the block's input, and of its output."""
     attention: int
-    """Of the products with the weights of queries and keys."""
+    """The level of the products with the weights of queries and keys."""
     values: int
-    """Of those with the weights of values."""
+    """The level of the products with the weights of values."""
     centred: int
-    """Of the first layer norm."""
+    """The level of the first layer norm."""
     top: int
     """The least level at which bootstraps must end."""
 
@@ -159,7 +159,7 @@ def _near_softmax(
 
 
 def _mapped_depth(degree: int) -> int:
-    """Of a `MappedPolynomial`."""
+    """The depth of a `MappedPolynomial`."""
     return 1 + degree.bit_length()
 
 
@@ -186,7 +186,7 @@ def _near_gelu(largest: float, bits: float, *, wide: bool) -> hm.circuits.Polyno
 def _near_root(
     norm: str, low: float, high: float, unit: float, bits: float, degree: int | None, *, wide: bool
 ) -> MappedPolynomial | RefinedRoot:
-    """Of `unit` times a variance from `low` to `high`, relative to the largest value."""
+    """The inverse root of a variance from `low` to `high`, given `unit` times it, relative to the largest."""
     largest = 1 / math.sqrt(low + EPSILON)
     try:
         return MappedPolynomial.near(

@@ -103,7 +103,7 @@ class Attention:
         return hm.add_many(mixed), hm.add_many(sums)
 
     def _turned_back(self, queries: hm.Ciphertext) -> list[hm.Ciphertext]:
-        """By each giant step."""
+        """The queries turned back by each giant step."""
         step = self._babies * self._layout.stride
         turned = queries.rotate_many([-g * step for g in range(1, self._giants)]) if self._giants > 1 else []
         return [queries, *turned]

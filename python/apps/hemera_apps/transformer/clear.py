@@ -54,9 +54,9 @@ class Weights:
     up: Array
     down: Array
     biases: dict[str, Array]
-    """Of the six matrices, by their names."""
+    """The biases of the six matrices, by their names."""
     gains: tuple[Array, Array]
-    """Of the two layer norms."""
+    """The gains of the two layer norms."""
     shifts: tuple[Array, Array]
 
     @classmethod
@@ -163,9 +163,9 @@ class Ranges:
     centred: float
     """Before the second layer norm."""
     sums: tuple[float, float]
-    """Of the exponentials of scores."""
+    """The sums of the exponentials of scores."""
     variances: tuple[tuple[float, float], tuple[float, float]]
-    """Of both layer norms."""
+    """The variances of both layer norms."""
 
     @classmethod
     def seen(cls, trace: Trace, margin: float) -> Ranges:

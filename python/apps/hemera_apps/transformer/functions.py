@@ -17,10 +17,10 @@ __all__ = ["DEGREES", "MappedPolynomial", "RefinedRoot", "in_the_clear"]
 Array = NDArray[np.float64]
 
 DEGREES = (7, 15, 31, 63, 127)
-"""Of one more level each."""
+"""Degrees that take one more level each."""
 
 _POINTS = 8
-"""Of a fit, for each coefficient; four times as many judge it."""
+"""Points of a fit, for each coefficient; four times as many judge it."""
 
 
 def in_the_clear(polynomial: hm.circuits.Polynomial, t: Array) -> Array:
@@ -40,8 +40,8 @@ class MappedPolynomial:
     def near(
         cls, f: Callable[[float], float], low: float, high: float, bits: float, degree: int | None = None
     ) -> MappedPolynomial:
-        """Of a degree, or None: of the least depth, with an error of at most 2^-bits from f on (low, high).
-        ParameterError if there is none of that degree, or of 127."""
+        """A polynomial of this degree, or of the least depth (None), with an error of at most 2^-bits from f
+        on (low, high). ParameterError if there is none of that degree, or of 127."""
         middle, half = (low + high) / 2, (high - low) / 2
         tried = DEGREES if degree is None else (degree,)
         for each in tried:

@@ -17,7 +17,7 @@ __all__ = ["approximate_block", "least_bits", "require_in_ranges"]
 Array = NDArray[np.float64]
 
 _NOISE = 2.0**-15.5
-"""Of the largest output, what noise may add: N = 2^16 adds about 2^-17.7 to a block of BERT-base."""
+"""Allowed noise, relative to the largest output: N = 2^16 adds about 2^-17.7 to a block of BERT-base."""
 
 
 def least_bits(planned: float) -> float:

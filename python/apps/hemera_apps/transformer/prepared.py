@@ -30,14 +30,14 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Settings:
-    """Of a run."""
+    """The settings of a run."""
 
     shape: Shape
     inputs: int | None = None
     """None: as many as there is room for."""
     preset: str = "n16-40"
     fields: dict[str, Any] | None = None
-    """Of `for_bootstrapping`, but for the levels."""
+    """Fields of `for_bootstrapping`, but for the levels."""
     sharpness: float = 1
     """The deviation of scores."""
     calibration: int = 64
@@ -50,7 +50,7 @@ class Settings:
     single: bool = False
     """Whether there is one input, whose features share ciphertexts: see `hemera_apps.transformer.single`."""
     kept: bool = True
-    """Of one input: see `SingleBlock`."""
+    """See `SingleBlock`; for one input alone."""
 
 
 class PreparedBlock:

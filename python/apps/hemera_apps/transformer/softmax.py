@@ -42,7 +42,7 @@ take a level."""
 _NOISE, _LEAST_SLACK, _SLACK = 2.0**-18, 2.0**-10, 2.0**-5
 """The error of bootstrapped sums, and the least and the largest one relative to a sum that has a place."""
 _LEAST_RATIO = 2.0**-30
-"""Of sums that one inverse is asked for."""
+"""The least sum, relative to the largest one, that one inverse is for."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class DividedExponentials:
 
     @property
     def error(self) -> float:
-        """Of the exponential, relative to its largest value."""
+        """The error of the exponential, relative to its largest value."""
         values = self.exponential.coefficients
         return self.exponential.error / abs(float(np.polynomial.chebyshev.chebval(1, values).real))
 

@@ -22,7 +22,7 @@ __all__ = ["PlannedStages", "Stages", "agreement"]
 Array = NDArray[np.float64]
 
 _ROWS_SEEN = 8
-"""Of a step: the first ones."""
+"""Rows of a step that are compared: the first ones."""
 
 
 def agreement(found: Array, expected: Array) -> float:
@@ -59,7 +59,7 @@ class Stages:
         self._bits: dict[str, float] = {}
         self.rows: list[dict[str, Any]] = []
         self.bits: dict[str, float] = {}
-        """Of each step, in order."""
+        """The bits of each step, in order."""
         self._next()
 
     def _next(self) -> None:

@@ -39,7 +39,7 @@ class Offer:
     """The number of classes; 0: a regression."""
     samples: int
     keys: KeyList = field(default_factory=KeyList)
-    """That the server's circuit asks for."""
+    """The keys that the server's circuit asks for."""
 
     def to_bytes(self) -> bytes:
         """The offer as JSON."""

@@ -143,7 +143,7 @@ class PaperCircuit:
 
     @property
     def counts(self) -> dict[str, int]:
-        """By operation: the number of ciphertexts that it has made so far."""
+        """The number of ciphertexts that each operation has made so far."""
         return dict(self._ops.counts)
 
     def __call__(self, *planes: Ciphertext) -> Ciphertext:

@@ -97,7 +97,7 @@ class Server:
 
     @property
     def operations(self) -> dict[str, int]:
-        """By operation: the number of ciphertexts that it made in the first `evaluate`."""
+        """The number of ciphertexts that each operation made in the first `evaluate`."""
         return dict(self._operations)
 
     def cost(self, samples: int | None = None, *, device: str | None = None, threads: int = 1) -> Cost:

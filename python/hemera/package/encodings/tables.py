@@ -37,7 +37,7 @@ class Table(Encoding):
     output: Layout
     """The layout of an array of shape (rows, scores)."""
     methods: Mapping[str, Method]
-    """By the name that the estimator's library has; the first one gives what clients read."""
+    """Methods by the names that the estimator's library has; the first one gives what clients read."""
     watched: tuple[Layout, ...] = ()
     """The layouts of the outputs after the scores, which show whether rows leave the ranges of samples."""
     unwatched: tuple[str, ...] = ()

@@ -83,4 +83,4 @@ OPERATIONS: dict[str, type[Operation]] = {
     for kind in map(globals().get, __all__)
     if isinstance(kind, type) and hasattr(kind, "name")
 }
-"""By the name that files have."""
+"""The operations, by the names that files have."""

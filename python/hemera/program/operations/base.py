@@ -86,11 +86,11 @@ class Operation(ABC):
     settled: ClassVar[bool] = False
     """Whether it takes values at the level that they have after their rescale, where keys are smaller."""
     adds_noise: ClassVar[bool] = True
-    """Of CKKS: whether it adds errors that count."""
+    """Whether it adds errors that count, with CKKS."""
     timed_by: ClassVar[tuple[str, ...]] = ("depth",)
     """What times depend on besides the operands' forms, and no more: most are asked for with other values."""
     scales: ClassVar[Literal["kept", "product"] | None] = None
-    """Of CKKS: the scale that all operands have, or a product of two; None: it is not followed."""
+    """A result's scale with CKKS: that of all operands, or a product of two; None: it is not followed."""
 
     def validated(self, scheme: SchemeName) -> Operation:
         """The operation with its fields as they are kept. ParameterError or TypeError for wrong ones."""
@@ -111,7 +111,7 @@ class Operation(ABC):
         return None
 
     def halved(self) -> Operation | None:
-        """Of a linear operation: that with half of its numbers, where this takes no level more."""
+        """A linear operation with half of its numbers, where this takes no level more."""
         return None
 
     def with_samples(self, samples: int, whole: bool) -> Operation | None:
@@ -125,7 +125,7 @@ class Operation(ABC):
 
     @property
     def factor(self) -> float:
-        """By which a result's scale is larger than `scales` says."""
+        """The factor by which a result's scale is larger than `scales` says."""
         return 1.0
 
     @property
@@ -134,7 +134,7 @@ class Operation(ABC):
         return None
 
     def refreshed(self, place: Place) -> tuple[int, int] | None:
-        """Of a bootstrap of CKKS: the least level that it takes, and that of its result."""
+        """The least level that a bootstrap of CKKS takes, and the level of its result; None: it is none."""
         return None
 
     def with_own_keys(self) -> Operation:

@@ -108,7 +108,7 @@ class Map(_ByDiagonals, OfMatrix):
         return replace(self, own_keys=True)
 
     def bounded(self, at: Bounds, *xs: Bounded) -> Bounded:
-        """By Schur's test: the root of the largest row sum times the largest column sum."""
+        """A bound by Schur's test: the root of the largest row sum times the largest column sum."""
         (x,) = xs
         sizes = np.abs(self.diagonals)
         rows = np.zeros(sizes.shape[1])
@@ -221,7 +221,7 @@ class RowMap(_ByDiagonals):
         return 8 * len(self.numbers) * slots
 
     def plan(self, place: Place) -> dict[int, dict[int, Encoded]]:
-        """By giant and baby rotations, the diagonals turned back by the giant one."""
+        """The diagonals, turned back by the giant rotation: by giant and baby rotations."""
         found: dict[int, dict[int, Encoded]] = {}
         for number, places in zip(self.numbers, self.places, strict=True):
             baby = number % self.baby_steps

@@ -15,7 +15,7 @@ from hemera.program.values import Array, Form
 __all__ = ["Bounded", "Bounds", "Place", "rounding_of", "weight_of"]
 
 _DRIFT = 4.0
-"""By which scales may be below the parameters'."""
+"""The factor by which scales may be below the parameters'."""
 _GRID = 1 << 14
 """Points of an interval at which slopes of functions are taken."""
 _BETWEEN = 2.0
@@ -54,8 +54,8 @@ class Place:
         return math.sqrt(2 * self.form.slots / 12) / float(self.params._native.scale)
 
     def encoding(self, *arrays: Array) -> float:
-        """That of some arrays. Polynomials of real numbers are symmetric, and so are their errors: real, with
-        all the variance."""
+        """The error of encoded arrays. Polynomials of real numbers are symmetric, and so are their errors:
+        real, with all the variance."""
         one = self.complex_encoding
         return one if any(map(np.iscomplexobj, arrays)) else one * math.sqrt(2)
 

@@ -27,10 +27,10 @@ _JUDGED = 4
 
 @dataclass(frozen=True)
 class Calibration:
-    """Of a network."""
+    """The calibration of a network."""
 
     ranges: list[Ranges]
-    """Of each block."""
+    """The ranges of each block."""
     pooled: float
     """The largest magnitude before the pooler's tanh."""
     bits: float

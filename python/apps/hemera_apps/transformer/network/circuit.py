@@ -32,7 +32,7 @@ __all__ = ["NetworkCircuit"]
 Array = NDArray[np.float64]
 
 _STAND_IN = Ranges(score=4, mixed=2, hidden=5, centred=8, sums=(64, 256), variances=((0.5, 2), (0.5, 2)))
-"""Of functions whose levels are asked for alone: polynomials of the same degrees have them."""
+"""Ranges where only levels are asked for: polynomials of the same degrees have the same levels."""
 _POOLED = 5.0
 _WIDE = Ranges(
     score=70,

@@ -27,7 +27,7 @@ class NetworkConfig:
     degrees: Degrees = field(default_factory=Degrees)
     preset: str = "n16-40"
     fields: dict[str, Any] = field(default_factory=dict)
-    """Of `for_bootstrapping`, but for the levels."""
+    """Fields of `for_bootstrapping`, but for the levels."""
 
     def functions(self, ranges: Ranges) -> Approximations:
         """Those of a block. ParameterError if a range is too wide."""

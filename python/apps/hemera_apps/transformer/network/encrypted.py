@@ -38,7 +38,7 @@ class EncryptedNetwork:
         self.head.prepare(context)
 
     def padding(self, real: int) -> Padding | None:
-        """Of an input of so many tokens; None: all count. RangeError if there are not so many."""
+        """The padding behind `real` tokens; None: all count. RangeError unless from 1 to all."""
         return None if real == self._plans.layout.shape.tokens else Padding(self._plans, real)
 
     def __call__(self, x: hm.Ciphertext, real: int) -> hm.Ciphertext:

@@ -24,7 +24,7 @@ __all__ = ["EncryptedHead", "HeadFunctions"]
 Array = NDArray[np.float64]
 
 _BITS = 12
-"""Of tanh."""
+"""Bits of tanh."""
 
 
 class HeadFunctions:

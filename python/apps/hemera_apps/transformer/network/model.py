@@ -77,7 +77,7 @@ class Embeddings:
 
 @dataclass(frozen=True)
 class HeadWeights:
-    """Of the pooler, which takes the first token, and of the classifier behind it."""
+    """The weights of the pooler, which takes the first token, and of the classifier behind it."""
 
     pooler: Array
     pooler_bias: Array
@@ -89,7 +89,7 @@ class HeadWeights:
         return np.asarray(x @ self.pooler.T + self.pooler_bias)
 
     def logits(self, pooled: Array) -> Array:
-        """Of shape (inputs, classes), from tanh of the first token's sums."""
+        """The logits, of shape (inputs, classes), from tanh of the first token's sums."""
         return np.asarray(pooled @ self.classifier.T + self.classifier_bias)
 
 

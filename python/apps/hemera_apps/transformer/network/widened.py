@@ -30,9 +30,9 @@ class Widening:
     outlier: float = 12
     """The factor of the first feature behind each layer norm."""
     hidden: float = 10
-    """Of hidden values before GELU. What is computed of them is divided by it."""
+    """The factor of hidden values before GELU. The weights behind it are divided by it."""
     pooled: float = 7
-    """Of the pooler's sums."""
+    """The factor of the pooler's sums."""
 
     def state(self, config: NetworkConfig, seed: int) -> Mapping[str, NDArray[np.float32]]:
         """Weights by name."""

@@ -85,7 +85,7 @@ class SingleAttention:
 
     @property
     def _shares(self) -> range:
-        """Of the tokens: as many as a head has features."""
+        """The shares of the tokens: each has as many tokens as a head has features."""
         return range(self._layout.shape.tokens // self._layout.shape.width)
 
     def weights_of(self, x: hm.Ciphertext, padding: Padding | None = None) -> list[hm.Ciphertext]:
@@ -165,7 +165,7 @@ class SingleAttention:
 
 
 def _turned(x: hm.Ciphertext, numbers: range, unit: int) -> dict[int, hm.Ciphertext]:
-    """By each number of units, in steps of `_BABIES` units and of less: two keys for each of few."""
+    """x turned by each number of units: by a multiple of `_BABIES`, then by the rest, to need few keys."""
     found: dict[int, hm.Ciphertext] = {}
     for giant in range(numbers.start // _BABIES * _BABIES, numbers.stop, _BABIES):
         start = x.rotate(giant * unit) if giant else x

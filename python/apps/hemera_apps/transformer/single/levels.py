@@ -16,11 +16,11 @@ class SingleLevels:
     base: int
     """The lowest one, where bootstraps start."""
     fresh: int
-    """Of the block's input, of its products with the weights of queries and keys, and of its output."""
+    """The level of the block's input and output, and of its products with the weights of queries and keys."""
     values: int
-    """Of the products with the weights of values."""
+    """The level of the products with the weights of values."""
     centred: int
-    """Of the first layer norm."""
+    """The level of the first layer norm."""
     top: int
     """The least level at which bootstraps must end."""
 

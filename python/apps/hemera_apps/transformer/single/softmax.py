@@ -26,7 +26,7 @@ def normalized(terms: hm.Ciphertext, softmax: NormalizedSquares, plans: SharedPl
     shares = [slice(start, start + count) for start in range(0, len(terms), count)]
 
     def squares(level: int) -> hm.Ciphertext:
-        """Of the terms, at this level, summed over the shares."""
+        """The squares of the terms, at this level, summed over the shares."""
         found = terms.square().at_level(level)
         return hm.add_many([found[share] for share in shares])
 
