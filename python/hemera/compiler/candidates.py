@@ -6,13 +6,36 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
+from hemera.arrays.layout import Layout
 from hemera.compiler.approximate import Chosen
 from hemera.compiler.impossible import Impossible, attempted
-from hemera.compiler.layouts import LayoutName
+from hemera.compiler.tiles import tiled_layouts
 from hemera.package.package import Package
 
-__all__ = ["Candidate", "Compared", "Found", "cheapest_of"]
+__all__ = ["Candidate", "Compared", "Found", "LaidOut", "LayoutName", "cheapest_of"]
+
+LayoutName = Literal["auto", "ciphertexts", "pairs", "sequences", "slots"]
+
+
+@dataclass(frozen=True)
+class LaidOut:
+    """A program in a layout, and where clients put what they encrypt."""
+
+    chosen: Chosen
+    samples: int
+    """The number of samples that each ciphertext, or batch of them, holds."""
+    requests: int
+    """Runs that all samples take."""
+    inputs: tuple[Layout, ...]
+    outputs: tuple[Layout, ...]
+
+    @classmethod
+    def in_slots(cls, chosen: Chosen, samples: int, requests: int = 1) -> LaidOut:
+        """With elements in slots."""
+        own = samples // 2 if chosen.steps.in_parts else samples
+        return cls(chosen, samples, requests, *tiled_layouts(chosen.cut, chosen.steps, own))
 
 
 @dataclass(frozen=True)
@@ -36,7 +59,7 @@ class Candidate:
     """A layout that may be possible."""
 
     name: LayoutName
-    make: Callable[[], Found]
+    make: Callable[[], LaidOut]
     """NotPossibleError where it is not."""
     at_least: Callable[[], float] = lambda: 0.0
     """The seconds that it takes at least, known in a part of the time of `make`. Errors as of `make`."""
@@ -51,22 +74,23 @@ class Compared:
 
 
 def cheapest_of(
-    candidates: Sequence[Candidate], in_slots: Candidate | None, device: str
+    candidates: Sequence[Candidate], packaged: Callable[[LaidOut], Found], device: str
 ) -> tuple[LayoutName, Found | None, Compared]:
     """The layout that takes the least time by the table of a device, and its program; None for elements in
-    slots, where no other layout is possible.
+    slots, where no other layout is possible: they are made only to be compared, and where they may take less
+    time.
 
     Args:
-        in_slots: the last candidate, which is made only where another one is possible, and where it may take
-            less time. None: it takes more, for certain.
+        candidates: elements in slots are the last one; without them they take more, for certain.
+        packaged: a program as a packaged model.
     """
     compared, made = Compared(), dict[str, Found]()
     name: LayoutName = "slots"
-    for each in (*candidates, *([] if in_slots is None else [in_slots])):
-        if each is in_slots and not made:
+    for each in candidates:
+        if each.name == "slots" and not made:
             break
         least = min(compared.seconds.values(), default=math.inf)
-        tried = attempted(functools.partial(_below, each, least, device))
+        tried = attempted(functools.partial(_below, each, least, packaged, device))
         if isinstance(tried, Impossible):
             compared.impossible[each.name] = tried
             continue
@@ -78,10 +102,12 @@ def cheapest_of(
     return name, made.get(name), compared
 
 
-def _below(each: Candidate, least: float, device: str) -> tuple[float, Found | None]:
+def _below(
+    each: Candidate, least: float, packaged: Callable[[LaidOut], Found], device: str
+) -> tuple[float, Found | None]:
     """The seconds of a candidate, and its program where they may be below those of others."""
     at_least = each.at_least()
     if at_least >= least:
         return at_least, None
-    found = each.make()
+    found = packaged(each.make())
     return found.seconds(device), found

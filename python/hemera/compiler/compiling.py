@@ -15,7 +15,7 @@ from hemera.arrays.fusing import FusingRecorder
 from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.watch import watched
 from hemera.compiler.approximate import MOST_SLOTS, Search
-from hemera.compiler.candidates import Candidate, Compared, Found, cheapest_of
+from hemera.compiler.candidates import Compared, Found, cheapest_of
 from hemera.compiler.compiled import Compiled
 from hemera.compiler.exact import exact_parts, require_no_approximations
 from hemera.compiler.impossible import Impossible, attempted
@@ -300,13 +300,7 @@ class _Compilation:
             return None, Compared()
         if self.layout != "auto":
             return packaging.found(samples.named(self.layout)), Compared()
-
-        def packaged(make: Callable[[], LaidOut]) -> Callable[[], Found]:
-            return lambda: packaging.found(make())
-
-        candidates = [Candidate(name, packaged(make)) for name, make in samples.worth_comparing.items()]
-        slots = Candidate("slots", packaged(samples.in_slots), samples.seconds_in_slots_at_least)
-        name, found, compared = cheapest_of(candidates, slots if samples.are_few_maps else None, self.device)
+        name, found, compared = cheapest_of(samples.candidates, packaging.found, self.device)
         if name == "slots" and samples.batch is not None:
             return None, Compared()
         return found, compared

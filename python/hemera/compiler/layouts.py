@@ -1,11 +1,10 @@
-"""Layouts whose slots are samples: an element in each ciphertext, and matrices of pairs."""
+"""Layouts whose slots are samples: an element in each ciphertext, tokens and samples, matrices of pairs."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +18,12 @@ from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tiling import Tiling, filled
 from hemera.compiler.approximate import MOST_SLOTS, Chosen, Search
 from hemera.compiler.batches import in_batches, input_places
+from hemera.compiler.candidates import Candidate, LaidOut, LayoutName
 from hemera.compiler.impossible import Impossible, NotPossibleError, TooLargeError, attempted
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.pairs import factors_of, in_pairs
 from hemera.compiler.passes import LEVELS, OnSlots
 from hemera.compiler.room import largest_of, range_bits_for, require_levels, require_room
-from hemera.compiler.tiles import tiled_layouts
 from hemera.compiler.unscaled import bits_of_noise, without_rescales
 from hemera.errors import ParameterError
 from hemera.parameters import Parameters
@@ -32,7 +31,7 @@ from hemera.program.operations import MatrixRows, SumsOfProducts
 
 __all__ = ["LaidOut", "LayoutName", "Samples"]
 
-LayoutName = Literal["auto", "ciphertexts", "pairs", "sequences", "slots"]
+Layouts = tuple[Layout, ...]
 
 _FULL = 2
 """Samples fill at least this part of the slots: with fewer, results take more bytes than they are worth."""
@@ -42,25 +41,6 @@ _DRAWN = 64
 """Samples of inputs without examples, by which noise is expected."""
 _MOST_MAPS = 1 << 10
 """Between tiles, of a program that is made only to be compared."""
-
-
-@dataclass(frozen=True)
-class LaidOut:
-    """A program in a layout, and where clients put what they encrypt."""
-
-    chosen: Chosen
-    samples: int
-    """The number of samples that each ciphertext, or batch of them, holds."""
-    requests: int
-    """Runs that all samples take."""
-    inputs: tuple[Layout, ...]
-    outputs: tuple[Layout, ...]
-
-    @classmethod
-    def in_slots(cls, chosen: Chosen, samples: int, requests: int = 1) -> LaidOut:
-        """With elements in slots."""
-        own = samples // 2 if chosen.steps.in_parts else samples
-        return cls(chosen, samples, requests, *tiled_layouts(chosen.cut, chosen.steps, own))
 
 
 @dataclass(frozen=True)
@@ -99,54 +79,81 @@ class Samples:
 
     def named(self, layout: LayoutName) -> LaidOut:
         """The program in a layout of samples. NotPossibleError where it has none there."""
-        makers = {
-            "ciphertexts": self.in_ciphertexts,
-            "pairs": self.in_pairs,
-            "sequences": self.in_sequences,
-        }
-        return makers[layout]()
+        if layout == "pairs":
+            return self.in_pairs()
+        return self.in_ciphertexts() if layout == "ciphertexts" else self.in_sequences()
 
     @property
-    def worth_comparing(self) -> dict[LayoutName, Callable[[], LaidOut]]:
-        """The makers of programs that may take less time than elements in slots do."""
-        found: dict[LayoutName, Callable[[], LaidOut]] = {
-            "ciphertexts": lambda: self.in_ciphertexts(with_matrices=True),
-            "pairs": self.in_pairs,
-        }
-        if self.may_be_sequences:
-            found["sequences"] = lambda: self.in_sequences(with_matrices=True)
+    def candidates(self) -> list[Candidate]:
+        """The layouts that may take least time. Elements in slots, which are the most to plan, come last."""
+        found = [
+            Candidate("ciphertexts", lambda: self.in_ciphertexts(with_matrices=True)),
+            Candidate("pairs", self.in_pairs),
+        ]
+        if self._may_be_sequences:
+            found.append(Candidate("sequences", lambda: self.in_sequences(with_matrices=True)))
+        maps = attempted(self._maps_in_slots)
+        if isinstance(maps, Impossible) or maps <= _MOST_MAPS:
+            found.append(Candidate("slots", self.in_slots, self._seconds_in_slots_at_least))
         return found
 
     def in_ciphertexts(self, *, with_matrices: bool = False) -> LaidOut:
         """An element in each ciphertext.
 
         Args:
-            with_matrices: whether it needs linear maps that are matrices: all else takes the same time with
-                elements in slots.
+            with_matrices: whether it needs linear maps that are matrices, or sums of products of tokens: all
+                else takes the same time with elements in slots.
 
         Raises:
             NotPossibleError: where this is not possible, samples are too few, or parameters do not fit.
         """
-        program, bits = self._program, self.search.precision_bits
-        _, steps, _ = in_batches(program, 1, 2, bits)
-        if with_matrices and MatrixRows.name not in steps.program.operations:
-            raise NotPossibleError("an element in each ciphertext: the function has no linear layer")
-        params = self._parameters(steps.program.depth, 1)
-        most = MOST_SLOTS if params is None else params.max_slots
-        chosen = None if self.params is not None else self._without_rescales(steps, params)
-        if chosen is None:
-            self._require_full(most, 1, "an element in each ciphertext")
-            samples = self._samples_of(most)
-            chosen = self._chosen(params, *in_batches(program, 1, samples, bits)[:2])
-        samples = chosen.steps.slots
-        inputs, outputs = (
-            tuple(
-                Layout.in_ciphertexts(program.nodes[at].shape, samples, axis=axis)
-                for at, axis in zip(nodes, axes, strict=True)
+        needed = {MatrixRows.name} if with_matrices else set[str]()
+        return self._in_batches(self._program, 1, needed, "an element in each ciphertext")
+
+    def in_sequences(self, *, with_matrices: bool = False) -> LaidOut:
+        """Tokens, along the first axis of the arrays, and samples in slots. As `in_ciphertexts`."""
+        if self.batch is not None or not self._length:
+            shape = self._program.nodes[self._program.inputs[0]].shape
+            raise NotPossibleError(
+                f'layout="sequences": inputs of shape {shape}; compile the function of one sample, with '
+                "samples=, whose first axis is that of tokens: a power of two, filled up where it is none"
             )
-            for nodes, axes in self._ends
+        needed = {MatrixRows.name, SumsOfProducts.name} if with_matrices else set[str]()
+        program = folded(self.recorded, for_tokens=True)
+        return self._in_batches(program, self._length, needed, "tokens and samples in slots")
+
+    def _in_batches(self, program: TensorProgram, length: int, needed: set[str], what: str) -> LaidOut:
+        """In batches of ciphertexts, of `length` tokens; `needed`: operations, of which there is one."""
+        bits = self.search.precision_bits
+        samples = max(2, min(self._most_slots // length, filled(self.count)))
+        cut, steps, places = in_batches(program, length, samples, bits)
+        if needed and not needed & set(steps.program.operations):
+            raise NotPossibleError(f"{what}: the function has no linear layer")
+        params = self._parameters(steps.program.depth, length * (samples if self.batch is None else 2))
+        most = MOST_SLOTS if params is None else params.max_slots
+        chosen = self._without_rescales(steps, params) if length == 1 and self.params is None else None
+        if chosen is None:
+            self._require_full(most, length, what)
+            if samples * length > most:
+                samples = most // length
+                cut, steps, places = in_batches(program, length, samples, bits)
+            chosen = self._chosen(params, cut, steps)
+        samples = chosen.steps.slots // length
+
+        def layouts(nodes: Sequence[int], tokens: Sequence[int | None], axes: Sequence[int]) -> Layouts:
+            return tuple(
+                Layout.in_ciphertexts(program.nodes[at].shape, samples, length, own, axis)
+                for at, own, axis in zip(nodes, tokens, axes, strict=True)
+            )
+
+        inputs, outputs = self._axes
+        return LaidOut(
+            chosen,
+            samples,
+            -(-self.count // samples),
+            layouts(program.inputs, input_places(program, length), inputs),
+            layouts([at for _, at in program.outputs], places, outputs),
         )
-        return LaidOut(chosen, samples, -(-self.count // samples), inputs, outputs)
 
     def _without_rescales(self, steps: Lowered, params: Parameters | None) -> Chosen | None:
         """An element in each ciphertext, with matrices that are not rescaled, where that takes a smaller ring
@@ -192,13 +199,13 @@ class Samples:
         return found
 
     @property
-    def may_be_sequences(self) -> bool:
+    def _may_be_sequences(self) -> bool:
         """Whether tokens in slots are worth a comparison, by shapes and functions, before a plan: a token has
         several elements, and tokens fill half of the slots of any ring it takes."""
         program, length = self._program, self._length
         if self.batch is not None or not length or program.nodes[program.inputs[0]].size == length:
             return False
-        params = attempted(lambda: self._parameters(program.least_depth, 1))
+        params = attempted(lambda: self._parameters(program.least_depth, self.count))
         if isinstance(params, Impossible):
             return False
         return _FULL * self.count * length >= (MOST_SLOTS if params is None else params.max_slots)
@@ -208,43 +215,6 @@ class Samples:
         """The tokens of the first input; 0 where they are no power of two."""
         shape = self._program.nodes[self._program.inputs[0]].shape
         return shape[0] if shape and shape[0] > 1 and not shape[0] & (shape[0] - 1) else 0
-
-    def in_sequences(self, *, with_matrices: bool = False) -> LaidOut:
-        """Tokens, along the first axis of the arrays, and samples in slots.
-
-        Args:
-            with_matrices: whether it needs linear maps that are matrices, or products of tokens with tokens.
-
-        Errors are those of `in_ciphertexts`.
-        """
-        length, bits = self._length, self.search.precision_bits
-        if self.batch is not None or not length:
-            shape = self._program.nodes[self._program.inputs[0]].shape
-            raise NotPossibleError(
-                f'layout="sequences": inputs of shape {shape}; compile the function of one sample, with '
-                "samples=, whose first axis is that of tokens: a power of two, filled up where it is none"
-            )
-        program = folded(self.recorded, for_tokens=True)
-        samples = max(2, min(self._most_slots // length, filled(self.count)))
-        cut, steps, axes = in_batches(program, length, samples, bits)
-        if with_matrices and not {MatrixRows.name, SumsOfProducts.name} & set(steps.program.operations):
-            raise NotPossibleError("tokens and samples in slots: the function has no linear layer")
-        params = self.params or self._found(steps.program.depth, length * samples)
-        most = MOST_SLOTS if params is None else params.max_slots
-        self._require_full(most, length, "tokens and samples in slots")
-        if samples * length > most:
-            samples = most // length
-            cut, steps, axes = in_batches(program, length, samples, bits)
-        chosen = self._chosen(params, cut, steps)
-        inputs = tuple(
-            Layout.in_ciphertexts(program.nodes[at].shape, samples, length, axis)
-            for at, axis in zip(program.inputs, input_places(program, length), strict=True)
-        )
-        outputs = tuple(
-            Layout.in_ciphertexts(program.nodes[at].shape, samples, length, axis)
-            for (_, at), axis in zip(program.outputs, axes, strict=True)
-        )
-        return LaidOut(chosen, samples, -(-self.count // samples), inputs, outputs)
 
     def _chosen(self, params: Parameters | None, cut: SplitProgram, steps: Lowered) -> Chosen:
         """With parameters that are given, or those that were found, or those of bootstraps."""
@@ -265,7 +235,8 @@ class Samples:
                 "compute the rest in another program, or take another layout"
             )
         size = max(2, *(filled(extent) for at in program.inputs for extent in program.nodes[at].shape))
-        params = self._parameters(len(factors) - 1, size)
+        least = size * (self.count if self.batch is None else 2)
+        params = self._parameters(len(factors) - 1, least, size)
         if params is None:
             raise NotPossibleError('matrices as pairs: no ring is as large; take layout="slots"')
         _require_range(program, params, size)
@@ -278,25 +249,20 @@ class Samples:
         require_levels(steps, params)
         require_room(program, steps, params)
         samples = params.max_slots // size
-        flags = {each.given: each.left != each.turned for each in factors}
-        (nodes, axes), (results, result_axes) = self._ends
+        columns = {each.given: each.left != each.turned for each in factors}
+
+        def layout(at: int, axis: int, *, left: bool) -> Layout:
+            return Layout.in_pairs(program.nodes[at].shape, size, samples, left=left, axis=axis)
+
+        given, (axis,) = self._axes
         inputs = tuple(
-            Layout.in_pairs(program.nodes[at].shape, size, samples, left=flags[number], axis=axis)
-            for number, (at, axis) in enumerate(zip(nodes, axes, strict=True))
+            layout(at, own, left=columns[number])
+            for number, (at, own) in enumerate(zip(program.inputs, given, strict=True))
         )
-        outputs = tuple(
-            Layout.in_pairs(program.nodes[at].shape, size, samples, left=False, axis=axis)
-            for at, axis in zip(results, result_axes, strict=True)
-        )
+        outputs = (layout(program.outputs[0][1], axis, left=False),)
         return LaidOut(Chosen(params, cut, steps), samples, -(-self.count // samples), inputs, outputs)
 
-    @property
-    def are_few_maps(self) -> bool:
-        """Whether elements in slots are worth a comparison: they are no program of too many maps."""
-        maps = attempted(self._maps_in_slots)
-        return isinstance(maps, Impossible) or maps <= _MOST_MAPS
-
-    def seconds_in_slots_at_least(self) -> float:
+    def _seconds_in_slots_at_least(self) -> float:
         """See `Search.seconds_at_least`. NotPossibleError for too large arrays."""
         self._maps_in_slots()
         search, requests = self._in_slots
@@ -338,25 +304,21 @@ class Samples:
         return MOST_SLOTS if self.params is None else self.params.max_slots
 
     @property
-    def _ends(self) -> list[tuple[Sequence[int], Sequence[int]]]:
-        """For inputs, and for outputs: the nodes, and the axes of the samples."""
-        inputs, outputs = self._program.inputs, [at for _, at in self._program.outputs]
-        if self.batch is None:
-            return [(inputs, (0,) * len(inputs)), (outputs, (0,) * len(outputs))]
-        return [(inputs, self.batch.inputs), (outputs, self.batch.outputs)]
+    def _axes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The axes of the samples, in each input and in each output."""
+        if self.batch is not None:
+            return self.batch.inputs, self.batch.outputs
+        return (0,) * len(self._program.inputs), (0,) * len(self._program.outputs)
 
-    def _parameters(self, depth: int, each: int) -> Parameters | None:
+    def _parameters(self, depth: int, least: int, growth: int = 1) -> Parameters | None:
         """Those that are given, or found without bootstraps; None where there are none.
 
         Args:
-            each: slots that a sample takes, of whose elements each is a sum.
+            least: the fewest slots.
+            growth: of how many elements slots hold sums.
         """
         if self.params is not None:
             return self.params
-        return self._found(depth, 2 * each if self.batch is not None else self.count * each, each)
-
-    def _found(self, depth: int, least: int, growth: int = 1) -> Parameters | None:
-        """Parameters without bootstraps, of `least` slots or more; None where there are none."""
         search = self.search
         return search.for_circuit(self._program, depth, least, search.scale_bits, growth=growth)
 

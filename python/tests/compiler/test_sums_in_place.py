@@ -90,7 +90,7 @@ def test_free_slots_stay_in_the_range_that_is_known(name: str) -> None:
         return value
 
     for x in (RNG.uniform(-1, 1, shape), np.ones(shape), np.where(RNG.random(shape) < 0.5, -1.0, 1.0)):
-        slots = np.stack(layout.pack(x, steps.slots))
+        slots = np.stack(layout.encode(x, steps.slots))
         steps.program.evaluate_clear([each[np.newaxis] for each in slots], changed=changed)
     told = {number: magnitude for number, magnitude in steps.magnitudes.items() if largest[number]}
     assert told
@@ -155,4 +155,4 @@ def test_files_have_free_slots() -> None:
     z, w = RNG.uniform(-1, 1, (64, 8)), RNG.uniform(-4, 4, 8)
     np.testing.assert_allclose(model.evaluate_clear([z, w]), step(z, w), rtol=0, atol=1e-3)
     np.testing.assert_allclose(plan.local()(z, w), step(z, w), rtol=0, atol=1e-3)
-    assert any(FREE in layout.bits for layout in plan._arrays.interface.encoding.outputs[0].layouts)
+    assert any(FREE in layout.bits for layout in plan._arrays.interface.encoding.outputs[0].tiles)
