@@ -75,7 +75,7 @@ def loaded(path: Path, library: str, threads: int = 1) -> dict[str, Any]:
 
 
 def seconds_of(action: Callable[[], object], repeats: int) -> tuple[float, float]:
-    """Of one call: by the clock, and of the processor, which other programs change less."""
+    """Times of one call: by the clock, and of the processor, which other programs change less."""
     begin, before = time.perf_counter(), time.process_time()
     for _ in range(repeats):
         action()

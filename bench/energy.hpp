@@ -48,7 +48,7 @@ inline std::optional<Energy> measure_energy(const EnergyCounter& counter, const 
   return energy;
 }
 
-/// Of the first processor's package (Intel's and AMD's RAPL by Linux), where this user may read it.
+/// Energy of the first processor's package (Intel's and AMD's RAPL by Linux), where this user may read it.
 inline EnergyCounter processor_energy() {
   return []() -> std::optional<double> {
     std::ifstream file("/sys/class/powercap/intel-rapl:0/energy_uj");

@@ -32,7 +32,7 @@ Times = tuple[float, float]
 MOST = {"test_loader": 15, "enc_x_train": 100}
 """Elements of these names that later cells see: a test of 10,000 encrypted images takes hours."""
 SEED = 2
-"""Of each cell: the first 15 images of MNIST's test are of all digits, and a sampled file exists."""
+"""The seed of each cell: the first 15 images of MNIST's test are of all digits, and a sampled file exists."""
 _IMPORT = re.compile(r"^import tenseal as ts$", re.MULTILINE)
 _LEFT_OUT = re.compile(r"^(?:[!%].*|import tenseal\.sealapi.*| *\(2048, \[20, 20\]\),)$", re.MULTILINE)
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w])")

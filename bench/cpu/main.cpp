@@ -51,10 +51,10 @@ struct Options {
 struct Row {
   std::string set, operation;
   std::size_t degree, threads;
-  /// Of all calls, and the median of those of the round whose median is the least: in microseconds.
+  /// The least of all calls, and the least median of a round's calls: in microseconds.
   double least = std::numeric_limits<double>::infinity();
   double median = std::numeric_limits<double>::infinity();
-  /// Of energy: products of a round, and joules of one of them.
+  /// Energy: products of a round, and joules of one of them.
   std::size_t products = 0;
   double joules = 0, watts = 0, idle_watts = 0;
 };

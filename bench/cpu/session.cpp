@@ -155,7 +155,7 @@ std::vector<Call> calls_of(const rlwe::Parameters& parameters, int threads) {
   add("multiply", Expected::product, [](S s) { return s.evaluator.multiply(s.first, s.second); });
   add("rotate", Expected::rotated, [](S s) { return s.evaluator.rotate(s.first, step); });
   if (parameters.scheme() == rlwe::Scheme::ckks) {
-    // Of a product, whose scale a level is meant to take.
+    // The rescale of a product, whose scale a level is meant to take.
     add("rescale", Expected::product,
         [product = std::make_shared<Ciphertext>(session->evaluator.multiply(
              session->first, session->second))](S s) { return s.evaluator.rescale(*product); });

@@ -33,9 +33,9 @@ using Values = std::vector<std::complex<double>>;
 
 // How far below the model a measured worst slot may be.
 constexpr double tolerated_bits = 1.5;
-// Of values that are encoded and compared as doubles.
+// The most bits of values that are encoded and compared as doubles.
 constexpr double most_bits = 45;
-// Of the polynomial that is timed beside, and the bits of the scale that noise may take.
+// The degree of the polynomial that is timed, too, and the bits of the scale that noise may take.
 constexpr std::size_t polynomial_degree = 15;
 constexpr double polynomial_noise_bits = 22;
 
@@ -77,7 +77,7 @@ circuits::BootstrapSettings settings_of(const BootstrapCase& chosen) {
   return settings;
 }
 
-// Of the context that it runs in.
+// The options of the context that it runs in.
 rlwe::ContextOptions options_of(const BootstrapCase& chosen) {
   const auto changes = changes_of(chosen);
   const auto value = [&](const char* name) { return changes.contains(name) ? changes.at(name) : 0; };

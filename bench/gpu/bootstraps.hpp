@@ -49,7 +49,7 @@ struct TimedRow {
   bool checked = false;
 };
 
-/// Of the whole bootstrap, eager and as a graph, and of its steps.
+/// Times of the whole bootstrap, eager and as a graph, and of its steps.
 std::vector<TimedRow> time_bootstrap(const BootstrapCase& chosen, int device, std::size_t repetitions);
 
 }  // namespace hemera::gpu_bench

@@ -25,7 +25,7 @@ namespace {
 namespace openfhe = interop::openfhe;
 
 constexpr std::uint64_t scale_bits = 59;
-// Of those from 7 to 14 that OpenFHE chooses from; and bits of the worst slot that a result has at least.
+// One of the factors from 7 to 14 that OpenFHE chooses from; and the least bits of a result's worst slot.
 constexpr std::uint32_t correction_factor = 9;
 constexpr double wanted_bits = 12;
 

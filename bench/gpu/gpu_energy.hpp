@@ -12,8 +12,8 @@ namespace hemera::gpu_bench {
 /// GPU. Index as NVML has it.
 bench::EnergyCounter gpu_energy(int device);
 
-/// Of rounds one after the other for 1.5 s. Nothing, and a line that says so, where the driver has no
-/// counter.
+/// The energy of rounds one after the other for 1.5 s. Nothing, and a line that says so, where the driver has
+/// no counter.
 std::optional<bench::Energy> measure_gpu_energy(int device, const std::function<void()>& round);
 
 }  // namespace hemera::gpu_bench

@@ -76,7 +76,7 @@ class Product {
             .columns = chosen_.columns,
             .bytes = bytes_};
   }
-  // Of the input: `row` counts [column, component, limb].
+  // A residue of the input: `row` counts [column, component, limb].
   [[nodiscard]] std::uint64_t residue(std::size_t row, std::size_t entry) const {
     return hash(row * chosen_.degree + entry) % base_.modulus(row % base_.size()).value();
   }

@@ -20,7 +20,7 @@ struct MatrixCase {
 /// for another form.
 MatrixCase read_matrix(const std::string& text);
 
-/// Of integers of one byte and of two, eager and as a graph; sums at some places are checked by exact
+/// Times for integers of one byte and of two, eager and as a graph; sums at some places are checked by exact
 /// integers.
 std::vector<TimedRow> time_matrix(const MatrixCase& chosen, int device, std::size_t repetitions);
 

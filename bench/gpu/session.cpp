@@ -14,7 +14,7 @@ namespace {
 using rlwe::Ciphertext;
 using rlwe::Plaintext;
 
-// Of CKKS, in slots of magnitude 1: the sets differ in scale, and wrong results are off by far more.
+// For slots of magnitude 1 with CKKS: the sets differ in scale, and wrong results are off by far more.
 constexpr double tolerance = 0x1p-7;
 
 }  // namespace

@@ -64,7 +64,7 @@ struct Switch {
   [[nodiscard]] poly::ConstPolyView first_two() const {
     return std::as_const(product.poly).view().components(0, 2);
   }
-  // Of the steps' result the other components are still to be added.
+  // The steps' result still lacks the other components.
   [[nodiscard]] bool holds(bool is_whole) {
     Ciphertext sum = result.clone();
     if (!is_whole) {

@@ -23,11 +23,11 @@ struct Call {
   std::function<bool()> check;
   /// Draws randomness, or needs the host: can not be captured.
   bool eager_only = false;
-  /// Of a copy: how many it copies; 0 of other calls.
+  /// Bytes of a copy; 0 of other calls.
   std::size_t bytes = 0;
 };
 
-/// Of the calls' times, in microseconds.
+/// The calls' times, in microseconds.
 struct Timing {
   double median = 0;
   /// Between the first and the third quartile.

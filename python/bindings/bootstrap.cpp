@@ -104,8 +104,8 @@ std::pair<std::uint64_t, std::uint64_t> bootstraps(const EvaluatorHandle& handle
   return {evaluator->bootstraps(), evaluator->undeclared_bootstraps()};
 }
 
-// By matrix: the level where it begins, the numbers of diagonals and of rotations with a key, and whether
-// keys are few.
+// For each matrix: the level where it begins, the numbers of diagonals and of rotations with a key, and
+// whether keys are few.
 using MatrixFacts = std::tuple<std::size_t, std::size_t, std::size_t, bool>;
 
 std::vector<MatrixFacts> facts(const std::vector<circuits::LinearTransform>& transforms) {

@@ -39,7 +39,7 @@ class MessageBytes {
     const std::span<std::byte> place = bytes(i);
     return {place.data(), {place.size()}, bytes_};
   }
-  /// Of a part.
+  /// The bytes of a part.
   [[nodiscard]] std::span<std::byte> bytes(std::size_t i) const {
     if (!bytes_.is_valid()) throw ParameterError("the bytes are finished, and no longer written to");
     if (i + 1 >= ends_.size()) throw ParameterError("the bytes have no such part");

@@ -50,7 +50,7 @@ bool are_alike(const Ciphertext& a, const Ciphertext& b) {
   return of_each(a) == of_each(b);
 }
 
-// Of all inputs the lowest.
+// The lowest place of all inputs.
 std::pair<std::size_t, double> lowest_of(std::span<const Ciphertext* const> inputs) {
   std::pair<std::size_t, double> lowest = place_of(*inputs.front());
   for (const Ciphertext* input : inputs) lowest = std::min(lowest, place_of(*input));

@@ -35,10 +35,10 @@ Primes first_of_pool(const rlwe::Parameters& parameters, std::size_t count) {
   return pool;
 }
 
-// By which digits of keys for products may exceed P: primes near 2^50 are below and above the special ones.
+// Bits by which digits of keys for products may exceed P: primes near 2^50 lie around the special ones.
 constexpr double excess_bits = 0.5;
 
-// Of all that the security and `most` allow, at most one more than the base has.
+// As many primes as the security and `most` allow, at most one more than the base has.
 Primes special_primes(const rlwe::Parameters& parameters, const Primes& base, std::size_t most) {
   const auto& wanted = parameters.literal().security;
   const double limit =
@@ -68,7 +68,7 @@ double switching_work(const rlwe::Parameters& parameters, const rlwe::GadgetPrim
                   .divides = true});
 }
 
-// Of P over digits of rotations.
+// Bits of P over digits of rotations.
 constexpr double least_margin_bits = 10;
 
 // In the order of the base. The longest primes first, each to the digit that is shortest till then.

@@ -13,7 +13,7 @@ inline constexpr std::size_t most_special_primes = 12;
 /// The same of transforms' keys of single levels: packaged models of 0.2.0 list such keys by it.
 inline constexpr std::size_t most_special_primes_of_transforms = 10;
 
-/// Of the ephemeral secrets that ciphertexts are raised under.
+/// The weight of the ephemeral secrets that ciphertexts are raised under.
 inline constexpr std::size_t ephemeral_weight = 32;
 
 // Keys over the level's primes, and special ones: the first of the parameters' special and key primes, at
@@ -39,7 +39,7 @@ rlwe::GadgetPrimes product_gadget(const rlwe::Parameters& parameters, std::size_
 /// the whole base, for what is raised is below q_0.
 rlwe::GadgetPrimes to_ephemeral_gadget(const rlwe::Parameters& parameters);
 rlwe::GadgetPrimes from_ephemeral_gadget(const rlwe::Parameters& parameters, std::size_t level);
-/// Of encryptions of a secret in blocks at `level`: one digit, and a special prime that their errors are
+/// For encryptions of a secret in blocks at `level`: one digit, and a special prime that their errors are
 /// divided by.
 rlwe::GadgetPrimes from_block_gadget(const rlwe::Parameters& parameters, std::size_t level);
 

@@ -229,7 +229,7 @@ std::size_t stored_key_bytes(const rlwe::Context& context, std::span<const KeyNe
   return bytes;
 }
 
-// Of the device's memory.
+// Bytes in the device's memory.
 std::size_t device_key_bytes(const rlwe::Context& context, std::span<const KeyNeed> needs) {
   return context.keys_on_host() ? 0 : stored_key_bytes(context, needs);
 }

@@ -9,12 +9,12 @@ namespace hemera::circuits {
 
 inline double squared(double x) { return x * x; }
 
-/// Of a division of both components, in ciphertexts of so many slots: sqrt(2n (1 + |s|^2) / 12).
+/// The error of a division of both components, in ciphertexts with these slots: sqrt(2n (1 + |s|^2) / 12).
 double division_error(const rlwe::Parameters& parameters, std::size_t slots);
 /// Its square, before there are parameters.
 double division_variance(std::size_t degree, const rlwe::SecretDistribution& secret, std::size_t slots);
-/// Of a key switch with this gadget after the division by P, without that division's own: for d digits of k
-/// primes with product D sigma sqrt(2n N d k / 12) D / P.
+/// The error of a key switch with this gadget after the division by P, without that division's own: for d
+/// digits of k primes with product D sigma sqrt(2n N d k / 12) D / P.
 double switching_error(const rlwe::Parameters& parameters, const rlwe::GadgetPrimes& gadget,
                        std::size_t slots);
 

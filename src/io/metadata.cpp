@@ -30,7 +30,7 @@ constexpr std::size_t largest_parameters = std::size_t{1} << 18;
 // memory.
 constexpr std::size_t largest_fields = std::size_t{1} << 20;
 
-// Of a key's role in a KEYS section of version 2.
+// Bytes of a key's role in a KEYS section of version 2.
 constexpr std::size_t role_bytes = 20;
 
 void write_seed(runtime::ByteWriter& out, const std::optional<poly::RandomStream>& seed) {

@@ -24,13 +24,13 @@ inline constexpr Tag key_list_tag{"KEYS"};
 // `version` is the first version of the format that can express the fields, and the one to write. `read`
 // checks what can be checked without a context; FormatError. Each reads its whole section.
 
-/// Of a plaintext or ciphertext.
+/// The fields of a plaintext or ciphertext.
 struct MessageFields {
   rlwe::Scheme scheme = rlwe::Scheme::ckks;
   rlwe::Metadata meta;
   std::optional<poly::RandomStream> seed;
 
-  /// Of these fields alone: a plaintext's residues may need more.
+  /// The version of these fields alone: a plaintext's residues may need more.
   [[nodiscard]] std::uint16_t version() const;
   void write(runtime::ByteWriter& out, std::uint16_t version) const;
   static MessageFields read(std::span<const std::byte> section, std::uint16_t version);
@@ -39,7 +39,7 @@ struct MessageFields {
   void check(const rlwe::Parameters& parameters) const;
 };
 
-/// Of one key.
+/// The fields of one key.
 struct KeyFields {
   rlwe::Scheme scheme = rlwe::Scheme::ckks;
   /// Version 1: the level of the default gadget that it has; 0 for secret and public keys.
@@ -53,15 +53,14 @@ struct KeyFields {
   void check(const rlwe::Parameters& parameters) const;
 };
 
-/// Of a set of keys: which follow, in this order: the public key, then switching keys by ascending role and
-/// gadget.
+/// The keys of a set, in this order: the public key, then switching keys by ascending role and gadget.
 struct KeyList {
   bool public_key = false;
-  /// Of each switching key.
+  /// The role of each switching key.
   std::vector<rlwe::KeyRole> roles = {};
 
   [[nodiscard]] std::size_t size() const { return (public_key ? 1U : 0U) + roles.size(); }
-  /// Of these fields alone: keys may need more.
+  /// The version of these fields alone: keys may need more.
   [[nodiscard]] std::uint16_t version() const;
   void write(runtime::ByteWriter& out, std::uint16_t version) const;
   static KeyList read(std::span<const std::byte> section, std::uint16_t version);

@@ -83,7 +83,7 @@ unsigned stored_bits(const ResidueLayout& layout, std::size_t limb) {
   return layout.packed ? residue_bits(layout.moduli[limb]) : 8 * static_cast<unsigned>(layout.word);
 }
 
-// That so many bytes follow the layout as its residues take.
+// Throws FormatError unless as many bytes follow the layout as its residues take.
 void require_size(const runtime::ByteReader& in, const ResidueLayout& layout, std::size_t bytes) {
   // batch * element_bytes() can not overflow: packed or not, a residue takes no more than a word.
   const std::size_t expected = layout.batch * layout.element_bytes();

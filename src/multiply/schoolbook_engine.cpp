@@ -41,7 +41,7 @@ class SchoolbookEngine final : public LimbEngine {
     return q.subtract(sum(a, b + n, n + 1, q), sum(a + n + 1, b + degree - 1, degree - 1 - n, q));
   }
 
-  // Of a[j] b[-j] for j < count.
+  // The sum of a[j] b[-j] for j < count.
   static std::uint64_t sum(const std::uint64_t* a, const std::uint64_t* b, std::size_t count,
                            const arith::Modulus& q) {
     constexpr std::size_t together = 32;  // products below 2^122 that fit 128 bits with a residue

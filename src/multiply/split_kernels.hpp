@@ -31,10 +31,10 @@ struct SplitTables {
   /// quotients, the sines and their quotients, [eight columns, part of the array, these four, lane].
   const std::uint64_t* weights;
   const std::uint64_t* inverse_weights;
-  /// Of the first three stages, by block.
+  /// Factors of the first three stages, by block.
   SplitFactors first;
   SplitFactors inverse_first;
-  /// Of the others, [2^level + block, lane].
+  /// Factors of the other stages, [2^level + block, lane].
   SplitFactors twiddles;
   SplitFactors inverse_twiddles;
   /// Stages of each pass, 2 or 3.

@@ -17,7 +17,7 @@ void check_embedding_degree(std::size_t degree);
 void check_embedding(const char* operation, const SlotView& slots, const PolyShape& plaintext,
                      std::size_t degree, double scale, std::uint64_t generator);
 
-/// Of Backend::exponentials.
+/// Checks of Backend::exponentials.
 void check_exponentials(const SlotView& out, const ConstPolyView& in, const ExponentialLayout& layout,
                         const RnsBase& base);
 

@@ -9,7 +9,7 @@
 
 namespace hemera::poly {
 
-/// Of residues modulo primes of at most so many bits.
+/// Residues are modulo primes of at most this many bits.
 inline constexpr int most_exponential_bits = 58;
 
 struct UnitNumber {

@@ -38,7 +38,7 @@ class RowParts {
     if (elements_ != 0) return part * most();
     return part / parts_ * shape_.limbs + part % parts_ * limbs_;
   }
-  /// Of a view of this shape.
+  /// The part of a view of this shape.
   template <typename Byte>
   [[nodiscard]] BasicPolyView<Byte> of(const BasicPolyView<Byte>& view, std::size_t part) const {
     if (elements_ != 0) {

@@ -36,7 +36,7 @@ inline PolyShape with_components(PolyShape shape, std::size_t components) {
   return shape;
 }
 
-/// Of the digits that ModUp makes of `in`.
+/// The shape of the digits that ModUp makes of `in`.
 inline PolyShape digits_shape(const PolyShape& in, const ModUp& plan) {
   return with_components(with_limbs(in, plan.extended().size()), plan.digits().size());
 }

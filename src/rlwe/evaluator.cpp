@@ -297,7 +297,7 @@ Ciphertext Evaluator::sum_aligned(std::span<const Factors> products, const Switc
   Metadata meta = first.meta;
   for (const Factors& product : products.subspan(1)) {
     meta.batch = broadcast(meta.batch, product.meta.batch, operation);
-    // Of the numbers of slots before they are joined.
+    // Takes the numbers of slots before they are joined.
     join_filling(meta, meta, product.meta, false);
     meta.slots = std::max(meta.slots, product.meta.slots);
     meta.largest += product.meta.largest;

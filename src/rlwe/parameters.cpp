@@ -223,7 +223,7 @@ Parameters::Parameters(ParametersLiteral literal) : literal_(std::move(literal))
   for (const std::uint64_t prime : literal_.key_primes) roots[prime] = root_of(literal_, prime);
   const std::uint64_t t = literal_.plain_modulus;
   max_slots_ = literal_.scheme == Scheme::ckks ? degree / 2 : integer_slots(degree, t);
-  // Of fewer slots the root is no part of the parameters, whose fingerprint is older than these slots.
+  // With fewer slots the root is no part of the parameters, whose fingerprint is older than these slots.
   if (t != 0 && max_slots_ == degree) roots[t] = root_of(literal_, t);
   for (const auto& [modulus, root] : literal_.roots) {
     if (!roots.contains(modulus)) {

@@ -14,7 +14,7 @@ namespace {
 
 using poly::Form;
 
-// Of secrets' numbers in roles: those below belong to other keys.
+// Numbers of parts' secrets in roles begin here: those below belong to other keys.
 constexpr std::uint32_t first_part = 16;
 
 // The parts of f, [part of components, batch], stored by fewer entries.

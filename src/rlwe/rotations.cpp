@@ -71,7 +71,7 @@ std::vector<std::int64_t> Evaluator::rotation_plan(std::int64_t steps, const Cip
   if (context_->is_long_rotation(steps)) {
     if (has(steps)) return {steps};
     if (traits(context_->scheme()).two_rows && has(all)) {
-      // By N/2 steps the rows are exchanged, and nothing else.
+      // Rotating by N/2 steps exchanges the rows, and nothing else.
       std::vector<std::int64_t> plan = rotation_plan(wrap(steps, all), a);
       plan.push_back(all);
       return plan;

@@ -6,11 +6,11 @@
 
 namespace hemera::rlwe {
 
-/// Of the sum or difference of two aligned ciphertexts. `operation` is for the error of batches that do not
-/// fit.
+/// Metadata of the sum or difference of two aligned ciphertexts. `operation` is for the error of batches that
+/// do not fit.
 Metadata sum_metadata(const Context& context, const Metadata& a, const Metadata& b, const char* operation);
 
-/// Of a sum of extended ciphertexts, to which another addend comes. Throws ScaleError unless they are
+/// Adds an addend's metadata to those of a sum of extended ciphertexts. Throws ScaleError unless they are
 /// aligned.
 void join_sum(const Context& context, Metadata& sum, const Metadata& addend);
 

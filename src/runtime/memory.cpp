@@ -169,8 +169,8 @@ class HostMemory final : public Memory {
         "; use a smaller batch, fewer keys or a smaller ring" + (limit_ == 0 ? "" : ", or a higher limit"));
   }
 
-  // By several threads where that is worth waking them: one zeroes some gigabytes in a second, which is most
-  // of what 16 threads need to decrypt.
+  // Takes several threads where that is worth waking them: one zeroes some gigabytes in a second, which is
+  // most of what 16 threads need to decrypt.
   void zero(std::byte* data, std::size_t bytes) const noexcept {
     if (pool_ != nullptr && bytes >= 2 * tuning::zeroed_by_one) {
       try {

@@ -235,7 +235,7 @@ class OpenFheEvaluator : private OpenFheOperands {
 
   // --- Functions of CKKS's values. Results are rescaled, and have the level of OpenFHE's after its rescale
   // (under FIXEDMANUAL OpenFHE's are rescaled, too). Throw LevelError if that is below the last level. ---
-  /// By powers, the lowest first.
+  /// A polynomial by coefficients of powers, the lowest first.
   template <typename Number>
   [[nodiscard]] Ciphertext EvalPoly(const Operand& ciphertext,
                                     const std::vector<Number>& coefficients) const {
@@ -267,7 +267,7 @@ class OpenFheEvaluator : private OpenFheOperands {
                                                const std::vector<Number>& coefficients) const {
     return polynomial("EvalPolyWithPrecomp", powers, coefficients);
   }
-  /// By Chebyshev polynomials of [a, b]; half the first coefficient counts.
+  /// A series of Chebyshev polynomials of [a, b]; half the first coefficient counts.
   template <typename Number>
   [[nodiscard]] Ciphertext EvalChebyshevSeries(const Operand& ciphertext,
                                                const std::vector<Number>& coefficients, double a,
@@ -304,7 +304,7 @@ class OpenFheEvaluator : private OpenFheOperands {
                                                           const std::vector<Number>& coefficients) const {
     return polynomial("EvalChebyshevSeriesWithPrecomp", polys, coefficients);
   }
-  /// By OpenFHE's coefficients, here and in the functions below.
+  /// Uses OpenFHE's coefficients, here and in the functions below.
   [[nodiscard]] Ciphertext EvalChebyshevFunction(const std::function<double(double)>& func,
                                                  const Operand& ciphertext, double a, double b,
                                                  std::uint32_t degree) const {
@@ -358,8 +358,8 @@ class OpenFheEvaluator : private OpenFheOperands {
     }
     return result(std::move(sum));
   }
-  /// Of a matrix by rows of `row_size` slots: the sum of the rows, in each row. `subring_dimension` as in
-  /// OpenFHE: 4 times the slots of ciphertexts with fewer than N/2. The map of keys is not read, here and
+  /// The sum of the rows of a matrix, whose rows have `row_size` slots, in each row. `subring_dimension` as
+  /// in OpenFHE: 4 times the slots of ciphertexts with fewer than N/2. The map of keys is not read, here and
   /// below: keys are those that OpenFHE had for the tag when the evaluator was made (throws MissingKeyError
   /// without them). Throws ParameterError for no rows.
   [[nodiscard]] Ciphertext EvalSumRows(const Operand& ciphertext, std::uint32_t row_size,
@@ -373,7 +373,7 @@ class OpenFheEvaluator : private OpenFheOperands {
     return result(summed("EvalSumRows", get(ciphertext), order / (4 * row_size),
                          power_of_five(row_size, order), order));
   }
-  /// Of a matrix by rows of `row_size` slots: the sum of each row, in all its slots.
+  /// The sum of each row of a matrix, whose rows have `row_size` slots, in all its slots.
   [[nodiscard]] Ciphertext EvalSumCols(const Operand& ciphertext, std::uint32_t row_size,
                                        const KeyMap& /*keys*/) const {
     require_ckks("EvalSumCols");
@@ -577,7 +577,7 @@ class OpenFheEvaluator : private OpenFheOperands {
             {.low = a, .high = b},
             way};
   }
-  // By Hemera's circuit, which needs no more levels, and down to OpenFHE's.
+  // Runs Hemera's circuit, which needs no more levels, and goes down to OpenFHE's.
   template <typename Number>
   [[nodiscard]] Ciphertext polynomial(const char* operation, const OpenFheSeries& series,
                                       const std::vector<Number>& coefficients) const {

@@ -118,7 +118,7 @@ class AutomaticBootstraps {
   [[nodiscard]] bool needs_refresh(const rlwe::Ciphertext& x, std::size_t levels) const;
   /// Those that are bootstrapped as one batch, and those that are not, alone.
   [[nodiscard]] std::vector<std::vector<Waiting>> in_batches(std::span<const Waiting> waiting) const;
-  /// Of operands that are alike, as one batch.
+  /// Operands that are alike, bootstrapped as one batch.
   [[nodiscard]] std::vector<rlwe::Ciphertext> bootstrapped(std::span<const Waiting> alike,
                                                            std::size_t levels) const;
   /// The user's levels from `level` down to where bootstraps begin.

@@ -68,12 +68,12 @@ struct Cost {
   std::size_t plaintext_bytes = 0;  ///< of encoded matrices and coefficients, which stay in memory
   /// The most bytes of values in between, results and scratch at one time: exactly those of a CPU.
   std::size_t workspace_bytes = 0;
-  /// By the level at which it is done.
+  /// The work by the level at which it is done.
   std::map<std::size_t, Work> work;
   /// The calls of the backend.
   poly::Ledger::Entries entries;
 
-  /// That of all levels.
+  /// The work of all levels.
   [[nodiscard]] Work total_work() const;
 };
 
@@ -125,11 +125,11 @@ class Plan {
   [[nodiscard]] const Cost& cost() const;
   /// The keys that it takes, and no others.
   [[nodiscard]] const std::vector<KeyNeed>& needed_keys() const;
-  /// Of the slots' complex errors, by a model (each plan says which). `input_error`: of the inputs, a root
-  /// mean square; empty: that of fresh encryptions with the public key.
+  /// The slots' complex errors, by a model (each plan says which). `input_error`: the inputs' root mean
+  /// square; empty: that of fresh encryptions with the public key.
   [[nodiscard]] ExpectedError expected_error(std::optional<double> input_error = {}) const;
 
-  /// Of keys, plaintexts and workspace together, for a batch of this many.
+  /// Bytes of keys, plaintexts and workspace together, for a batch of this many.
   [[nodiscard]] std::size_t memory_bytes(std::size_t batch = 1) const;
   /// Throws OutOfMemoryError where a context's device, or its memory limit, has less left than that: ask
   /// before keys are made.
@@ -183,13 +183,13 @@ class Plan {
   void count_again() { counted_ = std::make_shared<Counted>(); }
 
   Ends ends_;
-  /// Of a division in a slot, a root mean square times the scale: that of a fresh encryption, too.
+  /// The error of a division in a slot, a root mean square times the scale: that of a fresh encryption, too.
   double rounding_ = 0;
 
  private:
   struct Counted {
     std::once_flag once;
-    /// Of the run that counts, which may not ask for the results; else null.
+    /// The context of the run that counts, which may not ask for the results; else null.
     std::atomic<const rlwe::Context*> context = nullptr;
     Cost cost;
     std::vector<KeyNeed> needs;

@@ -181,7 +181,7 @@ class Session {
   [[nodiscard]] rlwe::Ciphertext import_ciphertext(const CiphertextView& view) const;
   /// Keys of s^2, s^3, ..., as GetEvalMultKeyVector has them.
   void import_relinearization(std::span<const SwitchingKeyView> powers);
-  /// By automorphism index, as GetEvalAutomorphismKeyMap has them.
+  /// Galois keys by automorphism index, as GetEvalAutomorphismKeyMap has them.
   void import_galois(const std::map<std::uint32_t, SwitchingKeyView>& keys);
   /// The residues that go with `metadata`, a span of N words for each limb of each component; throws
   /// MismatchError for other numbers of them.

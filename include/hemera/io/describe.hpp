@@ -38,11 +38,11 @@ Description describe(const std::filesystem::path& path);
 
 /// The memory that loading a ciphertext's file takes.
 struct CiphertextExtents {
-  /// Of the batch; empty: a single ciphertext.
+  /// The shape of the batch; empty: a single ciphertext.
   std::vector<std::size_t> batch;
   /// With that of a seed.
   std::size_t components = 0;
-  /// Of all residues, as words of 8 bytes.
+  /// Bytes of all residues, as words of 8 bytes.
   std::uint64_t bytes = 0;
   /// Whether the residues are compressed in the file.
   bool compressed = false;

@@ -20,7 +20,7 @@ struct IntegerProductPlan {
   /// Scratch memory that the product takes, without its tables.
   std::size_t bytes = 0;
 
-  /// Of a plan_product_modulo: M for products modulo 2^M + 1.
+  /// For plan_product_modulo: M of products modulo 2^M + 1.
   [[nodiscard]] std::size_t modulus_exponent() const { return static_cast<std::size_t>(digit_bits) * length; }
 };
 

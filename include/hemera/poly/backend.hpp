@@ -96,7 +96,7 @@ class Backend {
   void download_values(Queue& queue, std::span<std::byte> host, std::span<const std::byte> in) const;
   /// Bytes for a host that takes them piece by piece, while the device makes later ones.
   struct Pieces {
-    /// Of each piece, the last one aside: 1 to most_piece_bytes.
+    /// Bytes of each piece, the last one aside: 1 to most_piece_bytes.
     std::size_t bytes;
     /// Gives the queue what makes all bytes before `end`, as far as earlier calls have not.
     std::function<void(std::size_t end)> make;

@@ -82,14 +82,14 @@ struct LedgerEntry {
   /// Limbs of the extended digits, and how many digits there are; 0 where no key is used.
   std::size_t extended = 0;
   std::size_t digits = 0;
-  /// Of the output; of an inner product the components of its left factors, and those of its right ones. Of
-  /// multiply_matrix `right` is the bytes of an integer.
+  /// Batch and components of the output. With an inner product: components of its left factors, and of its
+  /// right ones. With multiply_matrix `right` is the bytes of an integer.
   std::size_t batch = 1;
   std::size_t components = 1;
   std::size_t right = 0;
   /// Terms that are summed, or keys that switch one input.
   std::size_t terms = 1;
-  /// Of hoisted_products: terms that a key switches, and products with factors. Of combine: terms with a
+  /// For hoisted_products: terms that a key switches, and products with factors. For combine: terms with a
   /// factor other than 1.
   std::size_t switched = 0;
   std::size_t factors = 0;
@@ -109,7 +109,7 @@ class Ledger {
   void note(const LedgerEntry& entry);
   void note_time(const LedgerEntry& entry, double seconds);
   [[nodiscard]] Entries entries() const;
-  /// Of the entries whose calls were timed, their mean times, or the least; forgets them.
+  /// Mean times, or the least, of the entries whose calls were timed; forgets them.
   [[nodiscard]] Times take_times(bool least);
   /// Forgets all entries.
   void clear();

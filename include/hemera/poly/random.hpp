@@ -95,7 +95,7 @@ class Distribution {
     return distribution;
   }
   [[nodiscard]] Purpose purpose() const { return purpose_; }
-  /// Of a fixed weight and an error alone.
+  /// For a fixed weight, and for an error, alone.
   [[nodiscard]] std::size_t weight() const { return weight_; }
   [[nodiscard]] const ErrorDistribution& errors() const { return *errors_; }
 

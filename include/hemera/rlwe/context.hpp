@@ -108,7 +108,7 @@ class Context {
   /// parameters.
   [[nodiscard]] const ContextPointer& circuit() const;
   [[nodiscard]] std::size_t degree() const { return parameters_.degree(); }
-  /// Of hemera/poly/backend.hpp, which its callers include.
+  /// Defined in hemera/poly/backend.hpp, which its callers include.
   [[nodiscard]] const poly::Backend& backend() const { return *backend_; }
   [[nodiscard]] const std::shared_ptr<runtime::Memory>& memory() const;
   /// Bytes of the device's memory that objects of this context hold now.

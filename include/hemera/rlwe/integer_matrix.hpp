@@ -30,7 +30,7 @@ class IntegerMatrix {
   [[nodiscard]] const ContextPointer& context() const { return context_; }
   [[nodiscard]] std::size_t rows() const { return rows_; }
   [[nodiscard]] std::size_t columns() const { return columns_; }
-  /// Of an entry, 1 or 2.
+  /// Bytes of an entry, 1 or 2.
   [[nodiscard]] int entry_bytes() const { return entry_bytes_; }
   /// The largest sum of the magnitudes of a row.
   [[nodiscard]] double largest_norm() const { return largest_norm_; }

@@ -67,7 +67,7 @@ struct KeyRole {
 
   static KeyRole relinearization() { return {.power = 2}; }
   static KeyRole galois(std::uint64_t element) { return {.galois_element = element}; }
-  /// Of a ciphertext and its image (rlwe/turned_product.hpp).
+  /// The key of a ciphertext times its image (rlwe/turned_product.hpp).
   static KeyRole turned_product(std::uint64_t element) { return {.power = 2, .galois_element = element}; }
 
   /// Higher powers first, then by element: the order of files.

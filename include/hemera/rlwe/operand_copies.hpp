@@ -35,7 +35,7 @@ class OperandCopies {
     place.push_back(std::move(copy));
     newest_[&operand] = &place.back();
   }
-  /// Of copies that `clear` frees.
+  /// Bytes of the copies that `clear` frees.
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
   /// Frees the copies of operands that are in one product.
   void clear() {

@@ -11,7 +11,7 @@ class Scale {
  public:
   constexpr Scale(double scale = 1) : value_(scale) {}  // NOLINT(google-explicit-constructor)
   explicit constexpr Scale(const arith::TwoDoubles& exact) : value_(exact.value), rest_(exact.rest) {}
-  /// Of the exact scale, which differs from `scale` by rounding.
+  /// The exact scale under a double that differs from it by rounding.
   static Scale named(double scale, const arith::TwoDoubles& exact) {
     return Scale(arith::TwoDoubles{scale, (exact.value - scale) + exact.rest});
   }

@@ -25,9 +25,9 @@ struct ScaleStep {
   Kind kind = Kind::rescale;
   std::size_t level = 0;  ///< after the step
   int degree = 1;         ///< the noise-scale degree after the step
-  /// Of `multiply` and `descend`: CKKS: an integer, exactly.
+  /// For `multiply` and `descend` with CKKS: an integer, exactly.
   arith::TwoDoubles scale_factor = {1};
-  /// Of `multiply`: BGV: an integer in [-t/2, t/2].
+  /// For `multiply` with BGV: an integer in [-t/2, t/2].
   std::int64_t correction_factor = 1;
 };
 

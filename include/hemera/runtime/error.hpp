@@ -36,7 +36,7 @@ class LevelError : public Error {
 class ScaleError : public Error {
   using Error::Error;
 };
-/// By their declared bounds, values lie where an operation is wrong.
+/// Values lie, by their declared bounds, where an operation is wrong.
 class RangeError : public Error {
   using Error::Error;
 };

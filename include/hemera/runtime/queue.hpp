@@ -72,12 +72,12 @@ class CpuQueue final : public Queue {
 /// one body, and can not differ.
 class Workspace {
  public:
-  /// Of no bytes.
+  /// A workspace of no bytes.
   Workspace() = default;
-  /// Of this many bytes. Throws OutOfMemoryError.
+  /// A workspace of this many bytes. Throws OutOfMemoryError.
   Workspace(std::shared_ptr<Memory> memory, std::size_t bytes, Secrecy secrecy = Secrecy::open)
       : secrecy_(secrecy), buffer_(std::move(memory), bytes, secrecy) {}
-  /// Of as many as each operation needs, from `memory`.
+  /// A workspace of as many bytes as each operation needs, from `memory`.
   explicit Workspace(std::shared_ptr<Memory> memory, Secrecy secrecy = Secrecy::open)
       : memory_(std::move(memory)), secrecy_(secrecy) {}
   [[nodiscard]] static Workspace measuring() {

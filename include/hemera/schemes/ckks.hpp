@@ -71,7 +71,7 @@ struct ChainRequest {
   double scale = 0;
   /// Primes of the last base.
   std::size_t last_base = 1;
-  /// Of key-switching, exactly; 0: as many primes a digit as fit under the special primes.
+  /// Digits of key-switching, exactly; 0: as many primes a digit as fit under the special primes.
   std::size_t digits = 0;
   std::optional<int> security = 128;
   int range_bits = 10;
@@ -92,7 +92,7 @@ struct DropRequest {
   /// Bits of the last base, and those that each level above it has more, lowest first.
   double last_bits = 0;
   std::vector<double> drops;
-  /// Of each level, last one first; empty: all are the user's.
+  /// The purpose of each level, last one first; empty: all are the user's.
   std::vector<rlwe::LevelPurpose> purposes = {};
   /// The scale of the user's lowest level; above, S_l = sqrt(S_(l-1) r_l), r_l the quotient of the moduli: a
   /// level that drops about the scale's bits keeps it.
@@ -244,7 +244,7 @@ class Encoder {
                                                   const poly::RnsBase& base) const;
   /// Keeps one period of a whole plaintext, where that is less.
   void store_one_period(rlwe::Plaintext& plaintext) const;
-  /// Of a plaintext in evaluation form; empty for one that has them.
+  /// The coefficients of a plaintext in evaluation form; empty for one that has them.
   [[nodiscard]] poly::Poly coefficients_of(const rlwe::Plaintext& plaintext) const;
   /// decode_certain; `largest` has room for a number of each element, directly behind the values or
   /// elsewhere. Empty if the plaintext is not checked.

@@ -27,7 +27,7 @@ using rlwe::KeyRole;
 // Bits by which a magnified difference stays below 1, if the model is right.
 constexpr int factor_margin = 2;
 
-// By more than this a matrix of SlotToCoeff does not divide: its entries lose as many bits.
+// The most that a matrix of SlotToCoeff divides by: its entries lose as many bits.
 constexpr double most_divided_by_a_matrix = 0x1p5;
 
 constexpr KeyRole to_ephemeral_role{.to = rlwe::ephemeral_secret};

@@ -23,7 +23,7 @@ std::vector<PreparedLinearTransform> prepared(const rlwe::ContextPointer& contex
   return result;
 }
 
-// That of the gadget, or another that serves the level: clients' keys have gadgets of their own.
+// The key of the gadget, or another one that serves the level: clients' keys have gadgets of their own.
 std::shared_ptr<const rlwe::SwitchingKey> key_of(const rlwe::EvaluationKeys& keys, const KeyNeed& need,
                                                  std::size_t level, const std::string& what) {
   if (auto found = keys.find(need.role, need.gadget)) return found;

@@ -36,7 +36,7 @@ struct BootstrapStages {
   std::vector<LinearTransform> to_slots, to_coefficients;
   /// In the place of ModRaise, CoeffToSlot and the function.
   std::optional<RootsStage> roots = std::nullopt;
-  /// Of twice the real parts of the slots, and of the imaginary ones where they are apart.
+  /// A function of twice the real parts of the slots, and of the imaginary ones where they are apart.
   std::optional<FunctionPlan> function = std::nullopt;
   /// Whether real and imaginary parts are two, as a batch.
   bool takes_apart = false;
@@ -44,8 +44,8 @@ struct BootstrapStages {
   bool turns_parts = false;
   double function_scale = 0;               ///< that its result is read at
   std::vector<LinearTransform> join = {};  ///< of parts that were side by side
-  /// Of several ciphertexts at once: how many, and their interleaving. Matrices are then those of
-  /// MatrixShape, and the order is slots first.
+  /// How many ciphertexts are bootstrapped at once, and their interleaving. The matrices of several are those
+  /// of MatrixShape, and the order is slots first.
   std::size_t together = 1;
   Interleaving::Shape interleaving = {};
 };

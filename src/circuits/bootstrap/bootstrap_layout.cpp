@@ -15,14 +15,14 @@ namespace {
 
 using rlwe::LevelPurpose;
 
-// Of shapes of the sine. Larger ranges than the ephemeral secret's have no use, and larger series take
-// seconds to fit.
+// The largest shapes of the sine. Larger ranges than the ephemeral secret's have no use, and larger series
+// take seconds to fit.
 constexpr std::size_t largest_range = 64;
 constexpr std::size_t largest_degree = 127;
 constexpr std::size_t most_doublings = 10;
-// Of the probability that a bootstrap meets an integer beyond the range.
+// The largest probability that a bootstrap meets an integer beyond the range.
 constexpr double largest_failure_log2 = -30;
-// Of the magnitudes of a cosine's coefficients: fits that few points determine have larger ones.
+// Largest sum of a cosine's coefficients' magnitudes: fits that few points determine have larger ones.
 constexpr double largest_sum = 0x1p10;
 // log2 by which a level's scale may differ from that of a product of blocks.
 constexpr double most_off = 0x1p-10;

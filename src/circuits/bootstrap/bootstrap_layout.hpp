@@ -11,8 +11,8 @@
 
 namespace hemera::circuits {
 
-/// Of q_0 over the scale of what is raised. Below it messages may lie anywhere between the integers, and what
-/// counts is the sine itself.
+/// The least ratio of q_0 and the raised scale. Below it messages may lie anywhere between the integers, and
+/// what counts is the sine itself.
 inline constexpr double least_near_ratio = 8;
 
 /// q_0, the modulus of level 0.
@@ -47,8 +47,8 @@ struct BootstrapLayout {
   std::size_t eval_mod_level = 0;  ///< where EvalMod begins
   SineShape sine;         ///< the largest degree that the levels take; the range is no matter of levels
   int constant_bits = 0;  ///< of the series' coefficients
-  /// Of a bootstrap by roots of unity (roots_of_unity.hpp), of the secret; 0: by CoeffToSlot and EvalMod. Its
-  /// sum of products takes CoeffToSlot's one level, its products of blocks EvalMod's.
+  /// Blocks of the secret of a bootstrap by roots of unity (roots_of_unity.hpp); 0: by CoeffToSlot and
+  /// EvalMod. Its sum of products takes CoeffToSlot's one level, its products of blocks EvalMod's.
   std::size_t blocks = 0;
   double ratio = 0;  ///< q_0 over the scale of what is raised
 

@@ -14,7 +14,7 @@ namespace {
 
 using Complex = std::complex<double>;
 
-// Of plaintexts that doubles embed: at larger ones they round more than the scale does.
+// The largest scale of plaintexts that doubles embed: at larger ones they round more than the scale does.
 constexpr double largest_double_scale = 0x1p54;
 
 // A row of transforms, one level each from `level` down.

@@ -12,15 +12,15 @@ namespace hemera::circuits {
 struct BootstrapMatrices {
   /// In the order in which they are applied, a level each.
   std::vector<LinearTransform> to_coefficients, to_slots;
-  /// Of merged parts, and of ciphertexts that are together, slots first: one, or none.
+  /// Matrices of merged parts, and of ciphertexts that are together, slots first: one, or none.
   std::vector<LinearTransform> join;
 };
 
 struct MatrixShape {
   std::size_t slots = 0;  ///< of the ciphertexts
-  /// Of the one that is raised: more where it has several ciphertexts' values, slots first. SlotToCoeff then
-  /// rescales nothing, for that comes after their sum, and `join`, whose result is not rescaled either, makes
-  /// of values block by block the slots of their interleaved polynomials, over the number of blocks.
+  /// Slots of the raised ciphertext: more where it has several ciphertexts' values, slots first. SlotToCoeff
+  /// then rescales nothing, for that comes after their sum, and `join`, whose result is not rescaled either,
+  /// makes of values block by block the slots of their interleaved polynomials, over the number of blocks.
   std::size_t raised_slots = 0;
   bool merges_parts = false;  ///< BootstrapOptions::merges_parts
 };

@@ -21,14 +21,13 @@ namespace {
 
 using rlwe::LevelPurpose;
 
-// Of the series' coefficients: with fewer bits nothing is left of them, more do not fit 64-bit numbers.
+// Bits of the series' coefficients: with fewer nothing is left of them, more do not fit 64-bit numbers.
 constexpr int least_constant_bits = 10;
 constexpr int most_constant_bits = 60;
-// By which the scale that EvalMod ends with may differ from the planned one before SlotToCoeff, which takes
-// any.
+// Bits by which EvalMod's last scale may miss the planned one where SlotToCoeff follows, which takes any.
 constexpr double most_off_bits = 1;
 constexpr std::size_t least_blocks = 4, most_blocks = 1024;
-// Of the key to a secret in blocks: both of its primes are below 2^50.
+// Bits of the primes of the key to a secret in blocks: both are below 2^50.
 constexpr double largest_prime_bits = 50;
 
 // From which on the error of nested products does not count.
@@ -197,7 +196,7 @@ EvalModLevels eval_mod_levels(const BootstrapSettings& settings) {
   return levels;
 }
 
-// Of presets for few real slots.
+// Presets for few real slots.
 std::optional<BootstrapSettings> few_slots_preset(const std::string& name) {
   BootstrapSettings settings;
   // Few real slots at N = 2^15: one matrix each way for 64, two for 2,048.
@@ -245,7 +244,7 @@ std::optional<BootstrapSettings> few_slots_preset(const std::string& name) {
     settings.constant_bits = 31;
     return settings;
   }
-  // By roots of unity.
+  // Presets by roots of unity.
   if (name == "n16-40-few" || name == "test-few") {
     settings.levels = 4;
     settings.slots_to_coefficients = {34};

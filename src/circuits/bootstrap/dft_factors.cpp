@@ -61,7 +61,7 @@ Matrix product_of(const Matrix& a, const Matrix& b, std::size_t slots) {
 
 // The product of `count` stages that follow each other, the first one of size `log_half`.
 Diagonals merged(std::size_t slots, std::size_t log_half, std::size_t count, Direction direction) {
-  // Of few slots there are fewer stages than matrices: the others are the identity.
+  // Few slots have fewer stages than matrices: the others are the identity.
   if (count == 0) return {{0, std::vector<std::complex<double>>(slots, 1)}};
   WideDiagonals matrix = stage(slots, log_half, direction);
   for (std::size_t i = 1; i < count; ++i) {

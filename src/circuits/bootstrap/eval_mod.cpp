@@ -17,8 +17,7 @@ namespace {
 using arith::TwoDoubles;
 using Value = Function::Value;
 
-// By which the scale that the steps lead to may differ from its level's. It depends on that of v with a power
-// of 2^steps.
+// The most by which the steps' scale may differ from its level's: it has the power 2^steps of v's scale.
 double most_drift(std::size_t steps) { return std::exp2(static_cast<double>(steps) - 48); }
 
 // A series in T_1, T_2, ... of y, as parts of a function; or in T_1, i T_1, i^2 T_2, ..., of i y.

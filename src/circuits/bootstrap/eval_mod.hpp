@@ -35,9 +35,9 @@ struct SineCircuit {
 /// products more.
 Function sine_function(const SineCircuit& circuit);
 
-/// Of real slots: sin(2 pi t) ratio / (2 pi) times the slope (or its arcsine), for v = t / range. Or of
-/// imaginary ones, i v: exp(2 pi i t).
-/// Every step has a scale of its own, so that none adds more error than the others.
+/// EvalMod of real slots: sin(2 pi t) ratio / (2 pi) times the slope (or its arcsine), for v = t / range. Or
+/// of imaginary ones, i v: exp(2 pi i t). Every step has a scale of its own, so that none adds more error
+/// than the others.
 class EvalMod {
  public:
   /// `joins_parts`: v is a stack of real and imaginary parts, and the result one ciphertext of both. Throws

@@ -47,7 +47,7 @@ std::vector<Place> places_of(const Function& sine, const std::vector<double>& ga
     for (const auto& term : sum.terms) place.depth = std::max(place.depth, places[term.value].depth);
     if (sum.fraction_bits) {
       const Function::Term& first = sum.terms.front();
-      // By 0 bits the scale takes the factor.
+      // A fraction of 0 bits: the scale takes the factor.
       const double taken = *sum.fraction_bits == 0 ? -std::log2(first.factor.front().real()) : 0;
       place.scale_log2 = places[first.value].scale_log2 + *sum.fraction_bits + taken;
     } else {

@@ -18,8 +18,8 @@ double overflow_log2(std::size_t i, std::size_t weight);
 double failure_log2(std::size_t range, std::size_t weight, std::size_t coefficients);
 
 struct EvalModSeries {
-  /// Of T_0, T_1, ... in y = 2 v^2 - 1, v = (t - 1/4) / range: an even series in v of twice this degree. Of
-  /// an exponential: of i^k T_k(v), v = t / range, which are polynomials in i v with real coefficients.
+  /// Coefficients of T_0, T_1, ... in y = 2 v^2 - 1, v = (t - 1/4) / range: an even series in v of twice this
+  /// degree. An exponential's are of i^k T_k(v), v = t / range: polynomials in i v with real coefficients.
   std::vector<arith::TwoDoubles> coefficients;
   /// log2 of the error of t after the doublings, by |I| from 0 to range - 1.
   std::vector<double> error_log2;

@@ -152,7 +152,7 @@ double IntegerBootstrap::result_noise_log2() const {
   const double noise =
       whole + deviation + std::log2(rlwe::tail_factor(parameters_.degree(), -failure_bits_)) + model_bits;
   if (repetitions() == 1) return noise;
-  // Of the trace.
+  // The noise of the trace.
   const std::uint64_t t = parameters_.scheme() == Scheme::bfv ? 0 : parameters_.plain_modulus();
   const std::size_t primes = parameters_.literal().levels[result_level()].size();
   return rlwe::add_log2(noise, integer::expected_switching_noise_log2(parameters_.degree(), primes, t) +

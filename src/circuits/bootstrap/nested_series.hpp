@@ -31,7 +31,7 @@ struct NestedSeries {
 };
 extern const NestedSeries nested_series;
 
-/// Of sine_step_gains: those whose values are taken by `inner` and `outer`.
+/// Steps of sine_step_gains whose values `inner` and `outer` take.
 inline constexpr std::size_t nested_inner_step = 2, nested_outer_step = 4;
 
 /// Whether the numbers are of this shape.

@@ -23,8 +23,8 @@ using Complex = std::complex<double>;
 // EvalMod's values: what doubles round would be more than what a precise bootstrap leaves.
 using Wide = std::complex<long double>;
 
-// Of a matrix's entries, w 2^-k with |w| = 1, whose parts are doubles: uniform in a unit of the last place of
-// each, which for a part c is 2^-52 c to 2^-53 c.
+// The error of a matrix's entries, w 2^-k with |w| = 1, whose parts are doubles: uniform in a unit of the
+// last place of each, which for a part c is 2^-52 c to 2^-53 c.
 constexpr double entry_error_log2 = -54.2;
 
 double to_double(std::size_t x) { return static_cast<double>(x); }
@@ -240,7 +240,7 @@ std::vector<Complex> PrecisionModel::roots(const std::vector<long double>& t,
     const double rounding = parts_rounding_ + secret[slot] - result_;
     const double angle = 2 * std::numbers::pi * static_cast<double>(t[slot]);
     const double error = noise(roots_).imag() * gain_;
-    // Of the last product, whose imaginary part is doubled, and of the conjugate's switch.
+    // Errors of the last product, whose imaginary part is doubled, and of the conjugate's switch.
     result.emplace_back(gain_ * std::sin(angle) + error + 2 * noise(rounding).imag() +
                         noise(rounding).imag());
   }

@@ -20,8 +20,8 @@ namespace hemera::circuits {
 /// of imaginary ones.
 class PrecisionModel {
  public:
-  /// Of what is bootstrapped: `together` ciphertexts at once, as one of `raised` slots. `merged`: both parts
-  /// are one ciphertext of twice the slots in EvalMod.
+  /// The input's slots: `together` ciphertexts at once, as one of `raised` slots. `merged`: both parts are
+  /// one ciphertext of twice the slots in EvalMod.
   struct Slots {
     std::size_t count, raised, together;
     bool real, merged;

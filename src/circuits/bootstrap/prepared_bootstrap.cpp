@@ -23,9 +23,9 @@ using rlwe::Ciphertext;
 // Up to here values of a declared bound are bootstrapped as they are where no level is left to make them
 // smaller: errors are 8 times those of 1.
 constexpr double largest_as_it_is = 2;
-// By how much the scale of an input may differ from that of its level, relatively, and be taken for it. A
-// level is reached to half a bit of the scale, and each square after that doubles the difference; it doubles
-// the relative noise as well, which is larger.
+// The largest relative difference of an input's scale from its level's with which it is taken for it. A level
+// is reached to half a bit of the scale, and each square after that doubles the difference; it doubles the
+// relative noise as well, which is larger.
 constexpr double largest_drift = 0x1p-20;
 // Factors that are tried for one whose quotient with the moduli is nearly a whole number, and bits that such
 // a number has at least.

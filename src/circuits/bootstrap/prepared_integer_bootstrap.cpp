@@ -20,7 +20,7 @@ using poly::Form;
 using rlwe::Ciphertext;
 using rlwe::Scheme;
 
-// Of budgets that are sums of logarithms.
+// Rounding of budgets, which are sums of logarithms.
 constexpr double rounding_bits = 0x1p-20;
 // A scale as a whole number over this power of two: doubles are exact there.
 constexpr int scale_fraction_bits = 52;

@@ -23,7 +23,7 @@ using rlwe::Ciphertext;
 using rlwe::KeyRole;
 using Complex = std::complex<double>;
 
-// Of secrets: the smallest with an estimate (docs/security-estimates).
+// The largest degree of secrets: the smallest with an estimate (docs/security-estimates).
 constexpr std::size_t largest_secret_degree = std::size_t{1} << 14;
 
 std::uint64_t element_of(const rlwe::Parameters& parameters, std::size_t rotation) {

@@ -20,9 +20,9 @@ namespace hemera::circuits {
 /// imaginary part is a sine, whose argument is small.
 struct RootsStage {
   rlwe::BlockSlots slots;
-  /// Of the ciphertexts: the number of values, or half of it where imaginary parts follow the real ones.
+  /// Slots of the ciphertexts: one a value, or half as many where imaginary parts follow the real ones.
   std::size_t input_slots = 0;
-  /// Of the sum of products, whose encryptions have its scale; log2 blocks levels below it the result is.
+  /// Level of the sum of products, whose encryptions have its scale; the result is log2 blocks levels below.
   std::size_t level = 0;
   double plaintext_scale = 0;
   KeyNeed to_block;
@@ -63,7 +63,7 @@ class RootsOfUnity {
                                             const rlwe::Ciphertext& low) const;
 
  private:
-  /// Of `low`, in coefficient form: a plaintext for each encryption, over the base, as a batch.
+  /// Exponentials of `low`, in coefficient form: a plaintext for each encryption, over the base, as a batch.
   [[nodiscard]] poly::Poly exponentials(const poly::ConstPolyView& low, const poly::RnsBase& base) const;
   [[nodiscard]] rlwe::Ciphertext sum_of_products(const rlwe::EvaluationKeys& keys,
                                                  const rlwe::Ciphertext& low) const;

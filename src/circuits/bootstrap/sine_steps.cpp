@@ -9,7 +9,7 @@
 namespace hemera::circuits {
 namespace {
 
-// By which a gain that is read from scales may differ from a whole number.
+// The most by which a gain that is read from scales may differ from a whole number.
 constexpr double most_off = 0x1p-10;
 
 }  // namespace
@@ -48,7 +48,7 @@ std::optional<SineLevels> find_sine(std::span<const double> gains) {
     const bool arcsine = kind == Kind::arcsine, exponential = kind == Kind::exponential;
     const bool nested = kind == Kind::nested;
     const std::size_t corrections = arcsine ? arcsine_steps : 0;
-    // Of a series alone the last step is not known.
+    // The last step of a series alone is not known.
     for (std::size_t log_size = 2; corrections + 1 + log_size <= levels; ++log_size) {
       SineShape shape{.degree = (std::size_t{1} << log_size) - 1,
                       .doublings = levels - corrections - 1 - log_size,

@@ -21,7 +21,7 @@ struct SineShape {
   bool nested = false;
 };
 
-/// Of an exponential: with fewer its levels' scales may be those of a sine with its arcsine.
+/// Doublings of an exponential: with fewer its levels' scales may be those of a sine with its arcsine.
 inline constexpr std::size_t least_exponential_doublings = 3;
 
 /// With the arcsine of degree 3: its square and its product.

@@ -22,7 +22,7 @@ using Value = Function::Value;
 constexpr double widest_gap = 0.25, least_gap = 0x1p-40;
 // Samples lie at distances from the ends that grow by this factor.
 constexpr double growth = 1.01;
-// Of the interval: how far beyond its ends a function is made, for what a clip leaves there.
+// A function is made this part of the interval beyond its ends, for what a clip leaves there.
 constexpr double margin = 1.0 / 16;
 
 // x between the ends: (|x - low| - |x - high| + low + high) / 2, each |t| as t sign(t), for |x| <= largest.
@@ -142,7 +142,7 @@ void require_clip(const Interval& ends, double tolerance, double largest) {
 
 Function clip(const Interval& interval, double tolerance, double largest) {
   require_clip(interval, tolerance, largest);
-  // Of the identity, which has no part.
+  // Clips the identity, which has no part.
   Function identity(std::vector{Interval{-2 * largest, 2 * largest}});
   identity.set_outputs({0});
   return composed(identity, interval, tolerance, largest);
@@ -150,7 +150,7 @@ Function clip(const Interval& interval, double tolerance, double largest) {
 
 Function clipped(const FunctionMaker& make, const Interval& interval, double tolerance, double largest) {
   require_clip(interval, tolerance, largest);
-  // Of an interval on one side of 0 the wider one is there, too.
+  // An interval on one side of 0 stays there when it is widened.
   const double extra = margin * (interval.high - interval.low);
   const Interval wider{
       interval.low > 0 ? std::max(interval.low / 2, interval.low - extra) : interval.low - extra,

@@ -41,7 +41,7 @@ std::size_t depth_of(const FunctionPart& part) {
                    "; use such, or parameters with more levels");
 }
 
-// Of all values, parts that nothing needs included.
+// Places of all values, parts that nothing needs included.
 std::vector<Place> places_of(const Function& function, std::size_t first_levels, std::size_t levels) {
   std::vector<Place> places(function.inputs().size());
   const std::vector<bool> is_needed = needed_parts(function);
@@ -106,7 +106,7 @@ std::vector<Interval> ranges_of(const Function& function, std::size_t values) {
     const auto found = whole.evaluate(rows);
     for (Value value = 0; value < values; ++value) {
       for (const Complex& number : found[value]) {
-        // Of a complex value the interval of its magnitude, to both sides.
+        // A complex value has the interval of its magnitude, to both sides.
         const double high = number.imag() == 0 ? number.real() : std::abs(number);
         const double low = number.imag() == 0 ? number.real() : -std::abs(number);
         ranges[value].low = std::min(ranges[value].low, low);
@@ -128,7 +128,7 @@ std::vector<FunctionStage> stages_of(const Function& function, std::size_t first
   const std::vector<Place> places = places_of(function, first_levels, levels);
   const std::vector<bool> is_needed = needed_parts(function);
   const std::size_t inputs = function.inputs().size();
-  // By stage: its parts with their first value, what it takes from before, and what is taken from it.
+  // For each stage: its parts with their first value, what it takes from before, and what is taken from it.
   std::map<std::size_t, std::vector<std::pair<std::size_t, Value>>> parts;
   std::map<std::size_t, std::set<Value>> taken, given;
   Value first = inputs;

@@ -17,10 +17,10 @@ namespace {
 
 using Complex = std::complex<double>;
 using Value = Function::Value;
-/// By power; those without numbers are zero.
+/// Numbers by power; those without numbers are zero.
 using Coefficients = std::vector<Coefficient>;
 
-// By which a factor's scale may differ from its level's, which then doubles with each product.
+// The most by which a factor's scale may differ from its level's: it doubles with each product.
 constexpr double most_drift = 0x1p-10;
 
 // a += factor b.

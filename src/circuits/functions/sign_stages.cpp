@@ -18,7 +18,7 @@ namespace {
 
 using Complex = std::complex<double>;
 
-// Of the polynomials that a sign is composed of, and how much depth it may take.
+// Degrees of the polynomials that a sign is composed of, and the most depth that it may take.
 constexpr std::array<std::size_t, 4> stage_degrees{3, 7, 15, 31};
 constexpr std::size_t most_sign_depth = 100;
 
@@ -28,7 +28,7 @@ constexpr double least_from = 0x1p-10;
 // Points for each degree at which a stage is looked at, and steps to each of its extrema.
 constexpr std::size_t points_of_stage = 16;
 constexpr int bisections = 60;
-// Of sums of rounded numbers.
+// The rounding of sums of rounded numbers.
 constexpr double stage_rounding = 0x1p-44;
 
 double clenshaw(const std::vector<Complex>& coefficients, double t) {

@@ -283,7 +283,7 @@ std::vector<std::size_t> LinearTransform::turns_of(const std::map<std::size_t, G
   return {rotations.begin(), rotations.end()};
 }
 
-// Of the sum at the end. Usual keys are all of one gadget, which serves its level as well.
+// The gadget of the sum at the end. Usual keys are all of one gadget, which serves its level as well.
 std::optional<rlwe::GadgetPrimes> LinearTransform::gadget_of(const rlwe::KeyRole& /*role*/,
                                                              std::size_t level) const {
   return own_keys_ ? rotation_gadget(parameters(), level, most_special_primes_of_transforms) : gadget_;
@@ -299,7 +299,7 @@ Plan::Evaluation LinearTransform::bound(const rlwe::ContextPointer& context) con
 }
 
 ExpectedError LinearTransform::error_from(double fresh) const {
-  // By slot: of the input and the rotations, as often as a diagonal's entry is large.
+  // Variances by slot, of the input and the rotations, as often as a diagonal's entry is large.
   std::vector<double> variances(slots_);
   for (const auto& [giant, group] : groups_) {
     for (const auto& [baby, number] : group) {

@@ -25,10 +25,10 @@ using poly::ComponentOrder;
 using poly::Form;
 using rlwe::Ciphertext;
 
-// Of ciphertexts; and of what is switched: V and U, by keys of images of s and of their products with s.
+// Components of ciphertexts; and polynomials to switch: V from images of s, U from their products with s.
 constexpr std::size_t components = 2;
 
-// Of phi_i.
+// The element of phi_i.
 std::uint64_t image_element(const rlwe::Parameters& parameters, std::size_t size, std::size_t i) {
   return 1 + 2 * parameters.degree() / size * i;
 }
@@ -226,7 +226,7 @@ poly::Poly PreparedMatrixBatchProduct::switched_rows(const poly::Poly& images,
       }
       terms.push_back(std::move(term));
     }
-    // Of -i, as rows are sums with the inverses of Z^i.
+    // The place of -i, as rows are sums with the inverses of Z^i.
     const poly::PolyView out = rows.view().transposed().batches(reversed((d - i) % d, d), 1);
     backend.hoisted_products(queue, std::span(&out, 1), terms, up, gadget_->special_residues(plan_.level()),
                              workspace);

@@ -28,7 +28,7 @@ using rlwe::ExtendedCiphertext;
 
 constexpr const char* of_transform = "periodic transform";
 
-// Of a product with a diagonal, in a product of matrices, over one by itself.
+// The cost of a product with a diagonal, in a product of matrices, over one by itself.
 constexpr double products_cost = 1.0 / 12;
 // Sums and their digits that are held at once.
 constexpr std::size_t most_sum_bytes = std::size_t{1} << 32;
@@ -82,7 +82,7 @@ double PeriodicTransform::weight(std::size_t row, std::size_t column) const {
 }
 
 void PeriodicTransform::choose(std::size_t baby_steps) {
-  // Of diagonals that are not zero in every block: n from -period, moved to 0 and above.
+  // Diagonals that are not zero in every block: n from -period, moved to 0 and above.
   std::vector<bool> is_used(2 * period_);
   for (std::size_t row = 0; row < rows_; ++row) {
     for (std::size_t column = 0; column < columns_; ++column) {

@@ -252,8 +252,7 @@ PreparedSlotCircuit::PreparedSlotCircuit(rlwe::ContextPointer context, const Slo
 // x and its rotations by the step, added up before they are divided.
 Ciphertext PreparedSlotCircuit::summed(const ckks::Evaluator& evaluator, const Ciphertext& x,
                                        const SlotCircuit::Step& step) const {
-  // By gadget: those of the plan's keys are one, other keys may have several. x itself is a part of the
-  // first.
+  // Turns by gadget: the plan's keys have one, other keys may have several. x itself is a part of the first.
   std::vector<std::shared_ptr<const rlwe::SwitchingKey>> keys;
   std::map<rlwe::GadgetPointer, std::vector<rlwe::Turn>> turns;
   for (const std::size_t rotation : step) {
@@ -312,7 +311,7 @@ Ciphertext PreparedSlotCircuit::operator()(const ckks::Evaluator& evaluator, con
   if (mask_) result = evaluator.rescale(evaluator.multiply_plain(result, *mask_));
   const double largest = result.meta.largest;
   for (const auto& step : plan_.after_) result = summed(evaluator, result, step);
-  // Of what the mask keeps each slot has one copy.
+  // Each slot has one copy of the values that the mask keeps.
   if (mask_) result.meta.largest = largest;
   if (!plan_.before_.empty() || !plan_.after_.empty()) rlwe::count_all(result.meta);
   return result;

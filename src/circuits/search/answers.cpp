@@ -71,7 +71,7 @@ class PackedHalves {
     }
   }
 
-  // Of one piece: moved, and its checksum taken while it is in the cache.
+  // Moves one piece, and takes its checksum while it is in the cache.
   void take(std::size_t first, std::span<const std::byte> piece) const {
     const auto after = std::upper_bound(begins_.begin(), begins_.end(), first);
     const auto which = static_cast<std::size_t>(after - begins_.begin()) - 1;

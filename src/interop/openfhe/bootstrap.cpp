@@ -97,7 +97,7 @@ const circuits::Cost& Bootstrapper::cost() const {
   return counted_->cost;
 }
 
-// By one rotation if there is a key for it: OpenFHE makes those of the parts.
+// Takes one rotation if there is a key for it: OpenFHE makes those of the parts.
 void Bootstrapper::turn_last(const ckks::Evaluator& evaluator, Ciphertext& x) const {
   std::size_t total = 0;
   for (const std::size_t left : layout_.last_turns) total += left;

@@ -28,7 +28,7 @@ class Bootstrapper {
   /// The keys that it takes, as EvalBootstrapKeyGen makes them: all over the whole modulus, but for that to
   /// the sparse secret.
   [[nodiscard]] const std::vector<circuits::KeyNeed>& needed_keys() const { return needed_keys_; }
-  /// Of one evaluation of an input with one level to spare, counted at the first call.
+  /// The cost of one evaluation of an input with one level to spare, counted at the first call.
   [[nodiscard]] const circuits::Cost& cost() const;
   [[nodiscard]] std::size_t result_level() const { return layout_.result_level; }
 

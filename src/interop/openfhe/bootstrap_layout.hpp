@@ -18,7 +18,7 @@ enum class GiantSteps : std::uint8_t { own_keys, one_key };
 struct BootstrapLayout {
   std::size_t slots;
   circuits::BootstrapStages stages;
-  /// Of what the stages begin with: level 0, or that of SlotToCoeff.
+  /// The level that the stages begin at: 0, or that of SlotToCoeff.
   std::size_t input_level = 0;
   double input_scale = 1;
   /// Whether the stages' result has real and imaginary parts side by side, whose sum is the result.

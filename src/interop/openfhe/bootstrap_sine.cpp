@@ -80,7 +80,7 @@ class OddSteps {
     return chebyshev_[power] = function_.add(std::move(sum));
   }
 
-  // By T_m, of a degree below 2m.
+  // A part of a degree below 2m, by T_m.
   circuits::Function::Sum part(const std::vector<double>& coefficients) {
     if (coefficients.size() <= base_ + 1) return leaf(coefficients);
     const auto [quotient, rest] = divided(coefficients, base_);

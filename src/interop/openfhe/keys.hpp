@@ -14,7 +14,7 @@ namespace hemera::interop::openfhe {
 
 rlwe::PublicKey to_public_key(const rlwe::ContextPointer& context, const PublicKeyObject& object);
 rlwe::SecretKey to_secret_key(const rlwe::ContextPointer& context, const PrivateKeyObject& object);
-/// Of a context with these parameters.
+/// The key in a context with these parameters.
 rlwe::SwitchingKey to_switching_key(const rlwe::ContextPointer& context, const CryptoParameters& parameters,
                                     const SwitchingKeyView& key);
 SwitchingKeyView view_of(const EvaluationKeyObject& object);

@@ -203,7 +203,7 @@ struct EvaluationKeyObject {
   std::vector<DcrtPolynomial> a, b;
 };
 
-/// By key tag: what switches s^2, s^3, ...
+/// The keys that switch s^2, s^3, ..., by key tag.
 struct MultiplicationKeys {
   struct Entry {
     std::string tag;
@@ -212,7 +212,7 @@ struct MultiplicationKeys {
   std::vector<Entry> entries;
 };
 
-/// By key tag and automorphism index.
+/// Keys by key tag and automorphism index.
 struct AutomorphismKeys {
   struct Key {
     std::uint32_t index = 0;

@@ -260,8 +260,8 @@ std::vector<std::byte> Session::dump_context(Format format) const {
 
 namespace {
 
-// Of the keys of a role, the one that OpenFHE has. To the sparse secret it needs a part of the moduli alone:
-// the highest.
+// The one of a role's keys that OpenFHE has. To the sparse secret it needs a part of the moduli alone: the
+// highest.
 std::shared_ptr<const rlwe::SwitchingKey> key_to_write(const rlwe::Context& context,
                                                        const rlwe::EvaluationKeys& keys,
                                                        const rlwe::KeyRole& role) {

@@ -28,7 +28,7 @@ class Levels {
   [[nodiscard]] std::size_t fewest() const { return fewest_; }
   [[nodiscard]] std::size_t count() const { return most_ - fewest_ + 1; }
   [[nodiscard]] const ParmsId& id(std::size_t level) const { return ids_[level]; }
-  /// Of keys.
+  /// The id of keys.
   [[nodiscard]] const ParmsId& key_id() const { return key_id_; }
   /// Empty where no level has it.
   [[nodiscard]] std::optional<std::size_t> find(const ParmsId& id) const;

@@ -18,7 +18,7 @@ struct Header {
 
   std::uint8_t minor_version = 0;
   Compression compression = Compression::none;
-  /// Of the whole object in the file, header included.
+  /// Bytes of the whole object in the file, header included.
   std::uint64_t size = 0;
 };
 

@@ -25,7 +25,7 @@ class Keys {
   void load_relinearization(std::span<const std::byte> file, rlwe::EvaluationKeys& keys) const;
   void load_galois(std::span<const std::byte> file, rlwe::EvaluationKeys& keys) const;
 
-  /// Of SEAL's memory.
+  /// Keys of SEAL's memory.
   void take_relinearization(const KeyPlaces& places, rlwe::EvaluationKeys& keys) const;
   void take_galois(const KeyPlaces& places, rlwe::EvaluationKeys& keys) const;
 

@@ -40,7 +40,7 @@ class Messages {
   [[nodiscard]] rlwe::Metadata check(const CiphertextFields& fields) const;
   [[nodiscard]] rlwe::Metadata check(const PlaintextFields& fields) const;
   [[nodiscard]] bool is_ckks() const { return client_.parameters.scheme == SchemeNumber::ckks; }
-  /// Of plaintexts, as the encoders make them.
+  /// The secrecy of plaintexts, as the encoders make them.
   [[nodiscard]] runtime::Secrecy secrecy() const {
     return is_ckks() ? runtime::Secrecy::open : runtime::Secrecy::secret;
   }

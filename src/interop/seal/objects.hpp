@@ -31,7 +31,7 @@ struct EncryptionParameters {
   std::vector<std::uint64_t> moduli;
   std::uint64_t plain_modulus = 0;
 
-  /// Of the level that has the first `count` moduli.
+  /// The id of the level that has the first `count` moduli.
   [[nodiscard]] ParmsId id(std::size_t count) const;
 };
 

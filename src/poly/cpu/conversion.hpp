@@ -86,8 +86,8 @@ class Converter {
                              count);
   }
 
-  /// Of one source modulus, in the place of a quotient: whether a residue is more than a quarter of the
-  /// modulus away from 0.
+  /// Whether a residue is more than a quarter of the modulus away from 0: in the place of a quotient, for one
+  /// source modulus.
   [[nodiscard]] bool one_is_large(const std::uint64_t* y, std::size_t count) const {
     const std::uint64_t a = plan_.source().modulus(0).value();
     return kernels_.one_outside(y, (a - 1) / 2 - a / 4, (a - 1) / 2 + a / 4, count);

@@ -395,7 +395,7 @@ class CpuBackend::Encryption {
                           terms_[l].product, terms_[l].shift, count, target_.modulus(l));
   }
   void end(std::size_t b, std::size_t c, std::size_t l, std::size_t first, std::size_t count) const {
-    // Of a limb that the division adds u is 0, whatever it multiplies.
+    // In a limb that the division adds u is 0, whatever it multiplies.
     const std::int32_t kept =
         given_.division == nullptr ? static_cast<std::int32_t>(l) : given_.division->kept_positions()[l];
     const auto position = static_cast<std::size_t>(std::max(kept, 0));

@@ -155,7 +155,7 @@ class ElementBlock {
   static constexpr std::size_t most_terms = tuning::element_terms;
   static constexpr std::size_t most_columns = tuning::element_columns;
 
-  // Of scratch for words_for(a, out).
+  // Takes scratch of words_for(a, out).
   ElementBlock(const Kernels& kernels, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
                const arith::Modulus& q, std::size_t limb, std::size_t first, Limb* scratch)
       : kernels_(kernels),

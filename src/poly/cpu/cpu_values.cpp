@@ -254,8 +254,8 @@ void CpuBackend::do_collect_integers(Queue& queue, const IntegerView& values, co
   parallel_for(queue, degree / block, in.shape.words() * tuning::value_weight, [&](std::size_t task) {
     const std::size_t first = task * groups_per_task;
     if (first >= values.count) return;
-    // By way of a buffer: writing to the rows, which stand at multiples of a page, took a fiftieth longer on
-    // a Xeon.
+    // Values go through a buffer: writing to the rows, which stand at multiples of a page, took a fiftieth
+    // longer on a Xeon.
     alignas(64) std::array<std::int64_t, block> slots;
     for (std::size_t b = 0; b < values.batch; ++b) {
       for (std::size_t half = 0; half < 2; ++half) {

@@ -88,7 +88,7 @@ const EmbeddingKernels& avx512_embedding_kernels();
 #elif defined(__aarch64__)
 const EmbeddingKernels& neon_embedding_kernels();
 #endif
-/// By name, or the best one of this processor if `isa` is empty. Throws DeviceError.
+/// The kernels of a name, or the best ones of this processor if `isa` is empty. Throws DeviceError.
 const EmbeddingKernels& select_embedding_kernels(const char* isa);
 
 }  // namespace hemera::poly::cpu

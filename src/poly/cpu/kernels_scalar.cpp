@@ -263,7 +263,7 @@ void scale_residues(std::uint64_t* y, const std::uint64_t* x, const ShoupFactor&
   for (std::size_t i = 0; i < count; ++i) y[i] = a.add(arith::multiply(x[i], factor, a.value()), shift);
 }
 
-// Of fractions with a half added, whose two highest bits differ where the fraction is below a quarter or
+// For fractions with a half added, whose two highest bits differ where the fraction is below a quarter or
 // above three quarters: x ^ 2x of all of them.
 bool one_is_alike(std::uint64_t differences) { return differences >> 63 == 0; }
 

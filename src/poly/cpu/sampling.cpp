@@ -128,7 +128,7 @@ __attribute__((noinline)) void choose_lowest(const SamplingKernels& kernels, std
     const std::uint64_t below = kernels.count_below(entries, degree, 2 * candidate);
     threshold |= ((below - weight) >> 63) << bit;
   }
-  // Of the keys equal to t, the first ones fill up the weight.
+  // The first of the keys equal to t fill up the weight.
   std::uint64_t missing = weight - kernels.count_below(entries, degree, 2 * threshold);
   for (std::size_t i = 0; i < degree; ++i) {
     const std::uint64_t key = entries[i] >> 1;

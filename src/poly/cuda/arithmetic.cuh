@@ -110,8 +110,8 @@ struct alignas(16) ShoupTwiddle {
 /// Any q < 2^61: Shoup's product (see arith::ShoupFactor).
 struct U64 : IntegerArithmetic<U64, ShoupTwiddle> {
   static constexpr unsigned row_blocks = 4;  // of 128 threads on a multiprocessor: bounds the registers
-  // Of the columns' blocks, the fewest on a multiprocessor; 0 leaves the registers to the compiler, which for
-  // the integers' inverse columns chooses fewer than loads of all rows at a time need.
+  // The fewest blocks of columns on a multiprocessor; 0 leaves the registers to the compiler, which for the
+  // integers' inverse columns chooses fewer than loads of all rows at a time need.
   static constexpr unsigned forward_column_blocks = 1;
   static constexpr unsigned inverse_column_blocks = 1;
   struct Modulus {

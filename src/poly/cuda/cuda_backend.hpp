@@ -178,7 +178,7 @@ class CudaBackend final : public Backend {
   [[nodiscard]] Launcher host_launcher(Queue& queue, const char* operation) const;
   [[nodiscard]] Launcher random_launcher(Queue& queue) const;
   [[nodiscard]] Arithmetic arithmetic(const RnsBase& base) const { return arithmetic(base.indices()); }
-  /// Of moduli of the ring.
+  /// Arithmetic of moduli of the ring.
   [[nodiscard]] Arithmetic arithmetic(std::span<const std::uint32_t> moduli) const;
   [[nodiscard]] const Embedding& embedding() const;
   /// The ring of the polynomials in X^(N/degree), made at its first use.

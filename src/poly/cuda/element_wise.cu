@@ -36,7 +36,7 @@ struct Place {
   __device__ W* in(const BasicDeviceView<W>& view) const {
     return limb_of(view) + entry;
   }
-  /// Of a view in any storage: the number of its first word.
+  /// The number of a view's first word, in any storage.
   template <typename W>
   __device__ std::size_t word_of(const BasicDeviceView<W>& view) const {
     return view.word(batch, component, limb) + entry;

@@ -338,7 +338,7 @@ __device__ __forceinline__ void forward_columns(const Load& load, const Store& s
                                                 typename A::Value* shared, const typename A::Twiddle* table,
                                                 const typename A::Modulus& m) {
   using Tile = ColumnTile<log_rows>;
-  // Of 64 bits, so that known distances go into the instructions.
+  // Numbers of 64 bits, so that known distances go into the instructions.
   const std::size_t column = threadIdx.x % Tile::columns, y = threadIdx.x / Tile::columns;
   typename A::Value x[Tile::per_thread];
   if constexpr (!Tile::two_rounds) {
@@ -392,7 +392,7 @@ __device__ __forceinline__ void inverse_columns(const Load& load, const Store& s
                                                 const typename A::Modulus& m) {
   const auto first = [&](int h) { return A::read((h < 2 ? roots : table) + h, m); };
   using Tile = ColumnTile<log_rows>;
-  // Of 64 bits, so that known distances go into the instructions.
+  // Numbers of 64 bits, so that known distances go into the instructions.
   const std::size_t column = threadIdx.x % Tile::columns, y = threadIdx.x / Tile::columns;
   typename A::Value x[Tile::per_thread];
   if constexpr (!Tile::two_rounds) {

@@ -7,7 +7,7 @@
 namespace hemera::poly::cuda {
 namespace {
 
-// Of what clusters and passes may both run, so many limbs in all.
+// Whether clusters run this many limbs in all, where passes may run them, too.
 bool takes_clusters(bool clusters, bool passes, std::size_t limbs, const Choices& choices) {
   const Tuning& tuning = choices.tuning;
   if (!clusters || !tuning.clusters || !allows(Way::clusters, choices)) return false;

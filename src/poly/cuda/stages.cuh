@@ -30,7 +30,7 @@ class StageBarriers {
   /// At the start of shared memory.
   static constexpr unsigned bytes = 128;
 
-  /// By all threads of the block, of which `warps` warps read.
+  /// Called by all threads of the block, of which `warps` warps read.
   __device__ __forceinline__ StageBarriers([[maybe_unused]] unsigned char* memory,
                                            [[maybe_unused]] unsigned warps)
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -50,8 +50,8 @@ class StageBarriers {
   }
 #endif
 
-  /// By a lane of the asking warp: asks for `count` bytes, a multiple of 16, to an address of the stage.
-  /// `once`: nobody else will read them soon.
+  /// Called by a lane of the asking warp: asks for `count` bytes, a multiple of 16, to an address of the
+  /// stage. `once`: nobody else will read them soon.
   __device__ __forceinline__ void copy([[maybe_unused]] unsigned stage, void* to, const void* from,
                                        unsigned count, [[maybe_unused]] bool once) const {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -75,7 +75,7 @@ class StageBarriers {
     for (unsigned i = 0; i < count / 16; ++i) static_cast<uint4*>(to)[i] = static_cast<const uint4*>(from)[i];
 #endif
   }
-  /// By all lanes of the asking warp, after their copies to the stage: how many bytes each asked for.
+  /// Called by all lanes of the asking warp after their copies to the stage. `count`: its bytes.
   __device__ __forceinline__ void end_copies([[maybe_unused]] unsigned stage,
                                              [[maybe_unused]] unsigned count) const {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -87,7 +87,7 @@ class StageBarriers {
 #endif
   }
 
-  /// By all reading threads.
+  /// Called by all reading threads.
   __device__ __forceinline__ void wait_full([[maybe_unused]] const StagePlace& place) const {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     wait(full_ + 8 * place.stage, place.round);
@@ -95,20 +95,20 @@ class StageBarriers {
     __syncthreads();
 #endif
   }
-  /// By all lanes of the asking warp, for every step in turn: what it asks for next may take the stage of the
-  /// step before, when that is empty.
+  /// Called by all lanes of the asking warp, for every step in turn: the next copies may take the stage of
+  /// the step before, when that is empty.
   __device__ __forceinline__ void keep_step() const {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ < 900
     __syncthreads();
 #endif
   }
-  /// By all lanes of the asking warp: until the stage has been left.
+  /// Called by all lanes of the asking warp: waits until the stage has been left.
   __device__ __forceinline__ void wait_empty([[maybe_unused]] const StagePlace& place) const {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     wait(empty_ + 8 * place.stage, place.round);
 #endif
   }
-  /// By all lanes of a reading warp that has what it needs.
+  /// Called by all lanes of a reading warp that has what it needs.
   __device__ __forceinline__ void leave([[maybe_unused]] const StagePlace& place) const {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     __syncwarp();

@@ -37,7 +37,7 @@ struct EightBytes {
   static __device__ __forceinline__ Pair pair(const Place& place, std::size_t on = 0) {
     return *reinterpret_cast<const ulonglong2*>(place.words + on);
   }
-  /// That nobody else will read soon.
+  /// A pair that nobody else will read soon.
   static __device__ __forceinline__ Pair stream_pair(const Place& place, std::size_t on = 0) {
     return __ldcs(reinterpret_cast<const ulonglong2*>(place.words + on));
   }
@@ -91,7 +91,7 @@ struct FiftyBits {
             __ldcs(reinterpret_cast<const std::uint32_t*>(place.middle + bytes)),
             static_cast<std::uint32_t>(__ldcs(place.high + bytes)) >> place.shift};
   }
-  /// By all lanes of a warp, neighbours by neighbours: they share bytes.
+  /// Called by all lanes of a warp, neighbours by neighbours: they share bytes.
   static __device__ __forceinline__ void set_pair(std::uint64_t* view, std::size_t word, std::uint64_t first,
                                                   std::uint64_t second) {
     const Place to = place(view, word);

@@ -20,8 +20,8 @@ std::string version(int number) {
 }
 std::string capability(int number) { return std::to_string(number / 10) + "." + std::to_string(number % 10); }
 
-// Of the entries "80-real", "90-virtual" and "100" (both kinds): machine code runs on devices of the same
-// major number that are as new, and what the driver compiles runs on all that are as new.
+// Entries like "80-real", "90-virtual" and "100" (both kinds): machine code runs on devices of the same major
+// number that are as new, and what the driver compiles runs on all that are as new.
 bool serves(std::string_view entry, int own) {
   int number = 0;
   std::from_chars(entry.data(), entry.data() + entry.size(), number);

@@ -31,7 +31,7 @@ class Neighbours {
   /// The bytes that the others have from the driver, in use or kept.
   [[nodiscard]] std::size_t held() const;
 
-  /// Of a pool's life.
+  /// The beginning and the end of a pool's life.
   static void add(StreamMemory& memory);
   static void remove(StreamMemory& memory) noexcept;
 

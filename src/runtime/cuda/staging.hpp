@@ -75,7 +75,7 @@ class Staging {
     void on_device(std::size_t part);
     /// Until the device has copied the last part that was given to this part's block.
     void wait(std::size_t part) const;
-    /// Of this part's block: the host and the device are through with it.
+    /// The host and the device are through with this part's block.
     void end(std::size_t part);
 
    private:

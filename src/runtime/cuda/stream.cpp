@@ -21,7 +21,7 @@ unsigned thread_number() {
 
 std::uint32_t bit(unsigned index) { return std::uint32_t{1} << index; }
 
-// Of the innermost Streams::Aside of the calling thread.
+// Fields of the innermost Streams::Aside of the calling thread.
 thread_local const Streams* aside_of = nullptr;
 thread_local unsigned aside_index = 0;
 

@@ -9,8 +9,8 @@
 namespace hemera::bgv {
 namespace {
 
-// Of the rows (remainder a, coefficient b) with a = b ratio modulo t, the first of the least |a| + |b|: what
-// SEAL takes, so that factors are the same.
+// The first row (remainder a, coefficient b) of least |a| + |b| with a = b ratio modulo t: SEAL takes it, so
+// that factors are the same.
 Multipliers least_sum(const arith::Modulus& t, std::uint64_t first, std::uint64_t second) {
   const std::uint64_t ratio = t.multiply(second, arith::inverse(first, t.value()));  // a = b * ratio
   Multipliers best{t.centered(ratio), 1};

@@ -35,7 +35,7 @@ bool guards_key(const rlwe::Parameters& parameters) {
 // values of range_bits do but at the very end of their range.
 constexpr double part_of_any = 15.0 / 32;
 
-// That of a product of two values of the largest level scale, 2^120, from which lower levels' drift a little.
+// The scale of a product of two values of the largest level scale, 2^120; lower levels' drift a little.
 constexpr double largest_scale = 0x1p244;
 
 // So many slots have coefficients enough that those of another key show: of 512 all are below that part, or

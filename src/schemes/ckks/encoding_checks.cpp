@@ -13,7 +13,7 @@
 
 namespace hemera::ckks {
 
-// By bit patterns, which order like magnitudes; four at a time, which do not wait for each other.
+// Compares bit patterns, which order like magnitudes; four at a time, which do not wait for each other.
 double largest_magnitude(std::span<const double> numbers) {
   constexpr std::uint64_t magnitude = ~(std::uint64_t{1} << 63);
   std::array<std::uint64_t, 4> largest{};

@@ -357,7 +357,7 @@ const Plaintext& Evaluator::imaginary_unit(std::size_t level) const {
       .first->second;
 }
 
-// By integer parts: b a and, beside it, a turned by i.
+// Multiplies by integer parts: a times the real part, plus a turned by i times the imaginary one.
 void Evaluator::multiply_exactly(Ciphertext& a, const Scalar& b) const {
   const BigInteger real(static_cast<std::int64_t>(b.value().real()));
   if (is_real(b)) return multiply_integer(a, real);

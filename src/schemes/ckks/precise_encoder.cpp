@@ -56,7 +56,7 @@ void write_residues(std::span<std::uint64_t> words, std::span<const PreciseCompl
   }
 }
 
-// Of rows of real or complex numbers, each with what its double leaves: slots, filled up with zeros.
+// Slots of a row of real or complex numbers, each with its double's rest, filled up with zeros.
 std::vector<PreciseComplex> slots_of(const HostRows<const double>& values, std::span<const double> rests,
                                      std::size_t row, std::size_t slots) {
   const std::size_t parts = values.is_complex ? 2 : 1;

@@ -19,7 +19,7 @@
 namespace hemera::integer {
 namespace {
 
-// Of budgets that are sums of logarithms.
+// Rounding of budgets, which are sums of logarithms.
 constexpr double rounding_bits = 0x1p-20;
 
 using poly::Form;

@@ -29,15 +29,15 @@ class Refinement;
 struct Precision {
   double mean_bits = 0, worst_bits = 0;
 };
-/// Of errors, at least one; smaller ones count as `least`.
+/// The precision by errors, at least one; smaller ones count as `least`.
 Precision precision_of_errors(std::span<const std::complex<double>> errors, double least = 0x1p-120);
-/// Of doubles, which tell no more than 60 bits. ParameterError unless there are as many values of both, and
-/// at least one.
+/// The precision of doubles, which have at most 60 bits. Throws ParameterError unless there are as many
+/// values of both, and at least one.
 Precision precision_of(std::span<const std::complex<double>> found,
                        std::span<const std::complex<double>> expected);
 
 struct BootstrapOptions {
-  /// Of the ciphertexts, a power of two from 2; 0: all N/2.
+  /// Slots of the ciphertexts, a power of two from 2; 0: all N/2.
   std::size_t slots = 0;
   /// Whether slots are real: imaginary parts are dropped, and EvalMod does half the work. Slots first only.
   bool real = false;
@@ -61,7 +61,7 @@ struct BootstrapOptions {
   /// Bytes that its keys may take in memory: matrices are taken step by step, with fewer keys, where that
   /// makes them fit; as few matrices as will do, for it takes time. 0: no limit.
   std::size_t key_memory_limit = 0;
-  /// Of the sine: integers |I| that it covers are below the range, and its series has this degree; 0: the
+  /// The sine: integers |I| that it covers are below the range, and its series has this degree; 0: the
   /// largest that the levels take (BootstrapSettings::sine_degree). Its doublings follow from the levels.
   std::size_t sine_range = 16;
   std::size_t sine_degree = 0;
@@ -90,9 +90,9 @@ class Bootstrap : public Plan {
   [[nodiscard]] bool is_real() const { return real_; }
   [[nodiscard]] bool merges_parts() const { return merges_parts_; }
   [[nodiscard]] bool joins_parts() const { return joins_parts_; }
-  /// Of the result: those of the ciphertexts, or twice as many of parts that are not joined.
+  /// Slots of the result: those of the ciphertexts, or twice as many of parts that are not joined.
   [[nodiscard]] std::size_t result_slots() const { return joins_parts_ ? slots_ : 2 * slots_; }
-  /// Of a batch, bootstrapped at once. cost(), and the workspace of memory_bytes(1), are those of so many.
+  /// How many ciphertexts are bootstrapped at once. cost() and memory_bytes(1)'s workspace are for all.
   [[nodiscard]] std::size_t together() const { return together_; }
   [[nodiscard]] BootstrapOrder order() const { return order_; }
   /// Whether results are exp(2 pi i x / ratio()), of the slots' real parts, and of the imaginary ones after
@@ -106,7 +106,7 @@ class Bootstrap : public Plan {
   [[nodiscard]] bool gives_parts() const { return exponential_ || from_coefficients(); }
   /// q_0 over the scale of the ciphertext that is raised.
   [[nodiscard]] double ratio() const { return ratio_; }
-  /// Of the ephemeral secret of a bootstrap by roots of unity (BootstrapSettings::blocks); 0: by EvalMod.
+  /// Blocks of the ephemeral secret with roots of unity (BootstrapSettings::blocks); 0: by EvalMod.
   [[nodiscard]] std::size_t blocks() const { return blocks_; }
   /// The sine's range, the degree of its series, and the doublings of its angle; 0 without EvalMod.
   [[nodiscard]] std::size_t sine_range() const { return sine_range_; }
@@ -149,7 +149,7 @@ class Bootstrap : public Plan {
   [[nodiscard]] bool from_coefficients() const { return order_ == BootstrapOrder::from_coefficients; }
   void check_together() const;
   void check_roots(const BootstrapOptions& options) const;
-  /// Of the ciphertext that is raised.
+  /// Slots of the ciphertext that is raised.
   [[nodiscard]] std::size_t raised_slots() const;
   void plan_iterations(std::size_t iterations);
   void fit_keys(std::size_t limit);
@@ -176,12 +176,12 @@ class Bootstrap : public Plan {
     Precision precision{};
     double mean_square = 0;  // of the errors
   };
-  /// Of values up to 1, times the magnitude, with the model's noise of a seed.
+  /// A run of values up to 1, times the magnitude, with the model's noise of a seed.
   [[nodiscard]] ModelRun model_run(std::vector<std::complex<double>> values, double magnitude,
                                    std::uint64_t seed) const;
   /// The worse of uniform values and of all ones, in each number.
   [[nodiscard]] ModelRun worse_kind(double magnitude) const;
-  /// That of the worse kind, beside that of the inputs.
+  /// Error of the worse kind, and of the inputs.
   [[nodiscard]] ExpectedError error_from(double input_error) const override;
 
   std::size_t slots_, together_;
@@ -269,7 +269,7 @@ class PreparedBootstrap {
   [[nodiscard]] double divisor(const rlwe::Ciphertext& in) const;
   [[nodiscard]] rlwe::Ciphertext fitted(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& in,
                                         double divisor) const;
-  /// Of values up to the division's divisor.
+  /// The result for values up to the division's divisor.
   [[nodiscard]] rlwe::Ciphertext iterated(const ckks::Evaluator& evaluator, rlwe::Ciphertext x,
                                           const Division& division, const Engine& engine) const;
   [[nodiscard]] rlwe::Ciphertext once(const ckks::Evaluator& evaluator, rlwe::Ciphertext x,

@@ -30,13 +30,13 @@ struct BootstrapSettings {
   std::size_t levels = 13;
   double scale_bits = 40;
   BootstrapOrder order = BootstrapOrder::slots_first;
-  /// Of q_0, the modulus that is raised, and of q_0 over the scale of what is raised. In the standard order
-  /// and from coefficients their difference is the scale of the user's lowest level. With a ratio below 3
-  /// bits a bootstrap gives the sine itself, for x of any size, a function of period 2^ratio_bits:
+  /// Bits of q_0, the modulus that is raised, and of q_0 over the raised scale. In the standard order and
+  /// from coefficients their difference is the scale of the user's lowest level. With a ratio below 3 bits a
+  /// bootstrap gives the sine itself, for x of any size, a function of period 2^ratio_bits:
   /// sin(2 pi x / 2^ratio_bits) 2^ratio_bits / (2 pi) (1 + (2 pi / 2^ratio_bits)^2 / 8).
   double last_bits = 45;
   double ratio_bits = 12;
-  /// That each matrix drops, in the order in which they are applied. From coefficients there are none of
+  /// Bits that each matrix drops, in the order in which they are applied. From coefficients there are none of
   /// SlotToCoeff.
   std::vector<double> slots_to_coefficients = {34, 34, 34};
   std::vector<double> coefficients_to_slots = {49, 49, 49};

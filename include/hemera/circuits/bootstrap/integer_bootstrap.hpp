@@ -70,10 +70,10 @@ class IntegerBootstrap {
   /// takes: by the model of bootstraps, in the first pass for noise that is uniform up to that, in others for
   /// what a pass leaves.
   [[nodiscard]] double precision_bits() const { return passes() == 1 ? first_bits_ : later_bits_; }
-  /// Of what is bootstrapped, and of the result.
+  /// The budget of the input, and of the result.
   [[nodiscard]] double needed_budget() const { return ratio_bits_ - 1; }
   [[nodiscard]] double budget_left() const;
-  /// That results of automatic products keep, so that sums of eight of them can still be bootstrapped.
+  /// The budget that automatic products' results keep, so that sums of eight can still be bootstrapped.
   [[nodiscard]] double kept_budget() const { return needed_budget() + 3; }
   /// Metadata::noise_log2 of the result.
   [[nodiscard]] double result_noise_log2() const;
@@ -82,8 +82,8 @@ class IntegerBootstrap {
   /// log2 of the probability that a bootstrap's result is wrong, or its noise beyond the bound.
   [[nodiscard]] double failure_log2() const;
 
-  /// Of all passes, for a ciphertext at the user's highest level. A run without values counts it when it is
-  /// first read.
+  /// The cost of all passes, for a ciphertext at the user's highest level. A run without values counts it
+  /// when it is first read.
   [[nodiscard]] const Cost& cost() const;
   /// With the roles that they have in the ciphertexts' context.
   [[nodiscard]] std::vector<KeyNeed> needed_keys() const;

@@ -24,7 +24,7 @@ class Function {
   struct Term {
     Value value;
     Coefficient factor;
-    /// Of a factor that is one real number: what its double leaves of it. Values in the clear do without.
+    /// The rest of a factor that is one real number, less its double. Values in the clear do without.
     double rest = 0;
   };
   /// factor (sum of products) + sum of terms + constant: one level. `factor` is 1, 2 or -1.

@@ -109,7 +109,7 @@ class FunctionPlan : public Plan {
 
   void lower(Lowering lowering);
   void require_levels(const rlwe::Parameters& parameters, const FunctionPlanOptions& options) const;
-  /// That the only output is the last step, which has a product.
+  /// Throws ParameterError unless the only output is the last step, which has a product.
   void require_last_product(const char* option) const;
   void leave_rescale();
   [[nodiscard]] std::vector<Input> inputs() const override;
@@ -174,7 +174,7 @@ class PreparedFunction {
   rlwe::ContextPointer context_;
   FunctionPlan plan_;
   std::map<std::size_t, double> multiples_;  // by step that lowers a value: its factor before the division
-  // By step: of its terms, residues where all are real numbers, else plaintexts; and constants that are not
+  // Terms of each step, as residues where all are real numbers, else plaintexts; and constants that are not
   // one real number.
   std::map<std::size_t, std::vector<std::vector<std::uint64_t>>> numbers_;
   std::map<std::size_t, std::vector<rlwe::Plaintext>> factors_;

@@ -35,15 +35,15 @@ struct LinearTransformOptions {
   std::optional<std::size_t> level = std::nullopt;
   /// Whether the result is rescaled. If not, it is at the vectors' level with the scale of a product there.
   bool rescaled = true;
-  /// Of a result that is not rescaled: the scale at which diagonals are encoded. 0: the one that gives the
+  /// The scale at which diagonals are encoded, for a result that is not rescaled. 0: the one that gives the
   /// result the scale of a product there.
   double plaintext_scale = 0;
   /// The gadget of its keys; default: the parameters' for the level. A level above the user's needs one.
   std::optional<rlwe::GadgetPrimes> gadget = std::nullopt;
   /// Rotations that share one ModUp; a power of two. 0: the number that costs least.
   std::size_t baby_steps = 0;
-  /// That share out the giant steps (SharedLinearTransform): those of one member, and all baby steps, are
-  /// what costs.
+  /// Members that share out the giant steps (SharedLinearTransform): the cost is one member's giant steps,
+  /// and all baby steps.
   std::size_t members = 1;
   /// Two keys alone, of one baby and one giant step, which are taken again and again: less memory, more time
   /// and noise. A third one where the diagonals lie around number 0, as those of -1 and 1.
@@ -122,8 +122,8 @@ class LinearTransform : public Plan {
   [[nodiscard]] Evaluation bound(const rlwe::ContextPointer& context) const override;
   [[nodiscard]] std::optional<rlwe::GadgetPrimes> gadget_of(const rlwe::KeyRole& role,
                                                             std::size_t level) const override;
-  /// Of products of vectors with values of magnitude 1: rounding of the inputs, of the encoded diagonals and
-  /// of the result, and noise of the rotations. The mean is over the slots.
+  /// Errors of products of vectors with values of magnitude 1: rounding of the inputs, of the encoded
+  /// diagonals and of the result, and noise of the rotations. The mean is over the slots.
   [[nodiscard]] ExpectedError error_from(double input_error) const override;
 
   std::shared_ptr<const MatrixDiagonals> diagonals_;  // shared by copies

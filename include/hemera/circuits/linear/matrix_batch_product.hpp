@@ -60,7 +60,7 @@ class MatrixBatchProduct : public Plan {
   [[nodiscard]] const rlwe::GadgetPrimes& gadget() const { return gadget_; }
   [[nodiscard]] std::vector<Input> inputs() const override;
   [[nodiscard]] Evaluation bound(const rlwe::ContextPointer& context) const override;
-  /// Of entries of magnitude 1 in the matrices (not of slots): the errors of both factors, noise of the keys,
+  /// For entries of magnitude 1 in the matrices (not slots): the errors of both factors, noise of the keys,
   /// rounding of the result.
   [[nodiscard]] ExpectedError error_from(double input_error) const override;
 

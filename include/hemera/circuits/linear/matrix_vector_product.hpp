@@ -68,7 +68,7 @@ class MatrixVectorProduct : public Plan {
   [[nodiscard]] Evaluation bound(const rlwe::ContextPointer& context) const override;
   [[nodiscard]] std::optional<rlwe::GadgetPrimes> gadget_of(const rlwe::KeyRole& role,
                                                             std::size_t level) const override;
-  /// Of entries and values of magnitude 1: the errors of both factors, noise of rotations, rounding of the
+  /// For entries and values of magnitude 1: the errors of both factors, noise of rotations, rounding of the
   /// result.
   [[nodiscard]] ExpectedError error_from(double input_error) const override;
 

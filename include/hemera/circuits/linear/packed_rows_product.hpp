@@ -71,8 +71,8 @@ class PackedRowsProduct : public Plan {
   [[nodiscard]] const rlwe::GadgetPrimes& gadget() const { return gadget_; }
   [[nodiscard]] std::vector<Input> inputs() const override;
   [[nodiscard]] Evaluation bound(const rlwe::ContextPointer& context) const override;
-  /// Of entries of the product (not of slots), as PlainMatrixProduct's, with the noise of the keys and one
-  /// division more.
+  /// Errors of the product's entries (not of slots), as PlainMatrixProduct's, with the noise of the keys and
+  /// one division more.
   [[nodiscard]] ExpectedError error_from(double input_error) const override;
 
   PlainMatrixProduct product_;

@@ -59,8 +59,8 @@ class PeriodicTransform : public Plan {
 
   [[nodiscard]] std::vector<Input> inputs() const override;
   [[nodiscard]] Evaluation bound(const rlwe::ContextPointer& context) const override;
-  /// Of products of vectors of magnitude 1 and independent signs. The mean is over the rows, the worst is
-  /// that of one row.
+  /// Errors of products of vectors of magnitude 1 and independent signs. The mean is over the rows, the worst
+  /// is that of one row.
   [[nodiscard]] ExpectedError error_from(double input_error) const override;
 
   [[nodiscard]] double weight(std::size_t row, std::size_t column) const;

@@ -55,7 +55,7 @@ class PlainMatrixProduct : public Plan {
 
   [[nodiscard]] std::vector<Input> inputs() const override;
   [[nodiscard]] Evaluation bound(const rlwe::ContextPointer& context) const override;
-  /// Of products with values of magnitude 1 and independent signs: the inputs' errors, rounding of the
+  /// For products with values of magnitude 1 and independent signs: the inputs' errors, rounding of the
   /// weights and of the result. The mean is over the rows, the worst is that of one row.
   [[nodiscard]] ExpectedError error_from(double input_error) const override;
 

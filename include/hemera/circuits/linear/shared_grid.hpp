@@ -33,7 +33,7 @@ class SharedTransformGrid {
   SharedTransformGrid& operator=(const SharedTransformGrid&) = delete;
   ~SharedTransformGrid() = default;
 
-  /// That compute: at most as many as there are rows.
+  /// Members that compute: at most as many as there are rows.
   [[nodiscard]] std::size_t members() const { return shares_.size(); }
 
   /// The results by row, on the first member, of vectors of any contexts of the same parameters.

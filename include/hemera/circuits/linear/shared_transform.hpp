@@ -40,7 +40,7 @@ class SharedLinearTransform {
   ~SharedLinearTransform() = default;
 
   [[nodiscard]] const LinearTransform& plan() const { return shares_.front().plan(); }
-  /// That compute: at most as many as there are giant steps.
+  /// Members that compute: at most as many as there are giant steps.
   [[nodiscard]] std::size_t members() const { return shares_.size(); }
 
   /// The product on the first member, of a vector of any context of the same parameters. `evaluators`: of the

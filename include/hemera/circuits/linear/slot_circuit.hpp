@@ -78,7 +78,7 @@ class SlotCircuit : public Plan {
   [[nodiscard]] Evaluation bound(const rlwe::ContextPointer& context) const override;
   [[nodiscard]] std::optional<rlwe::GadgetPrimes> gadget_of(const rlwe::KeyRole& role,
                                                             std::size_t level) const override;
-  /// Of ciphertexts with values of magnitude 1: rounding of the inputs and of divisions, noise of the
+  /// For ciphertexts with values of magnitude 1: rounding of the inputs and of divisions, noise of the
   /// rotations, and rounding of the encoded mask.
   [[nodiscard]] ExpectedError error_from(double input_error) const override;
 

@@ -97,7 +97,7 @@ class EncryptedDatabase {
   }
 
  private:
-  /// Of polynomials [limb, N].
+  /// Throws MismatchError or FormatError unless these are the residues of polynomials [limb, N].
   void require_residues(std::span<const std::uint64_t> residues, std::size_t polynomials) const;
 
   rlwe::ContextPointer context_;

@@ -20,7 +20,7 @@ struct KeyedQuery {
 };
 /// The number of queries of all clients.
 std::size_t total(std::span<const KeyedQuery> queries);
-/// Of each client.
+/// The number of queries of each client.
 std::vector<std::size_t> counts(std::span<const KeyedQuery> queries);
 
 /// Queries of `dims` numbers expanded: for each number a ciphertext of the constant polynomial. The numbers

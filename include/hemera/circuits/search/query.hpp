@@ -74,7 +74,7 @@ struct Packing {
 /// Where one component of an answer goes: `width` bytes a number, [block, query, N], and their checksums.
 struct AnswerHalf {
   std::span<std::byte> bytes;
-  /// Of each runtime::checksum_piece_bytes, with seed 0; none: not wanted.
+  /// Checksums of each runtime::checksum_piece_bytes, with seed 0; none: not wanted.
   std::span<std::uint64_t> checksums = {};
 };
 /// Where an answer (b, a) goes. The halves are apart since a is known before the query where it is prepared.
@@ -135,7 +135,7 @@ struct NoiseSources {
 /// V (1 + 4 + ... + N^2 / 4), and X^k, k of which 2^v is the highest power of two, V (N / 2^v - 1), on
 /// average 2 (N + 1) / 3 - 1. Rows of one norm have (N - 1) V (sum over the block of |D|^2).
 ///
-/// Of an encrypted database F^2 times this, and its own errors times the query, m sigma^2 |q|^2; with an
+/// An encrypted database has F^2 times this, and its own errors times the query, m sigma^2 |q|^2; with an
 /// encrypted query also those times the query's, m sigma^2 dims (sigma^2 + V N (N - 1)), and V of the
 /// relinearization. A query in the clear has m sigma^2 |q|^2 alone.
 double noise_deviation(const rlwe::Parameters& parameters, const NoiseSources& sources);

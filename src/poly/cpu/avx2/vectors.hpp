@@ -41,7 +41,7 @@ HEMERA_VECTOR_FUNCTION Vector shift_left(Vector a) {
 /// Products of the low halves.
 HEMERA_VECTOR_FUNCTION Vector multiply_halves(Vector a, Vector b) { return _mm256_mul_epu32(a, b); }
 
-/// Of fractions in `bit` + 1 bits with a half added, whose two highest bits differ where the fraction is
+/// For fractions in `bit` + 1 bits with a half added, whose two highest bits differ where the fraction is
 /// below a quarter or above three quarters: `differences` of more of them, and whether one in any lane had
 /// none.
 HEMERA_VECTOR_FUNCTION Vector add_differences(Vector differences, Vector x) {

@@ -49,7 +49,7 @@ HEMERA_VECTOR_FUNCTION Vector shift_left(Vector a) {
 HEMERA_VECTOR_FUNCTION Vector shift_left(Vector a, __m128i bits) { return _mm512_sll_epi64(a, bits); }
 HEMERA_VECTOR_FUNCTION Vector shift_right(Vector a, __m128i bits) { return _mm512_srl_epi64(a, bits); }
 
-/// Of fractions in `bit` + 1 bits with a half added, whose two highest bits differ where the fraction is
+/// For fractions in `bit` + 1 bits with a half added, whose two highest bits differ where the fraction is
 /// below a quarter or above three quarters: `differences` of more of them, and whether one in any lane had
 /// none.
 HEMERA_VECTOR_FUNCTION Vector add_differences(Vector differences, Vector x) {

@@ -35,8 +35,8 @@ template <typename Factor>
   assert(all_within(difference, 0x1p53) && all_within(x, 0x1p53));
 }
 
-// Of `stages` stages on 2^stages vectors, those from number `begin` on and before `end`; number 0 has the
-// smallest distance. The last one of all takes N^-1 in.
+// Stages `begin` to `end` - 1 of the `stages` stages on 2^stages vectors; number 0 has the smallest
+// distance. The last one of all takes N^-1 in.
 template <int stages, bool last, int begin = 0, int end = stages>
 [[gnu::always_inline]] inline void butterflies(Doubles* v, const BlockFactors<stages>& factors,
                                                const Constants& c) {

@@ -51,8 +51,8 @@ struct ClusterShape {
   static constexpr int log_first = log_rows < 3 ? log_rows : 3;
   static constexpr int log_second = log_rows - log_first;
   static constexpr unsigned second_radix = 1U << log_second;
-  /// Of a warp: a row, or columns between their two rounds, padded so that no two of 16 threads meet in a
-  /// bank.
+  /// Scratch of a warp: a row, or columns between their two rounds, padded so that no two of 16 threads meet
+  /// in a bank.
   static constexpr unsigned scratch_words = row_size + (log_second == 0 ? 0 : 8 * warp_columns);
   /// Factors of a block: of the columns in the order of levels and blocks, of its rows as in TableLayout.
   static constexpr unsigned third = rows;

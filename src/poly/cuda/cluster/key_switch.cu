@@ -35,7 +35,7 @@ enum class End : std::uint8_t {
   product,  // a division, and the tensor product's other components
 };
 
-// Of a block: enough for the products, and for some transforms at a time.
+// Warps of a block: enough for the products, and for some transforms at a time.
 constexpr unsigned switch_warps = 16;
 
 // What a block has in its shared memory: conversions, factors, scratch of the warps, and polynomials, [row,
@@ -104,7 +104,7 @@ struct ClusterSwitchAgent {
   const unsigned limb = blockIdx.z;                  // of the output
   const unsigned extended_limb = pass.first + limb;  // the same of the extended base
   const unsigned rank = cluster_rank();
-  // Of blockIdx.x, the groups of results are counted within those of digits.
+  // In blockIdx.x the groups of results are counted within those of digits.
   const unsigned result_groups = (pass.results + pass.cluster_results - 1) / pass.cluster_results;
   const unsigned group = blockIdx.x / Ring::blocks;
   const unsigned digit_group = group / result_groups;

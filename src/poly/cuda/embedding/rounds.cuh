@@ -61,7 +61,7 @@ class EmbeddingLevels {
   static constexpr unsigned rounds = most_log_length / 2;
 
   __device__ __forceinline__ unsigned odd() const { return log_length_ % 2; }
-  // Of 2^levels values each.
+  // Groups of 2^levels values each.
   template <unsigned levels>
   __device__ __forceinline__ unsigned groups() const {
     return layout_.sequences << (log_length_ - levels);

@@ -36,7 +36,7 @@ struct ByteConverter {
   std::uint32_t weights[steps + 1][4][2];
   std::uint64_t quotient_factors[computes ? steps : 1];
   std::uint32_t quotient_shifts[computes ? steps : 1];
-  // Of the first conversion, whose target t this thread has.
+  // Fields of the first conversion, whose target t this thread has.
   ColumnJob::Link link;
   bool chained;
   typename A::Modulus link_modulus;

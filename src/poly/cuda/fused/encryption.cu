@@ -219,7 +219,7 @@ class Sampler {
   std::uint64_t factor_;
 };
 
-// By Montgomery's steps.
+// Samples by Montgomery's steps.
 template <>
 class Sampler<M64> {
  public:

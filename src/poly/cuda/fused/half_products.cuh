@@ -18,7 +18,7 @@ struct Parts {
   double high;
 };
 
-/// Of an integer of at most 2^50 in size.
+/// The parts of an integer of at most 2^50 in size.
 __host__ __device__ __forceinline__ Parts parts_of(double x) {
   constexpr double round = 0x1.8p77;  // rounds to multiples of 2^25
   const double high = (x + round) - round;

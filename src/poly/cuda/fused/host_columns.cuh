@@ -9,7 +9,7 @@
 
 namespace hemera::poly::cuda {
 
-/// Of the largest modulus.
+/// Bits of the largest modulus.
 inline int bits_of(const RnsBase& base) {
   int most = 0;
   for (std::size_t i = 0; i < base.size(); ++i) most = std::max(most, base.modulus(i).bits());

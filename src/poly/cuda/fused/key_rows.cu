@@ -127,7 +127,7 @@ struct RowsProductAgent {
   const unsigned key_limb = pass.key_limbs[extended_limb];
   const typename A::Twiddle inverse = factor_of<A>(pass.inverses, limb);
   const unsigned units = pass.key_count * block_words;
-  // Of both rounds of the block's rows, where all groups share them; and [digit or delta, row, entry].
+  // Factors of the block's rows in both rounds, where all groups share them; [digit or delta, row, entry].
   typename A::Twiddle* const factors = dynamic_shared<typename A::Twiddle>();
   Value* const shared = reinterpret_cast<Value*>(factors + (shares ? block_factors : 0));
 

@@ -194,7 +194,7 @@ class FusedTables::ProductTables {
   std::uint32_t limbs_, added_;
   const BaseConversion &up_, &back_;
   std::vector<HostColumns::Fraction> up_fractions_, back_fractions_;
-  // Of few primes the conversions are chained in registers; else a kernel stands between them, which finds
+  // With few primes the conversions are chained in registers; else a kernel stands between them, which finds
   // the quotients on its way.
   bool chained_;
 };

@@ -13,7 +13,7 @@ using arith::uint128;
 constexpr unsigned warps = 4;
 constexpr unsigned threads = 32 * warps;
 constexpr unsigned targets = 4;
-// Of eight pairs of coefficients each: what a warp takes at a time, with the same weights.
+// Tiles of eight pairs of coefficients that a warp takes at a time, with the same weights.
 constexpr unsigned warp_tiles = 2;
 
 template <class A>

@@ -31,8 +31,7 @@ void set_factor(LimbFactors& factors, std::size_t limb, std::uint64_t value, con
   std::memcpy(factors.words + sizeof twiddle / sizeof(std::uint64_t) * limb, &twiddle, sizeof twiddle);
 }
 
-/// Of the limbs of a part: E / D, or 1 / D of a limb that the division adds, and where a limb stands in what
-/// is divided (below 0: nowhere).
+/// For the limbs of a part: E / D, or 1 / D of a limb that the division adds.
 template <class A>
 void set_inverses(LimbFactors& inverses, const Division& plan, const Part& part) {
   for (std::size_t i = 0; i < part.limbs; ++i) {

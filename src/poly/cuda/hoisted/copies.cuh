@@ -88,7 +88,7 @@ __device__ __forceinline__ Step step_of(const Pass<outputs>& pass, unsigned limb
           .is_last = step_of_term == pass.layout.steps_of_term - 1};
 }
 
-/// By a warp: asks for the rows of all steps, ahead of their use as far as there are stages.
+/// Called by a warp: asks for the rows of all steps, ahead of their use as far as there are stages.
 template <class Stored, unsigned ciphertexts>
 __device__ __forceinline__ void ask_for_rows(const StageBarriers& barriers, const Layout& layout,
                                              const Row* rows, const Step* steps, std::uint64_t* stages) {

@@ -55,11 +55,11 @@ struct RowSums {
                                      unsigned row_index, unsigned limb_index)
       : pass(given), q(modulus), m(modulus_of_values), batch(batch_index), row(row_index), limb(limb_index) {}
 
-  // Of [position, ciphertext].
+  // Indexed [position, ciphertext].
   Accumulator<A> sums[outputs][2][values_of_thread];
   unsigned exponents[positions];
   const Value* own_kept[positions];
-  /// Of the term that is switched now; then small.
+  /// Sums of the term that is switched now; reduced at its end.
   Accumulator<A> inner[2][values_of_thread];
   Value x[2][values_of_thread];
   /// Where in the stage a position's value comes from.

@@ -129,8 +129,8 @@ class ClusterBarrier {
 #endif
 };
 
-/// By all threads of the cluster, after one of each block began its barriers, and before they end: until the
-/// others have come so far.
+/// Called by all threads of the cluster, after one of each block began its barriers, and before they end:
+/// waits for the others.
 __device__ __forceinline__ void meet_cluster() {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");

@@ -39,13 +39,13 @@ class ClusterSteps {
   using Ring = ClusterRing<entry_bytes, block_bytes>;
   using Sums = int[width / 2];
 
-  /// By all threads of the cluster. `warp`: one number for a warp, which the compiler must know for
+  /// Called by all threads of the cluster. `warp`: one number for a warp, which the compiler must know for
   /// asynchronous products.
   __device__ __forceinline__ ClusterSteps(const Jobs& jobs, unsigned warp)
       : ring_(dynamic_shared<unsigned char>(), warps, jobs.row_ranks == 2),
         first_row_(warp / warps_of_group * rows_of_group) {}
 
-  /// By one lane: asks for the bytes of a job.
+  /// Called by one lane: asks for the bytes of a job.
   __device__ __forceinline__ void ask(const ClusterProduct& product, const Job& job) {
     const unsigned steps = product.part.steps;
     const std::uint8_t* const entries = product.split + std::size_t{job.place} * steps * entry_bytes;
@@ -58,7 +58,7 @@ class ClusterSteps {
     }
   }
 
-  /// By a group: adds the products of the next steps, of signed bytes of the matrix or unsigned ones.
+  /// Called by a group: adds the products of the next steps, of signed bytes of the matrix or unsigned ones.
   template <bool is_signed>
   __device__ __forceinline__ void add(Sums& sums, unsigned steps) {
     StagePlace before;

@@ -24,11 +24,11 @@ class ClusterRing {
 
  public:
   static constexpr unsigned stages = std::min(most_stages, (most_bytes - barrier_bytes) / stage_bytes);
-  /// Of shared memory, from its start.
+  /// Bytes of shared memory, from its start.
   static constexpr unsigned bytes = barrier_bytes + stages * stage_bytes;
 
-  /// By all threads of the cluster. `readers`: the block's warps that read a stage. `shares_entries`: the
-  /// blocks have the same entries, otherwise the same rows.
+  /// Called by all threads of the cluster. `readers`: the block's warps that read a stage. `shares_entries`:
+  /// the blocks have the same entries, otherwise the same rows.
   __device__ __forceinline__ ClusterRing(unsigned char* shared, unsigned readers, bool shares_entries)
       : shared_(shared), shares_entries_(shares_entries) {
     if (threadIdx.x == 0) {
@@ -40,7 +40,7 @@ class ClusterRing {
     meet_cluster();
   }
 
-  /// By one lane of the block: waits until the stage is empty, and asks for its bytes.
+  /// Called by one lane of the block: waits until the stage is empty, and asks for its bytes.
   __device__ __forceinline__ void fill(StagePlace& place, const unsigned char* entries,
                                        const unsigned char* rows) const {
     empty(place.stage).wait(place.round ^ 1);
@@ -56,12 +56,12 @@ class ClusterRing {
     place.advance(stages);
   }
 
-  /// By all lanes of the reading warps: the entries' bytes of a stage, when all are there.
+  /// The entries' bytes of a stage, when all are there. Called by all lanes of the reading warps.
   __device__ __forceinline__ const unsigned char* wait(const StagePlace& place) const {
     full(place.stage).wait(place.round);
     return first_of(place.stage);
   }
-  /// By all lanes of a reading warp that has what it needs.
+  /// Called by all lanes of a reading warp that has what it needs.
   __device__ __forceinline__ void leave(const StagePlace& place) const {
     __syncwarp();
     const unsigned lane = threadIdx.x % 32;

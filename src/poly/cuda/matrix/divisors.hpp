@@ -16,7 +16,7 @@ HEMERA_HOST_DEVICE constexpr unsigned divisor(unsigned i) {
   return all[i];
 }
 
-/// Of the first `count` of them.
+/// The product of the first `count` divisors.
 constexpr arith::uint128 product_of_divisors(unsigned count) {
   arith::uint128 product = 1;
   for (unsigned i = 0; i < count; ++i) product *= divisor(i);

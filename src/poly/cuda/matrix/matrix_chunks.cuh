@@ -23,8 +23,8 @@ struct MatrixRows {
         whole(w.columns % columns_of_chunk == 0 &&
               reinterpret_cast<std::uintptr_t>(w.data) % sizeof(uint4) == 0) {}
 
-  /// Of kernels that pack them: a grid of blocks of rows and their steps, a thread for each row and two
-  /// chunks.
+  /// The launch of kernels that pack them: a grid of blocks of rows and their steps, a thread for each row
+  /// and two chunks.
   [[nodiscard]] unsigned grid() const { return blocks_of(rows) * steps; }
   static constexpr unsigned threads = rows_of_block * chunks_of_step / 2;
 };

@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(warps * 32)
   for (unsigned d = 0; d < 4 * fours; ++d) {
     remainders[d] = d < part.kinds ? from[d * of_kind] : uint4{0, 0, 0, 0};
   }
-  // Of four sums, two of a row and two of the one eight below.
+  // Four sums: two of a row and two of the row eight below.
   ulonglong2 results[4][2];
 #pragma unroll
   for (unsigned word = 0; word < 4; ++word) {

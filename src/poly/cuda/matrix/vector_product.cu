@@ -22,7 +22,7 @@ constexpr unsigned rows_of_thread = 4;
 constexpr unsigned rows_at_a_time = threads / threads_of_row;
 constexpr unsigned rows_of_block = rows_at_a_time * rows_of_thread;
 constexpr unsigned columns_of_load = 16;
-// Of residues that stand in shared memory: at most 16 KB.
+// Residues that stand in shared memory: at most 16 KB.
 constexpr unsigned columns_of_pass = 2048;
 static_assert(min_degree % rows_of_block == 0);
 

@@ -119,7 +119,7 @@ __device__ __forceinline__ void multiply_rows(int* c, const Bytes& left, const B
 #endif
 }
 
-/// By all warps of a warpgroup: from now on its threads have so many registers, more than before or fewer.
+/// Called by all warps of a warpgroup, whose threads then have `count` registers, more than before or fewer.
 template <unsigned count>
 __device__ __forceinline__ void take_registers() {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)

@@ -243,7 +243,7 @@ __global__ void __launch_bounds__(choice_threads)
     threshold |= digits << bit;
   }
 
-  // Of the keys equal to the threshold, the first ones fill up the weight.
+  // The first of the keys equal to the threshold fill up the weight.
   const unsigned share = degree / choice_threads;
   std::uint64_t* const own = entries + threadIdx.x * share;
   unsigned long long counts = 0;  // 2^32 times the keys below, and those equal
