@@ -22,8 +22,8 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+import check_floors
 import check_functions
-import check_imports
 
 LIMITS = Path("tools", "size_limits.toml")
 DECISIONS = Path("docs", "decisions")
@@ -169,12 +169,12 @@ def sizes(root: Path) -> Sizes:
     texts = {name: (root / name).read_text(encoding="utf-8") for name in files(root) if _is_counted(name)}
     trees = {
         module: ast.parse(path.read_text(encoding="utf-8"))
-        for module, path in check_imports.modules(root).items()
+        for module, path in check_floors.modules(root).items()
     }
-    hemera = {name: tree for name, tree in trees.items() if name.partition(".")[0] == check_imports.PACKAGE}
-    imports = check_imports.imports(root)
+    hemera = {name: tree for name, tree in trees.items() if name.partition(".")[0] == check_floors.PACKAGE}
+    imports = check_floors.imports(root)
     rooms = [tuple(f"{name}.x".split(".")[1] for name in (each.module, each.target)) for each in imports]
-    circles = [len(modules) for modules, _ in check_imports.knots(imports)]
+    circles = [len(modules) for modules, _ in check_floors.knots(imports)]
     return {
         **lines_of(texts),
         "virtual functions": virtual_functions(texts),
@@ -276,7 +276,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("root", nargs="?", type=Path, default=Path(__file__).resolve().parent.parent)
     asked = parser.parse_args(arguments)
     root, path = asked.root, asked.root / LIMITS
-    if not check_imports.modules(root):
+    if not check_floors.modules(root):
         print(f"check_size: no modules below {root}", file=sys.stderr)
         return 2
     found = sizes(root)

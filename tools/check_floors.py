@@ -1,15 +1,13 @@
-"""Checks the direction of imports in the Python packages: python tools/check_imports.py [REPOSITORY].
+"""Holds sources to the floors of tools/floors.toml: python tools/check_floors.py [REPOSITORY].
 
-Every module of python/hemera stands in a row of ROWS, one of python/apps/hemera_apps in a row of APP_ROWS,
-which stand above those. It imports modules of lower rows only; modules of one row do not import each other. A
-folder (trees, serving, commands) is one entry, except those of BY_FILE, whose files are entries: inside it
-modules may import each other, but not in a circle. Imports inside of functions count like any others.
+C++: an `#include "..."` of src/ and include/hemera/ points to a lower layer, or within its own part of a
+layer; a public header includes no private one, and backends are seen through their public headers alone.
 
-Imports under `if TYPE_CHECKING:` do not run. They point down too, except for the few of TYPES: objects tell
-their context, and the context makes objects, so annotations of the two name each other.
-
-Modules whose annotations name each other form a circle. The largest circle and the arrows in all circles have
-limits: MOST_FILES and MOST_ARROWS. Folders form no circle with imports that run.
+Python: a module of python/hemera or python/apps/hemera_apps imports modules of lower rows. Inside a folder
+that is one entry modules import each other, but not in a circle. Imports inside of functions count like
+others. Those under `if TYPE_CHECKING:` do not run; they point down too, except for those that the list names.
+Modules whose annotations name each other form a circle, of limited size; folders form none with imports that
+run.
 
 Reports each clash as file:line. Exit status: 0 clean, 1 clashes, 2 nothing to check.
 """
@@ -17,140 +15,171 @@ Reports each clash as file:line. Exit status: 0 clean, 1 clashes, 2 nothing to c
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    from pip._vendor import tomli as tomllib
+
+FLOORS: dict[str, Any] = tomllib.loads(Path(__file__).with_name("floors.toml").read_text(encoding="utf-8"))
+
+
+@dataclass(frozen=True)
+class Clash:
+    """A line that breaks a rule."""
+
+    file: PurePosixPath
+    """Relative to the repository."""
+    line: int
+    what: str
+    """The include, or the import."""
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.what}: {self.reason}"
+
+
+# --- C++. ---
+
+LAYERS: list[list[str]] = FLOORS["layers"]
+ORDER = " < ".join(", ".join(row) for row in LAYERS)
+LAYER_RANK = {layer: rank for rank, row in enumerate(LAYERS) for layer in row}
+SUFFIXES = {".hpp", ".h", ".cuh", ".cpp", ".cu", ".inl"}
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
+PUBLIC = PurePosixPath("include/hemera")
+PRIVATE = PurePosixPath("src")
+# What programs of users include: it names headers of all layers, and none of them includes it.
+UMBRELLA = PUBLIC / "hemera.hpp"
+
+NOT_FOUND = 'no such file; headers of other projects are written <...>, our own without ".."'
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a file stands: its layer and, in a layer that has parts, its part ("" outside of them)."""
+
+    layer: str
+    part: str
+
+    def __str__(self) -> str:
+        return f"{self.layer}/{self.part}" if self.part else self.layer
+
+
+def place_of(file: PurePosixPath) -> Place | None:
+    """The place of a file given relative to the repository; None outside of the layers."""
+    for root in (PUBLIC, PRIVATE):
+        if file.is_relative_to(root):
+            inside = file.relative_to(root).parts
+            break
+    else:
+        return None
+    if len(inside) < 2 or inside[0] not in LAYER_RANK:
+        return None
+    # schemes/bfv/encoder.hpp and schemes/bfv.hpp both belong to the part bfv.
+    name = inside[1].split(".")[0]
+    parts = (*FLOORS["parts"].get(inside[0], ()), FLOORS["joints"].get(inside[0]))
+    return Place(inside[0], name if name in parts else "")
+
+
+def resolve(root: Path, file: PurePosixPath, include: str) -> PurePosixPath | None:
+    """The included file relative to the repository, or None if no such file is there."""
+    for folder in (PurePosixPath("include"), PRIVATE, file.parent):
+        candidate = folder / include
+        if ".." not in candidate.parts and (root / candidate).is_file():
+            return candidate
+    return None
+
+
+def why_no_include(file: PurePosixPath, target: PurePosixPath) -> str | None:
+    """What is wrong with `file` including `target`; None if nothing is."""
+    if file.is_relative_to(PUBLIC) and not target.is_relative_to(PUBLIC):
+        return "a public header may not include a private one; public headers stand in include/hemera/"
+    if file == UMBRELLA:
+        return None
+    source, included = place_of(file), place_of(target)
+    if source is None or included is None:
+        stray = file if source is None else target
+        return f"{stray} is in no layer; the layers are {ORDER}"
+    below = FLOORS["below"].get(str(source), ())
+    if LAYER_RANK[included.layer] > LAYER_RANK[source.layer]:
+        return f"{source} may not include {included}: an include points to a lower layer ({ORDER})"
+    if LAYER_RANK[included.layer] == LAYER_RANK[source.layer] and source.layer != included.layer:
+        return f"{source} may not include {included}: they are neighbours ({ORDER})"
+    allowed = source.part == FLOORS["joints"].get(source.layer) or str(included) in below
+    if source.layer == included.layer and included.part and source.part != included.part and not allowed:
+        if source.part:
+            return f"{source} may not include {included}: they are neighbours"
+        return f"{source} may not include {included}: what its parts share may not depend on one of them"
+    if str(included) in below:
+        return None
+    is_private = not target.is_relative_to(PUBLIC)
+    if source.layer != included.layer and included.layer == "poly" and included.part and is_private:
+        return f"{source} may not include {included}: a backend is seen only through its public header"
+    return None
+
+
+def sources(root: Path) -> Iterator[PurePosixPath]:
+    """The C++ and CUDA sources of the layers, relative to the repository, sorted."""
+    for folder in (PUBLIC, PRIVATE):
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix in SUFFIXES and path.is_file():
+                yield PurePosixPath(path.relative_to(root).as_posix())
+
+
+def include_clashes(root: Path) -> list[Clash]:
+    """Includes below `root` that break a rule, by file and line."""
+    clashes = []
+    for file in sources(root):
+        for number, line in enumerate((root / file).read_text(encoding="utf-8").splitlines(), start=1):
+            if match := INCLUDE.match(line):
+                target = resolve(root, file, match.group(1))
+                reason = NOT_FOUND if target is None else why_no_include(file, target)
+                if reason:
+                    clashes.append(Clash(file, number, f'#include "{match.group(1)}"', reason))
+    return clashes
+
+
+# --- Python. ---
 
 PACKAGE = "hemera"
 APPS = "hemera_apps"
 FOLDERS = {PACKAGE: Path("python"), APPS: Path("python", "apps")}
 """Where the packages lie."""
-# Lowest first. "hemera" is the package's __init__: what a user imports.
-ROWS = (
-    ("_core", "_extras"),
-    ("errors", "inputs", "multiply", "_html", "_machine", "_process"),
-    ("_files",),
-    (
-        "parameters",
-        "_noise_warning",
-        "objects",
-        "objects.array_hints",
-        "objects.operands",
-        "times",
-    ),
-    ("_bootstrap_search",),
-    (
-        "bfv",
-        "bgv",
-        "ckks",
-        "circuits.handles",
-        "circuits.needs",
-        "objects.rotations",
-        "objects.stored",
-    ),
-    ("circuits.plans", "objects.codec", "objects.devices", "objects.load", "_options"),
-    (
-        "circuits.bootstrap",
-        "circuits.functions",
-        "circuits.integer_bootstrap",
-        "circuits.matrices",
-        "circuits.slots",
-    ),
-    ("circuits.elementary",),
-    (
-        "circuits.activations",
-        "circuits.composition",
-        "circuits.linear",
-        "circuits.packed_rows",
-        "circuits.periodic",
-    ),
-    ("circuits.grid", "circuits.recipes", "circuits.selection"),
-    ("circuits",),
-    ("arrays", "objects.ciphertext", "objects.keys"),
-    ("objects.circuit_evaluator", "objects.client", "objects.graph"),
-    ("objects.arithmetic",),
-    ("objects.evaluator",),
-    ("objects.batches", "objects.context", "objects.encrypted_matrix"),
-    ("objects.cost", "pool"),
-    ("integers", "objects.calibration", "search"),
-    ("interop",),
-    ("_inspect", "compat"),
-    ("hemera",),
-    ("trees",),
-    ("program",),
-    ("package",),
-    ("client", "exporting"),
-    ("serving",),
-    ("compiler", "ray"),
-    ("commands",),
-    ("cli",),
-    ("__main__",),
-)
-APP_ROWS = (
-    ("hemera_apps",),
-    ("hemera_apps._extras", "hemera_apps._progress", "hemera_apps._run_table", "hemera_apps._serve_client"),
-    ("hemera_apps._figures", "hemera_apps.table_files"),
-    (
-        "hemera_apps.demo",
-        "hemera_apps.logistic_regression",
-        "hemera_apps.networks",
-        "hemera_apps.transformer",
-        "hemera_apps.trees",
-    ),
-    ("hemera_apps.bench",),
-    ("hemera_apps.commands",),
-    ("hemera_apps.__main__",),
-)
-# Folders whose files stand in rows of their own; their __init__ is the entry with the folder's name.
-BY_FILE = ("circuits", "objects")
-RANK = {name: rank for rank, row in enumerate(ROWS + APP_ROWS) for name in row}
-# What annotations may name of higher rows: the context and the evaluator that an object belongs to,
-# and what is imported when it is first used.
-TYPES = {
-    "hemera": ("client", "compiler", "ray", "serving"),
-    "objects.ciphertext": ("objects.context", "objects.evaluator"),
-    "objects.keys": ("objects.context",),
-    "objects.circuit_evaluator": ("objects.context", "objects.evaluator"),
-    "objects.client": ("objects.context",),
-    "objects.evaluator": ("objects.context",),
-}
-
-# Of the largest circle, and of all circles together; imports for annotations count.
-MOST_FILES = 8
-MOST_ARROWS = 22
+RANK = {name: rank for rank, row in enumerate(FLOORS["modules"]) for name in row}
+MOST_FILES: int = FLOORS["most_files"]
+MOST_ARROWS: int = FLOORS["most_arrows"]
 
 
 @dataclass(frozen=True)
 class Import:
     """One import of a module of the packages by another; modules as "hemera.trees.read"."""
 
-    file: Path  # relative to the repository
+    file: PurePosixPath
+    """Relative to the repository."""
     line: int
     module: str
     target: str
     for_types: bool
 
-
-@dataclass(frozen=True)
-class Clash:
-    """An import that breaks a rule."""
-
-    found: Import
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{self.found.file}:{self.found.line}: imports {self.found.target}: {self.reason}"
+    def clash(self, reason: str) -> Clash:
+        """What is wrong with it."""
+        return Clash(self.file, self.line, f"imports {self.target}", reason)
 
 
 def entry(module: str) -> str:
-    """The entry of ROWS or APP_ROWS that a module belongs to."""
+    """The entry of the list that a module belongs to."""
     parts = module.split(".")
     if parts[0] == APPS:
         return ".".join(parts[:2])
     if len(parts) == 1:
         return PACKAGE
-    return ".".join(parts[1:]) if parts[1] in BY_FILE else parts[1]
+    return ".".join(parts[1:]) if parts[1] in FLOORS["by_file"] else parts[1]
 
 
 def modules(root: Path) -> dict[str, Path]:
@@ -212,7 +241,7 @@ def imports(root: Path) -> list[Import]:
     files = modules(root)
     known = {*files, f"{PACKAGE}._core"}  # the compiled one has no source here
     return [
-        Import(path.relative_to(root), node.lineno, module, target, for_types)
+        Import(PurePosixPath(path.relative_to(root).as_posix()), node.lineno, module, target, for_types)
         for module, path in files.items()
         for node, for_types in _import_nodes(ast.parse(path.read_text(encoding="utf-8")))
         for target in _targets(node, module, path.name == "__init__.py", known)
@@ -220,15 +249,15 @@ def imports(root: Path) -> list[Import]:
     ]
 
 
-def why_not(found: Import) -> str | None:
+def why_no_import(found: Import) -> str | None:
     """What is wrong with an import from one entry to another; None if nothing is, or within a folder."""
     source, target = entry(found.module), entry(found.target)
     for name in (source, target):
         if name not in RANK:
-            return f"{name} stands in no row of tools/check_imports.py"
+            return f"{name} stands in no row of tools/floors.toml"
     if source == target or RANK[target] < RANK[source]:
         return None
-    if found.for_types and target in TYPES.get(source, ()):
+    if found.for_types and target in FLOORS["types"].get(source, ()):
         return None
     where = "of its own row" if RANK[target] == RANK[source] else "above it"
     return f"{source} may not import {target}, which stands {where}: imports point down"
@@ -247,7 +276,7 @@ def circles(found: list[Import]) -> list[Clash]:
         for each in inside.get(module, []):
             if each.target in path:
                 circle = " -> ".join((*path[path.index(each.target) :], each.target))
-                clashes.append(Clash(each, f"a circle, {circle}"))
+                clashes.append(each.clash(f"a circle, {circle}"))
             elif each.target not in done:
                 visit(each.target, (*path, each.target))
         done.add(module)
@@ -321,24 +350,23 @@ def beyond_limits(found: list[Import]) -> list[str]:
     return reports
 
 
-def find_clashes(root: Path) -> list[Clash]:
-    """All imports that break a rule."""
-    found = imports(root)
-    direction = [Clash(each, reason) for each in found if (reason := why_not(each))]
-    return direction + circles(found)
+def import_clashes(found: list[Import]) -> list[Clash]:
+    """Imports that break a rule."""
+    return [each.clash(reason) for each in found if (reason := why_no_import(each))] + circles(found)
 
 
 def main(arguments: list[str]) -> int:
     root = Path(arguments[0]) if arguments else Path(__file__).resolve().parent.parent
-    count = len(modules(root))
+    count = sum(1 for _ in sources(root)) + len(modules(root))
     if count == 0:
-        print(f"check_imports: no modules below {root / 'python' / PACKAGE}", file=sys.stderr)
+        print(f"check_floors: no sources below {root}", file=sys.stderr)
         return 2
     found = imports(root)
-    reports = [*map(str, find_clashes(root)), *folder_circles(found), *beyond_limits(found)]
+    clashes = [*include_clashes(root), *import_clashes(found)]
+    reports = [*map(str, clashes), *folder_circles(found), *beyond_limits(found)]
     for report in reports:
         print(report)
-    print(f"check_imports: {count} modules, {len(reports)} clashes")
+    print(f"check_floors: {count} files, {len(reports)} clashes")
     return 1 if reports else 0
 
 
