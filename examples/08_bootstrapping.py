@@ -36,7 +36,7 @@ for step in range(1, STEPS + 1):
         print(f"{bootstraps:10}  {step:8}  2^{np.log2(error):.1f}")
 assert bootstraps == (STEPS - 1) // boot.levels_left
 
-# By hand, for values that are in no product: sums take no level, so nothing bootstraps them.
+# A bootstrap by hand, for values that are in no product: sums take no level, so nothing bootstraps them.
 fresh = server.at_level(shift, boot.input_level).bootstrap()
 print("levels again:", fresh.level - boot.input_level)
 shown = context.decrypt(fresh, secret_key, dtype=np.complex128)

@@ -34,7 +34,7 @@ for step in range(1, STEPS + 1):
     assert x.guaranteed_noise_budget <= true + 1
 assert server.bootstraps >= 3
 
-# By hand.
+# A bootstrap by hand.
 fresh = x.bootstrap()
 print("bits again:", round(fresh.guaranteed_noise_budget, 1))
 

@@ -21,7 +21,7 @@ def layer_norm(x: Any) -> Any:
 
 
 def gelu(x: Any) -> Any:
-    """Of encrypted arrays, which have the method, and of plain ones."""
+    """GELU of encrypted arrays, which have the method, and of plain ones."""
     if hasattr(x, "gelu"):
         return x.gelu()
     return x * (1 + np.vectorize(math.erf)(x / math.sqrt(2))) / 2
@@ -43,7 +43,7 @@ def transformer(features: int, heads: int, inner: int) -> Callable[[Any], Any]:
         return (scores @ (x @ value[:, own])) / scores.sum(-1, keepdims=True)
 
     def block(x: Any) -> Any:
-        """Of a sequence of shape (tokens, features)."""
+        """The block's result for a sequence of shape (tokens, features)."""
         mixed = [head(x, slice(first, first + width)) for first in range(0, features, width)]
         x = layer_norm(x + np.concatenate(mixed, -1) @ output)
         # The hidden layer in parts, so that fewer of its values are there at once.

@@ -31,7 +31,7 @@ Record = dict[str, Any]
 Records = dict[str, Record]
 
 HALF_A_BIT = 0.5
-"""By how much expected bits may differ."""
+"""Expected bits may differ by this."""
 MOST_BITS = 10
 """To which results are compared: fits of estimators differ in their last digits by processor."""
 

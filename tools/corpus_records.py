@@ -48,7 +48,7 @@ those that are equal but for rounding."""
 SHOWN = 4
 """Values of results that a record has."""
 MOST_VALUES = 1 << 20
-"""Of all operations of a program that is run in the clear."""
+"""The most values of all operations of a program that is run in the clear."""
 
 Record = dict[str, Any]
 

@@ -37,7 +37,7 @@ def library() -> Any:
 
 
 def version(lib: Any) -> tuple[int, ...]:
-    """Of the library, from its file of build settings: (1, 6, 1)."""
+    """The library's version, from its file of build settings: (1, 6, 1)."""
     for line in (Path(str(lib.__file__)).parent / "build-config.txt").read_text().splitlines():
         if line.startswith("OPENFHE_TAG=v"):
             return tuple(int(part) for part in line.removeprefix("OPENFHE_TAG=v").split("."))

@@ -181,7 +181,7 @@ class Model:
     rows: Any
     results: Any
     bits: int = 12
-    """Of the results, after the point; relative to the largest one where that is above 1."""
+    """Bits of the results after the point; relative to the largest one where that is above 1."""
 
 
 MODELS: dict[str, Callable[[], Model]] = {}
@@ -519,7 +519,7 @@ def _of_sklearn(module: str, name: str) -> Any:
 
 @model
 def neighbours() -> Model:
-    """Of each row the three nearest ones: the client counts their classes."""
+    """The three nearest rows of each row: the client counts their classes."""
     rows, targets = _flowers()
     return _estimator(_of_sklearn("neighbors", "KNeighborsClassifier")(3), rows, targets, rows[:8])
 

@@ -12,7 +12,7 @@ expected = np.convolve(values, window, "same")
 
 
 def smooth(series: Any) -> Any:
-    """By seven weights."""
+    """The series, smoothed by seven weights."""
     return np.convolve(series, window, "same")
 
 

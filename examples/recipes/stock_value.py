@@ -12,7 +12,7 @@ expected = values @ prices
 
 
 def value(counts: Any) -> Any:
-    """Of all pieces."""
+    """The value of all pieces."""
     return counts @ prices
 
 

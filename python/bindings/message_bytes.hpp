@@ -81,7 +81,7 @@ class MessageBytes {
   [[nodiscard]] std::byte* content() const {
     return reinterpret_cast<std::byte*>(PyBytes_AsString(bytes_.ptr()));
   }
-  /// Those of these parts that have none.
+  /// Takes the checksums of these parts that have none.
   void take_checksums(const std::vector<std::size_t>& parts) {
     std::vector<std::span<const std::byte>> left;
     for (const std::size_t i : parts) left.push_back(is_summed_[i] ? std::span<std::byte>{} : bytes(i));

@@ -121,7 +121,7 @@ def of_real_slots(
 def _faster(
     preset: str, fields: Mapping[str, Any], real_slots: int, plan: _core.Bootstrap
 ) -> _core.Parameters | None:
-    """Those by roots of unity, where they count as faster than `plan`."""
+    """The parameters by roots of unity, where they count as faster than `plan`."""
     few = with_fields(_core.bootstrap_preset(preset), fields)
     few.blocks = _BLOCKS
     for name, value in _FEW.items():

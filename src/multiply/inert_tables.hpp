@@ -18,7 +18,7 @@ inline constexpr int inert_max_log_length = inert_log_order - 1;
 /// No prime is below 2^inert_bits.
 inline constexpr double inert_bits = 47.99;
 
-/// Those for HEMERA_ISA, or the best of this processor.
+/// The kernels for HEMERA_ISA, or the best ones of this processor.
 const InertKernels& select_inert_kernels();
 
 /// p = 3 modulo 4, -1 modulo 2^log_order: its roots of unity up to that order.

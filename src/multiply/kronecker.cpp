@@ -307,7 +307,7 @@ void unpack_negacyclic(std::span<Word> residues, std::span<const Word> integer, 
   };
   const Word* const words = integer.data();
   const uint128 mask = (static_cast<uint128>(1) << (e % 128)) - 1;
-  // Those with e < 128 and three words at their first bit.
+  // The digits with e < 128 and three words at their first bit.
   const std::size_t narrow = e < 128 && integer.size() > 3 ? 64 * (integer.size() - 3) / e : 0;
   for_groups(count, pool, [&](std::size_t first, std::size_t end) {
     bool carry = carry_into(first);

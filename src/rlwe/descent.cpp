@@ -20,7 +20,7 @@ using Primes = std::vector<std::uint64_t>;
 // Bits that a division drops beyond those of the primes that it adds.
 constexpr double spare_bits = 64;
 
-// Those of `from` that `to` lacks; both ascending.
+// The primes of `from` that `to` lacks; both ascending.
 Primes without(const Primes& from, const Primes& to) {
   Primes result;
   std::set_difference(from.begin(), from.end(), to.begin(), to.end(), std::back_inserter(result));

@@ -116,7 +116,7 @@ class AutomaticBootstraps {
     double magnitude;
   };
   [[nodiscard]] bool needs_refresh(const rlwe::Ciphertext& x, std::size_t levels) const;
-  /// Those that are bootstrapped as one batch, and those that are not, alone.
+  /// Operands that are bootstrapped as one batch, and others alone.
   [[nodiscard]] std::vector<std::vector<Waiting>> in_batches(std::span<const Waiting> waiting) const;
   /// Operands that are alike, bootstrapped as one batch.
   [[nodiscard]] std::vector<rlwe::Ciphertext> bootstrapped(std::span<const Waiting> alike,

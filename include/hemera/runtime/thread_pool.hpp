@@ -52,7 +52,7 @@ class ThreadPool {
 
   void run(Loop& loop, int most_threads);
 
-  /// Those of this process.
+  /// The workers of this process.
   Workers& workers();
 
   int threads_;

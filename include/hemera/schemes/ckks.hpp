@@ -331,7 +331,7 @@ class Evaluator final : public rlwe::Evaluator {
 
   /// The number of ciphertexts that were bootstrapped by this evaluator; each element of a batch counts.
   [[nodiscard]] std::uint64_t bootstraps() const { return bootstraps_.load(std::memory_order_relaxed); }
-  /// Those of them that were taken to have values from -1 to 1 because nothing said how large they are.
+  /// Bootstrapped ciphertexts that were taken to have values from -1 to 1, as nothing said how large.
   [[nodiscard]] std::uint64_t undeclared_bootstraps() const {
     return undeclared_bootstraps_.load(std::memory_order_relaxed);
   }

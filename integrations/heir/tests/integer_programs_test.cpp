@@ -145,7 +145,7 @@ Shorts image() {
   for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<std::int16_t>((37 * i + 11) % 256);
   return pixels;
 }
-/// Of the image as a torus: rows and columns that are beyond it come back on the other side.
+/// A pixel of the image as a torus: rows and columns that are beyond it come back on the other side.
 int pixel(const Shorts& pixels, int row, int column) {
   return pixels[static_cast<std::size_t>(((16 * row + column) % 256 + 256) % 256)];
 }

@@ -126,7 +126,7 @@ TEST(HeirPrograms, MatrixVectorProduct) {
   for (int i = 0; i < 16; ++i) x.push_back(static_cast<float>(i - 7) / 8);
   const auto out = matvec::matvec(session.server, matvec__encrypt__arg0(session.client, x, session.key),
                                   matvec__encrypt__zero__0(session.client, session.key));
-  // By NumPy from the matrix and the bias in the example's source.
+  // Computed by NumPy from the matrix and the bias in the example's source.
   expect_near(matvec__decrypt__result0(session.client, out, session.secret),
               {-2.012439011, 1.142745575, -1.663565546, -0.470935630, 1.338177916, -0.799419132, -0.992602042,
                0.805383879, 0.341495494, -0.468790790, -0.008480490, -0.526990789, 2.185981890, -0.458651750,

@@ -12,7 +12,7 @@ namespace hemera::heir {
 
 /// The client's context and keys, and the context that computes, which has evaluation keys alone.
 struct Session {
-  /// Of a program: NAME__generate_crypto_context and NAME__configure_crypto_context.
+  /// The session of a program: NAME__generate_crypto_context and NAME__configure_crypto_context.
   Session(CryptoContext (*generate)(), CryptoContext (*configure)(CryptoContext, SecretKey))
       : Session(generate(), configure) {}
   Session(CryptoContext context, CryptoContext (*configure)(CryptoContext, SecretKey))
@@ -20,7 +20,7 @@ struct Session {
         secret(client.generate_secret_key()),
         key(client.generate_public_key(secret)),
         server(configure(client, secret)) {}
-  /// Of a program that says nothing about its context.
+  /// The session of a program that says nothing about its context.
   Session(const Parameters& parameters, const ProgramKeys& keys)
       : client(parameters),
         secret(client.generate_secret_key()),

@@ -108,7 +108,7 @@ def test_wrong_digits(tmp_path: Path) -> None:
     np.savetxt(found, np.where(np.arange(100) == 7, (right + 1) % 10, right), fmt="%u")
     with pytest.raises(NoiseError, match="1 labels are not those of the network in the clear"):
         workload.check(tmp_path, "small")
-    # Of a batch, images between two digits may get either.
+    # In a batch, images between two digits may get either.
     scores = np.sort((images @ first + bias) ** 2 @ second + more, axis=1)
     near = int(np.argmin(scores[:, -1] - scores[:, -2]))
     second_best = ((images @ first + bias) ** 2 @ second + more).argsort(axis=1)[:, -2]

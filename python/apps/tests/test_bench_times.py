@@ -39,7 +39,7 @@ def test_rows_have_estimates_and_times(tmp_path: Path) -> None:
     for row in once.values():
         assert row["measured"] > 0
         assert row["ratio"] == pytest.approx(row["estimated"] / row["measured"], rel=1e-2)
-    # Of one score and 30 features: five rotations add up a block of 32 slots.
+    # One score and 30 features: five rotations add up a block of 32 slots.
     assert once["model: linear, 30 x 1, 8192"]["estimated"] == pytest.approx(5 * 0.25)
     twice = rows_of(tmp_path, table(0.5), "--only", "models")
     for name, row in twice.items():

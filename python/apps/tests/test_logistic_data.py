@@ -296,7 +296,7 @@ def test_bounds_are_checked_in_the_clear(loans: logistic.Table) -> None:
     )
     steps = [by_hand(dataclasses.replace(settings, iterations=n), batches, 0) for n in range(1, 9)]
     own = max(float(np.abs(w).max()) for w in steps)
-    # Of Nesterov's two, v runs ahead, and the state holds it too.
+    # With Nesterov's method v runs ahead of w, and the state holds it too.
     before = [np.zeros_like(steps[0]), *steps[:-1]]
     ahead = [
         w + settings.momentum_at(t) * (w - old) for t, (w, old) in enumerate(zip(steps, before, strict=True))

@@ -187,7 +187,7 @@ def test_client_and_server_exchange_bytes(params: hm.ckks.Parameters, table: log
     assert [len(far.seconds[kind]) for kind in ("iterations", "bootstraps")] == [2, 1]
     answer = bytes(far.weights())
     found = own.decrypt(answer)
-    # By hand: v and w both begin there.
+    # Computed by hand: v and w both begin there.
     ahead = weights = begin[0]
     for t in range(2):
         scores = plan.settings.sigmoid(-batches[t] @ ahead)
@@ -240,7 +240,7 @@ def test_plans_tell_levels_keys_and_operations() -> None:
     assert operations["products"] == 4  # two with z, two of a polynomial of degree 3
     log_steps = 3 + 3 + 7  # along rows of 8, back, and over 128 rows
     assert log_steps < operations["rotations"] <= 2 * log_steps + 1
-    # Of three ciphertexts: all but the sums over rows and the step three times, and one relinearization of
+    # Three ciphertexts take all but the sums over rows and the step three times, and one relinearization of
     # the gradients' products.
     more = logistic.TrainingPlan(whole, replace(SMALL, batch=300)).operations()
     one = plan.iterations[0]

@@ -147,7 +147,7 @@ def test_products_of_integers(
     assert not list((io / "public_keys").glob("*secret*"))
     upload = [path.stat().st_size for path in (io / "ciphertexts_upload").iterdir()]
     assert len(upload) == 2 * 4
-    # Of N = 2^11, with the levels of a product, and of the second component a seed.
+    # N is 2^11, with the levels of a product, and the second component is a seed.
     assert max(upload) < 2048 * 8 * 5 + 2_000
     steps = json.loads((io / "server_reported_steps.json").read_text())
     assert set(steps) == {"Reading", "Encrypted computation", "Writing", "Total"}

@@ -71,7 +71,7 @@ def plans(
     params: hm.ckks.Parameters | None = None,
     bootstrap: hm.circuits.Bootstrap | None = None,
 ) -> SharedPlans:
-    """Those of a prepared block, with other functions or parameters."""
+    """The plans of a prepared block, with other functions or parameters."""
     assert isinstance(prepared.layout, SingleLayout)
     bootstrap = bootstrap or prepared.bootstrap
     levels = SingleLevels.of(functions or prepared.functions, bootstrap.input_level)

@@ -40,7 +40,7 @@ WIDE = Widening(sharpness=12, outlier=60, hidden=14, pooled=20)
 
 
 def bert(**ranges: Any) -> Approximations:
-    """Those of BERT-base on narrow ranges but for the given ones."""
+    """The functions of BERT-base on narrow ranges but for the given ones."""
     return BERT.functions(dataclasses.replace(NARROW, **ranges))
 
 
@@ -211,7 +211,7 @@ def test_encrypted_softmax_in_several_ciphertexts() -> None:
     assert 2.0**-8 < sums.min() < 2.0**-4 < 2.0**10 < sums.max() < 2.0**14
 
     def rows_of(values: Array) -> Array:
-        """Those of token i with token i + 4 c + e of share c, as ciphertexts of all heads of a share."""
+        """Rows of token i with token i + 4 c + e of share c, as ciphertexts of all heads of a share."""
         found = np.empty((4, 3, circuit.params.max_slots))
         for c, slot in np.ndindex(4, circuit.params.max_slots):
             token, place = slot // 4 % 16, slot % 4
@@ -257,7 +257,7 @@ def test_encrypted_network_on_wide_ranges() -> None:
         assert agreement(found, expected) > 15
         assert agreement(near[:, :count], expected) > 16
         assert number > 0 or stages.bits["mixed"] > 17
-        # Those of the squares and of their first sum, in place of the sums'; of GELU; of the roots.
+        # Bootstraps of the squares and of their first sum, in place of the sums'; of GELU; of the roots.
         assert isinstance(functions.softmax, NormalizedSquares)
         assert functions.wide_gelu
         refined = sum(isinstance(root, RefinedRoot) for root in functions.inverse_roots)

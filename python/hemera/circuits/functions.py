@@ -61,12 +61,12 @@ class Function:
         self._name = name
         self._stacked = stacked
         self._recipe = recipe
-        # By context, level and scale: the circuits so far, the last used one last.
+        # The circuits so far by context, level and scale, the last used one last.
         self._circuits: weakref.WeakKeyDictionary[Context, dict[tuple[int, float], FunctionPlan]] = (
             weakref.WeakKeyDictionary()
         )
         self._lock = Lock()
-        # By context: the stages between bootstraps, and their circuits.
+        # The stages between bootstraps, and their circuits, by context.
         self._staged: weakref.WeakKeyDictionary[Context, _core.StagedFunction] = weakref.WeakKeyDictionary()
 
     @property

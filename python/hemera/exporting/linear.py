@@ -229,7 +229,7 @@ def export_linear(
         linear, method = _of_sklearn(model, results)
     checked = None if calibrate is None else finite_rows(calibrate, linear.features, "calibrate")
     centre, half, reach = _range(linear, checked, clip)
-    # Of features in [-1, 1], so that neither they nor weights lose digits of the scale.
+    # For features in [-1, 1], so that neither they nor weights lose digits of the scale.
     weights = linear.coefficients * (half / linear.deviation)
     bias = linear.intercept + linear.coefficients @ ((centre - linear.mean) / linear.deviation)
     block = 1 << (max(weights.shape) - 1).bit_length()

@@ -99,7 +99,7 @@ def foreign_array(values: object, context: _core.Context, what: str) -> ForeignA
     return array
 
 
-# By library: the name of its function that makes a device the current one. PyTorch exports arrays of the
+# The name of each library's function that makes a device the current one. PyTorch exports arrays of the
 # current device alone, and both libraries take a stream for one of the current device.
 _DEVICE_SETTERS = {"torch": "device", "cupy": "Device"}
 

@@ -85,7 +85,7 @@ class Engine:
         params = evaluator.context.params
         degree = params.degree
         scale = whole.result_scale
-        # Of a uniform ternary secret, whose slots are sqrt(2 N / 3) in the mean.
+        # The rounding for a uniform ternary secret, whose slots are sqrt(2 N / 3) in the mean.
         self.rounding = sqrt(degree * (1 + 2 * degree / 3) / 12) / scale
         self.fresh = fresh_error(params, scale)
         self.least = 1.25 * hypot(*(1 << i for i in range(DIGIT_BITS))) * cleaned_rounding(self.rounding)

@@ -130,7 +130,7 @@ class Graph:
         return results[0] if self._is_single else results
 
     def _risks(self, given: Sequence[Risk]) -> list[Risk]:
-        """Those of the results of a call: of the inputs, of arrays that the function uses besides, and of new
+        """The risks of a call's results: of the inputs, of arrays that the function uses besides, and of new
         refreshes."""
         renewed: dict[int, Risk] = {}
         last = max(number for risk in self._given for number, _ in risk.events)

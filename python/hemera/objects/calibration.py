@@ -264,7 +264,7 @@ def _with_numbers(params: Parameters) -> Iterator[Circuit]:
 
         yield operations
     if params.scheme == "ckks":
-        # Of as many values as a bootstrap by roots of unity may have there, and of fewer.
+        # As many values as a bootstrap by roots of unity may have there, and fewer.
         most = params.max_slots // BLOCKS
         for values in (most, most // 4, most // 16):
             yield _of_exponentials(values)

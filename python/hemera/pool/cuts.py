@@ -151,7 +151,7 @@ def best_cut(steps: Sequence[Step], links: LinkTimes, members: int) -> Cut:
     for step in steps:
         if 1 not in step.seconds:
             raise _core.ParameterError(f"the step {step.name!r} has no seconds for one member")
-    # By the number of members that have the value: the seconds so far, and the choices.
+    # The seconds so far, and the choices, by the number of members that have the value.
     best: dict[int, tuple[float, tuple[int, ...]]] = {1: (0.0, ())}
     for step in steps:
         found: dict[int, tuple[float, tuple[int, ...]]] = {}

@@ -95,13 +95,13 @@ class AskedKeys:
         return [*self.by_gadget, *self.by_level]
 
     def without_own(self, params: Parameters) -> AskedKeys:
-        """Those whose gadgets serve all levels up to theirs."""
+        """The keys whose gadgets serve all levels up to theirs."""
         return replace(
             self, by_gadget=[each for each in self.by_gadget if _special_primes(params, *each) is None]
         )
 
     def own(self, params: Parameters) -> list[OwnKey]:
-        """Those of `by_gadget` that are for one level alone."""
+        """The keys of `by_gadget` that are for one level alone."""
         found = [(need, level, _special_primes(params, need, level)) for need, level in self.by_gadget]
         steps = _core.rotation_steps(params._native, [need for need, _, special in found if special])
         return [

@@ -262,7 +262,7 @@ class Program:
         that no operation takes, and for plans that would take too much memory."""
         named: set[int] = set()
         expanded: dict[Any, Operation] = {}
-        """Those with different plans."""
+        """The operations with different plans."""
         needed = 0
 
         def found(value: Any) -> Any:

@@ -125,7 +125,7 @@ def constant(values: Any, scheme: SchemeName, what: str) -> Array:
     if scheme != "ckks":
         return read_only(array, np.int64)
     found = read_only(array, np.complex128 if array.dtype.kind == "c" else np.float64)
-    # Those of a file were looked at when they were made.
+    # A file's values were looked at when they were made.
     if not isinstance(array, StoredArray) and not np.isfinite(found).all():
         raise ParameterError(f"{what}: values must be finite")
     return found

@@ -85,7 +85,7 @@ class Cluster:
             max_task_retries=0,
             max_concurrency=_CALLS,
             scheduling_strategy="SPREAD",
-            # Those of a cluster's nodes are not this process's.
+            # The variables of a cluster's nodes are not this process's.
             runtime_env={"env_vars": {name: os.environ[name] for name in ENVIRONMENT}},
             **options,
         )

@@ -317,7 +317,7 @@ class Dispatcher:
     def _take(self, request: _Request, replica: _Replica, answered: Answered) -> None:
         evaluation = request.evaluation
         if answered.gone:
-            # Of a client that sent others, or was removed: Refused then.
+            # If the client sent others, or was removed: Refused then.
             keys = self._keys(evaluation.client, evaluation.model, request.keys)
             if keys.digest != request.keys.digest:
                 request.keys = keys

@@ -66,7 +66,7 @@ class KeyFiles:
 
     @classmethod
     def of(cls, found: KeySet) -> KeyFiles:
-        """Those of a set in a store."""
+        """The files of a set in a store."""
         return cls(found.digest, found.library, {name: str(path) for name, path in found.files.items()})
 
     def require_content(self) -> None:

@@ -71,7 +71,7 @@ class Connections:
         if len(own) >= self.settings.address_connections and not self._close_idle([connection.address]):
             return False
         if len(self) >= self.settings.connections:
-            # Of whoever has most.
+            # Close one of whoever has most.
             addresses = sorted(self._open, key=lambda address: -len(self._open[address]))
             if not self._close_idle(addresses):
                 return False
@@ -182,7 +182,7 @@ class _Connection(HttpToolsProtocol):
             self._expect_header()
         self._begins = False
         super().data_received(data)
-        # Of the piece that a header begins in, nobody knows how much is the header's.
+        # Nobody knows how much of the piece that a header begins in is the header's.
         if self._in_head and not self._begins:
             self._head += len(data)
             if self._head > _LARGEST_HEAD:

@@ -233,7 +233,7 @@ class Store:
     def _require(self, upload: Upload, size: int) -> None:
         if self._lacking(upload, size) is None:
             return
-        # Those of a client that was removed while the server runs.
+        # The sets of a client that was removed while the server runs.
         gone = [place for place, found in self._sets.items() if not found.is_there()]
         for place in gone:
             del self._sets[place]
@@ -248,7 +248,7 @@ class Store:
     def _lacking(self, upload: Upload, size: int) -> str | None:
         """The limit that does not allow `size` bytes more of an upload; None: there is room."""
         arriving = [each for each in self._arriving if each is not upload]
-        # Those that the upload will replace are not the client's for long.
+        # Sets that the upload will replace are not the client's for long.
         others = sum(
             found.bytes
             for found in self._sets.values()

@@ -281,9 +281,9 @@ Value Lowering::add(const Function::Sum& sum) {
 }
 
 // One way to take polynomials: basis elements up to a number of baby steps are multiplied by coefficients.
-// Those of powers of two split polynomials of higher degree (M. Paterson, L. Stockmeyer, 1973); or, at once,
-// all multiples of the number of baby steps do: more powers, which all polynomials share, and one sum of
-// products for each polynomial.
+// Elements of powers of two split polynomials of higher degree (M. Paterson, L. Stockmeyer, 1973); or, at
+// once, all multiples of the number of baby steps do: more powers, which all polynomials share, and one sum
+// of products for each polynomial.
 class Lowering::Splitting {
  public:
   struct Way {

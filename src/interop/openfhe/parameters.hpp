@@ -19,7 +19,7 @@ using RootedPrimes = std::vector<NativeParameters>;
 struct KeyPrimes {
   /// P of HYBRID; those of OpenFHE's rule without a key.
   std::optional<RootedPrimes> special;
-  /// Those of the key to an encapsulated secret that are not in P: OpenFHE has them since 1.6.1.
+  /// Primes of the key to an encapsulated secret that are not in P: OpenFHE has them since 1.6.1.
   RootedPrimes auxiliary;
 };
 

@@ -107,7 +107,7 @@ class CpuBackend::HoistedProducts {
     return term.factors.empty() || term.factors[g].data != nullptr;
   }
 
-  // Those that are part of an output.
+  // The terms that are part of an output.
   [[nodiscard]] std::vector<std::size_t> needed_terms() const {
     std::vector<std::size_t> needed;
     for (std::size_t t = 0; t < terms_.size(); ++t) {

@@ -43,7 +43,7 @@ class DivisionRows {
   [[nodiscard]] std::size_t summed() const { return dropped() + plan_.plaintext().size(); }
   /// Whether BGV's correction is the row after the scaled residues.
   [[nodiscard]] bool has_plaintext() const { return !plan_.plaintext().empty(); }
-  /// Those that a division makes of the polynomials of `in`.
+  /// The shape of the rows that a division makes of the polynomials of `in`.
   [[nodiscard]] static PolyShape shape(const Division& plan, PolyShape in) {
     const std::size_t dropped = plan.dropped().size();
     in.limbs = dropped + plan.plaintext().size() + (dropped > 1 ? 1 : 0);

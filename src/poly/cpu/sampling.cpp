@@ -80,7 +80,7 @@ void small_residues(const SamplingKernels& kernels, std::uint64_t* out, const st
   }
 }
 
-// Those in all limbs, from coefficient `first` on.
+// Writes the small residues of all limbs, from coefficient `first` on.
 void write_residues(const SamplingKernels& kernels, const PolyView& out, std::size_t polynomial,
                     std::size_t first, const std::int64_t* values, std::size_t count, std::uint64_t bound,
                     const RnsBase& base) {

@@ -18,7 +18,7 @@ inline arith::BigInteger scaled_integer(double value, double scale) {
 
 /// One residue a limb.
 std::vector<std::uint64_t> residues(const arith::BigInteger& value, const poly::RnsBase& base);
-/// Those of the scaled integer.
+/// The residues of the scaled integer.
 std::vector<std::uint64_t> scaled_residues(double value, const arith::TwoDoubles& scale,
                                            const poly::RnsBase& base);
 

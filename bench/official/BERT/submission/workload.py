@@ -18,7 +18,7 @@ from hemera_apps.transformer.network.config import NetworkConfig
 __all__ = ["MODEL", "Workload", "parse", "read_lines", "weights"]
 
 MODEL = Path(os.environ.get("HEMERA_BERT_MODEL", Path(__file__).with_name("model")))
-"""Of `make_model.py`: config.json, embeddings.npz for the client, weights.npz for the server, and
+"""Results of `make_model.py`: config.json, embeddings.npz for the client, weights.npz for the server, and
 calibration.jsonl, other sentences."""
 _SIZES = ("single", "small", "medium", "large")
 
@@ -84,7 +84,7 @@ class Workload:
 
     @functools.cached_property
     def circuit(self) -> NetworkCircuit:
-        """Of these sizes alone."""
+        """The circuit of these sizes alone."""
         return NetworkCircuit(self.config)
 
     def make_folders(self) -> None:

@@ -20,8 +20,8 @@ MODULI = (6981463744513, 6981463867393, 6981463883777)
 """The first three primes from 2^(128/3) on that are 1 modulo 2N: each has N slots. Their product is above
 (2^64 - 1)^2."""
 _PRIMES = (2305843009213554689, 35184371884033)
-"""Of the ciphertexts, 61 and 45 bits: 106 in all, the most that 128 bits of security allow at N = 2^12. A
-product is switched to the first alone, which makes it smaller to send."""
+"""The ciphertexts' primes, of 61 and 45 bits: 106 in all, the most that 128 bits of security allow at N =
+2^12. A product is switched to the first alone, which makes it smaller to send."""
 _BATCH = 256
 """Ciphertexts in a file: 2^20 integers."""
 _PIECE = 15

@@ -80,7 +80,7 @@ def groups() -> Iterator[tuple[list[hm.Ciphertext], list[hm.Ciphertext]]]:
 
 
 def matched(scores: hm.Ciphertext, *payloads: hm.Ciphertext) -> hm.Ciphertext:
-    """Of a group: its payloads where records match, or the number of these."""
+    """A group's payloads where records match, or the number of these."""
     found = workload.indicator(bootstrap(scores + shift)).rescale()
     if exact is None:
         return (payloads[0] * (found + found.conjugate())).shrink()

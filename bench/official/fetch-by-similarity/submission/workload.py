@@ -31,22 +31,22 @@ LOW, HIGH = 0.6, 0.85
 """Cosines up to LOW are no match, from HIGH on they are. The workload's data have none in between: records of
 the query's centre have 0.917 with a deviation below 0.01, all others at most 0.5."""
 _BOUND = 0.8
-"""Of the cosines of matches, from which clients tell them."""
+"""The cosine from which clients take records for matches."""
 _MARGIN = 0.04
-"""Of scores, on both sides of the gap."""
+"""A margin of scores, on both sides of the gap."""
 _SCORE_BITS = 29
 _RATIO_BITS = 1.27
 _RATIO = 2**_RATIO_BITS
 """The period of a bootstrap's sine, in scores."""
 _WHOLE = 3
-"""By which the indicator's values are multiplied on the way: so its largest is below 1."""
+"""The factor of the indicator's values on the way: so its largest is below 1."""
 _PAYLOAD_SCALE = 1024
-"""Of payloads: half of it their largest, as indicators are doubled."""
+"""The scale of payloads: half of it their largest, as indicators are doubled."""
 _BEYOND = 1.03
 """Times the largest wave there may be by errors of a bootstrap."""
 _DEGREE = 25
 _ROUNDS = 40
-"""Of Lawson's algorithm."""
+"""Rounds of Lawson's algorithm."""
 
 
 class Workload(Instance):
@@ -54,8 +54,8 @@ class Workload(Instance):
 
     @property
     def parameters(self) -> hm.ckks.Parameters:
-        """Of one prime for scores, and of a bootstrap to four levels: three for the indicator, one for
-        payloads; or to nine, five of them for the indicator's last polynomial and one for the range of a
+        """Parameters of one prime for scores, and of a bootstrap to four levels: three for the indicator, one
+        for payloads; or to nine, five of them for the indicator's last polynomial and one for the range of a
         count. 128 bits of security; the toy instance has none."""
         import hemera as hm
 
@@ -78,25 +78,25 @@ class Workload(Instance):
         )
 
     def bootstrap(self) -> hm.circuits.Bootstrap:
-        """Of scores."""
+        """The bootstrap of scores."""
         import hemera as hm
 
         return hm.circuits.Bootstrap(self.parameters)
 
     @property
     def score_scale(self) -> float:
-        """Of scores, before their bootstrap."""
+        """The scale of scores, before their bootstrap."""
         return 2.0**_SCORE_BITS
 
     @property
     def query_scale(self) -> float:
-        """Of the entries of the query: a power of two. An error of a product is that of a record's entry
+        """The scale of the query's entries: a power of two. An error of a product is that of a record's entry
         times this scale, and that of the query's times the records', of which N add up."""
         return 2.0 ** round((_SCORE_BITS + math.log2(self.degree) / 2) / 2)
 
     @property
     def record_scale(self) -> float:
-        """Of the entries of records: both scales make that of scores."""
+        """The scale of the entries of records: both scales make that of scores."""
         return self.score_scale / self.query_scale
 
     def columns_of(self, rows: NDArray[np.float32], group: range, share: range) -> NDArray[np.float64]:
@@ -139,7 +139,7 @@ class Workload(Instance):
 
 
 shift = _RATIO / 4 - 1
-"""That is added to scores: so a bootstrap's sine is largest where they are 1."""
+"""A number that is added to scores: so a bootstrap's sine is largest where they are 1."""
 
 
 def _wave(scores: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -150,8 +150,8 @@ def _wave(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def indicator(waves: Any) -> Any:
-    """Of waves, in the clear or encrypted: below 2^-10 where scores are no match, and from 0.27 to 0.9 where
-    they are, in three levels.
+    """The indicator of waves, clear or encrypted: below 2^-10 where scores are no match, and from 0.27 to 0.9
+    where they are, in three levels.
 
     The Chebyshev polynomial of degree 8 is at most 1 on all that scores up to LOW, or near -1, can become,
     and grows from there on as no other one of its degree.
@@ -189,7 +189,7 @@ def exact() -> NDArray[np.float64]:
 
 
 def threads() -> int:
-    """That a client's stage may use."""
+    """The threads that a client's stage may use."""
     return int(os.environ.get("OMP_NUM_THREADS") or len(os.sched_getaffinity(0)))
 
 

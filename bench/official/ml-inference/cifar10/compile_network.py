@@ -16,9 +16,9 @@ from network import Network
 import hemera as hm
 
 _BITS = 10
-"""Of precision."""
+"""Bits of precision."""
 _MARGIN = 0.5
-"""By which values in between may be larger than those of the images of the training set."""
+"""The share by which values in between may be larger than those of the images of the training set."""
 _TIMES = "nvidia-h100-80gb-hbm3"
 """The table of times by which bootstraps are placed, unless HEMERA_TIMES names another."""
 

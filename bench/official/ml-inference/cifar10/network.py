@@ -36,7 +36,7 @@ class Network:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of an image."""
+        """The shape of an image."""
         return tuple(self.calibration.shape[1:])
 
     def __call__(self, image: Any) -> Any:

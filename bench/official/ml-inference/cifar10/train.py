@@ -22,11 +22,11 @@ _BATCH, _RATE, _LEAST_RATE, _DECAY, _SMOOTHING = 500, 0.15, 0.05, 5e-4, 0.1
 _RISE = 0.15
 """The part of the time in which the rate rises."""
 _KEPT_AVERAGE = 0.998
-"""Of the average of weights, at each step."""
+"""The part of the average of weights that is kept at each step."""
 _LARGEST_NORM = 1.0
-"""Of the gradient."""
+"""The largest norm of the gradient."""
 _JITTER = 0.2
-"""Of contrast and brightness."""
+"""The jitter of contrast and brightness."""
 _FAR, _PENALTY, _LINEAR = 5.0, 1e-2, 10.0
 """Normalised values beyond _FAR are punished: by squares, from _LINEAR more on linearly. Squares of squares
 would carry them far."""
@@ -49,7 +49,7 @@ class Images:
 
     @classmethod
     def read(cls, folder: Path, pattern: str, device: str) -> Images:
-        """Of CIFAR-10's binary files."""
+        """The images of CIFAR-10's binary files."""
         rows = np.concatenate([np.fromfile(path, np.uint8) for path in sorted(folder.glob(pattern))])
         rows = rows.reshape(-1, 1 + 3 * 32 * 32)
         images, labels = torch.from_numpy(rows[:, 1:].copy()), torch.from_numpy(rows[:, 0].copy())
@@ -63,7 +63,7 @@ class Images:
 
 
 def normal(images: torch.Tensor) -> torch.Tensor:
-    """Of bytes: less the mean, by the deviation."""
+    """Bytes as normal values: less the mean, by the deviation."""
     mean, deviation = (torch.tensor(each, device=images.device)[:, None, None] for each in (MEAN, DEVIATION))
     return ((images / 255 - mean) / deviation).contiguous(memory_format=torch.channels_last)
 
@@ -123,8 +123,8 @@ class Training:
         """Accuracy on the images that are not trained with, and the folded network."""
 
     def _gradients(self) -> None:
-        """Of the cross-entropy and the penalty, cut to _LARGEST_NORM; none, where they are not finite. A part
-        of each image is another's: S. Yun and others, "CutMix" (ICCV 2019)."""
+        """Gradients of the cross-entropy and the penalty, cut to _LARGEST_NORM; none, where they are not
+        finite. A part of each image is another's: S. Yun and others, "CutMix" (ICCV 2019)."""
         for part in self._weights:
             part.grad = None
         scores = self._net(self._own * self._x + (1 - self._own) * self._x.flip(0))

@@ -11,7 +11,7 @@ __all__ = ["DEVIATION", "MEAN", "Square", "TrainedNetwork", "folded", "folded_sc
 
 MEAN = (0.4914, 0.4822, 0.4465)
 DEVIATION = (0.2470, 0.2435, 0.2616)
-"""Of CIFAR-10's pixels, from 0 to 1, in each channel."""
+"""The deviation of CIFAR-10's pixels, from 0 to 1, in each channel."""
 _FACTOR, _SHIFT = 0.2, 1.25
 """ReLU's expansion in Hermite polynomials up to degree two is about 0.2 (z + 1.25)^2 - 0.11 (J. Park, M. Kim,
 W. Jung, J. Ahn, "AESPA", arXiv 2201.06699, whose activation has a norm for each term)."""

@@ -18,7 +18,7 @@ import hemera as hm
 __all__ = ["BUILD", "SAMPLES", "Steps", "Workload", "parse", "warm"]
 
 BUILD = Path(__file__).with_name("build")
-"""Of `compile_network.py`."""
+"""The folder of `compile_network.py`'s results."""
 SAMPLES = {"one": 1, "few": 4}
 """The compiled programs, and how many images each has in a ciphertext."""
 _SIZES = ("single", "small", "medium", "large")

@@ -12,7 +12,7 @@ from network import PIXELS, Network
 import hemera as hm
 
 _BITS, _BITS_OF_MANY = 10, 6
-"""Of precision. With 6, weights have 8 bits, and no layer is rescaled (Hemera's docs/compile.md)."""
+"""Bits of precision. With 6, weights have 8 bits, and no layer is rescaled (Hemera's docs/compile.md)."""
 
 
 def main(folder: Path = workload.BUILD) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 __all__ = ["PIXELS", "WEIGHTS", "Network"]
 
 PIXELS = 512
-"""Of the 784, those that matter most: the others are dark in nearly all images."""
+"""The number of the 784 pixels that matter most: the others are dark in nearly all images."""
 WEIGHTS = Path(__file__).with_name("weights.npz")
 
 

@@ -58,7 +58,7 @@ def train(images: Floats, labels: Bytes) -> list[Floats]:
 
 
 def _gradients(weights: list[Floats], images: Floats, labels: Bytes) -> list[Floats]:
-    """Of the mean cross-entropy."""
+    """The gradients of the mean cross-entropy."""
     first, first_bias, second, second_bias = weights
     hidden = images @ first + first_bias
     scores = hidden**2 @ second + second_bias

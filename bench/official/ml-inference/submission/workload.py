@@ -19,7 +19,7 @@ import hemera as hm
 __all__ = ["BUILD", "Computation", "Steps", "Workload", "parse", "warm"]
 
 BUILD = Path(__file__).with_name("build")
-"""Of `compile_network.py`."""
+"""The folder of `compile_network.py`'s results."""
 _SIZES = ("single", "small", "medium", "large")
 _NETWORKS = ("one", "many", "many", "many")
 """An image in a ciphertext; or 2,048 in 512 ciphertexts, one for each pixel."""

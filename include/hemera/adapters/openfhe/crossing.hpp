@@ -165,7 +165,7 @@ class OpenFheParty {
     return meta.encoding == rlwe::Encoding::slots ? lbcrypto::PACKED_ENCODING
                                                   : lbcrypto::COEF_PACKED_ENCODING;
   }
-  // Those of the tag in OpenFHE's maps, if there are any.
+  // Loads the keys of the tag in OpenFHE's maps, if there are any.
   void load_keys() {
     using Maps = lbcrypto::CryptoContextImpl<lbcrypto::DCRTPoly>;
     if (const auto found = Maps::GetAllEvalMultKeys().find(key_tag_);

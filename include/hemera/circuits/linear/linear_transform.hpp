@@ -196,7 +196,7 @@ class PreparedLinearTransform {
   };
 
   void encode(std::span<const Place> places);
-  /// Those of `taken`, of a gadget that there are keys of for all `rotations`.
+  /// The keys of `taken`, of a gadget that there are keys of for all `rotations`.
   [[nodiscard]] RotationKeys keys_among(const rlwe::EvaluationKeys& keys,
                                         const std::vector<std::size_t>& rotations,
                                         const std::vector<std::size_t>& taken) const;

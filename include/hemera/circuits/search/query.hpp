@@ -45,7 +45,7 @@ struct Query {
   std::size_t dims = 0;
   /// The stream of a, evaluation form.
   poly::RandomStream seed;
-  /// Those coefficients of b that a number is at, [query, limb, dims]; the others do not matter.
+  /// The coefficients of b that a number is at, [query, limb, dims]; the others do not matter.
   std::vector<std::uint64_t> numbers;
 };
 

@@ -27,7 +27,7 @@ class EncodedNumbers {
   EncodedNumbers(std::vector<std::int64_t> integers, rlwe::Plaintext encoded)
       : integers_(std::move(integers)),
         integer_encoding_(std::make_shared<const rlwe::Plaintext>(std::move(encoded))) {}
-  /// Of a decryption: nothing is encoded.
+  /// Numbers of a decryption: nothing is encoded.
   explicit EncodedNumbers(std::vector<std::int64_t> integers) : integers_(std::move(integers)) {}
 
   /// CKKS: one for each slot; else empty.

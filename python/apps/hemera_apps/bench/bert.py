@@ -21,7 +21,7 @@ from hemera_apps.transformer.prepared import PreparedBlock, Settings
 from hemera_apps.transformer.stages import Stages, agreement
 
 _PLANNED_INPUTS = 8
-"""Those that go through the block with polynomials in the clear, for the planned bits."""
+"""Inputs that go through the block with polynomials in the clear, for the planned bits."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

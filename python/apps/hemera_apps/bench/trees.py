@@ -26,8 +26,8 @@ __all__ = ["CASES", "DEGREES", "measure"]
 
 _FEATURES = 2048
 _LEVELS = 3
-# By degree: the parameters of SEAL's modulus, and of the largest one with 128 bits of security by the tables
-# of 2024.
+# For each degree the parameters of SEAL's modulus, and of the largest one with 128 bits by the tables of
+# 2024.
 DEGREES = {8192: ("8192-218", "8192-214"), 16384: ("16384-438", "16384-430")}
 _SEAL_SAMPLES = 2
 """The number of different samples of each process of SEAL, which evaluates them round and round."""

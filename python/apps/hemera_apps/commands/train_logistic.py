@@ -177,7 +177,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def make_parameters(options: argparse.Namespace) -> hemera.ckks.Parameters | None:
-    """Those that options name; None: `fastest_plan` chooses."""
+    """The parameters that options name; None: `fastest_plan` chooses."""
     fields = dict(options.fields)
     if options.ephemeral_secret != EPHEMERAL_SECRETS[0] and (options.small or options.preset or fields):
         raise ParameterError(

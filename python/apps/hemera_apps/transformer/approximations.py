@@ -16,7 +16,7 @@ __all__ = ["Approximations", "Degrees", "Depths", "Levels"]
 _GELU = 15
 """The degree in x^2 where no bootstrap is before it."""
 _WIDE_GELU = (31, 63, 127, 255, 511)
-"""Those behind a bootstrap."""
+"""The degrees behind a bootstrap."""
 _MOST_SCORE = 300
 """Exponentials of larger ones leave double precision's range."""
 _NARROW_BITS = 12

@@ -169,7 +169,7 @@ class Ranges:
 
     @classmethod
     def seen(cls, trace: Trace, margin: float) -> Ranges:
-        """Those of a trace, and a margin: 0.2 is a fifth of each end more."""
+        """The ranges of a trace, and a margin: 0.2 is a fifth of each end more."""
 
         def largest(name: str) -> float:
             return float(np.abs(trace[name]).max()) * (1 + margin)

@@ -118,7 +118,7 @@ class RefinedRoot:
             )
         self._per_low = 1 / low
         self._guess = guess.times(low**0.5 / most)
-        # Of twice the values: the bootstrap leaves these.
+        # For twice the values: the bootstrap leaves these.
         self._correction = MappedPolynomial.near(
             lambda c: (2 * c) ** -0.5, 2 * (least / most) ** 2, 2, bits + 1
         )

@@ -127,7 +127,7 @@ class Server:
         return KeyList.of(self.params, [AskedKeys(*_core.asked_keys(keys._native))])
 
     def _fresh_planes(self, samples: int) -> list[FreshInput]:
-        """Those of a request."""
+        """The fresh planes of a request."""
         if isinstance(self.layout, PaperLayout):
             return [FreshInput((samples, self.params.max_slots))] * PLANES
         planes = self.layout.groups * self._offer.features.shape[2] * self.model.planes

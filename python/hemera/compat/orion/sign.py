@@ -124,7 +124,7 @@ def _alternating(errors: Values, count: int) -> NDArray[np.intp]:
     runs = np.split(np.arange(len(errors)), starts)
     peaks = [run[np.abs(errors[run]).argmax()] for run in runs]
     while len(peaks) > count:
-        # Of too many, the smaller end goes: what is left still alternates.
+        # If there are too many, the smaller end goes: what is left still alternates.
         ends = np.abs(errors[[peaks[0], peaks[-1]]])
         del peaks[0 if ends[0] < ends[1] else -1]
     if len(peaks) < count:

@@ -433,6 +433,6 @@ def _top_scale(file: ContextFile) -> float | None:
 
 
 def _rotations(degree: int) -> list[int]:
-    """Those by powers of two to both sides; half a turn is one of both."""
+    """Rotations by powers of two to both sides; half a turn is one of both."""
     powers = [1 << bit for bit in range((degree // 2 - 1).bit_length())]
     return [*powers, *(-step for step in powers[:-1])]

@@ -156,7 +156,7 @@ def _usual_sizes(scheme: str, degree: int) -> list[int]:
 
 
 def _usual_scale_bits(sizes: Sequence[int]) -> float:
-    """Those that products keep: the bits of the primes above the last level's."""
+    """The scale bits that products keep: the bits of the primes above the last level's."""
     first, *others = sizes
     if not others:
         return first / 2

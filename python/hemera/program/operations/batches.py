@@ -311,7 +311,7 @@ class PairProducts(Operation):
 
     def clear(self, *xs: Array) -> Array:
         size, slots = xs[0].shape[-2:]
-        # Of columns and rows, [..., line, entry, pair].
+        # Columns and rows are [..., line, entry, pair].
         a, b = (as_entries(x, size).reshape(*x.shape[:-1], size, -1) for x in xs)
         return as_values(np.einsum("...kip,...kjp->...ijp", a, b).reshape(*xs[0].shape[:-1], slots), size)
 

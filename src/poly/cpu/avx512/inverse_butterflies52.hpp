@@ -33,7 +33,7 @@ struct Constants {
   Factor52 last_sum;         // N^-1
   Factor52 last_difference;  // N^-1 times the twiddle factor of the last stage
 
-  /// Those with Q: for a headroom that is not ample.
+  /// Constants with Q: for a headroom that is not ample.
   [[gnu::always_inline]] static inline Constants make(const arith::Modulus& modulus, int headroom) {
     const Word q = modulus.value();
     const Word ratio48 = modulus.ratio_high() >> 16;  // floor(2^48 / q)

@@ -266,7 +266,7 @@ template <bool folds, int stages, bool last>
   }
 }
 
-// Those six stages on `blocks` blocks, from number `block` on.
+// The last six stages on `blocks` blocks, from number `block` on.
 template <int period>
 void forward_blocks(Word* data, const Twiddles64& twiddles, std::size_t block, std::size_t blocks,
                     std::size_t degree, const Constants& c) {

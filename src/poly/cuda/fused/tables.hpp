@@ -32,7 +32,7 @@ class FusedTables {
   /// The conversions of a usable plan to base and special limbs in one, the targets of a job from one digit:
   /// no jobs where the special limbs have another arithmetic.
   [[nodiscard]] const ColumnTables& joined(const ModUp& plan) const;
-  /// Those of clusters (cluster/tables.cu).
+  /// The tables of clusters (cluster/tables.cu).
   [[nodiscard]] const ClusterModUp& in_clusters(const ModUp& plan) const;
   [[nodiscard]] const ClusterDivision& in_clusters(const Division& plan) const;
 

@@ -34,7 +34,7 @@ class Calibration:
     pooled: float
     """The largest magnitude before the pooler's tanh."""
     bits: float
-    """Those that the polynomials leave of the logits of the first inputs."""
+    """The bits that the polynomials leave of the logits of the first inputs."""
 
     @classmethod
     def of(cls, network: Network, x: Array, real: ArrayLike, margin: float = 0.2) -> Calibration:

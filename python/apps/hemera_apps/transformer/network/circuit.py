@@ -73,7 +73,7 @@ class NetworkCircuit:
         return Approximations(_STAND_IN, self.config.shape.features, degrees=self.config.degrees, bits=0)
 
     def plans(self) -> SharedPlans:
-        """Those that all blocks share."""
+        """The plans that all blocks share."""
         return SharedPlans(self.layout, self.params, self.levels, self._bootstrap)
 
     def network(
@@ -159,7 +159,7 @@ class NetworkCircuit:
         return EncryptedNetwork(plans, [block] * blocks, head)
 
     def generate_keys(self, context: hm.Context, secret_key: hm.SecretKey) -> hm.Keys:
-        """Those of the network, of any weights."""
+        """The keys of the network, of any weights."""
         return context.generate_keys(secret_key, relinearization=False, plan=self.cost(wide=1)[0])
 
     def encrypt(self, x: Array, context: hm.Context, key: hm.SecretKey) -> hm.Ciphertext:

@@ -30,7 +30,7 @@ class NetworkConfig:
     """Fields of `for_bootstrapping`, but for the levels."""
 
     def functions(self, ranges: Ranges) -> Approximations:
-        """Those of a block. ParameterError if a range is too wide."""
+        """The functions of a block. ParameterError if a range is too wide."""
         return Approximations(ranges, self.shape.features, degrees=self.degrees, tokens=self.shape.tokens)
 
     def save(self, path: Path) -> None:

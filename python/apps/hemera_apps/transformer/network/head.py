@@ -85,7 +85,7 @@ class EncryptedHead:
         last = level - 1 - self._tanh.depth
         pooler = weights.pooler / functions.pooled, weights.pooler_bias / functions.pooled
         self._pooler = FeatureLayer(*pooler, layout, params, level, kept=kept)
-        # Of whole periods: rows of zeros behind the classes.
+        # Whole periods: rows of zeros behind the classes.
         more = layout.period - len(weights.classifier)
         bias = np.pad(weights.classifier_bias, (0, more))
         classifier = np.pad(weights.classifier, ((0, more), (0, 0)))

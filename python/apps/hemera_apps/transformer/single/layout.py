@@ -47,7 +47,7 @@ class SingleLayout:
 
     @property
     def ciphertexts(self) -> int:
-        """Those of the block's features."""
+        """The ciphertexts of the block's features."""
         return self.shape.features // self.period
 
     def spread(self, features: Array) -> Array:

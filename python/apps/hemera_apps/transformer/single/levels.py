@@ -26,7 +26,7 @@ class SingleLevels:
 
     @classmethod
     def of(cls, functions: Approximations, base: int) -> SingleLevels:
-        """Those of a block whose bootstraps start at level `base`."""
+        """The levels of a block whose bootstraps start at level `base`."""
         depths = functions.depths
         # Weights, masks, scores; exponentials and their squares; weighted sums and their division.
         attention = base + 3 + depths.exponential + 1 + 2

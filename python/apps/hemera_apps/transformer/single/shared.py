@@ -61,7 +61,7 @@ class SharedPlans:
         self.sums = [
             FeatureLayer(ones, None, layout, params, level) for level in (levels.centred - 1, levels.fresh)
         ]
-        # Of exponentials, and of squares behind bootstraps (hemera_apps.transformer.single.softmax).
+        # Sums of exponentials, and of squares behind bootstraps (hemera_apps.transformer.single.softmax).
         of_heads: Array = np.kron(np.eye(layout.shape.heads), np.ones((width, width))).astype(np.float64)
         self.head_sums = {
             level: FeatureLayer(of_heads, None, layout, params, level)
