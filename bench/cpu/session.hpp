@@ -13,7 +13,7 @@ namespace hemera::cpu_bench {
 struct Call {
   std::string operation;
   std::function<void()> run;
-  /// Whether the operation's result decrypts to what it should be.
+  /// Whether the operation's result decrypts to the right values.
   std::function<bool()> check;
 };
 

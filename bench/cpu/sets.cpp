@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t plain_modulus = 786433;  // 1 modulo 2^18
 
-// As many primes of so many bits as 128-bit security allows beside one special prime.
+// The number of primes of `bits` bits that 128-bit security allows next to one special prime.
 std::size_t secure_count(std::size_t degree, int bits) {
   return static_cast<std::size_t>(rlwe::max_log_modulus(degree, 128).value_or(0) / bits) - 1;
 }
@@ -85,8 +85,8 @@ rlwe::Parameters ckks40_as_seal(std::size_t degree) {
                                      .security = std::nullopt});
 }
 
-// OpenFHE's moduli of so many bits in primes below 2^49, in digits whose special primes have no more bits
-// than its.
+// OpenFHE's moduli of `bits` bits in primes below 2^49, in digits whose special primes have no more bits than
+// its.
 integer::ChainRequest as_openfhe(std::size_t degree, int bits, std::size_t digits, std::vector<int> special) {
   integer::ChainRequest request = integers(degree, split(bits, 49), 0, std::nullopt);
   request.digits = digits;

@@ -155,7 +155,7 @@ std::string number(double value, int digits) {
   return text.str();
 }
 
-// The driver's own version where the system tells it, else the CUDA that it serves.
+// The driver's own version where the system reports it, else the CUDA that it serves.
 std::string driver_version(const runtime::CudaDevices& found) {
   std::ifstream file("/proc/driver/nvidia/version");
   std::string line;

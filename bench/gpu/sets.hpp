@@ -17,7 +17,7 @@ struct Set {
   std::function<rlwe::Parameters()> make;
   /// Levels below the top at which products, rotations and the steps of a key switch are timed as well.
   std::vector<std::size_t> levels = {};
-  /// Not empty: transforms of so many polynomials of one limb are timed, and nothing else.
+  /// Not empty: transforms of this many polynomials of one limb are timed, and nothing else.
   std::vector<std::size_t> transforms = {};
 };
 

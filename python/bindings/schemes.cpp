@@ -90,7 +90,7 @@ std::vector<std::size_t> decode_certain_numbers(const ckks::Encoder& encoder, co
   return encoder.decode_certain(rows_of(out), plaintext);
 }
 
-/// Numbers that are the sums of doubles and of what these leave.
+/// Numbers that are the sums of doubles and their rests.
 template <typename T>
 Plaintext encode_pairs(const ckks::Encoder& encoder, const Values<T>& values, const Values<T>& rests,
                        std::size_t slots, std::optional<std::size_t> level, std::optional<double> scale,

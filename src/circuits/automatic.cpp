@@ -57,7 +57,7 @@ std::pair<std::size_t, double> lowest_of(std::span<const Ciphertext* const> inpu
   return lowest;
 }
 
-// How many bootstraps a function in stages takes, whose inputs have so many levels left.
+// How many bootstraps a function in stages takes, whose inputs have this many levels left.
 std::size_t count_bootstraps(const std::vector<FunctionStage>& stages, std::span<const std::size_t> left,
                              std::size_t levels) {
   std::size_t count = 0;

@@ -17,7 +17,7 @@ namespace {
 
 // A transform reads and writes a limb about twice, and computes as long again.
 constexpr double transform = 6;
-// A product and a sum of a base conversion, of what reading a limb takes.
+// The time of a product and a sum of a base conversion, over that of reading a limb.
 constexpr double conversion = 0.5;
 
 // Moduli up to these bits are computed with alike: by words of 32 bits, by 52-bit products or doubles, by

@@ -31,7 +31,7 @@ namespace {
 
 constexpr std::size_t part_bytes = std::size_t{1} << 20;
 
-// Grows by parts of its own, so that what it outgrows is zeroed.
+// Grows by parts of its own, so that the memory that it leaves is zeroed.
 std::vector<std::byte> read_all(std::istream& stream) {
   std::vector<std::byte> data;
   std::size_t size = 0;

@@ -15,7 +15,7 @@
 namespace hemera::io {
 namespace {
 
-// Scales up to this have no more bits than doubles tell; what they leave is not written.
+// Scales up to this have no more bits than doubles; their rests are not written.
 constexpr double precise_scale = 0x1p60;
 // A scale is named by its level's, from which rounding takes it no further.
 constexpr double most_rest = 0x1p-40;

@@ -156,8 +156,8 @@ void subtract_wrapped(std::span<Word> out, const Carry& top) {
   const std::span<Word> low = out.first(out.size() - 1);
   Carry negative{{~top.words[0], ~top.words[1], ~top.words[2]}};
   add_carry(negative.words, Carry::of(1));
-  // What leaves the top now is at most 1 in absolute value, and what it wraps to leaves 2^M or -1, which is
-  // 2^M too, or nothing.
+  // The carry from the top is at most 1 in absolute value now; wrapped, it leaves 2^M or -1, which is 2^M
+  // too, or nothing.
   const Carry beyond = add_carry(low, negative);
   const Carry rest = add_carry(low, Carry::of(-static_cast<std::int64_t>(beyond.words[0])));
   const bool power = rest.words[0] != 0;

@@ -16,7 +16,7 @@ struct UnitNumber {
   double real, imaginary;
 };
 
-/// For r < q < 2^58; within 2^-51. The nearest eighth of a turn, and the series of what is left, at most a
+/// For r < q < 2^58; within 2^-51. The nearest eighth of a turn, and the series of the rest, at most a
 /// sixteenth.
 HEMERA_HOST_DEVICE inline UnitNumber exponential(std::uint64_t r, std::uint64_t q) {
   unsigned eighths = 0;

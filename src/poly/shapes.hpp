@@ -75,8 +75,8 @@ void check_count(const char* operation, const char* what, std::size_t actual, st
 void check_batch(const char* operation, const char* operand, const PolyShape& input, const PolyShape& out);
 void check_rows(const char* operation, std::size_t from, std::size_t to);
 
-/// One number for each polynomial, all of one component, by a plan that can tell (ParameterError otherwise);
-/// null: none is asked for.
+/// One number for each polynomial, all of one component, by a plan that can report doubts (ParameterError
+/// otherwise); null: none is asked for.
 void check_doubtful(const char* operation, const PolyShape& out, const IntegerView* doubtful, bool tells);
 /// Rows of 1 to `slots.slots` numbers, as many as there are of slots; MismatchError otherwise.
 void check_slots(const char* operation, const SlotView& slots, const NumberView& values);

@@ -102,7 +102,7 @@ Ciphertext divided(const ExtendedCiphertext& extended, Metadata meta) {
   return result;
 }
 
-// The sum of what `view` holds, turned by each; its second component has these digits.
+// The sum of `view` turned by each of the turns; its second component has these digits.
 ExtendedCiphertext turned_sum_of(const ContextPointer& context, GadgetPointer gadget, const Metadata& meta,
                                  const poly::ConstPolyView& view, const poly::Poly& digits,
                                  std::span<const Turn> turns) {

@@ -12,7 +12,7 @@ using Primes = std::vector<std::uint64_t>;
 constexpr std::size_t most_key_primes = 512;  // each is tested when a file loads
 constexpr std::uint8_t automatic_in_format_1 = 0, manual_in_format_1 = 1;
 
-// What format 1 does not know of what the fingerprint covers.
+// Whether the fingerprint covers fields that format 1 does not have.
 bool is_extended(const ParametersLiteral& literal) {
   return literal.secret.deviation != 0 || !literal.key_primes.empty();
 }

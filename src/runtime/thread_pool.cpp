@@ -166,7 +166,7 @@ struct ThreadPool::Workers {
     for (int i = 0; i < count; ++i) work_ready.notify_one();
   }
 
-  // Whether a loop that is worth so many threads (0: all) is to wake those that sleep.
+  // Whether a loop that is worth this many threads (0: all) is to wake those that sleep.
   bool is_worth_waking(int threads_worth) {
     if (threads_worth > 0 &&
         (done_without += std::min(threads_worth, tuning::worth_waking)) < tuning::worth_waking) {

@@ -7,8 +7,8 @@
 
 namespace hemera::runtime::tuning {
 
-/// How long a thread keeps looking for what it waits for before it sleeps: about what waking it would take,
-/// for which 55 to 109 us were measured.
+/// How long a thread keeps looking for what it waits for before it sleeps: about the time of waking it, for
+/// which 55 to 109 us were measured.
 inline constexpr std::chrono::microseconds longest_spin{100};
 /// Not measured alone.
 inline constexpr int looks_between_yields = 32;

@@ -23,7 +23,7 @@ class Evaluator;
 
 namespace hemera::circuits {
 
-/// A switching key that a circuit uses: what it does, and its gadget.
+/// A switching key that a circuit uses: its role, and its gadget.
 struct KeyNeed {
   rlwe::KeyRole role;
   rlwe::GadgetPrimes gadget;

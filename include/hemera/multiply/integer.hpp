@@ -24,7 +24,7 @@ struct IntegerProductPlan {
   [[nodiscard]] std::size_t modulus_exponent() const { return static_cast<std::size_t>(digit_bits) * length; }
 };
 
-/// The plan of least cost for factors of so many bits (at least 1 each): no coefficient of the product of
+/// The plan of least cost for factors of this many bits (at least 1 each): no coefficient of the product of
 /// digits reaches the product of the primes, and no index reaches `length`. Throws OutOfMemoryError for
 /// factors whose product has more than 2^38 bits, or needs more memory than this machine has.
 IntegerProductPlan plan_integer_product(std::size_t bits_a, std::size_t bits_b);
@@ -56,8 +56,8 @@ class IntegerMultiplier {
 
   /// out[c] = sum over i + j = c of a[i] b[j] modulo 2^exponent + 1, each factor transformed once. Integers
   /// are in [0, 2^exponent], both ends included, in exponent / 64 + 1 words; out may be factors. `exponent`:
-  /// the modulus_exponent() of a plan_product_modulo for so many integers. Throws ParameterError for another
-  /// one or for integers out of range, MismatchError for other sizes.
+  /// the modulus_exponent() of a plan_product_modulo for this many integers. Throws ParameterError for
+  /// another one or for integers out of range, MismatchError for other sizes.
   void tensor_product_modulo(std::span<const std::span<std::uint64_t>> out,
                              std::span<const std::span<const std::uint64_t>> a,
                              std::span<const std::span<const std::uint64_t>> b, std::size_t exponent,

@@ -126,7 +126,7 @@ class Ledger {
 };
 
 /// A backend that notes each operation and computes nothing. Its memory hands out addresses without memory
-/// behind them, and counts what lives and the peak; scratch is what the CPU backend with so many threads
+/// behind them, and counts what lives and the peak; scratch is what the CPU backend with this many threads
 /// takes. Reading values back throws DeviceError.
 std::shared_ptr<const Backend> make_ledger_backend(std::shared_ptr<const Ring> ring,
                                                    std::shared_ptr<Ledger> ledger, int threads = 0);

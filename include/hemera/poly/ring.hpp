@@ -21,7 +21,7 @@ inline constexpr std::size_t max_degree = std::size_t{1} << 17;
 enum class Word : std::uint8_t { u32 = 4, u64 = 8, u50 = 50 };
 /// Moduli of residues in words of this kind are below 2^word_bits.
 constexpr int word_bits(Word word) { return word == Word::u50 ? 50 : 8 * static_cast<int>(word); }
-/// Bytes of so many residues; of u50 a multiple of four.
+/// Bytes of this many residues; of u50 a multiple of four.
 constexpr std::size_t stored_bytes(Word word, std::size_t residues) {
   return word == Word::u50 ? residues / 4 * 25 : residues * static_cast<std::size_t>(word);
 }

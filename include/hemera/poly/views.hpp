@@ -130,8 +130,8 @@ struct SlotView {
   }
 };
 
-/// The order of what Backend::transform_components is given; it leaves the other. Reversed: by the reversed
-/// bits of the numbers.
+/// The order of the input of Backend::transform_components; its result has the other. Reversed: by the
+/// reversed bits of the numbers.
 enum class ComponentOrder : std::uint8_t { natural, reversed };
 
 /// Which coefficients Backend::exponentials takes: for values of a polynomial times a secret in blocks
@@ -185,7 +185,7 @@ struct IntegerMatrixView {
   }
 };
 
-/// Coefficients in a row that share one of the numbers by which a rounding tells its doubts.
+/// Coefficients in a row that share one of the numbers by which a rounding reports its doubts.
 inline constexpr std::size_t coefficients_per_doubt = 64;
 
 /// Numbers that Backend::collect_integers takes along: any[b] becomes the bitwise or of the b-th of as many

@@ -141,7 +141,7 @@ class Evaluator {
   /// and most of the noise is the operand's. `own` and `other` are the operands' metadata as they are added.
   [[nodiscard]] virtual std::optional<Ciphertext> refreshed_addend(const Ciphertext& a, const Metadata& own,
                                                                    const Metadata& other) const;
-  /// The same for a sum of so many ciphertexts that are as noisy as `a`.
+  /// The same for a sum of this many ciphertexts that are as noisy as `a`.
   [[nodiscard]] virtual std::optional<Ciphertext> refreshed_for_sum(const Ciphertext& a,
                                                                     std::size_t terms) const;
   /// The sum of products, all of ciphertexts or all with plaintexts, which has the metadata `meta`. With a

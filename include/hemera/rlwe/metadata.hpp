@@ -85,7 +85,7 @@ void copy_filling(Metadata& to, const Metadata& from);
 /// Copies all that is declared of the values from `from` to `to`: their bound, their type and which slots
 /// they fill. For operations that keep the values.
 void copy_declarations(Metadata& to, const Metadata& from);
-/// BFV and BGV: the `filled` that follows from the other fields, where a plaintext has so many slots.
+/// BFV and BGV: the `filled` that follows from the other fields, where a plaintext has this many slots.
 std::size_t filled_slots(const Metadata& meta, std::size_t slots);
 /// The padding after an operation that does not keep 0: a function, or the sum with a number.
 Padding no_longer_zeros(const Metadata& a);

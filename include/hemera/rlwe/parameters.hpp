@@ -52,8 +52,8 @@ struct ParametersLiteral {
   std::vector<std::uint64_t> key_primes;
   /// Primitive 2N-th roots of unity by modulus; the minimal root where there is no entry.
   std::map<std::uint64_t, std::uint64_t> roots;
-  /// t of BFV and BGV, 2 <= t < 2^60 and coprime to every prime; 0 for CKKS. integer_slots tells how many
-  /// slots it has.
+  /// t of BFV and BGV, 2 <= t < 2^60 and coprime to every prime; 0 for CKKS. integer_slots gives the number
+  /// of its slots.
   std::uint64_t plain_modulus = 0;
   /// CKKS: the scale of fresh encodings at the top level.
   double scale = 0;

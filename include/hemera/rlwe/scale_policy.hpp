@@ -108,8 +108,8 @@ class ScalePolicy {
   /// For a product with an encoded plaintext; the plaintext is unchanged, except that it may drop limbs.
   [[nodiscard]] ScaleProduct plain_product(const Metadata& a, const Metadata& plaintext) const;
   /// For a sum with an encoded plaintext: the steps of the ciphertext. The plaintext may drop limbs, and
-  /// where operands are aligned by themselves it is multiplied by an integer, if the ciphertext's scale is so
-  /// many times its own: as that of a product is, which waits for its rescale.
+  /// where operands are aligned by themselves it is multiplied by an integer, if the ciphertext's scale is
+  /// that integer times its own: so is the scale of a product that waits for its rescale.
   [[nodiscard]] PlainSum plain_sum(const Metadata& a, const Metadata& plaintext) const;
   /// Before a product with a number. CKKS encodes the number at the scale of the level where these steps end.
   [[nodiscard]] ScaleWay before_product(const Metadata& a) const;

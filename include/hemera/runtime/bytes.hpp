@@ -56,7 +56,7 @@ class ByteWriter {
 };
 
 /// Reads the bytes of a ByteWriter. Every read throws FormatError at the end of the bytes. It allocates for a
-/// length only after it has checked that so many bytes follow. Does not own the bytes.
+/// length only after it has checked that as many bytes follow. Does not own the bytes.
 class ByteReader {
  public:
   /// `what` names the bytes in messages ("the parameters"); it must outlive the reader.

@@ -15,7 +15,7 @@ std::uint64_t checksum(std::uint64_t seed, std::span<const std::byte> first,
 
 /// Bytes of a piece, which has a checksum of its own: several threads compute those of a message.
 inline constexpr std::size_t checksum_piece_bytes = std::size_t{1} << 16;
-/// The number of pieces of so many bytes. The last one may be shorter.
+/// The number of pieces of this many bytes. The last one may be shorter.
 constexpr std::size_t checksum_pieces(std::size_t bytes) {
   return (bytes + checksum_piece_bytes - 1) / checksum_piece_bytes;
 }

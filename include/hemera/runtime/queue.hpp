@@ -66,7 +66,7 @@ class CpuQueue final : public Queue {
 
 /// Scratch memory for operations, handed out in stack order without allocation. There are three kinds:
 ///  - of a given size;
-///  - of no size yet: each operation measures what it needs and makes room for it once, before it begins;
+/// - of no size yet: each operation measures its scratch and makes room for it once, before it begins;
 ///  - measuring: an operation checks its arguments and takes what it would take, but runs nothing.
 /// NVIDIA's CUB does so: its device-wide operations are called twice, first without scratch. Size and run are
 /// one body, and can not differ.

@@ -39,7 +39,7 @@ struct CircuitRequest {
   int scale_bits = 40;
   /// Slots needed, at most N/2 of the result.
   std::size_t slots = 1;
-  /// Bits of integer range: results may be as large as 2^(range_bits - 1). The last base holds so many bits
+  /// Bits of integer range: results may be as large as 2^(range_bits - 1). The last base holds these bits
   /// above the scale, and spare_bits more unless range_bits is given and below least_spared_range_bits.
   /// Empty: those of `largest`, or default_range_bits.
   std::optional<int> range_bits = std::nullopt;
@@ -150,10 +150,10 @@ class Encoder {
                                        const rlwe::BatchShape& batch, std::optional<std::size_t> level = {},
                                        std::optional<double> scale = {},
                                        std::optional<double> largest = {}) const;
-  /// The same of numbers that are the sums of a double and of what it leaves, `rests`, laid out as the
-  /// values: embedded on the host in pairs of doubles, for scales beyond 2^53. Takes some ten milliseconds
-  /// for each 10,000 slots. Throws ParameterError too for rests that are larger than rounding, and for
-  /// parameters of other libraries whose slots are in another order.
+  /// The same of numbers that are the sums of a double and its rest, `rests`, laid out as the values:
+  /// embedded on the host in pairs of doubles, for scales beyond 2^53. Takes some ten milliseconds for each
+  /// 10,000 slots. Throws ParameterError too for rests that are larger than rounding, and for parameters of
+  /// other libraries whose slots are in another order.
   [[nodiscard]] rlwe::Plaintext encode(const HostRows<const double>& values, std::span<const double> rests,
                                        std::size_t slots, const rlwe::BatchShape& batch,
                                        std::optional<std::size_t> level = {},
@@ -218,9 +218,9 @@ class Encoder {
   /// The same without the error: returns the elements of the batch that are in doubt, ascending.
   [[nodiscard]] std::vector<std::size_t> decode_certain(const HostRows<double>& values,
                                                         const rlwe::Plaintext& plaintext) const;
-  /// The same of numbers that are the sums of a double and of what it leaves, to `rests`, laid out as the
-  /// values: read on the host in pairs of doubles. Throws ParameterError for parameters of other libraries
-  /// whose slots are in another order.
+  /// The same of numbers that are the sums of a double and its rest, to `rests`, laid out as the values: read
+  /// on the host in pairs of doubles. Throws ParameterError for parameters of other libraries whose slots are
+  /// in another order.
   void decode(const HostRows<double>& values, std::span<double> rests,
               const rlwe::Plaintext& plaintext) const;
   [[nodiscard]] std::vector<std::size_t> decode_certain(const HostRows<double>& values,

@@ -59,7 +59,7 @@ Precision precision_of(std::span<const std::complex<double>> found,
                          std::to_string(expected.size()) + "; give as many of both, and at least one");
   }
   std::vector<std::complex<double>> errors;
-  // Equal doubles have an error below what a double tells.
+  // Equal doubles have an error below a double's precision.
   for (std::size_t i = 0; i < found.size(); ++i) errors.push_back(found[i] - expected[i]);
   return precision_of_errors(errors, 0x1p-60);
 }

@@ -20,7 +20,7 @@ struct RaiseStage {
   std::size_t level = 0;  ///< that is raised to
   /// Keys to an ephemeral secret at level 0 and back at `level`; without them nothing is switched.
   std::optional<KeyNeed> to_ephemeral = std::nullopt, from_ephemeral = std::nullopt;
-  /// Rotations whose results each step adds to what it is given, by keys with the gadget.
+  /// Rotations whose results each step adds to its input, by keys with the gadget.
   std::vector<std::vector<std::size_t>> trace = {};
   rlwe::GadgetPrimes gadget = {};
   /// A whole number that the result is multiplied by, before it is rescaled by a level. Without it nothing

@@ -1,4 +1,4 @@
-// The errors that a bootstrap's model tells of inputs that nobody has yet.
+// The errors that a bootstrap's model predicts for inputs that nobody has yet.
 #include <algorithm>
 #include <cmath>
 #include <complex>

@@ -38,7 +38,7 @@ double roots_gain(double ratio);
 struct BootstrapLayout {
   BootstrapOrder order = BootstrapOrder::slots_first;
   bool arcsine = false;                         ///< not of an exponential (SineShape)
-  std::size_t input_level = 0;                  ///< of what is bootstrapped: the user's lowest
+  std::size_t input_level = 0;                  ///< of the input: the user's lowest
   std::size_t result_level = 0;                 ///< the user's highest
   std::size_t top_level = 0;                    ///< where CoeffToSlot begins
   std::size_t slots_to_coefficients_level = 0;  ///< where SlotToCoeff begins, and its matrices
@@ -50,7 +50,7 @@ struct BootstrapLayout {
   /// Blocks of the secret of a bootstrap by roots of unity (roots_of_unity.hpp); 0: by CoeffToSlot and
   /// EvalMod. Its sum of products takes CoeffToSlot's one level, its products of blocks EvalMod's.
   std::size_t blocks = 0;
-  double ratio = 0;  ///< q_0 over the scale of what is raised
+  double ratio = 0;  ///< q_0 over the raised scale
 
   /// Where EvalMod's result is.
   [[nodiscard]] std::size_t eval_mod_end() const {

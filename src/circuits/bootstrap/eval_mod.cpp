@@ -120,7 +120,7 @@ class SineSeries {
   std::vector<Value> small_;  // T_1 to T_m
 };
 
-// What the double of v's scale leaves of what CoeffToSlot leads to from q_0.
+// The rest of v's scale, to which CoeffToSlot leads from q_0, less its double.
 double scale_rest(const rlwe::Parameters& parameters, const BootstrapLayout& layout) {
   const auto& scales = parameters.rescaling().scales;
   TwoDoubles scale = rlwe::product_without(parameters.literal().levels.front(), {});

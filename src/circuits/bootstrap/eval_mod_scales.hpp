@@ -9,7 +9,7 @@
 
 namespace hemera::circuits {
 
-/// log2 scales of v = (t - 1/4) / range and of what each step leaves.
+/// log2 scales of v = (t - 1/4) / range and of each step's result.
 struct EvalModScales {
   double v;
   std::vector<double> after;
@@ -20,8 +20,8 @@ struct EvalModScales {
 std::vector<double> sine_amplification(const SineShape& shape, const EvalModSeries& series);
 
 /// Scales by which every step's rounding adds as much to t as any other's, and all together `error_log2`:
-/// errors of early steps are amplified more, so their scales are larger. `rounding_log2`: of what a division
-/// leaves in a slot, times the scale (rounding_model.hpp).
+/// errors of early steps are amplified more, so their scales are larger. `rounding_log2`: of a division's
+/// error in a slot, times the scale (rounding_model.hpp).
 EvalModScales water_filled(const SineShape& shape, const EvalModSeries& series, double error_log2,
                            double rounding_log2);
 

@@ -1,4 +1,4 @@
-// The series that EvalMod evaluates, and how often what it does not cover occurs.
+// The series that EvalMod evaluates, and how often integers that it does not cover occur.
 #pragma once
 
 #include <cstddef>

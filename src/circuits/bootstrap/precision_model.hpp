@@ -70,7 +70,7 @@ class PrecisionModel {
   std::vector<std::size_t> rounded_;  // those that a division rounds, but for the last, as noise is drawn
   double repetitions_;                // of the slots' values
   double secret_norm_;                // squared, of the secret
-  double rounding_;                   // log2 of what a division leaves in slots, times the scale
+  double rounding_;                   // log2 of a division's error in slots, times the scale
   double end_rounding_;               // the same of the divisions that end it
   double parts_rounding_;             // the same in EvalMod
   std::vector<MatrixNoise> to_coefficients_;  // over the values' size

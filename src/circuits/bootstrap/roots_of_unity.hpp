@@ -27,10 +27,10 @@ struct RootsStage {
   double plaintext_scale = 0;
   KeyNeed to_block;
   std::vector<KeyNeed> encryptions;
-  /// Rotations whose results each step adds to what it is given, over the places of blocks.
+  /// Rotations whose results each step adds to its input, over the places of blocks.
   std::vector<std::vector<std::size_t>> places = {};
   rlwe::GadgetPrimes places_gadget = {};
-  /// A product of what it is given and its rotation, for each step.
+  /// A product of each step's input and its rotation.
   struct Product {
     std::size_t rotation = 0;
     KeyNeed galois, product;

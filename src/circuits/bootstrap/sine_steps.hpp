@@ -36,9 +36,9 @@ std::size_t sine_step_count(const SineShape& shape);
 /// coefficients.
 std::size_t sine_parts_step(std::size_t log_size);
 /// For each step, log2 of how many times larger the scale after it is than half the square of the scale
-/// before, over what it divides by. T_2m's step drops `constant_bits`, those of the series' coefficients;
-/// products by T_2m, T_4m, ... have the factors 1 that are not taken by the scale, and so have squarings.
-/// Nested products drop what makes values of their magnitudes 1.
+/// before, over its divisor. T_2m's step drops `constant_bits`, those of the series' coefficients; products
+/// by T_2m, T_4m, ... have the factors 1 that are not taken by the scale, and so have squarings. Nested
+/// products drop what makes values of their magnitudes 1.
 std::vector<double> sine_step_gains(const SineShape& shape, int constant_bits);
 
 /// What levels were made for: the largest degree that takes as many.

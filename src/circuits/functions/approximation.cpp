@@ -161,7 +161,7 @@ class Reference {
   std::vector<double> barycentric_, values_;
 };
 
-// As many extrema of alternating sign, the largest ones; fewer if there are not so many.
+// The largest `count` extrema of alternating sign; all if there are fewer.
 std::vector<std::size_t> alternating_extrema(const std::vector<double>& errors, std::size_t count) {
   std::vector<std::size_t> extrema;
   for (std::size_t j = 0; j < errors.size(); ++j) {

@@ -1,5 +1,5 @@
-// How large a function's outputs can be. Bounds are those of exact arithmetic: noise, and how far a function
-// is from what it stands for, come on top.
+// How large a function's outputs can be. Bounds are those of exact arithmetic: noise and the error of the
+// function's approximation come on top.
 #pragma once
 
 #include <span>

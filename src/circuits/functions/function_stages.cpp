@@ -128,7 +128,7 @@ std::vector<FunctionStage> stages_of(const Function& function, std::size_t first
   const std::vector<Place> places = places_of(function, first_levels, levels);
   const std::vector<bool> is_needed = needed_parts(function);
   const std::size_t inputs = function.inputs().size();
-  // For each stage: its parts with their first value, what it takes from before, and what is taken from it.
+  // For each stage: its parts with their first value, the values that it takes from before, and its results.
   std::map<std::size_t, std::vector<std::pair<std::size_t, Value>>> parts;
   std::map<std::size_t, std::set<Value>> taken, given;
   Value first = inputs;

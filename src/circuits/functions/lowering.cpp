@@ -162,7 +162,7 @@ bool Lowering::fits_by_leaves(const Function::Sum& sum, std::size_t level) {
   return true;
 }
 
-// Sums of terms that so many steps take, and of products that begin with a sum which nothing else takes.
+// Sums of terms that this many steps take, and of products that begin with a sum which nothing else takes.
 bool Lowering::is_adjustable(Value value, std::ptrdiff_t takers) const {
   const std::size_t inputs = values_.size() - steps_.size();
   if (value < inputs) return false;

@@ -31,7 +31,7 @@ double value_at(const SignStage& stage, double t);
 std::vector<SignStage> stages_for(double from, double tolerance);
 
 /// factor sign(x) + shift; x is in `interval`, which the first stage maps to [-1, 1]: without a level of its
-/// own where so many bits of its scale are enough (Polynomial::with_map_bits).
+/// own where this many bits of its scale are enough (Polynomial::with_map_bits).
 Function::Value add_sign(Function& function, Function::Value x, const std::vector<SignStage>& stages,
                          const Interval& interval, double factor, double shift, double map_bits = 2);
 

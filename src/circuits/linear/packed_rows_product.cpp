@@ -256,7 +256,7 @@ Ciphertext PreparedPackedRowsProduct::packed(Ciphertext rows, const rlwe::Evalua
   rlwe::Metadata meta = rows.meta;
   meta.batch = {groups};
   meta.is_complex = true;
-  meta.largest *= static_cast<double>(parts);                             // a slot is a sum of so many
+  meta.largest *= static_cast<double>(parts);                             // a slot is a sum of all parts
   Ciphertext kept = rlwe::make_ciphertext(context_, std::move(meta), 2);  // (sum of X^r b_r, 0)
   backend.fill_zero(queue, kept.poly.view().components(1, 1));
   rlwe::keep_first_part(context, rows.poly.view().components(0, 1), parts, base);

@@ -198,7 +198,7 @@ ExpectedError SlotCircuit::error_from(double input_error) const {
   }
   double worst = mean;
   if (!kept_.empty()) {
-    // Values are as large as sums of so many of magnitude 1.
+    // Values are as large as sums of all copies, of magnitude 1.
     const double encoding =
         copies_of(before_) * static_cast<double>(2 * slots_) / 12 / squared(plaintext_scale_);
     const double own = encoding + squared(rounding_ / ends_.result_scale);

@@ -27,8 +27,8 @@ MismatchError unanswerable(std::size_t query_dims, std::size_t dims, std::size_t
 struct PackedHalf {
   std::size_t blocks, count;
   AnswerHalf out;
-  /// Gives the queue what makes these blocks, which are asked for once and in order, and tells where they are
-  /// until the next call.
+  /// Gives the queue what makes these blocks, which are asked for once and in order, and returns where they
+  /// are until the next call.
   std::function<poly::ConstPolyView(std::size_t first, std::size_t size)> make;
 };
 /// Packs halves on the device, and moves and digests them on the host while the device makes later blocks:

@@ -78,7 +78,7 @@ poly::Poly Expansion::operator()(const Query& query, const rlwe::EvaluationKeys&
   place(*context_, query, layout_, numbers);
 
   // `nodes` ciphertexts for each query; that at r has the numbers j = r modulo `nodes`, at coefficients
-  // j - r times the stride. In place: the odd half of what r has goes to r + nodes.
+  // j - r times the stride. In place: the odd half of r's numbers goes to r + nodes.
   std::size_t nodes = 1, power = 1;  // what an automorphism maps to minus itself: odd multiples of X^power
   auto turn = turns_.begin();
   for (const std::uint64_t element : galois_elements(layout_.degree)) {

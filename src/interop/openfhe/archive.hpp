@@ -92,7 +92,7 @@ class Archive {
   [[nodiscard]] virtual bool has_guessed() const { return false; }
   /// A vector of numbers.
   virtual void words(const char* name, std::vector<std::uint64_t>& values) = 0;
-  /// The same for so many numbers that the binary writer leaves place for: they are still with a device.
+  /// The same for this many numbers that the binary writer leaves place for: they are still with a device.
   virtual void words_later(const char* /*name*/, std::size_t /*count*/) {
     fail("numbers that are not there");
   }

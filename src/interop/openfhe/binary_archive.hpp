@@ -61,7 +61,7 @@ class BinaryWriter final : public Archive {
   BinaryWriter();
 
   [[nodiscard]] std::size_t size() const { return out_.size() + listed_; }
-  /// Writes all, `size()` bytes. The places of what comes later, in its order.
+  /// Writes all, `size()` bytes. Returns the places of later bytes, in their order.
   [[nodiscard]] std::vector<std::span<std::byte>> write_to(std::span<std::byte> file) const;
 
   [[nodiscard]] std::size_t position() const override { return size(); }

@@ -117,7 +117,7 @@ Ciphertext Bootstrapper::operator()(const ckks::Evaluator& evaluator, const Ciph
                         " slots, the settings are for " + std::to_string(layout_.slots));
   }
   rescale_all(evaluator, x);
-  x.meta.largest = std::numeric_limits<double>::infinity();  // of the values, not of what is between
+  x.meta.largest = std::numeric_limits<double>::infinity();  // of the values, not of those in between
   if (x.meta.level < layout_.input_level) {
     throw LevelError("bootstrap: SlotToCoeff comes first and takes " + std::to_string(layout_.input_level) +
                      " levels, and the ciphertext has " + std::to_string(x.meta.level) +

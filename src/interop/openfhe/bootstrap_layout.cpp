@@ -46,7 +46,7 @@ class LayoutMaker {
     }
     log_slots_ = static_cast<std::size_t>(std::countr_zero(slots_));
     is_dense_ = settings.budget_encode == 1 && settings.budget_decode == 1;
-    // Two parts, real and imaginary, of what has as many coefficients as the ring, or complex slots.
+    // Two parts, real and imaginary, of messages with as many coefficients as the ring, or complex slots.
     takes_both_ =
         decodes_first_ ? client.parameters->data_type == complex_data : slots_ == parameters_.max_slots();
     is_side_by_side_ = !decodes_first_ && slots_ != parameters_.max_slots();

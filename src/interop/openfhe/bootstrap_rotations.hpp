@@ -39,7 +39,7 @@ struct Layers {
   }
 };
 
-/// OpenFHE's own choice for a matrix of so many layers.
+/// OpenFHE's own choice for a matrix of this many layers.
 std::int64_t baby_steps(std::size_t layers);
 
 /// A stage's rotations: (first + j) stride for j < count, modulo the number of slots or not, and outer ones

@@ -33,8 +33,8 @@ struct Client {
   [[nodiscard]] std::string tag() const;
   /// What an object of this client begins with.
   [[nodiscard]] CryptoObject header() const { return {context, tag()}; }
-  /// What bootstraps ciphertexts of so many slots with these keys, made at the first use of it that has all
-  /// of its keys. ParameterError without settings for them.
+  /// The bootstrapper of ciphertexts of `slots` slots with these keys, made at the first use of it that has
+  /// all of its keys. ParameterError without settings for them.
   std::shared_ptr<const Bootstrapper> bootstrapper(const rlwe::EvaluationKeys& keys, std::size_t slots);
   /// For each number of slots that the context was set up for, the lowest level that bootstraps take.
   [[nodiscard]] std::map<std::size_t, std::size_t> bootstrap_input_levels() const;

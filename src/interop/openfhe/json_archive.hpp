@@ -13,7 +13,7 @@
 
 namespace hemera::interop::openfhe {
 
-/// JSON text as a list of what stands in it, in order; lists of numbers are vectors.
+/// JSON text as a list of its items, in order; lists of numbers are vectors.
 class JsonDocument {
  public:
   /// Throws FormatError for malformed text, and for values that no file of OpenFHE has: numbers of more than

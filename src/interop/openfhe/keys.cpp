@@ -16,7 +16,7 @@
 namespace hemera::interop::openfhe {
 namespace {
 
-// A Gaussian secret's coefficients are far below; Hemera's files hold so many.
+// A Gaussian secret's coefficients are far below this, the largest that Hemera's files hold.
 constexpr std::uint64_t largest_secret = 127;
 
 [[noreturn]] void refuse_key(const std::string& problem) { throw FormatError("OpenFHE key: " + problem); }

@@ -76,7 +76,7 @@ class Writer {
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
-  /// Room for so many bytes, header excluded.
+  /// Room for this many bytes, header excluded.
   void expect(std::size_t bytes);
   void u8(std::uint8_t value);
   void u64(std::uint64_t value);

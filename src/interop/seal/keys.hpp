@@ -45,7 +45,7 @@ class Keys {
   /// A key in its place of relinearization or Galois keys, into `keys`.
   void add_relinearization(std::uint64_t place, poly::Poly key, rlwe::EvaluationKeys& keys) const;
   void add_galois(std::uint64_t place, const poly::Poly& key, rlwe::EvaluationKeys& keys) const;
-  /// Room for a key of so many digits; FormatError unless SEAL's keys have so many.
+  /// Room for a key of `digits` digits; FormatError unless SEAL's keys have as many.
   [[nodiscard]] poly::Poly make_key(std::uint64_t digits, const char* what) const;
   [[nodiscard]] poly::Poly take_key(const std::vector<CiphertextView>& digits, const char* what) const;
   /// What a pair of polynomials at the level of keys has for fields.

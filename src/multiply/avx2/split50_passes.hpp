@@ -123,7 +123,7 @@ struct Passes {
     }
   }
 
-  // Reduces what it reads forward, what it writes backwards; forward, the last pass also what it writes.
+  // Reduces its inputs forward, its results backwards; forward, the last pass its results as well.
   template <int stages, bool backwards, bool last>
   static void pass(Word* data, std::size_t block, std::size_t blocks, std::size_t stride,
                    const SplitFactors& twiddles, const Modulus50& constants) {

@@ -14,7 +14,7 @@ using arith::uint128;
 
 namespace {
 
-// What is told of the block of coefficients of polynomial b from `first` on.
+// Writes whether the block of coefficients of polynomial b from `first` on is doubtful.
 void report(const IntegerView& doubtful, std::size_t b, std::size_t first, std::size_t block, bool found) {
   std::fill_n(doubtful.data + b * doubtful.count + first / coefficients_per_doubt,
               block / coefficients_per_doubt, std::int64_t{found});
@@ -51,7 +51,7 @@ void CpuBackend::do_convert(Queue& queue, const PolyView& out, const ConstPolyVi
                    }
                    if (doubtful != nullptr) report(*doubtful, b, first, block, found);
                  }
-                 // What is left of a decryption would tell the plaintext.
+                 // Remains of a decryption would reveal the plaintext.
                  if (doubtful != nullptr) runtime::secure_zero(scratch.data(), rows * block * sizeof(Limb));
                });
 }
@@ -156,7 +156,7 @@ void CpuBackend::do_scale_and_round(Queue& queue, const PolyView& out, const Con
           }
           if (doubtful != nullptr) report(*doubtful, b, first, block, found);
         }
-        // What is left of a decryption would tell the plaintext.
+        // Remains of a decryption would reveal the plaintext.
         if (plan.divided().size() == plan.source().size()) {
           runtime::secure_zero(scratch.data(), rows * block * sizeof(Limb));
         }

@@ -244,7 +244,7 @@ void CpuBackend::do_mod_up_inner_product(Queue& queue, const PolyView& out, cons
   const std::size_t words = units * count * degree * 8;
   const int threads = threads_for(pool_of(queue), words);
   const bool whole = even_parts(units, threads, 2) == 1;
-  // Digits of so many units are extended ahead, and are there at a time.
+  // Digits of this many units are extended ahead, and are there at a time.
   const std::size_t round = (static_cast<std::size_t>(threads) + count - 1) / count;
   const std::size_t ahead = std::min(units, round + 1);
   const std::size_t held = std::min(units, whole ? static_cast<std::size_t>(threads) : 2 * round + 1);

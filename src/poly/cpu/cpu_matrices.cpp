@@ -53,7 +53,7 @@ class Blocks {
   std::size_t limbs_, entries_, blocks_of_limb_, count_, words_;
 };
 
-// Rows of a block are too short for processors to notice that they follow each other: so many are on their
+// Rows of a block are too short for processors to notice that they follow each other: this many are on their
 // way from memory at a time.
 constexpr std::size_t ahead = 8;
 void prefetch(const Limb* words, std::size_t count) {
@@ -97,7 +97,7 @@ void widen(std::int32_t* out, const IntegerMatrixView& w, std::size_t row, std::
   w.bytes == 1 ? widen_as(std::int8_t{}) : widen_as(std::int16_t{});
 }
 
-// Entries of a block of so many columns: more where they are few, as each block widens all integers.
+// Entries of a block of this many columns: more where they are few, as each block widens all integers.
 std::size_t matrix_block(std::size_t columns) {
   std::size_t block = tuning::most_matrix_block;
   while (block > tuning::least_matrix_block && block * columns > tuning::matrix_block_words) block /= 2;

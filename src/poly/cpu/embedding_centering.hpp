@@ -9,12 +9,12 @@
 
 namespace hemera::poly::cpu {
 
-/// Upper bound of Centering::words for any base of so many moduli.
+/// Upper bound of Centering::words for any base of this many moduli.
 constexpr std::size_t max_centering_words(std::size_t limbs, int word_bits) {
   return (61 * limbs + static_cast<std::size_t>(word_bits) - 1) / static_cast<std::size_t>(word_bits);
 }
 
-/// Words of memory for the constants of any base of so many moduli.
+/// Words of memory for the constants of any base of this many moduli.
 constexpr std::size_t centering_memory_words(std::size_t limbs, int word_bits) {
   return (max_centering_words(limbs, word_bits) + 1) * (limbs + 3) + 2 * (limbs + 2);
 }

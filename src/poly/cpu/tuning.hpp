@@ -33,14 +33,14 @@ inline constexpr std::size_t slot_limb_weight = 8;
 /// From here on one transform of the embedding is spread over threads. Not measured alone.
 inline constexpr std::size_t least_divided_slots = std::size_t{1} << 12;
 
-/// From this degree on a limb's transform is divided, into up to so many parts: eighths of a row at least
+/// From this degree on a limb's transform is divided, into up to this many parts: eighths of a row at least
 /// (kernels.hpp). Not measured alone.
 inline constexpr std::size_t least_divided_degree = 4096;
 inline constexpr std::size_t most_transform_parts = 8;
 
 // --- Blocks: what a task has in its caches. ---
 
-/// Results of so many bytes, with operands of as many, do not stay in a thread's share of the last cache:
+/// Results of this many bytes, with operands of as many, do not stay in a thread's share of the last cache:
 /// past it a sum of 8 MB took half as long on a Zen 5, one of 4 MB as long, one of 2 MB 1.15 times. On a Xeon
 /// (Sapphire Rapids), whose last cache is slow, sums of 2 MB took 0.75 of the time; of 1 MB they stay in its
 /// second cache.

@@ -15,7 +15,7 @@
 
 namespace hemera::poly::cuda {
 
-/// x - M q if that is not negative, else x; for x below M q + 2^63, since a sign tells.
+/// x - M q if that is not negative, else x; for x below M q + 2^63, since a sign decides.
 template <unsigned M>
 __device__ __forceinline__ std::uint64_t reduce_once(std::uint64_t x, std::uint64_t q) {
   const std::uint64_t difference = x - M * q;

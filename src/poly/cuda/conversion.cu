@@ -37,7 +37,7 @@ struct Conversion {
   const ConversionJob* jobs;
 };
 
-// Grid [tile, polynomial, job]. Doubts are told of one component.
+// Grid [tile, polynomial, job]. Doubts are reported for one component.
 template <bool tells_doubt>
 __global__ void __launch_bounds__(threads)
     convert_kernel(DeviceView out, ConstDeviceView in, unsigned components, Conversion tables,

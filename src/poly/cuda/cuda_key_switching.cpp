@@ -141,7 +141,7 @@ void CudaBackend::do_mod_up_inner_product(Queue& queue, const PolyView& out, con
   run(special, fused.special, limbs);
 }
 
-// What the division drops goes first, the special limbs and, where it rescales as well, some of the base:
+// The limbs that the division drops go first, special ones and, where it rescales as well, some of the base:
 // then its inverse transform and conversion are done when the other sums are made, and these never reach
 // memory. Keys that go together stand in the batch of what lies between.
 void CudaBackend::fused_switch(const SwitchSchedule& schedule, const Launcher& where,

@@ -19,7 +19,7 @@ Card card_of_device(int device) {
   card.shared_bytes_of_multiprocessor = ask(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
   card.shared_bytes_of_block = ask(cudaDevAttrMaxSharedMemoryPerBlockOptin);
   card.cache_bytes = ask(cudaDevAttrL2CacheSize);
-  // Two transfers a cycle, of so many bits; in kHz.
+  // Two transfers a cycle, of this many bits; in kHz.
   card.bandwidth =
       2 * ask(cudaDevAttrMemoryClockRate) / 1000 * (ask(cudaDevAttrGlobalMemoryBusWidth) / 8) / 1000;
   card.single_to_double = ask(cudaDevAttrSingleToDoublePrecisionPerfRatio);

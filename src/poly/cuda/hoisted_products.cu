@@ -32,7 +32,7 @@ std::uint32_t steps_of_term(std::size_t digits) {
   return static_cast<std::uint32_t>((digits + digits_at_once - 1) / digits_at_once);
 }
 
-// Shared memory has room for the rows of so many terms' steps.
+// Shared memory has room for the rows of this many terms' steps.
 std::size_t terms_per_launch(std::size_t digits, std::size_t outputs, const LaunchSizes& sizes) {
   return std::clamp<std::size_t>(hoisted_steps(outputs, sizes) / steps_of_term(digits), 1,
                                  hoisted_terms_per_launch);

@@ -18,7 +18,7 @@ void copy_own_limbs(const Launcher& launcher, const PolyView& out, const ConstPo
 void key_inner_product(const Launcher& launcher, const PolyView& out, const ConstPolyView& digits,
                        const ConstPolyView& key, const RnsBase& extended, const ModUpTables& tables);
 
-/// Backend::hoisted_products, any number of terms and outputs; so many terms go together.
+/// Backend::hoisted_products, any number of terms and outputs; this many terms go together.
 inline constexpr unsigned hoisted_terms_per_launch = 32;
 void hoisted_products(const Launcher& launcher, Arithmetic arithmetic, std::span<const PolyView> out,
                       std::span<const HoistedTerm> terms, const ModUp& plan, const ModUpTables& tables,

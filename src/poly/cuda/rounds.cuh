@@ -296,7 +296,7 @@ struct RowShare {
   }
 };
 
-/// Whether so many rows are few: then each may have a warp where it would have half of one.
+/// Whether this many rows are few: then each may have a warp where it would have half of one.
 template <class A>
 constexpr bool few_rows(std::size_t rows, const LaunchSizes& sizes) {
   return rows < sizes.few_rows && !std::is_same_v<A, F64>;

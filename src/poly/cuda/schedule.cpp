@@ -36,7 +36,7 @@ std::size_t keys_together(const SwitchShape& shape, const Choices& choices) {
   return std::min({shape.keys, std::max<std::size_t>(most, 1), std::size_t{keys_per_launch}});
 }
 
-// Modulo how many numbers of a byte products are taken, so that remainders tell them; 0: more than there are.
+// The number of moduli of a byte with which remainders determine the products; 0: more than there are.
 unsigned divisors_of(const MatrixShape& shape) {
   // Sums of 32 bits hold 2^16 products of a remainder by one below 2^7 in size, and the largest of a matrix
   // of two bytes are below 2^15 q in size for each column.

@@ -1,5 +1,5 @@
-// Which steps the operations of the CUDA backend take, as data: pure functions of what an operation is, of
-// what the tables of its plans can do, and of the card. Runs follow them. Host C++: no header of CUDA.
+// Which steps the operations of the CUDA backend take, as data: pure functions of an operation's shape, of
+// its plans' tables, and of the card. Runs follow them. Host C++: no header of CUDA.
 #pragma once
 
 #include <cstddef>
@@ -63,16 +63,16 @@ struct ConversionShape {
 };
 Products products_of(const ConversionShape& shape, const LaunchSizes& sizes);
 
-/// How many results a cluster of so many blocks takes, one or 2, 4, ...: few while there are multiprocessors
-/// left. `clusters`: how many there are for each result.
+/// How many results a cluster of this many blocks takes, one or 2, 4, ...: few while there are
+/// multiprocessors left. `clusters`: how many there are for each result.
 unsigned results_of_cluster(unsigned results, std::size_t clusters, unsigned blocks,
                             const LaunchSizes& sizes);
 
-/// In how many groups of digits clusters make the sums over the special limbs, of so many polynomials.
+/// In how many groups of digits clusters make the sums over the special limbs, of this many polynomials.
 unsigned parts_of_remainders(std::size_t digits, std::size_t polynomials, unsigned blocks,
                              const LaunchSizes& sizes);
 
-/// How many steps, of up to four digits and two addends, a launch of hoisted products for so many outputs
+/// How many steps, of up to four digits and two addends, a launch of hoisted products for this many outputs
 /// takes: their lists stand in shared memory with two stages of rows.
 std::size_t hoisted_steps(std::size_t outputs, const LaunchSizes& sizes);
 
@@ -160,16 +160,16 @@ struct ProductSchedule {
 };
 ProductSchedule schedule_of(const ProductShape& shape, const Choices& choices);
 
-/// How many pairs of operands, each of `batch` and of so many bytes, are lifted at a time.
+/// How many pairs of operands, each of `batch` and of this many bytes, are lifted at a time.
 std::size_t pairs_together(std::size_t pairs, std::size_t batch, std::size_t bytes, const Choices& choices);
 
-/// Whether clusters lift integers modulo t, of `inputs` polynomials into so many limbs of a batch; `open`:
+/// Whether clusters lift integers modulo t, of `inputs` polynomials into this many limbs of a batch; `open`:
 /// the ring is one that they take.
 bool lifts_in_clusters(bool open, std::size_t inputs, std::size_t limbs, const Choices& choices);
 
 // --- Products of matrices. ---
 
-/// A matrix of integers of so many bytes, and residues that it multiplies.
+/// A matrix of integers of this many bytes, and residues that it multiplies.
 struct MatrixShape {
   std::size_t rows = 0;
   std::size_t columns = 0;

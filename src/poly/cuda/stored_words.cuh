@@ -26,7 +26,7 @@ struct EightBytes {
   static __device__ __forceinline__ Place place(const std::uint64_t* view, std::size_t word) {
     return {view + word};
   }
-  /// The word at a place, and so many rows' words on; and two neighbours, of which the first is even.
+  /// The word at a place, and this many rows' words on; and two neighbours, of which the first is even.
   static __device__ __forceinline__ std::uint64_t word(const Place& place, std::size_t on = 0) {
     return place.words[on];
   }

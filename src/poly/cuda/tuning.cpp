@@ -7,7 +7,7 @@ namespace {
 
 constexpr Card h200;
 
-// x of an H200's, for a card that has `own` of what an H200 has `measured` of; rounded to the nearest.
+// An H200's x in proportion, for a card with `own` where an H200 has `measured`; rounded to the nearest.
 std::size_t in_proportion(std::size_t x, std::size_t own, std::size_t measured) {
   return std::max<std::size_t>(1, (x * own + measured / 2) / measured);
 }

@@ -46,7 +46,7 @@ std::string problem_of(int own, std::string_view architectures) {
     if (serves(entry, own)) return "";
     begin = end + 1;
   }
-  // Names like `native` tell nothing.
+  // Names like `native` say nothing.
   if (architectures.empty() || !named) return "";
   return is + ", and this build has code for " + std::string(architectures) +
          "; use 'cpu', or build with CMAKE_CUDA_ARCHITECTURES=" + std::to_string(own);

@@ -29,7 +29,7 @@ class Staging {
   static constexpr std::size_t blocks_of_copy = 3;
   static constexpr std::size_t most_blocks = 4 * blocks_of_copy;
   /// One core reads about 10 GB/s that are not in its cache, a bus carries five times that; and digests of
-  /// what passes are made of some 2 GB/s.
+  /// the bytes are made at some 2 GB/s.
   static constexpr int most_threads = 16;
 
   /// `threads`: of the host, for all copies together; 0: as many as help.

@@ -105,8 +105,7 @@ class Streams {
   /// The calling thread replays a graph, which announces no buffers: it comes after all copies to other
   /// devices so far, and before those that the thread gives later.
   void begin_replay() const;
-  /// What the calling thread gives from now on, recordings aside, runs in this stream, after what it gave
-  /// before.
+  /// The calling thread's work from now on, recordings aside, runs in this stream, after its work before.
   void enter(unsigned index) const;
   /// A set of streams, a bit each, with all that went on from them.
   [[nodiscard]] std::uint32_t with_followers(std::uint32_t streams) const;

@@ -18,7 +18,7 @@ constexpr std::size_t alignment = 256;
 /// A kept block is half as large again as what was asked for, at most. Encrypted integers, whose values have
 /// all levels, then take 1.5 times of their peak, in place of twice as much; without a bound, small values in
 /// large blocks make it more than without reuse.
-constexpr std::size_t most_unused = 2;  // a fraction of what was asked for
+constexpr std::size_t most_unused = 2;  // as a part of the request
 
 std::uint32_t bit(unsigned index) { return std::uint32_t{1} << index; }
 

@@ -31,14 +31,14 @@ bool guards_key(const rlwe::Parameters& parameters) {
   return literal.galois_generator == 5 && literal.range_bits != 0 && !checks_range(parameters);
 }
 
-// Coefficients of what another key opens are anything: of 1024 one exceeds this part of the modulus, which
+// Coefficients that another key opens are anything: of 1024 one exceeds this part of the modulus, which
 // values of range_bits do but at the very end of their range.
 constexpr double part_of_any = 15.0 / 32;
 
 // The scale of a product of two values of the largest level scale, 2^120; lower levels' drift a little.
 constexpr double largest_scale = 0x1p244;
 
-// So many slots have coefficients enough that those of another key show: of 512 all are below that part, or
+// This many slots have coefficients enough that those of another key show: of 512 all are below that part, or
 // below a quarter, with a probability of 2^-95.
 constexpr std::size_t slots_that_tell = 512;
 

@@ -10,7 +10,7 @@ namespace hemera::ckks {
 
 /// The largest magnitude; not finite if a number is not.
 double largest_magnitude(std::span<const double> numbers);
-/// Throws MismatchError unless these are so many rows of 1 to `slots` numbers.
+/// Throws MismatchError unless these are this many rows of 1 to `slots` numbers.
 void require_rows(const HostRows<const double>& values, std::size_t rows, std::size_t slots);
 /// Throws ParameterError for a bound of magnitudes below 0.
 void declare(rlwe::Metadata& meta, double largest);

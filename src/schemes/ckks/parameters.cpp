@@ -33,7 +33,7 @@ std::uint64_t require_one(const Primes& found, std::size_t degree, double bits) 
   return found.front();
 }
 
-// Primes that a level drops for a scale of so many bits: one up to 60 bits, else as few of one size as stay
+// Primes that a level drops for a scale of this many bits: one up to 60 bits, else as few of one size as stay
 // below 2^50 with some room around that size.
 int primes_a_level(int scale_bits) {
   return scale_bits <= largest_bits ? 1 : static_cast<int>(std::ceil(scale_bits / (fast_bits - 0.5)));

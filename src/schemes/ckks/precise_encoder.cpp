@@ -21,8 +21,8 @@ namespace {
 using Complex = std::complex<double>;
 using arith::TwoDoubles;
 
-// Coefficients, which are at most the largest value times the scale, fit 128 bits. Of larger ones pairs of
-// doubles tell no more bits than these.
+// Coefficients, which are at most the largest value times the scale, fit 128 bits. Larger ones as pairs of
+// doubles have no more bits than these.
 constexpr int most_coefficient_bits = 125;
 
 // Zeros behind the bits that coefficients of this size have.

@@ -89,7 +89,7 @@ def matched(scores: hm.Ciphertext, *payloads: hm.Ciphertext) -> hm.Ciphertext:
 
 
 def prepared(blocks: int) -> hm.Graph:
-    """`matched` for groups of so many blocks, which has run once."""
+    """`matched` for groups of `blocks` blocks, which has run once."""
     own = ctx.generate_secret_key()
 
     def of_zeros(zeros: NDArray[Any], level: int, **given: Any) -> hm.Ciphertext:

@@ -108,7 +108,7 @@ class Workload(Instance):
         return found
 
     def payload_of(self, payloads: NDArray[np.int16], group: range) -> NDArray[np.complex128]:
-        """The slots [pair, half, block, s] of payloads, and of a one behind each, which tells a match: real
+        """The slots [pair, half, block, s] of payloads, and of a one behind each, which marks a match: real
         and imaginary parts."""
         whole = np.zeros((len(group) * self.degree, PAYLOAD + 1))
         part = payloads[group.start * self.degree : group.stop * self.degree]

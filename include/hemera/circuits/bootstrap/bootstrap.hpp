@@ -54,9 +54,9 @@ struct BootstrapOptions {
   /// real ones, (a, b), and keeps the level that joining them takes. Slots first and one iteration only.
   bool joins_parts = true;
   /// Ciphertexts of few slots that are bootstrapped at once, interleaved as one: a batch goes through in
-  /// groups of so many, each in the time of one bootstrap of as many times the slots, or of the next power of
-  /// two. It takes a level of the result (merged parts share it). Slots first, and not of exponentials or of
-  /// parts that are not joined.
+  /// groups of this many, each in the time of one bootstrap of as many times the slots, or of the next power
+  /// of two. It takes a level of the result (merged parts share it). Slots first, and not of exponentials or
+  /// of parts that are not joined.
   std::size_t together = 1;
   /// Bytes that its keys may take in memory: matrices are taken step by step, with fewer keys, where that
   /// makes them fit; as few matrices as will do, for it takes time. 0: no limit.
@@ -112,11 +112,11 @@ class Bootstrap : public Plan {
   [[nodiscard]] std::size_t sine_range() const { return sine_range_; }
   [[nodiscard]] std::size_t sine_degree() const { return sine_degree_; }
   [[nodiscard]] std::size_t doublings() const { return doublings_; }
-  /// The level of what is bootstrapped, the user's lowest; higher ones are brought down to it.
+  /// The level of the input, the user's lowest; higher ones are brought down to it.
   [[nodiscard]] std::size_t input_level() const { return input_level_; }
   [[nodiscard]] std::size_t iterations() const { return factors_log2_.size() + 1; }
-  /// log2 of what each iteration beyond the first magnifies the difference by: the precision up to there,
-  /// less a margin.
+  /// log2 of the factor of the difference in each iteration beyond the first: the precision up to there, less
+  /// a margin.
   [[nodiscard]] const std::vector<int>& factors_log2() const { return factors_log2_; }
   /// The matrices, in their order; roots of unity have no second row.
   [[nodiscard]] const std::vector<LinearTransform>& slots_to_coefficients() const { return to_coefficients_; }
@@ -126,7 +126,7 @@ class Bootstrap : public Plan {
   [[nodiscard]] double failure_log2() const { return failure_log2_; }
   /// What a bootstrap makes of values in the clear, with the noise that theory gives each step: within a bit
   /// of encrypted ones in precision (docs/bootstrapping.md). `magnitude`: that of PreparedBootstrap; errors
-  /// are those of values at the input level, and about so many times as large as without it.
+  /// are those of values at the input level, and about `magnitude` times as large as without it.
   ///
   /// Exponentials of complex slots: two for each, those of real parts first; so are parts that are not
   /// joined. From coefficients: so are those of values a_j + i a_(j + n), as the slots have them.
@@ -166,7 +166,7 @@ class Bootstrap : public Plan {
   [[nodiscard]] std::vector<int> factors_log2_of(double divisor) const;
   /// What one iteration runs.
   [[nodiscard]] BootstrapStages stages() const;
-  /// simulate()'s results less what an exact bootstrap gives, beyond what doubles of the results would tell.
+  /// simulate()'s results less what an exact bootstrap gives, beyond the precision of the results as doubles.
   [[nodiscard]] std::vector<std::complex<double>> simulated_errors(
       std::span<const std::complex<double>> values, std::uint64_t seed, double magnitude) const;
   [[nodiscard]] std::vector<std::complex<double>> uniform_values(std::uint64_t seed) const;

@@ -58,7 +58,7 @@ class Polynomial {
   [[nodiscard]] std::span<const std::complex<double>> coefficient(std::size_t which, std::size_t power) const;
   /// Whether the map of the interval takes a level of its own; otherwise it is taken by the scale of x.
   [[nodiscard]] bool maps_by_product() const;
-  /// The same polynomial, whose map takes no level while the scales of its powers differ by at most so many
+  /// The same polynomial, whose map takes no level while the scales of its powers differ by at most `bits`
   /// bits (2 unless set): rounding takes as many bits of its precision. Throws ParameterError unless the
   /// number is from 0 to 60.
   [[nodiscard]] Polynomial with_map_bits(double bits) const;

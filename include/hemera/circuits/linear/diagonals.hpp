@@ -38,7 +38,7 @@ class Diagonal {
   void add_magnitudes(std::span<double> sums) const;
   /// sums[k] += its square times a factor.
   void add_squares(std::span<double> sums, double factor) const;
-  /// The entries, turned to the left by so many slots; an entry for all slots stays as it is.
+  /// The entries, turned to the left by this many slots; an entry for all slots stays as it is.
   [[nodiscard]] std::vector<std::complex<double>> turned(std::size_t turn) const;
   [[nodiscard]] Diagonal times(double factor) const;
 

@@ -53,8 +53,8 @@ struct LinearTransformOptions {
   /// As SlotCircuitOptions::own_keys, with as many special primes as cost least. Instead of a gadget.
   bool own_keys = false;
   /// How the diagonals are wrapped. With `result_period` the product's slots so far apart are summed at the
-  /// end, and the result repeats with that period. With `vector_period` vectors have so many slots. Not for a
-  /// result that is not rescaled, and not with a gadget.
+  /// end, and the result repeats with that period. With `vector_period` vectors have this many slots. Not for
+  /// a result that is not rescaled, and not with a gadget.
   Wrapping wrapping = {};
   /// Whether diagonals are encoded on the host to more bits than doubles have
   /// (ckks::Encoder::encode_precisely_over).
@@ -144,8 +144,8 @@ class LinearTransform : public Plan {
   double plaintext_scale_ = 0;           // at which diagonals are encoded
 };
 
-/// The result period for a matrix of so many rows with diagonals of these numbers that costs least, by counts
-/// of whole circuits: 0 if that is not to wrap them. `options`: those of the transform, for all slots.
+/// The result period for a matrix of this many rows with diagonals of these numbers that costs least, by
+/// counts of whole circuits: 0 if that is not to wrap them. `options`: those of the transform, for all slots.
 std::size_t cheapest_result_period(const rlwe::Parameters& parameters, std::span<const std::size_t> numbers,
                                    std::size_t rows, std::size_t slots,
                                    const LinearTransformOptions& options);

@@ -86,7 +86,7 @@ class PreparedMatrixBatchProduct {
   [[nodiscard]] poly::Poly outer_products(const rlwe::Ciphertext& left, const rlwe::Ciphertext& right) const;
   /// The images of V and U under the inverses of phi_i, in place i with its bits reversed: [component, i].
   [[nodiscard]] poly::Poly images(const poly::PolyView& switched) const;
-  /// Row r of what is switched, [component, r], over Q u P.
+  /// Row r of the switched polynomials, [component, r], over Q u P.
   [[nodiscard]] poly::Poly switched_rows(const poly::Poly& images, const rlwe::EvaluationKeys& keys) const;
   [[nodiscard]] std::uint64_t galois_element(std::size_t i) const;
 

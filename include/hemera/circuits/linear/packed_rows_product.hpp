@@ -59,7 +59,7 @@ class PackedRowsProduct : public Plan {
   /// The values to encrypt, [ciphertext, slot] of N/2 slots, for a matrix [row, vector] of any rows. Throws
   /// ParameterError for a part of a row.
   [[nodiscard]] std::vector<std::complex<double>> pack(std::span<const std::complex<double>> matrix) const;
-  /// The reverse: so many rows of values [ciphertext, slot]. Throws ParameterError where they have fewer.
+  /// The reverse: `rows` rows of values [ciphertext, slot]. Throws ParameterError where they have fewer.
   [[nodiscard]] std::vector<std::complex<double>> unpack(std::span<const std::complex<double>> values,
                                                          std::size_t rows) const;
 

@@ -45,8 +45,8 @@ class PlainMatrixProduct : public Plan {
   /// Between weights and their integers.
   [[nodiscard]] double factor() const { return factor_; }
   [[nodiscard]] const std::vector<std::int16_t>& integers() const { return *integers_; }
-  /// The root mean square, over the rows, of what rounding the weights changes in a product with values of
-  /// magnitude 1 and independent signs.
+  /// The root mean square, over the rows, of the change that rounding the weights makes in a product with
+  /// values of magnitude 1 and independent signs.
   [[nodiscard]] double rounding_of_weights() const { return weights_error_; }
 
  private:

@@ -21,8 +21,8 @@ struct SharedWork {
   std::size_t sum_bytes = 0;                    ///< that each adds up
 };
 
-/// A linear transform over members, contexts of the same parameters. Each takes all baby steps and every so
-/// many of the giant steps, the sums over Q u P are added up, and one division ends it. So results have the
+/// A linear transform over members, contexts of the same parameters. Each of k members takes all baby steps
+/// and every k-th giant step, the sums over Q u P are added up, and one division ends it. So results have the
 /// bits of PreparedLinearTransform. A member has the plaintexts of its giant steps alone. Transforms with
 /// fewest keys, or with giant steps by one key, are taken by the first member, since each of their steps
 /// begins with the one before.

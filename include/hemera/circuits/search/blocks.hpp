@@ -24,7 +24,7 @@ class Blocks {
   [[nodiscard]] std::size_t count() const { return count_; }
   /// Bytes in the context's memory.
   [[nodiscard]] std::size_t memory_bytes() const;
-  /// Makes room for so many blocks, or gives back memory. The contents of new blocks are unspecified.
+  /// Makes room for this many blocks, or gives back memory. The contents of new blocks are unspecified.
   void resize(std::size_t count);
   /// A block that is there.
   [[nodiscard]] poly::PolyView at(std::size_t block);

@@ -39,13 +39,13 @@ class Database {
   /// Bytes in the context's memory.
   [[nodiscard]] std::size_t memory_bytes() const { return blocks_.memory_bytes(); }
 
-  /// Makes room for so many blocks, or gives back memory. The contents of new blocks are unspecified.
+  /// Makes room for this many blocks, or gives back memory. The contents of new blocks are unspecified.
   void resize(std::size_t blocks) { blocks_.resize(blocks); }
   /// Sets a block to these rows, [row, dims], at most N, and zeros after them. Throws ParameterError for more
   /// rows, rows that are not whole, or a block that is not there.
   void set_block(std::size_t block, std::span<const std::int8_t> rows);
 
-  /// Bytes of each half of an answer to so many queries with `width` bytes a number.
+  /// Bytes of each half of an answer to this many queries with `width` bytes a number.
   [[nodiscard]] std::size_t half_bytes(std::size_t count, int width) const {
     return blocks() * count * context_->degree() * static_cast<std::size_t>(width);
   }

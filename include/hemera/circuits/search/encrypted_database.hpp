@@ -50,7 +50,7 @@ class EncryptedDatabase {
   /// Bytes in the context's memory.
   [[nodiscard]] std::size_t memory_bytes() const { return blocks_.memory_bytes(); }
 
-  /// Makes room for so many blocks, or gives back memory. The contents of new blocks are unspecified.
+  /// Makes room for this many blocks, or gives back memory. The contents of new blocks are unspecified.
   void resize(std::size_t blocks) { blocks_.resize(blocks); }
   /// Rows become those of a block from place `first` on: 0 replaces the whole block; otherwise they are
   /// multiplied by X^first and added to it, and so are their errors in all places. Throws ParameterError for
@@ -64,7 +64,7 @@ class EncryptedDatabase {
   /// The reverse. Throws as `place`.
   void set_residues(std::size_t block, std::span<const std::uint64_t> residues);
 
-  /// Bytes of each half of an answer to so many queries with `width` bytes a number.
+  /// Bytes of each half of an answer to this many queries with `width` bytes a number.
   [[nodiscard]] std::size_t half_bytes(std::size_t count, int width) const {
     return blocks() * count * context_->degree() * static_cast<std::size_t>(width);
   }

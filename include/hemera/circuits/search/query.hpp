@@ -98,7 +98,7 @@ struct Answer {
   }
 };
 
-/// An answer to so many queries over so many blocks, to be written.
+/// An answer to `count` queries over `blocks` blocks, to be written.
 inline Answer empty_answer(const rlwe::Context& context, std::size_t count, std::size_t blocks,
                            int dropped_bits) {
   Answer answer{.count = count, .blocks = blocks, .dropped_bits = dropped_bits, .numbers = {}};

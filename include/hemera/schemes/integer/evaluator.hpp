@@ -76,7 +76,7 @@ class Evaluator : public rlwe::Evaluator {
   [[nodiscard]] rlwe::Factors factors_as_they_are(const rlwe::Ciphertext& a, const rlwe::Ciphertext& b) const;
   [[nodiscard]] rlwe::Factors factors_as_they_are(const rlwe::Ciphertext& a, const rlwe::Plaintext& b) const;
   [[nodiscard]] double budget(std::size_t level, double noise_log2) const;
-  /// Whether a product with this noise, of a sum of so many, would keep less than the next refresh needs.
+  /// Whether a product with this noise, of a sum of this many, would keep less than the next refresh needs.
   [[nodiscard]] bool needs_refresh(std::size_t level, double noise_log2, std::size_t terms = 1) const;
   /// Empty where it would keep no more than there is.
   [[nodiscard]] std::optional<rlwe::Ciphertext> refreshed(const rlwe::Ciphertext& a) const;

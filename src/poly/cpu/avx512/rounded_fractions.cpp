@@ -17,7 +17,7 @@ bool rounded_fractions(Word* low48, Word* rest, const Word* const* y, const Word
   constexpr std::size_t tile = 4;
   Vector differences = broadcast(~Word{0});
   const auto run = [&](auto width, std::size_t first) __attribute__((always_inline)) {
-    // Sums of what stands at 2^0, 2^52, 2^104 and 2^156; 2^127 rounds.
+    // Sums of the parts at 2^0, 2^52, 2^104 and 2^156; 2^127 rounds.
     Vector sum0[width.value], sum1[width.value], sum2[width.value], sum3[width.value];
     for (std::size_t k = 0; k < width.value; ++k) {
       sum0[k] = sum1[k] = sum3[k] = zero();

@@ -34,9 +34,9 @@ struct Sum52 {
   [[gnu::always_inline]] inline Vector reduce(const Modulus52& q) const { return reduce_sum52(high, low, q); }
 };
 
-/// The same for q < 2^55 and a_i < 2^55. What the heads of the products, their words less 3 bits, tell of the
-/// sum is too small by less than 2^64, so the low word tells the rest: a product is too small by less than
-/// 2^3 (a + b) + 2^58 < 3 * 2^58.
+/// The same for q < 2^55 and a_i < 2^55. The sum by the heads of the products, their words less 3 bits, is
+/// too small by less than 2^64, so the low word gives the rest: a product is too small by less than 2^3 (a +
+/// b) + 2^58 < 3 * 2^58.
 struct Sum55 {
   Vector low = zero();   // of the sum, modulo 2^64
   Vector head = zero();  // times 2^58

@@ -46,7 +46,7 @@ struct ClusterShape {
   static constexpr unsigned block_rows = rows / blocks;
   static constexpr unsigned block_columns = row_size / blocks;
   static constexpr unsigned block_words = row_size * block_rows;
-  static constexpr unsigned warp_columns = row_size / rows;  // of what a warp takes at a time
+  static constexpr unsigned warp_columns = row_size / rows;  // that a warp takes at a time
   /// Rounds of columns: 8 values, or what there is, then the rest.
   static constexpr int log_first = log_rows < 3 ? log_rows : 3;
   static constexpr int log_second = log_rows - log_first;
@@ -60,7 +60,7 @@ struct ClusterShape {
   static constexpr unsigned factors = fourth + row_size * block_rows;
 };
 
-/// What a warp does with 256 values of a polynomial: part 0, 1, ... block_rows - 1 of what its block has.
+/// What a warp does with 256 values of a polynomial: part 0, 1, ... block_rows - 1 of its block's values.
 template <class A, int log_rows>
 struct ClusterTransform : ClusterShape<log_rows> {
   using Shape = ClusterShape<log_rows>;

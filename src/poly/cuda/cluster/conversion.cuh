@@ -37,7 +37,7 @@ struct ScaledSource {
   unsigned parts;  // at most max_parts
   std::uint64_t part_stride;
 
-  // Words at so many positions, past the first-level cache, which may have words of before.
+  // Words at this many positions, past the first-level cache, which may have words of before.
   template <unsigned count>
   __device__ __forceinline__ void read(std::uint64_t (&words)[count], const LimbConversion::Source& source,
                                        unsigned first, unsigned step) const {
@@ -59,7 +59,7 @@ struct ScaledSource {
   }
 };
 
-/// So many values that are converted, `step` apart, from a single source and without a correction.
+/// This many values that are converted, `step` apart, from a single source and without a correction.
 template <class A, unsigned count>
 __device__ __forceinline__ void convert_single(typename A::Value* x, const LimbConversion& conversion,
                                                const ScaledSource& in, unsigned first, unsigned step,

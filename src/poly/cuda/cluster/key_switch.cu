@@ -14,7 +14,7 @@ struct ClusterSwitchPass : SwitchPass<A> {
   ConstDeviceView residues;
   unsigned first;            // limb of the extended base that is limb 0 of the output
   unsigned results;          // components of all keys
-  unsigned cluster_results;  // at most so many of a cluster
+  unsigned cluster_results;  // at most this many of a cluster
   unsigned cluster_digits;   // the same of digits; else all
   unsigned keys_in_shared;   // whether a cluster's words of the keys fit its shared memory
   unsigned parts;            // of the remainders that are divided by

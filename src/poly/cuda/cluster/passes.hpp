@@ -77,7 +77,7 @@ void cluster_remainders(const Launcher& launcher, Arithmetic arithmetic, const C
 /// How many groups there should be, by parts_of_remainders.
 unsigned cluster_parts(const Launcher& launcher, std::size_t digits, std::size_t polynomials);
 
-/// The remainders of a division in so many parts.
+/// The remainders of a division in this many parts.
 struct ClusterRemainders {
   const Division* plan;
   const ClusterDivision* tables;
@@ -87,8 +87,8 @@ struct ClusterRemainders {
 
 /// Inner products of all digits with keys, over limbs first ... first + out.shape.limbs - 1, in evaluation
 /// form: stored (no `down`), or divided with the remainders, which are `delta` of each switch, and added to,
-/// and the automorphism of that. Begins before the kernel before has ended: what it reads but the remainders
-/// was there before that.
+/// and the automorphism of that. Begins before the kernel before has ended: all that it reads but the
+/// remainders was there before that.
 void cluster_inner_product(const Launcher& launcher, Arithmetic arithmetic, const ConstPolyView& residues,
                            const SwitchInput& input, std::span<const SwitchRows> switches,
                            const ClusterModUp& up, const RnsBase& extended, std::size_t first,
@@ -113,7 +113,7 @@ void cluster_lift(const Launcher& launcher, Arithmetic arithmetic, const PolyVie
                   const ConstPolyView& in, const arith::Modulus& plain, std::uint64_t factor,
                   std::span<const std::uint64_t> scalars, const ConstPolyView& addend, const RnsBase& base);
 
-/// Shared memory of a block of cluster_remainders and cluster_inner_product, for so many digits.
+/// Shared memory of a block of cluster_remainders and cluster_inner_product, for this many digits.
 std::size_t cluster_switch_bytes(int log_rows, std::size_t digits, const LaunchSizes& sizes);
 
 }  // namespace hemera::poly::cuda

@@ -1,4 +1,4 @@
-// Tables of what clusters do, from plans.
+// Tables of clusters' steps, from plans.
 #include <algorithm>
 
 #include "poly/cuda/arithmetic.cuh"

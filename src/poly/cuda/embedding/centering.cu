@@ -47,7 +47,7 @@ struct CenteringTables {
   std::uint64_t reciprocal;
 };
 
-// Scaled residues of up to so many steps of four limbs stay in registers; those of more are made for each
+// Scaled residues of up to this many steps of four limbs stay in registers; those of more are made for each
 // chunk of words again.
 constexpr unsigned register_steps[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16};
 constexpr unsigned quad = 4;

@@ -6,7 +6,7 @@
 namespace hemera::poly::cuda {
 namespace {
 
-constexpr unsigned log_whole = 10;  // up to so many values one block does it all
+constexpr unsigned log_whole = 10;  // up to this many values one block does it all
 constexpr unsigned log_row = 8;     // else n = R 256, and rows and columns take a pass each
 constexpr unsigned most_log_rows = 8;
 // Values of a block of a pass. Each is a chain of latencies, so small blocks on many multiprocessors win.

@@ -24,7 +24,7 @@ struct InverseConversion {
   const std::uint64_t* shifts;       // [source limb]
 };
 
-// How a block shares a tile of 8 columns, and what it has in its shared memory.
+// How a block shares a tile of 8 columns, and the contents of its shared memory.
 template <class A, int log_rows>
 struct InverseConvertShape {
   using Value = typename A::Value;

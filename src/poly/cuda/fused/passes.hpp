@@ -36,7 +36,7 @@ enum class Quotient : std::uint8_t {
   chained,   // the same, and some jobs convert twice
 };
 
-/// What one block of threads converts: a tile of so many columns, to so many targets.
+/// What one block of threads converts: a tile of this many columns, to this many targets.
 inline constexpr unsigned job_columns = 8;
 inline constexpr unsigned job_targets = 4;
 
@@ -121,7 +121,7 @@ struct ExtraTables {
 struct FusedModUp {
   bool usable = false;
   ScaledTables scaled;
-  ScaledTables scaled_product;  // of what scaled_inverse_transform makes of two factors
+  ScaledTables scaled_product;  // of scaled_inverse_transform's result of two factors
   // Made for the arithmetics of the level's base and of the special limbs; in M64 a product with a key takes
   // 2^64 times the digits.
   ColumnTables base;

@@ -177,7 +177,7 @@ __global__ void __launch_bounds__(extra_threads)
   };
   uint128 quotient[2] = {std::uint64_t{1} << 63, std::uint64_t{1} << 63};
   uint128 plain[2] = {};
-  // Residues of so many limbs are on their way at a time.
+  // Residues of this many limbs are on their way at a time.
   constexpr unsigned at_once = 8;
 #pragma unroll 1
   for (unsigned first = 0; first < extra.source_count; first += at_once) {

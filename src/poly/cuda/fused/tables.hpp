@@ -23,7 +23,7 @@ class FusedTables {
         arithmetic_(std::move(arithmetic)),
         sizes_(sizes) {}
 
-  /// `usable` tells whether the fused kernels take the plan: other plans run unfused.
+  /// `usable`: whether the fused kernels take the plan: other plans run unfused.
   [[nodiscard]] const FusedModUp& of(const ModUp& plan) const;
   /// The same for digits that are kept: in M64, too, the digits themselves.
   [[nodiscard]] const FusedModUp& of_digits(const ModUp& plan) const;
@@ -50,7 +50,7 @@ class FusedTables {
   [[nodiscard]] static Correction correction_of(const Division& plan);
   /// All moduli have a root.
   [[nodiscard]] bool transforms(const RnsBase& base) const;
-  /// Where a conversion from so many sources gets its quotient.
+  /// Where a conversion from this many sources gets its quotient.
   [[nodiscard]] Quotient quotient_of(std::size_t sources) const;
   [[nodiscard]] FusedModUp fused(const ModUp& plan, bool for_products) const;
   struct HostColumns;

@@ -11,10 +11,10 @@ namespace hemera::poly::cuda::hoisted {
 /// A sum of products, to be reduced after `most`.
 ///
 /// In doubles it is two: `high` is 1.5 2^103 plus a multiple of 2^51, to which fused operations round each
-/// product, and `low` the exact sum of what is left of them, at most 2^50 each: four operations a product,
-/// where F64::multiply and its sum take eight. With q < 2^50, |high| has to stay below 2^102 >= 4 q^2: up to
-/// four products of words, or six of a word and a small value. `reduced` leaves 1.75 q at most, as it rounds
-/// the quotient (below 2^52) to even integers; `low` holds that and 6 2^50, below 2^53.
+/// product, and `low` the exact sum of their rests, at most 2^50 each: four operations a product, where
+/// F64::multiply and its sum take eight. With q < 2^50, |high| has to stay below 2^102 >= 4 q^2: up to four
+/// products of words, or six of a word and a small value. `reduced` leaves 1.75 q at most, as it rounds the
+/// quotient (below 2^52) to even integers; `low` holds that and 6 2^50, below 2^53.
 template <class A>
 struct Accumulator {
   static constexpr unsigned most = 6;

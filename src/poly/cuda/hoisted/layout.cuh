@@ -29,7 +29,7 @@ struct BlockShape {
     return ciphertexts == 2 ? (outputs > 4 ? 1 : 2) : (outputs > 4 ? 2 : 3);
   }
 };
-/// A factor stored by fewer entries has so many values in a row or fewer: they are kept for the whole block.
+/// A factor stored by fewer entries has at most this many values in a row: they are kept for the whole block.
 inline constexpr unsigned most_kept_values = 8;
 
 /// A view in 32-bit strides: parameters of a launch hold many. Strides are 0 where an extent of 1 broadcasts.
@@ -120,7 +120,7 @@ struct StageShape {
   __device__ __forceinline__ static unsigned words(const Layout& layout) {
     return even ? layout.slots * row_size : layout.stage_words;
   }
-  // Whether a slot of a step of so many digits has a key's row of another size.
+  // Whether a slot of a step of this many digits has a key's row of another size.
   __device__ __forceinline__ static bool is_key(unsigned digits, unsigned slot) {
     return !even && slot < rows_of_digit * digits && slot % rows_of_digit < 2;
   }

@@ -46,7 +46,7 @@ class ClusterBarrier {
   {
   }
 
-  /// Before others know the barrier, by one thread: it counts so many arrivals a phase.
+  /// Before others know the barrier, by one thread: it counts this many arrivals a phase.
   __device__ __forceinline__ void begin([[maybe_unused]] unsigned count) const {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(address_), "r"(count) : "memory");
@@ -70,7 +70,7 @@ class ClusterBarrier {
         : "memory");
 #endif
   }
-  /// Arrives, and expects so many bytes of copies in this phase.
+  /// Arrives, and expects this many bytes of copies in this phase.
   __device__ __forceinline__ void expect([[maybe_unused]] unsigned count) const {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address_), "r"(count)

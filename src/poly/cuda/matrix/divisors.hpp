@@ -1,4 +1,4 @@
-// Numbers of a byte that products of matrices are taken modulo, so that their remainders tell them.
+// Numbers of a byte that products of matrices are taken modulo, so that their remainders determine them.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,7 @@
 
 namespace hemera::poly::cuda::matrix {
 
-/// Puts sums together modulo q, of residues of so many bytes: 4 up to 32 bits, 6 up to 48, 7 up to 56, 8
+/// Puts sums together modulo q, of residues of this many bytes: 4 up to 32 bits, 6 up to 48, 7 up to 56, 8
 /// above. What they are together is below 2^29 q in size, as 2^14 products of a residue and an integer of two
 /// bytes are, and 2^22 of one. So the quotient has 30 bits, and a product of 32 bits estimates it: Barrett's
 /// reduction by the highest bits alone.

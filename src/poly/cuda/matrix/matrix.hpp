@@ -35,14 +35,14 @@ void multiply_matrix_by_warpgroups(const Launcher& launcher, const PolyView& out
                                    std::size_t columns_per_sum, std::size_t multiprocessors,
                                    const RnsBase& base);
 
-/// Bytes of a matrix as `multiply_matrix_by_remainders` reads it, modulo so many numbers.
+/// Bytes of a matrix as `multiply_matrix_by_remainders` reads it, modulo this many numbers.
 std::size_t matrix_bytes_of_remainders(const IntegerMatrixView& w, unsigned divisors);
 
 /// Bytes of a batch's remainders: all, or at most `most` if that holds those of 256 entries.
 std::size_t scratch_bytes_of_remainders(const PolyShape& shape, std::size_t degree,
                                         const IntegerMatrixView& w, unsigned divisors, std::size_t most);
 
-/// The same by warpgroups, modulo so many numbers, MatrixSchedule::divisors, in sums of all columns.
+/// The same by warpgroups, modulo this many numbers, MatrixSchedule::divisors, in sums of all columns.
 /// `packed`: scratch of matrix_bytes_of_remainders; `scratch`: of scratch_bytes_of_remainders.
 void multiply_matrix_by_remainders(const Launcher& launcher, const PolyView& out, const ConstPolyView& in,
                                    const IntegerMatrixView& w, unsigned divisors, std::byte* packed,

@@ -176,7 +176,7 @@ __device__ __forceinline__ void write_sums(Sums<count>& sums, const Product& pro
   }
 }
 
-// Residues of so many bytes: grid [block of rows, block of entries, component and limb].
+// Residues of this many bytes: grid [block of rows, block of entries, component and limb].
 template <unsigned bytes, unsigned planes>
 __global__ void __launch_bounds__(threads, 1)
     product_kernel(const __grid_constant__ Product product, const Modulus* moduli) {

@@ -42,7 +42,7 @@ Joining joining_of(unsigned kinds, unsigned fours, const Modulus& q) {
 }
 
 // Grid [block of rows, chunk of a thread's sums; tile], a warp for each that made them, of one unit, whose
-// residues have so many bytes. `fours`: kinds / 4 + 1, or more.
+// residues have this many bytes. `fours`: kinds / 4 + 1, or more.
 template <unsigned bytes, unsigned fours>
 __global__ void __launch_bounds__(warps * 32)
     join_remainders_kernel(DeviceView out, const uint4* found, unsigned rows, unsigned component,

@@ -79,7 +79,7 @@ void for_each_part(SplitPart part, unsigned all_tiles, std::size_t all_units, st
 /// beyond the matrix is 0: the rows fill blocks.
 void pack_rows(const Launcher& launcher, std::byte* packed, const IntegerMatrixView& w);
 
-/// Residues of so many bytes, as [unit][tile][step][chunk][byte of the word][entry][16 bytes]. Beyond the
+/// Residues of this many bytes, as [unit][tile][step][chunk][byte of the word][entry][16 bytes]. Beyond the
 /// columns is 0.
 void split_words(const Launcher& launcher, std::byte* split, const ConstPolyView& in, const SplitPart& part,
                  unsigned bytes);

@@ -60,7 +60,7 @@ __device__ __forceinline__ void write(const Residues& residues, const SplitProdu
   }
 }
 
-// Residues of so many bytes, integers of `planes`.
+// Residues of this many bytes, integers of `planes`.
 template <unsigned bytes, unsigned planes>
 __global__ void __launch_bounds__(cluster_threads, 1)
     split_product_kernel(const __grid_constant__ SplitProduct product, const Modulus* moduli) {
