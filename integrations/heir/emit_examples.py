@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Emits the programs of tests/programs from HEIR's examples.
+"""Emits HEIR's examples as programs for Hemera: into a folder, of which tests/programs has six.
 
 With a HEIR that has the patches:
 
-    emit_examples.py --heir SOURCE_OF_HEIR --heir-opt heir-opt --heir-translate heir-translate
+    emit_examples.py --heir SOURCE_OF_HEIR --heir-opt heir-opt --heir-translate heir-translate --out FOLDER
 
 With programs of heir_py, and a build of the patches' passes and emitter alone in place of a whole HEIR:
 
-    emit_examples.py --heir SOURCE_OF_HEIR --heir-opt heir-opt --hemera-opt OPT --heir-translate TRANSLATE
+    emit_examples.py --heir SOURCE_OF_HEIR --heir-opt heir-opt --hemera-opt OPT --heir-translate TRANSLATE \
+        --out FOLDER
 """
 
 from __future__ import annotations
@@ -17,8 +18,6 @@ import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
-
-PROGRAMS = Path(__file__).parent / "tests" / "programs"
 
 
 @dataclass(frozen=True)
@@ -207,7 +206,7 @@ def main() -> None:
     parser.add_argument("--heir-opt", required=True)
     parser.add_argument("--heir-translate", required=True)
     parser.add_argument("--hemera-opt", help="the patch's passes, where heir-opt lacks them")
-    parser.add_argument("--out", type=Path, default=PROGRAMS)
+    parser.add_argument("--out", type=Path, required=True, help="the folder of the programs")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     for example in EXAMPLES:

@@ -44,7 +44,30 @@ struct Seen {
   std::vector<double> numbers;
 };
 
+/// Everything that debug ports of the running test saw.
+inline std::vector<Seen>& seen() {
+  static std::vector<Seen> ports;
+  return ports;
+}
+inline void note(const CryptoContext& cc, const SecretKey& secret, const Ciphertext& ciphertext,
+                 const std::map<std::string, std::string>& attributes) {
+  seen().push_back({attributes, cc.decode<double>(cc.decrypt(ciphertext, secret), 8)});
+}
+
 }  // namespace hemera::heir
+
+/// The functions that a program with debug ports declares.
+#define HEMERA_DEBUG_PORTS(program)                                                          \
+  namespace program {                                                                        \
+  void __heir_debug(CryptoContext cc, SecretKey secret, Ciphertext ciphertext,               \
+                    const std::map<std::string, std::string>& attributes) {                  \
+    hemera::heir::note(cc, secret, ciphertext, attributes);                                  \
+  }                                                                                          \
+  void __heir_debug(CryptoContext cc, SecretKey secret, std::vector<Ciphertext> ciphertexts, \
+                    const std::map<std::string, std::string>& attributes) {                  \
+    hemera::heir::note(cc, secret, ciphertexts[0], attributes);                              \
+  }                                                                                          \
+  }
 
 /// The programs, each in a namespace of its own: HEIR gives its functions the names of their sources. They
 /// are as they were emitted, so they are not held to the warnings of this project.

@@ -15,40 +15,34 @@
 
 HEMERA_BEGIN_PROGRAMS
 namespace bfv_dot_product_8 {
-#include "programs/bfv_dot_product_8.cpp"
+#include "bfv_dot_product_8.cpp"
 }
 namespace bfv_dot_product_8_debug {
-#include "programs/bfv_dot_product_8_debug.cpp"
-}
-namespace bgv_dot_product_8 {
-#include "programs/bgv_dot_product_8.cpp"
+#include "bfv_dot_product_8_debug.cpp"
 }
 namespace bgv_dot_product_8_debug {
-#include "programs/bgv_dot_product_8_debug.cpp"
+#include "bgv_dot_product_8_debug.cpp"
 }
 namespace bgv_dot_product_8_sk {
-#include "programs/bgv_dot_product_8_sk.cpp"
+#include "bgv_dot_product_8_sk.cpp"
 }
 namespace binops {
-#include "programs/binops.cpp"
+#include "binops.cpp"
 }
 namespace box_blur {
-#include "programs/box_blur.cpp"
+#include "box_blur.cpp"
 }
 namespace ciphertext_plaintext_ops {
-#include "programs/ciphertext_plaintext_ops.cpp"
+#include "ciphertext_plaintext_ops.cpp"
 }
 namespace cmux {
-#include "programs/cmux.cpp"
+#include "cmux.cpp"
 }
 namespace ext_const {
-#include "programs/ext_const.cpp"
-}
-namespace roberts_cross {
-#include "programs/roberts_cross.cpp"
+#include "ext_const.cpp"
 }
 namespace simple_sum {
-#include "programs/simple_sum.cpp"
+#include "simple_sum.cpp"
 }
 HEMERA_END_PROGRAMS
 
@@ -62,15 +56,6 @@ const Shorts first = {1, -2, 3, 4, 5, -6, 7, 8};
 const Shorts second = {2, 3, 4, -5, 6, 7, 8, 9};
 std::int64_t dot() { return std::inner_product(first.begin(), first.end(), second.begin(), std::int64_t{0}); }
 
-std::vector<Seen>& seen() {
-  static std::vector<Seen> ports;
-  return ports;
-}
-void note(const CryptoContext& cc, const SecretKey& secret, const Ciphertext& ciphertext,
-          const std::map<std::string, std::string>& attributes) {
-  seen().push_back({attributes, cc.decode<double>(cc.decrypt(ciphertext, secret), 8)});
-}
-
 TEST(HeirPrograms, DotProductOfBfv) {
   using namespace bfv_dot_product_8;
   const Session session(dot_product__generate_crypto_context, dot_product__configure_crypto_context);
@@ -79,24 +64,6 @@ TEST(HeirPrograms, DotProductOfBfv) {
   const auto b = dot_product__encrypt__arg1(session.client, second, session.key);
   EXPECT_EQ(dot_product__decrypt__result0(session.client, dot_product(session.server, a, b), session.secret),
             dot());
-}
-
-TEST(HeirPrograms, DotProductOfBgv) {
-  using namespace bgv_dot_product_8;
-  const Session session(dot_product__generate_crypto_context, dot_product__configure_crypto_context);
-  EXPECT_EQ(session.client.context()->scheme(), Scheme::bgv);
-  const auto a = dot_product__encrypt__arg0(session.client, first, session.key);
-  const auto b = dot_product__encrypt__arg1(session.client, second, session.key);
-  EXPECT_EQ(dot_product__decrypt__result0(session.client, dot_product(session.server, a, b), session.secret),
-            dot());
-}
-
-TEST(HeirPrograms, OfThePage) {
-  using namespace bgv_dot_product_8;
-#include "page_program.inc"
-  EXPECT_EQ(result, 240);
-#include "page_context.inc"
-  EXPECT_EQ(larger.context()->degree(), 32768u);
 }
 
 TEST(HeirPrograms, DotProductOfSecretKeyEncryptions) {
@@ -168,23 +135,6 @@ TEST(HeirPrograms, BoxBlur) {
   EXPECT_EQ(box_blur::box_blur__decrypt__result0(session.client, out, session.secret), expected);
 }
 
-TEST(HeirPrograms, RobertsCross) {
-  using namespace roberts_cross;
-  const Session session(roberts_cross__generate_crypto_context, roberts_cross__configure_crypto_context);
-  Shorts pixels = image();
-  for (std::int16_t& value : pixels) value = static_cast<std::int16_t>(value % 100);  // squares in 16 bits
-  Shorts expected;
-  for (int at = 0; at < 256; ++at) {
-    const int row = at / 16, column = at % 16;
-    const int down = pixel(pixels, row - 1, column - 1) - pixel(pixels, row, column);
-    const int up = pixel(pixels, row - 1, column) - pixel(pixels, row, column - 1);
-    expected.push_back(static_cast<std::int16_t>(down * down + up * up));
-  }
-  const auto in = roberts_cross__encrypt__arg0(session.client, pixels, session.key);
-  const auto out = roberts_cross::roberts_cross(session.server, in);
-  EXPECT_EQ(roberts_cross__decrypt__result0(session.client, out, session.secret), expected);
-}
-
 TEST(HeirPrograms, SimpleSum) {
   using namespace simple_sum;
   const Session session(simple_sum__generate_crypto_context, simple_sum__configure_crypto_context);
@@ -246,23 +196,5 @@ TEST(HeirPrograms, Constants) { EXPECT_EQ(ext_const::test_fn(), (std::vector<std
 }  // namespace
 }  // namespace hemera::heir
 
-namespace bfv_dot_product_8_debug {
-void __heir_debug(CryptoContext cc, SecretKey secret, Ciphertext ciphertext,
-                  const std::map<std::string, std::string>& attributes) {
-  hemera::heir::note(cc, secret, ciphertext, attributes);
-}
-void __heir_debug(CryptoContext cc, SecretKey secret, std::vector<Ciphertext> ciphertexts,
-                  const std::map<std::string, std::string>& attributes) {
-  hemera::heir::note(cc, secret, ciphertexts[0], attributes);
-}
-}  // namespace bfv_dot_product_8_debug
-namespace bgv_dot_product_8_debug {
-void __heir_debug(CryptoContext cc, SecretKey secret, Ciphertext ciphertext,
-                  const std::map<std::string, std::string>& attributes) {
-  hemera::heir::note(cc, secret, ciphertext, attributes);
-}
-void __heir_debug(CryptoContext cc, SecretKey secret, std::vector<Ciphertext> ciphertexts,
-                  const std::map<std::string, std::string>& attributes) {
-  hemera::heir::note(cc, secret, ciphertexts[0], attributes);
-}
-}  // namespace bgv_dot_product_8_debug
+HEMERA_DEBUG_PORTS(bfv_dot_product_8_debug)
+HEMERA_DEBUG_PORTS(bgv_dot_product_8_debug)

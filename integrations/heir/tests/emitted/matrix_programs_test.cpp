@@ -14,34 +14,31 @@
 
 HEMERA_BEGIN_PROGRAMS
 namespace batch_matmul {
-#include "programs/batch_matmul.cpp"
+#include "batch_matmul.cpp"
 }
 namespace bicyclic_matmul {
-#include "programs/bicyclic_matmul.cpp"
+#include "bicyclic_matmul.cpp"
 }
 namespace bicyclic_matmul_pt {
-#include "programs/bicyclic_matmul_pt.cpp"
+#include "bicyclic_matmul_pt.cpp"
 }
 namespace chained_matmul {
-#include "programs/chained_matmul.cpp"
+#include "chained_matmul.cpp"
 }
 namespace conv_1d {
-#include "programs/conv_1d.cpp"
+#include "conv_1d.cpp"
 }
 namespace conv_2d {
-#include "programs/conv_2d.cpp"
+#include "conv_2d.cpp"
 }
 namespace convolution {
-#include "programs/convolution.cpp"
+#include "convolution.cpp"
 }
 namespace custom_arithmetization {
-#include "programs/custom_arithmetization.cpp"
-}
-namespace matvec {
-#include "programs/matvec.cpp"
+#include "custom_arithmetization.cpp"
 }
 namespace mnist {
-#include "programs/mnist.cpp"
+#include "mnist.cpp"
 }
 HEMERA_END_PROGRAMS
 
@@ -117,21 +114,6 @@ TEST(HeirPrograms, BicyclicMatmulByPlainMatrix) {
       session.server, bicyclic_matmul_pt__encrypt__arg0(session.client, a, session.key), b);
   expect_near(bicyclic_matmul_pt__decrypt__result0(session.client, out, session.secret),
               product(a.data(), b.data(), 13, 14, 16), 1e-5);
-}
-
-TEST(HeirPrograms, MatrixVectorProduct) {
-  using namespace matvec;
-  const Session session(matvec__generate_crypto_context, matvec__configure_crypto_context);
-  Floats x;
-  for (int i = 0; i < 16; ++i) x.push_back(static_cast<float>(i - 7) / 8);
-  const auto out = matvec::matvec(session.server, matvec__encrypt__arg0(session.client, x, session.key),
-                                  matvec__encrypt__zero__0(session.client, session.key));
-  // Computed by NumPy from the matrix and the bias in the example's source.
-  expect_near(matvec__decrypt__result0(session.client, out, session.secret),
-              {-2.012439011, 1.142745575, -1.663565546, -0.470935630, 1.338177916, -0.799419132, -0.992602042,
-               0.805383879, 0.341495494, -0.468790790, -0.008480490, -0.526990789, 2.185981890, -0.458651750,
-               -0.890237063, -0.987170734},
-              1e-6);
 }
 
 /// The example's sums: eight of eight products with one row of diagonals each, turned by 512 slots more.
