@@ -79,7 +79,7 @@ class OfProcess(Generic[T]):
 
 class Lock(OfProcess[threading.Lock]):
     """A lock of threads, for `with`. In a child of `fork()` it is free, whichever thread of the parent
-    had it: what it guards must be whole after each statement."""
+    had it: the guarded state must be whole after each statement."""
 
     __slots__ = ("_taken",)
 

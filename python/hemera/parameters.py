@@ -459,7 +459,7 @@ class IntegerParameters(Parameters):
                 N = 2^16, of which a pass of a bootstrap gives 29 back; "bfv16-40", 36 to 37, for more time
                 and memory; or "bfv15-22" at N = 2^15, 18, for less time. "bfv11-test" and "bfv11-test-40"
                 have the settings of the first two at N = 2^11, and are not secure.
-            plain_modulus: t, prime or not, for example from 2 to 2^32; `max_slots` tells how many slots it
+            plain_modulus: t, prime or not, for example from 2 to 2^32; `max_slots` says how many slots it
                 has: 65537 has 2^15, 786433 has N.
             fields: fields in place of the preset's: see `hemera.ckks.Parameters.for_bootstrapping`.
 

@@ -90,7 +90,7 @@ class Bootstrap(Plan):
         ParameterError: if the parameters or slots are others, if slots are real in another order than slots
             first, if iterations leave no level, or are more than add a bit, if there are iterations or merged
             parts of exponentials or from coefficients, or iterations of the sine, if parts are not joined
-            that are not merged, or with iterations or in the standard order, if there is no room for so many
+            that are not merged, or with iterations or in the standard order, if there is no room for as many
             together, or they are in another order than slots first, of exponentials or of parts that are not
             joined, or if the sine does not fit.
             With roots of unity: if there are more values than have room, or several ciphertexts together, or
@@ -200,7 +200,7 @@ class Bootstrap(Plan):
     @property
     def together(self) -> int:
         """The number of elements of a batch that are bootstrapped at once. Counts of operations, workspace
-        and times are those of so many, and `memory_bytes(batch)` counts in such groups."""
+        and times are those of one such group, and `memory_bytes(batch)` counts in groups."""
         return self._native.together
 
     @property
@@ -255,7 +255,7 @@ class Bootstrap(Plan):
         Of exponentials: the error of these, for uniform values up to half the ratio.
 
         Args:
-            magnitude: of the values, and that of `Context.bind`: errors are about so many times as large.
+            magnitude: of the values, and that of `Context.bind`: errors are about `magnitude` times as large.
 
         Raises:
             ParameterError: if the magnitude is not finite and positive.

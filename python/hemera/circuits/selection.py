@@ -64,7 +64,7 @@ class VectorFunction(ABC):
     @property
     @abstractmethod
     def error(self) -> float:
-        """How far its values are from what it stands for, at most."""
+        """The largest distance of its values from the exact ones."""
 
     @abstractmethod
     def evaluate_clear(self, values: ArrayLike) -> NDArray[np.float64]:
@@ -193,7 +193,7 @@ class Argmax(VectorFunction):
 
     def __init__(self, count: int, *, gap: float, bits: float, largest: float) -> None:
         super().__init__("argmax", count, (-largest, largest))
-        # A product of so many comparisons at most.
+        # A product of at most this many comparisons.
         factors = 2 * (self._count - 1)
         tolerance = math.expm1(math.log1p(tolerance_of(bits)) / factors)
         # Slots that fill up are below all values.

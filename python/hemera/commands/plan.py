@@ -142,7 +142,7 @@ def make_bootstrap(options: argparse.Namespace) -> tuple[Parameters, Plan]:
         iterations=options.iterations,
         merge_parts=options.merge_parts,
         key_memory_limit=options.key_memory,
-        # What levels do not tell of the sine.
+        # Fields of the sine that do not follow from the levels.
         **{name: fields[name] for name in ("sine_range", "sine_degree") if name in fields},
     )
 

@@ -23,7 +23,7 @@ _MOST = 500
 
 
 def thinned(rows: Any, most: int = _MOST) -> Any:
-    """At most so many rows of a table, evenly chosen: a frame remains one."""
+    """At most `most` rows of a table, evenly chosen: a frame remains one."""
     return rows[:: max(1, -(-len(rows) // most))]
 
 
@@ -82,7 +82,7 @@ def require_agreement(package: Package, rows: Any, expected: Array, slack: Float
 
 
 def _tied(scores: Floats, slack: Floats, read: str) -> NDArray[np.bool_]:
-    """Where scores are too near to a tie to tell the class."""
+    """Where scores are too near to a tie to decide the class."""
     if read == "sign" or scores.shape[1] == 1:
         return np.asarray(np.abs(scores) <= slack)
     first, second = np.sort(scores, axis=1)[:, :-3:-1].T

@@ -37,7 +37,7 @@ def export(
     outputs: Mapping[str, int | str | tuple[int, str]] | None = None,
     encoding: Encoding | None = None,
 ) -> Package:
-    """Package a model: call a Python function once, and keep what it does to its arguments.
+    """Package a model: call a Python function once, and keep the operations on its arguments.
 
         def model(x):
             return hm.circuits.sigmoid((-8, 8), bits=12)(x @ weights + bias)

@@ -278,7 +278,7 @@ def export_linear(
 
 
 def _range(linear: LinearModel, rows: Floats | None, clip: ArrayLike | None) -> tuple[Floats, Floats, Floats]:
-    """For each feature the middle, half the width of what the scores depend on, and half the width that
+    """For each feature the middle, half the width on which the scores depend, and half the width that
     clients clip to."""
     if rows is not None and clip is not None:
         raise ParameterError("the range comes from calibrate= or from clip=; give one of them")

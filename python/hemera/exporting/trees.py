@@ -61,7 +61,7 @@ def export_trees(
         model: an `Ensemble`, or what `read_model` takes: a model of xgboost, LightGBM or scikit-learn, or its
             JSON file; or a fitted `Pipeline` of scikit-learn of a KBinsDiscretizer(encode="ordinal") and one.
         quantiser: the bins of the features; None: those of the pipeline, or `Quantiser.of_model(model)`,
-            which tells clients the thresholds.
+            which has the thresholds for clients.
         calibrate: rows of shape (rows, features), on which it is compared; None: generated ones.
         samples: that a request of one ciphertext for each comparison is laid out for, at most; more rows are
             more requests.

@@ -14,7 +14,7 @@ from hemera.inputs.arguments import described
 from hemera.inputs.plain import plain_array, refuse_missing
 
 PAIR = np.dtype([("value", np.float64), ("rest", np.float64)])
-"""A real number as the sum of a double and of what it leaves, some 106 bits."""
+"""A real number as the sum of a double and of its rest, some 106 bits."""
 COMPLEX_PAIR = np.dtype([("value", np.complex128), ("rest", np.complex128)])
 """The same of a complex number."""
 

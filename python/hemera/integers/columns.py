@@ -32,8 +32,8 @@ _MOST_OF_TWO = (_MOST - 2 * _TOP + 1) * BASE**2 - 1
 
 
 def most_error(digits: int) -> float:
-    """The largest deviation of columns of so many digits that `carried` takes, for digits with an error up to
-    `margins.MOST_LEFT`."""
+    """The largest deviation of columns of `digits` digits that `carried` takes, for digits with an error up
+    to `margins.MOST_LEFT`."""
     return float(2.0**-15.5 if digits == 2 else 2.0**-14.25)
 
 

@@ -172,7 +172,7 @@ class Context:
         return finished_level(held.value) - self._whole.input_level
 
     def _with_levels(self, held: Bounded, levels: int) -> Bounded:
-        """The same with so many levels, if it has more."""
+        """The same with `levels` levels, if it has more."""
         left = min(self._levels_of(held), self._as_levels(levels, "shrink"))
         return replace(held, value=held.value.at_level(self._whole.input_level + left))
 
@@ -246,7 +246,7 @@ class Context:
         Raises:
             TypeError: if they are of another type.
             OverflowError: if Python's integers are out of their type's range.
-            LevelError: if there are not so many levels.
+            LevelError: if there are fewer levels.
         """
         left = self.levels if levels is None else self._as_levels(levels, "encrypt")
         plain = plain_values("encrypt", values, self._bits)

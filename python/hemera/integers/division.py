@@ -137,7 +137,7 @@ class _Window:
 
 
 def _windows(plan: Reciprocal, room: int) -> list[_Window]:
-    """All columns, from the lowest, in vectors with room for so many digits each."""
+    """All columns, from the lowest, in vectors with room for `room` digits each."""
     found, bounds, below, over = [], plan.bounds, plan.fraction, 0
     while bounds:
         bounds = [bound + (_TOP if k < over else 0) for k, bound in enumerate(bounds)]

@@ -182,7 +182,7 @@ class Encrypted(NotAnArray):
             levels: what is left, if there are more: as `levels` of `Context.encrypt`.
 
         Raises:
-            LevelError: if values never have so many.
+            LevelError: if values never have as many.
         """
         return self._with(self._context._with_levels(self._stored, levels), self._shape)
 

@@ -18,9 +18,9 @@ _ERROR_DEVIATION = 3.2
 LARGEST_CLEANED = 0.14
 """The error of a bit up to which a cleaning makes it smaller: 8 * 3 * 0.14^2 is below 1/2."""
 LEAST_DEVIATIONS = 73
-"""An error that misreads a digit is at least so many deviations: 2^-128 for all bits of 65,536 digits."""
+"""An error that misreads a digit is at least this many deviations: 2^-128 for all bits of 65,536 digits."""
 _MOST_DEVIATIONS = 80
-"""More are counted as so many: up to there what a cleaning leaves of an error has no longer tail than its
+"""More count as this many: up to there the rest of an error after a cleaning has no longer tail than its
 deviation says."""
 BIT_ERROR = LARGEST_CLEANED / LEAST_DEVIATIONS
 """The largest deviation of a bit that may be cleaned."""

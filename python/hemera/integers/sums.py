@@ -74,7 +74,7 @@ class _Grid:
         return order.reshape(len(np.unique(target)), -1)
 
     def steps(self) -> list[int]:
-        """The distances of what is added up within vectors, each twice the one before of its axis."""
+        """The distances of the sums within vectors, each twice the one before of its axis."""
         return [
             x.stride << k
             for x in self.axes
@@ -141,7 +141,7 @@ class _Total:
         return columns.carried(self._engine, x, self.bounds(self._terms), self._digits)
 
     def _next(self, x: Bounded) -> Bounded:
-        """The digits of what was added up so far, for further sums."""
+        """The digits of the sum so far, for further sums."""
         x = self.carried(x)
         self._filled, self._largest, self._terms = self._digits, BASE - 1, 1
         return self.ready(x, 1, columns.LARGEST)

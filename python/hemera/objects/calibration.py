@@ -128,7 +128,7 @@ class _Measurement:
         needs = cost(lambda x, y: [circuit(x, y) for circuit in own[1:]], SLOTS, SLOTS, params=params)
         timed = TimedContext(params, self._device, threads=self._threads)
         x, y = _encrypted(timed, needs)
-        _core.unit_times(timed._native, least=False)  # of what is done once
+        _core.unit_times(timed._native, least=False)  # of work that is done once
         for place, circuit in enumerate(own):
             for _ in _runs(timed, functools.partial(circuit, x, y)):
                 self._keep(place, timed)
@@ -203,7 +203,7 @@ def _circuits(params: Parameters) -> Iterator[Circuit]:
         matrix = np.random.default_rng(size).uniform(-1, 1, (size, size))
         transform = circuits.LinearTransform(matrix, params, slots=SLOTS, level=level)
         yield _of_the_first(transform)
-    # So many rows and columns as layers have, where memory has so many ciphertexts.
+    # As many rows and columns as layers have, where memory has room for as many ciphertexts.
     matrices = [(16, 8), (64, 32)] + ([(256, 128)] if params.degree <= 8192 else [])
     for rows, columns in matrices:
         weights = np.random.default_rng(rows).uniform(-1, 1, (rows, columns))

@@ -305,7 +305,7 @@ class DryRun:
 
 @dataclass(frozen=True)
 class _Ends:
-    """What a run tells besides its operations."""
+    """The bytes and levels of a run."""
 
     prepared_bytes: int
     levels: tuple[int, int]

@@ -54,8 +54,8 @@ AnySource = Source | BinaryIO
 
 
 def memory_limit(file_bytes: int) -> int:
-    """Bytes that the arrays of a model may take in memory, for a file of so many: 1 GiB, or what numbers of
-    such a file take that are not compressed, if that is more."""
+    """Bytes that the arrays of a model may take in memory, for a file of `file_bytes`: 1 GiB, or what numbers
+    of such a file take that are not compressed, if that is more."""
     return max(MAX_BYTES, _WIDENED * file_bytes)
 
 
@@ -89,7 +89,7 @@ def read_all(source: AnySource, limit: int) -> bytes:
 
 
 def _up_to(stream: BinaryIO, most: int, first: int) -> bytes:
-    """The bytes of a stream, at most so many. No more memory is asked for than there are, or than for the
+    """The bytes of a stream, at most `most`. No more memory is asked for than there are, or than for the
     first piece."""
     pieces: list[bytes] = []
     left, size = most, first
@@ -234,7 +234,7 @@ def _arrays(described: Any, data: memoryview, room: Room) -> list[StoredArray]:
 
 def _expanded(block: memoryview, size: int) -> bytes | memoryview:
     """The bytes of an array, which is compressed where they are more than in the file. FormatError unless
-    they are exactly so many."""
+    there are exactly `size`."""
     if len(block) == size:
         return block
     expander = zlib.decompressobj()

@@ -28,7 +28,7 @@ class LocalModel:
     """The client's side of one model: its context, the secret key, and what goes into requests.
 
     Args:
-        interface: what the server tells of the model, `Interface.from_dict`.
+        interface: the server's description of the model, `Interface.from_dict`.
         folder: where the secret key is kept, for its owner alone; None: in memory only. Processes that begin
             with one new folder at the same time get the same key.
         device: where to encrypt and decrypt.

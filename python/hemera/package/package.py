@@ -39,7 +39,7 @@ from hemera.times.table import DeviceTimes
 __all__ = ["Package", "PreparedModel"]
 
 _SMALL = 1 / 8
-"""The part of the memory up to which matrices are encoded without a count of what else it must hold."""
+"""The part of the memory up to which matrices are encoded without a count of its other contents."""
 _PARAMETERS_KEPT = 16
 """Clients' parameters whose keys are kept."""
 
@@ -165,7 +165,7 @@ class Package:
         values, as `hemera.cost` does it.
 
         Args:
-            requests: so many at once; None: one, without an axis of requests.
+            requests: the number at once; None: one, without an axis of requests.
             device, threads: see `hemera.cost`.
 
         Raises:

@@ -133,7 +133,7 @@ class PreparedModel:
             MismatchError: for other inputs than the package has.
             LevelError: for inputs of too low a level.
             ScaleError: for inputs of another scale than fresh encryptions have.
-            MissingKeyError: when a key is missing: `Package.check` tells all.
+            MissingKeyError: when a key is missing: `Package.check` names all.
             NoiseError: BFV and BGV: when no noise budget is certain to be left.
         """
         if isinstance(keys, Evaluator):

@@ -84,7 +84,7 @@ class Step:
     """A step of a circuit, which one member takes, or several.
 
     `seconds`: by the number of members, those of the one that has most to do; always for 1.
-    `finish`: the seconds of what follows the exchange, on every member that goes on with the result.
+    `finish`: the seconds of the work after the exchange, on every member that goes on with the result.
     `input_bytes`: of the value that each member needs.
     `sum_bytes`: of each member's part of the result, which are added up.
     `result_bytes`: of results of which each member has a part, brought together on the first one instead.

@@ -109,7 +109,7 @@ class Program:
     def rewritten(
         self, rule: Callable[[Operation], Operation], inputs: Sequence[Form] | None = None
     ) -> Program:
-        """The program of what a rule makes of each operation, for inputs of these forms or the same."""
+        """The program in which a rule replaces each operation, for inputs of these forms or the same."""
         found = Program(self.scheme, self.inputs if inputs is None else inputs)
         for node in self.nodes:
             found.add(rule(node.operation), *node.operands)
@@ -258,8 +258,8 @@ class Program:
 
     @classmethod
     def from_data(cls, data: Any, arrays: Sequence[Array | StoredArray], file_bytes: int = 0) -> Program:
-        """The program of `to_data`, of a file of so many bytes. FormatError for anything else, for arrays
-        that no operation takes, and for plans that would take too much memory."""
+        """The program of `to_data`, of a file of `file_bytes` bytes. FormatError for anything else, for
+        arrays that no operation takes, and for plans that would take too much memory."""
         named: set[int] = set()
         expanded: dict[Any, Operation] = {}
         """The operations with different plans."""

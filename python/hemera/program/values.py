@@ -61,7 +61,7 @@ class Filling:
         return replace(self, padding="unknown") if self.padding == "zeros" else self
 
     def joined(self, other: Filling, operation: str, slots: int, *, product: bool = False) -> Filling:
-        """The filling of a sum, or a product, of values of so many slots. MismatchError if both are filled in
+        """The filling of a sum, or a product, of values of `slots` slots. MismatchError if both are filled in
         part, to different counts."""
         if self.padding == other.padding == "uniform":
             return Filling(min(self.count, other.count), "uniform")
@@ -84,7 +84,7 @@ class Filling:
 
 
 def common_form(operation: str, forms: list[Form]) -> Form:
-    """The form of what is done slot by slot. MismatchError where slots or batches do not fit."""
+    """The form of an operation slot by slot. MismatchError where slots or batches do not fit."""
     slots = {form.slots for form in forms}
     if len(slots) != 1:
         raise MismatchError(f"{operation}: values of {sorted(slots)} slots do not fit each other")
@@ -100,7 +100,7 @@ def common_shape(operation: str, shapes: list[tuple[int, ...]]) -> tuple[int, ..
 
 
 def form_with_array(operation: str, form: Form, array: Array) -> Form:
-    """The form of what is done slot by slot with an array of shape (..., slots or fewer, or 1)."""
+    """The form of an operation slot by slot with an array of shape (..., slots or fewer, or 1)."""
     if array.ndim == 0 or not 1 <= array.shape[-1] <= form.slots:
         raise MismatchError(
             f"{operation}: an array of shape {array.shape} and a value of {form.slots} slots do not fit; the "

@@ -43,7 +43,7 @@ class Budget:
 
     @contextlib.contextmanager
     def share(self, client: str) -> Iterator[Callable[[int], None]]:
-        """Within it, the function takes so many more for a client, or raises Refused: (429) where the client
+        """Within it, the function takes a number more for a client, or raises Refused: (429) where the client
         has as many as it may, (503) where all have. What is alone is taken whatever it is. The end gives all
         back."""
         mine = 0
@@ -71,7 +71,7 @@ class Budget:
 
 
 def require_size(request: Request, limit: int) -> int:
-    """The size that a request tells of its body, 0 where it does not.
+    """The size that a request declares for its body, 0 where it does not.
 
     Raises:
         Refused: (413) when it is above the limit.

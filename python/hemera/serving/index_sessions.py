@@ -184,7 +184,7 @@ def request_of(files: Mapping[str, bytes], index: AnyIndex[Any], most: int) -> t
 
 
 def _passes(counts: Sequence[int], most: int) -> list[list[int]]:
-    """The positions of messages with these numbers of queries, in passes of at most so many."""
+    """The positions of messages with these numbers of queries, in passes of at most `most`."""
     found: list[list[int]] = []
     room = 0
     for at, count in enumerate(counts):

@@ -1,4 +1,4 @@
-"""What a server counts, as Prometheus' text. Names of models and indexes are told, clients' are not."""
+"""What a server counts, as Prometheus' text. It has names of models and indexes, not of clients."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def serve(
     Args:
         service: what is served.
         host: address to listen at.
-        port: 0: any that is free; the log's line "listening" tells it.
+        port: 0: any that is free; the log's line "listening" has it.
         certificate: PEM file with the certificate and those that it rests on, for TLS.
         certificate_key: PEM file with its key.
         listening: called with the server's address, a URL, when it listens.

@@ -198,7 +198,7 @@ class Service:
         index = self.index(name)
 
         def load(library: str, upload: Upload, device: int) -> Session:
-            del library  # the files' names tell it
+            del library  # the files' names say it
             return index.session(device, upload.files)
 
         return KeyTarget("index", name, index.key_limit, load)

@@ -31,7 +31,7 @@ from hemera.serving.uploads import FOREIGN, compressed_refused, damaged_texts, r
 __all__ = ["Inputs", "Loader", "ModelSession", "memory_of"]
 
 _LARGER = 4
-"""Times the model's own degree that another library's client may have: what it costs grows with it."""
+"""Times the model's own degree that another library's client may have: costs grow with it."""
 
 _TABLE_BYTES = 64
 """For each prime and coefficient, of a context's tables on the CPU: roots of unity and their quotients, both
@@ -39,8 +39,8 @@ ways, for two word sizes. Those of a GPU are in `Context.memory_used`."""
 
 
 def memory_of(package: Package, files: Mapping[str, bytes], most: int) -> int:
-    """Bytes of memory that the ciphertexts of a request of Hemera's client will take, from what their files
-    tell before they are loaded.
+    """Bytes of memory that the ciphertexts of a request of Hemera's client will take, as their files
+    say before they are loaded.
 
     Raises:
         Refused: (422) where a file is compressed, or has more than `most` evaluations.

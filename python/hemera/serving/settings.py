@@ -70,7 +70,7 @@ class Settings:
     body_seconds: float = 60.0
     """Longest pause of a client that sends a body."""
     shutdown_seconds: int = 30
-    """For requests that run, when the server is told to stop."""
+    """For requests that run when the server stops."""
     header_seconds: float = 10.0
     """From a connection, or the first byte of a later request, to the end of the request's header."""
     connections: int = 512

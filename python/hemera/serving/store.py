@@ -1,6 +1,6 @@
 """Evaluation keys on disk: one set for each client and model, whole or not there.
 
-ROOT/CLIENT/MODEL/GENERATION/ holds the files of an upload and `set.json`, which tells their sizes. Uploads
+ROOT/CLIENT/MODEL/GENERATION/ holds the files of an upload and `set.json`, which has their sizes. Uploads
 are written to INCOMING, and moved in one step when they are complete and checked; the highest generation
 counts. There is no other index: what lies on the disk at the start is what there is.
 """
@@ -40,7 +40,7 @@ class KeySet:
     library: str
     """The library of the files: HEMERA, or a name in the registry (`hemera.interop.libraries`)."""
     digest: str
-    """SHA-256 of the files, in 64 hexadecimal digits: the client's own digest of what it has sent."""
+    """SHA-256 of the files, in 64 hexadecimal digits: the client's own digest of its files."""
     files: Mapping[str, Path]
     bytes: int
 
@@ -49,7 +49,7 @@ class KeySet:
         return all(path.exists() for path in self.files.values())
 
     def describe(self) -> dict[str, object]:
-        """What the client is told."""
+        """The description for the client."""
         return {"library": self.library, "digest": self.digest, "bytes": self.bytes}
 
 
@@ -72,7 +72,7 @@ class Upload:
         return self._hash.hexdigest()
 
     def narrow(self, limit: int) -> None:
-        """From now on it may have so many bytes at most."""
+        """From now on it may have at most `limit` bytes."""
         self._limit = min(self._limit, limit)
 
     def begin(self, name: str) -> None:
@@ -159,7 +159,7 @@ class Store:
             return list(self._sets.values())
 
     def begin(self, client: str, model: str, limit: int) -> Upload:
-        """An upload of a client for a model, of so many bytes at most. The caller commits or discards it."""
+        """An upload of a client for a model, of at most `limit` bytes. The caller commits or discards it."""
         folder = self._incoming / secrets.token_hex(8)
         with _disk():
             folder.mkdir(mode=0o700)
@@ -169,7 +169,7 @@ class Store:
         return upload
 
     def require_room(self, upload: Upload, size: int) -> None:
-        """Refused (507) where so many bytes more of an upload do not fit. Nothing is reserved: bytes are when
+        """Refused (507) where `size` bytes more of an upload do not fit. Nothing is reserved: bytes are when
         they come."""
         with self._lock:
             self._require(upload, size)

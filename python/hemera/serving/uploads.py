@@ -149,7 +149,7 @@ def compressed_refused() -> Refused:
 
 @contextlib.contextmanager
 def damaged_texts() -> Iterator[None]:
-    """Within it, damage of what should be a text in another library's file is a FormatError as other damage
+    """Within it, damage of a text in another library's file is a FormatError as other damage
     is."""
     try:
         yield

@@ -67,7 +67,7 @@ class Workload(ABC):
         """
 
     def sent(self, root: Path, size: str) -> dict[str, Path]:
-        """The folders of what travels."""
+        """The folders of travelling files."""
         io = root / "io" / size
         return {
             "keys": io / "public_keys",

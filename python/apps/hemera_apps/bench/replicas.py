@@ -105,7 +105,7 @@ def _measure(
 
 
 def _round(sides: dict[str, _Side], clients: int, seconds: float, at: int) -> dict[str, dict[str, Any]]:
-    """One round of both servers, which take turns at being first. The other one is idle: what it takes then
+    """One round of both servers, which take turns at being first. The other one is idle: its time then
     is taken off its own time."""
     loaded: dict[str, tuple[list[list[Measured]], float, float, float]] = {}
     idle: dict[str, float] = {}

@@ -220,7 +220,7 @@ PLACEMENTS: dict[str, Placing] = {
     "by load, from 32": _by_load(32),
     "by load, from 64": _by_load(64),
 }
-"""The last ones ask another replica from so many requests on."""
+"""The last ones ask another replica from this many requests on."""
 DEFAULT = "by load, from 64"
 """What the server does: four batches."""
 
@@ -353,7 +353,7 @@ def simulate(setup: Setup, place: Placing, rule: str = "lru", seed: int = 1) -> 
 
 
 LOADS = (1700.0, 5000.0, 8500.0)
-"""Requests a second of the 100 hosts: a tenth, three tenths and half of what batches of 16 would allow."""
+"""Requests a second of the 100 hosts: a tenth, three tenths and half of the rate that batches of 16 allow."""
 _PAIRED = [
     "#a6cee3",
     "#1f78b4",

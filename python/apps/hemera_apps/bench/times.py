@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--calibrate",
         type=_options.positive,
         metavar="SECONDS",
-        help="measure the table first, in about so many seconds",
+        help="measure the table first, in about this many seconds",
     )
     parser.add_argument(
         "--seconds", type=float, default=1.0, help="to measure each one for, at least (default: 1)"
@@ -111,7 +111,7 @@ class _Bench:
         return Context(params, **self.machine)
 
     def estimate(self, counted: Cost, *, graph: bool = False) -> float:
-        """Seconds of what a dry run counted, called one by one or as a graph."""
+        """Seconds of a dry run's operations, called one by one or as a graph."""
         return self.table.seconds(counted._counted()[1], graph=graph)
 
     def measure(self, context: Context, action: Callable[[], object]) -> float:

@@ -26,7 +26,7 @@ SMALL_ROWS = 1_280
 PRESET = "n16-40"
 """The preset whose fields `--field` changes, where none is named."""
 SLOTS = 2**15
-"""A mini-batch fills so many, unless options say otherwise: two ciphertexts of the smallest ring."""
+"""A mini-batch fills this many slots, unless options say otherwise: two ciphertexts of the least ring."""
 SMALL_PRESET = "test-40"
 SMALL_DEGREE = 4096
 CHOSEN = ("degree", "interval", "rates", "weight_bound")

@@ -43,7 +43,7 @@ class EncryptedBlock:
         bootstrap: a plan of complex slots, which leaves levels enough.
         size: the number of rows that are multiplied, turned and put into polynomials at once.
         together: the number of ciphertexts that a bootstrap takes.
-        watch: is told the steps.
+        watch: gets the steps.
 
     Raises:
         ParameterError: if a bootstrap leaves too few levels, or functions are those on wide ranges.

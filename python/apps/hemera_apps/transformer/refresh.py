@@ -23,7 +23,7 @@ class Refresh:
     Args:
         plan: the plan.
         size: the number of ciphertexts that a call bootstraps.
-        base, top: the level of what is bootstrapped, and the highest level that a block takes of results.
+        base, top: the level that bootstraps start from, and the highest level that a block takes of results.
 
     Raises:
         ParameterError: if a bootstrap leaves too few levels.

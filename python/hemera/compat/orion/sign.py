@@ -19,7 +19,7 @@ __all__ = ["nearest_odd", "step_composition"]
 Values = NDArray[np.float64]
 
 _POINTS = 400
-"""Where errors are looked for: so many points for each coefficient."""
+"""Errors are looked for at this many points for each coefficient."""
 _EXCHANGES = 200
 _EVEN = 1e-6
 """The relative distance of the largest and the least extremum that ends the exchange."""

@@ -1,4 +1,4 @@
-"""How a client's rows become what it encrypts, and what it decrypts becomes results: plain NumPy, by name."""
+"""How rows become a client's inputs, and decrypted values become results: plain NumPy, by name."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def require_range(values: Array, spec: InputSpec) -> None:
 
 
 def finite_rows(given: Any, features: int, what: str) -> Floats:
-    """Rows of numbers, checked: at least one, of so many features, all of them finite.
+    """Rows of numbers, checked: at least one, of `features` features, all of them finite.
 
     Raises:
         ParameterError: for what is no table of numbers, and for missing or infinite values.

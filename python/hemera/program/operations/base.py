@@ -169,7 +169,7 @@ class Operation(ABC):
         return frozenset()
 
     def expanded_bytes(self, slots: int) -> int:
-        """The memory that the plan takes for values of so many slots, about, where it is more than some times
+        """The memory that the plan takes for values of `slots` slots, about, where it is more than some times
         that of the operation's arrays. Before `validated`: arrays may be those of a file."""
         return 0
 
@@ -192,7 +192,7 @@ class Operation(ABC):
         """The result of values in the clear, of shape (..., slots)."""
 
     def clear_of_batch(self, axes: int, *xs: Array) -> Array:
-        """`clear`, where a request has so many axes of the first value's."""
+        """`clear`, where a request has `axes` axes of the first value's."""
         return self.clear(*xs)
 
     def clipped(self, xs: list[Array]) -> list[Array]:
@@ -278,7 +278,7 @@ class OfMatrix(Operation):
 
     @property
     def encoded(self) -> tuple[Array, ...]:
-        """Arrays that tell whether what is encoded is complex."""
+        """Arrays that decide whether the encoded ones are complex."""
         return ()
 
     def is_alike(self, other: OfMatrix) -> bool:

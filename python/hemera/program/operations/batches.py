@@ -291,7 +291,7 @@ class PairProducts(Operation):
         return forms[0]
 
     def settings(self, place: Place) -> tuple[int, int]:
-        """What tells the keys: the size of the matrices, and the level."""
+        """The fields that decide the keys: the size of the matrices, and the level."""
         return place.form.shape[0], place.level if self.level is None else self.level
 
     def decided(self, place: Place) -> PairProducts:

@@ -245,7 +245,7 @@ class Refresh(SlotBySlot):
 
     @abstractmethod
     def settings(self, form: Form) -> dict[str, Any]:
-        """What tells its keys: arguments of its plan besides the parameters."""
+        """The settings that decide its keys: arguments of its plan besides the parameters."""
 
 
 @functools.lru_cache(maxsize=16)

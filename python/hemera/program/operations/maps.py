@@ -174,7 +174,7 @@ def _tiled(period: Array, slots: int) -> Array:
 
 
 def _require_period(numbers: Sequence[int], period: int, slots: int) -> None:
-    """MismatchError where diagonals do not fit so many slots."""
+    """MismatchError where diagonals do not fit `slots` slots."""
     if slots % period or max(numbers) >= slots:
         raise MismatchError(f"diagonals of period {period} and values of {slots} slots do not fit")
 

@@ -124,7 +124,7 @@ class Take(Operation):
 
 @dataclass(frozen=True)
 class Lower(SlotBySlot):
-    """The same values so many levels lower, where what follows takes less time."""
+    """The same values some levels lower, where later operations take less time."""
 
     name: ClassVar[str] = "lower"
     schemes: ClassVar[tuple[SchemeName, ...]] = ("ckks",)

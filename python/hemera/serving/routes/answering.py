@@ -84,7 +84,7 @@ async def answer(state: AppState, request: Request, client: str, work: Work) -> 
             async def feed(piece: bytes) -> None:
                 service.metrics.received(len(piece))
                 came(len(piece))
-                take(len(piece))  # not the size that is told, of which nothing may come
+                take(len(piece))  # not the declared size, of which nothing may come
                 reader.feed(piece)
 
             request.state.received = await receive(
@@ -110,7 +110,7 @@ async def _answer(evaluation: Evaluation, request: Request, seconds: float) -> A
     """The outputs of an evaluation that waits.
 
     Raises:
-        Refused: (504) when they are not there in so many seconds.
+        Refused: (504) when they are not there after `seconds` seconds.
         ClientDisconnect: when the client hung up.
     """
     answer: asyncio.Future[Any] = asyncio.wrap_future(evaluation.answer)

@@ -64,7 +64,7 @@ async def query(index: str, request: Request, client: ClientName) -> Response:
 )
 async def prepare(index: str, request: Request, response: Response, client: ClientName) -> dict[str, Any]:
     """Do most of the work of later queries, whose seeds are in a message of a search's client. The answer
-    tells how many are prepared; others are answered all the same."""
+    says how many are prepared; others are answered all the same."""
     state = state_of(request)
     served = state.service.index(index)
     with counted(state, index) as answered:

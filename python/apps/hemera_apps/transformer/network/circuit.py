@@ -85,7 +85,7 @@ class NetworkCircuit:
             network: its weights.
             calibration: its ranges.
             kept: whether encoded weights stay in memory. If not, each call encodes them.
-            watch: is told the steps of the blocks.
+            watch: gets the steps of the blocks.
         """
         plans = self.plans()
         blocks = [

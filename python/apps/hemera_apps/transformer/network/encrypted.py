@@ -49,7 +49,7 @@ class EncryptedNetwork:
             real: the number of tokens; the rest is padding.
 
         Raises:
-            RangeError: if there are not so many tokens, or none.
+            RangeError: for no tokens, or for more than the shape has.
         """
         padding = self.padding(real)
         for block in self.blocks:

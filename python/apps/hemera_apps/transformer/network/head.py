@@ -68,7 +68,7 @@ class EncryptedHead:
         kept: whether encoded weights stay in memory.
 
     Raises:
-        LevelError: if there are not so many levels.
+        LevelError: if there are too few levels.
     """
 
     def __init__(

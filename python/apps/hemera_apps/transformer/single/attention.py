@@ -47,7 +47,7 @@ class SingleAttention:
         weights: of the block.
         functions: of the block's ranges.
         plans: those that blocks share.
-        watch: is told the steps.
+        watch: gets the steps.
         kept: whether encoded weights stay in memory.
     """
 

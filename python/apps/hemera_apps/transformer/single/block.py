@@ -33,7 +33,7 @@ class SingleBlock:
         functions: on the ranges of the block's values.
         plans: those that blocks share.
         kept: whether encoded weights stay in memory. If not, each call encodes them.
-        watch: is told the steps.
+        watch: gets the steps.
 
     Raises:
         ParameterError: if the functions take other levels than the plans have.

@@ -119,7 +119,7 @@ class Padding:
         real: the number of tokens that count.
 
     Raises:
-        RangeError: if there are not so many tokens, or none.
+        RangeError: for no tokens, or for more than there are.
     """
 
     def __init__(self, plans: SharedPlans, real: int) -> None:
