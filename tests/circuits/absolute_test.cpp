@@ -48,6 +48,11 @@ TEST(Absolute, TakesFewProductsWhereThereAreLevels) {
   EXPECT_LT(relinearizations(13), relinearizations(13.3));
 }
 
+TEST(Absolute, HasTheDegreesOfASearchOfAllRowsAndGaps) {
+  EXPECT_EQ(degrees_of(relu({-1, 1}, 0x1p-18)), (std::vector<std::size_t>{15, 27, 27, 29}));
+  EXPECT_EQ(degrees_of(relu({-64, 64}, 0x1p-6)), (std::vector<std::size_t>{7, 15, 27}));
+}
+
 struct Case {
   const char* name;
   std::function<Function()> make;

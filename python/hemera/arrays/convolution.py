@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Sequence
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +21,9 @@ __all__ = ["average_pool", "conv"]
 Extents = int | Sequence[int]
 
 _MOST_ENTRIES = 1 << 26
+
+_known: WeakValueDictionary[Any, SparseMap] = WeakValueDictionary()
+"""Maps of convolutions that programs have: a function is traced again for other bits of its functions."""
 
 
 def conv(
@@ -73,7 +78,12 @@ def conv(
         raise ParameterError(f"a convolution of {kernel.size * math.prod(sizes)} entries")
     offset = None if bias is None else np.repeat(np.asarray(bias, np.float64), math.prod(sizes))
     if isinstance(x, Array):
-        own = _entries(kernel, tuple(x.shape), sizes, strides, paddings, dilations, groups)
+        digest = hashlib.sha256(kernel.tobytes()).digest()
+        key = digest, kernel.shape, tuple(x.shape), strides, paddings, dilations, groups
+        own = _known.get(key)
+        if own is None:
+            own = _entries(kernel, tuple(x.shape), sizes, strides, paddings, dilations, groups)
+            own = _known.setdefault(key, own)
         return sum_of_maps(x, [(x, own)], (results, *sizes), offset)
     found = _of_windows(np.asarray(x, np.float64), kernel, strides, paddings, dilations, groups)
     return (found if offset is None else found + offset.reshape(found.shape[0], -1)).reshape(results, *sizes)

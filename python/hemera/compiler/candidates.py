@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hemera.arrays.layout import Layout
-from hemera.compiler.approximate import Chosen
 from hemera.compiler.impossible import Impossible, attempted
+from hemera.compiler.parameter_search import Chosen
 from hemera.compiler.tiles import tiled_layouts
 from hemera.package.package import Package
 

@@ -14,12 +14,12 @@ from hemera.arrays.layout_search import LayoutChoice, layout_choices
 from hemera.arrays.operations import LookUp
 from hemera.arrays.splitting import SplitProgram, split
 from hemera.arrays.tensor import TensorProgram
-from hemera.compiler.approximate import Chosen
 from hemera.compiler.candidates import Found
 from hemera.compiler.impossible import Impossible, NotPossibleError, attempted
 from hemera.compiler.layouts import LaidOut
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.packaging import Packaging
+from hemera.compiler.parameter_search import Chosen
 from hemera.compiler.passes import ARRAYS, LEVELS, SLOTS, OnArrays, OnSlots
 from hemera.compiler.specs import ArraySpec, spec_of
 from hemera.compiler.tiles import require_samples, require_tiles

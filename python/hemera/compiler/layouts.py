@@ -16,12 +16,12 @@ from hemera.arrays.layout import Layout
 from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tiling import Tiling, filled
-from hemera.compiler.approximate import MOST_SLOTS, Chosen, Search
 from hemera.compiler.batches import in_batches, input_places
 from hemera.compiler.candidates import Candidate, LaidOut, LayoutName
 from hemera.compiler.impossible import Impossible, NotPossibleError, TooLargeError, attempted
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.pairs import factors_of, in_pairs
+from hemera.compiler.parameter_search import MOST_SLOTS, Chosen, Search
 from hemera.compiler.passes import LEVELS, OnSlots
 from hemera.compiler.room import largest_of, range_bits_for, require_levels, require_room
 from hemera.compiler.unscaled import bits_of_noise, without_rescales

@@ -1,5 +1,5 @@
 """The passes of `compile`, stage by stage. A pass takes a program in one form and gives it in the same form,
-or the next; after each the program is checked for what must hold of its form (`hemera.compiler.forms`).
+or the next; after each the program is checked for what must hold of its form.
 
     trace       the user's function is called with encrypted arrays; chains of functions of one variable are
                 one function from the beginning (`hemera.arrays.fusing`)
@@ -15,6 +15,7 @@ or the next; after each the program is checked for what must hold of its form (`
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
@@ -24,20 +25,28 @@ from hemera.arrays.layout import Layout
 from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.squares import with_squares
 from hemera.arrays.tensor import TensorProgram
-from hemera.compiler import forms
 from hemera.compiler.bootstraps import bootstrap_of, placed
 from hemera.compiler.exact_bootstraps import exact_bootstrap_of, exactly_placed
 from hemera.compiler.exact_lowering import exactly_lowered
 from hemera.compiler.lowering import Lowered, lowered
-from hemera.compiler.parts import in_parts
 from hemera.compiler.room import require_levels
-from hemera.compiler.samples import interleaved
+from hemera.compiler.samples import in_parts, interleaved
 from hemera.compiler.scaling import Scaled, scaled
 from hemera.compiler.specs import ArraySpec
 from hemera.parameters import IntegerParameters, Parameters
 from hemera.program.values import SchemeName
 
-__all__ = ["ARRAYS", "LEVELS", "PASSES", "SLOTS", "OnArrays", "OnSlots", "Stage"]
+__all__ = [
+    "ARRAYS",
+    "LEVELS",
+    "PASSES",
+    "SLOTS",
+    "OnArrays",
+    "OnSlots",
+    "Stage",
+    "require_arrays",
+    "require_slots",
+]
 
 _S = TypeVar("_S")
 
@@ -149,13 +158,37 @@ class Stage(Generic[_S]):
         return at
 
 
+def require_arrays(program: TensorProgram) -> None:
+    """Operands come before what takes them; results are there, by different names; ranges have an order."""
+    for at, node in enumerate(program.nodes):
+        known = min(node.operands, default=0) >= 0 and max(node.operands, default=-1) < at
+        assert known, f"node {at} takes what comes after it"
+        assert node.range[0] <= node.range[1], f"node {at} has the range {node.range}"
+    results = dict(program.outputs)
+    assert len(results) == len(program.outputs) > 0, f"results are named {program.outputs}"
+    assert 0 <= min(results.values()) <= max(results.values()) < len(program.nodes), "a result is no node"
+
+
+def require_slots(cut: SplitProgram, steps: Lowered) -> None:
+    """A ciphertext for each tile of inputs and results, of a power of two of slots; a step for each node;
+    sizes of values that are there."""
+    program, arrays, sizes = steps.program, cut.program, steps.magnitudes
+    counts = (len(program.inputs), len(program.outputs), len(steps.steps))
+    wanted = (len(arrays.inputs), len(arrays.outputs), len(arrays.nodes))
+    assert counts == wanted, f"inputs, results and steps are {counts}, and those of tiles are {wanted}"
+    assert steps.slots & (steps.slots - 1) == 0, f"{steps.slots} slots are no power of two"
+    assert {form.slots for form in program.forms} == {steps.slots}, "values have different slots"
+    assert sizes.keys() <= set(range(len(program.forms))), "a size is of no value"
+    assert not any(map(math.isnan, sizes.values())), "a size is no number"
+
+
 def _require_levels(at: OnSlots) -> None:
     assert at.params is not None
     require_levels(at.steps, at.params)
 
 
-ARRAYS = Stage("arrays", (squares, units, fold), lambda at: forms.require_arrays(at.program))
-SLOTS = Stage("slots", (lower, samples, imaginary_parts), lambda at: forms.require_slots(at.cut, at.steps))
+ARRAYS = Stage("arrays", (squares, units, fold), lambda at: require_arrays(at.program))
+SLOTS = Stage("slots", (lower, samples, imaginary_parts), lambda at: require_slots(at.cut, at.steps))
 LEVELS = Stage("levels", (bootstraps,), _require_levels)
 
 PASSES: tuple[Stage[OnArrays] | Stage[OnSlots], ...] = (ARRAYS, SLOTS, LEVELS)

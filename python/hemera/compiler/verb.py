@@ -1,4 +1,4 @@
-"""`compile`: of functions, and of what `hemera.compiler.readers` know."""
+"""`compile`: of functions, and of what others read: arrays, tables, estimators, files, networks."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike
 
 from hemera.compiler import compiling
 from hemera.compiler.compiled import Compiled
-from hemera.compiler.eager import EagerArray
+from hemera.compiler.eager import EagerArray, compile_arrays, is_of_arrays
 from hemera.compiler.layouts import LayoutName
 from hemera.compiler.progress import telling
-from hemera.compiler.readers import reader_of
 from hemera.compiler.specs import ArraySpec
-from hemera.compiler.tables import TableSpec
+from hemera.compiler.tables import TableSpec, compile_table
 from hemera.compiler.tables.compiled import CompiledTable
+from hemera.exporting.estimators import TREE_LIBRARIES
 from hemera.inputs.arguments import Progress
 from hemera.parameters import Parameters
 
@@ -137,6 +137,40 @@ def compile(what: Any, *inputs: Any, progress: Progress = None, **options: Any) 
         >>> plan.local()([1.0, 2.0, 3.0]).round(2).tolist()
         [3.0, 2.0, 1.0]
     """
-    reader = reader_of(what, *inputs)
+    reader = _reader_of(what, *inputs)
     with telling(progress):
         return (compiling.compile if reader is None else reader)(what, *inputs, **options)
+
+
+def _reader_of(what: Any, *inputs: Any) -> Callable[..., Any] | None:
+    """The function that compiles arrays, functions on tables, a file or an object of another library, called
+    as `compile`; None: there is none.
+
+    Libraries are told by the module of the object's class, and never imported for it.
+
+    Raises:
+        TypeError: for boosted trees of other libraries than scikit-learn, with the way out.
+    """
+    if is_of_arrays(what):
+        return compile_arrays
+    if any(isinstance(each, TableSpec) for each in inputs):
+        return compile_table
+    library = type(what).__module__.partition(".")[0]
+    if library == "sklearn":
+        from hemera.compiler.estimators import compile_fitted
+
+        return compile_fitted
+    if library == "onnx" or isinstance(what, (str, os.PathLike, bytes, bytearray, memoryview)):
+        from hemera.compiler.networks import compile_onnx
+
+        return compile_onnx
+    if any(each.__module__ == "torch.nn.modules.module" for each in type(what).__mro__):
+        from hemera.compiler.networks import compile_module
+
+        return compile_module
+    if library in TREE_LIBRARIES:
+        raise TypeError(
+            f"{type(what).__name__} of {library} is not compiled to CKKS, where comparisons are not exact: "
+            "hm.serving.export_trees(model, name=..., calibrate=rows) packages boosted trees exactly, in BFV"
+        )
+    return None

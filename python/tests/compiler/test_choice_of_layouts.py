@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.compiler.approximate import Search
 from hemera.compiler.layouts import Samples
+from hemera.compiler.parameter_search import Search
 from hemera.errors import ParameterError
 from hemera.package.encodings import Arrays
 

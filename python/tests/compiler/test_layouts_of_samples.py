@@ -139,7 +139,7 @@ def test_the_layout_of_less_time_is_chosen(monkeypatch: pytest.MonkeyPatch) -> N
     options: dict[str, Any] = {"samples": 256, "params": insecure(3)}
     seconds = iter([1.0, 2.0, 2.0, 1.0])
     monkeypatch.setattr("hemera.compiler.candidates.Found.seconds", lambda *_: next(seconds))
-    monkeypatch.setattr("hemera.compiler.approximate.Search.seconds_at_least", lambda *_: 0.5)
+    monkeypatch.setattr("hemera.compiler.parameter_search.Search.seconds_at_least", lambda *_: 0.5)
     plan = hm.compile(perceptron, Spec((12,), (-1, 1)), **options)
     assert (plan.layout, plan.layout_seconds) == ("ciphertexts", {"ciphertexts": 1.0, "slots": 2.0})
     plan = hm.compile(perceptron, Spec((12,), (-1, 1)), **options)

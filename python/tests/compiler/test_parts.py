@@ -13,7 +13,7 @@ import pytest
 import hemera as hm
 from hemera.arrays import conv
 from hemera.compiler.compiled import Compiled
-from hemera.compiler.parts import in_parts
+from hemera.compiler.samples import in_parts
 from hemera.errors import FormatError, MismatchError
 from hemera.package.interface import Interface
 from hemera.program import operations as op

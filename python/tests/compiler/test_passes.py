@@ -14,10 +14,9 @@ from hemera.arrays.fusing import FusingRecorder
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.tensor import TensorProgram
 from hemera.compiler import passes
-from hemera.compiler.approximate import Search
-from hemera.compiler.forms import require_arrays, require_slots
 from hemera.compiler.impossible import TooDeepError
 from hemera.compiler.lowering import Lowered
+from hemera.compiler.parameter_search import Search
 from hemera.compiler.passes import ARRAYS, LEVELS, SLOTS, OnArrays, OnSlots, Stage
 from hemera.compiler.tracing import traced
 
@@ -111,17 +110,17 @@ SLOT_FAULTS: list[tuple[str, Callable[[Lowered], Lowered]]] = [
 
 def test_faults_of_passes_are_told() -> None:
     program = on_arrays(quadratic, FusingRecorder(precision_bits=12)).program
-    require_arrays(program)
+    passes.require_arrays(program)
     for words, change in ARRAY_FAULTS:
-        stage = Stage("arrays", (change,), require_arrays)
+        stage = Stage("arrays", (change,), passes.require_arrays)
         with pytest.raises(AssertionError, match=words):
             stage.run(program)
     plan = hm.compile(lambda x: x * x, hm.ArraySpec((4,), (0, 1)))
     cut, steps = plan._parts, plan._lowered
-    require_slots(cut, steps)
+    passes.require_slots(cut, steps)
     for words, fault in SLOT_FAULTS:
         with pytest.raises(AssertionError, match=words):
-            require_slots(cut, fault(steps))
+            passes.require_slots(cut, fault(steps))
 
 
 def test_levels_that_there_are_not_are_a_refusal() -> None:

@@ -14,9 +14,9 @@ import hemera as hm
 from hemera.arrays.layout import Layout
 from hemera.arrays.token_places import Places
 from hemera.compiler.alike import alike_nodes
-from hemera.compiler.approximate import Chosen, Search
 from hemera.compiler.batches import in_batches
 from hemera.compiler.bootstraps import seconds_without
+from hemera.compiler.parameter_search import Chosen, Search
 from hemera.compiler.placement import Placement
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.package.encodings import Arrays

@@ -2,7 +2,6 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <compare>
 #include <complex>
 #include <cstddef>
 #include <map>
@@ -41,6 +40,8 @@ constexpr double widest_absolute_gap = 0.9;
 constexpr int balancing_steps = 24;
 
 constexpr std::size_t points_below_gap = 4096;
+// Exchanges end before errors are level: a part of 1e-4 of an error is left.
+constexpr double near = 0.99;
 
 // A sign of values in [-1, 1], and the largest |t - t s(t)| on both sides of its gap.
 struct Composition {
@@ -64,7 +65,8 @@ Composition composed(const std::vector<std::size_t>& degrees, double gap) {
     SignStage stage = measured_stage(from, degree);
     if (!(stage.error < 1)) return result;
     const bool is_last = result.stages.size() + 1 == degrees.size();
-    for (double& value : values) value = value_at(stage, value) / (is_last ? 1 : 1 + stage.error);
+    values = values_at(stage, std::move(values));
+    for (double& value : values) value /= is_last ? 1 : 1 + stage.error;
     from = stage.next();
     result.stages.push_back(std::move(stage));
   }
@@ -96,55 +98,49 @@ Composition balanced(const std::vector<std::size_t>& degrees, double tolerance) 
 struct Row {
   std::vector<std::size_t> degrees;
   double from = 0;  // where they leave values, the largest one as 1
-
-  [[nodiscard]] double error() const { return (1 - from) / (1 + from); }
 };
 
-struct Costs {
-  std::size_t depth = most_absolute_depth + 1, products = 0;
+using Costs = std::pair<std::size_t, std::size_t>;  // depth, products
 
-  friend auto operator<=>(const Costs&, const Costs&) = default;
-};
-
-// The row of the least depth, then the fewest products, that leaves values from the gap on within the
-// tolerance of 1. `depth_of_first` is that of a first stage; `most` is what the row may cost.
-class Search {
- public:
-  Search(double gap, double tolerance) : tolerance_(tolerance) { rows_[0][0] = {.degrees = {}, .from = gap}; }
-
-  template <typename DepthOfFirst>
-  std::optional<std::pair<Costs, Row>> run(const DepthOfFirst& depth_of_first, const Costs& most) {
-    for (std::size_t depth = 1; depth <= std::min(most.depth, most_absolute_depth); ++depth) {
-      for (const auto& [degree, products] : absolute_degrees) {
-        const std::size_t own = std::bit_width(degree), first = depth_of_first(degree);
-        if (first == depth) extend({depth, products}, rows_[0].at(0), degree);
-        if (own >= depth) continue;
-        for (const auto& [before, row] : rows_[depth - own]) extend({depth, before + products}, row, degree);
-      }
-      for (const auto& [products, row] : rows_[depth]) {
-        if (row.error() <= tolerance_) return std::pair(Costs{depth, products}, row);
-      }
-    }
-    return std::nullopt;
+// The degrees of the row of the least depth, then the fewest products, that leaves values from the gap on
+// within the tolerance of 1. `depth_of_first` is that of a first stage.
+std::optional<std::vector<std::size_t>> degrees_for(double gap, double tolerance,
+                                                    const auto& depth_of_first) {
+  std::map<Costs, Row> rows{{{0, 0}, {.degrees = {}, .from = gap}}};
+  std::multimap<Costs, std::pair<const Row*, std::size_t>> longer;  // rows to extend, and by which degree
+  std::map<std::size_t, std::map<double, double>> known;  // where stages leave values, by degree and gap
+  const auto has_better = [&](const Costs& costs, double from) {
+    return std::any_of(rows.begin(), rows.end(), [&](const auto& each) {
+      const auto& [own, row] = each;
+      return own.first <= costs.first && own.second <= costs.second && row.from >= from;
+    });
+  };
+  for (const auto& [degree, products] : absolute_degrees) {
+    longer.insert({{depth_of_first(degree), products}, {&rows.begin()->second, degree}});
   }
-
- private:
-  void extend(const Costs& costs, const Row& row, std::size_t degree) {
-    const SignStage stage = measured_stage(row.from, degree);
-    if (!(stage.error < 1)) return;
-    Row longer{.degrees = row.degrees, .from = stage.next()};
-    longer.degrees.push_back(degree);
-    for (std::size_t depth = 1; depth <= costs.depth; ++depth) {
-      for (const auto& [products, other] : rows_[depth]) {
-        if (products <= costs.products && other.from >= longer.from) return;
-      }
+  while (!longer.empty() && longer.begin()->first.first <= most_absolute_depth) {
+    const Costs costs = longer.begin()->first;
+    for (; !longer.empty() && longer.begin()->first == costs; longer.erase(longer.begin())) {
+      const auto& [row, degree] = longer.begin()->second;
+      // A wider gap leaves no less, but for what an exchange leaves out.
+      const auto wider = known[degree].lower_bound(row->from);
+      if (wider != known[degree].end() && has_better(costs, 1 - (1 - wider->second) * near)) continue;
+      const SignStage stage = measured_stage(row->from, degree);
+      if (!(stage.error < 1)) continue;
+      known[degree][row->from] = stage.next();
+      if (has_better(costs, stage.next())) continue;
+      rows[costs] = {.degrees = row->degrees, .from = stage.next()};
+      rows[costs].degrees.push_back(degree);
     }
-    rows_[costs.depth][costs.products] = std::move(longer);
+    if (!rows.contains(costs)) continue;
+    const Row& found = rows[costs];
+    if ((1 - found.from) / (1 + found.from) <= tolerance) return found.degrees;
+    for (const auto& [degree, products] : absolute_degrees) {
+      longer.insert({{costs.first + std::bit_width(degree), costs.second + products}, {&found, degree}});
+    }
   }
-
-  double tolerance_;
-  std::array<std::map<std::size_t, Row>, most_absolute_depth + 1> rows_;  // by depth and products
-};
+  return std::nullopt;
+}
 
 Polynomial of_degree(std::size_t degree, const Interval& interval) {
   std::vector<std::complex<double>> coefficients(degree + 1);
@@ -155,16 +151,14 @@ Polynomial of_degree(std::size_t degree, const Interval& interval) {
 // Within the tolerance of |t| for t in [-1, 1], to which the first stage maps an interval.
 Composition nearest_to_absolute(const Interval& interval, double tolerance) {
   const auto depth_of_first = [&](std::size_t degree) { return of_degree(degree, interval).depth(); };
-  std::optional<std::pair<Costs, Composition>> best;
-  for (const double multiple : gap_multiples) {
+  for (const double multiple : gap_multiples) {  // a narrower gap never costs less
     if (tolerance < least_absolute_tolerance) break;
-    Search search(std::min(multiple * tolerance, widest_absolute_gap), tolerance);
-    auto found = search.run(depth_of_first, best ? best->first : Costs{});
-    if (!found || (best && best->first <= found->first)) continue;
-    Composition composition = balanced(found->second.degrees, tolerance);
-    if (composition.error() <= tolerance) best = {found->first, std::move(composition)};
+    const double gap = std::min(multiple * tolerance, widest_absolute_gap);
+    const auto degrees = degrees_for(gap, tolerance, depth_of_first);
+    if (!degrees) break;
+    Composition composition = balanced(*degrees, tolerance);
+    if (composition.error() <= tolerance) return composition;
   }
-  if (best) return std::move(best->second);
   throw ParameterError("no absolute value within 2^" + std::to_string(std::log2(tolerance)) +
                        " of the largest one was found; allow a larger error, or use a smaller interval");
 }

@@ -142,15 +142,22 @@ class Reference {
     }
   }
 
-  [[nodiscard]] double operator()(double t) const {
-    double numerator = 0, denominator = 0;
+  [[nodiscard]] std::vector<double> at(const std::vector<double>& t) const {
+    std::vector<double> result(t.size()), denominators(t.size());
     for (std::size_t i = 0; i < points_.size(); ++i) {
-      const double distance = t - grid_->t[points_[i]];
-      if (distance == 0) return values_[i];
-      numerator += barycentric_[i] * values_[i] / distance;
-      denominator += barycentric_[i] / distance;
+      const double own = grid_->t[points_[i]], of_value = barycentric_[i] * values_[i];
+      for (std::size_t j = 0; j < t.size(); ++j) {
+        result[j] += of_value / (t[j] - own);
+        denominators[j] += barycentric_[i] / (t[j] - own);
+      }
     }
-    return numerator / denominator;
+    for (std::size_t j = 0; j < t.size(); ++j) {
+      result[j] /= denominators[j];
+      for (std::size_t i = 0; std::isnan(result[j]) && i < points_.size(); ++i) {
+        if (t[j] == grid_->t[points_[i]]) result[j] = values_[i];
+      }
+    }
+    return result;
   }
 
  private:
@@ -197,22 +204,20 @@ std::vector<double> interpolation(const RealFunction& f, const Interval& interva
 
 std::vector<double> minimax(const Grid& grid, std::size_t degree) {
   std::vector<std::size_t> points;
+  std::vector<double> best, nodes;
   for (std::size_t i = 0; i <= degree + 1; ++i) points.push_back(i * (grid.size() - 1) / (degree + 1));
-  std::vector<double> best;
+  for (std::size_t i = 0; i <= degree; ++i) nodes.push_back(node(i, degree + 1));
   double least = HUGE_VAL;
   for (int round = 0; round < most_exchanges; ++round) {
     const Reference polynomial(grid, points);
-    std::vector<double> errors;
-    for (std::size_t j = 0; j < grid.size(); ++j) {
-      errors.push_back(grid.weights[j] * (grid.values[j] - polynomial(grid.t[j])));
-    }
+    std::vector<double> errors = polynomial.at(grid.t);
+    for (std::size_t j = 0; j < grid.size(); ++j) errors[j] = grid.weights[j] * (grid.values[j] - errors[j]);
     const auto size = [&](std::size_t j) { return std::abs(errors[j]); };
     double largest = 0;
     for (std::size_t j = 0; j < errors.size(); ++j) largest = std::max(largest, size(j));
     if (largest < least) {
       least = largest;
-      best.clear();
-      for (std::size_t i = 0; i <= degree; ++i) best.push_back(polynomial(node(i, degree + 1)));
+      best = polynomial.at(nodes);
     }
     points = alternating_extrema(errors, degree + 2);
     if (points.size() < degree + 2) break;

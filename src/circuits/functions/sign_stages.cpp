@@ -28,15 +28,36 @@ constexpr double least_from = 0x1p-10;
 // Points for each degree at which a stage is looked at, and steps to each of its extrema.
 constexpr std::size_t points_of_stage = 16;
 constexpr int bisections = 60;
+// Points of a polynomial that are computed at a time.
+constexpr std::size_t together = 8;
 // The rounding of sums of rounded numbers.
 constexpr double stage_rounding = 0x1p-44;
 
-double clenshaw(const std::vector<Complex>& coefficients, double t) {
-  double one = 0, two = 0;
-  for (std::size_t k = coefficients.size(); k-- > 1;) {
-    two = std::exchange(one, coefficients[k].real() + 2 * t * one - two);
+// At several points, which do not wait for each other.
+template <std::size_t count>
+std::array<double, count> clenshaw(const std::vector<Complex>& coefficients, const double* t) {
+  std::array<double, count> one{}, two{};
+  for (std::size_t k = coefficients.size(); k-- > 0;) {
+    const double own = coefficients[k].real(), factor = k == 0 ? 1 : 2;
+    for (std::size_t i = 0; i < count; ++i)
+      two[i] = std::exchange(one[i], own + factor * t[i] * one[i] - two[i]);
   }
-  return coefficients[0].real() + t * one - two;
+  return one;
+}
+
+std::vector<double> clenshaw(const std::vector<Complex>& coefficients, std::vector<double> t) {
+  const std::size_t size = t.size();
+  t.resize((size + together - 1) / together * together);
+  for (std::size_t at = 0; at < size; at += together) {
+    const auto found = clenshaw<together>(coefficients, &t[at]);
+    std::copy(found.begin(), found.end(), &t[at]);
+  }
+  t.resize(size);
+  return t;
+}
+
+double clenshaw(const std::vector<Complex>& coefficients, double t) {
+  return clenshaw<1>(coefficients, &t)[0];
 }
 
 std::vector<Complex> derivative_of(const std::vector<Complex>& coefficients) {
@@ -55,6 +76,7 @@ double root_of(const std::vector<Complex>& coefficients, double low, double high
   const bool sign = std::signbit(clenshaw(coefficients, low));
   for (int i = 0; i < bisections; ++i) {
     const double middle = (low + high) / 2;
+    if (middle == low || middle == high) break;
     (std::signbit(clenshaw(coefficients, middle)) == sign ? low : high) = middle;
   }
   return low;
@@ -71,20 +93,23 @@ Interval range_of(const std::vector<Complex>& coefficients, double from) {
   const auto take = [&](double value) {
     range = {std::min(range.low, value - stage_rounding), std::max(range.high, value + stage_rounding)};
   };
-  take(clenshaw(coefficients, from));
-  take(clenshaw(coefficients, 1));
-  std::size_t extrema = 0;
-  double distance = 0, before = from;
+  std::vector<double> xs{from};
   for (std::size_t point = points; point-- > 0;) {
     const double t =
         std::cos(std::numbers::pi * (static_cast<double>(point) + 0.5) / static_cast<double>(points));
-    const double x = (1 + from) / 2 + t * (1 - from) / 2;
-    distance = std::max(distance, std::abs(1 - clenshaw(coefficients, x)));
-    if (std::signbit(clenshaw(slopes, before)) != std::signbit(clenshaw(slopes, x))) {
+    xs.push_back((1 + from) / 2 + t * (1 - from) / 2);
+  }
+  const std::vector<double> values = clenshaw(coefficients, xs), slope = clenshaw(slopes, xs);
+  take(values[0]);
+  take(clenshaw(coefficients, 1));
+  std::size_t extrema = 0;
+  double distance = 0;
+  for (std::size_t i = 1; i <= points; ++i) {
+    distance = std::max(distance, std::abs(1 - values[i]));
+    if (std::signbit(slope[i - 1]) != std::signbit(slope[i])) {
       ++extrema;
-      take(clenshaw(coefficients, root_of(slopes, before, x)));
+      take(clenshaw(coefficients, root_of(slopes, xs[i - 1], xs[i])));
     }
-    before = x;
   }
   if (2 * extrema + 1 < degree) {
     distance /= std::cos(std::numbers::pi / 2 * static_cast<double>(degree) / static_cast<double>(points));
@@ -114,7 +139,9 @@ SignStage measured_stage(double from, std::size_t degree) {
   return stage;
 }
 
-double value_at(const SignStage& stage, double t) { return clenshaw(stage.coefficients, t); }
+std::vector<double> values_at(const SignStage& stage, std::vector<double> values) {
+  return clenshaw(stage.coefficients, std::move(values));
+}
 
 std::vector<SignStage> stages_for(double from, double tolerance) {
   struct State {

@@ -23,8 +23,8 @@ struct SignStage {
 SignStage nearest_to_sign(double from, std::size_t degree);
 /// The same with the exact error of its polynomial, up to rounding: from the values at all its extrema.
 SignStage measured_stage(double from, std::size_t degree);
-/// What a stage makes of t in [-1, 1].
-double value_at(const SignStage& stage, double t);
+/// What a stage makes of values in [-1, 1].
+std::vector<double> values_at(const SignStage& stage, std::vector<double> values);
 
 /// The stages of the least depth that bring [from, 1] within the tolerance of 1. ParameterError where no
 /// depth that is tried does.

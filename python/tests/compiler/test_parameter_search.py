@@ -15,12 +15,12 @@ from hemera.arrays.layout import COPY, FREE, Layout, index_bits
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import TensorProgram
-from hemera.compiler import approximate, scaling, unscaled
-from hemera.compiler.approximate import Search
+from hemera.compiler import parameter_search, scaling, unscaled
 from hemera.compiler.estimators import features, kernels
 from hemera.compiler.estimators.features import Features
 from hemera.compiler.impossible import NotPossibleError
 from hemera.compiler.lowering import lowered
+from hemera.compiler.parameter_search import Search
 from hemera.compiler.report import deepest_text
 from hemera.program import operations as op
 from hemera.program.noise import ExpectedNoise
@@ -116,7 +116,7 @@ def test_errors_of_depth_name_the_function_of_most_levels() -> None:
     for first, second in ((TANH, WIDE), (WIDE, TANH)):
         program = recorded(lambda x, a=first, b=second: x.apply(a) + x.apply(b), (3,))
         told = deepest_text(program)
-        assert f"of most levels, {TANH.depth}, is tanh at test_approximate.py:" in told
+        assert f"of most levels, {TANH.depth}, is tanh at test_parameter_search.py:" in told
         assert "for values from -2 to 2: fewer precision_bits" in told
     assert TANH.depth > WIDE.depth
     assert deepest_text(recorded(lambda x: x * x, (3,))) == ""
@@ -257,7 +257,7 @@ def test_the_levels_of_least_time_are_taken(order: Any, monkeypatch: pytest.Monk
             raise NotPossibleError(f"no {levels}")
         return SimpleNamespace(placement=SimpleNamespace(time=times[levels]))
 
-    monkeypatch.setattr(approximate, "_of_preset", lambda _, levels, __: levels)
+    monkeypatch.setattr(parameter_search, "_of_preset", lambda _, levels, __: levels)
     monkeypatch.setattr(Search, "_levelled", levelled)
     own: Any = search(recorded(lambda x: x, (4,)), 25)
     found = own.bootstrapped(None, None)

@@ -11,19 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera import ckks
+from hemera.arrays.layout_search import layout_choices
 from hemera.arrays.splitting import SplitProgram, split
 from hemera.arrays.tensor import TensorProgram
+from hemera.arrays.tiling import Tiling
 from hemera.compiler.bootstraps import (
     bootstrap_of,
     seconds_at_least,
     seconds_of_bootstrap,
     seconds_without,
 )
-from hemera.compiler.costs import Price
+from hemera.compiler.costs import Price, cheapest
 from hemera.compiler.impossible import Impossible, NotPossibleError, attempted
 from hemera.compiler.lowering import Lowered
-from hemera.compiler.on_slots import SLOTS, on_slots
-from hemera.compiler.passes import LEVELS, OnSlots
+from hemera.compiler.passes import LEVELS, SLOTS, OnSlots
 from hemera.compiler.room import largest_of, range_bits_for, require_representable, require_room
 from hemera.compiler.sharing import room_of
 from hemera.errors import ParameterError
@@ -35,6 +36,8 @@ __all__ = ["MOST_SLOTS", "Chosen", "Search"]
 
 MOST_SLOTS = 1 << 15
 """The most slots of a ciphertext, where parameters are found."""
+_LEAST_SLOTS = 4
+"""Of a ciphertext."""
 _ROOM_BITS = 24
 """Bits of the scale below a result's last bit: for the noise of some thousand operations."""
 _SCALE_BITS = (30, 55)
@@ -95,7 +98,7 @@ class Search:
         return self._found() if shares is None else self._shared(shares)
 
     def _given(self, params: Parameters, shares: int | None) -> Chosen:
-        refreshed = bootstrap_of(params, SLOTS) is not None
+        refreshed = bootstrap_of(params, _LEAST_SLOTS) is not None
         cut, steps = self._on_slots(params.max_slots, None if refreshed else params.max_slots, params)
         sharing = None
         if shares is not None:
@@ -205,17 +208,33 @@ class Search:
         """The slots of a ring without bootstraps, by the products and maps that are counted; None: there is
         none."""
         counted = split(self.whole, MOST_SLOTS // self.samples).program
-        ring = self.for_circuit(counted, counted.depth, SLOTS, self.scale_bits)
+        ring = self.for_circuit(counted, counted.depth, _LEAST_SLOTS, self.scale_bits)
         return None if ring is None else ring.max_slots
 
     def _on_slots(
         self, most_slots: int, free: int | None, params: Parameters | None = None
     ) -> tuple[SplitProgram, Lowered]:
-        def price(cut: SplitProgram, steps: Lowered) -> Price:
-            return self._price(cut, steps, params, refreshed=free is None)
+        """The program on tiles, and the one on slots: in the cheapest of the layouts that searches find.
 
-        most = most_slots // self.samples
-        return on_slots(self.whole, samples=self.samples, most_slots=most, free=free, price=price)
+        Args:
+            most_slots: of a ciphertext.
+            free: the slots of a ring without bootstraps, which copies may fill; None: with bootstraps, for
+                which more slots take longer than copies in them save.
+            params: that are given.
+        """
+        most, samples = most_slots // self.samples, self.samples
+        # Half of them in imaginary parts, rather than more ciphertexts: see `hemera.compiler.samples`.
+        halves = free is None and samples > 1 and _tiles(self.whole, 2 * most) < _tiles(self.whole, most)
+        in_slots = samples // 2 if halves else samples
+        cut = split(self.whole, 2 * most if halves else most)
+        spread = 1 if free is None else max(1, free // in_slots)
+        found = []
+        for choice in layout_choices(cut.program, most_slots=spread, alike=cut.alike):
+            slots = max(1, _LEAST_SLOTS // in_slots, *(layout.period for layout in choice.layouts))
+            found.append(SLOTS.run(OnSlots(cut, choice.layouts, slots, samples, halves)).steps)
+        if len(found) == 1:
+            return cut, found[0]
+        return cut, cheapest(found, lambda steps: self._price(cut, steps, params, refreshed=free is None))
 
     def _price(
         self, cut: SplitProgram, steps: Lowered, params: Parameters | None, *, refreshed: bool
@@ -290,6 +309,11 @@ class Search:
         except ParameterError as reason:  # other than the ring
             raise NotPossibleError(str(reason)) from reason
         return None
+
+
+def _tiles(program: TensorProgram, slots: int) -> int:
+    """The tiles of all arrays, with so many slots for each."""
+    return sum(Tiling.of(node.shape, slots).count for node in program.nodes)
 
 
 @functools.lru_cache(maxsize=32)
