@@ -8,8 +8,7 @@
 
 namespace hemera::tests {
 
-/// Whether `body` returned true in a child of this process; not if it threw, crashed or did not end within a
-/// minute.
+/// Whether `body` returned true in a child of this process; not if it threw, crashed or took over a minute.
 template <typename Body>
 bool in_child(const Body& body) {
   const pid_t child = ::fork();

@@ -26,8 +26,7 @@ constexpr double most_rest = 0x1p-40;
 constexpr std::size_t most_primes = 256;
 constexpr std::size_t largest_parameters = std::size_t{1} << 18;
 
-// Bytes of the sections other than the residues, a list of 50,000 keys among them: they are no way to take
-// memory.
+// Bytes of the sections other than the residues, a list of 50,000 keys among them: no way to take memory.
 constexpr std::size_t largest_fields = std::size_t{1} << 20;
 
 // Bytes of a key's role in a KEYS section of version 2.

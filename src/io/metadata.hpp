@@ -67,8 +67,7 @@ struct KeyList {
   void check(const rlwe::Parameters& parameters) const;
 };
 
-/// The bytes of a section of fields. FormatError, before memory is taken, when they are more than the format
-/// allows.
+/// The bytes of a section of fields. FormatError, before memory is taken, for more than the format allows.
 Payload read_fields(const Section& section);
 /// Throws FormatError for that many bytes in such a section.
 void check_fields_size(Tag tag, std::uint64_t bytes);

@@ -22,8 +22,7 @@ class ScalarTransform : public GaloisTransform {
   [[nodiscard]] const Modulus& modulus() const final { return p_; }
 
   void sum_of_products(Word* out, const Word* const* a, const Word* const* b, std::size_t terms) const final {
-    // 16 products of residues below 2^61 fit 128 bits with room for the multiple of p that keeps them
-    // positive.
+    // 16 products of residues below 2^61 fit 128 bits with room for a multiple of p that keeps them positive.
     const arith::uint128 shift = static_cast<arith::uint128>(p_.value()) * p_.value() * terms;
     for (std::size_t j = 0; j < half_; ++j) {
       arith::uint128 re = shift;

@@ -11,8 +11,7 @@ namespace {
 
 using Word = std::uint64_t;
 
-// Pairs of the blocks that are transformed forward, multiplied and transformed back while they are in the
-// cache.
+// Pairs of blocks that are transformed forward, multiplied and transformed back while they are in the cache.
 constexpr std::size_t block_pairs = 1024;
 
 }  // namespace

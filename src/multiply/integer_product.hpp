@@ -22,8 +22,7 @@ struct RemainderConstants {
   std::vector<std::vector<arith::ShoupFactor>> inverses;
 };
 
-/// The plan with modulus_exponent() == bits, for `left` by `right` integers; ParameterError when there is
-/// none.
+/// The plan with modulus_exponent() == bits, for `left` by `right` integers; ParameterError if there is none.
 IntegerProductPlan plan_product_modulo_exactly(std::size_t exponent, std::size_t left, std::size_t right);
 
 /// Whether products are those of integers, below 2^(64 words of out), or modulo 2^modulus_exponent + 1.

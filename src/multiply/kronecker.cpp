@@ -103,8 +103,7 @@ struct Sum {
     for (std::size_t i = 0; i <= max_words && carry; ++i) carry = ++words[i] == 0;
   }
   [[nodiscard]] bool bit(std::size_t i) const { return (words[i / 64] >> (i % 64) & 1) != 0; }
-  // Stands for itself less 2^e, as a signed coefficient: from 2^(e-1) on, or above it if the whole is
-  // negated.
+  // Is itself less 2^e, as a signed coefficient: from 2^(e-1) on, or above it if the whole is negated.
   [[nodiscard]] bool is_upper_half(std::size_t e, bool negated) const {
     if (bit(e)) return true;
     if (!bit(e - 1) || !negated) return bit(e - 1);

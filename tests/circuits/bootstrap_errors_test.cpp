@@ -132,8 +132,7 @@ TEST(PartsSideBySide, AreThoseThatAreMerged) {
   EXPECT_NO_THROW(Bootstrap(first, {.slots = 16, .merges_parts = true, .joins_parts = false}));
 }
 
-// A sine with a small ratio is all of the error: by theory, of all ones, with the slope that fits [-1, 1]
-// best.
+// A sine with a small ratio is all the error: by theory, of all ones, with the slope that fits [-1, 1] best.
 TEST(ExpectedPrecision, IsThatOfTheSineWhereItIsAllOfTheError) {
   BootstrapSettings settings = settings_of({"n15-40", 64});
   settings.ratio_bits = 7;

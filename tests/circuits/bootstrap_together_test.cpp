@@ -76,8 +76,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"RealIterations", {.slots = 64, .real = true, .iterations = 2, .together = 6}, large_scale}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
-// The judge are the values that went in. Each ciphertext has other ones, so that none may take another's
-// place.
+// The judge are the values that went in. Each ciphertext has others, so that none may take another's place.
 TEST_P(BootstrapTogether, HasThePrecisionOfTheModel) {
   const BootstrapSession session(parameters, plan);
   const auto expected_of = [&](const Values& values, std::size_t run) {

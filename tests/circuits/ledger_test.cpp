@@ -1,5 +1,4 @@
-// Circuits on a backend that counts and computes nothing: the same operations, and the same bytes, as where
-// they run.
+// Circuits on a backend that counts and computes nothing: the same operations and bytes as where they run.
 #include "hemera/poly/ledger.hpp"
 
 #include <gtest/gtest.h>
@@ -161,8 +160,7 @@ TEST(Ledger, IterationsAreCountedAsTheyRun) {
   }
 }
 
-// The key of a circuit's own level serves no users' levels, or the highest of them alone, whatever is asked
-// for first.
+// The key of a circuit's own level serves no users' levels, or the highest alone, whichever comes first.
 TEST(Ledger, KeysServeEveryLevelThatAsksForThem) {
   std::size_t serving_the_highest = 0;
   for (const char* preset : {"test-40", "n16-59"}) {

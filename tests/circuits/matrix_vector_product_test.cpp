@@ -182,8 +182,7 @@ TEST(MatrixVectorProduct, PacksDiagonalsWithZerosBeyondTheMatrix) {
   }
 }
 
-// Slots of the vector beyond the columns meet zeros, whatever is in them; the result has zeros beyond the
-// rows.
+// Slots of the vector beyond the columns meet zeros, whatever they are; the result has zeros beyond the rows.
 TEST(MatrixVectorProduct, ValuesBeyondTheColumnsDoNotCount) {
   for (const auto& [rows, columns] : {std::pair<std::size_t, std::size_t>{3, 5}, {5, 3}, {2, 13}, {13, 1}}) {
     SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(columns));

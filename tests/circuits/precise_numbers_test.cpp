@@ -1,5 +1,4 @@
-// Numbers beyond doubles: scales and coefficients of EvalMod, and embeddings on the host, against wide
-// floats.
+// Numbers beyond doubles: EvalMod's scales and coefficients, and embeddings on the host, against wide floats.
 #include <gtest/gtest.h>
 
 #include <boost/math/constants/constants.hpp>

@@ -161,8 +161,7 @@ TEST(SlotCircuit, TakesFewerStepsOrFewerKeys) {
   EXPECT_GT(quick.cost().key_bytes, small.cost().key_bytes);
 }
 
-// Levels of parameters for bootstrapping have primes of their own, so keys that serve all levels below are
-// long.
+// Levels of parameters for bootstrapping have primes of their own, so keys for all levels below are long.
 TEST(SlotCircuit, OwnKeysAreOverThePrimesOfTheirLevelAlone) {
   const rlwe::Parameters levels = parameters_for_bootstrapping(bootstrap_preset("test-40"));
   const std::size_t level = levels.lowest_user_level() + 3;

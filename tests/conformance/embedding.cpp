@@ -360,8 +360,7 @@ TEST_P(BackendTest, DecodingIsExactForAllNumbersOfSlots) {
   }
 }
 
-// Integers that lie where rounding and centring can go wrong: near Q/2, near powers of two, at ties of 53
-// bits.
+// Integers where rounding and centring can go wrong: near Q/2, near powers of two, at ties of 53 bits.
 Host edges(Rig& rig, const RnsBase& base) {
   Host in = adversarial(rig, base, 1, 1);
   const ExactBase exact(base);

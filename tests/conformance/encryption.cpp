@@ -1,5 +1,4 @@
-// Encryption of zero in one operation, with a public and with a secret key, against samplers, transforms and
-// products.
+// Encryption of zero in one operation, by public and secret keys, against samplers, transforms and products.
 #include "conformance/oracle.hpp"
 
 namespace hemera::conformance {

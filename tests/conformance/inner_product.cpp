@@ -88,8 +88,7 @@ TEST_P(BackendTest, InnerProductSumsTensorProducts) {
   }
 }
 
-// More products than a 128-bit sum, or the parameters of a kernel, hold; all residues as large as they can
-// be.
+// More products than a 128-bit sum, or the parameters of a kernel, hold; all residues as large as can be.
 TEST_P(BackendTest, InnerProductOfManyTerms) {
   for (const int bits : {30, 50, 61}) {
     Rig rig(GetParam(), 1024, {bits});

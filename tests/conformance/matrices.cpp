@@ -331,8 +331,7 @@ TEST_P(BackendTest, VectorsThatDoNotFitBytesAreRefused) {
   expect_refused([](IntegerMatrixView& view) { view.data = nullptr; }, "backend's memory");
 }
 
-// Every residue at its edges; or all of them as large as they can be, or farthest from multiples of the
-// prime.
+// Every residue at its edges; or all of them as large as can be, or farthest from multiples of the prime.
 enum class Residues : std::uint8_t { edges, largest, halves };
 
 void check_elements(Rig& rig, std::size_t rows, std::size_t terms, std::size_t columns, Residues residues,

@@ -126,8 +126,7 @@ TEST_P(BackendTest, PartsOfArraysArePacked) {
   }
 }
 
-// Bytes of any number in pieces of any size: each once, as they are when the operations before `end` are
-// done.
+// Bytes of any number in pieces of any size: each once, as the operations before `end` leave them.
 TEST_P(BackendTest, PiecesAreTakenOnceEach) {
   Rig rig(GetParam(), 1024, {50});
   const Host in = rig.random(rig.all(), 300, 1);  // 2.4 MB

@@ -181,8 +181,7 @@ TEST_P(BackendTest, SamplersNumberThePolynomialsOfAView) {
   check_all(rig, rig.primes(0, 1), 3, 1, stream_of(3, 0xfffffffdU));
 }
 
-// Reversed and repeated positions of ring moduli: the limb's number is its place in the base, not in the
-// ring.
+// Reversed and repeated positions of ring moduli: the limb's number is its place in the base, not the ring.
 TEST_P(BackendTest, SamplersNumberTheLimbsOfABase) {
   Rig rig(GetParam(), 1024, mixed_bits);
   check_all(rig, rig.choose({4, 2, 3}), 1, 2, stream_of(4, 5));

@@ -1,5 +1,4 @@
-// A whole key switch in one operation, against its parts by the defaults, in rings where a backend may fuse
-// them.
+// A key switch in one operation, against its parts by the defaults, in rings where a backend may fuse them.
 #include "conformance/switching.hpp"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// A context on the device beside one on the CPU: objects travel as bytes, and every operation gives the same
-// bytes.
+// A context on the device beside one on the CPU: objects travel as bytes, and operations give the same bytes.
 #include <gtest/gtest.h>
 
 #include <cmath>

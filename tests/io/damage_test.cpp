@@ -34,8 +34,7 @@ INSTANTIATE_TEST_SUITE_P(Schemes, DamageTest, testing::ValuesIn(test::format_cas
 
 TEST_P(DamageTest, EveryTruncationIsAFormatError) {
   for (const SampleFile& sample : test::sample_files(samples_)) {
-    // Ends of large files differ only in the section that is cut: every length of small ones, then every
-    // 97th.
+    // Ends of large files differ only in the cut section: every length of small ones, then every 97th.
     for (std::size_t size = 0; size < sample.file.size(); size += size < 10000 ? 1 : 97) {
       ASSERT_THROW(sample.reload(std::span(sample.file).first(size)), FormatError)
           << sample.name << " " << size;

@@ -28,8 +28,7 @@ inline void store(std::span<std::byte> file, std::size_t at, std::uint64_t value
   }
 }
 
-/// Makes every checksum fit, as far as header and section lengths can be followed; lengths beyond the end are
-/// cut.
+/// Makes every checksum fit, as far as header and section lengths go; lengths beyond the end are cut.
 inline void reseal(std::span<std::byte> file) {
   if (file.size() < Header::bytes) {
     return;

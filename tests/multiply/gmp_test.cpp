@@ -185,8 +185,7 @@ TEST_F(GmpTest, ProductsEqualFlints) {
   }
 }
 
-// Signed coefficients of 61 bits: pack, multiply, unpack, against FLINT's own Schonhage-Strassen for
-// polynomials.
+// Signed coefficients of 61 bits: pack, multiply, unpack, against FLINT's Schonhage-Strassen for polynomials.
 TEST_F(GmpTest, PolynomialsOfLargestCoefficientsEqualFlints) {
   for (const std::size_t degree : {1024, 8192, 131072}) {
     const std::int64_t largest = (std::int64_t{1} << 61) - 1;

@@ -51,8 +51,7 @@ TEST(EmbeddingTables, RootsAreCorrectlyRoundedAtRandomIndices) {
   }
 }
 
-// All of them, by powers of one root: 320 bits leave an error far below the distance of any entry to a
-// midpoint.
+// All, by powers of one root: 320 bits leave an error far below the distance of any entry to a midpoint.
 TEST(EmbeddingTables, EveryRootIsCorrectlyRounded) {
   constexpr std::size_t degree = std::size_t{1} << 14;
   const auto roots = embedding_roots(degree);

@@ -141,8 +141,7 @@ TEST_P(EmbeddingSizes, DecodingUndoesEncoding) {
     EXPECT_LE(largest_difference(slots, decoded),
               2 * std::sqrt(2.0) * transform_error(n) + rounding_error(n, scale))
         << scale;
-    // The proven bound: two transforms, two roundings of a coefficient, 2n roundings to integers by at most
-    // 1/2.
+    // Proven bound: two transforms, two roundings of a coefficient, 2n roundings to integers by at most 1/2.
     for (std::size_t j = 0; j < n; ++j) decoded[j] -= slots[j];
     EXPECT_LE(root_mean_square(decoded),
               (8 * std::log2(static_cast<double>(n)) + 2) * unit * root_mean_square(slots) * 1.001 +

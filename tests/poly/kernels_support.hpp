@@ -81,8 +81,7 @@ class KernelsTest : public ::testing::TestWithParam<const Kernels*> {
  private:
 };
 
-// Moduli of all sizes for the element-wise kernels: at both ends of each number of bits, powers of two,
-// primes.
+// Moduli of all sizes for the element-wise kernels: at both ends of each size, powers of two, primes.
 inline std::vector<Modulus> element_moduli() {
   std::vector<Modulus> moduli;
   for (const int bits : {2, 7, 20, 32, 33, 43, 48, 49, 50, 51, 52, 53, 54, 55, 56, 60, 61}) {

@@ -127,8 +127,7 @@ TEST(Seed, FreshSeedsDiffer) {
     for (std::size_t bit = 0; bit < 256; ++bit) ones[bit] += (seed.bytes[bit / 8] >> (bit % 8)) & 1;
   }
   EXPECT_EQ(seeds.size(), count);
-  // Each bit is set about half of the time: within 8 deviations, so that chance (2^-40) does not fail the
-  // test.
+  // Each bit is set about half of the time: within 8 deviations, so that chance (2^-40) fails no test.
   for (const std::size_t n : ones)
     EXPECT_NEAR(static_cast<double>(n), count / 2.0, 8 * std::sqrt(count / 4.0));
 }

@@ -1,5 +1,4 @@
-// What the samplers leave behind, and (under Valgrind) whether their control flow or addresses depend on
-// secrets.
+// What the samplers leave behind, and (under Valgrind) whether control flow or addresses depend on secrets.
 #include <gtest/gtest.h>
 
 #include <algorithm>

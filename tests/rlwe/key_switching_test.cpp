@@ -1,5 +1,4 @@
-// Key-switching: every gadget switches with noise below its bound; keys limited to levels; keys of other
-// secrets.
+// Key-switching: the noise of every gadget is below its bound; keys limited to levels; keys of other secrets.
 #include "hemera/rlwe/key_switching.hpp"
 
 #include <gtest/gtest.h>
@@ -20,8 +19,7 @@ namespace {
 
 class KeySwitchingGadget : public testing::TestWithParam<GadgetCase> {};
 
-// 1. A switched encryption of zero is still one of zero: its noise is at most fresh + switching, at every
-// level.
+// 1. A switched encryption of zero is one of zero: its noise is at most fresh + switching, at every level.
 TEST_P(KeySwitchingGadget, NoiseStaysBelowItsBound) {
   const auto context = tests::make_context(parameters_with(GetParam()));
   const SecretKey secret = generate_secret_key(context);

@@ -41,8 +41,7 @@ TEST(CkksManual, RescalesOnlyWhenAsked) {
   EXPECT_LT(largest_difference(session.decrypt(cube), expected), tolerance);
 }
 
-// Levels of about 40 bits out of 50-bit primes: going down drops two primes and adds one of 60 bits, and so
-// on.
+// Levels of about 40 bits out of 50-bit primes: going down drops two primes and adds one of 60 bits.
 rlwe::Parameters rational_chain() {
   constexpr std::size_t degree = 1024;
   const auto wide = arith::primes_below(std::uint64_t{1} << 50, 2 * degree, 5);

@@ -424,8 +424,7 @@ TYPED_TEST_P(IntegerLevels, EveryGadget) {
   }
 }
 
-// 18. A noise of which nothing is known stays unknown: no budget, no NaN, and the values are as right as
-// ever.
+// 18. A noise of which nothing is known stays unknown: no budget, no NaN, and values are as right as ever.
 TYPED_TEST_P(IntegerLevels, UnknownNoiseIsAValue) {
   using S = TypeParam;
   Session<S> session(test_chain<S>(65537, 3));

@@ -431,8 +431,7 @@ class OpenFheEvaluator : private OpenFheOperands {
     return result(is_manual() ? evaluator().rescale(*source) : source->clone());
   }
   [[nodiscard]] Ciphertext ModReduce(const Operand& ciphertext) const { return Rescale(ciphertext); }
-  /// The key is not used, as in OpenFHE. Throws ParameterError for BFV, LevelError where too few limbs are
-  /// left.
+  /// The key is not used, as in OpenFHE. Throws ParameterError for BFV, LevelError for too few limbs.
   [[nodiscard]] Ciphertext LevelReduce(const Operand& ciphertext,
                                        const lbcrypto::EvalKey<lbcrypto::DCRTPoly>& /*key*/,
                                        std::size_t levels = 1) const {

@@ -42,8 +42,7 @@ struct Work {
   friend bool operator==(const Work&, const Work&) = default;
 };
 
-/// Levels and scales where a circuit begins and ends; of several results those of the first one at the lowest
-/// level.
+/// Levels and scales where a circuit begins and ends; of several results the first one's at the lowest level.
 struct Ends {
   std::size_t level = 0;
   double scale = 0;
@@ -87,8 +86,7 @@ struct ExpectedError {
 /// Bytes that keys for these needs take in memory.
 std::size_t key_bytes(std::size_t degree, std::span<const KeyNeed> needs);
 
-/// The rotations (to the left, below N/2) whose Galois elements are those of needs; other elements are left
-/// out.
+/// The rotations (to the left, below N/2) whose Galois elements are those of needs; others are left out.
 std::map<std::uint64_t, std::size_t> rotation_steps(const rlwe::Parameters& parameters,
                                                     std::span<const KeyNeed> needs);
 

@@ -100,8 +100,7 @@ class Session {
   const rlwe::EvaluationKeys& load_keys(const KeySources& sources);
   /// Seeds are expanded. The noise of BFV and BGV is unknown (rlwe::unknown_noise).
   [[nodiscard]] rlwe::Ciphertext load_ciphertext(const Source& source) const;
-  /// A batch of shape [sources]; throws MismatchError where sizes, levels, scales or correction factors
-  /// differ.
+  /// A batch of shape [sources]; throws MismatchError if sizes, levels, scales or correction factors differ.
   [[nodiscard]] rlwe::Ciphertext load_ciphertexts(std::span<const Source> sources) const;
   [[nodiscard]] rlwe::Plaintext load_plaintext(const Source& source) const;
   [[nodiscard]] rlwe::SecretKey load_secret_key(const Source& source) const;

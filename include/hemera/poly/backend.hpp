@@ -64,8 +64,7 @@ class Backend {
     Recording(const Recording&) = delete;
     Recording& operator=(const Recording&) = delete;
     virtual ~Recording() = default;
-    /// Runs as an operation of the calling thread on the queue. That thread must be the reader of its
-    /// results.
+    /// Runs as an operation of the calling thread on the queue. That thread must read its results.
     virtual void replay(Queue& queue) const = 0;
   };
   /// Whether this backend can record; otherwise `record` throws.
@@ -151,8 +150,7 @@ class Backend {
   /// out = a * scalars[limb]; one residue a limb.
   void multiply_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
                        std::span<const std::uint64_t> scalars, const RnsBase& base) const;
-  /// out = a + the constant polynomial scalars[limb] (coefficient form: entry 0; evaluation form: all
-  /// entries).
+  /// out = a + the constant polynomial scalars[limb] (coefficient form: entry 0; evaluation form: all).
   void add_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
                   std::span<const std::uint64_t> scalars, Form form, const RnsBase& base) const;
 
@@ -289,8 +287,7 @@ class Backend {
                      const ScaledProduct& plan, Workspace& workspace) const;
 
   // --- Samplers: the rule is in random.hpp. ---
-  /// In evaluation form for Distribution::uniform, otherwise in coefficient form. The workspace holds
-  /// secrets.
+  /// In evaluation form for Distribution::uniform, otherwise in coefficient form. The workspace has secrets.
   void sample(Queue& queue, const PolyView& out, const RandomStream& stream, const Distribution& distribution,
               const RnsBase& base, Workspace& workspace) const;
 
@@ -503,8 +500,7 @@ class Backend {
 
   virtual void do_embed(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
                         std::uint64_t generator, const RnsBase& base, Workspace& workspace) const = 0;
-  /// The same in evaluation form, whole or stored by fewer entries. By default do_embed, do_transform and
-  /// do_copy.
+  /// The same in evaluation form, whole or stored by fewer entries. Default: do_embed, do_transform, do_copy.
   virtual void do_embed_evaluations(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
                                     std::uint64_t generator, const RnsBase& base, Workspace& workspace) const;
   virtual void do_unembed(Queue& queue, const SlotView& slots, const ConstPolyView& in, double scale,
@@ -536,8 +532,7 @@ class Backend {
  private:
   /// Throws MismatchError for a view in words that this backend does not store.
   void check_stored(const char* operation, const char* operand, const ConstPolyView& view) const;
-  /// The limbs of `in` at these positions: a part of `in` when they follow each other, else copied to
-  /// scratch.
+  /// The limbs of `in` at these positions: a part of `in` if they follow each other, else copied to scratch.
   ConstPolyView gather(Queue& queue, const ConstPolyView& in, const std::vector<std::uint32_t>& positions,
                        const PolyView& scratch) const;
   /// The sums of a key switch to its output: ModDown, the addend, and the automorphism of both.

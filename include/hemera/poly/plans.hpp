@@ -59,8 +59,7 @@ class BaseConversion {
   [[nodiscard]] const std::vector<std::vector<std::uint64_t>>& punctured() const { return punctured_; }
   /// A mod b_j, [target limb].
   [[nodiscard]] const std::vector<std::uint64_t>& product() const { return product_; }
-  /// sum_i (a_i - 1)/2 * A_i mod b_j, [target limb]: the contribution of the shift to unsigned scaled
-  /// residues.
+  /// sum_i (a_i - 1)/2 * A_i mod b_j, [target limb]: the shift's contribution to unsigned scaled residues.
   [[nodiscard]] const std::vector<std::uint64_t>& center_shift() const { return center_shift_; }
   /// r_i = floor(2^(63 + bits_i) / a_i), [source limb].
   [[nodiscard]] const std::vector<std::uint64_t>& quotient_factors() const { return quotient_factors_; }

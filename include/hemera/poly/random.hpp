@@ -57,8 +57,7 @@ struct RandomStream {
 /// below 2^63.
 class ErrorDistribution {
  public:
-  /// 0.5 <= sigma <= 20; throws ParameterError otherwise. Exact to the last bit (computed in multiple
-  /// precision).
+  /// 0.5 <= sigma <= 20; throws ParameterError otherwise. Exact to the last bit (by multiple precision).
   explicit ErrorDistribution(double sigma);
 
   [[nodiscard]] double sigma() const { return sigma_; }

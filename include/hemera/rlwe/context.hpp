@@ -125,8 +125,7 @@ class Context {
   /// Backend::tensor_product in evaluation form, by the multiplier if there is one.
   void tensor_product(const poly::PolyView& out, const poly::ConstPolyView& a, const poly::ConstPolyView& b,
                       const poly::RnsBase& base) const;
-  /// Backend::inner_product in evaluation form, by the multiplier if there is one and both sides are
-  /// ciphertexts.
+  /// Backend::inner_product in evaluation form, by the multiplier if any and both sides are ciphertexts.
   void inner_product(const poly::PolyView& out, std::span<const poly::ConstPolyView> a,
                      std::span<const poly::ConstPolyView> b, const poly::RnsBase& base) const;
 
@@ -182,8 +181,7 @@ class Context {
   /// The rules for scales and levels of this context's ciphertexts.
   [[nodiscard]] const ScalePolicy& scales() const { return scales_; }
 
-  /// A new polynomial in this context's memory. `entries`: stored entries of a limb, 0: all. `word`: their
-  /// size.
+  /// A polynomial in this context's memory. `entries`: stored entries of a limb, 0: all. `word`: their size.
   [[nodiscard]] poly::Poly make_poly(std::size_t batch, std::size_t components, const poly::RnsBase& base,
                                      poly::Form form, runtime::Secrecy secrecy = runtime::Secrecy::open,
                                      std::size_t entries = 0, poly::Word word = poly::Word::u64) const {
@@ -237,8 +235,7 @@ class Context {
   std::unique_ptr<Plans> plans_;
 };
 
-/// Throws MismatchError unless both are one context. Objects move between contexts of equal parameters as
-/// bytes.
+/// MismatchError unless both are one context. Objects move between contexts of equal parameters as bytes.
 void require_same_context(const Context& a, const Context& b, const char* operation);
 
 }  // namespace hemera::rlwe

@@ -108,8 +108,7 @@ class AskedKeys {
   std::map<std::pair<KeyRole, GadgetPrimes>, std::shared_ptr<const SwitchingKey>> keys_;
 };
 
-/// Keys of another context of the same parameters, copied to one's own at their first use, and kept.
-/// Thread-safe.
+/// Keys of another context of the same parameters, copied to one's own at first use, and kept. Thread-safe.
 class KeyCopies {
  public:
   /// The copy, in `target`: always the same context for one key. Throws DeviceError if a graph is being
@@ -140,8 +139,7 @@ struct EvaluationKeys {
   /// If it is not null, keys in `switching` may be another context's: `find` gives their copies.
   std::shared_ptr<KeyCopies> copies;
 
-  /// Adds a key, in place of one of the same role and gadget. Throws MismatchError for a key of another
-  /// context.
+  /// Adds a key, replacing one of the same role and gadget. Throws MismatchError for another context's key.
   void add(const KeyRole& role, std::shared_ptr<const SwitchingKey> key);
   /// The keys that `other` has and this set lacks.
   void merge(const EvaluationKeys& other);
@@ -212,8 +210,7 @@ KeyRole role_in_circuit(KeyRole role);
 const ContextPointer& key_context(const ContextPointer& context, const KeyRole& role);
 /// The same secret in the circuit's context, a copy.
 SecretKey circuit_secret_key(const SecretKey& secret);
-/// A circuit's keys as a set of its own context, with the roles that they have there, and back. Keys are
-/// shared.
+/// A circuit's keys as a set of its own context, with their roles there, and back. Keys are shared.
 EvaluationKeys circuit_keys(const EvaluationKeys& keys);
 EvaluationKeys keys_with_circuit(const ContextPointer& context, const EvaluationKeys& circuit);
 

@@ -28,8 +28,7 @@ double fresh_noise_log2(const Context& context, bool with_public_key);
 double fresh_noise_log2(const Context& context, std::size_t level, const poly::RnsBase& key_base);
 double fresh_noise_log2(std::size_t degree, double sigma, bool with_public_key);
 
-/// Noise that one key switch adds at `level`, with error_factor: by a key with this gadget, or with the
-/// default one.
+/// Noise that one key switch adds at `level`, with error_factor: by this gadget's key, or the default one's.
 double switching_noise_log2(const Context& context, const Gadget& gadget, std::size_t level);
 double switching_noise_log2(const Context& context, std::size_t level);
 

@@ -36,8 +36,7 @@ struct ParametersLiteral {
   Scheme scheme = Scheme::ckks;
   /// N, a power of two in [2^10, 2^17].
   std::size_t degree = 0;
-  /// The primes of each level's base; levels[0] is the last and smallest. Going down drops some and may add
-  /// others.
+  /// The primes of each level's base; levels[0] is the last and smallest. Going down drops and may add some.
   std::vector<std::vector<std::uint64_t>> levels;
   /// The purpose of each level, in their order; the user's levels lie together. Empty: all are the user's.
   std::vector<LevelPurpose> purposes;
@@ -134,8 +133,7 @@ class Parameters {
   [[nodiscard]] double log_union() const;
   [[nodiscard]] double log_special() const;
   [[nodiscard]] std::size_t digit_count() const { return literal_.digits.size(); }
-  /// The security of the weaker of the public key and a key with the default gadget at the user's highest
-  /// level.
+  /// The security of the weaker of the public key and a key with the default gadget at the user's top level.
   [[nodiscard]] Security security() const;
   /// The security of a key with this gadget.
   [[nodiscard]] Security security(const GadgetPrimes& gadget) const;

@@ -11,8 +11,7 @@
 
 namespace hemera::runtime {
 
-/// Appends to a vector. Memory that the vector gives up as it grows is zeroed: it may have held a secret's
-/// bytes.
+/// Appends to a vector. Memory that the vector gives up as it grows is zeroed: it may have held secrets.
 void append_bytes(std::vector<std::byte>& to, std::span<const std::byte> values);
 
 /// Appends values to a byte vector, as append_bytes does. One value has one encoding, so its bytes may be

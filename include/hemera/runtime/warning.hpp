@@ -12,8 +12,7 @@ struct Warning {
     /// BFV, BGV: the guaranteed noise budget of a result is spent. There is one warning, where it happens;
     /// operations on that result give none (Metadata::spent).
     spent_noise_budget,
-    /// CKKS: a bootstrap took values to be from -1 to 1, because no bound of them is declared. Told at each
-    /// bootstrap.
+    /// CKKS: a bootstrap took values to be from -1 to 1, as no bound of them is declared. At each bootstrap.
     undeclared_range,
   };
   Kind kind;

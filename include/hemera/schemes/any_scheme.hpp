@@ -16,8 +16,7 @@ std::unique_ptr<rlwe::Evaluator> make_evaluator(
     const rlwe::ContextPointer& context, rlwe::EvaluationKeys keys,
     rlwe::Relinearization relinearization = rlwe::Relinearization::eager);
 
-/// Encryption and decryption by the scheme of the plaintext or ciphertext; they throw what the scheme's own
-/// throw.
+/// Encryption and decryption by the scheme of the plaintext or ciphertext; they throw as the scheme's own.
 rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::PublicKey& key);
 rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::SecretKey& key);
 /// With the public key among the keys; throws MissingKeyError if there is none.

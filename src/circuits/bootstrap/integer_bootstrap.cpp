@@ -27,8 +27,7 @@ namespace {
 using rlwe::Scheme;
 using Complex = std::complex<double>;
 
-// Between the deviation of the noise that a pass leaves and the range of the next one: above the tail of
-// 2^-128.
+// Between the deviation of a pass's noise and the range of the next one: above the tail of 2^-128.
 constexpr int room_bits = 4;
 // The bound rests on a model of deviations, not on a worst case.
 constexpr double model_bits = 1;

@@ -62,8 +62,7 @@ MatrixBatchProduct::MatrixBatchProduct(const rlwe::Parameters& parameters, std::
   switching_ = switching_error(parameters, gadget_, parameters.max_slots());
 }
 
-// A slot of the ciphertext is a polynomial of degree d - 1 at its root, whose coefficients are a pair's
-// entries.
+// A slot is a polynomial of degree d - 1 at its root, whose coefficients are a pair's entries.
 std::vector<Complex> MatrixBatchProduct::pack(std::span<const Complex> matrices, Side side) const {
   const std::size_t d = size_, slots = parameters().max_slots();
   if (matrices.size() != pairs_ * d * d) {

@@ -61,8 +61,7 @@ PackedRowsProduct::PackedRowsProduct(const rlwe::Parameters& parameters, std::si
   switching_ = switching_error(parameters, gadget_, parameters.max_slots());
 }
 
-// A slot of a ciphertext is a polynomial of degree R - 1 at its root, whose coefficients are entries of one
-// vector.
+// A slot is a polynomial of degree R - 1 at its root, whose coefficients are entries of one vector.
 std::vector<Complex> PackedRowsProduct::pack(std::span<const Complex> matrix) const {
   const std::size_t rows = matrix.size() / vectors_, slots = parameters().max_slots();
   if (rows * vectors_ != matrix.size()) {

@@ -20,8 +20,7 @@ namespace hemera::interop::openfhe {
 /// For ciphertexts of one number of slots. Immutable.
 class Bootstrapper {
  public:
-  /// ParameterError where the context has not the levels that its settings need, or settings are out of
-  /// range.
+  /// ParameterError if the context has not the levels that its settings need, or settings are out of range.
   Bootstrapper(rlwe::ContextPointer context, const CryptoContext& client, const BootstrapSettings& settings,
                std::uint32_t correction_factor, GiantSteps giant_steps);
 

@@ -29,8 +29,7 @@ struct BootstrapLayout {
   double result_scale = 1;
 };
 
-/// Throws ParameterError if the context has not the levels that the settings need, or settings are out of
-/// range.
+/// Throws ParameterError if the context lacks levels that the settings need, or settings are out of range.
 BootstrapLayout layout_of(const rlwe::Context& context, const CryptoContext& client,
                           const BootstrapSettings& settings, std::uint32_t correction_factor,
                           GiantSteps giant_steps);

@@ -24,8 +24,7 @@ Format format_of(std::span<const std::byte> file);
 /// What describe calls the kind.
 const char* kind_of(const AnyFile& file);
 
-/// A file of a known kind; every byte must belong to it. FormatError, which names the kind of a file of
-/// another one.
+/// A file of a known kind; every byte must belong to it. FormatError, which names the kind, for another one.
 template <typename T>
 T read_file(std::span<const std::byte> file);
 

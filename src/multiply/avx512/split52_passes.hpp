@@ -1,5 +1,4 @@
-// The passes of the split form of the discrete Galois transform for primes below 2^50, with 52-bit
-// multiplies.
+// Passes of the split form of the discrete Galois transform for primes below 2^50, with 52-bit multiplies.
 //
 // The weights h^j turn X^(N/2) - i into X^(N/2) - 1, whose roots of unity are residues: after them real and
 // imaginary parts go through one cyclic transform with the same twiddle factors, by the butterflies of the

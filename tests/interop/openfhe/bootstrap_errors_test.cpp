@@ -93,8 +93,7 @@ TEST(OpenFheBootstrapErrors, ContextsHaveTheLevels) {
   }
 }
 
-// OpenFHE's EvalBootstrap takes round(log2(q_0 / 2^p)) off the correction factor, and throws where that is
-// less.
+// OpenFHE's EvalBootstrap takes round(log2(q_0 / 2^p)) off the correction factor, and throws for less.
 TEST(OpenFheBootstrapErrors, CorrectionFactorsAreAtLeastTheRoundedDegree) {
   for (const auto& [bits_above, degree] : {std::pair{0.3, 0U}, std::pair{0.7, 1U}}) {
     const auto object =

@@ -138,8 +138,7 @@ TEST(OpenFheMetadata, IntegerFactorsGoWithEveryDegree) {
   }
 }
 
-// OpenFHE counts levels from the top by the moduli that are dropped, however many the plaintext modulus
-// needs.
+// OpenFHE counts levels from the top by the dropped moduli, however many the plaintext modulus needs.
 TEST(OpenFheMetadata, LevelsCountDroppedModuliWhereSeveralAreNeeded) {
   const ContextPointer context = test::context_of("bfv");
   context->parameters->encoding->plain_modulus = (std::uint64_t{1} << 59) + 1;

@@ -164,8 +164,7 @@ TEST(OpenFheStructure, SchemesOfAContextAreOne) {
   }
 }
 
-// The words before objects: types are numbered as they come, objects too, and classes have the version 1 or
-// 0.
+// The words before objects: types are numbered as they come, objects too, and classes have version 1 or 0.
 TEST(OpenFheStructure, TypesAndNumbersAreInTheirOrder) {
   const Json original = test::parsed(test::written(test::context_of("ckks-bootstrap"), Format::json));
   ASSERT_NO_THROW(static_cast<void>(context_in(original)));

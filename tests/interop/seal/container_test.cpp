@@ -16,8 +16,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-// Where headers of 16 bytes stand in the content: the magic number, the header's size, SEAL 4, not
-// compressed.
+// Where headers of 16 bytes stand in the content: magic number, header's size, SEAL 4, not compressed.
 std::vector<std::size_t> inner_headers(const Bytes& bytes) {
   std::vector<std::size_t> found;
   const std::byte begin[] = {std::byte{0x5E}, std::byte{0xA1}, std::byte{16}, std::byte{4}};

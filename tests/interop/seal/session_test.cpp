@@ -1,5 +1,4 @@
-// Objects that SEAL wrote: they load, decrypt and compute to what SEAL gave, and are written back as they
-// were.
+// Objects of SEAL: they load, decrypt and compute to what SEAL gave, and are written back as they were.
 #include <gtest/gtest.h>
 
 #include <algorithm>

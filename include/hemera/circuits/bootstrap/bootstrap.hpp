@@ -131,8 +131,7 @@ class Bootstrap : public Plan {
   /// Exponentials of complex slots: two for each, those of real parts first; so are parts that are not
   /// joined. From coefficients: so are those of values a_j + i a_(j + n), as the slots have them.
   ///
-  /// Throws ParameterError unless there are as many values as slots, and as PreparedBootstrap for the
-  /// magnitude.
+  /// Throws ParameterError unless there is a value for each slot, and as PreparedBootstrap for the magnitude.
   [[nodiscard]] std::vector<std::complex<double>> simulate(std::span<const std::complex<double>> values,
                                                            std::uint64_t seed = 0,
                                                            double magnitude = 1) const;

@@ -30,8 +30,7 @@ rlwe::Parameters parameters_for_bootstrapping(rlwe::Scheme scheme, std::uint64_t
                                               const BootstrapSettings& settings);
 
 struct IntegerBootstrapOptions {
-  /// CKKS bootstraps one after the other, each of the noise that is left, magnified; 0: as few as have the
-  /// budget.
+  /// CKKS bootstraps one after the other, each of the noise left, magnified; 0: as few as have the budget.
   std::size_t passes = 0;
   /// Guaranteed bits of the result; 0: those of one product of ciphertexts and of the next bootstrap.
   double budget = 0;

@@ -48,8 +48,7 @@ class Diagonal {
   std::variant<std::vector<double>, std::vector<std::complex<double>>> entries_;
 };
 
-/// The non-zero diagonals of a matrix over the slots by their numbers, as of `Diagonals`, each with its own
-/// storage.
+/// The non-zero diagonals of a matrix over the slots by number, as of `Diagonals`, each with its own storage.
 class MatrixDiagonals {
  public:
   using Map = std::map<std::size_t, Diagonal>;

@@ -65,8 +65,7 @@ class MatrixProduct : public Plan {
   [[nodiscard]] Evaluation bound(const rlwe::ContextPointer& context) const override;
   [[nodiscard]] std::optional<rlwe::GadgetPrimes> gadget_of(const rlwe::KeyRole& role,
                                                             std::size_t level) const override;
-  /// For matrices with entries of magnitude 1: the errors of the linear transforms, and rounding of the
-  /// result.
+  /// For matrices with entries of magnitude 1: errors of the linear transforms, and rounding of the result.
   [[nodiscard]] ExpectedError error_from(double input_error) const override;
 
   std::size_t size_;

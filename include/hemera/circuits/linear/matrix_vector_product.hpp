@@ -50,8 +50,7 @@ class MatrixVectorProduct : public Plan {
   /// another number of entries.
   [[nodiscard]] std::vector<std::complex<double>> pack(std::span<const std::complex<double>> matrix) const;
 
-  /// The rotations that need a key, ascending. Other keys that serve the level will do, here and for
-  /// products.
+  /// The rotations that need a key, ascending. Other keys that serve the level do, here and for products.
   [[nodiscard]] std::vector<std::size_t> rotations() const;
   /// The product of a dense matrix in the clear, by the same diagonals: as many values as rows. Throws
   /// ParameterError for another number of entries or values.
@@ -68,8 +67,7 @@ class MatrixVectorProduct : public Plan {
   [[nodiscard]] Evaluation bound(const rlwe::ContextPointer& context) const override;
   [[nodiscard]] std::optional<rlwe::GadgetPrimes> gadget_of(const rlwe::KeyRole& role,
                                                             std::size_t level) const override;
-  /// For entries and values of magnitude 1: the errors of both factors, noise of rotations, rounding of the
-  /// result.
+  /// For entries and values of magnitude 1: errors of both factors, rotations' noise, the result's rounding.
   [[nodiscard]] ExpectedError error_from(double input_error) const override;
 
   std::size_t rows_, columns_;

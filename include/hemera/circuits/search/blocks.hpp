@@ -31,8 +31,7 @@ class Blocks {
   [[nodiscard]] poly::ConstPolyView at(std::size_t block) const;
   /// The bytes of a block that is there.
   [[nodiscard]] std::span<std::byte> bytes_at(std::size_t block);
-  /// Calls `take` for parts of all blocks in their order: [block * rows, columns, limb, N] from block `first`
-  /// on.
+  /// Calls `take` for parts of all blocks in order: [block * rows, columns, limb, N] from block `first` on.
   void for_each_part(
       const std::function<void(std::size_t first, const poly::ConstPolyView& part)>& take) const;
   /// Calls `take` for the bytes of `size` blocks from `begin` on, which are there, in runs of `count` blocks

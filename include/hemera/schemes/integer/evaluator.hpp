@@ -1,5 +1,4 @@
-// The common part of BFV's and BGV's evaluators: plaintexts and scalars modulo t, and levels by modulus
-// switching.
+// BFV's and BGV's evaluators in common: plaintexts and scalars modulo t, and levels by modulus switching.
 #pragma once
 
 #include <atomic>

@@ -31,8 +31,7 @@ template <int stages>
   });
 }
 
-// Columns [begin, end) of a sweep over a block of `length` words. The first one of all reads words, not
-// doubles.
+// Columns [begin, end) of a sweep over a block of `length` words. The first of all reads words, not doubles.
 template <int stages, bool first, bool reduced>
 void sweep(Word* out, const Word* in, const Word* powers, std::size_t block, std::size_t length,
            std::size_t begin, std::size_t end, const Modulus50& q, const arith::Modulus& modulus) {

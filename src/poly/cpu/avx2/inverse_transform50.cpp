@@ -36,8 +36,7 @@ struct Constants {
   assert(all_within(difference, 0x1p53) && all_within(x, 0x1p53));
 }
 
-// `stages` stages on 2^stages vectors, from the smallest distance to the largest. The last one of all takes
-// N^-1 in.
+// `stages` stages on 2^stages vectors, from the smallest distance on. The last one of all takes N^-1 in.
 template <int stages, bool last>
 [[gnu::always_inline]] inline void butterflies(Doubles* v, const BlockFactors<stages>& factors,
                                                const Constants& c) {

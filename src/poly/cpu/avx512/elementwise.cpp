@@ -23,8 +23,7 @@ template <typename Operation>
   for (std::size_t i = 0; i < count; i += lanes) store(out + i, operation(load(a + i), load(b + i)));
 }
 
-// Operands come from beyond the second-level cache: two pages ahead, which the processor does not fetch of
-// its own.
+// Operands come from beyond the second-level cache: two pages ahead, which no processor fetches by itself.
 template <typename Operation>
 [[gnu::always_inline]] inline void map_past_cache(Word* out, const Word* a, const Word* b, std::size_t count,
                                                   const Operation& operation) {

@@ -75,8 +75,7 @@ struct Constants {
   return reduced;
 }
 
-// The bounds of the values of one sweep through its stages, and what they ask for. Counted in Q / 64, rounded
-// up.
+// The bounds of the values of one sweep through its stages, and what they ask for. In Q / 64, rounded up.
 template <int headroom, int stages>
 struct Bounds {
   static constexpr int unit = 64;
