@@ -11,7 +11,7 @@ struct AnyMember {
   operator T() const;  // NOLINT: it stands for a value of any type
 };
 
-/// Of an aggregate without arrays.
+/// The number of members of an aggregate without arrays.
 template <typename T, typename... Members>
 consteval std::size_t member_count() {
   if constexpr (requires { T{std::declval<Members>()..., std::declval<AnyMember>()}; }) {

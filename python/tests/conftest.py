@@ -124,7 +124,7 @@ CIRCUIT_SLOTS = 32
 
 @pytest.fixture(scope="session")
 def params() -> hm.ckks.Parameters:
-    """Of the tests of circuits: six levels."""
+    """Parameters of the tests of circuits: six levels."""
     return hm.ckks.Parameters.for_circuit(
         depth=6, scale_bits=40, slots=CIRCUIT_SLOTS, security=None, degree=DEGREE
     )

@@ -177,7 +177,7 @@ FACTORS = [lambda x: x, lambda x: -x, lambda x: x + 1, lambda x: x - 1, lambda x
 @pytest.mark.parametrize("right", FACTORS)
 @pytest.mark.parametrize("same", [True, False], ids=["x x", "x y"])
 def test_ranges_of_products_are_those_of_their_factors(left, right, same):
-    """By interval arithmetic; a factor times itself is a square, which is not negative."""
+    """Interval arithmetic; a factor times itself is a square, which is not negative."""
     kept, ends = [], np.array([-1.0, 1.0])
     product = lambda x, y: left(x) * right(x if same else y)  # noqa: E731
     circuits.function(lambda x, y: kept.append(product(x, y)) or kept[0], [(-1, 1), (-0.5, 1)])
@@ -263,7 +263,7 @@ STEEP = {
 
 @pytest.mark.parametrize("name", STEEP)
 def test_slopes_are_the_steepest(name):
-    """By differences of exact values: at most the bound, which is no tenth larger."""
+    """Slopes by differences of exact values: at most the bound, which is no tenth larger."""
     function, exact, intervals = STEEP[name]
     grid = np.meshgrid(
         *(np.linspace(low, high, 2001 if len(intervals) == 1 else 201) for low, high in intervals)

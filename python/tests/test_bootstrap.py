@@ -267,7 +267,7 @@ def test_estimated_times_grow_with_the_work(client, params, boot, calibrated):
     calibrated(ctx)
     all_slots = hm.circuits.Bootstrap(params)
     assert boot.estimate_time(ctx) > 0
-    # By the same rates a matrix of a diagonal is a small part of a bootstrap.
+    # At the same rates a matrix of a diagonal is a small part of a bootstrap.
     one = hm.circuits.LinearTransform(np.eye(SLOTS), params)
     assert 0 < one.estimate_time(ctx) < all_slots.estimate_time(ctx) / 4
 
@@ -353,7 +353,7 @@ def test_sines_of_any_range_degree_and_doublings(range_: int, degree: int, doubl
     )
     boot = hm.circuits.Bootstrap(params, SLOTS, sine_range=range_, sine_degree=degree)
     assert (boot.sine_range, boot.sine_degree, boot.doublings) == (range_, degree, doublings)
-    # Of degrees up to the next 2^k - 1 one has as many levels: without a degree it is the largest.
+    # Degrees up to the next 2^k - 1 have as many levels: the largest is the usual one.
     assert hm.circuits.Bootstrap(params, SLOTS).sine_degree == 2 ** degree.bit_length() - 1
     ctx = hm.Context(params)
     sk = ctx.generate_secret_key()
@@ -366,7 +366,7 @@ def test_a_sine_of_nested_products_has_the_same_precision_for_less_work() -> Non
     make, plan = hm.ckks.Parameters.for_bootstrapping, hm.circuits.Bootstrap
     params = make("test-40", levels=2, nested_sine=True)
     boot, usual = plan(params, SLOTS), plan(make("test-40", levels=2, nested_sine=False), SLOTS)
-    # Of two parts, without T_3 and the series' halves.
+    # Products of two parts, without T_3 and the series' halves.
     assert boot._native.cost.key_products == usual._native.cost.key_products - 6
     ctx = hm.Context(params)
     sk = ctx.generate_secret_key()
@@ -432,7 +432,7 @@ def test_merged_parts_may_stay_side_by_side(params):
     np.testing.assert_allclose(found, expected, atol=2**-19)
     np.testing.assert_allclose(plan.simulate(x), expected, atol=2**-19)
     assert plan.simulate(np.stack([x, x, x])).shape == (3, 2 * SLOTS)
-    # Of fewer values than slots: zeros in both halves.
+    # Fewer values than slots: zeros in both halves.
     few = plan(ev.at_level(ev.encrypt(x[:12]), plan.input_level))
     part = np.zeros(SLOTS)
     part[:12] = x.real[:12]

@@ -215,7 +215,7 @@ def test_members_of_a_pool_take_groups_of_their_own(pool: hm.Pool, boot: Bootstr
 
 
 def test_many_take_a_fraction_of_the_time_of_one() -> None:
-    """By the table of an H200: 32 of 1,024 slots at N = 2^16."""
+    """Times by the table of an H200: 32 of 1,024 slots at N = 2^16."""
     times = DeviceTimes.find("nvidia-h200")
     params = hm.ckks.Parameters.for_bootstrapping("n16-40")
     one = Bootstrap(params, 1024, merge_parts=True)

@@ -155,7 +155,7 @@ def test_replicas_have_a_device_each(
 
 
 def options_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.Action]]:
-    """Those of a command and of all below it."""
+    """The options of a command and of all below it."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for child in action.choices.values():
@@ -165,7 +165,7 @@ def options_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.
 
 
 def test_defaults_are_those_that_help_tells() -> None:
-    """Of a server's limits, which the options leave to its settings, too."""
+    """A server's limits, which the options leave to its settings, too."""
     told = 0
     for command, action in options_of(make_parser({**COMMANDS, **installed_commands()})):
         found = re.search(r'\(default:? "?([^()";:\s]+)"?\)', action.help or "")

@@ -114,7 +114,7 @@ for refused in (changing, lambda a: a * ev.encode(rows[0]), lambda a: ev.encrypt
 
 
 def test_arrays_in_graphs_are_constants(emulated: Path) -> None:
-    """Those of the first run; what is another one at the second is refused."""
+    """Arrays of the first run; another one at the second is refused."""
     refusals = answer(CAPTURES, emulated.parent).splitlines()
     assert len(refusals) == 3
 
@@ -280,7 +280,7 @@ def test_another_version(other: str, emulated: Path, tmp_path: Path) -> None:
         f"Hemera's CUDA library {file} is of version {other}, and hemera is of version {VERSION}; use 'cpu', "
     )
     assert WHEEL in told
-    # That of this version is taken, whatever is beside it.
+    # The library of this version is taken, whatever is beside it.
     (tmp_path / NAME).symlink_to(emulated)
     assert answer(PROBLEM, tmp_path) == ""
 

@@ -26,7 +26,7 @@ NAMED = [
     *("circuits.LinearTransform", "circuits.compare", "circuits.sigmoid", "ckks.precision"),
     *("multiply.RingMultiplier.multiply", "multiply.kronecker_exponent", "serving.export"),
 ]
-"""Of `hemera`, whose docstrings have examples."""
+"""Modules of `hemera` whose docstrings have examples."""
 
 
 def modules() -> Iterator[Any]:

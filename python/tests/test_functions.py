@@ -186,7 +186,7 @@ def test_plans_tell_what_they_need(client, params, values):
 
 
 def test_ever_new_scales_do_not_fill_the_memory(client, ev, values):
-    """Of the circuits that were planned, with their encoded coefficients, those used last are kept."""
+    """The circuits that were used last are kept, with their encoded coefficients."""
     ctx, sk = client
     rows = np.random.default_rng(3).uniform(-1, 1, (3, SLOTS))
     function = hm.circuits.Polynomial(rows, per_slot=True)
@@ -201,7 +201,7 @@ def test_ever_new_scales_do_not_fill_the_memory(client, ev, values):
 
 
 def test_the_circuit_that_was_used_last_is_kept_longest(client, ev, values):
-    """Of as many as are kept, one that is used again and again is made once."""
+    """One that is used again and again is made once, among as many as are kept."""
     ctx, sk = client
     function = hm.circuits.Polynomial([0, 1, 1])
     natives = [ctx.encrypt(ctx.encode(values, scale=2.0**40 + steps), sk)._native for steps in range(66)]

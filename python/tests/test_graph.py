@@ -89,7 +89,7 @@ def test_inner_products_are_captured(setting: Setting) -> None:
 
 
 def test_array_operands_are_encoded_once(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of two runs with the same arrays the second finds the plaintexts of the first."""
+    """The second of two runs with the same arrays finds the plaintexts of the first."""
     ctx, secret, ev = setting
     codec = ctx._codec
     encoded: list[NDArray[np.float64]] = []

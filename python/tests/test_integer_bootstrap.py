@@ -163,7 +163,7 @@ def test_passes_follow_the_budget(party):
 
 @pytest.mark.parametrize("failure", [2**-40, 3e-13, 2**-41, 3.2e-39, 2**-128])
 def test_failures_are_no_likelier_than_asked_for(party, failure):
-    """Of probabilities that are no powers of two, too; nor rarer by half, which takes budget."""
+    """Also for probabilities that are no powers of two, too; nor rarer by half, which takes budget."""
     own = hm.circuits.IntegerBootstrap(party.params, passes=1, failure=failure)
     recorder = Recorder("bfv", [Form(N)])
     recorder.inputs[0].bootstrap(passes=1, failure=failure)

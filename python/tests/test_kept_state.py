@@ -36,7 +36,7 @@ class Side:
         return self.ev.bind(self.context.encrypt(self.context.encode(values, **told), self.secret))
 
     def uses(self, apply: Callable[..., Any], clear: Callable[..., Any], kinds: str) -> list[Use]:
-        """Of values that differ in a level, a scale, slots, filled ones, a type, a shape."""
+        """Uses of values that differ in a level, a scale, slots, filled ones, a type, a shape."""
         every: dict[str, tuple[Any, dict[str, Any]]] = {
             "usual": (VALUES, {}),
             "level": (VALUES, {"level": 2}),

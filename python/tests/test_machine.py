@@ -99,7 +99,7 @@ def test_files_and_folders_are_for_their_owner_alone(tmp_path: Path) -> None:
     ids=" ".join,
 )
 def test_files_of_a_request_keep_their_names(names: list[str], tmp_path: Path) -> None:
-    """Those of the parts of large arrays have points; only what follows the last one of a file is no name."""
+    """Names of the parts of large arrays have points; only what follows the last one of a file is no name."""
     files = {name: name.encode() for name in names}
     _files.write_files(tmp_path / "all", files)
     written = list((tmp_path / "all").iterdir())

@@ -55,7 +55,7 @@ def test_it_is_said_once_where_it_happens(integers: Any, fresh: hm.Ciphertext) -
 
 
 def test_a_part_that_is_spent_is_no_news(integers: Any, fresh: hm.Ciphertext) -> None:
-    # By sums: parts must have one level and one correction factor.
+    # Spent by sums: parts must have one level and one correction factor.
     spent = integers.ev.encrypt(integers.values(2, 16))
     with recorded() as found:
         while spent.guaranteed_noise_budget > 0:

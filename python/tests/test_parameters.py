@@ -154,7 +154,7 @@ def test_weak_parameters_need_security_none() -> None:
     weak = hm.ckks.Parameters.from_bits(**arguments, security=None)
     assert weak.security == "below 128"
     assert weak.security_bits == 0
-    # Those that exist load, whatever their security, and say it.
+    # Parameters that exist load, whatever their security, and say it.
     with pytest.warns(SecurityWarning, match="below 128"):
         assert hm.load_parameters(bytes(weak)) == weak
     with pytest.warns(SecurityWarning, match="below 128"):

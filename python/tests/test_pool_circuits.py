@@ -109,7 +109,7 @@ def test_batches_in_parts_are_multiplied_where_they_are(setting: Setting) -> Non
 @pytest.mark.parametrize("diagonals", [16, 64, 256])
 @pytest.mark.parametrize("members", [2, 4])
 def test_plans_choose_their_steps_for_the_members(diagonals: int, members: int) -> None:
-    """By the measured times of 16 threads of a CPU, no number of baby steps is much better."""
+    """With the measured times of 16 threads of a CPU, no number of baby steps is much better."""
     params = hm.ckks.Parameters.from_bits(
         degree=65536,
         prime_bits=[50, *[49] * 27],

@@ -39,14 +39,14 @@ def as_pairs(values: np.ndarray) -> np.ndarray:
 
 
 def exact(array: np.ndarray) -> list[Fraction]:
-    """Of real pairs, by Python's integers."""
+    """The sums of real pairs, by Python's integers."""
     return [
         Fraction(float(v)) + Fraction(float(r)) for v, r in zip(array["value"], array["rest"], strict=True)
     ]
 
 
 def bits(found: np.ndarray, expected: list[Fraction]) -> float:
-    """Of the largest error."""
+    """The bits of the largest error."""
     largest = max(abs(a - b) for a, b in zip(exact(found), expected, strict=True))
     return float(-np.log2(float(largest)))
 
@@ -95,7 +95,7 @@ def test_products_and_operands_keep_the_bits(client):
     # Arrays as factors and terms, after a product whose scale no double is.
     found = ctx.decrypt(product * b + a, sk, dtype=hm.ckks.PAIR)
     assert bits(found, [p * q * q + p for p, q in zip(x, y, strict=True)]) > 66
-    # By doubles the sum has their bits alone.
+    # With doubles the sum has their bits alone.
     rounded = ctx.decrypt(product * b + a["value"], sk, dtype=hm.ckks.PAIR)
     assert bits(rounded, [p * q * q + p for p, q in zip(x, y, strict=True)]) < 58
     # As files: the scale has its rest there.

@@ -46,7 +46,7 @@ AWAY_FROM_0: dict[str, tuple[Callable[[Ends, float], Any], Truth]] = {
     "log": (lambda ends, bits: circuits.log(ends, bits=bits), np.log),
 }
 LIMIT = 4.0
-"""Of values: larger ones are scaled."""
+"""The limit of values: larger ones are scaled."""
 POINTS = 41
 
 
@@ -160,7 +160,7 @@ def test_told_errors_intervals_and_slopes_hold() -> None:
 
 
 def test_numbers_change_slopes_and_errors_by_their_magnitudes() -> None:
-    """By formulas: of c f(x) + d they are |c| times those of f, of f + g the sums, of f g as of products."""
+    """Formulas: |c| times f's for c f(x) + d, the sums for f + g, as of products for f g."""
     f, g = circuits.tanh((-2, 1), bits=6), circuits.sigmoid((-2, 1), bits=5)
     for c, d in itertools.product([-3.0, -1, 0.25, 2], [-1.0, 2]):
         made = circuits.function(lambda x, c=c, d=d: f(x) * c + d, [(-2, 1)])

@@ -30,7 +30,7 @@ def padded(a: NDArray[Any]) -> NDArray[Any]:
 
 
 def slots_of(turned: NDArray[Any], a: NDArray[Any]) -> NDArray[Any]:
-    """Of CKKS all slots count after a rotation, of BFV and BGV as many as before."""
+    """All slots of CKKS count after a rotation, of BFV and BGV as many as before."""
     return turned if a.shape[-1] <= 8 else turned.reshape(*a.shape[:-1], -1)[..., : a.shape[-1]]
 
 
@@ -207,7 +207,7 @@ def test_operations_are_numpys(of_contexts: Any, scheme: str, kind: str, members
 @pytest.mark.parametrize(("scheme", "kind"), KINDS)
 @pytest.mark.parametrize("columns", [3, DEGREE // 2, DEGREE + 3])
 def test_matrices_are_numpys(of_contexts: Any, scheme: str, kind: str, columns: int) -> None:
-    """Of rows that lie in a part of a ciphertext, in a whole one, and in several."""
+    """Rows that lie in a part of a ciphertext, in a whole one, and in several."""
     party = of_contexts(scheme, 0)
     ev = party.ev
     given, other = drawn(kind, (2, columns), 3), drawn(kind, (2, columns), 4)

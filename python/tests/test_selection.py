@@ -25,7 +25,7 @@ def distinct(values, gap):
 
 
 def level_of(y):
-    """Of a product that waits for its rescale, the one below."""
+    """The level of y; one below for a product that waits for its rescale."""
     return y.level - (y._native.noise_scale_degree - 1)
 
 

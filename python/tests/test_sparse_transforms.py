@@ -123,7 +123,7 @@ def test_entries_take_the_slots_of_their_shape(params: hm.ckks.Parameters) -> No
     assert (transform.shape, transform.slots) == ((5, 10), 16)
     x = np.arange(10.0)
     np.testing.assert_array_equal(transform.evaluate_clear(x), [6, 0, 0, 0, 27])
-    # Those that cancel leave no diagonal.
+    # Values that cancel leave no diagonal.
     assert make([0, 0, 1], [2, 2, 1], [1.0, -1.0, 3.0], params, shape=(5, 10))._native.diagonals == 1
 
 

@@ -36,7 +36,7 @@ def test_counted_functions_have_the_times_of_their_operations():
     once = hm.cost(lambda x, y: x + y, 512, 512, params=PARAMS, device="made-up")
     thrice = hm.cost(lambda x, y: x + y + x + y, (4, 512), (4, 512), params=PARAMS, device="made-up")
     assert once.seconds == pytest.approx(0.25)
-    # Of batches each element counts.
+    # Each element of a batch counts.
     assert thrice.seconds == pytest.approx(3 * 4 * 0.25)
     assert "made-up" in once.report()
     assert once.as_dict()["device"] == "made-up"
@@ -70,7 +70,7 @@ def test_a_table_that_was_made_on_this_machine_wins_over_the_shipped_one(name):
 
 
 def test_tables_keep_all_that_they_have(cache, monkeypatch):
-    """Those of before there was a least time have none."""
+    """Tables from before there was a least time have none."""
     whole = DeviceTimes(
         "made-up", [("add", 4096, 50, 2.0, 0.5)], 0.125, 0.25, {"version": "1", "date": "today"}
     )
@@ -176,7 +176,7 @@ def test_a_context_without_times_is_refused() -> None:
 
 
 def seconds_of_product(table: DeviceTimes, size: int, bits: int) -> float:
-    """Of a matrix times rows of 4,096 values, over three primes."""
+    """Seconds of a matrix times rows of 4,096 values, over three primes."""
     params = hm.ckks.Parameters.for_circuit(depth=1, slots=4096)
     product = hm.circuits.PlainMatrixProduct(np.ones((size, size)), params, bits=bits)
     assert (params.degree, len(params.primes[product.level])) == (8192, 3)
@@ -225,7 +225,7 @@ def test_measured_products_of_matrices_have_their_own_times():
 
 
 def seconds_of_few(table: DeviceTimes, slots: int) -> float:
-    """Of a bootstrap by roots of unity, captured on a GPU."""
+    """Seconds of a bootstrap by roots of unity, captured on a GPU."""
     boot = hm.circuits.Bootstrap(hm.ckks.Parameters.for_bootstrapping("n16-40-few"), slots=slots, real=True)
     return table.seconds(boot._native.cost, graph=True)
 

@@ -39,7 +39,7 @@ def test_what_reading_raises_is_damage_unless_it_says_more(error: type[Exception
 
 
 def handlers() -> Iterator[tuple[str, dict[str, Any], list[ast.ExceptHandler]]]:
-    """Of each `try` of the package whose errors may become a FormatError."""
+    """The handlers of each `try` of the package whose errors may become a FormatError."""
     for found in pkgutil.walk_packages(hemera.__path__, "hemera."):
         spec = importlib.util.find_spec(found.name)
         if spec is None or not str(spec.origin).endswith(".py") or found.name.endswith("__main__"):

@@ -219,7 +219,7 @@ std::vector<Ciphertext> run(const Evaluator& evaluator, const Host& x, const Hos
     evaluator->LevelReduceInPlace(places, nullptr);
   }
   add(places);
-  // Of many ciphertexts, of different levels where that is allowed.
+  // Sums of many ciphertexts, of different levels where that is allowed.
   const std::vector<Ciphertext> alike{evaluator->EvalNegate(x), evaluator->EvalNegate(y),
                                       evaluator->EvalAdd(x, y)};
   const std::vector<Ciphertext> mixed{alike[0], low, alike[1], product, alike[2]};

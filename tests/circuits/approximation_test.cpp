@@ -17,17 +17,17 @@ double error_at(const Approximation& found, const RealFunction& f, double x) {
 }
 
 TEST(Approximation, HasTheErrorsThatAreKnown) {
-  // Of x^n by lower degrees 2^(1-n), with T_n as the error.
+  // The least error of x^n by lower degrees is 2^(1-n): that of T_n.
   for (const std::size_t n : {2U, 3U, 6U, 11U}) {
     const Approximation found =
         approximate([&](double x) { return std::pow(x, static_cast<double>(n)); }, {}, n - 1);
     EXPECT_NEAR(found.error * std::exp2(static_cast<double>(n) - 1), 1, 2e-3) << n;
   }
-  // Of |x|: 1/8 for degree 2, and 0.0676 for degree 4.
+  // The error of |x|: 1/8 for degree 2, and 0.0676 for degree 4.
   const auto size = [](double x) { return std::abs(x); };
   EXPECT_NEAR(approximate(size, {}, 2).error, 0.125, 3e-4);
   EXPECT_NEAR(approximate(size, {}, 4).error, 0.067621, 1e-4);
-  // Of exp by lines: (e^-1 + slope (1 - log slope)) / 2 with the slope sinh 1.
+  // The error of exp by lines: (e^-1 + slope (1 - log slope)) / 2 with the slope sinh 1.
   const double slope = std::sinh(1.0);
   const double expected = (std::exp(-1) + slope * std::log(slope)) / 2;
   EXPECT_NEAR(approximate([](double x) { return std::exp(x); }, {}, 1).error, expected, 5e-4);

@@ -50,7 +50,7 @@ BootstrapSettings two_matrices() {
   return settings;
 }
 
-// Of 59 bits, so that iterations gain precision.
+// A scale of 59 bits, so that iterations gain precision.
 BootstrapSettings large_scale() {
   BootstrapSettings settings = slots_first();
   settings.scale_bits = 59;
@@ -352,7 +352,7 @@ TEST(Automatic, FunctionsBootstrapTheirInputsAndTheirMiddle) {
   EXPECT_EQ(levels, 5U);
   Values x = values(1);
   for (Complex& value : x) value = std::abs(value.real()) < 0.125 ? 0.5 : value.real();
-  // Of one stage.
+  // A function of one stage.
   const Function cube(Polynomial({0.0, 0.5, 0.0, 0.25}, Basis::power, {-1, 1}, {}));
   const StagedFunction small(server.client.context, cube);
   const auto clear = cube.evaluate(std::array{x}).front();
@@ -369,7 +369,7 @@ TEST(Automatic, FunctionsBootstrapTheirInputsAndTheirMiddle) {
   EXPECT_LT(server.difference(planned.front(), clear), 0x1p-14);
   EXPECT_EQ(server.evaluator().bootstraps(), 3U);
 
-  // Of several.
+  // A function of several stages.
   const Function steps = sign(0.125, 0x1p-8, 1);
   ASSERT_GT(steps.depth(), levels);
   const StagedFunction signs(server.client.context, steps);

@@ -120,7 +120,7 @@ TEST_F(BlockSecretKeys, HaveASingleOneInEachBlockAndLeadToTheSameSecret) {
 }
 
 TEST_F(BlockSecretKeys, PlacesAreUniform) {
-  // Of 64 blocks of 32 places, 8 times: each place 16 times, give or take 4 deviations.
+  // 64 blocks of 32 places, 8 times: each place 16 times, give or take 4 deviations.
   const BlockSlots shape{{degree, 64}, 16};
   std::vector<int> counts(32);
   for (int run = 0; run < 8; ++run) {

@@ -150,7 +150,7 @@ TEST(ExpectedPrecision, IsThatOfTheSineWhereItIsAllOfTheError) {
   EXPECT_NEAR(found.worst_bits, -std::log2(error), 0.2);
 }
 
-// By other draws than the plan's: the mean over so many that it does not scatter, of the lower kind.
+// Bits by other draws than the plan's: the mean over enough that it does not scatter, of the lower kind.
 double reference(const Bootstrap& plan, std::size_t runs) {
   double uniform = 0, ones = 0;
   const double half = plan.is_exponential() ? plan.ratio() / 2 : 1;

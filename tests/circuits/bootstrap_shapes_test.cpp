@@ -296,8 +296,8 @@ TEST(BootstrapShape, OtherChainsAreNotMadeForBootstrapping) {
   EXPECT_THROW(BootstrapLayout{rlwe::Parameters(none)}, ParameterError);
 }
 
-// By hand from the page's table of n16-40: T_8's step drops the constants' bits, the next one has H T_8,
-// where H has twice T_8's scale; a longer series has a product by T_16, too.
+// Computed by hand from the page's table of n16-40: T_8's step drops the constants' bits, the next one has H
+// T_8, where H has twice T_8's scale; a longer series has a product by T_16, too.
 TEST(SineSteps, HaveTheGainsOfTheirProducts) {
   EXPECT_EQ(sine_step_gains({16, 15, 3}, 40), (std::vector<double>{0, 0, 0, 40, 2, 0, 0, 0}));
   EXPECT_EQ(sine_step_gains({16, 8, 1}, 30), (std::vector<double>{0, 0, 0, 30, 2, 0}));
@@ -354,13 +354,13 @@ TEST(SineSteps, AmplifyErrorsAsMeasured) {
   const std::vector<double> measured = {4.0, 7.0, 5.1, 3.1, 1.3, 1.9, 0.3, -1.2, -2.6};
   ASSERT_EQ(found.size(), measured.size());
   for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], measured[i], 0.25) << i;
-  // Of nested products, by derivatives of the formula in NumPy.
+  // Amplification of nested products, by derivatives of the formula in NumPy.
   const std::vector<double> of_nested =
       sine_amplification(nested_sine, checked_series(nested_sine, std::exp2(12), std::size_t{1} << 16));
   const std::vector<double> wanted = {4.0, 7.07, 6.17, 8.01, 6.21, 1.88, 0.35, -1.15, -2.65};
   ASSERT_EQ(of_nested.size(), wanted.size());
   for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(of_nested[i], wanted[i], 0.02) << i;
-  // Of v: t = range v. Of the last step: its angle. Of one before: |sin| = 2^-1/2 at half the angle.
+  // v's: t = range v. The last step's: its angle. The one's before: |sin| = 2^-1/2 at half the angle.
   for (const SineShape& shape : {SineShape{12, 31, 2}, SineShape{20, 7, 5}}) {
     const std::vector<double> other = sine_amplification(shape, checked_series(shape, 4096, 65536));
     EXPECT_NEAR(other.front(), std::log2(shape.range), 1e-3);

@@ -134,7 +134,7 @@ TEST_F(CoefficientBootstrap, TakesBatchesFewSlotsAndFewKeys) {
   for (std::size_t i = 0; i < given.size(); ++i) numbers[i * stride] = given[i];
   rlwe::Ciphertext in = encrypted(session, numbers, {2});
   in.meta.slots = slots;
-  // Of slots that the result does not have.
+  // Metadata of slots that the result does not have.
   in.meta.is_complex = true;
   in.meta.filled = 5;
   in.meta.largest = 0.5;
@@ -155,7 +155,7 @@ TEST_F(CoefficientBootstrap, TakesBatchesFewSlotsAndFewKeys) {
   }
 }
 
-// Of scores of which only a threshold matters: a message of a whole turn, and a sine of it.
+// Scores of which only a threshold matters: a message of a whole turn, and a sine of it.
 TEST_F(CoefficientBootstrap, GivesTheSineItselfOfNumbersThatFillThePeriod) {
   BootstrapSettings settings = coarse_settings();
   settings.ratio_bits = 1.27;

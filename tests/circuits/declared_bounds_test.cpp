@@ -52,7 +52,7 @@ TEST(DeclaredBounds, ResultsOfFunctionsHaveThoseOfWhatTheyStandFor) {
     const FunctionSession session(parameters);
     const FunctionPlan plan(parameters, function);
     const Values x(test_slots, 1);
-    // Of a clipped function it is the largest value of the approximation.
+    // A clipped function has the largest value of the approximation.
     const double slack = i + 1 == cases.size() ? function.error() : 1e-6;
     EXPECT_NEAR(session.run(plan, encrypt(session, x, cases[i].given)).meta.largest, cases[i].expected,
                 slack);

@@ -253,7 +253,7 @@ TEST(Elementary, ClippedFunctionsAreThoseOfTheClip) {
   };
   for (const Clipped& each : cases) {
     SCOPED_TRACE(each.interval.high);
-    // Of the wider interval that a clip leaves.
+    // The function on the wider interval that a clip leaves.
     const double extra = (each.interval.high - each.interval.low) / 16;
     const auto& [low, high] = each.interval;
     const Interval wider{low > 0 ? std::max(low / 2, low - extra) : low - extra,

@@ -35,7 +35,7 @@ Values whole_numbers(std::size_t count, double low, double high, bool real = fal
   return values;
 }
 
-// Of real parts, then of imaginary ones.
+// Exponentials of real parts, then of imaginary ones.
 Values exponentials(const Values& values, double ratio, bool real) {
   Values result;
   for (const Complex& value : values) result.push_back(turned(value.real() / ratio));

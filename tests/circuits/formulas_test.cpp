@@ -37,7 +37,7 @@ rlwe::Parameters parameters() { return ckks::small_parameters(6, 2); }
 
 struct Family {
   const char* name;
-  // Of an interval's ends, from two numbers in (0, 1).
+  // An interval by its ends, from two numbers in (0, 1).
   std::function<Interval(double, double)> interval;
   std::function<Function(const Interval&, double)> make;
   RealFunction exact;
@@ -510,8 +510,8 @@ TEST(PlanFormula, ErrorsOfMasksAndOfCoarseMatrices) {
   EXPECT_NEAR(plan.expected_error(large).mean / (4 * large), 1, 1e-3);
   EXPECT_NEAR(plan.expected_error(large).worst / (4 * large), 1, 1e-3);
 
-  // By giant steps alone no rotation comes before the products. Exact inputs: what is left is the rounding of
-  // 16 encoded diagonals, 2n / 12 each over the square of their scale, and that of the result.
+  // With giant steps alone no rotation comes before the products. Exact inputs: what is left is the rounding
+  // of 16 encoded diagonals, 2n / 12 each over the square of their scale, and that of the result.
   const LinearTransform coarse(own, ones, slots, {.baby_steps = 1});
   const rlwe::ScalePolicy scales(own);
   const Ends& ends = coarse.ends();

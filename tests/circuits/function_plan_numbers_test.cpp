@@ -27,7 +27,7 @@ TEST(PlanNumbers, ComplexConstantsMakeAFunctionComplex) {
   EXPECT_THROW(function.add({.terms = {{0, {1}}}, .constant = {HUGE_VAL}}), ParameterError);
 }
 
-// By iterations, too.
+// With iterations, too.
 TEST(PlanNumbers, ARootIsAtMostThatOfTheEnd) {
   const Function function = square_root({0.1, 1000}, 0x1p-15);
   ASSERT_GT(function.parts().size(), 1U);
@@ -51,7 +51,7 @@ TEST(PlanNumbers, ErrorsOfClippedFunctionsAreThoseOfBoth) {
   }
 }
 
-// Of several outputs each has its own bound: |x y| <= 24, |x - 2 y| <= 14, |x| <= 8.
+// Each of several outputs has its own bound: |x y| <= 24, |x - 2 y| <= 14, |x| <= 8.
 TEST(PlanNumbers, EachOutputHasItsOwnBound) {
   Function function({Interval{-8, 2}, Interval{-1, 3}});
   const auto product = function.add({.products = {{0, 1}}});
@@ -115,7 +115,7 @@ TEST(PlanNumbers, InputsOfAFunctionAreRescaledFirst) {
   }
   EXPECT_THROW(static_cast<void>(session.run(FunctionPlan(parameters(), function, {.level = 6}), waiting)),
                LevelError);
-  // Of the very scale that the plan has: it waits all the same.
+  // At the very scale that the plan has: it waits all the same.
   const FunctionPlan same(parameters(), function, {.level = 6, .scale = waiting.meta.scale});
   EXPECT_THROW(static_cast<void>(session.run(same, waiting)), LevelError);
 }

@@ -147,7 +147,7 @@ Interval between(Function function, Function::Value value) {
   return found;
 }
 
-// Of a sum of multiples the range is known: all inputs at those ends that make it large, or small.
+// The range of a sum of multiples is known: all inputs at those ends that make it large, or small.
 TEST(FunctionStages, RangesOfSumsReachTheEndsOfAllInputs) {
   for (const std::size_t inputs : {1, 2, 3, 4, 5, 8}) {
     for (std::size_t signs = 0; signs < std::size_t{1} << inputs; signs += 1 + signs / 5) {

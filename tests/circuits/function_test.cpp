@@ -147,7 +147,7 @@ TEST(Function, ProductsOfOneSumHaveOneScale) {
   const double usual = session.client.context->scales().level_scale(4);
   const Values x = spread({-1, 1}), y = spread({-1, 1}, test_slots, 7);
   const std::vector<std::vector<Function::Product>> sums = {
-      // Of x^2, 3 x + 1, x y and x: the values 2, 3, 4 and 0.
+      // Sums of x^2, 3 x + 1, x y and x: the values 2, 3, 4 and 0.
       {{2, 2}, {3, 3}}, {{3, 3}, {2, 2}}, {{2, 4}, {3, 2}},         {{3, 2}, {2, 4}},
       {{2, 4}, {2, 0}}, {{0, 2}, {4, 4}}, {{2, 2}, {4, 4}, {2, 4}}, {{2, 4}, {2, 3}, {4, 0}},
       {{2, 3}, {3, 4}}, {{2, 2}, {3, 0}}, {{2, 2}, {3, 3}, {3, 2}}, {{0, 2}, {0, 4}, {3, 3}},

@@ -145,7 +145,7 @@ TYPED_TEST(IntegerSums, AnOperandOfSeveralProductsIsBootstrappedOnce) {
   this->expect(ev.dot(both, factors),
                client.add(product(this->a, this->b, this->t), product(this->a, this->c, this->t)));
   EXPECT_EQ(this->bootstraps(), 6U);
-  // Of size 3: relinearized and bootstrapped once.
+  // A ciphertext of size 3: relinearized and bootstrapped once.
   const typename TypeParam::Evaluator lazy(client.context, this->session.keys, rlwe::Relinearization::lazy,
                                            PreparedIntegerBootstrap::refresh(this->session.prepared));
   Ciphertext large = lazy.multiply(in_slots(this->session, this->a), z);

@@ -23,7 +23,7 @@ using testing::Bfv;
 using testing::Bgv;
 using testing::Values;
 
-// Of three doublings, of four, and without an arcsine.
+// Presets of three doublings, of four, and without an arcsine.
 constexpr const char *usual = "bfv11-test", *precise = "bfv11-test-40", *plain = "bfv15-22";
 
 // A preset's settings at N = 2^11.
@@ -90,8 +90,8 @@ inline Values polynomial_product(const Values& a, const Values& b, std::uint64_t
   return result;
 }
 
-// Of t e over Q, or of all of BGV's phase over Q: log2 of the root mean square of the coefficients, of those
-// at multiples of `gap` or, `in_between`, of the others, by exact integers.
+// For t e over Q, or all of BGV's phase over Q: log2 of the root mean square of the coefficients, of those at
+// multiples of `gap` or, `in_between`, of the others, by exact integers.
 template <typename S>
 double noise_deviation_log2(const ExactSession<S>& session, const Ciphertext& x, std::size_t gap = 1,
                             bool in_between = false) {

@@ -69,7 +69,7 @@ TEST(LinearNumbers, DigitsOfKeysAreThoseOfTheirGadgets) {
   }
 }
 
-// Of all plans, with keys of whole digits and of windows: what is told is what the keys take.
+// All plans, with keys of whole digits and of windows: the bytes are those that the keys take.
 TEST(LinearNumbers, BytesOfKeysAreThoseOfTheKeys) {
   constexpr std::size_t slots = 16;
   for (const int window : {0, 17, 25}) {
@@ -115,7 +115,7 @@ TEST(LinearNumbers, WorkOfProductsIsThatOfTheirOwnLevel) {
   }
 }
 
-// Of every shape that a transform has: no rotation, baby steps alone (one of them, too), giant steps alone,
+// Every shape that a transform has: no rotation, baby steps alone (one of them, too), giant steps alone,
 // both, and sums that are turned at the end.
 TEST(LinearNumbers, WorkspacesOfTransformsAreThoseOfARun) {
   constexpr std::size_t slots = 64;

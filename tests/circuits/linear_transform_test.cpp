@@ -220,7 +220,7 @@ struct AllKeys {
     }
     return {client.context, own};
   }
-  // Of the highest level, whose keys the client has.
+  // Transforms of the highest level, whose keys the client has.
   void expect_product(const LinearTransform& plan, const Diagonals& diagonals) const {
     const std::size_t width = plan.slots();
     const Values x = ckks::random_values(width, 90);

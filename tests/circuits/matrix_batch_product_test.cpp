@@ -100,7 +100,7 @@ TEST(MatrixBatchProduct, MultipliesProducts) {
   EXPECT_LT(largest, 1e-6);
 }
 
-// Of a slot: d^2 products of entries, which are no larger than the factors' slots.
+// The bound of a slot: d^2 products of entries, which are no larger than the factors' slots.
 TEST(MatrixBatchProduct, DeclaresWhatASlotCanBe) {
   const MatrixBatchProduct plan(batch_parameters(), 4);
   const BatchSession session(batch_parameters(), plan);

@@ -39,7 +39,7 @@ inline MatrixDiagonals random_diagonals(std::size_t slots, const std::vector<std
   return result;
 }
 
-/// Of a [rows, inner] and b [inner, columns], row-major: an oracle that knows no diagonals.
+/// The product of a [rows, inner] and b [inner, columns], row-major: an oracle that knows no diagonals.
 inline ckks::Values product(std::span<const ckks::Complex> a, std::span<const ckks::Complex> b,
                             std::size_t rows, std::size_t inner, std::size_t columns = 1) {
   ckks::Values c(rows * columns, 0);

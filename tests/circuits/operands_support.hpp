@@ -178,7 +178,7 @@ inline void check_one(const Client& client, const Run& run, const Clear& clear,
     }
   }
   for (const auto& [field, error] : refused) EXPECT_TRUE(seen.contains(field)) << field;
-  // Of another context, and by an evaluator of another one.
+  // Operands of another context, and an evaluator of another one.
   const ckks::Session other(parameters());
   const Ciphertext foreign = other.encrypt(Values(slots, 0.5));
   EXPECT_THROW(static_cast<void>(run(*client.evaluator, foreign)), MismatchError);

@@ -166,8 +166,8 @@ TEST(OwnGadgets, PrimesLongerThanTheSpecialOnesAreDigits) {
   EXPECT_EQ(gadget.digits.size(), 3U);
 }
 
-// By hand: 26 primes of n16-40's top level, two of them short, in three digits of at most 450 - 10 bits; two
-// primes of 79 bits below two special ones. Never more digits than equal ones, nor more special primes.
+// 26 primes of n16-40's top level, two of them short, in three digits of at most 450 - 10 bits; two primes of
+// 79 bits below two special ones. Never more digits than equal ones, nor more special primes.
 TEST(OwnGadgets, DigitsOfABootstrapsRotationsAreSpread) {
   const rlwe::Parameters usual = parameters_for_bootstrapping(bootstrap_preset("n16-40"));
   const auto shape = [&](std::size_t level) {

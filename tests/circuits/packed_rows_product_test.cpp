@@ -82,7 +82,7 @@ TEST_P(PackedRowsTest, IsTheProduct) {
     for (std::size_t i = 0; i < found.size(); ++i) squares += std::norm(found[i] - expected[i]);
     count += found.size();
   }
-  // Of fresh encryptions times the rows' norms, of the packing's keys and division, and of the rescale.
+  // Noise of fresh encryptions times the rows' norms, of the packing's keys and division, and of the rescale.
   double norms = 0;
   for (const std::int16_t weight : plan.product().integers()) {
     norms += squared(weight / plan.product().factor()) / static_cast<double>(rows);
@@ -173,7 +173,7 @@ TEST(PackedRowsProduct, TellsItsKeys) {
   EXPECT_LE(plan.expected_error().mean, plan.expected_error().worst);
 }
 
-// Of weights that are all zero the formula leaves what packing and the rescale add.
+// With weights that are all zero the formula leaves the errors of packing and the rescale.
 TEST(PackedRowsProduct, TellsTheErrorOfPacking) {
   const PackedRowsProduct plan(packed_parameters(), 4, 4, std::vector<double>(16, 0.0), 32);
   const double rounding = division_error(plan.parameters(), plan.parameters().max_slots());
@@ -185,7 +185,7 @@ TEST(PackedRowsProduct, TellsTheErrorOfPacking) {
   EXPECT_NEAR(plan.expected_error().mean / std::sqrt((packing + rescale) / 16), 1, 1e-3);
 }
 
-// Of a slot of the result: a sum of 16 rows, each a sum with weights.
+// The bound of a slot of the result: a sum of 16 rows, each a sum with weights.
 TEST(PackedRowsProduct, DeclaresWhatASlotCanBe) {
   const PackedRowsProduct plan(packed_parameters(), 2, 3, std::vector<double>{1, -2, 3, 0.5, 0, 0.25}, 32);
   const MatrixSession<PackedRowsProduct, PreparedPackedRowsProduct> session(packed_parameters(), plan, false);

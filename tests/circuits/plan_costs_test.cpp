@@ -59,7 +59,7 @@ TEST(PlanNumbers, WorkOfACircuitOfSlotsIsThatOfItsLevels) {
     ASSERT_EQ(plan.cost().work.size(), 2U);
     for (const std::size_t at : {level, level - 1}) {
       SCOPED_TRACE(std::to_string(at) + (own_keys ? ", own keys" : ""));
-      // Of the keys that the plan asks for, those of this level.
+      // The keys of this level that the plan asks for.
       const auto& primes = own.literal().levels[at];
       const rlwe::GadgetPrimes* gadget = nullptr;
       for (const KeyNeed& need : plan.needed_keys()) {
@@ -170,7 +170,7 @@ TEST(PlanNumbers, WorkOfEvalModIsThatOfBothParts) {
     for (const auto& [products, numbers] : std::vector<std::pair<std::size_t, std::size_t>>{
              {1, 0}, {1, 0}, {1, 2}, {2, 7}, {2, 0}, {1, 0}, {1, 0}, {1, 0}}) {
       const std::size_t limbs = own.literal().levels[level].size(), parts = real ? 1 : 2;
-      // Of complex slots i times the imaginary part, before the first step and in the last.
+      // Complex slots take i times the imaginary part, before the first step and in the last.
       const bool is_end = (level + 1 == first || level + 8 == first);
       const std::size_t units = real || !is_end ? 0 : (level + 1 == first ? 2 : 3);
       EXPECT_EQ(plan.cost().work.at(level).products, (parts * (4 * products + 2 * numbers) + units) * limbs)

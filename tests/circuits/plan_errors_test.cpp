@@ -52,7 +52,7 @@ TEST(PlanNumbers, WorstSlotOfATransformIsThatOfTheLargestRow) {
   }
 }
 
-// Of factors of magnitude 1 each product has the errors of both, and as many are added as there are columns.
+// Each product of factors of magnitude 1 has the errors of both; as many are added as there are columns.
 TEST(PlanNumbers, ErrorsOfMatricesAreThoseOfBothFactors) {
   const rlwe::Parameters own = parameters();
   for (const auto& [rows, columns] :
@@ -146,7 +146,7 @@ TEST(PlanNumbers, ErrorsOfMatrixProductsAreThoseOfARun) {
     const Values c = product(one, right, size, size, size);
     expected.insert(expected.end(), c.begin(), c.end());
   }
-  // Of encryptions with the secret key: sigma in 2n coefficients, and the rounding of the encoding.
+  // Errors of encryptions with the secret key: sigma in 2n coefficients, and the rounding of the encoding.
   const double fresh =
       std::sqrt(2.0 * static_cast<double>(plan.slots()) * (3.19 * 3.19 + 1.0 / 12)) / plan.ends().scale;
   EXPECT_NEAR(std::log2(root_mean_square(found, expected) / plan.expected_error(fresh).mean), 0, 0.25);

@@ -24,7 +24,7 @@ Values falling(std::size_t degree, bool is_complex = false) {
   return coefficients;
 }
 
-// By the definition of the basis: no Horner, no Clenshaw.
+// The sum by the definition of the basis: no Horner, no Clenshaw.
 Complex sum(const Values& coefficients, Basis basis, const Interval& interval, Complex x) {
   Complex result = 0;
   const Complex t = (2.0 * x - interval.low - interval.high) / (interval.high - interval.low);

@@ -23,7 +23,7 @@ constexpr std::size_t shared_grid_slots = 32;
 
 rlwe::Parameters shared_grid_parameters() { return ckks::small_parameters(3, 2); }
 
-// Of both columns and two members the first one has rows 0 and 2, and the second one no block of column 1.
+// With two members the first one has both columns in rows 0 and 2, the second one no block of column 1.
 SharedBlocks three_rows() {
   return {
       {random_diagonals(shared_grid_slots, {0, 3}, 1), random_diagonals(shared_grid_slots, {1, 9, 17}, 2)},

@@ -102,7 +102,7 @@ TEST_P(SharedTransform, IsTheProductWithTheBitsOfOneMember) {
   }
 }
 
-// Of 16 diagonals in steps of 4 each member has the baby steps 1, 2, 3 and its own giant steps: of three
+// With 16 diagonals in steps of 4 each member has the baby steps 1, 2, 3 and its own giant steps: of three
 // members 0 and 12, 4, and 8.
 TEST(SharedTransform, MembersHaveTheKeysOfTheirSteps) {
   Diagonals diagonals;

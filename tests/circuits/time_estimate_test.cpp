@@ -57,7 +57,7 @@ TEST(TimeEstimate, GoesOnAlongALineBeyondTheRows) {
   const UnitTimes falling({{Operation::add, 1024, 40, 2, 8}, {Operation::add, 1024, 40, 8, 6}});
   EXPECT_EQ(seconds_of(falling, sum_of(16)), 6);
   EXPECT_EQ(seconds_of(falling, sum_of(1)), 8);
-  // Of one row there is no line.
+  // One row gives no line.
   const UnitTimes one({{Operation::add, 1024, 40, 2, 8}});
   EXPECT_EQ(seconds_of(one, sum_of(16)), 64);
   EXPECT_EQ(seconds_of(one, sum_of(1)), 4);
@@ -73,7 +73,7 @@ TEST(TimeEstimate, TakesTheNearestDegreeAndArithmetic) {
   EXPECT_EQ(seconds_of(table(), other), 0);
 }
 
-// Of tables that were measured before there were products of matrices.
+// Tables that were measured before there were products of matrices.
 TEST(TimeEstimate, TakesTheTimeOfDefaultsWhereAnOperationIsMissing) {
   LedgerEntry product = sum_of(4);
   product.operation = Operation::multiply_matrix;
@@ -85,7 +85,7 @@ TEST(TimeEstimate, TakesTheTimeOfDefaultsWhereAnOperationIsMissing) {
   const UnitTimes now(
       {{Operation::combine, 1024, 40, work, 3}, {Operation::multiply_matrix, 1024, 40, work, 2}});
   EXPECT_EQ(seconds_of(now, product), 2);
-  // By the bytes that move.
+  // Defaults by the bytes that move.
   for (const auto& [missing, other] :
        {std::pair(Operation::multiply, Operation::add), std::pair(Operation::multiply_add, Operation::add),
         std::pair(Operation::automorphism, Operation::copy)}) {

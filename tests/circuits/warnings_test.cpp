@@ -23,7 +23,7 @@ class Heard {
   Heard& operator=(const Heard&) = delete;
   ~Heard() { set_warning_handler(std::move(former_)); }
 
-  // Those since the last question.
+  // The warnings since the last question.
   std::vector<Warning> taken() { return std::exchange(all_, {}); }
 
  private:

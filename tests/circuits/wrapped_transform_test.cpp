@@ -186,7 +186,7 @@ TEST(WrappedDiagonals, AreChosenWhereTheyCostLess) {
   EXPECT_EQ(cheapest_result_period(own, few, 4, slots, {}), 0U);
 }
 
-// Of all gadgets over the level's primes, and the usual one, that of the least work.
+// The gadget of the least work, of all over the level's primes and the usual one.
 TEST(OwnKeys, HaveTheSpecialPrimesThatCostLeast) {
   const rlwe::Parameters own = ckks::small_parameters(9, 1);
   ASSERT_GT(own.literal().special_primes.size(), 5U);

@@ -13,7 +13,7 @@ namespace {
 using poly::ComponentOrder;
 using poly::RnsBase;
 
-// Of each entry another root of order d.
+// Another root of order d for each entry.
 Host powers(const RnsBase& base, std::size_t size) {
   Host roots(base, 1, size / 2);
   for (std::size_t l = 0; l < base.size(); ++l) {
@@ -93,7 +93,7 @@ TEST_P(BackendTest, ComponentsAreTransformed) {
     for (const std::size_t size : {2, 4, 8}) check(rig, size, 3);
     check(rig, 16, 1);
   }
-  // By two launches, of as many stages and of one less.
+  // Two launches, of as many stages and of one less.
   Rig rig(GetParam(), 1024, {49});
   check(rig, 32, 2);
   if (!GetParam().brief()) check(rig, 64, 1);

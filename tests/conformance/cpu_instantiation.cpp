@@ -65,7 +65,7 @@ TEST(BackendInterface, EveryOperationIsInTheTableOfChecks) {
 
 // What a backend may have to implement. A commit that needs more raises the limit and says why.
 TEST(BackendInterface, HasFewVirtualFunctions) {
-  // Those of Backend itself, two spaces in; a recording's stand deeper. Destructors have no name here.
+  // Functions of Backend itself, two spaces in; a recording's stand deeper. Destructors have no name here.
   const std::vector<std::string> found =
       names(declaration(), "\n  (?:\\[\\[nodiscard\\]\\] )?virtual [^;{~]*?(\\w+)\\(");
   EXPECT_EQ(std::count(found.begin(), found.end(), "do_switch_keys"), 1);

@@ -85,7 +85,7 @@ std::vector<BackendCase> forced_cases() {
           cuda_case("a100", "card=a100"), cuda_case("rtx_4090", "card=rtx-4090")};
 }
 
-// Of switches, ways and other cards as well.
+// Cases of switches, ways and other cards as well.
 std::vector<BackendCase> forced_switch_cases() {
   std::vector<BackendCase> cases = forced_cases();
   for (const auto& each : {cuda_case("rtx_5090", "card=rtx-5090"), cuda_case("b200", "card=b200"),

@@ -93,10 +93,10 @@ class Defaults final : public poly::Backend {
                           const poly::ScaleAndRound& plan, const poly::IntegerView* doubtful) const override {
     backend_->scale_and_round(queue, out, in, plan, doubtful);
   }
-  /// By the host, from the definition: (E in_j - delta_j) / D.
+  /// Computed by the host, from the definition: (E in_j - delta_j) / D.
   void do_finish_division(Queue& queue, const poly::PolyView& out, const poly::ConstPolyView& in,
                           const poly::ConstPolyView& delta, const poly::Division& plan) const override;
-  /// By the host, too.
+  /// Computed by the host, too.
   void do_extract_window(Queue& queue, const poly::PolyView& out, const poly::ConstPolyView& in, int shift,
                          int width, const poly::RnsBase& base) const override;
   void do_sample(Queue& queue, const poly::PolyView& out, const poly::RandomStream& stream,

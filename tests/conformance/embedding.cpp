@@ -325,7 +325,7 @@ TEST_P(BackendTest, EncodingTakesBatchesAndBroadcasts) {
     Rig rig(GetParam(), degree, {60, 30, 50});
     for (const std::size_t n : {std::size_t{4}, degree / 2}) {
       Slots slots = random_slots(rig, 3 * n, 1);
-      // Of one, two and many words: the largest value of each polynomial decides, not of the batch.
+      // Values of one, two and many words: the largest value of each polynomial decides, not of the batch.
       for (std::size_t j = 0; j < n; ++j) slots[n + j] *= 0x1p40, slots[2 * n + j] *= 0x1p150;
       EXPECT_TRUE(same(encoded(rig, rig.all(), 3, slots, 3, 0x1p50),
                        expected_encoding(rig.all(), 3, slots, 3, 0x1p50)));

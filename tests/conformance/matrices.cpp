@@ -417,7 +417,7 @@ TEST_P(BackendTest, ElementsOfManyTerms) {
     Rig rig(GetParam(), 1024, {bits});
     for (const std::size_t terms : {31, 57, 129}) check_elements(rig, 1, terms, 2, Residues::largest);
     check_elements(rig, 2, 67, 5, Residues::largest);
-    // Of many rows no terms are shared.
+    // Many rows share no terms.
     if (bits == 50 || bits == 61) check_elements(rig, 30, 129, 1, Residues::largest);
     if (GetParam().brief() || bits % 10 != 0) continue;
     for (const std::size_t columns : {1, 2, 6}) check_elements(rig, 2, 300, columns, Residues::edges);

@@ -54,7 +54,7 @@ TEST_P(BackendTest, PolynomialsAreSplitInParts) {
   }
 }
 
-// Of larger rings the runs of values that belong together are longer than rows of kernels.
+// In larger rings the runs of values that belong together are longer than rows of kernels.
 TEST_P(BackendTest, LargeRingsAreSplitInParts) {
   for (const std::size_t degree : {2048, 8192, 16384, 32768, 65536}) {
     if (GetParam().brief() && degree > 32768) break;

@@ -143,7 +143,7 @@ TEST_P(BackendTest, OperandsAreLiftedExactly) {
     const ScaledProduct& plan = setting.plan;
     const ExactBase q(plan.base()), p(plan.auxiliary());
     for (const std::size_t pairs : {1, 3}) {
-      // Of an emulated device one set in passes shows how several pairs are read.
+      // On an emulated device one set in passes shows how several pairs are read.
       if (pairs > 1 && GetParam().emulated && given.batch_b != 2) continue;
       SCOPED_TRACE(pairs);
       Lift lift(setting, given, pairs);

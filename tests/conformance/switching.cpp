@@ -59,7 +59,7 @@ struct Plans {
     }
     return digits;
   }
-  // By the special limbs; null if there are none.
+  // The division by the special limbs; null if there are none.
   [[nodiscard]] std::unique_ptr<const Division> division(bool corrected) const {
     if (special.empty()) return nullptr;
     return std::make_unique<const Division>(up.extended(), base, corrected ? rig.plaintext(0) : RnsBase());

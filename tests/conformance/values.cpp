@@ -224,7 +224,7 @@ std::vector<poly::RingModulus> with_fewer_values(std::size_t degree) {
   return result;
 }
 
-// Of n < N values they are those of the polynomial in X^(N/n) whose coefficients are at multiples of N/n.
+// n < N values are those of the polynomial in X^(N/n) whose coefficients are at multiples of N/n.
 TEST_P(BackendTest, FewerValuesAreOfPolynomialsInAPower) {
   for (const std::size_t degree : {std::size_t{1} << 10, std::size_t{1} << 13}) {
     const auto moduli = with_fewer_values(degree);

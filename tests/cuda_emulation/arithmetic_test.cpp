@@ -61,7 +61,7 @@ TEST(EmulationArithmetic, MontgomeryTakesNoSmallerModuli) {
   EXPECT_FALSE(M64::takes(Modulus((std::uint64_t{1} << 60) + (std::uint64_t{1} << 32) + 1)));
 }
 
-// Of values up to `begin` q a round leaves values up to `end` q.
+// A round takes values up to `begin` q, and leaves values up to `end` q.
 template <class A, int stages, bool first>
 void expect_forward(std::uint64_t value, unsigned begin, unsigned end) {
   const Modulus q(value);

@@ -15,7 +15,7 @@ class EmulationCard : public ::testing::Test {
  protected:
   ~EmulationCard() override { emulation::attributes = emulation::h200(); }
 
-  // Of moduli that all arithmetics take.
+  // The arithmetic of moduli that all arithmetics take.
   static Arithmetic chosen() { return arithmetic_of(true, true, choices_for(card_of_device(0), "").tuning); }
 };
 

@@ -72,7 +72,7 @@ struct Block {
   int vote = 0;
 };
 
-// Of the fiber that runs now.
+// The thread and block of the fiber that runs now.
 inline constinit thread_local Thread* own_thread = nullptr;
 inline constinit thread_local Block* own_block = nullptr;
 inline Thread& current_thread() { return *own_thread; }
@@ -167,7 +167,7 @@ struct Launch {
     return known != other.clock.end() && known->second >= clock.at(stream);
   }
 };
-/// Of the last kernel, or copy on the device, that the calling thread gave, outside captures.
+/// The launch of the last kernel, or copy on the device, that the calling thread gave, outside captures.
 inline thread_local Launch last_launch;
 
 /// The next so many allocations find no memory, on the device or to be pinned.
@@ -181,7 +181,7 @@ inline bool device_fails = false;
 std::byte* pin(std::size_t bytes);
 void unpin(void* pointer);
 bool is_pinned(const void* pointer);
-/// That are pinned now.
+/// The blocks that are pinned now.
 std::vector<std::span<const std::byte>> pinned_blocks();
 
 /// The devices of the machine, which can use each other's memory as their own.
@@ -190,7 +190,7 @@ inline thread_local int current_device = 0;
 
 /// The bytes of each device's memory.
 inline std::size_t device_memory = std::size_t{1} << 33;
-/// Of the calling thread's device; null where it has no more.
+/// Memory of the calling thread's device; null where it has no more.
 void* take_device_memory(std::size_t bytes);
 void give_back_device_memory(void* pointer);
 std::size_t free_device_memory();
@@ -200,7 +200,7 @@ inline std::set<std::pair<int, int>> peers;
 
 }  // namespace hemera::emulation
 
-// Those of the fiber that runs now.
+// The indices and sizes of the fiber that runs now.
 inline constinit thread_local dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 inline void __syncthreads() { hemera::emulation::block_barrier(); }
@@ -440,7 +440,7 @@ enum cudaDeviceAttr {
   cudaDevAttrClusterLaunch = 120
 };
 namespace hemera::emulation {
-/// Of the device, which launches keep to; at first those of an H200.
+/// Attributes of the device, which launches keep to; at first those of an H200.
 inline std::map<cudaDeviceAttr, int> h200() {
   return {{cudaDevAttrClockRate, 1980000},
           {cudaDevAttrMultiProcessorCount, 132},

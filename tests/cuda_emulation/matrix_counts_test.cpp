@@ -56,8 +56,7 @@ TEST(EmulationCounts, SearchesCopyOnceEachWay) {
     EXPECT_EQ(of_prepared.copies_to_host, 1U);
     EXPECT_EQ(of_prepared.synchronizations, 0U);
     EXPECT_EQ(of_prepared.stream_waits, 1U);
-    // Of b alone: the products, their sum with the prepared ones, a division where there are two primes, and
-    // the packing.
+    // For b alone: products, sums with prepared ones, a division with two primes, and packing.
     EXPECT_LE(of_prepared.kernels, exact ? 6U : 3U);
   }
 }

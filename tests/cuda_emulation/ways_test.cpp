@@ -53,7 +53,7 @@ Outcome outcome(Rig& rig, std::size_t limbs, std::size_t components,
   return {rig.download(out), kernels};
 }
 
-// By way: the same bits, and how many kernels each took.
+// The number of kernels that each way took, all with the same bits.
 std::vector<std::size_t> kernels_by_way(std::size_t degree, const std::function<Outcome(Rig&)>& run,
                                         int bits = 50) {
   std::vector<std::size_t> kernels;
@@ -371,8 +371,8 @@ TEST(EmulationWays, MatricesHaveFive) {
   }
 }
 
-// Of 19 rows: remainders of the matrix and of the words, their product, and a kernel that joins them for each
-// limb of two components. All at once, or one tile of 256 entries of a limb at a time.
+// With 19 rows: remainders of the matrix and of the words, their product, and a kernel that joins them for
+// each limb of two components. All at once, or one tile of 256 entries of a limb at a time.
 TEST(EmulationWays, MatricesOfTwoBytesHaveRemainders) {
   constexpr std::size_t rows = 19, columns = 70;
   std::vector<std::byte> integers(rows * columns * 2);

@@ -597,7 +597,7 @@ TEST(SchemesOnDevices, PackedStorageRefusesLargerPrimes) {
   EXPECT_EQ(tests::make_context(parameters)->key_word(), poly::Word::u64);
 }
 
-// Those of circuits' own gadgets alone, in large rings.
+// Keys of circuits' own gadgets alone, in large rings.
 TEST(SchemesOnDevices, KeysOfMatricesArePackedByThemselves) {
   for (const std::size_t degree : {std::size_t{1} << 14, std::size_t{1} << 15}) {
     const rlwe::Parameters parameters = ckks::parameters_from_bits({.degree = degree,

@@ -99,7 +99,7 @@ TEST_P(GaloisTransformTest, MultipliesModuloInertPrimesAtEveryDegree) {
   check(64, 191, Form::inert);
 }
 
-// Those that vector kernels take: from 2^20 to 2^48, -1 modulo 2N.
+// The primes that vector kernels take: from 2^20 to 2^48, -1 modulo 2N.
 TEST_P(GaloisTransformTest, MultipliesModuloInertPrimesOfEverySize) {
   for (std::size_t degree = 64; degree <= 4096; degree *= 4) {
     for (const int bits : {19, 21, 31, 33, 47, 48, 49}) {

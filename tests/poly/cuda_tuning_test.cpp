@@ -89,7 +89,7 @@ TEST(CudaForcing, TakesEveryName) {
   for (const std::string_view name : names) {
     SCOPED_TRACE(name);
     if (name == "card" || name == "way" || name == "arithmetic") continue;
-    // Of two values that all may have or that flags may have, one at least changes something.
+    // One at least of two values that all may have or that flags may have changes something.
     const auto changes = [&](std::string_view value) {
       try {
         const Choices given = on("h200", std::string(name) + "=" + std::string(value));

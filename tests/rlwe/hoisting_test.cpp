@@ -82,7 +82,7 @@ TEST_P(Hoisting, SumsWithTurnedOnesAreThoseOfTheParts) {
     const ExtendedCiphertext sum = turned_sum(x, turns);
     EXPECT_EQ(host_words(*context_, sum.poly), host_words(*context_, expected.poly));
     EXPECT_DOUBLE_EQ(sum.meta.noise_log2, expected.meta.noise_log2);
-    // Of a ciphertext, by several keys.
+    // Turns of a ciphertext, by several keys.
     const std::uint64_t other = context_->galois_element(5);
     const SwitchingKey other_key = generate_galois_key(secret_, other, gadget);
     turns.push_back({.key = &other_key, .galois_element = other});

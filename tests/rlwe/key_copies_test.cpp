@@ -50,7 +50,7 @@ TEST_F(KeyCopiesTest, AreMadeAtTheFirstUseAlone) {
   EXPECT_EQ(host_words(*other, found->poly), host_words(*context, source->poly));
   EXPECT_EQ(copied.find(rotation(2), source->gadget->primes()), found);
   EXPECT_EQ(copied.memory_bytes(), before + found->poly.bytes());
-  // By level and gadget, as of the keys themselves.
+  // Copies by level and gadget, as of the keys themselves.
   const auto low = keys.find(rotation(1), 0), high = keys.find(rotation(1), 2);
   ASSERT_NE(low, high);
   EXPECT_EQ(host_words(*other, copied.find(rotation(1), 0)->poly), host_words(*context, low->poly));
@@ -101,7 +101,7 @@ TEST_F(KeyCopiesTest, AreKeysOfTheirContextInUnionsAndOnTheWayOn) {
       EXPECT_EQ(host_words(*target, found->poly), host_words(*context, keys.find(rotation(2), 2)->poly));
     }
   }
-  // Those that are at home are not copied.
+  // Keys that are at home are not copied.
   EXPECT_EQ(copied_on_use(context, second).find(rotation(1), 2), keys.find(rotation(1), 2));
   const auto elsewhere = tests::make_context(parameters_with({.name = "", .digits = 4}));
   EXPECT_THROW(static_cast<void>(copied_on_use(elsewhere, keys)), MismatchError);

@@ -36,7 +36,7 @@ TEST(NoiseFormulas, OfFreshEncryptions) {
   EXPECT_NEAR(fresh_noise_log2(1024, 3.19, true), std::log2(3.19 * tail * std::sqrt(2 * n + 1)), tight);
 }
 
-// By a public key over the first special prime, too: the division rounds to multiples of t, where one more
+// With a public key over the first special prime, too: the division rounds to multiples of t, where one more
 // unit covers the middle of an even t.
 TEST(NoiseFormulas, OfFreshEncryptionsThatAreDivided) {
   ParametersLiteral literal =

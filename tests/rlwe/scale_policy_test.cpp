@@ -292,7 +292,7 @@ TEST(ScalePolicy, SquaresKeepTheScalesOfTheirLevels) {
       a = policy.rescaled(product_of(policy, a, a));
       EXPECT_EQ(a.scale, policy.level_scale(level - 1)) << level;
     }
-    // Of a caller's own choice.
+    // A scale of a caller's own choice.
     Metadata b = fresh_at(policy, 3);
     b.scale *= 1.5;
     b = policy.rescaled(product_of(policy, b, b));

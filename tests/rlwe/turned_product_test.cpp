@@ -26,7 +26,7 @@ class TurnedProduct : public testing::TestWithParam<GadgetCase> {
     secret_ = generate_secret_key(context_);
   }
 
-  // Of a batch of two, with phases that are uniform modulo Q.
+  // A batch of two, with phases that are uniform modulo Q.
   [[nodiscard]] Ciphertext uniform(std::size_t level) const {
     Metadata meta;
     meta.level = level;

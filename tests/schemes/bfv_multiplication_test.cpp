@@ -251,7 +251,7 @@ TEST(BfvMultiplicationTest, BatchesBeyondTheScratchAreTheirElements) {
   };
   expect(session.evaluator.multiply(x, y),
          [&](std::size_t i) { return session.multiply(of(a, i), of(b, i)); });
-  // Of a batch and one ciphertext, on either side.
+  // Products of a batch and one ciphertext, on either side.
   const std::vector<const rlwe::Ciphertext*> left = {&x, &one}, right = {&one, &y};
   expect(session.evaluator.dot(left, right),
          [&](std::size_t i) { return session.multiply(session.add(of(a, i), of(b, i)), c); });

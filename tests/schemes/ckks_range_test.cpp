@@ -305,7 +305,7 @@ TEST(CkksRange, NumbersTooLargeForTheModulusAreRefused) {
   const Ciphertext waiting = evaluator.square(top);
   ASSERT_EQ(waiting.meta.noise_scale_degree, 2);
   refuse(waiting, 1, [&](Ciphertext& x) { evaluator.multiply_scalar_inplace(x, 1.5e30); });
-  // Of values that are declared small, larger multiples fit: at the last level, too.
+  // Larger multiples fit of values that are declared small: at the last level, too.
   const Session small(parameters_for(circuit(1, std::nullopt, 0x1p-20)));
   const Ciphertext tiny = small.encrypt(Values(4, 0x1p-21));
   for (const std::size_t level : {1, 0}) {

@@ -24,7 +24,7 @@ Values shared(const Session& session, const Ciphertext& x, double bound, int bit
   return session.encoder->decode(ckks::decrypt_for_sharing(x, session.secret, bound, bits, shares));
 }
 
-// Of values up to 1, in encoding and decoding: no noise.
+// Rounding of values up to 1, in encoding and decoding: no noise.
 constexpr double rounding_of_doubles = 0x1p-47;
 
 double root_mean_square(const Values& a, const Values& b) {

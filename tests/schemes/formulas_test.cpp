@@ -100,7 +100,7 @@ void check_bounds(const rlwe::Parameters& parameters) {
       ab + noise.product(noise.lowered(b, top, level), noise.lowered(a, top, level), level, rho, rounded) +
           noise.switching(level));
   if (level > 0) expect_bound(lazy.evaluator.rescale(product), noise.switched(ab, level, 3));
-  // Of operands with less noise than any fresh one has, and with so much that products of it count.
+  // Operands with less noise than any fresh one has, and with so much that products of it count.
   for (const double bits : {0.0, std::log2(noise.modulus(top)) - 3}) {
     Ciphertext one = lazy.encrypt(lazy.constant(1)), other_one = one.clone();
     one.meta.noise_log2 = bits;

@@ -21,7 +21,7 @@ std::vector<std::int16_t> random_integers(std::size_t count, int least, int larg
   return values;
 }
 
-// Of rows of `width` values each.
+// The products of rows of `width` values each.
 template <typename S>
 Values expected(const Session<S>& session, const std::vector<std::int16_t>& w, const Values& x,
                 std::size_t rows, std::size_t columns) {

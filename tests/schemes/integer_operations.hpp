@@ -192,7 +192,7 @@ TYPED_TEST_P(IntegerOperations, PlaintextsForSumsAtOneLevel) {
           operands.push_back(x.clone());
           evaluator.drop_to_level_inplace(operands.back(), level);
         }
-        // Of BGV with another correction factor.
+        // An operand of BGV with another correction factor.
         if (level + 1 == x.meta.level) operands.push_back(evaluator.rescale(x));
         for (const rlwe::Ciphertext& operand : operands) {
           const auto unready = session.encode(b);

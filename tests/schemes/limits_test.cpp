@@ -109,7 +109,7 @@ TEST(BgvNoise, ModulusSwitchingOfOddAndEvenModuli) {
 namespace hemera::ckks {
 namespace {
 
-// Of a ciphertext at level 0, its level's scale aside.
+// Limits of a ciphertext at level 0, its level's scale aside.
 struct Limits : ::testing::Test {
   Session session{small_parameters(2)};
   const rlwe::Context& context = *session.context;
@@ -165,7 +165,7 @@ TEST_F(Limits, TheScaleOfAProductFitsItsLevel) {
   }
 }
 
-// Of products with ciphertexts, plaintexts and numbers alike, at every level, alone and in sums.
+// Products with ciphertexts, plaintexts and numbers alike, at every level, alone and in sums.
 TEST_F(Limits, EveryProductFitsItsLevel) {
   const Evaluator& e = *session.evaluator;
   for (std::size_t level = 0; level <= context.top_level(); ++level) {

@@ -9,7 +9,7 @@
 
 namespace hemera::testing {
 
-/// Of parameters with a uniform ternary secret.
+/// Noise of parameters with a uniform ternary secret.
 struct NoiseFormulas {
   explicit NoiseFormulas(const rlwe::Context& own)
       : context(own),

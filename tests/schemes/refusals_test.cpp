@@ -178,7 +178,7 @@ TEST_P(Refusals, EmptyPlaintextsAndKeys) {
 }
 
 TEST_P(Refusals, ObjectsOfOtherContexts) {
-  // Of equal parameters, and of others.
+  // Contexts of equal parameters, and of others.
   for (const ContextPointer& other : {context_of(GetParam()), context_of(GetParam(), 1)}) {
     const SecretKey other_secret = rlwe::generate_secret_key(other);
     Ciphertext y = any_scheme::encrypt(encode(other), other_secret);

@@ -24,7 +24,7 @@ namespace {
 INSTANTIATE_TEST_SUITE_P(Schemes, SecondOperand, ::testing::Values(Scheme::bfv, Scheme::bgv, Scheme::ckks),
                          [](const auto& tested) { return rlwe::name(tested.param); });
 
-// Of each scheme, which fields its operands above differ in: none is forgotten.
+// The fields in which each scheme's operands above differ: none is forgotten.
 TEST_P(SecondOperand, EveryFieldIsTried) {
   const std::vector<Operand> all = operands();
   const Metadata& first = all.front().x.meta;
@@ -223,7 +223,7 @@ TEST_P(SecondOperand, OfOperationsOnOne) {
     evaluator_->relinearize_inplace(y);
     EXPECT_EQ(y.size(), 2U);
     same(y);
-    // Of a fresh encryption of CKKS it would leave no scale.
+    // A fresh encryption of CKKS would have no scale after it.
     if (!is_ckks_ || x.noise_scale_degree > 1) same(evaluator_->rescale(a.x));
     same(evaluator_->lower_to_level(a.x, 1));
     y = a.x.clone();

@@ -21,7 +21,7 @@ Values = NDArray[np.float64]
 LEVELS = 5
 SCALE = 2**30
 CLOSE = 2.0**-12
-"""Of a scale of 2^30."""
+"""The allowed error of a scale of 2^30."""
 
 
 def make(**changes: Any) -> Backend:

@@ -102,7 +102,7 @@ def test_keys_that_are_left_out(ckks: ts.Context) -> None:
 @pytest.mark.filterwarnings("ignore::hemera.errors.SecurityWarning")
 @pytest.mark.parametrize("encryption", list(ts.ENCRYPTION_TYPE))
 def test_each_choice_of_keys_is_saved(encryption: ts.ENCRYPTION_TYPE) -> None:
-    """Those of a context that made its keys, and of one that loaded them."""
+    """Keys of a context that made them, and of one that loaded them."""
     made = ts.context(ts.SCHEME_TYPE.CKKS, 2048, -1, [27, 27], encryption)
     made.generate_galois_keys()
     loaded = ts.context_from(made.serialize())

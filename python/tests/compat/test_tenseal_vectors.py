@@ -49,7 +49,7 @@ def bfv_values(size: int, seed: int) -> Values:
 
 
 def close(found: list[float], expected: Any, error: float = 2**-15) -> None:
-    """Of the same number of values, too."""
+    """As many values as expected, too."""
     np.testing.assert_allclose(found, np.atleast_1d(expected), rtol=0, atol=error)
 
 

@@ -53,7 +53,7 @@ def test_a_number_is_taken_apart(period: int, sigma: float) -> None:
     turned = slots_of(ints, Bounded(above.value, 1, 0))
     error = turned - 0.5j * np.exp(2j * np.pi * (s // 16) / (period / 16))
     assert above.period == period // 16
-    # Of the whole exponential, and relative to it.
+    # The error of the whole exponential, and relative to it.
     assert np.abs(error).std() < 0.5 * above.radial
     angle = np.angle(turned / 0.5j / np.exp(2j * np.pi * (s // 16) / above.period)) / (2 * np.pi)
     assert (angle * above.period).std() < above.error < 2 * sigma + 2**-17

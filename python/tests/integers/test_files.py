@@ -37,7 +37,7 @@ def parts(data: bytes) -> tuple[dict[str, Any], bytes]:
 
 
 def file_of(header: object, ciphertext: bytes, magic: bytes = b"\x89HEMINTS\r\n\x1a\n\0\0\0\0") -> bytes:
-    """By the page."""
+    """A file by the page."""
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
     whole = magic + len(text).to_bytes(8, "little") + text + ciphertext
     return whole + hashlib.sha256(whole).digest()

@@ -109,7 +109,7 @@ def test_clear_operands_are_encrypted_once() -> None:
 
 
 ALIKE = [
-    # Of the same bytes, and of another type or shape.
+    # Arrays of the same bytes, and of another type or shape.
     *(np.array([True, False]), np.array([1, 0], np.uint8), np.array([1, 0], np.int8)),
     *(np.array([1], np.uint16), np.array([[1, 0]], np.uint8), np.array([[1], [0]], np.uint8)),
 ]

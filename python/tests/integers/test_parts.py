@@ -22,7 +22,7 @@ TABLE = np.arange(16, dtype=np.uint8)[::-1].copy() * 7
 
 
 def _squared(a: hm.integers.Integers) -> hm.integers.Integers:
-    """Of operands with too few levels: both are one, which is refreshed once."""
+    """The square of operands with too few levels: both are one, which is refreshed once."""
     low = a.shrink(1)
     return low * low
 
@@ -71,7 +71,7 @@ def test_parts(
     sizes: list[int], dtype: str, operation: Operation, expected: Operation | None, refreshes: float
 ) -> None:
     ints = context(8)
-    # Of a table, two vectors stand in one.
+    # Two vectors of a table stand in one.
     vectors = VECTORS if refreshes >= 1 else 2 * VECTORS
     a, b = operands(dtype, vectors)
     x, y = ints.encrypt(a), ints.encrypt(b)

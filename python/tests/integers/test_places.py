@@ -61,7 +61,7 @@ def test_indices(index: Any, takes: int) -> None:
     ("count", "last", "step"), [*((n, VALUES, 0) for n in (1, 2, 3, 4)), (3, 37, 0), (3, VALUES, 1)]
 )
 def test_ciphertexts_in_every_order_and_with_repeats(count: int, last: int, step: int) -> None:
-    """Of three. Values that stay in their places take no level."""
+    """Three ciphertexts. Values that stay in their places take no level."""
     ints, a = context(16), numbers(2 * VALUES + last)
     x, vectors = ints.encrypt(a), np.split(np.arange(a.size), [VALUES, 2 * VALUES])
     for order in itertools.product(range(3), repeat=count):

@@ -22,9 +22,9 @@ def ints() -> hm.integers.Context:
 
 
 MOST_DEVIATIONS = 16
-"""That the error of a slot has. Its rounding has the variance |s(zeta)|^2 of the secret's value there, which
-is exponential over slots: beyond x deviations is a slot with a probability of 2 x K_1(2 x), K_1 the modified
-Bessel function, 2^-43 for 16 and 2^-15 for 6."""
+"""The most deviations of a slot's error. Its rounding has the variance |s(zeta)|^2 of the secret's value
+there, which is exponential over slots: beyond x deviations is a slot with a probability of 2 x K_1(2 x), K_1
+the modified Bessel function, 2^-43 for 16 and 2^-15 for 6."""
 
 
 def slots_of(ints: hm.integers.Context, x: Bounded) -> np.ndarray:

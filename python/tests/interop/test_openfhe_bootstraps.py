@@ -50,7 +50,7 @@ def of_1_4(name: str) -> bytes:
 
 
 def fields(text: bytes) -> Any:
-    """Of JSON, without the versions of classes: OpenFHE's wheels write 0, other builds of it 1."""
+    """Fields of JSON, without the versions of classes: OpenFHE's wheels write 0, other builds of it 1."""
     return json.loads(re.sub(rb'"cereal_class_version": [01],', b"", text))
 
 
@@ -62,7 +62,7 @@ def test_contexts_that_1_4_set_up_for_bootstraps_keep_their_fields() -> None:
         assert session.bootstrap_input_levels == {8: 1, 16: 1}
         assert len(session.dump_context()) == len(files["binary"])
         assert fields(session.dump_context(format="json")) == fields(files["json"])
-    # Of the ciphertext's own context, with one setting for each number of slots, too.
+    # The same in the ciphertext's own context, with one setting for each number of slots, too.
     written = session.dump_ciphertext(session.load_ciphertext(of_1_4("ct.bin")))
     again = openfhe.Session(written, device="cpu").dump_context(format="json")
     assert fields(again) == fields(files["json"])

@@ -279,7 +279,7 @@ def test_every_operation_gives_what_openfhe_gives(client: Client, session: openf
 
 
 def test_long_rotations_are_openfhes(client: Client, session: openfhe.Session) -> None:
-    """By N/2 steps and more OpenFHE exchanges the rows, too; by 2N - 1 it conjugates."""
+    """From N/2 steps on OpenFHE exchanges the rows, too; by 2N - 1 it conjugates."""
     cc = client.context
     if client.ckks:
         slots = client.setting.slots

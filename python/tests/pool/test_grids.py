@@ -121,7 +121,7 @@ def test_what_does_not_fit_is_named(setting: Setting) -> None:
 
 def test_steps_bring_results_together() -> None:
     links = LinkTimes(1e6, 0.5)
-    # Of 2 MB half is on the first of two members, and a quarter on the first of four.
+    # Half of 2 MB is on the first of two members, and a quarter on the first of four.
     assert links.gather(2 * 10**6, 2) == 1.5
     assert links.gather(2 * 10**6, 4) == 2.0
     assert links.gather(2 * 10**6, 1) == links.gather(0, 3) == 0

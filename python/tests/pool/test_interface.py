@@ -23,7 +23,7 @@ EVALUATOR_EXCEPTIONS = {
     "has_keys": "of the base: asks the keys",
     "encode": "of the base: the pool encodes",
 }
-# Of the base, written with the pool's evaluator, the shape, or another method; OPERATORS tests them.
+# Names of the base, written with the pool's evaluator, the shape, or another method; OPERATORS tests them.
 CIPHERTEXT_EXCEPTIONS = {
     *("context", "evaluator", "reshape", "dot", "square", "polyval", "relinearize", "rescale", "mod_switch"),
     *("at_level", "shrink", "rotate", "rotate_many", "conjugate", "bootstrap", "with_slots", "swap_rows"),

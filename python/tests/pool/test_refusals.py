@@ -96,7 +96,7 @@ OPERANDS: dict[str, tuple[Any, ...]] = {
     "dot": (3, [3]),
     **dict.fromkeys(("transform", "reencrypt"), (3,)),
 }
-"""Of methods of an evaluator and a ciphertext."""
+"""Methods of an evaluator and a ciphertext."""
 OF_NONE = ("load", "bind", "relinearize", "rescale", "mod_switch", "shrink", "negate", "square", "conjugate",
            "swap_rows", "add_many", "multiply_many")  # fmt: skip
 """Methods of an evaluator that are given 3."""

@@ -66,7 +66,7 @@ def test_parts_are_joined_as_by_numpy(pool: hm.Pool, name: str, batch: int | Non
 
 @pytest.mark.parametrize("factors", [(1, 1j), (1j, 1), (1, 1, 1j), (1j, 1, 1)])
 def test_the_first_part_does_not_decide_on_the_type(factors: tuple[complex, ...]) -> None:
-    """Of calls that come one after the other."""
+    """Calls that come one after the other."""
     values = ROWS[: 2 * len(factors)]
     each = [factor * values[2 * at : 2 * at + 2] for at, factor in enumerate(factors)]
     left = iter(each)

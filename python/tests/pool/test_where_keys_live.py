@@ -16,7 +16,7 @@ from ..conftest import make_params
 
 HOMES = [(count, homes) for count in (1, 2, 3) for homes in ([], *([at] for at in range(count)))]
 HOMES += [(2, [1, 0]), (3, [0, 2]), (3, [2, 0]), (3, [1, 0]), (3, [1, 2, 0]), (3, [0, 1, 2])]
-"""Of how many members, and which have the secret key, the first one its own."""
+"""The number of members, and which have the secret key, the first one its own."""
 SLOTS = 8
 
 

@@ -68,7 +68,7 @@ def local(package: Package) -> LocalModel:
 
 @pytest.fixture(scope="session")
 def keys(local: LocalModel) -> bytes:
-    """That client's evaluation keys."""
+    """The evaluation keys of that client."""
     return local.generate_keys()
 
 

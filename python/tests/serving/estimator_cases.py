@@ -48,7 +48,7 @@ LINEAR = {
     *("PoissonRegressor", "QuantileRegressor", "RANSACRegressor", "Ridge", "RidgeCV", "SGDRegressor"),
     *("TheilSenRegressor", "TweedieRegressor"),
 }
-"""That are packaged as they come; SVC and its like are with kernel="linear" only."""
+"""Estimators that are packaged as they come; SVC and its like are with kernel="linear" only."""
 
 
 def made(kind: type) -> Any:

@@ -66,7 +66,7 @@ class Fake:
             (found.set_exception if isinstance(result, BaseException) else found.set_result)(result)
 
     def numbers(self) -> list[str]:
-        """Of the requests that it got."""
+        """Numbers of the requests that it got."""
         return [arguments[0] for method, arguments in self.asked if method == "evaluate"]
 
     def die(self) -> None:

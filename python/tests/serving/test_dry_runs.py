@@ -54,7 +54,7 @@ def refreshed(x: Any) -> Any:
 
 
 def sums(params: hm.Parameters) -> serving.Package:
-    """Of integers: products, rotations and a sum, of two inputs of which one is a batch."""
+    """Integers: products, rotations and a sum, of two inputs of which one is a batch."""
     slots = params.max_slots
     return serving.export(
         lambda x, y: (x[0] * y + x[1].rotate(-3)).sum() - 3 * y.swap_rows(),
@@ -148,7 +148,7 @@ def test_keys_are_those_of_clients_and_none_is_spare(package: serving.Package) -
     run = Run(package)
     assert run.keys.memory_bytes == counted.key_bytes
     switches = counted.operations["key_products"]
-    # Of a bootstrap's keys, which its own tests take one by one, the first ones alone.
+    # The first ones alone of a bootstrap's keys, which its own tests take one by one.
     for left_out in range(min(len(needs), 20)):
         if needs[left_out].kind.endswith("ephemeral"):
             continue
@@ -173,7 +173,7 @@ def levels_of(package: serving.Package) -> dict[Any, int]:
 
 
 def test_keys_are_for_the_levels_where_they_are_used() -> None:
-    """By hand: each multiplication takes a level, and those of a matrix share one."""
+    """Each multiplication takes a level, and those of a matrix share one."""
     package = MODELS["recorded"]()
     top = package.params.levels - 1
     levels = levels_of(package)

@@ -151,7 +151,7 @@ def test_tables_are_scaled_or_compared(thresholds: tuple[float, ...], count: int
     ("count", "told"), [(1, None), (2, "row 1 of 2"), (3, "rows 1, 2 of 3"), (None, "rows 1, 2 of 4")]
 )
 def test_tables_tell_which_results_leave_their_range(count: int | None, told: str | None) -> None:
-    """Of the rows that were encoded, and no others."""
+    """Results of the rows that were encoded, and no others."""
     scores = np.array([[0.5, 9.0], [9.0, -0.5]])[..., None]
     made = table(())
     values = made.output.encode(scores, 4)

@@ -47,7 +47,7 @@ from .estimator_cases import (
 
 
 def require_refused(model: Any) -> None:
-    """Of a type that no reader knows, before anything else is asked of the model."""
+    """A type that no reader knows is refused, before anything else is asked of the model."""
     with pytest.raises(TYPED, match=r"packaged|kernel is 'rbf'|give the model inside"):
         packaged(model)
     if "GradientBoosting" not in type(model).__name__:

@@ -103,7 +103,7 @@ def test_arrays_of_other_lengths_do_not_fit(count: int) -> None:
 
 VALUES = np.arange(1, WIDTH + 1)
 STEPS: dict[str, Callable[..., Any]] = {
-    # Of a value that is filled in part and one that is full, with all that other slots can hold.
+    # Steps of a value that is filled in part and one that is full, with all that other slots can hold.
     "zeros": lambda x, _: x,
     "full": lambda _, f: f,
     "a number": lambda x, _: 2 - x * 3,

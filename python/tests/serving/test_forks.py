@@ -69,7 +69,7 @@ def test_a_child_asks_while_threads_of_its_parent_hold_the_client(server: Runnin
 
 
 def test_a_child_that_is_forked_within_a_request_leaves_it_to_its_parent(server: Running, home: Home) -> None:
-    """By a function of progress: the connection is in the middle of a body."""
+    """A function of progress forks: the connection is in the middle of a body."""
     reading, writing = os.pipe()
     children: list[int] = []
 

@@ -108,7 +108,7 @@ def test_files_of_one_version_are_not_computed_or_read_by_another(
 
 
 def test_files_that_name_no_model_are_taken_for_ever(package: Package, files: Files) -> None:
-    """Those of 0.2, and those for a description of 0.2."""
+    """Files of 0.2, and files for a description of 0.2."""
     model, told = files.describe(package, "scores")
     description = json.loads(told.read_text())
     assert description.pop("takes_named_files") is True

@@ -276,7 +276,7 @@ def test_whose_answer_is_read(monkeypatch: pytest.MonkeyPatch, status: int, befo
 def test_how_long_a_client_waits(
     monkeypatch: pytest.MonkeyPatch, wait: str | None, patience: float, slept: list[float]
 ) -> None:
-    """By a clock of the test: as it is told, or each time twice as long, and never beyond its patience."""
+    """A client waits as long as it is asked to, or each time twice as long, and never beyond its patience."""
     now, found = [50.0], []
 
     def sleep(seconds: float) -> None:

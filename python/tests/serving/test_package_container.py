@@ -175,7 +175,7 @@ def test_versions() -> None:
 
 
 def test_headers_have_a_limit_of_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By commas and brackets, before they become objects."""
+    """Values count by commas and brackets, before they become objects."""
     for more, told in ((0, "damaged"), (1, f"{container.MAX_VALUES + 1} values")):
         values = container.MAX_VALUES - 2 + more  # beside the brackets
         with pytest.raises(hm.errors.FormatError, match=told):

@@ -149,7 +149,7 @@ def test_arrays_are_encoded_for_the_slots_the_level_and_the_scale_of_what_they_m
     ],
 )
 def test_large_batches_are_taken_some_at_a_time(ckks: Party, first: Any, second: Any, calls: int) -> None:
-    """Of one shape; others are broadcast at once."""
+    """Batches of one shape; others are broadcast at once."""
     x, y = (RNG.uniform(-1, 1, (*shape, 4)) for shape in (first, second))
     counted = []
 
@@ -294,7 +294,7 @@ def _windows(x: Any, count: int, stride: int) -> Any:
 
 MATRIX = RNG.normal(size=(SLOTS, SLOTS))
 METHODS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
-    # Of two values, with all that operators and methods of programs can be, and the same by NumPy.
+    # Methods of two values, with all that operators and methods of programs can be, and the same by NumPy.
     "numbers": (lambda x, y: 2 - 3 * x / 4 + y * 0.5 - 1, lambda x, y: 2 - 3 * x / 4 + y * 0.5 - 1),
     "arrays": (
         lambda x, y: (MATRIX[0] - x) / (2 + MATRIX[1] ** 2) * y,

@@ -88,7 +88,7 @@ def test_queues_have_ends(bench: Callable[..., Bench]) -> None:
 
 @pytest.mark.parametrize("settings", [{}, {"batch": 4}, {"waiting_requests": 8}, {"batch": 1}])
 def test_one_client_can_ask_for_all_replicas(settings: dict[str, Any]) -> None:
-    """By its limits of requests, before any of them refuses."""
+    """Its limits of requests allow it, before any of them refuses."""
     limits = limits_of(Settings(**settings), 10)
     waiting = dict.fromkeys(range(10), 0)
     held: list[int] = []

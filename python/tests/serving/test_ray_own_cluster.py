@@ -41,7 +41,7 @@ class FakeRay:
         self.exceptions = SimpleNamespace(RayError=RayError)
         self.resources: dict[str, float] = {"CPU": 2.0}
         self.initial: dict[str, Any] = {}
-        """Of `init`."""
+        """Arguments of `init`."""
         self.asked: dict[str, Any] = {}
         """For each replica."""
         self.ends = 0

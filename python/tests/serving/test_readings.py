@@ -56,7 +56,7 @@ def test_pairs_of_classes_are_as_scikit_learns() -> None:
     scores = np.stack([each.decision_function(rows) for each in model.estimators_], axis=1)
     np.testing.assert_allclose(Apply("pair-scores")(scores), model.decision_function(rows))
     np.testing.assert_array_equal(Apply("pair-scores")(scores).argmax(axis=1), model.predict(rows))
-    # Of pairs (0, 1), (0, 2), (1, 2): a score above 0 is for the second class, and 0 for the first.
+    # Pairs (0, 1), (0, 2), (1, 2): a score above 0 is for the second class, and 0 for the first.
     assert Apply("pair-votes")(np.array([[0.0, 1, 1], [1, 0, -1], [0, 0, 0]])).tolist() == [2, 1, 0]
     for count in (1, 3, 6, 10):
         assert Apply("pair-votes")(np.zeros((1, count))).tolist() == [0]

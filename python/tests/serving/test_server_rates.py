@@ -144,7 +144,7 @@ def test_a_server_refuses_counts_and_tells(home: Home, local: LocalModel, keys: 
 
 
 def test_bodies_of_untold_size_count_as_they_come(home: Home, local: LocalModel, keys: bytes) -> None:
-    """Of keys and of requests: after both, 10 bytes less than there may be are owed."""
+    """Bodies of keys and of requests: after both, 10 bytes less than there may be are owed."""
     clock = Clock()
     (body,) = local.encrypt(local.interface.encode(np.ones(8))).values()
     limits = {"bytes_per_second": 1, "burst_seconds": len(keys) + len(body) - 10}

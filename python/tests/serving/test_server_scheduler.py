@@ -262,7 +262,7 @@ def plain_scheduler(devices: int, ready: Any = lambda *_: None, **limits: int) -
 @pytest.mark.parametrize(
     ("asked", "ran"),
     [
-        # Of several clients one each in turn; what each ran together with.
+        # One of each client in turn; each with those that it ran with.
         ("a1 a1 b1 c1", "a1+b1+c1+a1 a1+b1+c1+a1 a1+b1+c1+a1 a1+b1+c1+a1"),
         ("a1 a1 a1 a1 b1", "a1+b1+a1+a1 a1+b1+a1+a1 a1+b1+a1+a1 a1 a1+b1+a1+a1"),
         ("a3 b1 c1", "a3+b1 a3+b1 c1"),  # 4 evaluations together

@@ -156,7 +156,7 @@ def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
 def lacking(
     sets: dict[Place, int], arriving: dict[Upload, tuple[Place, int]], upload: Upload, size: int
 ) -> str:
-    """By which limit so many bytes more of an upload are refused; "" where they are taken."""
+    """The limit by which `size` bytes more of an upload are refused; "" where they are taken."""
     (client, model), own = arriving[upload]
     others = sum(count for (each, name), count in sets.items() if each == client and name != model)
     others += sum(

@@ -112,7 +112,7 @@ def test_a_replaced_client_has_another_token(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_any_calls_in_any_order(tmp_path: Path, seed: int) -> None:
-    """By two processes that share the folder: a dictionary of the tokens that count is the judge."""
+    """Two processes share the folder: a dictionary of the tokens that count is the judge."""
     rng, processes = random.Random(seed), [Clients(tmp_path / "clients") for _ in range(2)]
     tokens: dict[str, str] = {}
     known: dict[str, str] = {}

@@ -167,7 +167,7 @@ def test_labels_shapes_and_settings_of_live_models(library: str) -> None:
 @pytest.mark.parametrize("kind", ["Regressor", "Classifier"])
 @pytest.mark.parametrize("library", ["xgboost", "lightgbm"])
 def test_rounds_up_to_the_best_one(library: str, kind: str, first: bool) -> None:
-    """Those that early stopping has tried after it are not read, and none before is left out."""
+    """Rounds that early stopping has tried after it are not read, and none before is left out."""
     own, words = maker(), {"xgboost": ("XGB", "early_stopping_rounds", "output_margin")}
     prefix, stopping, raw = words.get(library, ("LGBM", "early_stopping_round", "raw_score"))
     settings = {**(own.SETTINGS if library == "xgboost" else own.LIGHT), "n_estimators": 40, stopping: 4}

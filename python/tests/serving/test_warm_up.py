@@ -91,7 +91,7 @@ def test_examples_of_samples_in_imaginary_parts_are_complex() -> None:
 
 
 def test_examples_are_encryptions(parties: Parties) -> None:
-    """Of a key that nobody has: the client's opens nothing, and two are different."""
+    """Encryptions under a key that nobody has: the client's opens nothing, and two are different."""
     first, second = (parties.model.examples()[0] for _ in range(2))
     assert bytes(first) != bytes(second)
     opened = []

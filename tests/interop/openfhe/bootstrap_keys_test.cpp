@@ -97,14 +97,14 @@ TEST_F(OpenFheBootstrapKeys, ThatComeLaterAreTaken) {
     expect_missing();
     load(session, secret, {});
     expect_values(secret, session.bootstrap(in), [](double x) { return x; });
-    // Those of the other version beside them.
+    // With the keys of the other version as well.
     load(session, secret, is_newer ? older_ : newer_);
     expect_values(secret, session.bootstrap(in), [](double x) { return x; });
     expect_values(secret, session.bootstrap(in, 2, 8), [](double x) { return x; });
   }
 }
 
-// Those that a bootstrap says it needs are enough, and without any of them it can not be.
+// The keys that a bootstrap says it needs are enough, and without any of them it can not be.
 TEST_F(OpenFheBootstrapKeys, ThatAreNeededAreThoseThatAreUsed) {
   struct Case {
     GiantSteps steps;

@@ -104,7 +104,7 @@ TEST(OpenFheBootstrapOperands, KeepWhatIsKnownOfTheValues) {
        }},
       {"scale",
        [&](const auto&) {
-         // Of its own, which OpenFHE never has: one level more brings the difference to a level's.
+         // A scale of its own, which OpenFHE never has: one level more brings the difference to a level's.
          rlwe::Ciphertext low = encrypted(8, 0.75, 1), x = encrypted(8, 0.75, 2);
          low.meta.scale *= 1.25;
          expect_values(session.bootstrap(low), 8, 0.75, 0.8);
@@ -128,7 +128,7 @@ TEST(OpenFheBootstrapOperands, KeepWhatIsKnownOfTheValues) {
          expect_values(session.bootstrap(in), 8, 0.75);
          EXPECT_THROW(static_cast<void>(session.bootstrap(encrypted(32, 0.75, 1))), ParameterError);
        }},
-      // Of other schemes.
+      // Fields of other schemes.
       {"correction", {}},
       {"encoding", {}},
       {"noise_log2", {}},

@@ -25,7 +25,7 @@ struct BootstrapCase {
   std::vector<std::int64_t> listed = {};
 };
 
-// Of OpenFHE 1.6.1's CryptoContext::GetExistingEvalAutomorphismKeyIndices at N = 1024.
+// Results of OpenFHE 1.6.1's CryptoContext::GetExistingEvalAutomorphismKeyIndices at N = 1024.
 inline const std::vector<std::int64_t> layers_1_6 = {1, 2, 3, 4, 8, 12, 16, 17, 32, 48, 64, 128, 192, 256};
 inline const std::vector<std::int64_t> different_1_6 = {1,  2,  3,  4,  5,  6,   7,   8,
                                                         16, 17, 32, 48, 64, 128, 192, 256};
@@ -35,7 +35,7 @@ inline const std::vector<std::int64_t> all_slots_1_6 = {1,  2,  3,  4,  5,  6,  
 inline const std::vector<std::int64_t> sparse_1_6 = {1,  2,  3,  4,  8,   12,  16, 24,
                                                      32, 48, 64, 65, 128, 192, 256};
 inline const std::vector<std::int64_t> dense_1_6 = {1, 2, 3, 4, 5, 6, 7, 8, 64, 128, 192, 256};
-// By one baby step: the turns that both sides leave out, 1 each, are made up for one by one.
+// With one baby step: the turns that both sides leave out, 1 each, are made up for one by one.
 inline const std::vector<std::int64_t> single_1_6 = {1, 4, 16, 32, 64, 128, 256};
 
 // Rotations of one side: (first + j) stride for j < steps, then multiples of steps stride.

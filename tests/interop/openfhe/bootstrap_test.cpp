@@ -200,7 +200,7 @@ TEST(OpenFheBootstrapCost, HasFewerExtensionsAndDivisionsThanRotations) {
   };
   const auto [full, rotations] = cost_of(512, 3);
   EXPECT_EQ(rotations, 23U);
-  // Of them twelve are products of each part's sine, of which the last ones are joined.
+  // Twelve switches are for products of each part's sine, of which the last ones are joined.
   EXPECT_EQ(full.key_products, 72U);
   EXPECT_EQ(full.mod_ups, 35U);  // what is raised is one digit as it is
   EXPECT_EQ(full.divisions, 36U);

@@ -281,7 +281,7 @@ TEST(OpenFheByHand, PointersToNothingAreRefused) {
   };
   expect_refused("an automorphism's context", AutomorphismKeys{{{"a", keys_of({{5, lost}})}}});
 
-  // Those that the writers refuse, in texts, where they are added behind all objects that are referred to.
+  // Objects that the writers refuse, in texts, where they are added behind all objects that are referred to.
   const Json none = {{"polymorphic_id", 0}}, no_map = {{"ptr_wrapper", {{"id", 0}}}};
   const auto expect_none = [](const char* what, const auto& kind, const Json& json) {
     const Bytes file = bytes_of(json);
@@ -481,7 +481,7 @@ TEST(OpenFheByHand, ContextsAreSetUpForManyNumbersOfSlots) {
       EXPECT_THROW(static_cast<void>(read_file<ContextPointer>(bytes_of(json))), FormatError);
     }
   }
-  // Of BGV they are none.
+  // BGV has none.
   const ContextPointer bgv = test::copy_of(*test::context_of("bgv"));
   bgv->scheme->fhe = with_settings(3)->scheme->fhe;
   const Session session(test::written(bgv), tests::device());

@@ -84,7 +84,7 @@ class OpenFheFailedLoads : public testing::Test {
       : good{client.public_key, client.relinearization, client.galois, client.secret, client.ciphertext},
         stranger(good.tagged("another pair")) {}
 
-  // Of these files all are well-formed but one; each call fails at another place.
+  // All of these files are well-formed but one; each call fails at another place.
   [[nodiscard]] static std::vector<Fault> faults(const Files& files) {
     std::vector<Fault> list;
     const auto add_ciphertext = [&](const std::string& name,

@@ -68,7 +68,7 @@ TEST_F(OpenFheRoles, ComeBackAsTheyWere) {
   session.load_keys(files(roles).sources());
   ASSERT_EQ(session.keys().switching.size(), roles.size());
   for (const KeyRole& role : roles) EXPECT_TRUE(session.keys().has(role));
-  // By the numbers that OpenFHE has: even ones for the sparse secret, with the first to it.
+  // The numbers that OpenFHE has: even ones for the sparse secret, with the first to it.
   const auto written = read_file<AutomorphismKeys>(*files(roles).galois);
   std::vector<std::uint32_t> indices;
   for (const auto& each : written.entries.at(0).keys->list) indices.push_back(each.index);

@@ -86,7 +86,7 @@ TEST_P(SealContainer, SizesOfInnerObjectsAreThoseOfTheirContent) {
     EXPECT_NO_THROW(sample.reload(stored(sample.file)));
     const auto headers = inner_headers(sample.file);
     ASSERT_FALSE(headers.empty());
-    // Of many alike the first and the last ones.
+    // The first and the last ones of many alike.
     for (std::size_t i = 0; i < headers.size(); ++i) {
       if (i >= 2 && i + 3 < headers.size()) continue;
       const std::uint64_t size = word_at(sample.file, headers[i] + 8);
@@ -236,7 +236,7 @@ TEST(SealLimits, OfParameters) {
   }
 }
 
-// Of 2^17, of which SEAL and Hemera have no more.
+// Parameters of degree 2^17, the largest of SEAL and Hemera.
 TEST(SealLimits, ParametersOfTheLargestDegreeLoad) {
   const EncryptionParameters parameters{
       SchemeNumber::ckks, std::uint64_t{1} << 17, {1152921504606584833, 1152921504598720513}, 0};

@@ -22,8 +22,8 @@ using Fields = std::vector<std::pair<std::string, std::string>>;
 constexpr std::uint64_t degree = 8;  // no context is needed
 const std::vector<std::uint64_t> moduli = {1000003, 1000033, 1000037, 1000039, 1000081};
 
-// Of five primes of 20 bits, four of them for data. The session's levels begin where the product is more than
-// twice the plain modulus.
+// Parameters of five primes of 20 bits, four of them for data. The session's levels begin where the product
+// is more than twice the plain modulus.
 EncryptionParameters parameters(SchemeNumber scheme, std::uint64_t plain_modulus) {
   return {scheme, degree, moduli, plain_modulus};
 }
@@ -119,7 +119,7 @@ TEST(SealDescribe, ParametersAreToldAsTheyAre) {
                                        {"parms_id of keys", hex(own.id(5))}}));
     }
   }
-  // Those that SEAL computed.
+  // The ids that SEAL computed.
   for (const char* scheme : schemes) {
     const Vectors vectors(scheme);
     const auto found = describe(vectors.file(vectors.names("parms.").front()));

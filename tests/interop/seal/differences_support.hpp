@@ -35,7 +35,7 @@ inline Bytes file_of(const EncryptionParameters& parameters) {
   return out.finish(Compression::none);
 }
 
-// Of its fields and words, whether they fit or not.
+// A file of its fields and words, whether they fit or not.
 inline Bytes file_of(const CiphertextFields& fields, std::span<const std::uint64_t> words) {
   Writer out(4);
   write_ciphertext(out, fields);

@@ -87,7 +87,7 @@ TEST_P(SealDifferences, ObjectsOfOtherParametersAreRefusedByEveryLoader) {
       // Alone the id of fewer primes may be that of their keys.
       if (changed.moduli.size() == own.moduli.size())
         expect_refused("description", [&] { return describe(ciphertext, Source(changed_file)); });
-      // Those of BFV and BGV say nothing of their parameters.
+      // Plaintexts of BFV and BGV say nothing of their parameters.
       if (ckks) expect_refused("plaintext", [&] { return other.load_plaintext(plaintext); });
     } else {
       EXPECT_EQ(content(other.dump_ciphertext(other.load_ciphertext(ciphertext))),

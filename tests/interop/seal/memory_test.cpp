@@ -212,7 +212,7 @@ TEST_P(SealMemory, PlaintextsInNttFormAreTakenAtEveryLevel) {
   }
 }
 
-// Of a scale CKKS has any normal number above 0, the others have 1: in files and in memory.
+// The scale of CKKS is any normal number above 0, that of the others 1: in files and in memory.
 TEST_P(SealMemory, ScalesAreThoseOfTheScheme) {
   const Ciphertext x = any_scheme::encrypt(client.encode(), client.secret);
   const rlwe::Plaintext m = client.encode();

@@ -19,7 +19,7 @@
 namespace hemera::interop::seal::test::differences {
 namespace {
 
-// Of one prime messages and keys have one parms_id: nothing tells them apart.
+// With one prime messages and keys have one parms_id: they look alike.
 TEST(SealDescriptions, OfOnePrimeLeaveOpenWhatIsAKey) {
   for (const SchemeNumber scheme : {SchemeNumber::bfv, SchemeNumber::ckks, SchemeNumber::bgv}) {
     const bool ckks = scheme == SchemeNumber::ckks, bfv = scheme == SchemeNumber::bfv;

@@ -25,7 +25,7 @@ namespace {
 
 TEST_P(SealDifferences, FilesOfPlaintextsHaveWhatSealHas) {
   const bool ckks = is(rlwe::Scheme::ckks);
-  // Of BFV and BGV a file has coefficients alone.
+  // A file of BFV or BGV has coefficients alone.
   const std::map<std::string, bool> table = {
       {"batch", false},      {"level", false},  {"scale", ckks},     {"noise_scale_degree", false},
       {"correction", false}, {"slots", false},  {"encoding", false}, {"noise_log2", false},
@@ -35,7 +35,7 @@ TEST_P(SealDifferences, FilesOfPlaintextsHaveWhatSealHas) {
   const Bytes file = vectors.file("plaintext_m.seal");
   for (const rlwe::MetadataField& field : rlwe::metadata_fields()) {
     SCOPED_TRACE(field.name);
-    // Of BFV and BGV the values fill the ring whatever their encoding: half of the slots are less there.
+    // With BFV and BGV the values fill the ring whatever their encoding: half of the slots are less there.
     if (field.name == "level" || (field.name == "slots" && !ckks)) continue;
     rlwe::Plaintext m = session().load_plaintext(file);
     ASSERT_EQ(content(session().dump_plaintext(m)), content(file));

@@ -215,7 +215,7 @@ TEST(SealSeeds, ExpandToWhatSealExpanded) {
   EXPECT_GE(tested, 2U);
 }
 
-// By a SEAL whose default generator is SHAKE-256, which makes the seeds that it saves.
+// Files of a SEAL whose default generator is SHAKE-256, which makes the seeds that it saves.
 TEST(SealSeeds, FilesOfShake256ExpandToWhatSealExpanded) {
   const std::filesystem::path folder = root() / "shake256";
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "HEMERA_SEAL_VECTORS names a folder without them";
@@ -346,7 +346,7 @@ TEST_P(SealVectors, DescriptionsTellWhatFilesTell) {
   };
   EXPECT_EQ(kind(vectors.names("parms.").front(), false), "encryption parameters");
   const std::string ciphertext = vectors.names("ct_a.").front();
-  // Those of BFV are in coefficient form, which no public key is in.
+  // Ciphertexts of BFV are in coefficient form, which no public key is in.
   const bool is_bfv = vectors.session().params().scheme() == rlwe::Scheme::bfv;
   EXPECT_EQ(kind(ciphertext, false), is_bfv ? "ciphertext" : "ciphertext or public key");
   EXPECT_EQ(kind(ciphertext, true), "ciphertext");

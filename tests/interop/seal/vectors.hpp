@@ -38,7 +38,7 @@ class Vectors {
   /// The names of files that begin so.
   [[nodiscard]] std::vector<std::string> names(const std::string& begin = "") const;
   [[nodiscard]] rlwe::Ciphertext ciphertext(const std::string& begin) const;
-  /// Those of operations, with the file's name: the entry of values.json.
+  /// An operation's entry of values.json, by the file's name.
   [[nodiscard]] const boost::property_tree::ptree& entry(const std::string& name) const;
 
   /// All public, relinearization and Galois keys; those that there is no file of are generated.

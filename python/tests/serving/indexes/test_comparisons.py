@@ -296,7 +296,7 @@ def test_changes_while_the_server_runs(home: Home, tmp_path: Path) -> None:
 
 
 def test_the_command_line(server: Running, home: Home, files: Path, tmp_path: Path) -> None:
-    """Of `hemera client search` all but the client, which takes no small rings."""
+    """All of `hemera client search` but the client, which takes no small rings."""
     np.savetxt(tmp_path / "queries.csv", [X, -X], delimiter=",")
     with client_of(server, home.clients.add("alice"), security=None) as client:
 

@@ -63,7 +63,7 @@ def test_all_rows_and_many_queries(home: Home) -> None:
 
 @pytest.mark.parametrize("metric", ["cosine", "l2"])
 def test_floats(home: Home, tmp_path: Path, metric: str) -> None:
-    """Of a second index on the server, whose rows have names of their own."""
+    """Queries of a second index on the server, whose rows have names of their own."""
     vectors = np.random.default_rng(3).normal(size=(500, 40)).astype(np.float32)
     index = search.Index(vectors, metric, ids=np.arange(500) * 3)  # type: ignore[arg-type]
     index.save(tmp_path / "second.hemera-index")
@@ -86,7 +86,7 @@ def test_floats(home: Home, tmp_path: Path, metric: str) -> None:
             "quantization": index.expected_error.quantization,
         }
         error = 8 * (told["quantization"] + told["noise"]) * (1 if metric == "cosine" else np.linalg.norm(x))
-        # Of distances, that of the squared norms as well.
+        # Distances have that of the squared norms as well.
         error += 0.2 if metric == "l2" else 0
         assert np.abs(scores - expected[ids // 3]).max() < error
         assert ids[0] == 3 * order[0]

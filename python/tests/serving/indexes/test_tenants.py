@@ -103,7 +103,7 @@ def test_a_bad_query_spoils_no_other(server: Running, home: Home) -> None:
 
 
 def test_tenants_take_turns(home: Home) -> None:
-    """Of a long queue and a short one, a pass has queries of both, and those that are left come next."""
+    """With a long queue and a short one, a pass has queries of both, and those that are left come next."""
     with serving(home, batch=4) as server:
         tokens = [home.clients.add(name) for name in ("alice", "bob")]
         clients = [local(server, token) for token in tokens]
