@@ -55,7 +55,7 @@ print("after one was removed and one added:", found.tolist(), again.round(3).tol
 # Embeddings that the server may not see either: their owner encrypts them.
 private = embeddings[:500]
 owner = hm.search.Client.owning(private, metric="cosine")
-vault = hm.search.EncryptedIndex(owner.encrypt(private))
+vault = hm.search.Index(owner.encrypt(private))
 best, rows = owner.decrypt(vault.query(owner.query(x), owner.keys), k=3)
 print(vault, "finds", rows.tolist())
 

@@ -31,7 +31,7 @@ def hemera(*words: object) -> str:
 # The operator: an index of rows in the clear, and one whose rows only their owner can read.
 hm.search.Index(embeddings, metric="cosine").save(folder / "documents.hemera-index")
 owner = hm.search.Client.owning(embeddings[:1000], metric="cosine")
-hm.search.EncryptedIndex(owner.encrypt(embeddings[:1000])).save(folder / "vault.hemera-index")
+hm.search.Index(owner.encrypt(embeddings[:1000])).save(folder / "vault.hemera-index")
 owner.secret_key.save(folder / "owner.key")
 for name in ("documents", "vault"):
     hemera("serve", home, "--add-index", folder / f"{name}.hemera-index")

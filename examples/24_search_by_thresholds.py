@@ -19,11 +19,13 @@ embeddings = topics[topic_of] + 0.4 * random.normal(size=(DOCUMENTS, DIMS))
 prices = random.integers(1, 500, (DOCUMENTS, 1))
 
 # The server.
-index = hm.search.ThresholdIndex(embeddings, metric="cosine", margin=2**-6, payloads=prices)
+index = hm.search.Index(
+    embeddings, answers=hm.search.Threshold(margin=2**-6), metric="cosine", payloads=prices
+)
 print(index, index.settings.params)
 
 # The client.
-client = hm.search.ThresholdClient(bytes(index.settings))
+client = hm.search.Client(bytes(index.settings))
 x = topics[7] + 0.1 * random.normal(size=DIMS)
 keys = index.load_keys(client.keys)
 print(f"keys of {len(client.keys) / 1e6:.0f} MB, once")
@@ -38,7 +40,7 @@ print(f"{len(found)} documents; the payload of document {found.ids[0]}: {found.p
 
 # How many there are above each of several thresholds, and nothing else.
 thresholds = [0.1, 0.3, 0.5, 0.6, 0.7, 0.8]
-counts = client.decrypt_count(index.query(client.query(x, thresholds, "count"), keys))
+counts = client.decrypt(index.query(client.query(x, thresholds, "count"), keys))
 print("rows above thresholds:", counts.round(1).tolist())
 
 # The nearest rows, by counts that narrow a threshold. The k-th row's near neighbours come along.
@@ -46,8 +48,8 @@ nearest = client.top(x, 3, lambda query: index.query(query, keys))
 print("the nearest 3, and others as near as the margin:", nearest.ids.tolist())
 
 # Rows that the server may not see either.
-owner = hm.search.ThresholdClient.owning(embeddings, margin=2**-4)
-vault = hm.search.EncryptedThresholdIndex(owner.encrypt(embeddings))
+owner = hm.search.Client.owning(embeddings, answers=hm.search.Threshold(margin=2**-4))
+vault = hm.search.Index(owner.encrypt(embeddings))
 hidden = owner.decrypt(vault.query(owner.query(x, 0.7), owner.keys))
 print(vault, "finds", len(hidden))
 

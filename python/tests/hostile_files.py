@@ -20,6 +20,8 @@ from hemera import search
 from hemera.compat import tenseal
 from hemera.inputs.source import read_bytes
 from hemera.integers import files as integers_files
+from hemera.search.index import settings_of
+from hemera.search.scores.program import Scores
 
 from .hostile_damage import Target, outcome
 from .hostile_models import models
@@ -40,19 +42,24 @@ NAMES = [5, 3, 2, 8, 9]
 
 def _indexes(folder: Path) -> dict[str, Target]:
     margin = 2.0**-4
-    owner, comparing = search.Client.owning(ROWS, "l2"), search.ThresholdClient.owning(ROWS, margin=margin)
+    owner, comparing = (
+        search.Client.owning(ROWS, "l2"),
+        search.Client.owning(ROWS, answers=search.Threshold(margin=margin)),
+    )
     made: dict[str, Any] = {
         "index": search.Index(ROWS, "l2", ids=NAMES),
         "exact index": search.Index((ROWS * 20).astype(np.int8), "dot", exact=True),
-        "encrypted index": search.EncryptedIndex(owner.encrypt(ROWS, ids=NAMES)),
-        "threshold index": search.ThresholdIndex(ROWS, "l2", margin=margin, payloads=PAYLOADS),
-        "encrypted threshold index": search.EncryptedThresholdIndex(comparing.encrypt(ROWS)),
-        "top index": search.TopIndex(ROWS, margin=margin, payloads=PAYLOADS),
+        "encrypted index": search.Index(owner.encrypt(ROWS, ids=NAMES)),
+        "threshold index": search.Index(
+            ROWS, "l2", answers=search.Threshold(margin=margin), payloads=PAYLOADS
+        ),
+        "encrypted threshold index": search.Index(comparing.encrypt(ROWS)),
+        "top index": search.Index(ROWS, answers=search.Top(margin=margin), payloads=PAYLOADS),
     }
 
     def used(data: bytes) -> None:
-        index = search.load(data)
-        hm.search.files.settings_of(data)
+        index = search.Index.load(data)
+        settings_of(data)
         _ = index.expected_error, index.key_bytes, index.queries_at_once, repr(index)
         index.answer_bytes(1)
         if len(index):
@@ -63,7 +70,7 @@ def _indexes(folder: Path) -> dict[str, Target]:
         index.save(folder / "index")
         found[name] = Target(read_bytes(folder / "index"), used)
         found[f"settings of the {name}"] = Target(
-            bytes(index.settings), lambda data, own=index.settings: _used_settings(type(own).load(data))
+            bytes(index.settings), lambda data: _used_settings(search.Settings.load(data))
         )
     return found
 
@@ -73,14 +80,14 @@ def _used_settings(settings: Any) -> None:
     _ = settings.digest, settings.params
     if settings.owner or settings.dims > 64:
         return
-    if type(settings) is search.Settings:
-        number = np.int64 if settings.exact else np.float64
+    if isinstance(settings.answers, Scores):
+        number = np.int64 if settings.answers.exact else np.float64
         search.Client(settings).query(np.ones(settings.dims, number))
-    elif isinstance(settings, search.TopSettings):
-        search.TopClient(settings).query(np.ones(settings.dims), 1)
+    elif isinstance(settings.answers, search.Top):
+        search.Client(settings).query(np.ones(settings.dims), k=1)
     else:
         with contextlib.suppress(hm.errors.RangeError):  # of a bound beside which scores are none
-            search.ThresholdClient(settings).query(np.ones(settings.dims), 0.5)
+            search.Client(settings).query(np.ones(settings.dims), 0.5)
 
 
 def _search_messages() -> dict[str, Target]:
@@ -89,12 +96,12 @@ def _search_messages() -> dict[str, Target]:
     keys = index.load_keys(client.keys)
     owner = search.Client.owning(ROWS, "l2")
     rows = owner.encrypt(ROWS, ids=NAMES)
-    vault = search.EncryptedIndex(rows)
-    comparing = search.ThresholdIndex(ROWS, margin=2.0**-4, payloads=PAYLOADS)
-    asking = search.ThresholdClient(comparing.settings)
+    vault = search.Index(rows)
+    comparing = search.Index(ROWS, answers=search.Threshold(margin=2.0**-4), payloads=PAYLOADS)
+    asking = search.Client(comparing.settings)
     loaded = comparing.load_keys(asking.keys)
     compared = asking.query(ROWS[0], 0.5, "payloads")
-    threshold_owner = search.ThresholdClient.owning(ROWS, margin=2.0**-4)
+    threshold_owner = search.Client.owning(ROWS, answers=search.Threshold(margin=2.0**-4))
 
     def reader(own: Any) -> Callable[[bytes], object]:
         def read(data: bytes) -> None:
@@ -109,13 +116,13 @@ def _search_messages() -> dict[str, Target]:
     return {
         "query": Target(client.query(ROWS[0]), lambda data: index.query(data, keys)),
         "preparation": Target(client.prepare(2), lambda data: index.prepare(data, keys)),
-        "rows": Target(rows, search.EncryptedIndex),
+        "rows": Target(rows, search.Index),
         "answer": Target(index.query(client.query(ROWS[0]), keys), reader(client)),
         "encrypted answer": Target(vault.query(owner.query(ROWS[0]), owner.keys), reader(owner)),
         "answer to a clear query": Target(vault.query(ROWS[0]), reader(owner)),
         "threshold query": Target(compared, lambda data: comparing.query(data, loaded)),
         "threshold answer": Target(comparing.query(compared, loaded), reader(asking)),
-        "threshold rows": Target(threshold_owner.encrypt(ROWS, ids=NAMES), search.EncryptedThresholdIndex),
+        "threshold rows": Target(threshold_owner.encrypt(ROWS, ids=NAMES), search.Index),
     }
 
 

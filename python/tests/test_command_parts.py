@@ -21,7 +21,7 @@ from hemera.circuits.needs import size_text
 from hemera.cli import COMMANDS, main, make_parser
 from hemera.commands import client, convert, export, plan
 from hemera.commands.tables import read_table, write_table
-from hemera.errors import FormatError, ParameterError
+from hemera.errors import FormatError
 from hemera.package.package import Package
 from hemera.program.keys import KeyList
 
@@ -104,56 +104,40 @@ def test_arrays_of_a_user(tmp_path: Path) -> None:
 
 
 class Indexes:
-    """A client of four indexes, each of which answers with what it was asked."""
+    """A client of an index, which answers with what it was asked."""
 
-    def indexes(self) -> list[dict[str, str]]:
-        kinds = {"scores": "scores", "near": "thresholds", "top": "top"}
-        return [{"name": name, "kind": kind} for name, kind in kinds.items()]
+    def __init__(self, has_scores: bool) -> None:
+        self.has_scores = has_scores
 
-    def __getattr__(self, method: str) -> Any:
-        def found(queries: Any, *asked: Any, **named: Any) -> Any:
-            note = [method, np.shape(queries), *asked, *named.values()]
-            ids = np.array([[at] for at in range(len(np.atleast_2d(queries)))])
-            if method == "index":
-                assert note == ["index", np.shape(queries), 7]
+    def index(self, name: str, *, secret_key: object) -> Any:
+        assert (name, secret_key) == ("rows", "key")
+
+        def query(x: Any, k: int, *, threshold: float | None) -> Any:
+            ids = np.arange(len(x))[:, None]
+            if self.has_scores:
                 return ids + 0.5, ids
-            return [SimpleNamespace(ids=np.array(note, object), doubtful=np.array([at])) for (at,) in ids]
+            asked = np.array([np.shape(x), k, threshold], object)
+            return [SimpleNamespace(ids=asked, doubtful=at) for at in ids]
 
-        def opened(name: str, *, secret_key: object) -> Any:
-            assert (name, secret_key) == (self.name, "key")
-            top = lambda row, k: found(row, "top", k)[0]  # noqa: E731
-            return SimpleNamespace(query=found, query_many=found, top=top)
-
-        return opened
-
-    name = ""
+        return SimpleNamespace(query=query)
 
 
 @pytest.mark.parametrize("queries", [np.ones(4), np.ones((1, 4)), np.ones((3, 4))], ids=["1-D", "1", "3"])
-def test_a_search_asks_by_the_kind_of_index(
-    queries: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_search_tells_scores_or_matches(queries: Any, tmp_path: Path) -> None:
     """One query may be a vector."""
-    monkeypatch.setattr(client.RemoteThresholdIndex, "kinds", ("thresholds",))
-    monkeypatch.setattr(client.RemoteTopIndex, "kinds", ("top",))
     np.save(tmp_path / "q.npy", queries)
-    count, server = len(np.atleast_2d(queries)), Indexes()
+    count = len(np.atleast_2d(queries))
 
-    def found(index: str, threshold: float | None) -> dict[str, Any]:
-        server.name = index
-        options = {"index": index, "queries": tmp_path / "q.npy", "k": 7, "secret_key": "key"}
-        return client._found(server, argparse.Namespace(**options, threshold=threshold))  # type: ignore[arg-type]
+    def found(has_scores: bool, threshold: float | None) -> dict[str, Any]:
+        options = {"index": "rows", "queries": tmp_path / "q.npy", "k": 7, "secret_key": "key"}
+        asked = argparse.Namespace(**options, threshold=threshold)
+        return client._found(Indexes(has_scores), asked)  # type: ignore[arg-type]
 
     numbers = [[at] for at in range(count)]
-    assert found("scores", None) == {"ids": numbers, "scores": [[at + 0.5] for (at,) in numbers]}
-    asked = found("near", 0.5)
-    assert asked["ids"] == [["threshold_index", (count, 4), 0.5]] * count
-    assert asked["doubtful"] == numbers
-    assert found("near", None)["ids"] == [["threshold_index", (4,), "top", 7]] * count
-    assert found("top", None)["ids"] == [["top_index", (count, 4), 7]] * count
-    for index in ("scores", "top"):
-        with pytest.raises(ParameterError, match=f"--threshold.*'{index}' is none"):
-            found(index, 0.0)
+    assert found(True, None) == {"ids": numbers, "scores": [[at + 0.5] for (at,) in numbers]}
+    for threshold in (None, 0.5):
+        asked = found(False, threshold)
+        assert asked == {"ids": [[(count, 4), 7, threshold]] * count, "doubtful": numbers}
 
 
 def test_pipelines_that_end_with_trees_are_trees() -> None:

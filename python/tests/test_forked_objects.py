@@ -55,7 +55,7 @@ REASONS = {
     "pool.members.Team._threads": POOL,
     "pool.members._Queue": POOL,
     "ray": RAY,
-    "search.any_index.AnyIndex._version": "of the rows in this memory, as they were changed here",
+    "search.index.Index._version": "of the rows in this memory, as they were changed here",
     "serving.bodies": SERVER,
     "serving.connections": SERVER,
     "serving.rates": SERVER,

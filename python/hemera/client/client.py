@@ -14,12 +14,11 @@ import numpy as np
 
 from hemera._process import Lock
 from hemera.client.problems import ServerError
-from hemera.client.remote_comparisons import RemoteThresholdIndex, RemoteTopIndex
-from hemera.client.remote_index import AnyRemoteIndex, RemoteIndex
+from hemera.client.remote_index import RemoteIndex
 from hemera.client.remote_keys import RemoteKeys
 from hemera.client.transport import Transport
 from hemera.client.wire import KEYS_HEADER, MODEL_HEADER, read_body, write_body
-from hemera.errors import Error, FormatError, MismatchError
+from hemera.errors import Error, FormatError
 from hemera.inputs.arguments import Progress
 from hemera.inputs.source import Source
 from hemera.package.interface import Interface
@@ -28,7 +27,6 @@ from hemera.parameters import check_security
 
 __all__ = ["Client", "LocalModel", "Progress"]
 
-R = TypeVar("R", bound=AnyRemoteIndex[Any])
 T = TypeVar("T")
 
 
@@ -110,7 +108,7 @@ class Client:
         self._security = security
         self._lock = Lock()
         self._models: dict[str, _Model] = {}
-        self._indexes: dict[str, AnyRemoteIndex[Any]] = {}
+        self._indexes: dict[str, RemoteIndex] = {}
 
     def __reduce__(self) -> NoReturn:
         raise no_pickle(self)
@@ -159,6 +157,7 @@ class Client:
         """An index of the server, for encrypted queries.
 
             scores, ids = client.index("documents").query(x, k=10)
+            matches = client.index("products").query(x, threshold=0.7)
 
         Args:
             name: its name.
@@ -166,54 +165,21 @@ class Client:
                 client's folder, which is made where there is none; without a folder a fresh one.
 
         Raises:
-            MismatchError: for an index of another kind; the error tells the method for it.
+            FormatError: for an index of a kind that this client does not know.
             ParameterError: for an encrypted index without its owner's key.
             SecurityError: for more security than searches have, 128 bits.
             ServerError: when there is no such index, or the server is not to be reached.
         """
-        return self._remote(RemoteIndex, name, secret_key)
-
-    def threshold_index(self, name: str, *, secret_key: Source | None = None) -> RemoteThresholdIndex:
-        """An index with thresholds of the server.
-
-            matches = client.threshold_index("documents").query(x, 0.7)
-
-        Args:
-            name: its name.
-            secret_key: as for `index`.
-
-        Raises:
-            MismatchError, ParameterError, SecurityError, ServerError: as `index`.
-        """
-        return self._remote(RemoteThresholdIndex, name, secret_key)
-
-    def top_index(self, name: str, *, secret_key: Source | None = None) -> RemoteTopIndex:
-        """An index of the server that ranks its rows.
-
-            matches = client.top_index("documents").query(x, k=10)
-
-        Args:
-            name: its name.
-            secret_key: as for `index`.
-
-        Raises:
-            MismatchError, SecurityError, ServerError: as `index`.
-        """
-        return self._remote(RemoteTopIndex, name, secret_key)
-
-    def _remote(self, of: type[R], name: str, secret_key: Source | None) -> R:
-        """An index of the server for queries of its kind."""
         with self._lock:
             # Without a folder each has a key of its own, and prepared queries: one object for all calls.
             found = self._indexes.get(name) if secret_key is None else None
-            if isinstance(found, of) and not found.is_doubtful:
+            if found is not None and not found.is_doubtful:
                 return found
             path = _path("indexes", name)
             told = self._transport.json("GET", path)
-            if isinstance(found, of) and found.is_as(told):
+            if found is not None and found.is_as(told):
                 return found
-            _require_kind(of, name, told.get("kind"))
-            made = of(
+            made = RemoteIndex(
                 self._transport,
                 path,
                 told,
@@ -349,16 +315,6 @@ class Client:
 def _changed(why: str) -> ServerError:
     """As the server refuses a request that was encoded for another model."""
     return ServerError(f"{why}: ask again", 409, _MODEL_CHANGED)
-
-
-def _require_kind(of: type[AnyRemoteIndex[Any]], name: str, kind: object) -> None:
-    """MismatchError for an index of another kind than queries are for."""
-    if kind in of.kinds:
-        return
-    for other in (RemoteIndex, RemoteThresholdIndex, RemoteTopIndex):
-        if kind in other.kinds:
-            raise MismatchError(f"{name!r} is of the kind {kind!r}: take client.{other.method}({name!r})")
-    raise MismatchError(f"{name!r} is of a kind that this client does not know; take a newer Hemera")
 
 
 def _chunks(count: int, most: int) -> Iterator[tuple[int, int]]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from abc import ABC
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Generic, NoReturn, TypeVar, cast
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,37 +15,26 @@ from hemera._process import Lock
 from hemera.client.remote_keys import RemoteKeys
 from hemera.client.transport import Transport
 from hemera.client.wire import KEYS_HEADER
-from hemera.errors import FormatError, MismatchError
+from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.inputs.arguments import as_integer
 from hemera.inputs.fields import damaged, read_json
 from hemera.inputs.plain import plain_array
 from hemera.inputs.source import Source
 from hemera.package.local_model import no_pickle, secret_key_file
 from hemera.parameters import require_security
-from hemera.search.any_client import AnyClient
-from hemera.search.client import Client
+from hemera.search import Client, Settings
 
-__all__ = ["AnyRemoteIndex", "RemoteIndex"]
-
-
-C = TypeVar("C", bound=AnyClient[Any, Any])
-T = TypeVar("T")
+__all__ = ["RemoteIndex"]
 
 
-class AnyRemoteIndex(ABC, Generic[C]):
-    """An index of a server, as `hemera.Client` gives it. The secret key stays here; the server gets
+class RemoteIndex:
+    """An index of a server, as `hemera.Client.index` gives it. The secret key stays here; the server gets
     evaluation keys, once, and encrypted queries. Any thread may use it.
 
     Attributes:
         name: of the index.
         settings: those of the index.
     """
-
-    kinds: ClassVar[tuple[str, ...]]
-    """The kinds of indexes that it is for: `AnyIndex.kind`."""
-    method: ClassVar[str]
-    """The method of `hemera.Client` that makes it."""
-    _client_type: ClassVar[type[AnyClient[Any, Any]]]
 
     def __init__(
         self,
@@ -60,9 +48,9 @@ class AnyRemoteIndex(ABC, Generic[C]):
     ) -> None:
         with damaged("the server's description of its index"):
             self.name = str(told["name"])
-            self.settings = self._client_type.settings_type.from_fields(dict(told["settings"]))
-            limits = {key: int(value) for key, value in dict(told["limits"]).items()}
             self._kind = str(told["kind"])
+            self.settings = Settings.from_fields(dict(told["settings"]), self._kind)
+            limits = {key: int(value) for key, value in dict(told["limits"]).items()}
         require_security(
             self.settings.params.security, security, f"the server's index {self.name!r} has parameters of"
         )
@@ -70,10 +58,10 @@ class AnyRemoteIndex(ABC, Generic[C]):
         self._path = path
         self._most = max(1, limits.get("queries", 1))
         if secret_key is None and folder is not None and not self.settings.owner:
-            made = self._client_type(self.settings)
+            made = Client(self.settings)
             # A path, from which each process takes the same key.
             secret_key = secret_key_file(folder, self.settings.params, lambda: made.secret_key)
-        self._client: C = cast(C, self._client_type(self.settings, secret_key))
+        self._client = Client(self.settings, secret_key)
         self._lock = Lock()
         self._is_doubtful = False
         self._keys = RemoteKeys(
@@ -91,10 +79,7 @@ class AnyRemoteIndex(ABC, Generic[C]):
 
     def __repr__(self) -> str:
         settings = self.settings
-        return (
-            f"<{type(self).__name__} {self.name!r}: {self._kind} of {settings.dims} numbers, "
-            f"{settings.metric!r}>"
-        )
+        return f"<RemoteIndex {self.name!r}: {self._kind} of {settings.dims} numbers, {settings.metric!r}>"
 
     def describe(self) -> dict[str, Any]:
         """What the server tells of the index: settings, rows, errors of scores, limits."""
@@ -104,9 +89,9 @@ class AnyRemoteIndex(ABC, Generic[C]):
         """Whether the index still has the settings that this client is for, by the server's description."""
         settings = told.get("settings")
         try:
-            now = self._client_type.settings_type.from_fields(dict(settings or {}))
+            now = Settings.from_fields(dict(settings or {}), str(told.get("kind")))
         except (FormatError, KeyError, TypeError, ValueError):
-            return False  # of another kind, or damaged: whoever makes a client of it says so
+            return False  # damaged: whoever makes a client of it says so
         return now.digest == self.settings.digest
 
     @property
@@ -144,14 +129,14 @@ class AnyRemoteIndex(ABC, Generic[C]):
         self._transport.progress("search", len(sent), len(sent))
         return answers
 
-    def _results(self, encrypt: Iterable[bytes], decrypt: Callable[[bytes], T]) -> list[T]:
+    def _results(self, encrypt: Iterable[bytes], k: int | None = None) -> list[Any]:
         """The results of queries that are encrypted one after the other. The client forgets those that
         fail."""
         sent: list[bytes] = []
         try:
             with self._doubting():
                 sent.extend(encrypt)
-                return [decrypt(answer) for answer in self._ask(sent)]
+                return [self._client.decrypt(answer, k) for answer in self._ask(sent)]
         finally:
             for body in sent:
                 self._client.forget(body)
@@ -159,14 +144,6 @@ class AnyRemoteIndex(ABC, Generic[C]):
     def _send(self, body: bytes) -> tuple[bytes, str | None]:
         response = self._transport.request("POST", f"{self._path}/query", body)
         return response.content, response.headers.get(KEYS_HEADER)
-
-
-class RemoteIndex(AnyRemoteIndex[Client]):
-    """An index of scores of a server: `hemera.Client.index`."""
-
-    kinds = ("index", "encrypted index")
-    method = "index"
-    _client_type = Client
 
     def prepare(self, count: int) -> int:
         """Let the server do ahead most of the work of later queries, which depends on their seeds alone.
@@ -180,7 +157,7 @@ class RemoteIndex(AnyRemoteIndex[Client]):
             it answers as if they were not prepared.
 
         Raises:
-            ParameterError: if the count is out of its range, or the index is encrypted.
+            ParameterError: if the count is out of its range, or the index is encrypted, or compares scores.
             Error: as of `query`.
         """
         left, made = as_integer(count, "prepare", "count"), 0
@@ -195,26 +172,86 @@ class RemoteIndex(AnyRemoteIndex[Client]):
                 return made
 
     def query(
-        self, x: ArrayLike, k: int | None = 10
-    ) -> tuple[NDArray[np.float64] | NDArray[np.int64], NDArray[np.int64]]:
-        """The best rows for a query, which the server does not see.
+        self,
+        x: ArrayLike,
+        k: int | None = 10,
+        *,
+        threshold: float | None = None,
+        payloads: bool = False,
+    ) -> Any:
+        """The best rows for a query, or those beyond a threshold. The server sees none of these numbers.
 
         Args:
-            x: [dims], or several queries [queries, dims]; as for `hemera.search.Client.query`.
-            k: the number of best rows; all if there are fewer. None: all rows, in the index's order.
+            x: [dims], or several queries [queries, dims], which come in requests of their own, or of several
+                for scores: all before the first answer is decrypted. As for `hemera.search.Client.query`.
+            k: the number of best rows; all if there are fewer. None: of scores all rows, in the index's
+                order. An index with thresholds finds them in several requests, whose number depends on the
+                settings alone: as `hemera.search.Client.top`.
+            threshold: of an index with thresholds: the rows beyond it, in place of the k best.
+            payloads: of comparisons, whether to ask for payloads too. The server sees it.
 
         Returns:
-            scores, ids: [k] each, or [queries, k]; as of `hemera.search.Client.decrypt`.
+            - Of scores: `scores, ids`, [k] each, or [queries, k]; as of `hemera.search.Client.decrypt`.
+            - Of comparisons: `Matches`, or a list with those of each query.
 
         Raises:
             MismatchError, ParameterError, RangeError, TypeError: for a query that the index does not take.
+            NoiseError: when the answer can not be decrypted. The server must not learn it.
             ServerError: when the server refuses, is not to be reached, or remains too busy.
         """
         given = plain_array(x, "a query")
-        parts = (
-            [given] if given.ndim < 2 else [given[at : at + self._most] for at in _steps(given, self._most)]
-        )
-        found = self._results(map(self._encrypt, parts), lambda answer: self._client.decrypt(answer, k))
+        rows = [given] if given.ndim < 2 else list(given)
+        want = "payloads" if payloads else "mask"
+        kind = self.settings.answers.kind
+        if threshold is not None and kind != "threshold":
+            raise ParameterError(f"threshold= is for an index with thresholds, and {self.name!r} is none")
+        if kind == "":
+            if payloads:
+                raise ParameterError(f"payloads= is for comparisons, and {self.name!r} has scores")
+            return self._scores(given, k)
+        if kind == "threshold" and threshold is None:
+            found = [self._top(each, k, payloads) for each in rows]
+        else:
+            rank = None if kind == "threshold" else k
+            found = self._results(self._client.query(each, threshold, want, k=rank) for each in rows)
+        return found[0] if given.ndim < 2 else found
+
+    def count(self, x: ArrayLike, threshold: ArrayLike) -> NDArray[np.float64]:
+        """The number of rows above a threshold, or above each of several: [thresholds], as
+        `hemera.search.Client.decrypt` has it. Raises as `query`."""
+        levels = plain_array(threshold, "a threshold")
+        at_once = self._thresholds
+        if levels.ndim != 1 or len(levels) <= at_once:
+            counts: NDArray[np.float64] = self._results(
+                self._client.query(x, each, "count") for each in (threshold,)
+            )[0]
+            return counts
+        parts = (levels[at : at + at_once] for at in range(0, len(levels), at_once))
+        return np.concatenate(self._results(self._client.query(x, part, "count") for part in parts))
+
+    def _top(self, x: NDArray[Any], k: int | None, payloads: bool) -> Any:
+        if k is None:
+            raise ParameterError("k=None is for scores; give k= or threshold=")
+        program: Any = self.settings.program
+        width = min(self._thresholds, program.thresholds_of_round)
+        with self._doubting():
+            return self._client.top(
+                x, k, lambda query: self._ask([query])[0], payloads=payloads, thresholds=width
+            )
+
+    @property
+    def _thresholds(self) -> int:
+        """The number of thresholds that one request may have."""
+        if self.settings.answers.kind != "threshold":
+            raise ParameterError(f"{self.name!r} is no index with thresholds")
+        program: Any = self.settings.program
+        copies: int = program.layout.copies
+        return self._most * copies
+
+    def _scores(self, given: NDArray[Any], k: int | None) -> Any:
+        steps = range(0, max(len(given), 1), self._most) if given.ndim > 1 else ()
+        parts = [given[at : at + self._most] for at in steps] or [given]
+        found = self._results(map(self._encrypt, parts), k)
         if given.ndim < 2:
             return found[0]
         scores, ids = zip(*found, strict=True)
@@ -229,7 +266,3 @@ class RemoteIndex(AnyRemoteIndex[Client]):
         response = self._transport.request("POST", f"{self._path}/prepare", body)
         with damaged("the server's number of prepared queries"):
             return read_json(response.content, "no JSON")["prepared"], response.headers.get(KEYS_HEADER)
-
-
-def _steps(rows: NDArray[Any], most: int) -> range:
-    return range(0, max(len(rows), 1), most)

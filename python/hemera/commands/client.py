@@ -16,7 +16,6 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from hemera import _options
 from hemera._files import read_files, write_atomically, write_files
 from hemera.client.client import Client, LocalModel
-from hemera.client.remote_comparisons import RemoteThresholdIndex, RemoteTopIndex
 from hemera.commands.tables import read_table, write_table
 from hemera.errors import ParameterError
 from hemera.inputs.fields import read_json
@@ -193,20 +192,10 @@ def _over_http(options: argparse.Namespace) -> int:
 def _found(client: Client, options: argparse.Namespace) -> dict[str, Any]:
     """The rows for each query: with scores, or with the ids of those that are near a threshold."""
     queries = np.atleast_2d(read_table(options.queries))
-    kinds = {each.get("name"): each.get("kind") for each in client.indexes()}
-    kind, key = kinds.get(options.index), options.secret_key
-    if kind in RemoteThresholdIndex.kinds:
-        thresholds = client.threshold_index(options.index, secret_key=key)
-        if options.threshold is None:
-            found = [thresholds.top(row, options.k) for row in queries]
-        else:
-            found = thresholds.query_many(queries, options.threshold)
-    elif options.threshold is not None:
-        raise ParameterError(f"--threshold is for an index with thresholds, and {options.index!r} is none")
-    elif kind in RemoteTopIndex.kinds:
-        found = client.top_index(options.index, secret_key=key).query_many(queries, options.k)
-    else:
-        scores, ids = client.index(options.index, secret_key=key).query(queries, k=options.k)
+    index = client.index(options.index, secret_key=options.secret_key)
+    found = index.query(queries, options.k, threshold=options.threshold)
+    if isinstance(found, tuple):
+        scores, ids = found
         return {"ids": ids.tolist(), "scores": scores.tolist()}
     return {
         "ids": [each.ids.tolist() for each in found],

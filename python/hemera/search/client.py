@@ -1,61 +1,48 @@
-"""The client of an index: it encrypts queries and decrypts scores."""
+"""The client of an index: it encrypts queries, and decrypts scores or the results of comparisons."""
 
 from __future__ import annotations
 
-import math
 import secrets
+import sys
 from collections import deque
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hemera import _core
-from hemera._process import OfProcess
-from hemera.errors import FormatError, MismatchError, NoiseError, ParameterError
-from hemera.inputs.arguments import as_integer, in_own_words
-from hemera.inputs.fields import Kind, Whole
+from hemera._process import Lock, OfProcess, cached_property
+from hemera.errors import MismatchError, ParameterError
+from hemera.inputs.arguments import as_integer, in_own_words, require_type
 from hemera.inputs.plain import plain_array
-from hemera.objects.keys import Keys
-from hemera.search import quantization, wire
-from hemera.search.any_client import AnyClient
-from hemera.search.any_settings import AnySettings, Metric
-from hemera.search.neighbours import warn_of_wrong_neighbours
-from hemera.search.requests import MOST_PREPARED, new_ids
-from hemera.search.settings import USED, Settings, encrypted_errors
+from hemera.inputs.source import Source
+from hemera.objects.context import Context
+from hemera.objects.keys import SecretKey
+from hemera.search import wire
+from hemera.search.comparisons.messages import Matches
+from hemera.search.comparisons.program import Comparisons
+from hemera.search.comparisons.slots import Asked
+from hemera.search.index import fitted_settings
+from hemera.search.messages import name_of, new_ids
+from hemera.search.scores.program import MOST_PREPARED, ScoreProgram
+from hemera.search.settings import Answers, Errors, Metric, Settings
+from hemera.search.vectors import as_vectors
+
+if sys.version_info >= (3, 11):
+    from typing import Self
+else:
+    from typing_extensions import Self
 
 __all__ = ["Client"]
-
-ANSWER_FIELDS: dict[str, Kind] = {
-    "settings": str,
-    "query": str,
-    "index_version": Whole(),
-    "rows": Whole(1),
-    "count": Whole(1),
-    "has_ids": bool,
-    "parts": list,
-}
-ENCRYPTED_ANSWER_FIELDS: dict[str, Kind] = {**ANSWER_FIELDS, "is_single": bool}
-"""Fields of answers of encrypted indexes. The query of one in the clear is ""; the others' `is_single` means
-nothing."""
-
 
 _Prepared = tuple[bytes, NDArray[np.uint64]]
 """A seed, and the numbers of its encryption of zero."""
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """What decrypting the answer to a query needs of it."""
-
-    norms: NDArray[Any]  # [query]; squares of integers where scores are exact
-    is_single: bool
-
-
 @in_own_words
-class Client(AnyClient[Settings, _Asked]):
-    """A client of a search: keys, queries, scores.
+class Client:
+    """A client of an index: it has the secret key, encrypts queries and decrypts answers. Any thread may use
+    it.
 
     Args:
         settings: those of the index, `hemera.search.Index.settings`, or their bytes.
@@ -79,7 +66,22 @@ class Client(AnyClient[Settings, _Asked]):
         ([1, 2], [0.9, 0.3])
     """
 
-    settings_type: ClassVar[type[AnySettings]] = Settings
+    _secret_key: SecretKey
+
+    def __init__(
+        self, settings: Settings | Source, secret_key: Source | None = None, *, threads: int | None = None
+    ) -> None:
+        self._begin(settings if isinstance(settings, Settings) else Settings.load(settings), threads)
+        if secret_key is not None:
+            loaded = self._context.load(secret_key)
+            self._secret_key = require_type(loaded, SecretKey, "Client", "a secret key")
+        elif self._settings.owner:
+            raise ParameterError(
+                "only the key of its owner reads an encrypted index: give secret_key=, or begin another "
+                "index by Client.owning(vectors)"
+            )
+        else:
+            self._secret_key = self._context.generate_secret_key()
 
     @classmethod
     def owning(
@@ -87,71 +89,88 @@ class Client(AnyClient[Settings, _Asked]):
         vectors: ArrayLike,
         metric: Metric = "cosine",
         *,
+        answers: Answers | None = None,
+        payloads: ArrayLike | None = None,
         exact: bool = False,
         largest: float | None = None,
         query_bound: int = 127,
         threads: int | None = None,
-    ) -> Client:
+    ) -> Self:
         """The owner of an encrypted index for vectors such as these, with a fresh secret key: `encrypt` makes
-        the rows of an `EncryptedIndex`, which only this key reads. Keep it, and the settings:
+        rows for an `Index`, which only this key reads. Keep it, and the settings:
         `client.secret_key.save(path)`, `bytes(client.settings)`.
 
         Args:
-            vectors: [rows, dims], as for `Index`; they give the scale. Floats are rounded far below the
-                noise, not to int8.
-            metric: as for `Index`.
-            exact: as for `Index`.
-            largest: as for `Index`.
-            query_bound: as for `Index`.
-            threads: the number of threads; None: as many as the process may run on.
+            vectors: as for `Index`, as the others. They give the scale, or bounds and the rows of a block.
+                For scores floats are rounded far below the noise, not to int8.
+            answers: None: scores; or a `Threshold`.
 
         Raises:
             MismatchError, ParameterError, RangeError, TypeError: as for `Index`.
-
-        Examples:
-            >>> owner = hm.search.Client.owning(np.eye(4), metric="dot")
-            >>> index = hm.search.EncryptedIndex(owner.encrypt(np.eye(4)))
-            >>> answer = index.query(owner.query([0.1, 0.9, 0.3, 0.2]), owner.keys)
-            >>> scores, ids = owner.decrypt(answer, k=2)
-            >>> ids.tolist(), scores.round(2).tolist()
-            ([1, 2], [0.9, 0.3])
         """
-        given = quantization.as_vectors(vectors, "the vectors of an index")
-        if len(given) == 0:
-            raise MismatchError("an index begins with one vector at least")
-        name = secrets.token_hex(16)
-        return cls._owner_of(
-            quantization.settings_of(given, metric, exact, largest, query_bound, name), threads
+        given = as_vectors(vectors, "the vectors of an index")
+        owner = secrets.token_hex(16)
+        client = cls.__new__(cls)
+        client._begin(
+            fitted_settings(given, metric, answers, exact, largest, query_bound, payloads, owner), threads
         )
+        client._secret_key = client._context.generate_secret_key()
+        return client
 
     def _begin(self, settings: Settings, threads: int | None) -> None:
-        super()._begin(settings, threads)
+        """All but the secret key."""
+        self._settings = settings
+        self._program: ScoreProgram | Comparisons = settings.program
+        self._context = Context(settings.params, "cpu", threads=threads)
+        self._waiting: dict[str, Any] = {}  # what decrypting answers needs, by the names of queries
+        self._lock = Lock()
         # Encryptions of zero whose seeds an index knows. Their numbers are secret until a message is added.
         # Each process has its own: two queries with one seed would reveal the difference of their messages.
         self._prepared: OfProcess[deque[_Prepared]] = OfProcess(deque)
 
-    def _generate_keys(self) -> Keys:
-        """log2 N automorphisms, 0.6 MB (exact: 3.9 MB); for an encrypted index also that of products."""
-        made = _core.search_generate_keys(self._secret_key._native, bool(self._settings.owner))
-        return Keys(made, self._context)
+    @property
+    def settings(self) -> Settings:
+        """The settings of the index."""
+        return self._settings
 
-    def encrypt(self, vectors: ArrayLike, *, ids: ArrayLike | None = None) -> bytes:
-        """Encrypt rows for an `EncryptedIndex`.
+    @property
+    def secret_key(self) -> SecretKey:
+        """The key that decrypts answers. It stays with the client; `save(path)` writes a file of it."""
+        return self._secret_key
+
+    @cached_property
+    def keys(self) -> bytes:
+        """The keys that an index needs to answer: 0.6 MB for scores (exact: 3.9 MB), 100 MB and more for
+        comparisons. They can not decrypt. Made at the first use, and of one secret key always for the same
+        queries."""
+        return self._program.generate_keys(self._context, self._secret_key).to_bytes()
+
+    @property
+    def expected_error(self) -> Errors:
+        """The errors of scores, or of their differences, before they are compared, for a query of norm 1: as
+        standard deviations for rows of the largest norm, which no index exceeds (docs/search.md)."""
+        return self._program.largest_errors
+
+    def encrypt(
+        self, vectors: ArrayLike, *, payloads: ArrayLike | None = None, ids: ArrayLike | None = None
+    ) -> bytes:
+        """Encrypt rows for an `Index`.
 
         Args:
             vectors: [rows, dims], at least one, as those of `owning`.
+            payloads: [rows, numbers], if the settings have some.
             ids: the rows' names in answers, as for `Index`. They stay in the clear. None: the index numbers
                 its rows.
 
         Returns:
-            The message for `EncryptedIndex` or its `add`: 6 bytes a number (exact: 12) of whole blocks of
-            4,096 (8,192) rows, so that a row costs as much as a block. With ids 8 bytes a row.
+            The message for `Index` or its `add`, of whole blocks, so that a row costs as much as a block. For
+            scores: 6 bytes a number (exact: 12) of 4,096 (8,192) rows. With ids 8 bytes a row.
 
         Raises:
-            MismatchError: if vectors or ids have another shape.
+            MismatchError: if vectors, payloads or ids have another shape.
             ParameterError: if these settings are not of `owning`, an id repeats, or a vector is zero where
                 the metric is "cosine".
-            RangeError: if an entry is too large for the settings' scale.
+            RangeError: if a number is too large for the settings' scale, or bounds.
             TypeError: if vectors have other numbers.
         """
         settings = self._settings
@@ -159,26 +178,16 @@ class Client(AnyClient[Settings, _Asked]):
             raise ParameterError(
                 "the rows of this client's index are in the clear; Client.owning encrypts rows"
             )
-        given = quantization.as_vectors(vectors, "vectors to encrypt")
-        rows = quantization.quantized(given, settings)
-        if len(rows) == 0:
+        given = as_vectors(vectors, "vectors to encrypt")
+        if len(given) == 0:
             raise MismatchError("there is no vector to encrypt")
-        used = min(len(rows), settings.degree)
-        warn_of_wrong_neighbours(given, rows, settings, encrypted_errors(settings, used, 1))
-        named = None if ids is None else new_ids(ids, len(rows), np.empty(0, np.int64), 0)
-        native, width = self._secret_key._native, settings.number_bytes
-        parts: list[bytes] = [] if named is None else [named.astype("<i8").tobytes()]
-        for first in range(0, len(rows), settings.degree):
-            block = np.ascontiguousarray(rows[first : first + settings.degree])
-            made = [_core.search_encrypt_rows(native, block, 0)]
-            if settings.metric == "l2":
-                of_block = given[first : first + settings.degree]
-                squares, shift = quantization.encrypted_squares(of_block, settings)
-                made.append(_core.search_encrypt_rows(native, squares, shift))
-            for seed, numbers in made:
-                parts += [seed, wire.pack_numbers(numbers, width)]
-        header = {"settings": settings.to_fields(), "count": len(rows), "has_ids": named is not None}
-        return wire.pack("rows", header, *parts)
+        named = None if ids is None else new_ids(ids, len(given), np.empty(0, np.int64), 0)
+        parts = self._program.encrypt(self._context, self._secret_key, given, payloads)
+        header = {"settings": settings.to_fields(), "count": len(given), "has_ids": named is not None}
+        names = [] if named is None else [named.astype("<i8").tobytes()]
+        return wire.pack(settings.kind("rows"), header, *names, *parts)
+
+    # --- Queries. ---
 
     def prepare(self, count: int) -> bytes:
         """Encrypt zeros for later queries, and tell their seeds, so that an index can do most of its work
@@ -192,14 +201,18 @@ class Client(AnyClient[Settings, _Asked]):
             The message for `Index.prepare`: 32 bytes for each query, and 200.
 
         Raises:
-            ParameterError: if the count is out of its range, or the index is encrypted.
+            ParameterError: if the count is out of its range, or the index has no prepared queries: it is
+                encrypted, or compares scores.
         """
-        if self._settings.owner:
-            raise ParameterError("an encrypted index has no prepared queries: query(x) makes others")
+        program = self._program
+        if self._settings.owner or not isinstance(program, ScoreProgram):
+            raise ParameterError(
+                f"an index of the kind {self._settings.index_kind!r} has no prepared queries: query(x) makes "
+                "others"
+            )
         if not 1 <= as_integer(count, "prepare", "count") <= MOST_PREPARED:
             raise ParameterError(f"prepare 1 to {MOST_PREPARED} queries at a time, not {count}")
-        zeros = np.zeros((1, self._settings.dims), np.int64)
-        made = [_core.search_encrypt(self._secret_key._native, zeros, 0) for _ in range(count)]
+        made = [program.zeros(self._secret_key) for _ in range(count)]
         with self._lock:
             self._prepared.value.extend(made)
         header = {"settings": self._settings.digest, "count": count}
@@ -210,194 +223,165 @@ class Client(AnyClient[Settings, _Asked]):
         """The number of prepared queries that are left. A child of `fork()` begins with none."""
         return len(self._prepared.value)
 
-    def query(self, x: ArrayLike, *, prepared: bool = False) -> bytes:
-        """Encrypt a query.
-
-        Args:
-            x: [dims], or several queries [queries, dims], which one pass over the database answers. Real
-                numbers; integers up to `settings.query_bound` with exact scores.
-            prepared: whether to take the oldest query of `prepare`, for which an index may have a ticket. It
-                is used up. One query at a time.
-
-        Returns:
-            The message for `Index.query`. For each query dims numbers of 6 bytes (exact: 12); and 300 bytes.
-            The client keeps the norm of each query until its answer is decrypted.
-
-        Raises:
-            MismatchError: if x has another number of dims.
-            RangeError: if numbers, or their scores, are not finite, or too large for exact scores.
-            ParameterError: if the metric is "cosine" and a query is zero.
-            ParameterError: if no prepared query is left, or there are several queries for one.
-            TypeError: if x has other numbers.
-        """
-        given = plain_array(x, "a query")
-        queries = given[None] if given.ndim == 1 else given
-        integers, shift, norms = quantization.message(queries, self._settings)
-        if prepared:
-            seed, numbers = self._with_message(integers, shift)
-        else:
-            seed, numbers = _core.search_encrypt(self._secret_key._native, integers, shift)
-        sent = wire.pack(
-            "query",
-            {"settings": self._settings.digest, "count": len(queries)},
-            seed,
-            wire.pack_numbers(numbers, self._settings.number_bytes),
-        )
-        self._wait_for(sent, _Asked(norms, given.ndim == 1))
-        return sent
-
-    def _with_message(self, integers: NDArray[np.int64], shift: int) -> tuple[bytes, NDArray[np.uint64]]:
-        """The oldest prepared encryption, with a message."""
-        if len(integers) != 1:
-            raise ParameterError(f"a prepared query is one, not {len(integers)}")
+    def _oldest(self) -> _Prepared:
+        """The oldest prepared encryption, which is used up."""
         with self._lock:
             left = self._prepared.value
             if not left:
                 raise ParameterError(
                     "no prepared query is left: prepare(count) makes more, or prepared=False"
                 )
-            seed, zeros = left.popleft()
-        numbers = _core.search_add_message(self._context._native, zeros, integers, shift)
-        zeros.fill(0)  # together with what is sent they tell the message
-        return seed, numbers
+            return left.popleft()
 
-    def decrypt(
-        self, answer: bytes, k: int | None = None
-    ) -> tuple[NDArray[np.float64] | NDArray[np.int64], NDArray[np.int64]]:
-        """The scores of an answer to one of this client's queries. Each answer is decrypted once.
+    def query(
+        self,
+        x: ArrayLike,
+        threshold: ArrayLike | None = None,
+        want: str = "mask",
+        *,
+        k: int | None = None,
+        prepared: bool = False,
+    ) -> bytes:
+        """Encrypt a query; where scores are compared, with its threshold or its k, which the server does not
+        see either.
 
         Args:
-            k: the number of best rows; all if there are fewer. None: all rows, in the index's order.
+            x: [dims]: real numbers; with exact scores integers up to the settings' `query_bound`. For scores
+                also several queries [queries, dims], which one pass over the rows answers.
+            threshold: for answers by `Threshold`, a score. A row matches if its own is above it; its squared
+                distance below it. With "count" also several: a block of few rows takes
+                `settings.program.layout.copies` of them at once.
+            want: of comparisons. "mask": which rows match; "count": how many, by thresholds; "payloads":
+                which, and their payloads. The server sees it.
+            k: for answers by `Top`, 1 or more.
+            prepared: for scores, whether to take the oldest query of `prepare`, for which an index may have a
+                ticket. It is used up. One query at a time.
 
         Returns:
-            scores, ids: [k] each, or [queries, k] where several queries were asked at once; best first: the
-            largest cosine or inner product, the smallest distance. Scores are float64, int64 if exact. Of
-            equal scores the rows that the index has first come first.
+            The message for `Index.query`. For scores dims numbers of 6 bytes (exact: 12) for each query, and
+            300 bytes. The client keeps what decrypting needs until the answer is decrypted.
+
+        Raises:
+            MismatchError: if x has another number of dims.
+            RangeError: if numbers, or their scores, are not finite, or too large for exact scores; or a
+                threshold is no cosine.
+            ParameterError: if a query of cosines is zero, an argument is of other answers or out of its
+                range, there are no payloads, or no prepared query is left.
+            TypeError: if x has other numbers.
+        """
+        given, program = plain_array(x, "a query"), self._program
+        if isinstance(program, Comparisons):
+            if prepared:
+                raise ParameterError("prepared= is for scores, and this index compares them")
+            made = program.query(self._context, self._secret_key, given, threshold, k, want)
+        elif threshold is not None or k is not None or want != "mask":
+            raise ParameterError(
+                "threshold=, k= and want= are for comparisons; decrypt(answer, k) has the k best scores"
+            )
+        else:
+            zeros = self._oldest if prepared else None
+            made = program.query(self._context, self._secret_key, given, zeros)
+        return self._noted(*made)
+
+    def _noted(self, sent: bytes, asked: Any) -> bytes:
+        """A query, for whose answer this is kept."""
+        with self._lock:
+            self._waiting[name_of(sent)] = asked
+        return sent
+
+    def forget(self, query: bytes) -> None:
+        """Give up a query whose answer will not come."""
+        with self._lock:
+            self._waiting.pop(name_of(query), None)
+
+    # --- Answers. ---
+
+    def decrypt(self, answer: bytes, k: int | None = None) -> Any:
+        """What the answer to one of this client's queries tells. Each answer is decrypted once.
+
+        Args:
+            k: of scores, the number of best rows; all if there are fewer. None: all rows, in the index's
+                order.
+
+        Returns:
+            - Of scores: `scores, ids`, [k] each, or [queries, k] where several queries were asked at once;
+              best first: the largest cosine or inner product, the smallest distance. Scores are float64,
+              int64 if exact. Of equal scores the rows that the index has first come first.
+            - Of a threshold, and of a k: `Matches`, in the index's order. Rows beyond the margin are right,
+              `doubtful` has rows that came out between. Of k a row is among them for sure if fewer than k
+              rows are before it or nearer to it than the margin; it is not if k rows are before it by it.
+            - Of a count: the number of rows above the threshold, or above each of several, [thresholds].
+              Rows within the margin count as numbers from 0 to 1, others within 2^-17.
 
         Raises:
             FormatError: if the answer is damaged.
             MismatchError: if it belongs to another index's settings, or to no query of this client that
                 waits for its answer.
-            NoiseError: if scores are larger than any row can have: keys and secret key do not belong
+            NoiseError: if values are larger than any row can have: keys and secret key do not belong
                 together, or the server computed something else. The server must not learn of this error.
-            ParameterError: if k is below 1.
+            ParameterError: if k is below 1, or the answer has no scores.
         """
-        settings = self._settings
         if k is not None and as_integer(k, "decrypt", "k") < 1:
             raise ParameterError(f"k must be 1 or more, not {k}")
-        encrypted = bool(settings.owner)
-        kind, fields = (
-            ("encrypted answer", ENCRYPTED_ANSWER_FIELDS) if encrypted else ("answer", ANSWER_FIELDS)
-        )
-        header, body = wire.unpack(kind, answer, fields)
-        if header["settings"] != settings.digest:
-            raise MismatchError("the answer is of an index of other settings than this client's")
-        count, rows = header["count"], header["rows"]
-        blocks = -(-rows // settings.degree)
-        in_clear = encrypted and header["query"] == ""
-        has_squares = settings.metric == "l2"
-        half = blocks * settings.degree * settings.kept_bytes  # of one polynomial a block
-        sizes = [count * half, count * half, 8 * rows * header["has_ids"]]
-        if encrypted:
-            sizes += [8 * count * in_clear, half * has_squares, half * has_squares]
-        else:
-            sizes += [4 * rows * has_squares]
-        if header["parts"] != sizes:
-            raise FormatError(
-                f"the answer of {rows} rows has parts of {header['parts']} bytes, and not {sizes}"
-            )
-        ends = np.cumsum(sizes)
-        if in_clear:
-            norms: NDArray[Any] = np.frombuffer(body[ends[2] : ends[3]], "<f8")
-            if not ((norms >= 0) & (norms < np.inf)).all():
-                raise FormatError("the answer has norms of queries that are no numbers")
-            asked = _Asked(norms.astype(np.int64) if settings.exact else norms, header["is_single"])
-        else:
-            asked = self._asked(header["query"])
-        if count != len(asked.norms) or (asked.is_single and count != 1):
-            raise FormatError(f"the answer is for {count} queries; {len(asked.norms)} were asked")
-        numbers = self._numbers(body[: ends[1]], blocks)
-        if encrypted and has_squares:
-            numbers = np.concatenate([numbers, self._numbers(body[ends[3] :], blocks)], axis=2)
-        whole = _core.search_decrypt(self._secret_key._native, numbers, settings.dropped_bits)
-        is_possible = self._is_possible(whole, asked.norms)
-        found = whole[:, :rows]
-        ids = (
-            np.frombuffer(body[ends[1] : ends[2]], "<i8").astype(np.int64)
-            if header["has_ids"]
-            else np.arange(rows)
-        )
-        squares: NDArray[Any] = np.empty(0)
-        if not encrypted:
-            squares = np.frombuffer(body[ends[2] : ends[3]], "<u4")
-        else:
-            there = ids >= 0
-            ids, found = ids[there], found[:, there]
-            if has_squares:
-                squares = found[-1] / settings.square_scale
-        scores = self._scores(found[:count], asked.norms, squares)
-        if not in_clear:
-            self._answered(header["query"])
-        if not is_possible:
-            raise NoiseError(
-                "the answer has scores that no row can have: it was made with the keys of another client, "
-                "this is not the secret key of its query, or the server computed something else"
-            )
-        chosen = [_best(row, k, settings.metric != "l2") for row in scores]
-        best = np.stack([row[at] for row, at in zip(scores, chosen, strict=True)])
-        if settings.metric == "l2":
-            best = np.maximum(best, 0)  # of noise alone
-        named = np.stack([ids[at] for at in chosen])
-        return (best[0], named[0]) if asked.is_single else (best, named)
+        name, decrypted = self._program.read(self._context, self._secret_key, answer, k, self._asked)
+        if name:
+            with self._lock:
+                self._asked(name)  # another thread may have been before
+                del self._waiting[name]
+        return decrypted()
 
-    def _numbers(self, halves: memoryview, blocks: int) -> NDArray[np.uint64]:
-        """The numbers [b or a, block, polynomial, N] of two parts of an answer."""
-        settings = self._settings
-        return wire.unpack_numbers(halves, settings.kept_bytes).reshape(2, blocks, -1, settings.degree)
+    def _asked(self, name: str) -> Any:
+        """What is kept for a query that waits. MismatchError if none of this name does."""
+        asked = self._waiting.get(name)
+        if asked is None:
+            raise MismatchError("the answer belongs to no query of this client that waits for one")
+        return asked
 
-    def _is_possible(self, found: NDArray[np.int64], norms: NDArray[Any]) -> bool:
-        """Whether decrypted integers [query, place], and those of squared norms after them, can be those of
-        rows within the settings' bound, and of the zeros of places without one: under other keys they are
-        any below the modulus."""
-        settings = self._settings
-        half = math.prod(settings.params.primes[0]) / 2
-        lengths = np.sqrt(norms.astype(np.float64)) if settings.exact else np.ones(len(norms))
-        # Noise is less than half of an exact score, and far below the modulus' part that scores do not use.
-        noise = settings.answer_scale / 2 if settings.exact else (1 - USED) / 2 * half
-        bounds = settings.row_bound * settings.answer_scale * lengths + noise
-        if len(found) > len(norms):
-            bounds = np.append(bounds, settings.row_bound**2 * settings.square_scale + (1 - USED) / 2 * half)
-        return bool((np.abs(found).max(axis=1) <= bounds).all())
+    def top(
+        self,
+        x: ArrayLike,
+        k: int,
+        ask: Callable[[bytes], bytes],
+        *,
+        payloads: bool = False,
+        thresholds: int | None = None,
+    ) -> Matches:
+        """The k nearest rows by thresholds: the client narrows one by the numbers of rows above several, then
+        asks for the rows above it. The number of rounds depends on the settings alone: a count that can not
+        be decrypted is an error after the last round, so that the server does not learn of it.
 
-    def _scores(self, found: NDArray[np.int64], norms: NDArray[Any], squares: NDArray[Any]) -> NDArray[Any]:
-        """The scores [query, row] of the decrypted integers and the squared norms of rows and queries."""
-        settings = self._settings
-        products: NDArray[Any]
-        rows: NDArray[Any]
-        if settings.exact:
-            products = np.rint(found / settings.answer_scale).astype(np.int64)
-            rows = np.rint(squares).astype(np.int64)
-        else:
-            cosines: NDArray[Any] = found / (settings.answer_scale * settings.scale)  # times the row's norm
-            if settings.metric == "cosine":
-                return cosines
-            products = cosines * norms[:, None]
-            rows = squares / settings.scale / settings.scale
-        if settings.metric == "dot":
-            return products
-        norms = norms if settings.exact else norms**2
-        distances: NDArray[Any] = rows - 2 * products + norms[:, None]
-        return distances
+        Args:
+            x: [dims]: real numbers.
+            k: 1 or more.
+            ask: sends a query to the index and returns its answer, as `lambda q: index.query(q, keys)`.
+            payloads: whether to ask for payloads too.
+            thresholds: the most of a round. None: as many as the layout compares at once, from 3 to 64.
 
+        Returns:
+            The k best rows, or all if there are fewer; and of others only rows whose score is within three
+            margins of the k-th. `doubtful` has rows near the last threshold.
 
-def _best(scores: NDArray[Any], k: int | None, descending: bool) -> NDArray[np.intp]:
-    """Positions of the k best scores, best first; of equal ones the first. None: all, in order."""
-    if k is None:
-        return np.arange(len(scores))
-    order = -scores if descending else scores
-    if k < len(order):
-        last = np.partition(order, k - 1)[k - 1]
-        candidates = np.flatnonzero(order <= last)
-    else:
-        candidates = np.arange(len(order))
-    return candidates[np.argsort(order[candidates], kind="stable")[:k]]
+        Raises:
+            ParameterError: if k is below 1, the index has no thresholds, or there are no payloads.
+            FormatError, MismatchError, NoiseError, RangeError: as `query` and `decrypt`.
+        """
+        program = self._program
+        if not isinstance(program, Comparisons) or "count" not in program.follows.wants:
+            raise ParameterError("top asks for numbers of rows above thresholds: query(x, k=) is for ranks")
+        want = "payloads" if payloads else "mask"
+        program.require_want(want)
+        if as_integer(k, "top", "k") < 1:
+            raise ParameterError(f"k must be 1 or more, not {k}")
+        asked = Asked.of(plain_array(x, "a query"), program)
+        sent: list[bytes] = []
+
+        def answer_to(levels: NDArray[np.float64], what: str) -> Any:
+            compared = program.follows.slots_of(program, levels, what != "count")
+            sent.append(self._noted(*program.sealed(self._context, self._secret_key, asked, compared, what)))
+            return ask(sent[-1])
+
+        try:
+            return program.nearest(k, want, thresholds, answer_to, self.decrypt)
+        finally:
+            for query in sent:  # those that failed
+                self.forget(query)

@@ -1,57 +1,75 @@
-"""The index: a clear database on the server that answers encrypted queries."""
+"""The index: rows on the server that answer encrypted queries."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+import contextlib
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hemera import _core
-from hemera.errors import FormatError, MismatchError
-from hemera.inputs.arguments import in_own_words
-from hemera.inputs.fields import Kind, Whole
+from hemera._process import Lock
+from hemera.errors import FormatError, MismatchError, ParameterError
+from hemera.inputs.arguments import in_own_words, require_type
+from hemera.inputs.fields import Kind, Whole, damaged, require_memory
+from hemera.inputs.source import Source, read_bytes, write_bytes
+from hemera.objects.context import Context
+from hemera.objects.cost import Cost
 from hemera.objects.keys import Keys
-from hemera.search import quantization, wire
-from hemera.search.any_settings import Metric
-from hemera.search.base import Asked, BaseIndex
-from hemera.search.neighbours import warn_of_wrong_neighbours
-from hemera.search.requests import (
-    keys_of,
-    name_of,
-    new_ids,
-    places_of,
-    require_ids,
-    seeds_of,
-    unpack_query,
-)
-from hemera.search.settings import Errors, Settings, noise_deviation
-from hemera.search.tickets import Ticket, Tickets
+from hemera.search import wire
+from hemera.search.comparisons.program import Comparisons
+from hemera.search.comparisons.rows import ClearRows, EncryptedRows, PairedRows
+from hemera.search.messages import IDS, keys_of, new_ids, places_of, require_ids, rows_settings
+from hemera.search.scores.clear_rows import ClearScoreRows
+from hemera.search.scores.encrypted_rows import EncryptedScoreRows
+from hemera.search.scores.program import ScoreProgram, Scores
+from hemera.search.scores.tickets import Ticket, Tickets
+from hemera.search.settings import Answers, Errors, Metric, Settings
+from hemera.search.vectors import as_vectors
 
-__all__ = ["Index"]
+if sys.version_info >= (3, 11):
+    from typing import Self
+else:
+    from typing_extensions import Self
 
-_NO_NAME = 32 * "0"
-"""The name of a query that is not there yet."""
-_KNOWN = (1, 2, 3)
-"""Parts of an answer that do not depend on the query's numbers: all but b."""
+__all__ = ["Index", "fitted_settings", "settings_of"]
+
+_Rows = ClearScoreRows | EncryptedScoreRows | ClearRows | EncryptedRows | PairedRows
+_ROWS: Mapping[str, type[_Rows]] = {
+    "index": ClearScoreRows,
+    "encrypted index": EncryptedScoreRows,
+    "threshold index": ClearRows,
+    "encrypted threshold index": EncryptedRows,
+    "top index": PairedRows,
+}
+"""The storage of rows by the kinds of files: by what follows scores, and whether rows are encrypted."""
+_FILE_FIELDS: dict[str, Kind] = {"settings": dict, "index_version": Whole(), "next_id": Whole(0, IDS)}
+MOST_BYTES = 4 << 30
+"""The most memory of an index that is read, unless its file has a 128th of it."""
 
 
 @in_own_words
-class Index(BaseIndex):
-    """A clear database of vectors that answers encrypted queries with encrypted scores of all its rows.
+class Index:
+    """A database of vectors that answers encrypted queries: with encrypted scores of all rows, or with the
+    results of comparisons. Any thread may use an index; one call runs at a time.
 
-    Vectors are kept as int8 (1 byte an entry of the host's memory, and of the device's), and as polynomials
-    in evaluation form, which take 8 bytes an entry of the device's memory, 16 with exact scores; on the
-    device for rows filled up to whole blocks of `settings.degree`. Any thread may use an index; one call runs
-    at a time.
+    For scores, vectors in the clear take 9 bytes an entry of the device's memory, 17 with exact scores; and
+    encrypted ones 16, exact 32, and one entry more with metric "l2".
 
     Args:
-        vectors: [rows, dims], at least one; float32, float64 or int8. Floats are rounded to int8 by one
-            scale: `expected_error` has the error, and a `PrecisionWarning` says that it changes which rows
-            are the nearest. int8 is taken as it is, unless the metric is "cosine".
+        rows: vectors [rows, dims], at least one; float32, float64 or int8. For scores floats are rounded to
+            int8 by one scale: `expected_error` has the error, and a `PrecisionWarning` says that it changes
+            which rows are the nearest; int8 is taken as it is, unless the metric is "cosine". Or encrypted
+            rows, the bytes from `Client.encrypt`, which their owner alone reads, and which have all of the
+            next arguments but the device.
         metric: "cosine": vectors are normalized, and so are queries; "dot": inner products; "l2": squares of
             distances, for which the squared norms of all rows travel with each answer.
+        answers: None: the scores of all rows. `Threshold(...)`: the rows beyond an encrypted threshold.
+            `Top(...)`: the k nearest rows.
+        payloads: [rows, numbers]: numbers that comparisons give of the rows that match. None: there are none.
         ids: the rows' names in answers: different integers from 0 to 2^62 - 1. None: 0, 1, ...
         exact: whether scores are exact integers: vectors are int8 and queries integers.
         largest: the largest magnitude of an entry that is to fit (for cosines: of the normalized vectors),
@@ -62,11 +80,12 @@ class Index(BaseIndex):
 
     Raises:
         DeviceError: if there is no such device.
-        MismatchError: if vectors or ids have another shape.
+        FormatError: if encrypted rows are damaged.
+        MismatchError: if vectors, payloads or ids have another shape.
         OutOfMemoryError: if the device has no room.
-        ParameterError: if dims is above 4096 (exact: 8192), ids repeat, a vector is zero where the metric is
-            "cosine", or an argument is none of its choices.
-        RangeError: if vectors have numbers that are not finite, or above `largest`.
+        ParameterError: if an argument is out of its range, ids repeat, or a vector is zero where the metric
+            is "cosine".
+        RangeError: if numbers are not finite, or above a bound.
         TypeError: if vectors have other numbers.
 
     Examples:
@@ -79,14 +98,13 @@ class Index(BaseIndex):
         (17, 1.0)
     """
 
-    kind: ClassVar[str] = "index"
-    _file_fields: ClassVar[dict[str, Kind]] = {"rows": Whole()}
-
     def __init__(
         self,
-        vectors: ArrayLike,
+        rows: ArrayLike | bytes,
         metric: Metric = "cosine",
         *,
+        answers: Answers | None = None,
+        payloads: ArrayLike | None = None,
         ids: ArrayLike | None = None,
         exact: bool = False,
         largest: float | None = None,
@@ -94,143 +112,273 @@ class Index(BaseIndex):
         device: str = "cpu",
         threads: int | None = None,
     ) -> None:
-        if isinstance(vectors, bytes):
-            raise TypeError(
-                "an index has vectors in the clear; encrypted rows are those of an EncryptedIndex"
-            )
-        given = quantization.as_vectors(vectors, "the vectors of an index")
-        if len(given) == 0:
-            raise MismatchError("an index begins with one vector at least")
-        settings = quantization.settings_of(given, metric, exact, largest, query_bound)
+        options = (answers, exact, largest, query_bound)
+        if isinstance(rows, bytes):
+            settings = rows_settings(rows)
+            if metric not in ("cosine", settings.metric) or options != (None, False, None, 127):
+                raise ParameterError("encrypted rows have the metric and the answers of Client.owning")
+        else:
+            rows = as_vectors(rows, "the vectors of an index")
+            settings = fitted_settings(rows, metric, *options, payloads)
         self._open(settings, device, threads)
-        self.add(given, ids=ids)
+        self.add(rows, payloads=payloads, ids=ids)
 
     def _open(self, settings: Settings, device: str, threads: int | None) -> None:
-        super()._open(settings, device, threads)
-        self._database = _core.SearchDatabase(self._context._native, settings.dims)
-        self._vectors = np.empty((0, settings.dims), np.int8)  # with room for rows to come
-        self._squares = np.empty(0, np.uint32)
-        self._ids = np.empty(0, np.int64)
-        self._rows = 0
-        self._has_ids = False  # whether answers need them: they are not 0, 1, ...
+        """Begin without rows."""
+        self._settings = settings
+        self._program: ScoreProgram | Comparisons = settings.program
+        self._context = Context(settings.params, device, threads=threads)
+        self._rows: _Rows = _ROWS[settings.index_kind](settings.program, self._context)
+        self._next_id = 0
+        self._version = 0
+        self._lock = Lock()
+
+    @property
+    def settings(self) -> Settings:
+        """What clients need to know."""
+        return self._settings
+
+    @property
+    def kind(self) -> str:
+        """The kind of its files: "index", "encrypted index", "threshold index", "encrypted threshold index"
+        or "top index"."""
+        return self._settings.index_kind
 
     @property
     def ids(self) -> NDArray[np.int64]:
         """The ids of the rows in the order of answers: a copy."""
-        return np.array(self._ids[: self._rows])
+        return np.array(self._rows.ids)
+
+    @property
+    def version(self) -> int:
+        """The number of changes so far. Answers carry it."""
+        return self._version
+
+    @property
+    def device(self) -> str:
+        """The device of the database."""
+        return self._context.device
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes of the database in the device's memory: its polynomials, and its rows in int8."""
-        return self._database.memory_bytes
+        """Bytes of the rows in the device's memory."""
+        return self._rows.memory_bytes
 
     @property
     def expected_error(self) -> Errors:
-        """The errors of scores, for a query of norm 1, as standard deviations over all rows
-        (docs/search.md). With exact scores both are 0."""
-        settings = self._settings
-        if settings.exact:
-            return Errors(0.0, 0.0)
-        squares = self._squares[: self._rows].astype(np.float64)
-        starts = np.arange(0, self._rows, settings.degree)
-        sizes = np.diff(np.append(starts, self._rows))
-        of_blocks = float(np.average(np.add.reduceat(squares, starts), weights=sizes))
-        deviation = noise_deviation(False, float(squares.mean()), of_blocks, settings.dropped_bits)
-        factor = 2 if settings.metric == "l2" else 1
-        noise = factor * deviation / (settings.answer_scale * settings.scale)
-        is_rounded = settings.scale != 1 or settings.metric == "cosine"
-        return Errors(noise, float(factor / (settings.scale * np.sqrt(12))) if is_rounded else 0.0)
+        """The errors of scores, or of their differences, before they are compared, for a query of norm 1: as
+        standard deviations over all rows; of encrypted ones at most (docs/search.md). With exact scores both
+        are 0."""
+        return self._rows.errors
+
+    def cost(self, device: str | None = None) -> Cost:
+        """Keys and operations of a query for all that comparisons can tell of the rows.
+
+        Args:
+            device: the name of a table of measured times (`hemera.cost`), for the seconds. None: none.
+
+        Raises:
+            ParameterError: if answers are scores.
+        """
+        if not isinstance(self._program, Comparisons):
+            raise ParameterError("costs are those of comparisons; scores take one pass over the rows")
+        return self._program.cost(device, self._rows.blocks_count)
 
     def __len__(self) -> int:
-        return self._rows
+        """The number of rows."""
+        return len(self._rows.ids)
+
+    def __repr__(self) -> str:
+        settings = self._settings
+        return (
+            f"<Index of {len(self)} x {settings.dims}, {settings.metric!r}: {self.kind}; "
+            f"{self.memory_bytes / 2**20:.1f} MiB on {self.device}>"
+        )
+
+    def require_rows(self) -> None:
+        """MismatchError unless there is a row to search."""
+        if len(self) == 0:
+            raise MismatchError("the index has no row to search")
 
     # --- Rows. ---
 
-    def add(self, vectors: ArrayLike, *, ids: ArrayLike | None = None) -> NDArray[np.int64]:
-        """Add rows after the others.
+    def add(
+        self,
+        rows: ArrayLike | bytes,
+        *,
+        payloads: ArrayLike | None = None,
+        ids: ArrayLike | None = None,
+    ) -> NDArray[np.int64]:
+        """Add rows after the others. Encrypted rows of scores join the last block if they fit, and it has
+        been added to fewer than 16 times; those that are compared begin a block of their own.
 
         Args:
-            vectors: as those of the index.
+            rows: as those of the index; encrypted ones by the same owner.
+            payloads: as those of the index.
             ids: their names, which no row has. None: integers from the largest id so far on.
 
         Returns:
             The ids of the rows.
 
         Raises:
-            MismatchError: if vectors or ids have another shape.
+            FormatError: if encrypted rows are damaged. The index is unchanged.
+            MismatchError: if vectors, payloads or ids have another shape, or rows are of another owner.
             OutOfMemoryError: if the device has no room. The index is unchanged.
-            ParameterError: if an id is there already, or repeats; or a vector is zero where the metric is
-                "cosine".
-            RangeError: if an entry is too large for the index's scale.
+            ParameterError: if an id is there already, or repeats; there is no room for all rows; or a vector
+                is zero where the metric is "cosine".
+            RangeError: if a number is too large for the index's scale, or bounds.
         """
-        given = quantization.as_vectors(vectors, "vectors to add")
-        rows = quantization.quantized(given, self._settings)
+        given = self._rows.read(rows, payloads, ids)
         with self._lock:
-            named = new_ids(ids, len(rows), self._ids[: self._rows], self._next_id)
-            first, last = self._rows, self._rows + len(rows)
-            self._database.resize(-(-last // self._settings.degree))
-            self._make_room(last)
-            self._vectors[first:last] = rows
-            self._squares[first:last] = quantization.squares(rows)
-            self._ids[first:last] = named
-            self._rows = last
-            self._changed(named)
-            self._has_ids = self._has_ids or not np.array_equal(named, np.arange(first, last))
-            self._write_blocks(range(first // self._settings.degree, self._database.blocks))
-        warn_of_wrong_neighbours(given, rows, self._settings, self.expected_error)
+            named = new_ids(given.ids, given.count, self._rows.ids, self._next_id)
+            self._rows.add(named, given)
+            self._next_id = max(self._next_id, int(named.max(initial=-1)) + 1)
+            self._version += 1
+        if isinstance(self._rows, ClearScoreRows):
+            self._rows.warn(given)
         return named
 
     def remove(self, ids: ArrayLike) -> None:
-        """Remove rows. The last rows of the index take their places.
+        """Remove rows. In a clear index of scores the last rows take their places. The server can not clear a
+        place of a ciphertext: its memory comes back when all rows of a block are removed, as that of rows
+        with thresholds.
 
         Raises:
             ParameterError: if no row has one of the ids, or one repeats. The index is unchanged.
         """
         with self._lock:
-            kept = self._ids[: self._rows]
-            places = places_of(ids, kept)
-            rows = self._rows - len(places)
-            holes = places[places < rows]
-            moved = np.setdiff1d(np.arange(rows, self._rows), places)
-            for array in (self._vectors, self._squares, self._ids):
-                array[holes] = array[moved]
-            degree = self._settings.degree
-            blocks = -(-rows // degree)
-            changed = set((holes // degree).tolist())
-            if rows % degree:
-                changed.add(blocks - 1)
-            self._rows = rows
-            self._has_ids = not np.array_equal(kept[:rows], np.arange(rows))
-            self._changed()
-            self._database.resize(blocks)
-            self._write_blocks(sorted(changed))
-
-    def _make_room(self, rows: int) -> None:
-        if rows <= len(self._vectors):
-            return
-        room = rows if self._rows == 0 else max(rows, self._rows + self._rows // 2)
-        for name in ("_vectors", "_squares", "_ids"):
-            old = getattr(self, name)
-            new = np.empty((room, *old.shape[1:]), old.dtype)
-            new[: self._rows] = old[: self._rows]
-            setattr(self, name, new)
-
-    def _write_blocks(self, blocks: Any) -> None:
-        degree = self._settings.degree
-        for block in blocks:
-            part = self._vectors[block * degree : min((block + 1) * degree, self._rows)]
-            self._database.set_block(block, np.ascontiguousarray(part))
+            self._rows.remove(places_of(ids, self._rows.ids))
+            self._version += 1
 
     # --- Queries. ---
+
+    def load_keys(self, keys: bytes) -> Keys:
+        """A client's keys in the index's memory, from its `keys`: for many queries of one client.
+
+        Raises:
+            FormatError: if they are damaged.
+            MismatchError: if they belong to other parameters.
+        """
+        require_type(keys, bytes, "load_keys", "the bytes of a client's keys")
+        return keys_of(keys, self._context, "load_keys")
+
+    def require_keys(self, keys: Keys) -> None:
+        """MissingKeyError unless a client's keys are all that its queries take."""
+        self._program.require_keys(keys)
+
+    def query(self, query: bytes | ArrayLike, keys: bytes | Keys | Tickets | None = None) -> bytes:
+        """Answer the queries of a message by one pass over the rows.
+
+        Args:
+            query: from `Client.query`. Of encrypted rows and scores also queries in the clear, [dims] or
+                [queries, dims], where exact scores take integers of 16 bits.
+            keys: the same client's: `Client.keys`, or what `load_keys` made of them. For a query that was
+                prepared also its client's tickets; the answer has the same bits. None: of queries in the
+                clear, which need none.
+
+        Returns:
+            The message for `Client.decrypt`. Of scores: for each query and 4,096 rows 32,768 bytes (exact:
+            for 8,192 rows 81,920), of encrypted rows once more where the metric is "l2"; 8 bytes a row for
+            its id, unless ids are 0, 1, ... in order; 4 bytes a row for its squared norm where the metric is
+            "l2"; and 300 bytes.
+
+        Raises:
+            FormatError: if the query, or the keys, are damaged.
+            MismatchError: if the query is for another index's settings, the keys belong to other parameters
+                or another index's context, the index has no row, there is no ticket for the query, or the
+                tickets are for another version of the index.
+            SecurityError: if the tickets have served another query with this one's seed.
+            MissingKeyError: if the keys lack one that the client makes for such an index.
+            OutOfMemoryError: if the device has no room; an expanded query of scores takes 65,536 bytes for
+                each number (exact: 262,144).
+            RangeError, ParameterError, TypeError: of a query in the clear, as for `Client.query`.
+        """
+        if not isinstance(query, bytes):
+            if not isinstance(self._rows, EncryptedScoreRows):
+                raise TypeError(
+                    "queries are the bytes of Client.query; encrypted rows take clear ones for scores"
+                )
+            in_clear = self._rows.clear_query(query)
+            with self._searching():
+                return self._rows.clear_answer(in_clear, self._header)
+        if keys is None:
+            raise TypeError("an encrypted query is answered by its client's keys: query(query, client.keys)")
+        if not isinstance(keys, Tickets):
+            return self.query_many([(query, keys)])[0]
+        rows = self._preparing()
+        with self._searching():
+            return rows.finished(query, keys, self._version, self._header)
+
+    def query_many(self, asked: Sequence[tuple[bytes, bytes | Keys]]) -> list[bytes]:
+        """Answer several messages, of one client or several. Each has the bits of an answer by itself:
+        clients do not see each other's queries. Those for scores take one pass over the rows; of comparisons
+        those of one client go together, in batches of ciphertexts (docs/search.md).
+
+        Args:
+            asked: for each message the query, from `Client.query`, and the keys of the same client.
+
+        Returns:
+            The answers in the same order, each for the `Client.decrypt` of its own client.
+
+        Raises:
+            FormatError, MismatchError, MissingKeyError: if one of the messages has what `query` refuses; then
+                none is answered.
+            OutOfMemoryError: if the device has no room.
+
+        Examples:
+            >>> index = hm.search.Index(np.eye(4, dtype=np.float32), metric="dot")
+            >>> alice, bob = (hm.search.Client(index.settings) for _ in range(2))
+            >>> asked = [(alice.query([9, 1, 2, 3]), alice.keys), (bob.query([1, 2, 9, 3]), bob.keys)]
+            >>> answers = index.query_many(asked)
+            >>> [int(client.decrypt(a, k=1)[1][0]) for client, a in zip((alice, bob), answers)]
+            [0, 2]
+        """
+        answers: dict[int, bytes] = {}
+        for group in self._program.groups(self._context, asked):
+            with self._searching():
+                answers.update(zip(group.places, self._rows.answers(group, self._header), strict=True))
+        return [answers[at] for at in range(len(asked))]
+
+    @contextlib.contextmanager
+    def _searching(self) -> Iterator[None]:
+        """Within it no other call runs. MismatchError unless there is a row to search."""
+        with self._lock:
+            self.require_rows()
+            yield
+
+    def _header(self, name: str) -> dict[str, Any]:
+        """The fields that the headers of all answers have, to the query of this name."""
+        return {"settings": self._settings.digest, "query": name, "index_version": self._version}
+
+    # --- Prepared queries. ---
+
+    def _preparing(self) -> ClearScoreRows:
+        """MismatchError unless queries can be prepared."""
+        if not isinstance(self._rows, ClearScoreRows):
+            raise MismatchError(
+                f"an index of the kind {self.kind!r} has no prepared queries; send them as they are"
+            )
+        return self._rows
 
     @property
     def ticket_bytes(self) -> int:
         """Bytes of a ticket for the rows that the index has now: of the device's memory, and of the host's,
-        which has the answer's message."""
-        settings = self._settings
-        limbs = len(settings.params.primes[-1])
-        on_device = 8 * self._database.blocks * limbs * settings.degree
-        return on_device + sum(self._sizes(1))
+        which has the answer's message. MismatchError: if it has no prepared queries."""
+        return self._preparing().ticket_bytes
+
+    def seeds(self, preparation: bytes) -> list[bytes]:
+        """The seeds of a message from `Client.prepare`.
+
+        Raises:
+            FormatError: if it is damaged.
+            MismatchError: if it is for another index's settings, or the index has no prepared queries.
+        """
+        return self._preparing().seeds(preparation)
+
+    def seed(self, query: bytes) -> bytes | None:
+        """The seed of a query for scores, under which there may be no other. None: it has none. FormatError,
+        MismatchError."""
+        return self._program.unpack(query).seed if isinstance(self._program, ScoreProgram) else None
 
     def prepare(self, preparation: bytes, keys: bytes | Keys, *, most: int | None = None) -> Tickets:
         """Compute all of later answers that depends on the queries' seeds alone: the keys' and polynomials'
@@ -242,117 +390,137 @@ class Index(BaseIndex):
             most: the number of tickets to make, of the first queries; None: all.
 
         Raises:
-            MismatchError: as for `query`, and if the index changes while tickets are made.
+            MismatchError: as for `query`, if the index changes while tickets are made, or if it has no
+                prepared queries.
             FormatError, MissingKeyError, OutOfMemoryError: as for `query`.
         """
-        seeds = seeds_of(preparation, self._settings)[:most]
-        native = keys_of(keys, self._context, "prepare")._native
-        version = self._version
-        prepared = {}
-        packing = self._settings.dropped_bits, self._settings.kept_bytes
+        rows, seeds = self._preparing(), self.seeds(preparation)[:most]
+        loaded = keys_of(keys, self._context, "prepare")
+        version, prepared = self._version, dict[bytes, Ticket]()
         for seed in seeds:
             with self._searching():  # queries come in between
                 if self._version != version:
                     raise MismatchError("the index has changed while tickets were made; prepare anew")
-                answer = self._draft(_NO_NAME, 1)
-                half = self._database.prepare(native, seed, *packing, answer.memory)
-                ticket_bytes = self.ticket_bytes
-            answer.settle(*_KNOWN)
-            prepared[seed] = Ticket(half, answer, ticket_bytes)
+                prepared[seed] = rows.ticket(loaded, seed, self._header)
         return Tickets(version, prepared)
 
-    def query(self, query: bytes, keys: bytes | Keys | Tickets) -> bytes:
-        """Answer the queries of a message by one pass over the database.
-
-        Args:
-            query: from `Client.query`.
-            keys: the same client's: `Client.keys`, or what `load_keys` made of them. For a query that was
-                prepared also its client's tickets; the answer has the same bits.
-
-        Returns:
-            The message for `Client.decrypt`: for each query and 4,096 rows 32,768 bytes (exact: for 8,192
-            rows 81,920); 8 bytes a row for its id, unless ids are 0, 1, ... in order; 4 bytes a row for its
-            squared norm where the metric is "l2"; and 300 bytes.
-
-        Raises:
-            FormatError: if the query, or the keys, are damaged.
-            MismatchError: if the query is for another index's settings, the keys belong to other parameters
-                or another index's context, the index has no row, there is no ticket for the query, or the
-                tickets are for another version of the index.
-            SecurityError: if the tickets have served another query with this one's seed.
-            MissingKeyError: if the keys lack an automorphism.
-            OutOfMemoryError: if the device has no room for the expanded query: for each number and query
-                65,536 bytes (exact: 262,144).
-        """
-        if not isinstance(keys, Tickets):
-            return self.query_many([(query, keys)])[0]
-        asked = unpack_query(query, self._settings)
-        with self._searching():
-            ticket = keys._take(asked.seed, query, self._version)
-            answer = ticket.answer
-            answer.rename(self._header(name_of(query), 1))
-            self._database.finish(ticket.half, asked.seed, asked.numbers, answer.memory)
-        return answer.finish()
-
-    def _answers(self, asked: Asked, names: Sequence[str]) -> list[bytes]:
-        packing = self._settings.dropped_bits, self._settings.kept_bytes
-        with self._searching():
-            answers = [
-                self._draft(name, len(numbers)) for name, (_, _, numbers) in zip(names, asked, strict=True)
-            ]
-            self._database.answer(asked, *packing, [each.memory for each in answers])
-        return [each.finish() for each in answers]
+    # --- For servers. ---
 
     @property
-    def _blocks(self) -> int:
-        return self._database.blocks
+    def key_bytes(self) -> int:
+        """Bytes of one client's keys, at the most."""
+        return self._program.key_bytes
 
-    def _header(self, name: str, count: int) -> dict[str, Any]:
-        return {
-            **self._answer_header(name),
-            "rows": self._rows,
-            "count": count,
-            "has_ids": self._has_ids,
-        }
+    @property
+    def queries_at_once(self) -> int | None:
+        """Queries of several clients that one pass over the rows answers with 1 GiB of memory; None: only
+        those of one client are answered together."""
+        return self._program.queries_at_once
 
-    def _sizes(self, count: int) -> list[int]:
-        """Bytes of the parts of an answer to so many queries."""
-        settings = self._settings
-        half = self._database.half_bytes(count, settings.kept_bytes)
-        return [half, half, 8 * self._rows * self._has_ids, 4 * self._rows * (settings.metric == "l2")]
+    def count(self, query: bytes) -> int:
+        """The queries of a message, or encrypted thresholds of one query, that its work grows with. The
+        message is not read further.
 
-    def _draft(self, name: str, count: int) -> wire.Draft:
-        """The message of an answer to so many queries, whose halves are to be written."""
-        rows = self._rows
-        answer = wire.Draft("answer", self._header(name, count), *self._sizes(count))
-        if self._has_ids:
-            answer.part(2)[:] = self._ids[:rows].astype("<i8", copy=False).view(np.uint8)
-        if self._settings.metric == "l2":
-            answer.part(3)[:] = self._squares[:rows].astype("<u4", copy=False).view(np.uint8)
-        return answer
+        Raises:
+            FormatError: if it is damaged.
+            MismatchError: if it is for another index's settings.
+        """
+        return self._program.count(query)
+
+    def answer_bytes(self, count: int) -> int:
+        """Bytes of the answer to a message of so many queries, at the most, apart from its header."""
+        return self._program.answer_bytes(count, self._rows.blocks_count)
 
     # --- Files. ---
 
-    def _contents(self) -> tuple[dict[str, Any], Sequence[wire.Part]]:
-        rows = self._rows
-        return {"rows": rows}, (self._ids[:rows].astype("<i8").tobytes(), self._vectors[:rows].tobytes())
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the index to a file, which appears under its name only when it is complete.
+
+        Raises:
+            FileError: if it can not be written.
+        """
+        with self._lock:
+            fields, parts = self._rows.contents()
+            header = {
+                "settings": self._settings.to_fields(),
+                **fields,
+                "index_version": self._version,
+                "next_id": self._next_id,
+            }
+            data = wire.pack(self.kind, header, *parts)
+        write_bytes(path, data)
 
     @classmethod
-    def _memory_of(cls, settings: Settings, header: dict[str, Any]) -> int:
-        rows = int(header["rows"])
-        blocks = -(-rows // settings.degree)
-        limbs = len(settings.params.primes[-1])
-        return settings.dims * ((8 * limbs + 1) * blocks * settings.degree + rows)
+    def load(
+        cls,
+        source: Source,
+        *,
+        device: str = "cpu",
+        threads: int | None = None,
+        limit: int = MOST_BYTES,
+    ) -> Self:
+        """An index of any kind from a file's path, or its bytes.
 
-    def _fill(self, header: dict[str, Any], body: memoryview) -> None:
-        settings, rows = self._settings, header["rows"]
-        if len(body) != rows * (8 + settings.dims):
-            raise FormatError(f"the index has {len(body)} bytes for {rows} rows of {settings.dims}")
-        ids = np.frombuffer(body[: 8 * rows], "<i8").astype(np.int64)
-        require_ids(ids, self._next_id)
-        self._database.resize(-(-rows // settings.degree))
-        self._vectors = np.frombuffer(body[8 * rows :], np.int8).reshape(rows, settings.dims).copy()
-        self._squares = quantization.squares(self._vectors)
-        self._ids, self._rows = ids, rows
-        self._has_ids = not np.array_equal(ids, np.arange(rows))
-        self._write_blocks(range(self._database.blocks))
+        Args:
+            source: what `save` wrote.
+            device: the device of the database, as for `hemera.Context`.
+            threads: the number of threads of the CPU; None: as many as the process may run on.
+            limit: bytes of memory that its rows may take, or 128 times the file's bytes, if that is more.
+
+        Raises:
+            FormatError: if it is damaged, no index, or its rows would take more memory than the limit.
+            FileError: if the file can not be read.
+            DeviceError, OutOfMemoryError: as for an index.
+        """
+        data = read_bytes(source)
+        settings, header, body = _opened(data)
+        kind, storage = settings.index_kind, _ROWS[settings.index_kind]
+        with damaged(f"the {kind}"):
+            needed = storage.memory_of(settings.program, header)
+        way = "load it with limit= (of a server: --max-index)"
+        require_memory(needed, len(data), limit, f"the {kind}", way)
+        index = cls.__new__(cls)
+        index._open(settings, device, threads)
+        index._next_id, index._version = header["next_id"], header["index_version"]
+        with damaged(f"the {kind}"):
+            index._rows.fill(header, body)
+            require_ids(index._rows.ids, index._next_id)
+        return index
+
+
+def settings_of(source: Source) -> Settings:
+    """The settings of the index in a file, or its bytes, whose checksum is right. FormatError, FileError."""
+    return _opened(read_bytes(source))[0]
+
+
+def _opened(data: bytes) -> tuple[Settings, dict[str, Any], memoryview]:
+    """The settings, the header and the body of a file. FormatError."""
+    kind = wire.kind_of(data)
+    if kind not in _ROWS:
+        raise FormatError(f"this is the {kind!r} of a search, where an index is needed (index.save(path))")
+    header, body = wire.unpack(kind, data, {**_FILE_FIELDS, **_ROWS[kind].file_fields})
+    settings = Settings.from_fields(header["settings"], kind)
+    if settings.index_kind != kind:
+        raise FormatError(f"the settings of the {kind} are those of the kind {settings.index_kind!r}")
+    return settings, header, body
+
+
+def fitted_settings(
+    vectors: NDArray[Any],
+    metric: Metric,
+    answers: Answers | None,
+    exact: bool,
+    largest: float | None,
+    query_bound: int,
+    payloads: ArrayLike | None,
+    owner: str = "",
+) -> Settings:
+    """The settings of an index that begins with these vectors. Errors of `Index`."""
+    if len(vectors) == 0:
+        raise MismatchError("an index begins with one vector at least")
+    if answers is None:
+        answers = Scores(exact, query_bound=query_bound, largest=largest)
+    elif (exact, largest, query_bound) != (False, None, 127):
+        raise ParameterError("exact=, largest= and query_bound= are of scores, and these answers have none")
+    fitted = answers.fitted(vectors, metric, payloads)
+    return Settings(vectors.shape[1], metric, fitted, owner)

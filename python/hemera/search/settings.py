@@ -1,39 +1,42 @@
-"""The facts that an index and its clients agree on."""
+"""The facts that an index and its clients agree on: the settings, and what answers tell of scores."""
 
 from __future__ import annotations
 
-import functools
+import hashlib
 import math
+import re
+import sys
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, TypeVar, get_args
 
-from hemera import _core
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hemera._process import cached_property
 from hemera.ckks import Parameters
-from hemera.errors import ParameterError
-from hemera.inputs.fields import Kind, Real, Whole
-from hemera.search.any_settings import DIMS, SIZE, AnySettings, Metric, require_scores
+from hemera.errors import FormatError, ParameterError, RangeError
+from hemera.inputs.fields import Kind, Real, Whole, damaged, require_fields
+from hemera.inputs.source import Source, read_bytes
+from hemera.search import wire
 
-LARGEST_ENTRY = 128
-"""Magnitude of an entry of the database: -128 of int8."""
-_DEVIATIONS = 10
-"""Deviations of the noise from the middle between two integers: exact scores are wrong with a probability
-below 2^-75."""
-USED = 0.9
-"""The part of the modulus that scores may take; noise has the rest."""
-_KEPT_BYTES = {False: 4, True: 5}
-"""Bytes of each number of an answer, approximate and exact: rounding the rest is below the noise, or far
-below half a score."""
-_FIELDS: Mapping[str, Kind] = {
-    "dims": DIMS,
-    "metric": str,
-    "exact": bool,
-    "scale": SIZE,
-    "row_bound": Real(0, 1 << 20),
-    "query_bound": Whole(1),
-}
-MOST_MESSAGES = 16
-"""Messages with rows of one encrypted block: each adds its noise."""
+if sys.version_info >= (3, 11):
+    from typing import Self
+else:
+    from typing_extensions import Self
+
+__all__ = ["Answers", "Errors", "Metric", "Settings", "require_scores"]
+
+A = TypeVar("A", bound="Answers")
+
+Metric = Literal["cosine", "dot", "l2"]
+MOST_DIMS = 1 << 17
+_DIMS = Whole(1, MOST_DIMS)
+SIZE = Real(5e-324, 1.7e308)
+"""The range of a scale, or of a bound."""
+_LEAST_SCORE, _LARGEST_SCORE = 1e-290, 1e300
+"""The range of the largest scores: below, scores lose digits, and above they may be infinite."""
 
 
 @dataclass(frozen=True)
@@ -53,203 +56,148 @@ class Errors:
         return -math.log2(both) if both else math.inf
 
 
+class Answers(ABC):
+    """What the answers of an index tell of its scores: a frozen data class for each kind of answer."""
+
+    kind: ClassVar[str]
+    """The first word of the kinds of files and messages."""
+    kinds: ClassVar[dict[str, type[Answers]]] = {}
+    """All kinds of answers."""
+    ranges: ClassVar[Mapping[str, Kind]]
+    """The fields of a header, in its order."""
+
+    def __init_subclass__(cls) -> None:
+        Answers.kinds[cls.kind] = cls
+
+    @classmethod
+    def of_kind(cls, kind: str) -> type[Answers] | None:
+        """The answers of a kind of files or messages, as "encrypted threshold index"; None for others."""
+        return cls.kinds.get(kind.removeprefix("encrypted ").rpartition(" ")[0])
+
+    @abstractmethod
+    def fitted(self: A, vectors: NDArray[Any], metric: Metric, payloads: ArrayLike | None) -> A:
+        """The same for an index that begins with these vectors, with its bounds. ParameterError,
+        MismatchError."""
+
+    @abstractmethod
+    def program(self, settings: Settings) -> Any:
+        """What clients and indexes of these settings compute: a `ScoreProgram` or `Comparisons`.
+        ParameterError, RangeError for a field out of its range."""
+
+
 @dataclass(frozen=True)
-class Settings(AnySettings):
-    """All that a client needs to know of an index. They say nothing of its vectors but the numbers below.
+class Settings:
+    """All that a client needs to know of an index. They say nothing of its vectors but these numbers.
 
     Raises:
         ParameterError: if a field is out of its range.
-        RangeError: if squares of distances of such rows are no doubles.
+        RangeError: if scores of such rows are no doubles.
     """
 
-    _kind: ClassVar[str] = "settings"
-    _fields: ClassVar[Mapping[str, Kind]] = _FIELDS
-
     dims: int
-    """Numbers of a vector: 1 to 4096; with exact scores to 8192."""
+    """Numbers of a vector."""
     metric: Metric
     """"cosine": the scores are cosines; "dot": inner products; "l2": squares of distances."""
-    exact: bool = False
-    """Whether scores are exact integers. Vectors and queries then are integers."""
-    scale: float = 1.0
-    """The integers of the database over the numbers of the vectors (of the normalized ones for cosines)."""
-    row_bound: float = 0.0
-    """A bound on the norm of a row's integers; 0: 128 sqrt(dims), which always holds."""
-    query_bound: int = 127
-    """With exact scores: the largest magnitude of a query's integers."""
+    answers: Answers
+    """What answers tell of the scores."""
     owner: str = ""
     """A name for the secret key that reads an index of encrypted rows, 32 hexadecimal digits.
     "": a clear index."""
 
     def __post_init__(self) -> None:
-        self._require_common()
-        if self.exact and self.metric == "cosine":
-            raise ParameterError("cosines are no integers: exact scores are those of metric 'dot' or 'l2'")
-        if not 1 <= self.dims <= self.degree:
-            raise ParameterError(
-                f"vectors have 1 to {self.degree} numbers here, not {self.dims}; project longer ones, or "
-                "search in parts of them and add the scores"
-            )
-        largest = LARGEST_ENTRY * math.sqrt(self.dims)
-        if self.row_bound == 0:
-            object.__setattr__(self, "row_bound", largest)
-        if not (1 <= self.row_bound <= largest and 0 < self.scale < math.inf):
-            raise ParameterError(
-                f"the scale must be above 0 and finite, and the bound of rows, which are integers, from 1 to "
-                f"{largest:.1f}; they are {self.scale} and {self.row_bound}"
-            )
-        if self.metric == "l2":
-            require_scores("l2", self.row_bound / self.scale, self.row_bound / self.scale)
-        if self.exact and self.scale != 1:
-            raise ParameterError(f"exact scores are those of integers: the scale must be 1, not {self.scale}")
-        if self.query_bound < 1 or (self.exact and self._tolerance < _DEVIATIONS):
-            raise ParameterError(
-                f"queries of integers up to {self.query_bound} leave no room for {self.dims} numbers; take a "
-                "smaller query_bound"
-            )
+        if not _DIMS.has(self.dims):
+            raise ParameterError(f"dims is {_DIMS}, not {self.dims!r}")
+        if self.metric not in get_args(Metric):
+            raise ParameterError(f"metric must be one of {', '.join(get_args(Metric))}, not {self.metric!r}")
+        if self.owner and not re.fullmatch("[0-9a-f]{32}", self.owner):
+            raise ParameterError(f"an owner's name has 32 hexadecimal digits, and is not {self.owner!r}")
+        _ = self.program
 
-    @property
-    def degree(self) -> int:
-        """N: the rows of a block."""
-        return self.params.degree
+    @cached_property
+    def program(self) -> Any:
+        """What clients and the index compute, by the numbers of the settings."""
+        return self.answers.program(self)
 
     @property
     def params(self) -> Parameters:
         """The parameters of encryption, with 128 bits of security (docs/security.md)."""
-        return _parameters(self.exact)
+        params: Parameters = self.program.params
+        return params
+
+    @cached_property
+    def digest(self) -> str:
+        """32 hexadecimal digits that name the settings in queries and answers."""
+        return hashlib.sha256(bytes(self)).hexdigest()[:32]
+
+    def kind(self, what: str) -> str:
+        """The kind of a file or message of such an index."""
+        return f"{self.answers.kind} {what}".lstrip()
 
     @property
-    def _score_scale(self) -> float:
-        """The integers of scores over those of a row times the numbers of a query divided by its norm (with
-        exact scores: of a query), at the top level. With exact scores a power of two."""
-        modulus = math.prod(self.params.primes[-1])
-        if self.exact:
-            most = self.dims * LARGEST_ENTRY * self.query_bound
-            return math.ldexp(1.0, (modulus // (2 * most + 2)).bit_length() - 1)
-        return modulus / 2 * USED / self.row_bound
-
-    @property
-    def row_scale(self) -> float:
-        """The integers that are encrypted as rows over those of the database: the power of two by which the
-        noise of the rows and that of the query weigh nearly the same. 1 of a clear index."""
-        if not self.owner:
-            return 1.0
-        large = 2.0**60  # no rounding matters beside it
-        of_query = noise_deviation(self.exact, large**2, self.degree * large**2, 0)
-        of_rows = encrypted_noise_deviation(self, (0.0, 0.0), 0, large**2, 1)
-        query = self.query_bound * math.sqrt(self.dims) if self.exact else 1.0
-        best = math.sqrt(of_rows * query * self._score_scale / (of_query * self.row_bound))
-        return math.ldexp(1.0, max(0, math.floor(math.log2(best))))
-
-    @property
-    def query_scale(self) -> float:
-        """The integers of a query's message over the numbers of the query divided by its norm. With exact
-        scores a power of two over the query's integers."""
-        return math.floor(self._score_scale / self.row_scale)
-
-    @property
-    def answer_scale(self) -> float:
-        """The same of scores, over the integers of the database, at the level of answers."""
-        return self.query_scale * self.row_scale / self._dropped_modulus
-
-    @property
-    def _dropped_modulus(self) -> int:
-        top, bottom = self.params.primes[-1], self.params.primes[0]
-        return math.prod(prime for prime in top if prime not in bottom)
-
-    @property
-    def square_shift(self) -> int:
-        """log2 of the integers that are encrypted for squared norms, over those of the database."""
-        most = math.prod(self.params.primes[-1]) / 2 * USED / self.row_bound**2
-        return math.floor(math.log2(most))
-
-    @property
-    def square_scale(self) -> float:
-        """The integers of squared norms at the level of answers, over those of the database."""
-        return math.ldexp(1.0, self.square_shift) / self._dropped_modulus
-
-    @property
-    def kept_bytes(self) -> int:
-        """Bytes of each number of an answer."""
-        return _KEPT_BYTES[self.exact]
-
-    @property
-    def number_bytes(self) -> int:
-        """Bytes of each number of a query."""
-        return (max(self.params.primes[-1]).bit_length() + 7) // 8
-
-    @property
-    def dropped_bits(self) -> int:
-        """Lowest bits of the numbers that answers lack."""
-        return self.params.primes[0][0].bit_length() - 8 * self.kept_bytes
-
-    @property
-    def expanded_bytes(self) -> int:
-        """Bytes of a query in the memory of a device that answers it: a ciphertext for each number."""
-        return 16 * self.dims * len(self.params.primes[-1]) * self.degree
-
-    @property
-    def _tolerance(self) -> float:
-        """Deviations of the noise, at the most, from an exact score to the middle between two."""
-        square = self.row_bound**2
-        squares = (square, self.degree * square)
-        if self.owner:
-            query = self.dims * (self.query_bound * self.query_scale) ** 2
-            noise = encrypted_noise_deviation(self, squares, self.dropped_bits, query, MOST_MESSAGES)
-        else:
-            noise = noise_deviation(self.exact, *squares, self.dropped_bits)
-        return self.answer_scale / 2 / noise
+    def index_kind(self) -> str:
+        """The kind of a file of such an index, as "encrypted threshold index"."""
+        return ("encrypted " if self.owner else "") + self.kind("index")
 
     def to_fields(self) -> dict[str, Any]:
-        """The fields of a header. Those of clear indexes have no owner."""
-        fields = super().to_fields()
-        return fields if self.owner else {name: fields[name] for name in self._fields}
+        """The fields of a header. Those of clear indexes of scores have no owner."""
+        own = {name: getattr(self.answers, name) for name in self.answers.ranges}
+        found = {"dims": self.dims, "metric": self.metric, **own}
+        return {**found, "owner": self.owner} if self.owner or self.answers.kind else found
+
+    def to_bytes(self) -> bytes:
+        """The settings as a message to a client."""
+        return wire.pack(self.kind("settings"), self.to_fields())
+
+    def __bytes__(self) -> bytes:
+        return self.to_bytes()
 
     @classmethod
-    def _wanted(cls, fields: Mapping[str, Any]) -> Mapping[str, Kind]:
-        return {**cls._fields, "owner": str} if "owner" in fields else cls._fields
+    def load(cls, source: Source) -> Self:
+        """Settings from their bytes or a file's path.
+
+        Raises:
+            FormatError: if they are damaged, or of another version.
+            FileError: if the file can not be read.
+        """
+        data = read_bytes(source)
+        kind = wire.kind_of(data)
+        if not kind.endswith("settings") or Answers.of_kind(kind) is None:
+            kind = "settings"  # whose error tells the kind that this is of
+        header, body = wire.unpack_any(kind, data)
+        if len(body) != 0:
+            raise FormatError(f"the settings of a search have {len(body)} bytes after their header")
+        return cls.from_fields(header, kind)
+
+    @classmethod
+    def from_fields(cls, given: dict[str, Any], kind: str = "settings") -> Self:
+        """Settings of a header.
+
+        Args:
+            given: its fields, as `to_fields` has them.
+            kind: of the file or message.
+
+        Raises:
+            FormatError: if a field is missing or out of its range, or the kind is none of an index.
+        """
+        answers = Answers.of_kind(kind)
+        if answers is None:
+            raise FormatError(f"{kind!r} is no kind of index; take a newer Hemera")
+        owner = {"owner": str} if answers.kind or "owner" in given else {}
+        require_fields(
+            given, {"dims": _DIMS, "metric": str, **answers.ranges, **owner}, "the settings of a search"
+        )
+        known = {name: given[name] for name in answers.ranges}
+        with damaged("the header of the settings of a search"):
+            return cls(given["dims"], given["metric"], answers(**known), given.get("owner", ""))
 
 
-@functools.cache
-def _parameters(exact: bool) -> Parameters:
-    return Parameters._wrap(_core.search_parameters(exact))
-
-
-def noise_deviation(exact: bool, row_square: float, block_square: float, dropped_bits: int) -> float:
-    """The standard deviation of the noise of an answer (docs/search.md)."""
-    return _core.search_noise_deviation(_parameters(exact)._native, row_square, block_square, dropped_bits)
-
-
-def encrypted_errors(settings: Settings, used: float, messages: float) -> Errors:
-    """The errors of scores of an encrypted index for an encrypted query of norm 1: of rows of the largest
-    norm, in blocks with so many rows of so many messages."""
-    if settings.exact:
-        return Errors(0.0, 0.0)
-    norm = settings.scale if settings.metric == "cosine" else settings.row_bound
-    dropped, square = settings.dropped_bits, norm**2
-    query = settings.query_scale**2
-    deviation = encrypted_noise_deviation(settings, (square, used * square), dropped, query, messages)
-    noise = deviation / (settings.answer_scale * settings.scale)
-    if settings.metric == "l2":
-        of_squares = encrypted_noise_deviation(settings, (0.0, 0.0), dropped, 1.0, messages)
-        noise = math.hypot(2 * noise, of_squares / (settings.square_scale * settings.scale) / settings.scale)
-    factor = 2 if settings.metric == "l2" else 1
-    is_rounded = settings.scale != 1 or settings.metric == "cosine"
-    rounding = factor / (settings.scale * settings.row_scale * math.sqrt(12))
-    return Errors(noise, rounding if is_rounded else 0.0)
-
-
-def encrypted_noise_deviation(
-    settings: Settings, squares: tuple[float, float], dropped_bits: int, query_square: float, messages: float
-) -> float:
-    """The same of an encrypted index: of a row and its block with these squared norms, and a query whose
-    integers have this one. Without the squared norms, of a query in the clear."""
-    return _core.search_encrypted_noise_deviation(
-        settings.params._native,
-        *squares,
-        dropped_bits,
-        settings.row_scale if squares[1] else 1.0,
-        query_square,
-        settings.dims if squares[1] else 0,
-        messages,
-    )
+def require_scores(metric: str, row_norm: float, norm: float) -> None:
+    """RangeError unless scores of rows up to a norm and a query of a norm are doubles."""
+    with np.errstate(over="ignore", under="ignore"):
+        reach = np.float64(row_norm) + np.float64(norm)
+        largest = reach * reach if metric == "l2" else np.float64(row_norm) * np.float64(norm)
+    if metric != "cosine" and norm and not _LEAST_SCORE < largest < _LARGEST_SCORE:
+        raise RangeError(
+            f"scores of rows of norm {row_norm:.3g} and a query of norm {norm:.3g} are no doubles: multiply "
+            "vectors and queries by a number that brings them near to 1"
+        )

@@ -8,7 +8,6 @@
 docs/serving.md describes them.
 """
 
-from hemera.client.remote_comparisons import RemoteThresholdIndex, RemoteTopIndex
 from hemera.client.remote_index import RemoteIndex
 from hemera.exporting.function import export
 from hemera.exporting.linear import LinearModel, export_linear
@@ -26,8 +25,6 @@ __all__ = [
     "Package",
     "PreparedModel",
     "RemoteIndex",
-    "RemoteThresholdIndex",
-    "RemoteTopIndex",
     "Symbol",
     "dot",
     "export",

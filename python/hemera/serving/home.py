@@ -12,7 +12,7 @@ from hemera import errors
 from hemera._files import locked, write_atomically
 from hemera.inputs.source import read_bytes
 from hemera.package.package import Package
-from hemera.search.files import settings_of
+from hemera.search.index import settings_of
 from hemera.serving.tokens import Clients, is_name, require_name
 
 __all__ = ["Home"]

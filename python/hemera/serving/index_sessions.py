@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from hemera.errors import FormatError, MismatchError
 from hemera.objects.keys import Keys
-from hemera.search.any_index import AnyIndex
-from hemera.search.base import BaseIndex
-from hemera.search.index import Index
-from hemera.search.requests import seed_of, seeds_of
-from hemera.search.tickets import Seeds, Tickets
+from hemera.search import Index, Tickets
+from hemera.search.scores.tickets import Seeds
 from hemera.serving.session_cache import Answer, Session, too_many
 from hemera.serving.uploads import refuse_secret
 
@@ -72,7 +68,7 @@ class IndexSession(Session):
 
     def __init__(
         self,
-        index: AnyIndex[Any],
+        index: Index,
         keys: Keys,
         *,
         queries: int,
@@ -116,8 +112,9 @@ class IndexSession(Session):
             Refused: (422) when it is a secret key, or has too many queries.
         """
         name, data, count = request_of(files, self._index, self._queries)
-        if name == QUERY and isinstance(self._index, BaseIndex):  # others' seeds are never prepared
-            self._seeds.note(seed_of(data), data)
+        seed = self._index.seed(data) if name == QUERY else None
+        if seed is not None:
+            self._seeds.note(seed, data)
         return _Inputs(_Asked(self, data, count, name == PREPARATION))
 
     def run(self, requests: Sequence[_Asked]) -> list[bytes | int]:
@@ -140,7 +137,6 @@ class IndexSession(Session):
 
     def _prepare(self, data: bytes) -> int:
         """As many answers as there is room for: their number."""
-        assert isinstance(self._index, Index)  # as request_of has found
         room = (self._room - self._tickets.memory_bytes) // self._index.ticket_bytes
         made = self._index.prepare(data, self._keys, most=max(0, room))
         count = len(made)
@@ -149,7 +145,7 @@ class IndexSession(Session):
 
     def _prepared_answer(self, query: bytes) -> bytes | None:
         """The answer to a query that was prepared, once; None: its keys have to answer."""
-        if not isinstance(self._index, Index) or not len(self._tickets):
+        if not len(self._tickets):
             return None
         try:
             return self._index.query(query, self._tickets)
@@ -157,8 +153,8 @@ class IndexSession(Session):
             return None
 
 
-def request_of(files: Mapping[str, bytes], index: AnyIndex[Any], most: int) -> tuple[str, bytes, int]:
-    """The file of a request by its name, and the number of its queries (`AnyIndex.count`).
+def request_of(files: Mapping[str, bytes], index: Index, most: int) -> tuple[str, bytes, int]:
+    """The file of a request by its name, and the number of its queries (`Index.count`).
 
     Raises:
         FormatError: when it is damaged, or no request to an index.
@@ -170,14 +166,7 @@ def request_of(files: Mapping[str, bytes], index: AnyIndex[Any], most: int) -> t
         raise FormatError(f"a request to an index is one file, and has no parts {', '.join(files)}")
     ((name, data),) = files.items()
     refuse_secret(data)
-    if name == QUERY:
-        count = index.count(data)
-    elif isinstance(index, Index):
-        count = len(seeds_of(data, index.settings))
-    else:
-        raise MismatchError(
-            f"an index of the kind {index.kind!r} has no prepared queries; send them as they are"
-        )
+    count = index.count(data) if name == QUERY else len(index.seeds(data))
     if count > most:
         raise too_many(most)
     return name, data, count

@@ -11,8 +11,7 @@ from hemera.client.wire import KEYS_FILE
 from hemera.errors import FormatError
 from hemera.inputs.source import read_bytes
 from hemera.objects.devices import DeviceOptions
-from hemera.search.any_index import AnyIndex
-from hemera.search.files import load
+from hemera.search import Index
 from hemera.serving.index_sessions import QUERY, IndexSession, request_of
 from hemera.serving.settings import Settings
 
@@ -35,7 +34,7 @@ class ServedIndex:
         self.name = name
         self._path = path
         self._limits = settings
-        self._copies: dict[int, AnyIndex[Any]] = {}
+        self._copies: dict[int, Index] = {}
         self._key_bytes = 0
         self._is_current = True
 
@@ -47,7 +46,7 @@ class ServedIndex:
             DeviceError, OutOfMemoryError: as for an index.
             MismatchError: when it has no row.
         """
-        index = load(
+        index = Index.load(
             self._path, device=options.device, threads=options.threads, limit=self._limits.index_bytes
         )
         index.require_rows()
@@ -64,7 +63,7 @@ class ServedIndex:
         return ",".join(copy.device for copy in self._copies.values())
 
     @property
-    def _index(self) -> AnyIndex[Any]:
+    def _index(self) -> Index:
         return next(iter(self._copies.values()))
 
     @property
@@ -125,9 +124,7 @@ class ServedIndex:
             MissingKeyError: when they lack one.
         """
         if set(files) != {KEYS_FILE}:
-            raise FormatError(
-                "an index takes keys of Hemera's clients (`keys` of hemera.search.Client and others)"
-            )
+            raise FormatError("an index takes keys of Hemera's clients (`keys` of hemera.search.Client)")
         index = self._copies[device]
         return IndexSession(
             index,

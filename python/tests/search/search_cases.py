@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.search import Client, EncryptedIndex, Index
+from hemera.search import Client, Index
 
 Metric = Literal["cosine", "dot", "l2"]
 DEGREE = 4096
@@ -26,7 +26,7 @@ def bytes_of(rows: int, dims: int, seed: int = 0) -> NDArray[np.int8]:
 
 
 def ask(
-    index: Index | EncryptedIndex, client: Client, x: Any, k: int | None = None
+    index: Index | Index, client: Client, x: Any, k: int | None = None
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Scores and ids, by a query's way to the index and back."""
     return client.decrypt(index.query(client.query(x), client.keys), k)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.search import Client, EncryptedIndex, Index, Settings, wire
+from hemera.search import Client, Index, Settings, wire
+from hemera.search.scores.program import Scores
 
 from .search_cases import DEGREE, ask, bytes_of
 from .search_cases import doubles as floats
@@ -19,7 +21,7 @@ def test_owners_are_apart() -> None:
     first, second = Client.owning(vectors), Client.owning(vectors)
     assert first.settings.owner != second.settings.owner
     assert first.settings.digest != second.settings.digest
-    one, two = EncryptedIndex(first.encrypt(vectors)), EncryptedIndex(second.encrypt(vectors[::-1].copy()))
+    one, two = Index(first.encrypt(vectors)), Index(second.encrypt(vectors[::-1].copy()))
     for index, owner, row in ((one, first, 5), (two, second, 58), (one, first, 9)):
         query = owner.query(vectors[row if owner is first else 63 - row])
         assert owner.decrypt(index.query(query, index.load_keys(owner.keys)), 1)[1].tolist() == [row]
@@ -63,14 +65,14 @@ def test_the_server_sees_other_numbers_for_the_same_rows() -> None:
 def test_settings_of_owners_travel() -> None:
     settings = Client.owning(floats(10, 16, 13), "dot").settings
     assert Settings.load(bytes(settings)) == settings
-    assert math.log2(settings.row_scale).is_integer()
-    assert settings.row_scale > 1
-    clear = Settings(16, "dot")
+    assert math.log2(settings.program.row_scale).is_integer()
+    assert settings.program.row_scale > 1
+    clear = Settings(16, "dot", Scores())
     assert b"owner" not in bytes(clear)
-    assert clear.row_scale == 1
+    assert clear.program.row_scale == 1
     for wrong in ("x", "0" * 31, "0" * 33, "g" * 32):
         with pytest.raises(hm.errors.ParameterError, match="32 hexadecimal"):
-            Settings(16, "dot", owner=wrong)
+            Settings(16, "dot", Scores(), wrong)
     with pytest.raises(hm.errors.FormatError):
         Settings.from_fields({**settings.to_fields(), "owner": 5})
 
@@ -101,7 +103,7 @@ def test_vectors_that_do_not_fit_are_refused() -> None:
     with pytest.raises(errors.ParameterError, match="no prepared queries"):
         owner.prepare(1)
     rows = owner.encrypt(np.full((2, 4), -2.0), ids=[4, 6])
-    index = EncryptedIndex(rows)
+    index = Index(rows)
     with pytest.raises(errors.ParameterError, match="row 4 already"):
         index.add(rows)
     with pytest.raises(errors.ParameterError, match="no row 5"):
@@ -118,7 +120,7 @@ def test_queries_that_do_not_fit_are_refused() -> None:
     errors = hm.errors
     vectors = floats(5, 4, 14)
     owner = Client.owning(vectors)
-    index = EncryptedIndex(owner.encrypt(vectors))
+    index = Index(owner.encrypt(vectors))
     with pytest.raises(TypeError, match="keys"):
         index.query(owner.query(np.ones(4)))
     with pytest.raises(TypeError, match="keys"):
@@ -133,7 +135,7 @@ def test_queries_that_do_not_fit_are_refused() -> None:
     with pytest.raises(errors.MissingKeyError, match="products"):
         index.query(owner.query(np.ones(4)), other.keys)
     dot = Client.owning(vectors, "dot")
-    index = EncryptedIndex(dot.encrypt(vectors))
+    index = Index(dot.encrypt(vectors))
     assert np.abs(dot.decrypt(index.query(np.zeros(4)))[0]).max() < 8 * index.expected_error.noise
 
 
@@ -142,7 +144,7 @@ def test_messages_that_lie_are_refused() -> None:
     vectors = floats(5, 2, 15)
     owner = Client.owning(vectors, "l2", largest=9)
     rows = owner.encrypt(vectors, ids=[3, 1, 4, 15, 9])
-    index = EncryptedIndex(rows)
+    index = Index(rows)
     fields = {"settings": dict, "count": int, "has_ids": bool}
     header, body = wire.unpack("rows", rows, fields)
     right = bytes(body)
@@ -156,7 +158,7 @@ def test_messages_that_lie_are_refused() -> None:
         (header, right[:-6] + b"\xff" * 6),  # no residue
     ]:
         with pytest.raises(errors.FormatError):
-            EncryptedIndex(wire.pack("rows", changed, wrong))
+            Index(wire.pack("rows", changed, wrong))
     # A damaged block leaves the index as it was, rows that came before it too.
     more = owner.encrypt(floats(4090, 2, 16), ids=np.arange(4090) + 100)
     index.add(more)
@@ -174,11 +176,13 @@ def test_messages_that_lie_are_refused() -> None:
     assert index.query(query, owner.keys) == before
     assert index.memory_bytes == DEGREE * 3 * 16
     with pytest.raises(errors.FormatError):
-        EncryptedIndex(rows[:-1])
+        Index(rows[:-1])
     with pytest.raises(TypeError, match="encrypt"):
-        EncryptedIndex(vectors)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="EncryptedIndex"):
-        Index(rows)
+        index.add(vectors)
+    given: Any
+    for given in ({"metric": "dot"}, {"exact": True}, {"ids": np.arange(5)}, {"payloads": np.ones((5, 1))}):
+        with pytest.raises(errors.ParameterError, match="encrypted rows have the"):
+            Index(rows, **given)
     with pytest.raises(errors.FormatError):
         owner.decrypt(before[:-1])
     answer = {"settings": owner.settings.digest, "query": "", "index_version": 1, "rows": 5, "count": 1}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.search import Client, EncryptedIndex, Index, wire
+from hemera.search import Client, Index, wire
 
 from .encrypted_cases import scores_of
 from .search_cases import DEGREE, ask, bytes_of
@@ -19,7 +19,7 @@ from .search_cases import doubles as floats
 def test_rows_are_added_and_removed() -> None:
     vectors = bytes_of(DEGREE + 600, 6, 7)
     owner = Client.owning(vectors, "dot")
-    index = EncryptedIndex(owner.encrypt(vectors[:1000], ids=np.arange(1000) + 5000))
+    index = Index(owner.encrypt(vectors[:1000], ids=np.arange(1000) + 5000))
     known = {i + 5000: vectors[i] for i in range(1000)}
 
     def check(blocks: int) -> None:
@@ -75,7 +75,7 @@ def test_rows_are_added_and_removed() -> None:
 def test_a_block_is_added_to_sixteen_times() -> None:
     vectors = bytes_of(40, 3, 8)
     owner = Client.owning(vectors, "dot", exact=True)
-    index = EncryptedIndex(owner.encrypt(vectors[:1]))
+    index = Index(owner.encrypt(vectors[:1]))
     for i in range(1, 20):
         assert index.memory_bytes == 8192 * 3 * 32 * (1 if i <= 16 else 2)
         index.add(owner.encrypt(vectors[i : i + 1]))
@@ -86,7 +86,7 @@ def test_a_block_is_added_to_sixteen_times() -> None:
     # The errors tell of it.
     plain = Client.owning(vectors, "dot")
     rows = [plain.encrypt(vectors[i : i + 1]) for i in range(9)]
-    index = EncryptedIndex(rows[0])
+    index = Index(rows[0])
     before = index.expected_error.noise
     for row in rows[1:]:
         index.add(row)
@@ -98,7 +98,7 @@ def test_distances_of_moved_and_added_rows() -> None:
     vectors = floats(2 * DEGREE + 10, 3, 9)
     vectors[::2] *= 4
     owner = Client.owning(vectors, "l2")
-    index = EncryptedIndex(owner.encrypt(vectors[: 2 * DEGREE]))
+    index = Index(owner.encrypt(vectors[: 2 * DEGREE]))
     index.add(owner.encrypt(vectors[2 * DEGREE :]))
     index.remove(np.arange(DEGREE))
     index.add(owner.encrypt(vectors[:5]))
@@ -127,13 +127,13 @@ class _Full:
 def test_rows_that_have_no_room_leave_the_index_as_it_was() -> None:
     vectors = floats(DEGREE + 100, 3, 20)
     owner = Client.owning(vectors, "l2")
-    index = EncryptedIndex(owner.encrypt(vectors[:50]))
-    databases = list(index._databases)
+    index = Index(owner.encrypt(vectors[:50]))
+    databases = list(index._rows._databases)
     for rows in (vectors[50:60], vectors):  # behind the others, and two blocks more
-        index._databases = [databases[0], _Full(databases[1])]  # type: ignore[list-item]
+        index._rows._databases = [databases[0], _Full(databases[1])]  # type: ignore[list-item]
         with pytest.raises(hm.errors.OutOfMemoryError):
             index.add(owner.encrypt(rows))
-        index._databases = databases
+        index._rows._databases = databases
         assert len(index) == 50
         assert index.version == 1
         assert index.memory_bytes == DEGREE * 4 * 16
@@ -147,12 +147,12 @@ def test_rows_that_have_no_room_leave_the_index_as_it_was() -> None:
 def test_files(tmp_path: Path) -> None:
     vectors = floats(DEGREE + 120, 4, 11)
     owner = Client.owning(vectors, "l2")
-    index = EncryptedIndex(owner.encrypt(vectors, ids=np.arange(DEGREE + 120) * 3))
+    index = Index(owner.encrypt(vectors, ids=np.arange(DEGREE + 120) * 3))
     index.add(owner.encrypt(vectors[:4]))
     index.remove([30, 3 * DEGREE])
     index.save(tmp_path / "index")
     owner.secret_key.save(tmp_path / "key")
-    again = EncryptedIndex.load(tmp_path / "index")
+    again = Index.load(tmp_path / "index")
     assert again.settings == index.settings
     assert np.array_equal(again.ids, index.ids)
     assert again.version == index.version == 3
@@ -173,12 +173,12 @@ def test_files(tmp_path: Path) -> None:
 def test_damaged_files_are_refused(tmp_path: Path) -> None:
     vectors = floats(5, 2, 19)
     owner = Client.owning(vectors)
-    EncryptedIndex(owner.encrypt(vectors)).save(tmp_path / "index")
+    Index(owner.encrypt(vectors)).save(tmp_path / "index")
     data = (tmp_path / "index").read_bytes()
     fields = {"settings": dict, "blocks": int, "index_version": int, "next_id": int}
     header, body = wire.unpack("encrypted index", data, fields)
     right = bytes(body)
-    assert len(EncryptedIndex.load(wire.pack("encrypted index", header, right))) == 5
+    assert len(Index.load(wire.pack("encrypted index", header, right))) == 5
     ids, places, rest = right[: 8 * DEGREE], right[8 * DEGREE : 8 * DEGREE + 16], right[8 * DEGREE + 16 :]
 
     def i8(*values: int) -> bytes:
@@ -201,18 +201,18 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
         (header, ids + i8(5, 17) + rest),
     ]:
         with pytest.raises(hm.errors.FormatError):
-            EncryptedIndex.load(wire.pack("encrypted index", changed, wrong))
+            Index.load(wire.pack("encrypted index", changed, wrong))
     with pytest.raises(hm.errors.FormatError):
-        EncryptedIndex.load(data[:-1])
+        Index.load(data[:-1])
     with pytest.raises(hm.errors.FormatError):
-        EncryptedIndex.load(owner.encrypt(vectors))
+        Index.load(owner.encrypt(vectors))
 
 
 def test_files_and_messages_of_version_1() -> None:
     """Those that were written once load for ever."""
     folder = Path(__file__).parents[3] / "tests" / "vectors" / "search"
-    rows = EncryptedIndex((folder / "encrypted-rows.hemera").read_bytes())
-    index = EncryptedIndex.load(folder / "index.hemera-encrypted-index")
+    rows = Index((folder / "encrypted-rows.hemera").read_bytes())
+    index = Index.load(folder / "index.hemera-encrypted-index")
     assert rows.ids.tolist() == [9, 2, 30, 4]
     assert index.ids.tolist() == [9, 30, 4]
     assert index.version == 2

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.search import Client, EncryptedIndex, Index, Settings
+from hemera.search import Client, Index, Settings
+from hemera.search.scores.program import Scores
 
 from .encrypted_cases import scores_of
 from .search_cases import DEGREE, Metric, ask, bytes_of
@@ -23,7 +24,7 @@ def test_scores_and_ranking_are_those_of_numpy(metric: Metric, rows: int, dims: 
     many *= 7 / np.linalg.norm(many, axis=1, keepdims=True)
     norm = 1.0 if metric == "cosine" else 7.0
     owner = Client.owning(vectors, metric)
-    index = EncryptedIndex(owner.encrypt(vectors))
+    index = Index(owner.encrypt(vectors))
     expected = scores_of(vectors, many, metric)
     found, ids = ask(index, owner, many)
     assert found.dtype == np.float64
@@ -59,7 +60,7 @@ def test_floats_are_finer_than_int8() -> None:
     owner, clear = Client.owning(vectors), Index(vectors)
     client = Client(clear.settings)
     expected = scores_of(vectors, x, "cosine")[0]
-    encrypted, _ = ask(EncryptedIndex(owner.encrypt(vectors)), owner, x)
+    encrypted, _ = ask(Index(owner.encrypt(vectors)), owner, x)
     quantized, _ = client.decrypt(clear.query(client.query(x), client.keys))
     deviations = [float(np.std(found - expected)) for found in (encrypted, quantized)]
     assert deviations[0] < deviations[1] / 4
@@ -73,7 +74,7 @@ def test_exact_scores_are_numpys_integers(metric: Metric, rows: int, dims: int) 
     queries = np.random.default_rng(6).integers(-127, 128, (3, dims))
     queries[0], queries[1] = -127, 127
     owner = Client.owning(vectors, metric, exact=True)
-    index = EncryptedIndex(owner.encrypt(vectors))
+    index = Index(owner.encrypt(vectors))
     assert index.expected_error == hm.search.Errors(0.0, 0.0)
     expected = scores_of(vectors.astype(np.int64), queries, metric)
     for answer in (index.query(owner.query(queries), owner.keys), index.query(queries)):
@@ -87,7 +88,7 @@ def test_the_largest_exact_scores() -> None:
     vectors[1] = 127
     vectors[2, ::2] = 5
     owner = Client.owning(vectors, "l2", exact=True, query_bound=3000)
-    index = EncryptedIndex(owner.encrypt(vectors))
+    index = Index(owner.encrypt(vectors))
     x = np.full(200, -3000)
     expected = scores_of(vectors.astype(np.int64), x, "l2")[0]
     assert ask(index, owner, x)[0].tolist() == expected.tolist()
@@ -98,9 +99,9 @@ def test_the_largest_exact_scores() -> None:
         Client.owning(vectors, "dot", exact=True, query_bound=1 << 24)
     vectors = np.ascontiguousarray(vectors[:, :20])
     wide = Client.owning(vectors, "dot", exact=True, query_bound=100_000)
-    index = EncryptedIndex(wide.encrypt(vectors))
+    index = Index(wide.encrypt(vectors))
     x = np.full(20, 32_768)
     assert ask(index, wide, x)[0].tolist() == (vectors.astype(np.int64) @ x).tolist()
     with pytest.raises(hm.errors.RangeError, match="32768, and those in the clear"):
         index.query(x)
-    assert Settings(8192, "l2", exact=True, query_bound=127, owner="0" * 32).query_scale > 1
+    assert Settings(8192, "l2", Scores(True), "0" * 32).program.query_scale > 1

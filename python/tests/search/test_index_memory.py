@@ -17,7 +17,7 @@ from ..limited_memory import run_within
 from .search_cases import floats
 from .threshold_cases import in_small_rings
 
-LOAD = "index = hm.search.load(sys.argv[1]); print('loaded', len(index))"
+LOAD = "index = hm.search.Index.load(sys.argv[1]); print('loaded', len(index))"
 
 
 def changed(path: Path, index: Any, **settings: Any) -> bytes:
@@ -35,7 +35,7 @@ def changed(path: Path, index: Any, **settings: Any) -> bytes:
 def test_a_small_file_of_a_large_index_is_refused_before_it_is_made(tmp_path: Path) -> None:
     path = tmp_path / "index"
     with in_small_rings():
-        top = search.TopIndex(floats(2, 16), margin=2.0**-4)
+        top = search.Index(floats(2, 16), answers=search.Top(margin=2.0**-4))
         data = changed(path, top, rows=1024)
     assert len(data) < 1024
     told = run_within(256, LOAD, str(path))
@@ -45,7 +45,7 @@ def test_a_small_file_of_a_large_index_is_refused_before_it_is_made(tmp_path: Pa
     with in_small_rings():
         changed(
             path,
-            search.ThresholdIndex(floats(2, 4), margin=2.0**-4, payloads=np.ones((2, 1))),
+            search.Index(floats(2, 4), answers=search.Threshold(margin=2.0**-4), payloads=np.ones((2, 1))),
             payload=1 << 14,
         )
     assert "FormatError" in run_within(256, LOAD, str(path))
@@ -61,22 +61,24 @@ def test_what_is_announced_is_taken(kind: str, tmp_path: Path, monkeypatch: pyte
         made: dict[str, Any] = {
             "index": lambda: search.Index(rows, "l2"),
             "exact": lambda: search.Index(whole, "dot", exact=True),
-            "encrypted": lambda: search.EncryptedIndex(search.Client.owning(rows, "l2").encrypt(rows)),
-            "threshold": lambda: search.ThresholdIndex(rows, "l2", payloads=np.ones((70, 3))),
-            "top": lambda: search.TopIndex(rows[:6], payloads=np.ones((6, 3))),
+            "encrypted": lambda: search.Index(search.Client.owning(rows, "l2").encrypt(rows)),
+            "threshold": lambda: search.Index(
+                rows, "l2", answers=search.Threshold(), payloads=np.ones((70, 3))
+            ),
+            "top": lambda: search.Index(rows[:6], answers=search.Top(), payloads=np.ones((6, 3))),
         }
         index = made[kind]()
         index.save(path)
         header, _ = wire.unpack_any(index.kind, path.read_bytes())
-        needed = type(index)._memory_of(index.settings, header)
+        needed = type(index._rows).memory_of(index.settings.program, header)
         on_device = index._context.memory_used if kind in ("threshold", "top") else index.memory_bytes
         beside = whole.nbytes if kind in ("index", "exact") else 0
         assert needed - beside <= on_device * 1.5
         assert needed >= on_device * 0.85  # blocks end at whole lines
         monkeypatch.setattr(hm.inputs.fields, "TIMES_THE_FILE", 0)
-        assert len(search.load(path, limit=needed)) == len(index)
+        assert len(search.Index.load(path, limit=needed)) == len(index)
         with pytest.raises(hm.errors.FormatError, match=f"{needed} bytes of memory, and {needed - 1} are"):
-            search.load(path, limit=needed - 1)
+            search.Index.load(path, limit=needed - 1)
 
 
 def test_the_limit_grows_with_the_file() -> None:
@@ -90,10 +92,12 @@ def test_the_limit_grows_with_the_file() -> None:
 def test_rows_of_a_file_keep_to_their_bounds(tmp_path: Path) -> None:
     """Longer rows, and larger payloads, would come out with wrong scores."""
     with in_small_rings():
-        index = search.ThresholdIndex(floats(3, 2), margin=2.0**-4, payloads=np.ones((3, 1)), payload_bound=2)
+        index = search.Index(
+            floats(3, 2), answers=search.Threshold(margin=2.0**-4, payload_bound=2), payloads=np.ones((3, 1))
+        )
         index.save(tmp_path / "index")
         header, body = wire.unpack_any(index.kind, (tmp_path / "index").read_bytes())
-        vectors = 8 * index.settings.rows
+        vectors = 8 * index.settings.program.rows
         for at, kind, last, first in (
             (vectors, "<f4", 1.0, 1.00001),
             (vectors + 4 * 6, "<f8", 2.0, 2.00001),
@@ -105,7 +109,7 @@ def test_rows_of_a_file_keep_to_their_bounds(tmp_path: Path) -> None:
                     index.kind, header, bytes(body[:at]) + changed + bytes(body[at + len(changed) :])
                 )
                 if value == last:
-                    assert len(search.load(data)) == 3
+                    assert len(search.Index.load(data)) == 3
                     continue
                 with pytest.raises(hm.errors.FormatError, match="above their bound"):
-                    search.load(data)
+                    search.Index.load(data)

@@ -9,7 +9,8 @@ import pytest
 
 import hemera as hm
 from hemera.search import Client, Index, Settings, wire
-from hemera.search.requests import name_of
+from hemera.search.messages import name_of
+from hemera.search.scores.program import Scores
 
 from .search_cases import DEGREE, ask, bytes_of, floats
 
@@ -56,18 +57,21 @@ def test_settings_travel() -> None:
     assert Settings.load(bytes(settings)) == settings
     for wrong in ({"metric": "l1"}, {"dims": 0}, {"scale": 0.0}, {"row_bound": 1e9}, {"query_bound": 0}):
         fields = {**settings.to_fields(), **wrong}
-        with pytest.raises(hm.errors.ParameterError):
-            Settings(**fields)
         with pytest.raises(hm.errors.FormatError):
             Settings.from_fields(fields)
+    with pytest.raises(hm.errors.ParameterError):
+        Settings(4, "l1", Scores())  # type: ignore[arg-type]
+    for answers in (Scores(scale=0.0), Scores(row_bound=1e9), Scores(query_bound=0)):
+        with pytest.raises(hm.errors.ParameterError):
+            Settings(4, "dot", answers)
     with pytest.raises(hm.errors.FormatError):
         Settings.from_fields({**settings.to_fields(), "dims": 16.0})
     with pytest.raises(hm.errors.FormatError):
         Settings.from_fields({})
     with pytest.raises(hm.errors.ParameterError, match="no integers"):
-        Settings(4, "cosine", exact=True)
+        Settings(4, "cosine", Scores(True))
     with pytest.raises(hm.errors.ParameterError, match="scale must be 1"):
-        Settings(4, "dot", exact=True, scale=2.0)
+        Settings(4, "dot", Scores(True, 2.0))
 
 
 def test_vectors_that_do_not_fit_are_refused() -> None:

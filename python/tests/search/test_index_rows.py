@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.search import Client, EncryptedIndex, Index, wire
-from hemera.search.client import ANSWER_FIELDS
-from hemera.search.requests import name_of
+from hemera.search import Client, Index, wire
+from hemera.search.messages import name_of
+from hemera.search.scores.program import ANSWER_FIELDS
 
 from .search_cases import DEGREE, ask, bytes_of, floats
 
@@ -69,7 +69,7 @@ def test_the_smallest_and_largest_ids(encrypted: bool, tmp_path: Path) -> None:
     owner = Client.owning(vectors, "dot")
 
     def index_of(ids: Any) -> Any:
-        found: Any = EncryptedIndex(owner.encrypt(vectors)) if encrypted else Index(vectors, "dot")
+        found: Any = Index(owner.encrypt(vectors)) if encrypted else Index(vectors, "dot")
         found.remove([0, 1])
         found.add(owner.encrypt(vectors, ids=ids)) if encrypted else found.add(vectors, ids=ids)
         return found
@@ -151,7 +151,7 @@ def test_files_and_messages_of_version_1() -> None:
     wanted = json.loads((folder / "values.json").read_text())
     index = Index.load(folder / "index.hemera-index")
     assert index.ids.tolist() == wanted["ids"]
-    assert index._vectors.tolist() == wanted["rows"]
+    assert index._rows._vectors.tolist() == wanted["rows"]
     assert index.version == 2
     again = (folder / "settings.hemera").read_bytes()
     assert bytes(index.settings) == again

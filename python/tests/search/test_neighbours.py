@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 import hemera as hm
-from hemera.search import Client, EncryptedIndex, Index
+from hemera.search import Client, Index
 
 from .search_cases import Metric, ask
 
@@ -79,9 +79,7 @@ def test_columns_that_weights_can_not_reach_are_told(encrypted: bool) -> None:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 owner = Client.owning(rows / scales, "dot")
-                index = (
-                    EncryptedIndex(owner.encrypt(rows / scales)) if encrypted else Index(rows / scales, "dot")
-                )
+                index = Index(owner.encrypt(rows / scales)) if encrypted else Index(rows / scales, "dot")
             client = owner if encrypted else Client(index.settings)
             scores, ids = ask(index, client, weights * scales, k=1)
             found = np.take_along_axis(expected, ids.T, 0)[0]

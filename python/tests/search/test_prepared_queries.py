@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.search import Client, Index, tickets, wire
+from hemera.search import Client, Index, wire
+from hemera.search.scores import tickets
 
 from ..forked import in_child, taken_elsewhere
 from .search_cases import bytes_of, floats

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 import hemera as hm
-from hemera.search import Client, EncryptedIndex, Index
+from hemera.search import Client, Index
 
 from .search_cases import Metric, ask, bytes_of
 
@@ -49,7 +49,7 @@ def made(rows: NDArray[Any], metric: Metric, encrypted: bool, exact: bool = Fals
     """An index of rows, of plain or of encrypted ones, and a client of it."""
     if encrypted:
         client = Client.owning(rows, metric, exact=exact)
-        return EncryptedIndex(client.encrypt(rows)), client
+        return Index(client.encrypt(rows)), client
     index = Index(rows, metric, exact=exact)
     return index, Client(index.settings)
 
@@ -67,16 +67,16 @@ KINDS = [
 
 
 def largest_errors(
-    index: Index | EncryptedIndex, rows: NDArray[Any], query: NDArray[Any], metric: Metric
+    index: Index | Index, rows: NDArray[Any], query: NDArray[Any], metric: Metric
 ) -> NDArray[np.float64]:
     """The largest error of each row's score: at most half a step in each number by rounding, and less than
     eight deviations by noise."""
     settings, told = index.settings, index.expected_error
-    step = 1 / (settings.scale * settings.row_scale)
+    step = 1 / (settings.program.scale * settings.program.row_scale)
     length = np.sqrt(DIMS) * step / 2
     unit = float(np.abs(query).max()) or 1.0
     norm = 1.0 if metric == "cosine" else float(np.linalg.norm(query / unit)) * unit
-    noise = 8 * told.noise * max(norm, 1 / settings.scale if settings.owner and metric == "l2" else 0)
+    noise = 8 * told.noise * max(norm, 1 / settings.program.scale if settings.owner and metric == "l2" else 0)
     if metric != "l2":
         return np.full(len(rows), noise + length * norm)
     distances = np.sqrt(clear_scores(rows, query, "l2"))
@@ -159,7 +159,7 @@ def test_a_query_of_zeros(encrypted: bool) -> None:
             continue
         assert (found >= 0).all()
         norms = (rows**2).sum(axis=1)
-        step = 1 / (index.settings.scale * index.settings.row_scale)
+        step = 1 / (index.settings.program.scale * index.settings.program.row_scale)
         assert (
             np.abs(found - norms).max()
             < 2 * np.sqrt(norms.max() * DIMS) * step + 16 * index.expected_error.noise
@@ -182,7 +182,7 @@ def test_queries_of_any_size(size: float) -> None:
         assert np.allclose(found / factor, near, rtol=0, atol=1e-3)
         assert ids[np.argmax(found)] == ids[np.argmax(near)]
         owner = Client.owning(rows, metric)
-        clear, _ = owner.decrypt(EncryptedIndex(owner.encrypt(rows)).query(query * size))
+        clear, _ = owner.decrypt(Index(owner.encrypt(rows)).query(query * size))
         assert np.allclose(clear / factor, near, rtol=0, atol=0.1)
 
 
@@ -192,8 +192,8 @@ def test_rows_of_any_size(size: float) -> None:
     rows, query = random.normal(size=(ROWS, DIMS)), random.normal(size=DIMS)
     cosines, near = Index(rows * size), Index(rows)
     assert (
-        np.array_equal(cosines._vectors, near._vectors)
-        or np.abs(cosines._vectors.astype(int) - near._vectors).max() <= 1
+        np.array_equal(cosines._rows._vectors, near._rows._vectors)
+        or np.abs(cosines._rows._vectors.astype(int) - near._rows._vectors).max() <= 1
     )  # where half a step is rounded
     found, _ = ask(cosines, Client(cosines.settings), query)
     assert np.abs(found - clear_scores(rows, query, "cosine")).max() < 0.02
@@ -224,9 +224,9 @@ def test_scores_that_are_no_doubles_are_refused() -> None:
         with refused:
             Client.owning(rows * size, "l2")
         with refused:
-            hm.search.ThresholdIndex(rows * size, "l2")
+            hm.search.Index(rows * size, "l2", answers=hm.search.Threshold())
     with refused:
-        hm.search.ThresholdIndex(rows * 1e160, "dot")
+        hm.search.Index(rows * 1e160, "dot", answers=hm.search.Threshold())
     assert len(Index(np.ldexp(rows, 300).astype(np.longdouble), "dot")) == DIMS
     with pytest.raises(hm.errors.RangeError, match="not finite"):
         Index(np.ldexp(rows.astype(np.longdouble), 3000), "dot")
@@ -250,7 +250,7 @@ def test_answers_by_wrong_keys_are_noise(metric: Metric, exact: bool, rows: int)
             first.decrypt(index.query(query, first.keys), 1)
     owner = Client.owning(database, metric, exact=exact)
     thief = Client(owner.settings, second.secret_key.to_bytes())
-    vault = EncryptedIndex(owner.encrypt(database))
+    vault = Index(owner.encrypt(database))
     for answer in (vault.query(thief.query(x), thief.keys), vault.query(thief.query(x), owner.keys)):
         with pytest.raises(hm.errors.NoiseError):
             thief.decrypt(answer)
@@ -273,7 +273,7 @@ def test_the_largest_scores_are_no_noise(exact: bool, sign: int) -> None:
         found, _ = ask(index, client, x)
         assert np.abs(found - expected).max() <= 8 * index.expected_error.noise * np.linalg.norm(x)
         owner = Client.owning(database, "l2", exact=exact)
-        vault = EncryptedIndex(owner.encrypt(database))
+        vault = Index(owner.encrypt(database))
         distances = ((database.astype(int) - x) ** 2).sum(axis=1)
         found, _ = ask(vault, owner, x)
         assert np.abs(found - distances).max() <= 16 * vault.expected_error.noise * np.linalg.norm(x)
@@ -282,9 +282,9 @@ def test_the_largest_scores_are_no_noise(exact: bool, sign: int) -> None:
 def test_an_answer_whose_norms_are_no_numbers() -> None:
     database = bytes_of(3, DIMS, 9)
     owner = Client.owning(database, "dot")
-    index = EncryptedIndex(owner.encrypt(database))
+    index = Index(owner.encrypt(database))
     for wrong in (np.nan, np.inf, -1.0):
-        draft = index._draft("", 1, True, np.array([wrong]).tobytes())
+        draft = index._rows._draft(index._header(""), 1, True, np.array([wrong]).tobytes())
         for part in (0, 1):
             draft.part(part)[:] = 0
         with pytest.raises(hm.errors.FormatError, match="norms"):
@@ -310,7 +310,7 @@ def test_the_ends_of_ids() -> None:
         index.add(rows[:1])
     with pytest.raises(hm.errors.ParameterError, match="twice"):
         index.add(rows[:2], ids=[5, 5])
-    for kind in (hm.search.ThresholdIndex, hm.search.TopIndex):
+    for answers in (hm.search.Threshold(), hm.search.Top()):
         with pytest.raises(hm.errors.ParameterError, match="from 0 to"):
-            kind(rows, ids=[-1, 2, 3])
+            Index(rows, answers=answers, ids=[-1, 2, 3])
     assert len(index) == 2

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import hemera as hm
 from hemera.search import Client, Index, Settings
+from hemera.search.scores.program import Scores
 
 from .search_cases import DEGREE, Metric, ask, bytes_of, doubles, floats
 
@@ -39,7 +40,7 @@ def test_scores_and_ranking_are_those_of_numpy(metric: Metric, rows: int, dims: 
     vectors, x = floats(rows, dims, 1) * 3, floats(1, dims, 2)[0] * 5
     index = Index(vectors, metric)
     client = Client(index.settings)
-    scale = index.settings.scale
+    scale = index.settings.program.scale
     database = integers(vectors, metric, scale)
     assert np.abs(database).max() == 127
     expected = scores_of(database / scale, x, metric)[0]
@@ -116,7 +117,7 @@ def test_the_largest_exact_scores() -> None:
     with pytest.raises(hm.errors.ParameterError, match="no room for 512 numbers"):
         Index(vectors, "dot", exact=True, query_bound=120_000)
     # The longest vectors have room for int8.
-    assert Settings(8192, "l2", exact=True, query_bound=127).query_bound == 127
+    assert Settings(8192, "l2", Scores(True)).program.query_bound == 127
 
 
 @pytest.mark.parametrize("bound", [127, 128])
@@ -129,7 +130,7 @@ def test_the_largest_query_of_each_type(dtype: type[np.integer[Any]], bound: int
             continue
         x = np.array([entry, 1, 0, 1], dtype)
         if abs(entry) <= bound:
-            expected = index._vectors.astype(np.int64) @ x.astype(np.int64)
+            expected = index._rows._vectors.astype(np.int64) @ x.astype(np.int64)
             assert ask(index, client, x)[0].tolist() == expected.tolist()
         else:
             with pytest.raises(hm.errors.RangeError, match=f"magnitude {abs(int(entry))}, .* up to {bound}"):
@@ -149,10 +150,10 @@ def test_vectors_of_the_shortest_and_longest(dims: int) -> None:
 
 def test_int8_is_taken_as_it_is_and_normalized_for_cosines() -> None:
     vectors = bytes_of(50, 8, 7)
-    assert Index(vectors, "dot").settings.scale == 1
+    assert Index(vectors, "dot").settings.program.scale == 1
     assert Index(vectors, "dot").expected_error.quantization == 0
     cosines = Index(vectors, "cosine")
-    assert cosines.settings.scale > 100
+    assert cosines.settings.program.scale > 100
     assert cosines.expected_error.quantization > 0
     client = Client(cosines.settings)
     found, _ = ask(cosines, client, vectors[3])

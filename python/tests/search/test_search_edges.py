@@ -14,7 +14,8 @@ import pytest
 import hemera as hm
 from hemera import search
 from hemera.errors import FormatError, MismatchError, ParameterError, PrecisionWarning, RangeError
-from hemera.search import Client, EncryptedIndex, Index, files, requests, wire
+from hemera.search import Client, Index, wire
+from hemera.search.index import settings_of
 
 from .search_cases import DEGREE, Metric, ask, bytes_of, floats
 from .threshold_cases import in_small_rings
@@ -26,7 +27,7 @@ def both(rows: Any, metric: Metric = "dot", **options: Any) -> dict[str, tuple[A
     return {
         "clear": (Index(rows, metric, **options), lambda rows, **more: (rows, more)),
         "encrypted": (
-            EncryptedIndex(owner.encrypt(rows)),
+            Index(owner.encrypt(rows)),
             lambda rows, **more: (owner.encrypt(rows, **more), {}),
         ),
     }
@@ -69,7 +70,7 @@ def test_blocks_that_move_keep_their_messages() -> None:
     rows = bytes_of(DEGREE, 2)
     owner = Client.owning(rows, "dot")
     few = [owner.encrypt(rows[i : i + 1], ids=[DEGREE + i]) for i in range(20)]
-    index, other = EncryptedIndex(owner.encrypt(rows)), EncryptedIndex(few[0])
+    index, other = Index(owner.encrypt(rows)), Index(few[0])
     for message in few[:5]:
         index.add(message)
     for message in few[1:5]:
@@ -114,20 +115,20 @@ def test_all_have_the_threads_that_are_asked_for(threads: int, tmp_path: Any) ->
     with in_small_rings():
         indexes: list[Any] = [
             Index(rows, threads=threads),
-            search.ThresholdIndex(rows, threads=threads),
-            search.TopIndex(rows, threads=threads),
+            search.Index(rows, answers=search.Threshold(), threads=threads),
+            search.Index(rows, answers=search.Top(), threads=threads),
         ]
         clients: list[Any] = [
             Client(indexes[0].settings, threads=threads),
             Client.owning(rows, threads=threads),
-            search.ThresholdClient(indexes[1].settings, threads=threads),
-            search.ThresholdClient.owning(rows, threads=threads),
-            search.TopClient(indexes[2].settings, threads=threads),
+            search.Client(indexes[1].settings, threads=threads),
+            search.Client.owning(rows, answers=search.Threshold(), threads=threads),
+            search.Client(indexes[2].settings, threads=threads),
         ]
-        indexes.append(EncryptedIndex(clients[1].encrypt(rows), threads=threads))
+        indexes.append(Index(clients[1].encrypt(rows), threads=threads))
         for index in list(indexes):
             index.save(tmp_path / "index")
-            indexes.append(search.load(tmp_path / "index", threads=threads))
+            indexes.append(search.Index.load(tmp_path / "index", threads=threads))
     contexts = [each._context for each in [*indexes, *clients]]
     for context in contexts:
         assert context.description == hm.Context(context.params, "cpu", threads=threads).description
@@ -140,7 +141,8 @@ def _next(seeds: Iterator[bytes], *_: object) -> tuple[bytes, None]:
 
 def test_as_many_queries_are_prepared_as_there_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
     """100,000 in a message, on both sides."""
-    settings = Index(bytes_of(1, 1), "dot").settings
+    index = Index(bytes_of(1, 1), "dot")
+    settings = index.settings
     seeds = [i.to_bytes(32, "little") for i in range(100_001)]
     for count in (0, 1, 99_999, 100_000, 100_001):
         message = wire.pack("preparation", {"settings": settings.digest, "count": count}, *seeds[:count])
@@ -148,13 +150,13 @@ def test_as_many_queries_are_prepared_as_there_may_be(monkeypatch: pytest.Monkey
         monkeypatch.setattr("hemera._core.search_encrypt", partial(_next, iter(seeds)))
         if 1 <= count <= 100_000:
             assert client.prepare(count) == message
-            assert client.prepared == len(requests.seeds_of(message, settings)) == count
-            assert requests.seeds_of(message, settings)[-1] == seeds[count - 1]
+            assert client.prepared == len(index.seeds(message)) == count
+            assert index.seeds(message)[-1] == seeds[count - 1]
             continue
         with pytest.raises(ParameterError, match=f"prepare 1 to 100000 queries at a time, not {count}"):
             client.prepare(count)
         with pytest.raises(FormatError):
-            requests.seeds_of(message, settings)
+            index.seeds(message)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +175,7 @@ def test_bits_are_above_both_errors(noise: float, rounding: float, bits: float) 
 def test_queries_in_the_clear_have_16_bits() -> None:
     rows = bytes_of(5, 2)
     owner = Client.owning(rows, "dot", exact=True, query_bound=40_000)
-    index = EncryptedIndex(owner.encrypt(rows))
+    index = Index(owner.encrypt(rows))
     for x in ([32_767, -32_767], [-32_767, 1], [0, 0]):
         assert owner.decrypt(index.query(x))[0].tolist() == (rows.astype(np.int64) @ x).tolist()
     for x in ([32_768, 0], [0, -32_768]):
@@ -220,6 +222,6 @@ def test_as_many_tickets_as_are_wanted_of_the_first_queries(most: int | None, co
 def test_files_without_settings_are_refused(kind: str) -> None:
     for header in ({}, {"settings": None}, {"settings": []}, {"settings": {}}):
         data = wire.pack(kind, dict(header))
-        for read in (search.load, files.settings_of):
+        for read in (Index.load, settings_of):
             with pytest.raises(FormatError):
                 read(data)

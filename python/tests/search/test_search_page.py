@@ -38,7 +38,7 @@ def test_all_programs_are_tried() -> None:
 
 
 def test_an_index_and_prepared_queries() -> None:
-    space = ran("hm.search.Index", 'metric="cosine"')
+    space = ran('hm.search.Index(vectors, metric="cosine")')
     expected = cosines(space)
     assert len(space["ids"]) == 10
     assert space["ids"][0] == np.argmax(expected) == 17
@@ -50,7 +50,7 @@ def test_an_index_and_prepared_queries() -> None:
 
 
 def test_an_encrypted_database() -> None:
-    space = ran("hm.search.EncryptedIndex")
+    space = ran("owner.encrypt(vectors))", "seen")
     expected = cosines(space)
     assert space["ids"][0] == 17
     assert np.allclose(space["scores"], expected[space["ids"]], atol=0.01)
@@ -61,8 +61,8 @@ def test_an_encrypted_database() -> None:
 
 def test_thresholds() -> None:
     with in_small_rings():
-        space = ran("hm.search.ThresholdIndex")
-        owned = ran("hm.search.EncryptedThresholdIndex")
+        space = ran("hm.search.Threshold", "hm.search.Index(vectors")
+        owned = ran("hm.search.Threshold", "owner.encrypt")
     scores = cosines(space)
     assert (np.abs(scores[:, None] - [0.5, 0.6, 0.7]) > 2**-5).all()
     expected = np.flatnonzero(scores > 0.7)
@@ -76,7 +76,7 @@ def test_thresholds() -> None:
 
 def test_the_first_rows() -> None:
     with in_small_rings():
-        space = ran("hm.search.TopIndex", changed=("margin=2**-5", "margin=2**-4"))
+        space = ran("hm.search.Top", changed=("margin=2**-5", "margin=2**-4"))
     scores, first = cosines(space), space["first"].ids.tolist()
     surely = [i for i, own in enumerate(scores) if (scores > own - 2**-4).sum() <= 3]
     never = [i for i, own in enumerate(scores) if (scores > own + 2**-4).sum() >= 3]
@@ -95,15 +95,15 @@ def test_served_indexes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     with in_small_rings():
         for name, index in (
             ("documents", hm.search.Index(rows)),
-            ("products", hm.search.ThresholdIndex(rows, payloads=numbers)),
-            ("offers", hm.search.TopIndex(rows[:8], margin=2.0**-4)),
+            ("products", hm.search.Index(rows, answers=hm.search.Threshold(), payloads=numbers)),
+            ("offers", hm.search.Index(rows[:8], answers=hm.search.Top(margin=2.0**-4))),
         ):
             index.save(tmp_path / f"{name}.hemera-index")  # type: ignore[attr-defined]
             home.add_index(tmp_path / f"{name}.hemera-index")
         monkeypatch.setenv("HEMERA_TOKEN", home.clients.add("alice"))
         with serving(home) as server:
             found = ran('client.index("documents")', changed=(ADDRESS, server.url))
-            compared = ran("client.threshold_index", changed=(ADDRESS, server.url))
+            compared = ran('client.index("products")', changed=(ADDRESS, server.url))
     assert np.allclose(found["scores"], np.sort(scores)[::-1][:10], atol=0.02)
     assert compared["found"].ids.tolist() == np.flatnonzero(scores > 0.7).tolist()
     assert compared["counts"].round(1).tolist() == [(scores > t).sum() for t in (0.5, 0.6, 0.7)]

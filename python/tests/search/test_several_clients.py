@@ -9,7 +9,8 @@ import pytest
 
 import hemera as hm
 from hemera.errors import FormatError, MismatchError, MissingKeyError
-from hemera.search import Client, EncryptedIndex, Index, Settings
+from hemera.search import Client, Index, Settings
+from hemera.search.scores.program import Scores
 
 ROWS, DIMS = 4096 + 40, 12
 
@@ -60,7 +61,7 @@ def test_keys_of_another_client_tell_nothing() -> None:
 def test_encrypted_rows() -> None:
     database = vectors(300)
     owner = Client.owning(database, "l2", exact=True)
-    index = EncryptedIndex(owner.encrypt(database))
+    index = Index(owner.encrypt(database))
     again = Client(owner.settings, bytes(owner.secret_key))
     queries = np.random.default_rng(3).integers(-127, 128, (3, DIMS))
     asked = [(owner.query(queries[0]), owner.keys), (again.query(queries[1:]), again.keys)]
@@ -73,7 +74,7 @@ def test_encrypted_rows() -> None:
 
 def test_one_bad_message_answers_none() -> None:
     index = Index(vectors(20), "dot")
-    client, other = Client(index.settings), Client(Settings(DIMS, "l2"))
+    client, other = Client(index.settings), Client(Settings(DIMS, "l2", Scores()))
     good = (client.query(np.ones(DIMS)), client.keys)
     assert index.query_many([]) == []
     with pytest.raises(FormatError, match="checksum"):
@@ -94,7 +95,7 @@ def test_keys_are_all_or_refused() -> None:
     with pytest.raises(MissingKeyError, match="lack the automorphism"):
         index.require_keys(index.load_keys(bytes(few)))
     owner = Client.owning(vectors(20), "dot")
-    encrypted = EncryptedIndex(owner.encrypt(vectors(20)))
+    encrypted = Index(owner.encrypt(vectors(20)))
     encrypted.require_keys(encrypted.load_keys(owner.keys))
     with pytest.raises(MissingKeyError, match="products"):
         encrypted.require_keys(encrypted.load_keys(client.keys))
@@ -103,10 +104,10 @@ def test_keys_are_all_or_refused() -> None:
 def test_files_are_recognised(tmp_path: Path) -> None:
     database = vectors(20)
     owner = Client.owning(database, "dot")
-    indexes = [Index(database, "dot"), EncryptedIndex(owner.encrypt(database))]
+    indexes = [Index(database, "dot"), Index(owner.encrypt(database))]
     for index in indexes:
         index.save(tmp_path / "index")
-        again = hm.search.load(tmp_path / "index", threads=1)
+        again = hm.search.Index.load(tmp_path / "index", threads=1)
         assert type(again) is type(index)
         assert again.settings == index.settings
         assert again.ids.tolist() == list(range(20))
@@ -114,7 +115,7 @@ def test_files_are_recognised(tmp_path: Path) -> None:
         damaged = bytearray((tmp_path / "index").read_bytes())
         damaged[-40] ^= 1
         with pytest.raises(FormatError, match="checksum"):
-            hm.search.load(bytes(damaged))
+            hm.search.Index.load(bytes(damaged))
     for wrong, why in (
         (bytes(owner.settings), "'settings' of a search"),
         (b"rubbish", "does not begin"),
@@ -122,7 +123,7 @@ def test_files_are_recognised(tmp_path: Path) -> None:
         ((tmp_path / "index").read_bytes()[:30], "cut off"),
     ):
         with pytest.raises(FormatError, match=why):
-            hm.search.load(wrong)
+            hm.search.Index.load(wrong)
 
 
 def test_tickets_are_made_for_as_many_as_asked() -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from hemera.errors import FormatError, MismatchError, MissingKeyError
 from hemera.objects.keys import Keys
-from hemera.search import ThresholdClient, ThresholdIndex, TopClient, TopIndex
-from hemera.search.thresholds import circuit
+from hemera.search import Client, Index, Threshold, Top
+from hemera.search.comparisons import circuit
 
 from .threshold_cases import MARGIN, World, floats, payloads_of, require_right
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("small_rings")
 
 def test_messages_of_several_clients(clear: World) -> None:
     """Each is answered by its own keys, as if it came alone."""
-    other = ThresholdClient(clear.index.settings)
+    other = Client(clear.index.settings)
     queries = [
         clear.client.query(clear.x, 0.2),
         other.query(-clear.x, 0.1),
@@ -49,29 +49,29 @@ def test_messages_of_one_client_are_compared_together(
     index: Any
     client: Any
     if kind == "top":  # 40 rows are four blocks of pairs
-        index = TopIndex(floats(40, seed=5), margin=2.0**-2, payloads=payloads_of(40))
-        client, other = TopClient(index.settings), TopClient(index.settings)
-        queries = [client.query(floats(1)[0], 3), client.query(floats(1, seed=1)[0], 7, payloads=True)]
-        compared = [len(index._columns)] * 2
+        index = Index(floats(40, seed=5), answers=Top(margin=2.0**-2), payloads=payloads_of(40))
+        client, other = Client(index.settings), Client(index.settings)
+        queries = [client.query(floats(1)[0], k=3), client.query(floats(1, seed=1)[0], want="payloads", k=7)]
+        compared = [index._rows.blocks_count] * 2
     else:
         world = request.getfixturevalue(kind)
         index, client = world.index, world.client
-        levels = np.linspace(-0.9, 0.9, client.settings.layout.copies + 1)
+        levels = np.linspace(-0.9, 0.9, client.settings.program.layout.copies + 1)
         queries = [
             client.query(world.x, 0.2),
             client.query(world.x, levels, "count"),
             client.query(-world.x, 0.1, "payloads"),
         ]
-        blocks = len(index._blocks)
+        blocks = index._rows.blocks_count
         compared = [blocks, 2 * blocks, blocks]
         assert blocks > 1
         key = client._context.generate_secret_key()
-        other = ThresholdClient(index.settings, bytes(key))
+        other = Client(index.settings, bytes(key))
     keys, others = index.load_keys(client.keys), index.load_keys(other.keys)
     expected = [index.query(query, keys) for query in queries]
     together = {circuit._BATCH_BYTES: at_once, circuit._ROTATED_BYTES: 2}
     monkeypatch.setattr(circuit, "_together", lambda _, most, __: together[most])
-    depths, step = [], type(index.settings).step.fget  # type: ignore[attr-defined]
+    depths, step = [], type(index.settings.answers).step.fget  # type: ignore[attr-defined]
 
     def watched(settings: Any) -> Any:
         def run(x: Any) -> Any:
@@ -81,7 +81,7 @@ def test_messages_of_one_client_are_compared_together(
         run.depth = step(settings).depth  # type: ignore[attr-defined]
         return run
 
-    monkeypatch.setattr(type(index.settings), "step", property(watched))
+    monkeypatch.setattr(type(index.settings.answers), "step", property(watched))
     asked = [(query, keys) for query in queries]
     found = index.query_many([asked[0], (queries[0], others), *asked[1:]])
     assert found[:1] + found[2:] == expected
@@ -95,8 +95,8 @@ def test_messages_of_one_client_are_compared_together(
 def test_distances_of_several_queries(monkeypatch: pytest.MonkeyPatch) -> None:
     """Queries for distances have a second ciphertext, of squared norms, each its own."""
     vectors = floats(20, seed=8)
-    index = ThresholdIndex(vectors, "l2", margin=MARGIN)
-    client = ThresholdClient(index.settings)
+    index = Index(vectors, "l2", answers=Threshold(margin=MARGIN))
+    client = Client(index.settings)
     keys = index.load_keys(client.keys)
     x = floats(3, seed=9) * np.array([[0.5], [1.0], [2.0]])
     distances = ((x[:, None] - vectors) ** 2).sum(axis=2)
@@ -117,8 +117,8 @@ def test_batches_are_for_gpus() -> None:
 
 
 def test_keys_are_all_or_refused(clear: World, encrypted: World) -> None:
-    top = TopIndex(clear.vectors[:5], margin=2.0**-2)
-    clients: list[Any] = [clear.client, encrypted.client, TopClient(top.settings)]
+    top = Index(clear.vectors[:5], answers=Top(margin=2.0**-2))
+    clients: list[Any] = [clear.client, encrypted.client, Client(top.settings)]
     for index, client in zip((clear.index, encrypted.index, top), clients, strict=True):
         index.require_keys(index.load_keys(client.keys))
         some = client._context.generate_keys(client.secret_key, public_key=False)
@@ -132,9 +132,9 @@ def test_keys_are_all_or_refused(clear: World, encrypted: World) -> None:
 
 
 def test_sizes_that_servers_reckon_with(clear: World, encrypted: World) -> None:
-    top = TopIndex(clear.vectors[:5], margin=2.0**-2, payloads=clear.payloads[:5])
-    ranking = TopClient(top.settings)
-    copies = clear.client.settings.layout.copies
+    top = Index(clear.vectors[:5], answers=Top(margin=2.0**-2), payloads=clear.payloads[:5])
+    ranking = Client(top.settings)
+    copies = clear.client.settings.program.layout.copies
     levels = np.zeros(copies + 1)
     for index, client, query, count in (
         (clear.index, clear.client, clear.client.query(clear.x, 0.1), 1),
@@ -142,9 +142,9 @@ def test_sizes_that_servers_reckon_with(clear: World, encrypted: World) -> None:
         (clear.index, clear.client, clear.client.query(clear.x, levels[1:], "count"), 1),
         (clear.index, clear.client, clear.client.query(clear.x, levels, "count"), 2),
         (encrypted.index, encrypted.client, encrypted.client.query(clear.x, 0.1, "payloads"), 1),
-        (top, ranking, ranking.query(clear.x, 2, payloads=True), 1),
+        (top, ranking, ranking.query(clear.x, want="payloads", k=2), 1),
     ):
         assert index.count(query) == count
         assert len(index.query(query, client.keys)) <= index.answer_bytes(count) + 600
     with pytest.raises(MismatchError, match="other settings"):
-        ThresholdIndex(clear.vectors, margin=MARGIN / 2).count(clear.client.query(clear.x, 0.1))
+        Index(clear.vectors, answers=Threshold(margin=MARGIN / 2)).count(clear.client.query(clear.x, 0.1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hemera.search.thresholds.layout import Layout
+from hemera.search.comparisons.layout import Layout
 
 
 @pytest.mark.parametrize(

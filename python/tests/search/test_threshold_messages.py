@@ -8,17 +8,8 @@ import numpy as np
 import pytest
 
 from hemera.errors import FormatError, MismatchError, MissingKeyError, NoiseError, ParameterError, RangeError
-from hemera.search import (
-    Client,
-    Index,
-    ThresholdClient,
-    ThresholdIndex,
-    ThresholdSettings,
-    TopClient,
-    TopSettings,
-    wire,
-)
-from hemera.search.thresholds.messages import pack_ciphertexts
+from hemera.search import Client, Index, Settings, Threshold, wire
+from hemera.search.comparisons.messages import pack_ciphertexts
 
 from .threshold_cases import DIMS, MARGIN, World, floats, payloads_of
 
@@ -28,11 +19,11 @@ pytestmark = pytest.mark.usefixtures("small_rings")
 def test_an_answer_is_decrypted_once_and_by_its_client(clear: World) -> None:
     query = clear.client.query(clear.x, 0.2)
     answer = clear.ask(query)
-    other = ThresholdClient(clear.index.settings)
+    other = Client(clear.index.settings)
     with pytest.raises(MismatchError, match="no query of this client"):
         other.decrypt(answer)
-    with pytest.raises(MismatchError, match="decrypt_count reads"):
-        clear.client.decrypt_count(answer)
+    with pytest.raises(ParameterError, match="scores, and this answer"):
+        clear.client.decrypt(answer, 3)
     clear.client.decrypt(answer)
     with pytest.raises(MismatchError, match="no query of this client"):
         clear.client.decrypt(answer)
@@ -45,7 +36,7 @@ def test_an_answer_is_decrypted_once_and_by_its_client(clear: World) -> None:
 def test_another_secret_key_reads_nothing(clear: World) -> None:
     query = clear.client.query(clear.x, 0.2)
     answer = clear.ask(query)
-    other = ThresholdClient(clear.index.settings)
+    other = Client(clear.index.settings)
     other._waiting = dict(clear.client._waiting)
     with pytest.raises(NoiseError):
         other.decrypt(answer)
@@ -57,7 +48,7 @@ def test_damaged_messages(clear: World) -> None:
     for message, read in (
         (query, lambda data: clear.ask(data)),
         (answer, lambda data: clear.client.decrypt(data)),
-        (bytes(clear.index.settings), lambda data: ThresholdSettings.load(data)),
+        (bytes(clear.index.settings), lambda data: Settings.load(data)),
     ):
         for place in (0, 20, 60, len(message) // 2, len(message) - 1):
             broken = bytearray(message)
@@ -76,38 +67,30 @@ def test_damaged_messages(clear: World) -> None:
 
 def test_messages_of_other_settings(clear: World) -> None:
     for other in (
-        ThresholdIndex(floats(20, seed=1), margin=MARGIN),
-        ThresholdIndex(floats(20, seed=1), margin=MARGIN / 2),
-        ThresholdIndex(floats(20, DIMS + 1), margin=MARGIN),
+        Index(floats(20, seed=1), answers=Threshold(margin=MARGIN)),
+        Index(floats(20, seed=1), answers=Threshold(margin=MARGIN / 2)),
+        Index(floats(20, DIMS + 1), answers=Threshold(margin=MARGIN)),
     ):
-        client = ThresholdClient(other.settings)
+        client = Client(other.settings)
         query = client.query(np.ones(other.settings.dims), 0.5)
         with pytest.raises(MismatchError):
             clear.ask(query)
         with pytest.raises(MismatchError):
             clear.client.decrypt(other.query(query, client.keys))
-    with pytest.raises(FormatError):
-        ThresholdClient(bytes(Index(floats(20).astype(np.float32)).settings))
-
-
-def test_settings_of_another_kind_of_index(clear: World) -> None:
-    top = TopSettings(DIMS, "cosine", MARGIN, 8)
-    for client, settings in ((ThresholdClient, top), (TopClient, clear.index.settings), (Client, top)):
-        with pytest.raises(MismatchError, match=f"{client.__name__} is for an index with"):
-            client(settings)  # type: ignore[arg-type]
-        with pytest.raises(FormatError):
-            client(bytes(settings))
 
 
 def test_queries_of_other_levels(clear: World) -> None:
     """A server answers by the levels of its settings alone."""
     settings, client = clear.client.settings, clear.client
-    ones = np.full(settings.layout.slots, 0.1)
+    ones, top = np.full(settings.params.max_slots, 0.1), settings.program.top
     fresh = {
         level: client._context.encrypt(client._context.encode(ones[None], level=level), client.secret_key)
-        for level in range(settings.top - 3, settings.top + 1)
+        for level in range(top - 3, top + 1)
     }
-    for x, thresholds in ((settings.top - 1, settings.top - 1), (settings.top, settings.top - 2)):
+    for x, thresholds in (
+        (settings.program.top - 1, settings.program.top - 1),
+        (settings.program.top, settings.program.top - 2),
+    ):
         header = {"settings": settings.digest, "want": "mask", "thresholds": 1}
         query = wire.pack("threshold query", header, *pack_ciphertexts([fresh[x], fresh[thresholds]]))
         with pytest.raises(MismatchError, match="at level"):
@@ -115,11 +98,13 @@ def test_queries_of_other_levels(clear: World) -> None:
 
 
 def test_rows_of_another_owner(encrypted: World) -> None:
-    other = ThresholdClient.owning(floats(20), margin=MARGIN, payloads=payloads_of(20), payload_bound=500)
+    other = Client.owning(
+        floats(20), answers=Threshold(margin=MARGIN, payload_bound=500), payloads=payloads_of(20)
+    )
     with pytest.raises(MismatchError):
         encrypted.index.add(other.encrypt(floats(3), payloads=payloads_of(3)))
     with pytest.raises(ParameterError, match="key of its owner"):
-        ThresholdClient(encrypted.client.settings)
+        Client(encrypted.client.settings)
 
 
 def test_keys_that_lack_one(clear: World) -> None:
@@ -149,10 +134,10 @@ def test_arguments(clear: World) -> None:
         client.query(x, 0.1, "scores")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="k must be"):
         client.top(x, 0, clear.ask)
-    plain = ThresholdClient(ThresholdIndex(floats(4), margin=MARGIN).settings)
+    plain = Client(Index(floats(4), answers=Threshold(margin=MARGIN)).settings)
     with pytest.raises(ParameterError, match="no payloads"):
         plain.query(x, 0.1, "payloads")
-    assert isinstance(clear.index, ThresholdIndex)
+    assert isinstance(clear.index, Index)
     with pytest.raises(MismatchError):
         clear.index.add(floats(2))
     with pytest.raises(RangeError, match="payload_bound="):
@@ -160,6 +145,8 @@ def test_arguments(clear: World) -> None:
     with pytest.raises(ParameterError, match="in the clear"):
         client.encrypt(floats(2), payloads=payloads_of(2))
     settings = client.settings
-    for field, value in (("margin", 2.0**-12), ("rows", 12), ("rows", 4), ("dims", 0), ("payload", -1)):
+    for changed in ({"margin": 2.0**-12}, {"rows": 12}, {"rows": 4}, {"payload": -1}):
         with pytest.raises(ParameterError):
-            dataclasses.replace(settings, **{field: value})  # type: ignore[arg-type]
+            Settings(DIMS, "cosine", dataclasses.replace(settings.answers, **changed))  # type: ignore[type-var]
+    with pytest.raises(ParameterError):
+        dataclasses.replace(settings, dims=0)

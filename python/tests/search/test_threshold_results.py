@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from hemera.errors import RangeError
-from hemera.search import EncryptedThresholdIndex, ThresholdClient, ThresholdIndex, ThresholdSettings
-from hemera.search.thresholds.layout import Layout
+from hemera.search import Client, Index, Settings, Threshold
+from hemera.search.comparisons.layout import Layout
 
-from .threshold_cases import DIMS, MARGIN, AnyIndex, World, cosines, floats, require_right
+from .threshold_cases import DIMS, MARGIN, World, cosines, floats, require_right
 
 pytestmark = pytest.mark.usefixtures("small_rings")
 
@@ -23,10 +23,10 @@ def test_the_mask_is_numpys_beyond_the_margin(world: World, threshold: float) ->
 
 
 def test_counts_of_several_thresholds(world: World) -> None:
-    layout = world.client.settings.layout
+    layout = world.client.settings.program.layout
     thresholds = np.linspace(-0.9, 0.9, layout.copies + 3)  # a second ciphertext of thresholds
     answer = world.ask(world.client.query(world.x, thresholds, "count"))
-    counts = world.client.decrypt_count(answer)
+    counts = world.client.decrypt(answer)
     assert counts.shape == thresholds.shape
     above = (world.scores[None] > thresholds[:, None] + MARGIN).sum(axis=1)
     near = (np.abs(world.scores[None] - thresholds[:, None]) <= MARGIN).sum(axis=1)
@@ -35,16 +35,16 @@ def test_counts_of_several_thresholds(world: World) -> None:
     sure = near == 0
     assert sure.any()
     assert np.abs(counts[sure] - above[sure]).max() < 1e-3
-    single = world.client.decrypt_count(world.ask(world.client.query(world.x, 0.1, "count")))
+    single = world.client.decrypt(world.ask(world.client.query(world.x, 0.1, "count")))
     assert single.shape == ()
 
 
 def test_answers_of_counts_have_nothing_else(clear: World) -> None:
     query = clear.client.query(clear.x, np.linspace(-0.5, 0.5, 7), "count")
     answer = clear.ask(query)
-    unpacked, _ = clear.client._take(answer, True)
+    unpacked = clear.client.settings.program.unpack_answer(answer, clear.client._context)
     slots = clear.client._context.decrypt(unpacked.results[0], clear.client.secret_key)
-    others = slots.reshape(-1, clear.client.settings.rows)[:, 1:]
+    others = slots.reshape(-1, clear.client.settings.program.rows)[:, 1:]
     assert np.abs(others).max() < 1e-4
 
 
@@ -88,8 +88,8 @@ def test_top_of_separated_rows_has_k() -> None:
     x = axes[0]
     angles = np.array([0.98, 0.97, 0.4, 0.39, -0.2, -0.8])
     rows = angles[:, None] * axes[0] + np.sqrt(1 - angles**2)[:, None] * axes[1]
-    index = ThresholdIndex(rows, margin=MARGIN, ids=[9, 8, 7, 6, 5, 4])
-    client = ThresholdClient(index.settings)
+    index = Index(rows, answers=Threshold(margin=MARGIN), ids=[9, 8, 7, 6, 5, 4])
+    client = Client(index.settings)
     keys = index.load_keys(client.keys)
     for k, expected in ((2, [9, 8]), (4, [9, 8, 7, 6])):
         found = client.top(x, k, lambda query: index.query(query, keys))
@@ -98,10 +98,10 @@ def test_top_of_separated_rows_has_k() -> None:
 
 def test_inner_products() -> None:
     vectors, x = floats(20, seed=8) * 4, floats(1, seed=9)[0] * 3
-    index = ThresholdIndex(vectors, "dot", margin=MARGIN)
-    client = ThresholdClient(index.settings)
+    index = Index(vectors, "dot", answers=Threshold(margin=MARGIN))
+    client = Client(index.settings)
     bound = np.linalg.norm(vectors, axis=1).max()
-    assert np.isclose(index.settings.row_bound, bound)
+    assert np.isclose(index.settings.program.row_bound, bound)
     found = client.decrypt(index.query(client.query(x, 11.0), client.keys))
     require_right(found, np.arange(20), (vectors @ x - 11) / (bound * np.linalg.norm(x)))
     with pytest.raises(RangeError, match="row_bound="):
@@ -112,13 +112,12 @@ def test_inner_products() -> None:
 @pytest.mark.parametrize("rows", [4, 20])
 def test_squared_distances(encrypted: bool, rows: int) -> None:
     vectors, x = floats(rows, seed=8) * 4, floats(1, seed=9)[0] * 3
-    index: AnyIndex
     if encrypted:
-        client = ThresholdClient.owning(vectors, "l2", margin=2.0**-5)
-        index = EncryptedThresholdIndex(client.encrypt(vectors))
+        client = Client.owning(vectors, "l2", answers=Threshold(margin=2.0**-5))
+        index = Index(client.encrypt(vectors))
     else:
-        index = ThresholdIndex(vectors, "l2", margin=2.0**-5)
-        client = ThresholdClient(index.settings)
+        index = Index(vectors, "l2", answers=Threshold(margin=2.0**-5))
+        client = Client(index.settings)
     distances = ((vectors - x) ** 2).sum(axis=1)
     bound = np.linalg.norm(vectors, axis=1).max()
     threshold = float(np.median(distances))
@@ -130,14 +129,14 @@ def test_squared_distances(encrypted: bool, rows: int) -> None:
 
 def test_a_block_that_fills_the_slots() -> None:
     """One copy of rows, and a second block: rotations by all entries."""
-    dims, slots = 4, ThresholdSettings(4, "cosine", MARGIN, 4).params.max_slots
+    dims, slots = 4, Settings(4, "cosine", Threshold(MARGIN, rows=4)).params.max_slots
     rows = slots + 50
     vectors, x = floats(rows, dims, 10), floats(1, dims, 11)[0]
-    index = ThresholdIndex(vectors, margin=MARGIN)
-    assert index.settings.layout == Layout(slots, slots, dims)
-    client = ThresholdClient(index.settings)
+    index = Index(vectors, answers=Threshold(margin=MARGIN))
+    assert index.settings.program.layout == Layout(slots, slots, dims)
+    client = Client(index.settings)
     keys = index.load_keys(client.keys)
     relative = cosines(vectors, x) - 0.4
     require_right(client.decrypt(index.query(client.query(x, 0.4), keys)), np.arange(rows), relative)
-    count = client.decrypt_count(index.query(client.query(x, 0.4, "count"), keys))
+    count = client.decrypt(index.query(client.query(x, 0.4, "count"), keys))
     assert (relative > MARGIN).sum() < count < (relative > -MARGIN).sum()

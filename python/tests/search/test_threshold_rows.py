@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from hemera.errors import FormatError, MismatchError, ParameterError
-from hemera.search import AnyIndex, EncryptedThresholdIndex, ThresholdClient, ThresholdIndex, TopIndex, load
+from hemera.search import Client, Index, Threshold, Top
 
 from .threshold_cases import MARGIN, World, require_right
 
@@ -18,9 +17,9 @@ pytestmark = pytest.mark.usefixtures("small_rings")
 
 def changed(world: World, path: Path) -> None:
     """Removes rows, some of two blocks and all of another, and compares an answer."""
-    index, client = type(world.index).load(saved(world.index, path)), world.client
+    index, client = Index.load(saved(world.index, path)), world.client
     keys = index.load_keys(client.keys)
-    gone = [3, 17, *range(20, 36), 49] if isinstance(index, ThresholdIndex) else [3, 17, 49]
+    gone = [3, 17, *range(20, 36), 49] if not index.settings.owner else [3, 17, 49]
     version = index.version
     index.remove(gone)
     kept = np.setdiff1d(np.arange(50), gone)
@@ -29,7 +28,7 @@ def changed(world: World, path: Path) -> None:
     found = client.decrypt(index.query(client.query(world.x, -0.5), keys))
     require_right(found, kept, world.scores[kept] + 0.5)
     # Zeros in the places of rows score 0, above this threshold, and do not count.
-    count = client.decrypt_count(index.query(client.query(world.x, -0.5, "count"), keys))
+    count = client.decrypt(index.query(client.query(world.x, -0.5, "count"), keys))
     assert count < (world.scores[kept] > -0.5 - MARGIN).sum() + 0.01
     assert count > (world.scores[kept] > -0.5 + MARGIN).sum() - 0.01
     with pytest.raises(ParameterError, match="no row 17"):
@@ -40,7 +39,7 @@ def changed(world: World, path: Path) -> None:
         index.query(client.query(world.x, 0.5), keys)
 
 
-def saved(index: AnyIndex[Any], path: Path) -> Path:
+def saved(index: Index, path: Path) -> Path:
     index.save(path)
     return path
 
@@ -50,25 +49,25 @@ def test_removed_rows(world: World, tmp_path: Path) -> None:
 
 
 def test_answers_have_nothing_of_removed_rows(clear: World, tmp_path: Path) -> None:
-    index = ThresholdIndex.load(saved(clear.index, tmp_path / "index"))
+    index = Index.load(saved(clear.index, tmp_path / "index"))
     best = int(np.argmax(clear.scores))
     index.remove([best])
     answer = index.query(clear.client.query(clear.x, 0.5, "payloads"), clear.client.keys)
-    unpacked, _ = clear.client._take(answer, False)
+    unpacked = clear.client.settings.program.unpack_answer(answer, clear.client._context)
     for result in unpacked.results:
         slots = clear.client._context.decrypt(result, clear.client.secret_key)
-        block, row = divmod(best, index.settings.rows)
-        assert np.abs(slots[block].reshape(-1, index.settings.rows)[:, row]).max() < 1e-4
+        block, row = divmod(best, index.settings.program.rows)
+        assert np.abs(slots[block].reshape(-1, index.settings.program.rows)[:, row]).max() < 1e-4
 
 
 def test_added_rows_fill_blocks_and_have_ids(clear: World) -> None:
-    index = ThresholdIndex(clear.vectors[:20], margin=MARGIN, ids=np.arange(100, 120))
+    index = Index(clear.vectors[:20], answers=Threshold(margin=MARGIN), ids=np.arange(100, 120))
     assert index.add(clear.vectors[20:25]).tolist() == [120, 121, 122, 123, 124]
     assert index.add(clear.vectors[25:], ids=np.arange(25, 50)).tolist() == list(range(25, 50))
     ids = np.concatenate([np.arange(100, 125), np.arange(25, 50)])
     assert index.ids.tolist() == ids.tolist()
-    assert len(index._blocks) == 2
-    client = ThresholdClient(index.settings)
+    assert index._rows.blocks_count == 2
+    client = Client(index.settings)
     found = client.decrypt(index.query(client.query(clear.x, 0.1), client.keys))
     require_right(found, ids, clear.scores - 0.1)
     with pytest.raises(ParameterError, match="a row 121 already"):
@@ -78,7 +77,7 @@ def test_added_rows_fill_blocks_and_have_ids(clear: World) -> None:
 def test_encrypted_rows_have_ids(encrypted: World) -> None:
     client = encrypted.client
     rows, numbers = encrypted.vectors[:5], encrypted.payloads[:5]
-    index = EncryptedThresholdIndex(client.encrypt(rows, payloads=numbers, ids=[5, 3, 8, 1, 40]))
+    index = Index(client.encrypt(rows, payloads=numbers, ids=[5, 3, 8, 1, 40]))
     assert index.add(client.encrypt(rows, payloads=numbers)).tolist() == [41, 42, 43, 44, 45]
     with pytest.raises(ParameterError, match="a row 8 already"):
         index.add(client.encrypt(rows[:1], payloads=numbers[:1], ids=[8]))
@@ -89,7 +88,7 @@ def test_encrypted_rows_have_ids(encrypted: World) -> None:
 
 def test_files(world: World, tmp_path: Path) -> None:
     path = saved(world.index, tmp_path / "index")
-    loaded = type(world.index).load(path)
+    loaded = Index.load(path)
     assert loaded.settings == world.index.settings
     assert loaded.version == world.index.version
     assert loaded.ids.tolist() == world.index.ids.tolist()
@@ -102,29 +101,24 @@ def test_files(world: World, tmp_path: Path) -> None:
     broken[len(data) // 2] ^= 1
     for damaged in (bytes(broken), data[:-1], data[:100], b""):
         with pytest.raises(FormatError):
-            type(world.index).load(damaged)
-    other = EncryptedThresholdIndex if isinstance(world.index, ThresholdIndex) else ThresholdIndex
-    with pytest.raises(FormatError):
-        other.load(data)
+            Index.load(damaged)
 
 
 def test_a_client_comes_back_with_its_key(world: World, tmp_path: Path) -> None:
     world.client.secret_key.save(tmp_path / "key")
-    again = ThresholdClient(bytes(world.client.settings), tmp_path / "key")
+    again = Client(bytes(world.client.settings), tmp_path / "key")
     found = again.decrypt(world.ask(again.query(world.x, 0.2)))
     require_right(found, np.arange(50), world.scores - 0.2)
 
 
 def test_files_are_recognised(clear: World, encrypted: World, tmp_path: Path) -> None:
-    top = TopIndex(clear.vectors[:5], margin=2.0**-2, ids=[4, 3, 2, 1, 0])
+    top = Index(clear.vectors[:5], answers=Top(margin=2.0**-2), ids=[4, 3, 2, 1, 0])
     top.add(clear.vectors[5:7])
     for index in (clear.index, encrypted.index, top):
-        again = load(saved(index, tmp_path / "index"), threads=1)
-        assert type(again) is type(index)
+        again = Index.load(saved(index, tmp_path / "index"), threads=1)
         assert again.settings == index.settings
         assert again.version == index.version
         assert again.ids.tolist() == index.ids.tolist()
         assert again.expected_error == index.expected_error
         assert repr(again) == repr(index)
-    assert isinstance(again, TopIndex)
     assert again.add(clear.vectors[7:8]).tolist() == [7]  # as the index that was saved

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hemera.search import Client, EncryptedIndex, Index, Settings
+from hemera.search import Client, Index, Settings
+from hemera.search.scores.program import Scores
 
 from .search_cases import DEGREE, Metric, bytes_of
 
@@ -19,8 +20,7 @@ def test_answers_take_what_is_announced(encrypted: bool, metric: Metric) -> None
     id, and 4 for a norm in the clear."""
     rows = bytes_of(DEGREE + 3, 2)
     client = Client.owning(rows, metric) if encrypted else None
-    index: Index | EncryptedIndex
-    index = Index(rows, metric) if client is None else EncryptedIndex(client.encrypt(rows))
+    index = Index(rows, metric) if client is None else Index(client.encrypt(rows))
     asking = client or Client(index.settings)
     for removed in (None, np.arange(3, DEGREE), [1, 2, DEGREE]):
         if removed is not None:
@@ -39,7 +39,7 @@ def test_answers_take_what_is_announced(encrypted: bool, metric: Metric) -> None
 def test_keys_take_what_is_announced(encrypted: bool) -> None:
     rows = bytes_of(2, 2)
     client = Client.owning(rows, "dot") if encrypted else None
-    index = Index(rows, "dot") if client is None else EncryptedIndex(client.encrypt(rows))
+    index = Index(rows, "dot") if client is None else Index(client.encrypt(rows))
     keys = index.load_keys((client or Client(index.settings)).keys)
     index.require_keys(keys)
     one = index.settings.params.switching_key_bytes
@@ -52,8 +52,6 @@ def test_queries_at_once_fit_a_gibibyte_or_are_one(exact: bool, of_a_number: int
     """By docs/search.md: the bytes of each number of an expanded query."""
     if not exact and dims > DEGREE:
         return
-    settings = Settings(dims, "dot", exact)
-    assert settings.expanded_bytes == of_a_number * dims
-    index = Index.__new__(Index)  # of so many dims it would take gigabytes
-    index._settings = settings
-    assert index.queries_at_once == max(1, 2**30 // (of_a_number * dims))
+    settings = Settings(dims, "dot", Scores(exact))
+    assert settings.program.expanded_bytes == of_a_number * dims
+    assert settings.program.queries_at_once == max(1, 2**30 // (of_a_number * dims))

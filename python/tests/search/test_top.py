@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,9 @@ import pytest
 from numpy.typing import NDArray
 
 from hemera.errors import FormatError, MismatchError, MissingKeyError, ParameterError
-from hemera.search import Matches, ThresholdClient, ThresholdIndex, TopClient, TopIndex, TopSettings
-from hemera.search.ranks.circuit import biases_of, pair_columns
-from hemera.search.ranks.messages import unpack_answer
-from hemera.search.thresholds.scores import Asked, scaled_rows
+from hemera.search import Client, Index, Matches, Settings, Top
+from hemera.search.comparisons.rows import PairedRows
+from hemera.search.comparisons.slots import Asked
 
 pytestmark = pytest.mark.usefixtures("small_rings")
 
@@ -55,14 +55,16 @@ class Ranked:
     def __init__(self) -> None:
         self.vectors = at_cosines(COSINES, X)
         self.numbers = np.arange(6)[:, None] * [10, 1]
-        self.index = TopIndex(
-            self.vectors, margin=MARGIN, payloads=self.numbers, ids=[5, 4, 3, 2, 1, 0], capacity=8
+        self.index = Index(
+            self.vectors, answers=Top(margin=MARGIN, rows=8), payloads=self.numbers, ids=[5, 4, 3, 2, 1, 0]
         )
-        self.client = TopClient(bytes(self.index.settings))
+        self.client = Client(bytes(self.index.settings))
         self.keys = self.index.load_keys(self.client.keys)
 
     def ask(self, k: int, *, payloads: bool = False) -> Matches:
-        return self.client.decrypt(self.index.query(self.client.query(X, k, payloads=payloads), self.keys))
+        return self.client.decrypt(
+            self.index.query(self.client.query(X, want="payloads" if payloads else "mask", k=k), self.keys)
+        )
 
 
 @pytest.fixture(scope="module")
@@ -74,16 +76,17 @@ def world(small_rings: None) -> Ranked:  # noqa: ARG001
 @pytest.mark.parametrize("rows", [4, 256])
 def test_pairs_of_slots_are_differences_of_scores(metric: Any, rows: int) -> None:
     """In the clear: one block of some pairs, and several blocks."""
-    settings = TopSettings(DIMS, metric, MARGIN, rows, 1.0 if metric == "cosine" else 3.0)
-    layout = settings.layout
-    assert settings.blocks * layout.rows == rows**2
+    bound = 1.0 if metric == "cosine" else 3.0
+    program: Any = Settings(DIMS, metric, Top(MARGIN, bound, rows=rows)).program
+    layout = program.layout
     random = np.random.default_rng(rows)
     count = rows - 1
     vectors = random.uniform(-1, 1, (count, DIMS))
-    whole = np.zeros((rows, settings.entries))
-    whole[:count] = scaled_rows(vectors, settings, "vectors")
-    is_there = np.arange(rows) < count
-    asked = Asked.of(X, settings)
+    clear: Any = SimpleNamespace(encode=lambda numbers, level: numbers)  # noqa: ARG005
+    stored = PairedRows(program, clear)
+    stored.add(np.arange(count), stored.read(vectors, None, None))
+    assert stored.blocks_count * layout.rows == rows**2
+    asked = Asked.of(X, program)
     if metric == "l2":
         scores = -((vectors - X) ** 2).sum(axis=1)
         scale = 3 * (2 * np.linalg.norm(X) + 3)
@@ -91,12 +94,10 @@ def test_pairs_of_slots_are_differences_of_scores(metric: Any, rows: int) -> Non
         norms = np.linalg.norm(vectors, axis=1) if metric == "cosine" else 3
         scores, scale = vectors @ X / norms, np.linalg.norm(X)
     found = []
-    for columns, bias in zip(
-        pair_columns(whole, is_there, settings), biases_of(is_there, settings), strict=True
-    ):
+    for block in stored._blocks:
         factors = [np.roll(asked.slots[0], -step) for step in range(layout.steps)] + list(asked.slots[1:])
-        total = sum(a * b for a, b in zip(factors, columns, strict=True))
-        parts = sum(np.roll(total, -part * layout.rows) for part in range(layout.parts)) + bias
+        total = sum(a * b for a, b in zip(factors, block.columns, strict=True))
+        parts = sum(np.roll(total, -part * layout.rows) for part in range(layout.parts)) + block.bias
         copies = np.asarray(parts).reshape(-1, layout.rows)
         assert np.allclose(copies, copies[0])
         found.append(copies[0])
@@ -125,10 +126,12 @@ def test_payloads_of_the_first_rows(world: Ranked) -> None:
 
 
 def test_answers_have_nothing_but_the_first_rows(world: Ranked) -> None:
-    query = world.client.query(X, 2)
-    answer = unpack_answer(world.index.query(query, world.keys), world.client.settings, world.client._context)
+    query = world.client.query(X, k=2)
+    answer = world.client.settings.program.unpack_answer(
+        world.index.query(query, world.keys), world.client._context
+    )
     slots = world.client._context.decrypt(answer.results[0], world.client.secret_key)
-    others = slots.reshape(-1, world.client.settings.rows)[:, 1:]
+    others = slots.reshape(-1, world.client.settings.program.rows)[:, 1:]
     assert np.abs(others).max() < 1e-4
 
 
@@ -137,11 +140,11 @@ def test_ties_within_the_margin() -> None:
     cosines = [0.9, 0.5, 0.5, 0.42, -0.2, -0.9]
     vectors = at_cosines(cosines, X, 3)
     vectors[2] = vectors[1]
-    index = TopIndex(vectors, margin=MARGIN)
-    client = TopClient(index.settings)
+    index = Index(vectors, answers=Top(margin=MARGIN))
+    client = Client(index.settings)
     keys = index.load_keys(client.keys)
     for k in (1, 2, 4):
-        found = client.decrypt(index.query(client.query(X, k), keys))
+        found = client.decrypt(index.query(client.query(X, k=k), keys))
         require_first(found, np.arange(6), np.array(cosines), k, MARGIN)
 
 
@@ -149,20 +152,20 @@ def test_random_rows_of_other_metrics() -> None:
     random = np.random.default_rng(12)
     vectors = random.normal(size=(8, DIMS)) * 2
     for metric in ("dot", "l2"):
-        index = TopIndex(vectors, metric, margin=MARGIN)
-        client = TopClient(index.settings)
+        index = Index(vectors, metric, answers=Top(margin=MARGIN))
+        client = Client(index.settings)
         bound, norm = np.linalg.norm(vectors, axis=1).max(), np.linalg.norm(X)
         if metric == "dot":
             scores = vectors @ X / (bound * norm)
         else:
             scores = -((vectors - X) ** 2).sum(axis=1) / (bound * (2 * norm + bound))
-        found = client.decrypt(index.query(client.query(X, 3), client.keys))
+        found = client.decrypt(index.query(client.query(X, k=3), client.keys))
         require_first(found, np.arange(8), scores, 3, MARGIN)
 
 
 def test_rows_come_and_go(world: Ranked, tmp_path: Path) -> None:
     world.index.save(tmp_path / "index")
-    index = TopIndex.load(tmp_path / "index")
+    index = Index.load(tmp_path / "index")
     assert index.settings == world.index.settings
     assert index.ids.tolist() == [5, 4, 3, 2, 1, 0]
     version = index.version
@@ -171,26 +174,26 @@ def test_rows_come_and_go(world: Ranked, tmp_path: Path) -> None:
     assert index.add(at_cosines([0.97, -0.6], X, 5), payloads=[[7, 7], [8, 8]]).tolist() == [6, 7]
     assert index.version == version + 2
     client = world.client
-    found = client.decrypt(index.query(client.query(X, 2, payloads=True), client.keys))
+    found = client.decrypt(index.query(client.query(X, want="payloads", k=2), client.keys))
     assert found.ids.tolist() == [1, 6]
     assert found.payloads is not None
     assert np.abs(found.payloads - [[40, 4], [7, 7]]).max() < 0.01
-    with pytest.raises(ParameterError, match="capacity="):
+    with pytest.raises(ParameterError, match="make it with Top"):
         index.add(at_cosines([0.1] * 3, X), payloads=np.zeros((3, 2)))
     with pytest.raises(ParameterError, match="no row 3"):
         index.remove([3])
     index.remove(index.ids)
     with pytest.raises(MismatchError, match="no row"):
-        index.query(client.query(X, 1), client.keys)
+        index.query(client.query(X, k=1), client.keys)
     data = (tmp_path / "index").read_bytes()
     for damaged in (data[:-1], data[:50], data[:300] + bytes([data[300] ^ 1]) + data[301:]):
         with pytest.raises(FormatError):
-            TopIndex.load(damaged)
+            Index.load(damaged)
 
 
 def test_refusals(world: Ranked) -> None:
     client, index = world.client, world.index
-    query = client.query(X, 2)
+    query = client.query(X, k=2)
     answer = index.query(query, world.keys)
     for message, read in ((query, lambda m: index.query(m, world.keys)), (answer, client.decrypt)):
         for place in (0, 60, len(message) // 2, len(message) - 1):
@@ -199,28 +202,23 @@ def test_refusals(world: Ranked) -> None:
             with pytest.raises(FormatError):
                 read(bytes(broken))
     with pytest.raises(MismatchError, match="no query of this client"):
-        TopClient(index.settings).decrypt(answer)
+        Client(index.settings).decrypt(answer)
     client.decrypt(answer)
     with pytest.raises(MismatchError, match="no query of this client"):
         client.decrypt(answer)
     few = client._context.generate_keys(client.secret_key, public_key=False).to_bytes()
     with pytest.raises(MissingKeyError):
         index.query(query, few)
-    other = TopIndex(world.vectors, margin=MARGIN, capacity=8)
+    other = Index(world.vectors, answers=Top(margin=MARGIN, rows=8))
     with pytest.raises(MismatchError):
         other.query(query, client.keys)
-    thresholds = ThresholdIndex(world.vectors, margin=MARGIN)
-    with pytest.raises(FormatError):
-        TopClient(bytes(thresholds.settings))
-    with pytest.raises(FormatError):
-        ThresholdClient(bytes(index.settings))
     with pytest.raises(ParameterError, match="k must be"):
-        client.query(X, 0)
+        client.query(X, k=0)
     with pytest.raises(ParameterError, match="no payloads"):
-        TopClient(other.settings).query(X, 1, payloads=True)
-    with pytest.raises(ParameterError, match="ThresholdIndex"):
-        TopIndex(np.ones((2000, 4)))
+        Client(other.settings).query(X, want="payloads", k=1)
+    with pytest.raises(ParameterError, match="with thresholds"):
+        Index(np.ones((2000, 4)), answers=Top())
     with pytest.raises(ParameterError, match="no room"):
-        TopIndex(world.vectors, capacity=3)
+        Index(world.vectors, answers=Top(rows=3))
     with pytest.raises(ParameterError):
-        dataclasses.replace(index.settings, rows=12)
+        Settings(DIMS, "cosine", dataclasses.replace(index.settings.answers, rows=12))  # type: ignore[type-var]

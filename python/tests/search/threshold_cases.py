@@ -10,19 +10,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hemera.search import EncryptedThresholdIndex, Matches, ThresholdClient, ThresholdIndex
-from hemera.search.thresholds import settings
+from hemera.search import Client, Index, Matches, Threshold
+from hemera.search.comparisons import slots
 
 MARGIN = 2.0**-3
 DIMS = 6
-AnyIndex = ThresholdIndex | EncryptedThresholdIndex
 
 
 @contextmanager
 def in_small_rings() -> Iterator[None]:
     """Within it comparisons take rings that hide nothing, and have the circuits of large ones."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(settings, "RING", settings.Ring(1 << 11, None))
+        patch.setattr(slots, "RING", slots.Ring(1 << 11, None))
         yield
 
 
@@ -58,17 +57,18 @@ class World:
         first, self.x = floats(20, seed=1), floats(1, seed=2)[0] * 3
         numbers = payloads_of(50)
         self.vectors, self.payloads = np.concatenate([first, floats(30, seed=3)]), numbers
-        self.index: AnyIndex
         if encrypted:
-            self.client = ThresholdClient.owning(
-                first, margin=MARGIN, payloads=numbers[:20], payload_bound=500
+            self.client = Client.owning(
+                first, answers=Threshold(margin=MARGIN, payload_bound=500), payloads=numbers[:20]
             )
-            self.index = EncryptedThresholdIndex(self.client.encrypt(first, payloads=numbers[:20]))
+            self.index = Index(self.client.encrypt(first, payloads=numbers[:20]))
             self.index.add(self.client.encrypt(self.vectors[20:], payloads=numbers[20:]))
         else:
-            self.index = ThresholdIndex(first, margin=MARGIN, payloads=numbers[:20], payload_bound=500)
+            self.index = Index(
+                first, answers=Threshold(margin=MARGIN, payload_bound=500), payloads=numbers[:20]
+            )
             self.index.add(self.vectors[20:], payloads=numbers[20:])
-            self.client = ThresholdClient(bytes(self.index.settings))
+            self.client = Client(bytes(self.index.settings))
         self.keys = self.index.load_keys(self.client.keys)
         self.scores = cosines(self.vectors, self.x)
 

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from hemera.client.remote_comparisons import RemoteThresholdIndex, RemoteTopIndex
-from hemera.client.remote_index import AnyRemoteIndex, RemoteIndex
-from hemera.errors import FormatError, MismatchError, NoiseError
+from hemera.client.remote_index import RemoteIndex
+from hemera.errors import FormatError, MismatchError, NoiseError, ParameterError
+from hemera.search import Threshold, Top
+from hemera.search.scores.program import Scores
 
 
 class Searching:
     """The search's client: what it is asked for, and messages that tell it."""
 
-    def __init__(self, copies: int = 1) -> None:
+    def __init__(self) -> None:
         self.forgotten: list[bytes] = []
         self.prepared = 0
-        self.settings: Any = type("S", (), {"layout": type("L", (), {"copies": copies})})
-        self.thresholds_of_round = 3
         self.wrong: bytes | None = None
         self.error: Exception = NoiseError("wrong")
 
@@ -30,14 +30,11 @@ class Searching:
         told = [np.asarray(each).tolist() for each in (x, *given)]
         return repr((*told, *(f"{name}={value}" for name, value in options.items()))).encode()
 
-    def decrypt(self, answer: bytes, *given: Any) -> Any:
+    def decrypt(self, answer: bytes, k: int | None) -> Any:
         if answer == self.wrong:
             raise self.error
-        return answer.decode(), given
-
-    def decrypt_count(self, answer: bytes) -> Any:
-        levels = eval(answer)[1]
-        return np.atleast_1d(levels) * 10.0
+        told = eval(answer)
+        return np.atleast_1d(told[1]) * 10.0 if told[-1] == "count" else (answer.decode(), k)
 
     def forget(self, body: bytes) -> None:
         self.forgotten.append(body)
@@ -71,9 +68,12 @@ class Sent:
         self.told.append(told)
 
 
-def remote(kind: type[AnyRemoteIndex[Any]], most: int = 2, copies: int = 1) -> Any:
-    made: Any = object.__new__(kind)
-    made._client, made._transport, made._keys = Searching(copies), Sent(), Keys()
+def remote(answers: Any, most: int = 2, copies: int = 1) -> Any:
+    made: Any = object.__new__(RemoteIndex)
+    layout = SimpleNamespace(copies=copies)
+    program = SimpleNamespace(layout=layout, thresholds_of_round=3)
+    made.settings = SimpleNamespace(answers=answers, program=program)
+    made._client, made._transport, made._keys = Searching(), Sent(), Keys()
     made._path, made._most, made._is_doubtful, made.name = "/v1/indexes/rows", most, False, "rows"
     made._lock = threading.Lock()
     return made
@@ -81,26 +81,43 @@ def remote(kind: type[AnyRemoteIndex[Any]], most: int = 2, copies: int = 1) -> A
 
 @pytest.mark.parametrize("payloads", [False, True])
 def test_payloads_come_where_they_are_asked_for(payloads: bool) -> None:
-    top, near = remote(RemoteTopIndex), remote(RemoteThresholdIndex)
-    options = {"payloads": payloads}
-    assert top.query([1.0], 7, **options)[0] == f"([1.0], 7, 'payloads={payloads}')"
-    assert [each[0] for each in top.query_many([[1], [2]], **options)] == [
-        f"([{at}], 10, 'payloads={payloads}')" for at in (1, 2)
-    ]
+    top, near = remote(Top()), remote(Threshold())
     want = "payloads" if payloads else "mask"
-    assert near.query([1.0], 0.5, **options)[0] == f"([1.0], 0.5, {want!r})"
-    assert [each[0] for each in near.query_many([[1], [2]], 0.5, **options)] == [
-        f"([{at}], 0.5, {want!r})" for at in (1, 2)
+    assert top.query([1.0], 7, payloads=payloads)[0] == f"([1.0], None, '{want}', 'k=7')"
+    assert [each[0] for each in top.query([[1], [2]], payloads=payloads)] == [
+        f"([{at}], None, '{want}', 'k=10')" for at in (1, 2)
     ]
-    assert near.top([1], 4, **options) == ([1], 4, b"round", {"payloads": payloads, "thresholds": 2})
-    assert remote(RemoteThresholdIndex, 9).top([1], 4)[3] == {"payloads": False, "thresholds": 3}
+    assert near.query([1.0], threshold=0.5, payloads=payloads)[0] == f"([1.0], 0.5, {want!r}, 'k=None')"
+    assert [each[0] for each in near.query([[1], [2]], threshold=0.5, payloads=payloads)] == [
+        f"([{at}], 0.5, {want!r}, 'k=None')" for at in (1, 2)
+    ]
+    found = near.query([1], 4, payloads=payloads)
+    assert found == ([1], 4, b"round", {"payloads": payloads, "thresholds": 2})
+    found = remote(Threshold(), 9).query([[1], [2]], 4)
+    assert found[1] == ([2], 4, b"round", {"payloads": False, "thresholds": 3})
+
+
+@pytest.mark.parametrize(
+    ("answers", "options", "why"),
+    [
+        (Scores(), {"threshold": 0.5}, "'rows' is none"),
+        (Top(), {"threshold": 0.5}, "'rows' is none"),
+        (Scores(), {"payloads": True}, "for comparisons"),
+        (Threshold(), {"k": None}, "k=None is for scores"),
+    ],
+)
+def test_what_other_answers_have_is_refused(answers: Any, options: dict[str, Any], why: str) -> None:
+    index = remote(answers)
+    with pytest.raises(ParameterError, match=why):
+        index.query([1.0], **options)
+    assert index._transport.bodies == []
 
 
 @pytest.mark.parametrize("copies", [1, 2])
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 5, 8, 9])
 def test_thresholds_come_in_as_many_requests_as_they_need(count: int, copies: int) -> None:
     """A number alone (0) or a list: in parts of what a request may have."""
-    near = remote(RemoteThresholdIndex, 2, copies)
+    near = remote(Threshold(), 2, copies)
     levels: Any = np.arange(1.0, count + 1) if count else 5.0
     assert near.count([1], levels).tolist() == (np.atleast_1d(levels) * 10).tolist()
     at_once = 2 * copies
@@ -110,7 +127,7 @@ def test_thresholds_come_in_as_many_requests_as_they_need(count: int, copies: in
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5])
 def test_queries_come_in_as_many_requests_as_they_need(count: int) -> None:
-    index = remote(RemoteIndex)
+    index = remote(Scores())
     index._client.decrypt = lambda answer, k: (np.array(eval(answer)[0]), np.full((2, k), 7))
     rows = np.arange(2 * count).reshape(count, 2)
     scores, _ = index.query(rows, k=3)
@@ -122,7 +139,7 @@ def test_queries_come_in_as_many_requests_as_they_need(count: int) -> None:
 
 
 def test_prepared_queries_are_for_one_query_each() -> None:
-    index = remote(RemoteIndex)
+    index = remote(Scores())
     for prepared, x, is_taken in (
         (1, [1, 2], True),
         (1, [[1, 2]], True),
@@ -133,7 +150,7 @@ def test_prepared_queries_are_for_one_query_each() -> None:
         assert index._encrypt(np.array(x)).decode().endswith(f"'prepared={is_taken}')")
 
 
-@pytest.mark.parametrize("kind", [RemoteTopIndex, RemoteThresholdIndex])
+@pytest.mark.parametrize("answers", [Top(), Threshold()])
 @pytest.mark.parametrize(
     ("wrong", "error", "is_doubtful"),
     [
@@ -145,27 +162,26 @@ def test_prepared_queries_are_for_one_query_each() -> None:
     ],
 )
 def test_what_was_sent_is_forgotten_whatever_comes(
-    kind: type[AnyRemoteIndex[Any]], wrong: Any, error: Exception | None, is_doubtful: bool | None
+    answers: Any, wrong: Any, error: Exception | None, is_doubtful: bool | None
 ) -> None:
     """What does not fit makes the index doubtful, until something fits; noise says nothing of it."""
-    index = remote(kind)
+    index = remote(answers)
     x = [[0], [1], [-1] if wrong == "encrypted" else [2]]
-    bodies = [index._client.query(each, 1, "mask") for each in x[:2]]
-    if kind is RemoteTopIndex:
-        bodies = [index._client.query(each, 1, payloads=False) for each in x[:2]]
+
+    level, k = (None, 1) if isinstance(answers, Top) else (1, None)
+    sent = lambda row: index._client.query(row, level, "mask", k=k)  # noqa: E731
+    bodies = [sent(each) for each in x[:2]]
     for doubted in (False, True):
         index._is_doubtful = doubted
         index._client.wrong, index._client.forgotten = None, []
         if isinstance(wrong, int):
-            index._client.wrong = index._client.query(x[wrong], 1, "mask")
-            if kind is RemoteTopIndex:
-                index._client.wrong = index._client.query(x[wrong], 1, payloads=False)
+            index._client.wrong = sent(x[wrong])
             index._client.error = error
         if error is None:
-            assert len(index.query_many(x, 1)) == 3
+            assert len(index.query(x, 1, threshold=level)) == 3
         else:
             with pytest.raises(type(error)):
-                index.query_many(x, 1)
+                index.query(x, 1, threshold=level)
         assert index._client.forgotten[:2] == bodies
         assert len(index._client.forgotten) == (2 if wrong == "encrypted" else 3)
         assert index.is_doubtful == (doubted if is_doubtful is None else is_doubtful)

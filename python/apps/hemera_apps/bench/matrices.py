@@ -221,23 +221,27 @@ def _search_rows(options: argparse.Namespace) -> Iterator[Row]:
 
 
 def _threshold_rows(options: argparse.Namespace) -> Iterator[Row]:
-    """Whole calls of `ThresholdIndex.query`, bytes to bytes."""
+    """Whole calls of `Index.query`, bytes to bytes."""
     for rows, dims in options.thresholds:
         random = np.random.default_rng(dims)
         vectors = random.standard_normal((rows, dims), np.float32)
         begin = time.perf_counter()
         payloads = np.arange(rows)[:, None] % _PAYLOADS
-        index = hm.search.ThresholdIndex(
-            vectors, payloads=payloads, device=options.device, threads=options.threads
+        index = hm.search.Index(
+            vectors,
+            answers=hm.search.Threshold(),
+            payloads=payloads,
+            device=options.device,
+            threads=options.threads,
         )
         seconds = round(time.perf_counter() - begin, 1)
-        client = hm.search.ThresholdClient(index.settings, threads=options.threads)
+        client = hm.search.Client(index.settings, threads=options.threads)
         keys = index.load_keys(client.keys)
         wanted = rows // 3
         facts: Row = {
             "rows": rows,
             "dims": dims,
-            "margin": index.settings.margin,
+            "margin": index.settings.to_fields()["margin"],
             "degree": index.settings.params.degree,
             "levels": index.settings.params.levels,
             "memory_bytes": keys.context.memory_used,
@@ -248,7 +252,7 @@ def _threshold_rows(options: argparse.Namespace) -> Iterator[Row]:
             sent = client.query(vectors[wanted], 0.9, want)
             answer = index.query(sent, keys)
             if want == "count":
-                found = float(client.decrypt_count(answer))
+                found = float(client.decrypt(answer))
             else:
                 matches = client.decrypt(answer)
                 found = float(len(matches) if wanted in matches.ids else 0)
@@ -260,16 +264,18 @@ def _threshold_rows(options: argparse.Namespace) -> Iterator[Row]:
 
 
 def _ranked_rows(options: argparse.Namespace) -> Iterator[Row]:
-    """Whole calls of `TopIndex.query`, bytes to bytes."""
+    """Whole calls of `Index.query`, bytes to bytes."""
     for rows, dims in options.ranked:
         vectors = np.random.default_rng(dims).standard_normal((rows, dims), np.float32)
         begin = time.perf_counter()
-        index = hm.search.TopIndex(vectors, device=options.device, threads=options.threads)
+        index = hm.search.Index(
+            vectors, answers=hm.search.Top(), device=options.device, threads=options.threads
+        )
         seconds = round(time.perf_counter() - begin, 1)
-        client = hm.search.TopClient(index.settings, threads=options.threads)
+        client = hm.search.Client(index.settings, threads=options.threads)
         keys = index.load_keys(client.keys)
         wanted = rows // 3
-        sent = client.query(vectors[wanted], 1)
+        sent = client.query(vectors[wanted], k=1)
         answer = index.query(sent, keys)
         found = client.decrypt(answer).ids.tolist()
         if found != [wanted]:
@@ -279,7 +285,7 @@ def _ranked_rows(options: argparse.Namespace) -> Iterator[Row]:
             "measurement": "first rows",
             "rows": rows,
             "dims": dims,
-            "margin": index.settings.margin,
+            "margin": index.settings.to_fields()["margin"],
             "degree": index.settings.params.degree,
             "levels": index.settings.params.levels,
             "memory_bytes": keys.context.memory_used,

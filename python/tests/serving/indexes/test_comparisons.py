@@ -17,7 +17,7 @@ from hemera.client.problems import ServerError
 from hemera.commands.client import _found
 from hemera.errors import FormatError, MismatchError, NoiseError, ParameterError
 from hemera.search import wire
-from hemera.search.thresholds import settings as of_comparisons
+from hemera.search.comparisons import slots
 from hemera.serving.service import Home
 
 from ..conftest import BOUND, Running, serving, wait_until
@@ -45,23 +45,27 @@ def require_right(found: search.Matches, threshold: float) -> None:
 def rings() -> Iterator[None]:
     """Small rings, for the servers and clients of these tests."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(of_comparisons, "RING", of_comparisons.Ring(1 << 11, None))
+        patch.setattr(slots, "RING", slots.Ring(1 << 11, None))
         yield
 
 
 @pytest.fixture(scope="module")
-def owner(rings: None) -> search.ThresholdClient:  # noqa: ARG001
-    return search.ThresholdClient.owning(VECTORS, margin=MARGIN, payloads=NUMBERS)
+def owner(rings: None) -> search.Client:  # noqa: ARG001
+    return search.Client.owning(VECTORS, answers=search.Threshold(margin=MARGIN), payloads=NUMBERS)
 
 
 @pytest.fixture(scope="module")
-def files(owner: search.ThresholdClient, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def files(owner: search.Client, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a file of each kind."""
     folder = tmp_path_factory.mktemp("files")
-    search.ThresholdIndex(VECTORS, margin=MARGIN, payloads=NUMBERS).save(folder / "near.index")
-    hidden = search.EncryptedThresholdIndex(owner.encrypt(VECTORS, payloads=NUMBERS))
+    search.Index(VECTORS, answers=search.Threshold(margin=MARGIN), payloads=NUMBERS).save(
+        folder / "near.index"
+    )
+    hidden = search.Index(owner.encrypt(VECTORS, payloads=NUMBERS))
     hidden.save(folder / "hidden.index")
-    search.TopIndex(VECTORS[FEW], margin=2.0**-2, payloads=NUMBERS[FEW], ids=FEW).save(folder / "few.index")
+    search.Index(VECTORS[FEW], answers=search.Top(margin=2.0**-2), payloads=NUMBERS[FEW], ids=FEW).save(
+        folder / "few.index"
+    )
     owner.secret_key.save(folder / "owner.key")
     return folder
 
@@ -83,26 +87,17 @@ def server(home: Home) -> Iterator[Running]:
 def test_each_kind_answers_its_clients(server: Running, home: Home, files: Path) -> None:
     with client_of(server, home.clients.add("alice"), security=None) as client:
         told = {each["name"]: each for each in client.indexes()}
-        assert told["few"] == {
-            "name": "few",
-            "kind": "top index",
-            "rows": len(FEW),
-            "dims": DIMS,
-            "metric": "cosine",
-            "margin": 2.0**-2,
-            "payload": 2,
-        }
-        assert [told[name]["kind"] for name in ("near", "hidden")] == [
-            "threshold index",
-            "encrypted threshold index",
-        ]
-        near = client.threshold_index("near")
-        assert client.threshold_index("near") is near
-        assert repr(near) == "<RemoteThresholdIndex 'near': threshold index of 6 numbers, 'cosine'>"
-        hidden = client.threshold_index("hidden", secret_key=files / "owner.key")
+        facts = {"dims": DIMS, "metric": "cosine", "margin": 2.0**-2, "payload": 2}
+        assert told["few"] == {"name": "few", "kind": "top index", "rows": len(FEW), **facts}
+        kinds = [told[name]["kind"] for name in ("near", "hidden")]
+        assert kinds == ["threshold index", "encrypted threshold index"]
+        near = client.index("near")
+        assert client.index("near") is near
+        assert repr(near) == "<RemoteIndex 'near': threshold index of 6 numbers, 'cosine'>"
+        hidden = client.index("hidden", secret_key=files / "owner.key")
         for index in (near, hidden):
-            require_right(index.query(X, 0.2), 0.2)
-            found = index.query(X, 0.2, payloads=True)
+            require_right(index.query(X, threshold=0.2), 0.2)
+            found = index.query(X, threshold=0.2, payloads=True)
             require_right(found, 0.2)
             sure = ~np.isin(found.ids, found.doubtful)
             assert found.payloads is not None
@@ -110,16 +105,16 @@ def test_each_kind_answers_its_clients(server: Running, home: Home, files: Path)
             count = index.count(X, 0.2)
             assert count.shape == ()
             assert (SCORES > 0.2 + MARGIN).sum() - 0.01 < count < (SCORES > 0.2 - MARGIN).sum() + 0.01
-            best = index.top(X, 3)
+            best = index.query(X, k=3)
             assert np.isin(np.argsort(-SCORES)[:3], best.ids).all()
             assert len(best) < ROWS
         assert server.metric("hemera_key_uploads_total", status="201") == 2
-        first = client.top_index("few").query(X, k=2, payloads=True)
+        first = client.index("few").query(X, k=2, payloads=True)
         before = (SCORES[FEW][None] > SCORES[FEW][:, None] + 2.0**-2).sum(axis=1)
         near_rows = (np.abs(SCORES[FEW][None] - SCORES[FEW][:, None]) <= 2.0**-2).sum(axis=1) - 1
         assert set(FEW[before + near_rows < 2]) <= set(first.ids.tolist()) <= set(FEW[before < 2])
         described = near.describe()
-        local = search.load(home.index_file("near"))
+        local = search.Index.load(home.index_file("near"))
         assert described["expected_error"]["noise"] == local.expected_error.noise
         assert described["limits"]["key_bytes"] > len(near._client.keys)
 
@@ -128,8 +123,8 @@ def test_more_thresholds_than_a_request_may_have(home: Home) -> None:
     with serving(home, batch=2) as server:
         token = home.clients.add("alice")
         with client_of(server, token, security=None) as client:
-            index = client.threshold_index("near")
-            copies = index._client.settings.layout.copies
+            index = client.index("near")
+            copies = index._client.settings.program.layout.copies
             levels = np.linspace(-1, 1, 5 * copies)  # three requests
             counts = index.count(X, levels)
             above = (SCORES[None] > levels[:, None] + MARGIN).sum(axis=1)
@@ -143,18 +138,17 @@ def test_more_thresholds_than_a_request_may_have(home: Home) -> None:
 
 def test_several_queries_come_before_the_first_is_decrypted(server: Running, home: Home) -> None:
     with client_of(server, home.clients.add("alice"), security=None) as client:
-        near, few = client.threshold_index("near"), client.top_index("few")
-        first, second = near.query_many([X, -X], -0.1)
+        near, few = client.index("near"), client.index("few")
+        first, second = near.query([X, -X], threshold=-0.1)
         require_right(first, -0.1)
         got = np.isin(np.arange(ROWS), second.ids)
         assert got[-SCORES > -0.1 + MARGIN].all()
         assert not got[-SCORES < -0.1 - MARGIN].any()
-        best, worst = few.query_many(np.stack([X, -X]), 1)
+        best, worst = few.query(np.stack([X, -X]), 1)
         assert (best.ids.tolist(), worst.ids.tolist()) == ([FEW[0]], [FEW[-1]])
-        assert near.query_many([], 0.1) == []
         near._client._secret_key = near._client._context.generate_secret_key()
         with pytest.raises(NoiseError):
-            near.query_many([X, X, X], 0.1)
+            near.query([X, X, X], threshold=0.1)
         assert server.metric("hemera_requests_total", model="near", status="200") == 5
         assert near._client._waiting == {}
 
@@ -162,13 +156,16 @@ def test_several_queries_come_before_the_first_is_decrypted(server: Running, hom
 def test_tenants_have_their_own_keys(server: Running, home: Home) -> None:
     """Queries of tenants that wait at the same time are answered one by one, each by its tenant's keys."""
     clients = [client_of(server, home.clients.add(name), security=None) for name in ("alice", "bob", "carol")]
-    indexes = [client.threshold_index("near") for client in clients]
+    indexes = [client.index("near") for client in clients]
     levels = [-0.4, 0.0, 0.5]
     for index, level in zip(indexes, levels, strict=True):
-        require_right(index.query(X, level), level)
+        require_right(index.query(X, threshold=level), level)
     with ThreadPoolExecutor(3) as pool:
         with held(server):
-            asked = [pool.submit(index.query, X, level) for index, level in zip(indexes, levels, strict=True)]
+            asked = [
+                pool.submit(index.query, X, threshold=level)
+                for index, level in zip(indexes, levels, strict=True)
+            ]
             wait_until(lambda: server.service.scheduler.waiting == 3)
         for each, level in zip(asked, levels, strict=True):
             require_right(each.result(BOUND), level)
@@ -176,7 +173,7 @@ def test_tenants_have_their_own_keys(server: Running, home: Home) -> None:
     assert server.metric("hemera_batch_requests_count", model="near") == 6
     # Another tenant's answer tells nothing: neither that it waits, nor its rows.
     with server.http(home.clients.add("dave")) as http:
-        own = search.ThresholdClient(indexes[0].settings)
+        own = search.Client(indexes[0].settings)
         assert http.put("/v1/indexes/near/keys", content=own.keys).status_code == 201
         sent = indexes[0]._client.query(X, 0.1)
         answer = http.post("/v1/indexes/near/query", content=sent)
@@ -191,8 +188,8 @@ def test_tenants_have_their_own_keys(server: Running, home: Home) -> None:
 
 def test_queries_of_one_tenant_are_compared_together(server: Running, home: Home) -> None:
     tokens = [home.clients.add(name) for name in ("alice", "bob")]
-    settings = search.load(home.index_file("near")).settings
-    alice, bob = (search.ThresholdClient(settings) for _ in tokens)
+    settings = search.Index.load(home.index_file("near")).settings
+    alice, bob = (search.Client(settings) for _ in tokens)
     route = "/v1/indexes/near"
     with server.http(tokens[0]) as first, server.http(tokens[1]) as second:
         for http, client in ((first, alice), (second, bob)):
@@ -212,18 +209,18 @@ def test_queries_of_one_tenant_are_compared_together(server: Running, home: Home
 def test_what_is_not_for_an_index_is_refused(server: Running, home: Home) -> None:
     token = home.clients.add("alice")
     with client_of(server, token, security=None) as client:
-        with pytest.raises(MismatchError, match=r"client.threshold_index\('near'\)"):
-            client.index("near")
-        with pytest.raises(MismatchError, match=r"client.top_index\('few'\)"):
-            client.threshold_index("few")
+        with pytest.raises(ParameterError, match="'few' is none"):
+            client.index("few").query(X, threshold=0.1)
+        with pytest.raises(ParameterError, match="no index with thresholds"):
+            client.index("few").count(X, 0.1)
         with pytest.raises(ParameterError, match="key of its owner"):
-            client.threshold_index("hidden")
+            client.index("hidden")
         with pytest.raises(ServerError, match="no index"):
-            client.top_index("others")
+            client.index("others")
         with pytest.raises(ParameterError, match="k must be"):
-            client.top_index("few").query(X, 0)
-    near = search.ThresholdClient(search.load(home.index_file("near")).settings)
-    few = search.TopClient(search.load(home.index_file("few")).settings)
+            client.index("few").query(X, 0)
+    near = search.Client(search.Index.load(home.index_file("near")).settings)
+    few = search.Client(search.Index.load(home.index_file("few")).settings)
     keys, query = "/v1/indexes/near/keys", "/v1/indexes/near/query"
     with server.http(token) as http:
         assert code(http.post(query, content=near.query(X, 0.1))) == (409, "no_keys")
@@ -242,7 +239,7 @@ def test_what_is_not_for_an_index_is_refused(server: Running, home: Home) -> Non
         for body, expected in (
             (damaged, "format"),
             (b"", "format"),
-            (few.query(X, 1), "format"),
+            (few.query(X, k=1), "format"),
             (bytes(near.secret_key), "secret_key"),
         ):
             assert code(http.post(query, content=body)) == (422, expected)
@@ -252,19 +249,19 @@ def test_what_is_not_for_an_index_is_refused(server: Running, home: Home) -> Non
             assert code(http.post(query, content=body))[0] == 422
         seeds = wire.pack("preparation", {"settings": near.settings.digest, "count": 1}, bytes(32))
         assert code(http.post("/v1/indexes/near/prepare", content=seeds)) == (422, "mismatch")
-        other = search.ThresholdClient(search.ThresholdIndex(VECTORS, margin=MARGIN / 2).settings)
+        other = search.Client(search.Index(VECTORS, answers=search.Threshold(margin=MARGIN / 2)).settings)
         assert code(http.post(query, content=other.query(X, 0.1))) == (422, "mismatch")
 
 
 def test_a_server_does_not_learn_that_a_count_can_not_be_read(server: Running, home: Home) -> None:
     """All rounds of a search for the nearest come, whatever the first answer was."""
     with client_of(server, home.clients.add("alice"), security=None) as client:
-        index = client.threshold_index("near")
-        index.top(X, 2)
+        index = client.index("near")
+        index.query(X, k=2)
         rounds = server.metric("hemera_requests_total", model="near", status="200")
         index._client._secret_key = index._client._context.generate_secret_key()
         with pytest.raises(NoiseError):
-            index.top(X, 2)
+            index.query(X, k=2)
         assert server.metric("hemera_requests_total", model="near", status="200") == 2 * rounds
         assert index._client._waiting == {}
 
@@ -272,16 +269,16 @@ def test_a_server_does_not_learn_that_a_count_can_not_be_read(server: Running, h
 def test_changes_while_the_server_runs(home: Home, tmp_path: Path) -> None:
     with serving(home, sweep_seconds=1000) as server:
         with client_of(server, home.clients.add("alice"), security=None) as client:
-            index = client.threshold_index("near")
-            require_right(index.query(X, 0.2), 0.2)
-            own = search.load(home.index_file("near"))
-            assert isinstance(own, search.ThresholdIndex)
+            index = client.index("near")
+            require_right(index.query(X, threshold=0.2), 0.2)
+            own = search.Index.load(home.index_file("near"))
+            assert isinstance(own, search.Index)
             own.remove(np.arange(1, ROWS))
             own.add(X[None], payloads=[[1, 2]], ids=[77])
             own.save(tmp_path / "near.index")
             home.add_index(tmp_path / "near.index")
             server.service.sweep_indexes()
-            assert index.query(X, 0.9).ids.tolist() == [77]
+            assert index.query(X, threshold=0.9).ids.tolist() == [77]
             assert server.metric("hemera_key_uploads_total", status="201") == 1
             assert index.describe()["rows"] == 2
             # An index of scores in its place: its clients are told.
@@ -289,7 +286,7 @@ def test_changes_while_the_server_runs(home: Home, tmp_path: Path) -> None:
             home.add_index(tmp_path / "near.index")
             server.service.sweep_indexes()
             with pytest.raises((MismatchError, FormatError)):
-                index.query(X, 0.2)
+                index.query(X, threshold=0.2)
         home.index_file("few").write_bytes(home.index_file("few").read_bytes()[:-1])
         server.service.sweep_indexes()
         assert set(server.service.damaged) == {"few"}

@@ -12,6 +12,7 @@ import hemera as hm
 from hemera import search
 from hemera.client.problems import ServerError
 from hemera.search import wire
+from hemera.search.scores.program import Scores
 from hemera.serving.index_sessions import IndexSession, _passes
 from hemera.serving.service import Home
 
@@ -24,7 +25,7 @@ def test_rubbish_is_refused(server: Running, home: Home) -> None:
     token = home.clients.add("alice")
     client = local(server, token)
     query, preparation = client.query(queries(1)), client.prepare(2)
-    other = search.Client(search.Settings(DIMS, "l2", True))
+    other = search.Client(search.Settings(DIMS, "l2", Scores(True)))
     ctx = hm.Context(client.settings.params, "cpu")
     few = bytes(ctx.generate_keys(ctx.generate_secret_key(), rotations=[1]))
     secret = bytes(client.secret_key)
@@ -68,7 +69,7 @@ def test_rubbish_is_refused(server: Running, home: Home) -> None:
         for body in (b"", b"rubbish", client.keys[:-1], query, few, bytes(client.settings.params)):
             assert code(http.put(KEYS, content=body))[0] == 422
         assert code(http.put(KEYS, content=secret)) == (422, "secret_key")
-        approximate = search.Client(search.Settings(DIMS, "dot"))
+        approximate = search.Client(search.Settings(DIMS, "dot", Scores()))
         assert code(http.put(KEYS, content=approximate.keys)) == (422, "mismatch")
         assert http.post(QUERY, content=query).status_code == 200
         assert found(client.decrypt(http.post(QUERY, content=query).content, k=1)) == best(queries(1), 1)
@@ -143,17 +144,17 @@ def test_large_queries_take_several_passes(
     token = home.clients.add("alice")
     client = local(server, token)
     served = server.service.index("rows")
-    expanded = served._index.settings.expanded_bytes
+    expanded = served._index.settings.program.expanded_bytes
     assert expanded == DIMS * 262_144
-    monkeypatch.setattr("hemera.search.base._EXPANDED_BYTES", 3 * expanded - 1)
+    monkeypatch.setattr("hemera.search.scores.program._EXPANDED_BYTES", 3 * expanded - 1)
     assert served.queries == 2
     session = served.session(
         0, server.service.keys(server.service.clients.of_token(token) or "", "rows").files
     )
     ran: list[int] = []
-    many = search.BaseIndex.query_many
+    many = search.Index.query_many
     monkeypatch.setattr(
-        search.BaseIndex, "query_many", lambda self, asked: (ran.append(len(asked)), many(self, asked))[1]
+        search.Index, "query_many", lambda self, asked: (ran.append(len(asked)), many(self, asked))[1]
     )
     sent = [client.query(queries(count, count)) for count in (1, 2, 1)]
     inputs = [session.load({"query": each}) for each in sent]

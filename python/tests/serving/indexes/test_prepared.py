@@ -15,11 +15,11 @@ from .index_cases import KEYS, PREPARE, QUERY, best, client_of, found, local, qu
 
 def test_prepared_queries(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     by_keys: list[int] = []
-    many = search.BaseIndex.query_many
+    many = search.Index.query_many
     monkeypatch.setattr(
-        search.BaseIndex, "query_many", lambda self, asked: (by_keys.append(len(asked)), many(self, asked))[1]
+        search.Index, "query_many", lambda self, asked: (by_keys.append(len(asked)), many(self, asked))[1]
     )
-    ticket = search.load(home.index_file("rows")).ticket_bytes  # type: ignore[attr-defined]
+    ticket = search.Index.load(home.index_file("rows")).ticket_bytes  # type: ignore[attr-defined]
     token = home.clients.add("alice")
     x = queries(6)
     with serving(home, batch=2, prepared_bytes=5 * ticket) as server:

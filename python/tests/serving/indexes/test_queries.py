@@ -15,6 +15,7 @@ from hemera import search
 from hemera.client.problems import ServerError
 from hemera.errors import MismatchError, NoiseError, ParameterError, SecurityError
 from hemera.search import wire
+from hemera.search.scores.program import Scores
 from hemera.serving.service import Home
 
 from ..conftest import Running, serving
@@ -95,7 +96,7 @@ def test_floats(home: Home, tmp_path: Path, metric: str) -> None:
 
 def test_an_encrypted_index(home: Home, tmp_path: Path) -> None:
     owner = search.Client.owning(VECTORS, "dot", exact=True)
-    search.EncryptedIndex(owner.encrypt(VECTORS)).save(tmp_path / "vault.hemera-index")
+    search.Index(owner.encrypt(VECTORS)).save(tmp_path / "vault.hemera-index")
     home.add_index(tmp_path / "vault.hemera-index")
     owner.secret_key.save(tmp_path / "owner.key")
     x = queries(3)
@@ -110,12 +111,12 @@ def test_an_encrypted_index(home: Home, tmp_path: Path) -> None:
             client.index("vault")
         # Somebody else's key, and keys that are not for products.
         other = client.index(
-            "vault", secret_key=bytes(search.Client(search.Settings(DIMS, "dot", True)).secret_key)
+            "vault", secret_key=bytes(search.Client(search.Settings(DIMS, "dot", Scores(True))).secret_key)
         )
         with pytest.raises(NoiseError, match="not the secret key"):
             other.query(x, k=None)
         with server.http(token) as http:
-            plain = search.Client(search.Settings(DIMS, "dot", True))
+            plain = search.Client(search.Settings(DIMS, "dot", Scores(True)))
             assert code(http.put("/v1/indexes/vault/keys", content=plain.keys)) == (422, "missing_key")
             # A message of the other kind.
             kept = search.Client(owner.settings, bytes(owner.secret_key))
@@ -145,7 +146,7 @@ def test_descriptions(server: Running, home: Home) -> None:
         described = client.index("rows").describe()
         assert described["limits"]["queries"] == 32
         assert (described["degree"], described["security"]) == (8192, ">=192")
-        assert client.index("rows").settings == search.load(home.index_file("rows")).settings
+        assert client.index("rows").settings == search.Index.load(home.index_file("rows")).settings
         assert client.models() == []
         with pytest.raises(ServerError, match="no index") as error:
             client.index("other")

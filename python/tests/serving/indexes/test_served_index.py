@@ -32,7 +32,7 @@ def served(path: Path, **limits: Any) -> ServedIndex:
 def test_a_request_has_as_many_queries_as_a_batch_and_a_pass(
     files: Path, monkeypatch: pytest.MonkeyPatch, batch: int, at_once: int
 ) -> None:
-    monkeypatch.setattr("hemera.search.base._EXPANDED_BYTES", at_once * EXPANDED)
+    monkeypatch.setattr("hemera.search.scores.program._EXPANDED_BYTES", at_once * EXPANDED)
     index = served(files / "rows.index", batch=batch)
     most = min(batch, at_once)
     assert index.queries == index.describe()["limits"]["queries"] == most
@@ -76,7 +76,7 @@ def test_what_is_told_of_an_index(files: Path, given: int) -> None:
 def test_copies_and_keys_of_devices(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Any] = []
     monkeypatch.setattr(
-        "hemera.serving.indexes.load", lambda path, **told: (given.append(told), search.load(path))[1]
+        search.Index, "load", lambda path, load=search.Index.load, **told: (given.append(told), load(path))[1]
     )
     index = ServedIndex("documents", files / "rows.index", Settings(index_bytes=9 << 20, prepared_bytes=7))
     for number in range(2):
@@ -97,7 +97,7 @@ def test_copies_and_keys_of_devices(files: Path, tmp_path: Path, monkeypatch: py
 @pytest.mark.parametrize("prepared", [0, 2, 5])
 def test_prepared_answers_have_their_room(files: Path, prepared: int) -> None:
     """In several messages, and after some were asked for."""
-    index = search.load(files / "rows.index")
+    index = search.Index.load(files / "rows.index")
     assert isinstance(index, search.Index)
     client = search.Client(index.settings)
     room = prepared * index.ticket_bytes + index.ticket_bytes - 1
@@ -123,7 +123,7 @@ def test_prepared_answers_have_their_room(files: Path, prepared: int) -> None:
 
 def test_requests_run_together_where_they_may(files: Path) -> None:
     """Queries of several clients, and of one; preparations do not."""
-    index = search.load(files / "rows.index")
+    index = search.Index.load(files / "rows.index")
     clients = [search.Client(index.settings) for _ in range(2)]
     sessions = [
         IndexSession(

@@ -44,13 +44,13 @@ def test_tenants_share_a_pass_and_nothing_else(
 ) -> None:
     """Queries of three tenants wait, and are answered together: each with the keys that its tenant sent."""
     ran: list[list[str]] = []
-    many = search.BaseIndex.query_many
+    many = search.Index.query_many
 
-    def watched(self: search.BaseIndex, asked: Any) -> list[bytes]:
+    def watched(self: search.Index, asked: Any) -> list[bytes]:
         ran.append([bytes(keys.to_bytes()) for _, keys in asked])  # type: ignore[misc]
         return many(self, asked)
 
-    monkeypatch.setattr(search.BaseIndex, "query_many", watched)
+    monkeypatch.setattr(search.Index, "query_many", watched)
     tokens = {name: home.clients.add(name) for name in ("alice", "bob", "carol")}
     clients = {name: local(server, token) for name, token in tokens.items()}
     x = {name: queries(2, seed) for seed, name in enumerate(tokens)}

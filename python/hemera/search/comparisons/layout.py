@@ -73,7 +73,9 @@ class Layout:
 
     def of_query(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """[slots] of a query [dims]."""
-        return np.asarray(self._filled(x[None])[0, self.entries()])
+        whole = np.zeros(self.width)
+        whole[: self.dims] = x
+        return np.asarray(whole[self.entries()])
 
     def of_rows(self, vectors: NDArray[Any]) -> NDArray[np.float64]:
         """[steps, slots] of at most `rows` vectors [count, dims]. Slots without a row have zeros."""
@@ -112,8 +114,3 @@ class Layout:
     def firsts(self) -> NDArray[np.float64]:
         """[slots]: 1 in the first slot of each copy."""
         return np.asarray(np.arange(self.slots) % self.rows == 0, np.float64)
-
-    def _filled(self, vectors: NDArray[Any]) -> NDArray[np.float64]:
-        whole = np.zeros((len(vectors), self.width))
-        whole[:, : self.dims] = vectors
-        return whole

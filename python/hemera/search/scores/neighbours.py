@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera._noise_warning import warn_of_precision
-from hemera.search.quantization import normalized
-from hemera.search.settings import Errors, Settings
+from hemera.search.scores.scales import Scales
+from hemera.search.settings import Errors
+from hemera.search.vectors import normalized
 
 __all__ = ["warn_of_wrong_neighbours"]
 
@@ -24,7 +25,7 @@ _SHARE = 0.1
 
 
 def warn_of_wrong_neighbours(
-    vectors: NDArray[Any], integers: NDArray[Any], settings: Settings, error: Errors
+    vectors: NDArray[Any], integers: NDArray[Any], scales: Scales, error: Errors
 ) -> None:
     """Give a PrecisionWarning where rounding, or noise, changes which rows are the nearest.
 
@@ -35,16 +36,16 @@ def warn_of_wrong_neighbours(
     """
     if len(vectors) == 0 or error == Errors(0.0, 0.0):
         return
-    found = _Trial.of(vectors, integers, settings, error.noise)
+    found = _Trial.of(vectors, integers, scales, error.noise)
     if max(found.wrong, found.wrong_weights) <= _SHARE * found.queries:  # a few scores may be nearly equal
         return
-    if settings.owner:
+    if scales.owner:
         reason = "the noise of encryption is larger than differences of scores"
         way = "exact=True with integers"
     else:
-        reason = f"vectors are rounded to int8 by one scale, in steps of {1 / settings.scale:.3g}"
-        way = "an EncryptedIndex, which rounds less"
-    if settings.metric == "dot":
+        reason = f"vectors are rounded to int8 by one scale, in steps of {1 / scales.scale:.3g}"
+        way = "encrypted rows, which are rounded less"
+    if scales.metric == "dot":
         way = f"divide columns by their sizes and multiply queries by these (no score changes), or take {way}"
     else:
         way = f"bring columns and rows to like sizes, or take {way}"
@@ -65,7 +66,7 @@ class _Trial:
     """The same of inner products with weights: rows, each column divided by its mean square."""
 
     @classmethod
-    def of(cls, vectors: NDArray[Any], integers: NDArray[Any], settings: Settings, noise: float) -> _Trial:
+    def of(cls, vectors: NDArray[Any], integers: NDArray[Any], scales: Scales, noise: float) -> _Trial:
         """Try up to 32 of up to 1,024 rows.
 
         Args:
@@ -75,11 +76,11 @@ class _Trial:
         """
         chosen = np.unique(np.linspace(0, len(vectors) - 1, min(len(vectors), _ROWS)).astype(np.intp))
         rows = np.asarray(vectors[chosen], np.float64)
-        if settings.metric == "cosine":
+        if scales.metric == "cosine":
             rows = normalized(rows)
         unit = float(np.abs(rows).max(initial=0)) or 1.0
         rows = rows / unit
-        known = integers[chosen] / (settings.scale * settings.row_scale * unit)
+        known = integers[chosen] / (scales.scale * scales.row_scale * unit)
         random = np.random.default_rng(0)
         numbers = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _QUERIES)).astype(np.intp))
 
@@ -88,10 +89,10 @@ class _Trial:
             for number in numbers:
                 norm = np.linalg.norm(queries[number])
                 error = random.normal(size=len(rows)) * noise * norm / unit
-                count += _is_wrong(rows, known, queries[number], int(number), settings.metric, error)
+                count += _is_wrong(rows, known, queries[number], int(number), scales.metric, error)
             return count
 
-        return cls(len(numbers), wrong(rows), wrong(_weights(rows)) if settings.metric == "dot" else 0)
+        return cls(len(numbers), wrong(rows), wrong(_weights(rows)) if scales.metric == "dot" else 0)
 
 
 def _weights(rows: NDArray[np.float64]) -> NDArray[np.float64]:

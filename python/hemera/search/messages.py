@@ -1,8 +1,9 @@
-"""What indexes are asked with: ids, keys and queries."""
+"""What messages of all indexes have in common: names, ids, keys."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,51 +17,53 @@ from hemera.inputs.plain import plain_array
 from hemera.objects.context import Context
 from hemera.objects.keys import Keys
 from hemera.search import wire
-from hemera.search.any_settings import AnySettings
 from hemera.search.settings import Settings
 
-SEED_BYTES = 32
+__all__ = [
+    "IDS",
+    "Given",
+    "Group",
+    "Header",
+    "as_ids",
+    "keys_of",
+    "name_of",
+    "new_ids",
+    "places_of",
+    "read_ids",
+    "read_rows",
+    "require_ids",
+    "require_settings",
+    "rows_settings",
+]
+
+Header = Callable[[str], dict[str, Any]]
+"""The fields that the headers of all answers have, to the query of a name."""
 IDS = 1 << 62
 """Ids are below it."""
-MOST_PREPARED = 100_000
-"""Queries of one message."""
-_QUERY_FIELDS: dict[str, Kind] = {"settings": str, "count": Whole(1)}
+_ROWS_FIELDS: dict[str, Kind] = {"settings": dict, "count": Whole(1), "has_ids": bool}
 
 
 @dataclass(frozen=True)
-class Query:
-    """Encrypted queries."""
+class Given:
+    """Rows that are to be added."""
 
-    seed: bytes
-    numbers: NDArray[np.uint64]  # [query, limb, dims]
-
-
-def unpack_query(query: bytes, settings: Settings) -> Query:
-    """The queries of a message from `Client.query`. FormatError, MismatchError."""
-    header, body = wire.unpack("query", query, _QUERY_FIELDS)
-    require_settings(header["settings"], settings, "query")
-    count, limbs = header["count"], len(settings.params.primes[-1])
-    expected = SEED_BYTES + count * limbs * settings.dims * settings.number_bytes
-    if count < 1 or len(body) != expected:
-        raise FormatError(f"the query has {len(body)} bytes of numbers for {count} queries")
-    numbers = wire.unpack_numbers(body[SEED_BYTES:], settings.number_bytes)
-    return Query(bytes(body[:SEED_BYTES]), numbers.reshape(count, limbs, settings.dims))
+    count: int
+    ids: ArrayLike | None
+    data: Any
+    """What their storage has made of them."""
 
 
-def seed_of(query: bytes) -> bytes:
-    """The seed of a message from `Client.query`. FormatError."""
-    _, body = wire.unpack("query", query, _QUERY_FIELDS)
-    return bytes(body[:SEED_BYTES])
+@dataclass(frozen=True)
+class Group:
+    """Messages that are answered together."""
 
-
-def seeds_of(preparation: bytes, settings: Settings) -> list[bytes]:
-    """The seeds of a message from `Client.prepare`. FormatError, MismatchError."""
-    header, body = wire.unpack("preparation", preparation, _QUERY_FIELDS)
-    require_settings(header["settings"], settings, "preparation")
-    count = header["count"]
-    if not 1 <= count <= MOST_PREPARED or len(body) != count * SEED_BYTES:
-        raise FormatError(f"the preparation of {count} queries has {len(body)} bytes of seeds")
-    return [bytes(body[at : at + SEED_BYTES]) for at in range(0, len(body), SEED_BYTES)]
+    places: Sequence[int]
+    """Their places in the order of all."""
+    names: Sequence[str]
+    keys: Any
+    """Those of each client, or an evaluator with those of the only one."""
+    queries: Sequence[Any]
+    """What a program has read."""
 
 
 def name_of(query: bytes) -> str:
@@ -68,7 +71,7 @@ def name_of(query: bytes) -> str:
     return hashlib.sha256(query).hexdigest()[:32]
 
 
-def require_settings(digest: str, settings: AnySettings, what: str) -> None:
+def require_settings(digest: str, settings: Settings, what: str) -> None:
     """MismatchError unless a message is for these settings."""
     if digest != settings.digest:
         raise MismatchError(
@@ -111,6 +114,37 @@ def new_ids(ids: ArrayLike | None, count: int, there: NDArray[np.int64], next_id
     if len(known):
         raise ParameterError(f"the index has a row {int(known[0])} already; remove it first")
     return named
+
+
+def read_ids(body: memoryview) -> NDArray[np.int64]:
+    """Ids of a message or file."""
+    return np.frombuffer(body, "<i8").astype(np.int64)
+
+
+def rows_settings(rows: bytes) -> Settings:
+    """The settings of a message with encrypted rows. FormatError."""
+    kind = wire.kind_of(rows)
+    header, _ = wire.unpack(kind if kind.endswith("rows") else "rows", rows, _ROWS_FIELDS)
+    settings = Settings.from_fields(header["settings"], kind)
+    if not settings.owner:
+        raise FormatError("the settings of the message of rows are a clear index's")
+    return settings
+
+
+def read_rows(
+    rows: Any, settings: Settings, payloads: object, ids: object
+) -> tuple[int, NDArray[np.int64] | None, memoryview]:
+    """The number of encrypted rows, their ids if the message has some, and the ciphertexts. FormatError,
+    MismatchError; ParameterError for payloads or ids beside the message."""
+    require_type(rows, bytes, "an encrypted index", "the bytes of rows from Client.encrypt")
+    if payloads is not None or ids is not None:
+        raise ParameterError("encrypted rows have the payloads and ids that their owner gave Client.encrypt")
+    require_settings(rows_settings(rows).digest, settings, "message of rows")
+    header, body = wire.unpack_any(settings.kind("rows"), rows)
+    count, size = header["count"], 8 * header["count"] * header["has_ids"]
+    if len(body) < size:
+        raise FormatError(f"the message of {count} rows has {len(body)} bytes")
+    return count, read_ids(body[:size]) if header["has_ids"] else None, body[size:]
 
 
 def require_ids(ids: NDArray[np.int64], next_id: int) -> None:

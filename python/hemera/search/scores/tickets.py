@@ -101,7 +101,7 @@ class Tickets:
             self._prepared.update(taken)
             self._seeds.join(seeds)
 
-    def _take(self, seed: bytes, query: bytes, index_version: int) -> Ticket:
+    def take(self, seed: bytes, query: bytes, index_version: int) -> Ticket:
         """The ticket of a query's seed, which is gone after it. SecurityError if another query came with
         it."""
         if index_version != self._index_version:

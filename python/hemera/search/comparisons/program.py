@@ -1,0 +1,376 @@
+"""Comparisons: what clients and indexes of them compute, and their messages."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hemera.ckks import Parameters
+from hemera.errors import FormatError, MismatchError, MissingKeyError, NoiseError, ParameterError
+from hemera.objects.batches import stack
+from hemera.objects.ciphertext import Ciphertext
+from hemera.objects.context import Context
+from hemera.objects.cost import Cost, DryRun, FreshInput
+from hemera.objects.evaluator import Evaluator
+from hemera.objects.keys import Keys, SecretKey
+from hemera.search import wire
+from hemera.search.comparisons import circuit
+from hemera.search.comparisons.circuit import Block
+from hemera.search.comparisons.messages import (
+    GONE,
+    Answer,
+    Matches,
+    Query,
+    pack_ciphertexts,
+    require_form,
+    take_ciphertexts,
+)
+from hemera.search.comparisons.slots import Asked, Compared, Slots
+from hemera.search.messages import Group, Header, keys_of, name_of, read_ids, require_settings
+from hemera.search.settings import Errors, Settings
+from hemera.times import DeviceTimes
+
+__all__ = ["Comparisons"]
+
+_FIELDS: dict[str, type] = {"settings": str, "want": str}
+"""Fields of queries, and with the next ones those of answers."""
+_ANSWER_FIELDS: dict[str, type] = {"query": str, "index_version": int}
+_DOUBT = 2.0**-14
+"""A row whose 0 or 1 is further off is within the margin: others are within 2^-17, and noise."""
+_COUNT_DOUBT = 2.0**-5
+_LEAST_THRESHOLDS, _MOST_THRESHOLDS = 3, 64
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    """What decrypting the answer to a query needs of it."""
+
+    want: str
+    numbers: int
+    is_single: bool
+
+
+class Comparisons(Slots):
+    """Scores in slots, and what follows of them."""
+
+    @property
+    def largest_errors(self) -> Errors:
+        return self.errors(*self.follows.largest_squares)
+
+    def cost(self, device: str | None = None, blocks: int | None = None) -> Cost:
+        """Keys and operations of a query for all that the index can tell of its rows.
+
+        Args:
+            device: a table of measured times. None: no seconds.
+            blocks: of rows, where their number is not fixed.
+        """
+        count = self.follows.blocks(self.layout) or blocks or 1
+        if device is None:
+            return _counted(self.settings, self.params, count)
+        return _cost(self, DeviceTimes.find(device), count)
+
+    @property
+    def thresholds_of_round(self) -> int:
+        """Those of `Client.top`: as many as the layout compares at once, from 3 to 64."""
+        return min(_MOST_THRESHOLDS, max(_LEAST_THRESHOLDS, self.layout.copies))
+
+    def nearest(
+        self,
+        k: int,
+        want: str,
+        thresholds: int | None,
+        answer_to: Callable[[NDArray[np.float64], str], bytes],
+        decrypt: Callable[[bytes], Any],
+    ) -> Matches:
+        """`Client.top`, in rounds.
+
+        Args:
+            answer_to: the answer to a query with these thresholds, from -1 to 1, for what is wanted.
+        """
+        width = thresholds or self.thresholds_of_round
+        low, high, certain = -1.0, 1.0, None
+        failed: NoiseError | None = None
+        for _ in range(math.ceil(math.log(2 / self.margin) / math.log(width + 1) - 2**-20)):
+            levels = np.linspace(low, high, width + 2)
+            answer = answer_to(levels[1:-1], "count")
+            try:
+                found = decrypt(answer)
+            except NoiseError as error:
+                failed, found = error, np.zeros(width)
+            exact = np.flatnonzero(np.abs(found - k) < _COUNT_DOUBT)
+            if certain is None and len(exact):
+                certain = float(levels[1 + exact[len(exact) // 2]])
+            place = int((found > k - 0.5).sum())
+            low, high = float(levels[place]), float(levels[place + 1])
+        # All of the k best are above the last threshold.
+        last = low - self.margin if certain is None else certain
+        answer = answer_to(np.array([last]), want)
+        if failed is not None:
+            raise failed
+        matches: Matches = decrypt(answer)
+        return matches
+
+    # --- Clients. ---
+
+    def generate_keys(self, context: Context, secret_key: SecretKey) -> Keys:
+        """Some MB for each rotation."""
+        return context.generate_keys(secret_key, public_key=False, relinearization=False, plan=self.cost())
+
+    def encrypt(
+        self, context: Context, secret_key: SecretKey, vectors: NDArray[Any], payloads: ArrayLike | None
+    ) -> list[bytes]:
+        """Of each block its columns, then its payloads."""
+        rows, parts = self.scaled(vectors), list[bytes]()
+        numbers = self.as_payloads(payloads, len(rows))
+        for first in range(0, len(rows), self.rows):
+            part = slice(first, first + self.rows)
+            plain = [context.encode(each, level=self.top) for each in self.columns_of(rows[part])]
+            plain += [context.encode(each, level=1) for each in self.numbers_of(numbers[part])]
+            parts += pack_ciphertexts([context.encrypt(each, secret_key) for each in plain])
+        return parts
+
+    def require_want(self, want: str) -> None:
+        """ParameterError for a result that the index does not have."""
+        if want not in self.follows.wants:
+            raise ParameterError(f"a query wants one of {', '.join(self.follows.wants)}, not {want!r}")
+        if want == "payloads" and self.payload == 0:
+            raise ParameterError("the rows of this index have no payloads; give payloads= when it is made")
+
+    def query(
+        self,
+        context: Context,
+        secret_key: SecretKey,
+        x: NDArray[Any],
+        threshold: ArrayLike | None,
+        k: int | None,
+        want: str,
+    ) -> tuple[bytes, Any]:
+        """The message of a query, and what decrypting the answer needs."""
+        self.require_want(want)
+        asked = Asked.of(x, self)
+        compared = self.follows.compared(self, asked, threshold, k, want)
+        return self.sealed(context, secret_key, asked, compared, want)
+
+    def sealed(
+        self, context: Context, secret_key: SecretKey, asked: Asked, compared: Compared, want: str
+    ) -> tuple[bytes, Any]:
+        """The same of a query in slots."""
+        plain = (
+            context.encode(asked.slots, level=self.top),
+            context.encode(compared.slots, level=self.follows.compared_level),
+        )
+        header = {"settings": self.settings.digest, "want": want, **compared.fields}
+        parts = pack_ciphertexts([context.encrypt(each, secret_key) for each in plain])
+        sent = wire.pack(self.settings.kind("query"), header, *parts)
+        return sent, _Waiting(want, compared.fields.get("thresholds", 1), compared.is_single)
+
+    def read(
+        self,
+        context: Context,
+        secret_key: SecretKey,
+        data: bytes,
+        k: int | None,
+        asked: Callable[[str], _Waiting],
+    ) -> tuple[str, Callable[[], Any]]:
+        if k is not None:
+            raise ParameterError("decrypt(answer, k) ranks scores, and this answer has none")
+        answer = self.unpack_answer(data, context)
+        waiting = asked(answer.name)
+        if waiting.want != answer.want:
+            raise MismatchError(f"the {answer.want} of a query for the {waiting.want} of rows")
+
+        def slots(result: Ciphertext) -> NDArray[np.float64]:
+            return np.asarray(context.decrypt(result, secret_key, dtype=np.float64))
+
+        def decrypted() -> Any:
+            if answer.want != "count":
+                return self._matches(answer, slots)
+            numbers = slots(answer.results[0]).reshape(-1, self.rows)[:, 0] * self.rows
+            if len(numbers) < waiting.numbers:
+                raise MismatchError(f"the answer has {len(numbers)} counts of {waiting.numbers} thresholds")
+            found = numbers[: waiting.numbers]
+            return np.asarray(found[0] if waiting.is_single else found)
+
+        return answer.name, decrypted
+
+    def _matches(self, answer: Answer, slots: Callable[[Ciphertext], NDArray[np.float64]]) -> Matches:
+        stride, layout = self.follows.stride, self.layout
+        mask = slots(answer.results[0])[:, : layout.rows : stride].reshape(-1) / 2
+        numbers = None
+        if answer.want == "payloads":
+            of_blocks = [layout.numbers_of(each, self.payload) for each in slots(answer.results[1])]
+            numbers = np.concatenate(of_blocks)[::stride] * self.payload_bound
+        is_there = answer.ids != GONE
+        is_match = (mask > 0.5) & is_there
+        is_doubtful = (np.abs(mask - np.rint(np.clip(mask, 0, 1))) > _DOUBT) & is_there
+        return Matches(
+            answer.ids[is_match], answer.ids[is_doubtful], None if numbers is None else numbers[is_match]
+        )
+
+    def unpack_answer(self, data: bytes, context: Context) -> Answer:
+        """An answer from its message. FormatError, MismatchError."""
+        fields = {**_FIELDS, **_ANSWER_FIELDS, **self.follows.answer_fields}
+        header, body = wire.unpack(self.settings.kind("answer"), data, fields)
+        require_settings(header["settings"], self.settings, "answer")
+        want = self._sent_want(header)
+        results, rest = take_ciphertexts(body, 2 if want == "payloads" else 1, context, "answer")
+        if len(rest) % 8 == 0 and all(x.slots == self.layout.slots for x in results):
+            answer = Answer(header["query"], want, read_ids(rest), results)
+            shapes = [x.shape for x in results]
+            if want == "count":
+                is_right = results[0].ndim == 1 and len(rest) == 0 and header["blocks"] == 0
+            else:
+                blocks = self.follows.blocks(self.layout) or header["blocks"]
+                expected = [(blocks,), (blocks, self.payloads)][: len(shapes)]
+                is_right = (
+                    shapes == expected and len(answer.ids) == blocks * self.layout.rows // self.follows.stride
+                )
+            if is_right:
+                return answer
+        raise FormatError("the ciphertexts of the answer, or its ids, have other shapes")
+
+    def _sent_want(self, header: dict[str, Any]) -> str:
+        """What a message says that is wanted. FormatError in the place of `require_want`'s error."""
+        try:
+            self.require_want(header["want"])
+        except ParameterError as error:
+            raise FormatError(f"the message is damaged: {error}") from None
+        return str(header["want"])
+
+    # --- Indexes. ---
+
+    queries_at_once = None
+
+    def require_keys(self, keys: Keys) -> None:
+        needs, there = self.cost().needed_keys, set(keys.galois_elements)
+        missing = sorted({each.galois_element for each in needs if each.kind == "galois"} - there)
+        if missing:
+            raise MissingKeyError(
+                f"the keys lack the automorphism X -> X^{missing[0]}; send those that the client makes for "
+                "such an index (its keys)"
+            )
+        if not keys.has_relinearization:
+            raise MissingKeyError(
+                "the keys lack the one for products; send those that the client makes for such an index"
+            )
+
+    @property
+    def key_bytes(self) -> int:
+        return self.cost().key_bytes
+
+    def count(self, query: bytes) -> int:
+        header, _ = wire.unpack_any(self.settings.kind("query"), query)
+        require_settings(str(header.get("settings")), self.settings, "query")
+        count = header.get("thresholds")
+        return -(-count // self.layout.copies) if isinstance(count, int) else 1
+
+    def answer_bytes(self, count: int, blocks: int) -> int:
+        results = max(count, blocks * (1 + self.payloads))
+        return results * self.params.ciphertext_bytes + 8 * blocks * self.rows
+
+    def groups(self, context: Context, asked: Sequence[tuple[bytes, bytes | Keys]]) -> list[Group]:
+        """Those of one client go through the comparison together, in batches of ciphertexts; those of several
+        clients share nothing, since each client has keys of its own (docs/search.md)."""
+        of_clients: dict[bytes | int, list[int]] = {}
+        for at, (_, keys) in enumerate(asked):
+            of_clients.setdefault(keys if isinstance(keys, bytes) else id(keys), []).append(at)
+        found = []
+        for places in of_clients.values():
+            ev = context.bind(keys_of(asked[places[0]][1], context, "query"))
+            names = [name_of(asked[at][0]) for at in places]
+            found.append(Group(places, names, ev, [self.unpack(asked[at][0], ev) for at in places]))
+        return found
+
+    def unpack(self, query: bytes, ev: Evaluator) -> Query:
+        """A query from its message. FormatError, MismatchError."""
+        header, body = wire.unpack(
+            self.settings.kind("query"), query, {**_FIELDS, **self.follows.query_fields}
+        )
+        require_settings(header["settings"], self.settings, "query")
+        want = self._sent_want(header)
+        (x, compared), rest = take_ciphertexts(body, 2, ev, "query")
+        if len(rest):
+            raise FormatError(f"the query of a search has {len(rest)} bytes after its ciphertexts")
+        shape = self.follows.compared_shape(self, header)
+        require_form(x, (1 + self.entries - self.dims,), self.top, "query")
+        require_form(compared, shape, self.follows.compared_level, "query")
+        return Query(want, x, list(compared) if shape else [compared])
+
+    def answers(
+        self, group: Group, header: Header, blocks: Sequence[Block], places: NDArray[np.int64]
+    ) -> list[bytes]:
+        """The answers to queries of one client.
+
+        Args:
+            blocks: of rows.
+            places: the ids of the places of all.
+        """
+        ev: Evaluator = group.keys
+        found = iter(self._found(ev, group.queries, blocks))
+        answers = []
+        for name, query in zip(group.names, group.queries, strict=True):
+            matches = [list(itertools.islice(found, len(blocks))) for _ in query.compared]
+            fields = {**header(name), "want": query.want}
+            if query.want == "count":
+                are_there = (places != GONE).reshape(len(blocks), -1)
+                results, ids = [stack(circuit.counts(ev, matches, are_there, self))], places[:0]
+            else:
+                results, ids = [stack([each.shrink() for each in matches[0]])], places
+                if query.want == "payloads":
+                    pairs = zip(matches[0], blocks, strict=True)
+                    results.append(stack([circuit.payloads(each, block.payloads) for each, block in pairs]))
+            for field in self.follows.answer_fields:
+                fields[field] = len(blocks) if len(ids) else 0
+            parts = (*pack_ciphertexts(results), ids.astype("<i8").tobytes())
+            answers.append(wire.pack(self.settings.kind("answer"), fields, *parts))
+        return answers
+
+    def _found(self, ev: Evaluator, queries: Sequence[Query], blocks: Sequence[Block]) -> list[Ciphertext]:
+        """The matches of each query, of each of its numbers, of each block."""
+        parts = circuit.products(ev, [query.x for query in queries], blocks, self)
+        halves = circuit.scores(ev, parts, self)
+        compared = [query.compared for query in queries]
+        biases = [block.bias for block in blocks]
+        found: list[Ciphertext] = self.follows.compare(ev, self, halves, compared, biases)
+        return found
+
+
+@functools.lru_cache(maxsize=32)
+def _counted(settings: Settings, params: Parameters, blocks: int) -> Cost:  # noqa: ARG001
+    assert isinstance(settings.program, Comparisons)
+    return _cost(settings.program, None, blocks)
+
+
+def _cost(program: Comparisons, times: DeviceTimes | None, blocks: int) -> Cost:
+    context = Context(program.params, "ledger", threads=1)
+    layout = program.layout
+    zeros = np.zeros(layout.slots)
+
+    def answer(
+        ev: Evaluator, query: Ciphertext, compared: Ciphertext, *encrypted: Ciphertext
+    ) -> list[Ciphertext]:
+        column = encrypted[0] if encrypted else context.encode(zeros, level=program.top)
+        numbers: Any = encrypted[1] if encrypted else context.encode(zeros, level=1)
+        block = Block([column] * program.columns, [numbers] * program.payloads, zeros)  # type: ignore[arg-type]
+        found = program._found(ev, [Query("", query, [compared])], [block] * blocks)
+        if "count" in program.follows.wants:
+            results = circuit.counts(ev, [found], np.ones((blocks, layout.rows), np.bool_), program)
+        else:
+            results = [each.shrink() for each in found]
+        return results + [circuit.payloads(each, block.payloads) for each in found if block.payloads]
+
+    inputs = [
+        FreshInput((1 + program.entries - program.dims, layout.slots)),
+        FreshInput(layout.slots, program.follows.compared_level),
+    ]
+    if program.owner:
+        inputs += [FreshInput(layout.slots), FreshInput(layout.slots, 1)]
+    run = DryRun(context, symmetric=True)
+    return run.cost(lambda ev: functools.partial(answer, ev), inputs, times=times)

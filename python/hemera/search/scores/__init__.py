@@ -1,0 +1,1 @@
+"""Scores of all rows, which clients decrypt and rank: rows are polynomials of small rings."""

@@ -1,0 +1,240 @@
+"""Encrypted rows for scores: ciphertexts of columns, which their owner alone reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hemera import _core
+from hemera.errors import FormatError, RangeError
+from hemera.inputs.fields import Kind, Whole
+from hemera.inputs.plain import plain_array
+from hemera.objects.context import Context
+from hemera.search import wire
+from hemera.search.messages import Given, Group, Header, read_ids, read_rows
+from hemera.search.scores import quantization
+from hemera.search.scores.program import SEED_BYTES, ScoreProgram
+from hemera.search.scores.scales import MOST_MESSAGES
+from hemera.search.settings import Errors
+
+__all__ = ["EncryptedScoreRows"]
+
+_LARGEST_INTEGER = 32767
+"""The largest integer of queries in the clear: 16 bits."""
+
+
+class EncryptedScoreRows:
+    """Blocks of encrypted rows. The server can not clear or move a place of a ciphertext."""
+
+    file_fields: ClassVar[dict[str, Kind]] = {"blocks": Whole()}
+
+    def __init__(self, program: ScoreProgram, context: Context) -> None:
+        self._program = program
+        # Entries, and squared norms. Both have the same blocks.
+        self._databases = [
+            _core.SearchEncryptedDatabase(context._native, dims) for dims in _dims_of_databases(program)
+        ]
+        self._ids = np.empty((0, program.degree), np.int64)  # [block, place], -1 where there is no row
+        self._used: list[int] = []  # places of each block from which on there never was a row
+        self._messages: list[int] = []  # that were added up in each block
+
+    @property
+    def ids(self) -> NDArray[np.int64]:
+        return self._ids[self._ids >= 0]
+
+    @property
+    def blocks_count(self) -> int:
+        return len(self._used)
+
+    @property
+    def memory_bytes(self) -> int:
+        return sum(database.memory_bytes for database in self._databases)
+
+    @property
+    def errors(self) -> Errors:
+        sizes = (self._ids >= 0).sum(axis=1)
+        used = float(np.average(self._used, weights=sizes)) if sizes.any() else 1.0
+        messages = float(np.average(self._messages, weights=sizes)) if sizes.any() else 1.0
+        return self._program.encrypted_errors(used, messages)
+
+    def read(self, rows: Any, payloads: ArrayLike | None, ids: ArrayLike | None) -> Given:
+        """For each block its rows, and for each database a seed and numbers."""
+        count, named, body = read_rows(rows, self._program.settings, payloads, ids)
+        program, degree, limbs = self._program, self._program.degree, self._program.limbs
+        all_dims = _dims_of_databases(program)
+        sizes = [dims * limbs * degree * program.number_bytes for dims in all_dims]
+        blocks = -(-count // degree)
+        if len(body) != blocks * sum(SEED_BYTES + size for size in sizes):
+            raise FormatError(f"the message of {count} rows has {len(body)} bytes of ciphertexts")
+        primes = np.array(program.params.primes[-1], np.uint64)
+        found = []
+        for block in range(blocks):
+            of_block = []
+            for dims, size in zip(all_dims, sizes, strict=True):
+                seed, packed = bytes(body[:SEED_BYTES]), body[SEED_BYTES : SEED_BYTES + size]
+                numbers = wire.unpack_numbers(packed, program.number_bytes).reshape(dims, limbs, degree)
+                if (numbers.max(axis=(0, 2)) >= primes).any():
+                    raise FormatError("the encrypted rows have a number that is no residue")
+                of_block.append((seed, numbers))
+                body = body[SEED_BYTES + size :]
+            found.append((min(degree, count - block * degree), of_block))
+        return Given(count, named, found)
+
+    def add(self, named: NDArray[np.int64], given: Given) -> None:
+        """The first rows join the last block if they fit, and it has been added to fewer than 16 times: its
+        noise grows with the square root of these times."""
+        sent, degree = given.data, self._program.degree
+        before = len(self._used)
+        first = self._used[-1] if before else degree
+        joins = sent[0][0] <= degree - first and self._messages[-1] < MOST_MESSAGES
+        places = [(before - 1, first)] if joins else []
+        places += [(before + i, 0) for i in range(len(sent) - joins)]
+        try:
+            for database in self._databases:
+                database.resize(before + len(sent) - joins)
+            for (block, place), (size, parts) in zip(places, sent, strict=True):
+                for database, (seed, numbers) in zip(self._databases, parts, strict=True):
+                    database.place(block, place, size, seed, numbers)
+        except BaseException:
+            if joins:  # what was added stays, in places that no row has
+                self._used[-1] = degree
+                self._messages[-1] += 1
+            for database in self._databases:
+                database.resize(before)
+            raise
+        more = np.full((len(places) - joins, degree), -1)
+        self._ids = np.concatenate([self._ids, more])
+        self._used += [0] * len(more)
+        self._messages += [0] * len(more)
+        at = 0
+        for (block, place), (size, _) in zip(places, sent, strict=True):
+            self._ids[block, place : place + size] = named[at : at + size]
+            self._used[block] = place + size
+            self._messages[block] += 1
+            at += size
+
+    def remove(self, places: NDArray[Any]) -> None:
+        """Memory comes back when all rows of a block are removed. Until then answers have their scores, which
+        clients leave out."""
+        self._ids.reshape(-1)[np.flatnonzero(self._ids >= 0)[places]] = -1
+        for block in reversed(np.flatnonzero((self._ids < 0).all(axis=1)).tolist()):
+            last = len(self._used) - 1
+            if block != last:
+                for database in self._databases:
+                    database.move_block(block, last)
+                self._ids[block] = self._ids[last]
+                self._used[block], self._messages[block] = self._used[last], self._messages[last]
+            self._ids = self._ids[:last]
+            del self._used[last], self._messages[last]
+        for database in self._databases:
+            database.resize(len(self._used))
+
+    # --- Answers. ---
+
+    def answers(self, group: Group, header: Header) -> list[bytes]:
+        drafts = [
+            self._draft(header(name), len(query.numbers))
+            for name, query in zip(group.names, group.queries, strict=True)
+        ]
+        asked = [(key, each.seed, each.numbers) for key, each in zip(group.keys, group.queries, strict=True)]
+        self._databases[0].answer(asked, *self._program.packing, [each.memory for each in drafts])
+        return [self._finished(each) for each in drafts]
+
+    def clear_query(self, x: ArrayLike) -> Any:
+        """A query in the clear: for `clear_answer`. Errors of `Client.query`, and RangeError for integers of
+        more than 16 bits."""
+        given = plain_array(x, "a query")
+        queries = given[None] if given.ndim == 1 else given
+        integers, shift, norms = quantization.message(queries, self._program)
+        if not self._program.exact:
+            factor = -(-int(self._program.query_scale) // _LARGEST_INTEGER)
+            return np.rint(integers / factor).astype(np.int16), factor, norms, given.ndim == 1
+        if np.abs(integers).max() > _LARGEST_INTEGER:
+            raise RangeError(
+                f"the query has an integer of magnitude {np.abs(integers).max()}, and those in the clear "
+                f"have 16 bits, up to {_LARGEST_INTEGER}; let the owner encrypt it"
+            )
+        return integers.astype(np.int16), 1 << shift, norms, given.ndim == 1
+
+    def clear_answer(self, query: Any, header: Header) -> bytes:
+        """The answer to a query in the clear: integers [query, dims], the factor that brings them to the
+        scale of encrypted ones, norms, and whether it is one."""
+        integers, factor, norms, is_single = query
+        answer = self._draft(header(""), len(integers), is_single, norms.astype("<f8").tobytes())
+        self._databases[0].answer_clear(integers, factor, *self._program.packing, answer.memory, 1)
+        return self._finished(answer)
+
+    def _draft(
+        self, header: dict[str, Any], count: int, is_single: bool = False, norms: bytes = b""
+    ) -> wire.Draft:
+        """The message of an answer to so many queries, whose halves are to be written; with the norms of
+        queries in the clear."""
+        ids = self._ids.reshape(-1)
+        ids = ids[: int(np.flatnonzero(ids >= 0)[-1]) + 1]
+        has_ids = not np.array_equal(ids, np.arange(len(ids)))
+        fields = {"rows": len(ids), "count": count, "has_ids": has_ids, "is_single": is_single}
+        kept = self._program.kept_bytes
+        half = self._databases[0].half_bytes(count, kept)
+        squares = self._databases[0].half_bytes(1, kept) * (self._program.metric == "l2")
+        sizes = half, half, 8 * len(ids) * has_ids, len(norms), squares, squares
+        answer = wire.Draft("encrypted answer", {**header, **fields}, *sizes)
+        if has_ids:
+            answer.part(2)[:] = ids.astype("<i8", copy=False).view(np.uint8)
+        answer.part(3)[:] = np.frombuffer(norms, np.uint8)
+        return answer
+
+    def _finished(self, answer: wire.Draft) -> bytes:
+        """With the squared norms, a ciphertext for each block, where the metric needs them."""
+        if self._program.metric == "l2":
+            ones = np.ones((1, 1), np.int16)
+            self._databases[1].answer_clear(ones, 1, *self._program.packing, answer.memory, 5)
+        return answer.finish()
+
+    # --- Files. ---
+
+    def contents(self) -> tuple[dict[str, Any], Sequence[wire.Part]]:
+        width, blocks = self._program.number_bytes, len(self._used)
+        parts = [
+            self._ids.astype("<i8").tobytes(),
+            np.array([self._used, self._messages], "<i8").tobytes(),
+        ]
+        for block in range(blocks):
+            parts += [wire.pack_numbers(d.residues(block), width) for d in self._databases]
+        return {"blocks": blocks}, parts
+
+    @classmethod
+    def memory_of(cls, program: ScoreProgram, header: dict[str, Any]) -> int:
+        entries = sum(_dims_of_databases(program)) * int(header["blocks"]) * program.degree
+        return 16 * program.limbs * entries
+
+    def fill(self, header: dict[str, Any], body: memoryview) -> None:
+        blocks, degree, width = header["blocks"], self._program.degree, self._program.number_bytes
+        sizes = [
+            2 * dims * degree * self._program.limbs * width for dims in _dims_of_databases(self._program)
+        ]
+        at = blocks * (8 * degree + 16)
+        if len(body) != at + blocks * sum(sizes):
+            raise FormatError(f"the encrypted index has {len(body)} bytes for {blocks} blocks")
+        ids = read_ids(body[: 8 * blocks * degree]).reshape(blocks, degree)
+        used, messages = read_ids(body[8 * blocks * degree : at]).reshape(2, blocks).tolist()
+        unused = np.arange(degree) >= np.array(used, np.int64)[:, None]
+        if (ids[unused] >= 0).any():
+            raise FormatError("the encrypted index has a row in a place that was never used")
+        if not all(1 <= u <= degree and 1 <= m <= MOST_MESSAGES for u, m in zip(used, messages, strict=True)):
+            raise FormatError("the blocks of the encrypted index are damaged")
+        if (ids < 0).all(axis=1).any():
+            raise FormatError("the encrypted index has a block without rows")
+        for database in self._databases:
+            database.resize(blocks)
+        for block in range(blocks):
+            for database, size in zip(self._databases, sizes, strict=True):
+                database.set_residues(block, wire.unpack_numbers(body[at : at + size], width))
+                at += size
+        self._ids, self._used, self._messages = ids, used, messages
+
+
+def _dims_of_databases(program: ScoreProgram) -> list[int]:
+    return [program.dims, 1] if program.metric == "l2" else [program.dims]
