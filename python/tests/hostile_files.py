@@ -30,8 +30,7 @@ from .search.threshold_cases import in_small_rings
 
 
 def targets(folder: Path) -> dict[str, Target]:
-    """All of them, by name. Encrypted comparisons are in small rings: call it, and read, within
-    `in_small_rings`."""
+    """All targets, by name. Encrypted comparisons are in small rings: read within `in_small_rings`."""
     return {**_indexes(folder), **_search_messages(), **_tenseal(), **_others(), **models(folder)}
 
 
@@ -169,8 +168,7 @@ def _others() -> dict[str, Target]:
 
 
 def main(seconds: float) -> int:
-    """Read random damage for so long. What is neither read nor an error of Hemera's is kept as a file, and
-    fails."""
+    """Read random damage for these seconds. Files that are neither read nor refused are kept, and fail."""
     warnings.simplefilter("ignore")
     logging.disable()  # of the parser of multipart bodies
     folder = Path(__file__).parents[2] / "build" / "fuzz"

@@ -1,5 +1,4 @@
-"""Where values must lie: what is declared is checked, clear values outside are refused, and what is not
-declared is warned of."""
+"""Where values must lie: declared ranges are checked, clear values outside refused, others warned of."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Real arrays to plaintexts and back, also to arrays that callers give: the values are NumPy's, and the
-bits those of complex arrays."""
+"""Real arrays to plaintexts and back, also to callers' arrays: values are NumPy's, bits are complex
+arrays'."""
 
 from __future__ import annotations
 

@@ -242,8 +242,7 @@ def test_presets_are_secure(scheme, preset, degree, left, net):
 
 
 def test_the_key_to_the_ephemeral_secret_needs_an_estimate():
-    """At N = 2^15 the estimates end at 2^100: q_0 of 50 bits and a special prime of 50 have it, and 51 do
-    not."""
+    """At N = 2^15 the estimates end at 2^100: q_0 of 50 bits and a special prime of 50 have it, 51 not."""
     fields = {"plain_modulus": T, "levels": 1, "ratio_bits": 11, "eval_mod_error": -33}
     params = hm.bfv.Parameters.for_bootstrapping("bfv15-22", last_bits=50, **fields)
     assert params.security_bits >= 128
@@ -270,8 +269,7 @@ def test_presets_have_the_passes_of_the_page():
 
 @pytest.mark.parametrize(("scheme", "t"), [("bfv", T), ("bgv", T), ("bfv", 2**20)])
 def test_the_settings_of_2_to_the_15_are_exact_many_times_in_a_row(scheme, t):
-    """At N = 2^11. Squares and bootstraps in turn are Python's integers, and the budget is never below the
-    guaranteed one."""
+    """At N = 2^11 squares and bootstraps in turn are Python's; budgets are never below guaranteed ones."""
     params = SCHEMES[scheme].for_bootstrapping("bfv15-22", plain_modulus=t, degree=N, security=None)
     boot = hm.circuits.IntegerBootstrap(params)
     ctx = hm.Context(params)

@@ -55,8 +55,7 @@ def test_two_functions_are_before_the_core(
 
 @pytest.mark.fact_of_the_cpu("bytes that the CPU's pool hands out")
 def test_weights_encoded_for_a_level(integers: Any) -> None:
-    """They take the memory of what they are made ready for, once, and multiply and add as others do, at any
-    level."""
+    """They take the memory of their level once, and multiply and add as others do, at any level."""
     ctx, ev = integers.ctx, integers.ev
     a, b = integers.values(2, SLOTS), integers.values(2, SLOTS, seed=2)
     x = ev.encrypt(a)

@@ -56,8 +56,7 @@ print("child", os.waitpid(pid, 0)[1], (ctx.decrypt(x * x, sk) == 9).all())
 
 
 def test_a_child_multiplies_while_threads_of_its_parent_do() -> None:
-    # The threads are nearly always in what one of them does at a time: the ring of a base whose last modulus
-    # is refused.
+    # The threads nearly always make what one makes at a time: a ring of a base whose last modulus is refused.
     result = run("""
 from hemera.multiply import RingMultiplier
 primes = hm.ckks.Parameters.for_circuit(depth=12, degree=1024, security=None).primes[-1]
