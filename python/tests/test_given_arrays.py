@@ -1,5 +1,4 @@
-"""Real arrays to plaintexts and back, also to callers' arrays: values are NumPy's, bits are complex
-arrays'."""
+"""Real arrays to plaintexts and back, also to callers' arrays: NumPy's values, complex arrays' bits."""
 
 from __future__ import annotations
 

@@ -141,8 +141,7 @@ TEST(PlanNumbers, WorkOfMatricesIsThatOfTheirKeys) {
   EXPECT_EQ(last.products, 4 * d * below);
 }
 
-// Iterations of real slots drop imaginary parts: of what is bootstrapped and of the first result, by a
-// conjugate each.
+// Iterations of real slots drop imaginary parts of the input and of the first result, by a conjugate each.
 TEST(PlanNumbers, RealIterationsHaveTwoConjugatesMore) {
   BootstrapSettings settings = bootstrap_preset("test-40");
   settings.levels = 4;

@@ -1,5 +1,4 @@
-// Keys in words of 50 bits (Word::u50) beside the same keys in words of eight bytes: the same bits
-// everywhere.
+// Keys in words of 50 bits (Word::u50) and the same keys in words of 8 bytes: the same bits everywhere.
 #include <algorithm>
 #include <utility>
 

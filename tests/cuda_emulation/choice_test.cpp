@@ -1,5 +1,4 @@
-// The choice of the lowest keys for a secret of fixed weight, on keys that no seed is likely to give: equal
-// ones.
+// Choosing the lowest keys for a secret of fixed weight, on keys that no seed is likely to give: equal.
 #include <gtest/gtest.h>
 
 #include <algorithm>

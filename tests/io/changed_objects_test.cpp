@@ -1,5 +1,4 @@
-// Objects that were changed after they were made save and load as what they are, and what files claim of them
-// is checked.
+// Objects that were changed save and load as what they are, and what files claim of them is checked.
 #include <gtest/gtest.h>
 
 #include <functional>

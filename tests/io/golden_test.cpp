@@ -82,8 +82,7 @@ class Digest {
   runtime::ByteWriter out_;
 };
 
-// The bound that a file of a ciphertext claims. Loading lifts those of the files, which are of encryptions of
-// zero.
+// The bound that a file of a ciphertext claims. Loading lifts the files' own, of encryptions of zero.
 double claimed_noise_log2(std::span<const std::byte> file) {
   Reader reader(file);
   const Payload payload = reader.next(message_tag).payload();

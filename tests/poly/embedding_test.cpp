@@ -1,5 +1,4 @@
-// Properties of the CKKS embedding: the definition, the round trip, homomorphism, packing, exactness,
-// determinism.
+// The CKKS embedding: definition, round trip, homomorphism, packing, exactness, determinism.
 #include "poly/cpu/embedding.hpp"
 
 #include <algorithm>

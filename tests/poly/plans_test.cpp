@@ -1,5 +1,4 @@
-// What plans refuse, and the constants whose meaning their users rely on. What they do is tested in
-// conformance/.
+// What plans refuse, and the constants whose meaning their users rely on. Effects are tested in conformance/.
 #include "hemera/poly/plans.hpp"
 
 #include <gtest/gtest.h>

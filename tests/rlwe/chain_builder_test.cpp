@@ -22,8 +22,7 @@ double log_product(const Primes& primes) {
 
 TEST(ChainBuilder, LevelsHaveTheirBitsInAsFewPrimesBelowTwoToTheFiftyAsCanBe) {
   for (const std::size_t degree : {std::size_t{2048}, std::size_t{65536}}) {
-    // As a chain for bootstrapping has them: a last base, SlotToCoeff, the user's levels, EvalMod,
-    // CoeffToSlot.
+    // As for bootstrapping: a last base, SlotToCoeff, the user's levels, EvalMod, CoeffToSlot.
     std::vector<double> drops(3, 34);
     drops.insert(drops.end(), 13, 40);
     for (const double drop : {51.8, 53.5, 55.1, 54.5, 95.6, 58.7, 60.7, 52.7, 48.0, 48.0, 48.0}) {

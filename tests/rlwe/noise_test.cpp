@@ -126,8 +126,7 @@ TEST(NoiseOfBatches, IsTheLargest) {
   EXPECT_EQ(stack({&fresh, &fresh}).meta.noise_log2, fresh.meta.noise_log2);
 }
 
-// What is published of a symmetric encryption or a key tells nothing of its errors: they come from another
-// seed.
+// The public part of a symmetric encryption or a key says nothing of its errors: their seed is another.
 TEST(FreshRandomness, ErrorsAreNotThoseOfThePublishedSeed) {
   const auto context = tests::make_context(parameters_with(gadgets()[1]));
   const SecretKey secret = generate_secret_key(context);

@@ -278,8 +278,7 @@ TEST(ScalePolicy, FactorsAreRounded) {
   EXPECT_THROW(static_cast<void>(policy.adjusted(a, 2, one / 4)), ScaleError);
 }
 
-// What rounding adds to a scale would be doubled by every square, and after some a sum would not take the
-// result.
+// Every square would double what rounding adds to a scale; after some a sum would not take the result.
 TEST(ScalePolicy, SquaresKeepTheScalesOfTheirLevels) {
   ParametersLiteral literal = prime_chain(Scheme::ckks, degree, flexible);
   literal.scale = 0x1p40;

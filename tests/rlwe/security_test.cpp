@@ -81,8 +81,7 @@ TEST(SecurityTable, FixedWeightsAreClassedByTheirOwnEntries) {
   EXPECT_EQ(classified(15, 100, 32), Security::at_least_128);
   EXPECT_EQ(classified(16, 700, 32), Security::below_128);
   EXPECT_EQ(classified(15, 700, 192), Security::at_least_128);
-  // Weights below all entries, degrees below all entries, more than a uniform secret has, degrees of no
-  // table.
+  // Weights and degrees below all entries, more than a uniform secret has, degrees in no table.
   EXPECT_EQ(classified(16, 50, 31), Security::below_128);
   EXPECT_EQ(classified(14, 50, 192), Security::below_128);
   EXPECT_EQ(classified(15, 50, 21845), Security::at_least_128);

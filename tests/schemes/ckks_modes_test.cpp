@@ -1,5 +1,4 @@
-// CKKS beyond the defaults: manual rescaling, chains that add primes, SEAL's generator, large rings, edge
-// values.
+// CKKS beyond defaults: manual rescaling, chains that add primes, SEAL's generator, large rings, edge values.
 #include <gtest/gtest.h>
 
 #include <cmath>

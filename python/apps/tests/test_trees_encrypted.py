@@ -235,8 +235,7 @@ def test_operations_of_the_packed_circuit() -> None:
     own, asking, _ = score(model, Quantiser.of_levels(12, 3), rows)
     layout: Any = own.layout
     assert (layout.lanes, layout.groups, layout.chunks) == (16, 2, 1)
-    # A group: one product; plain ones for the root's two planes, the difference's four and the left node's
-    # two.
+    # A group: a product; plain ones for the root's two planes, the difference's four and the left node's two.
     assert own.operations == {
         "multiplications": 2,
         "plain_multiplications": 16,

@@ -108,8 +108,7 @@ def judged(
     wanted: Any,
     own: Callable[..., Any] | None = None,
 ) -> Iterator[Verdict]:
-    """The verdicts on a call that has a result, or an error, of plain arrays: `own` is the same function of
-    encrypted arrays."""
+    """The verdicts on a call with a result, or an error, of plain arrays; `own`: on encrypted arrays."""
     try:
         made = list(choices(arguments, options))
     except hm.Error as error:

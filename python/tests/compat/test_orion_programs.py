@@ -1,5 +1,4 @@
-"""`hemera.compat.orion` as programs import it: with a stand-in for Orion's package, and with Orion itself
-where it is installed."""
+"""`hemera.compat.orion` as programs import it: with a stand-in for Orion, and with Orion where installed."""
 
 from __future__ import annotations
 

@@ -58,8 +58,7 @@ def assert_equal(found: Any, expected: Any) -> None:
 def assert_exact(
     function: Callable[..., Any], *specs: Any, scheme: str = "bfv", seed: int = 0, **options: Any
 ) -> Compiled:
-    """Encrypted results of several samples, one call after the other, are the function's; so is the plan in
-    the clear."""
+    """Encrypted results of several samples, call after call, are the function's; so is the clear plan."""
     plan: Compiled = hm.compile(function, *specs, scheme=scheme, **{"security": None, **options})
     assert plan.params.scheme == scheme
     for node in plan._program.nodes:

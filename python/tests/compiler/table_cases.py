@@ -17,8 +17,7 @@ RANGES = {"age": (0, 120), "income": (-1000, 9000), "stay": (0, 60), "visits": (
 
 
 def patients(seed: int = 1) -> pd.DataFrame:
-    """Integers, numbers, integers some of which are missing, booleans, text, and two public keys that are the
-    same for all seeds."""
+    """Integers, numbers, integers with missing ones, booleans, text, two public keys for all seeds."""
     rng = np.random.default_rng(seed)
     wards = np.random.default_rng(0).choice(["A", "B", "C"], ROWS)
     return pd.DataFrame(

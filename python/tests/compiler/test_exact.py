@@ -237,8 +237,7 @@ def test_many_elements_in_many_slots() -> None:
 
 
 def test_counts_beyond_a_row_of_slots() -> None:
-    """9000 elements and 5 bins take 131072 slots: bins come one after the other, unless they are written
-    together."""
+    """9000 elements and 5 bins take 131072 slots: bins come in turn, unless written together."""
     x = np.random.default_rng(3).integers(0, 4, 9000)
 
     def counts(x: Any) -> Any:

@@ -1,5 +1,4 @@
-"""Operators of ONNX by their versions: each that is claimed is right, by ONNX's own cases, and each other is
-refused."""
+"""Operators of ONNX by their versions: those claimed are right, by ONNX's own cases; others are refused."""
 
 from __future__ import annotations
 

@@ -19,8 +19,7 @@ ROWS = 60
 
 
 def shares(rows: NDArray[np.float64], metric: Metric) -> tuple[float, bool]:
-    """The share of rows, or of weights, that find another than the nearest as queries, and whether the index
-    warned."""
+    """The share of rows or weights that find another row than the nearest, and whether the index warned."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         index = Index(rows, metric)

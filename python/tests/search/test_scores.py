@@ -71,8 +71,7 @@ def test_scores_and_ranking_are_those_of_numpy(metric: Metric, rows: int, dims: 
 
 
 def test_the_noise_of_a_last_block_with_one_row() -> None:
-    """Half of the noise of a row comes from the other rows of its block, and nearly all rows are in the full
-    one."""
+    """Half of a row's noise comes from the other rows of its block; nearly all rows are in the full one."""
     vectors = np.where(bytes_of(DEGREE + 1, 32, 40) < 0, -127, 127).astype(np.int8)
     index = Index(vectors, "dot")
     client = Client(index.settings)

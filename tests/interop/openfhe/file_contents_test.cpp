@@ -1,5 +1,4 @@
-// Contents of files: numbers, roots, references and truth values that are as OpenFHE has them, or are
-// refused.
+// Contents of files: numbers, roots, references and truth values as OpenFHE has them, or are refused.
 #include <gtest/gtest.h>
 
 #include <cstdint>

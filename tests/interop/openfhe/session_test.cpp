@@ -1,5 +1,4 @@
-// What OpenFHE wrote decrypts to its values, computes to them with OpenFHE's metadata, and is written back
-// the same.
+// OpenFHE's files decrypt to its values, compute to them with its metadata, and are written back the same.
 #include <gtest/gtest.h>
 
 #include <cmath>
