@@ -123,7 +123,7 @@ class ExactRecorder(Recorder):
         size = len(kind)
         first, slope = values[0], values[-1] - values[0]
         is_line = (values == first).all() or (len(values) == 2 and not (slope % step).any())
-        # Of larger products the offset below would be rounded.
+        # The offset below would be rounded for larger products.
         if is_line and np.abs(slope.astype(np.float64) * low).max() < MOST_WHOLE:
             factor = slope // step
             offset = (first - factor * low * step).astype(np.float64)

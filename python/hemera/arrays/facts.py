@@ -32,9 +32,9 @@ class Facts:
     samples: NDArray[Any] | None
     """Values for samples of the inputs, of shape (samples, *shape)."""
     watch: Watch | None = None
-    """Of what functions take, if its values may leave their intervals."""
+    """The watch on the arguments of functions, if its values may leave their intervals."""
     jump: tuple[int, float] | None = None
-    """Of a mask of real numbers, which nothing computes: of which node it is, and where that jumps."""
+    """For a mask of real numbers, which nothing computes: the node that it is of, and where that jumps."""
     chain: Chain | None = None
     """The node as a function of another one."""
     unmade: Exception | None = None

@@ -46,4 +46,4 @@ FORMULAS: dict[str, Formula] = {
     "softplus": _softplus,
     "reciprocal": np.reciprocal,
 }
-"""By the names of `hemera.arrays.elementwise.named`, and erf."""
+"""Formulas by the names of `hemera.arrays.elementwise.named`, and erf."""

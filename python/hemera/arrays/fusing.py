@@ -27,8 +27,8 @@ _FEWER = 0.75
 _LARGEST = 2.0**90
 """The largest magnitude of values that only chains take in."""
 _MOST_LOST = 16.0
-"""By how many times the allowed error a chain may be wrong: more is mended by one polynomial, if there is
-one, less by more bits of each function."""
+"""The multiple of the allowed error that a chain may have: more is mended by one polynomial, if there is one,
+less by more bits of each function."""
 
 
 class FusingRecorder(Recorder):

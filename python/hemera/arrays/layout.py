@@ -91,7 +91,7 @@ class Layout:
 
     @staticmethod
     def of_tiles(tiling: Tiling, layouts: Sequence[Layout]) -> Layout:
-        """Of an array whose tiles lie in these. ParameterError for tiles of other shapes."""
+        """The layout of an array whose tiles lie in these. ParameterError for tiles of other shapes."""
         if tuple(own.shape for own in layouts) != tiling.shapes:
             raise ParameterError(f"{len(layouts)} layouts do not fit the tiles of {tiling}")
         if len(layouts) == 1:
@@ -129,7 +129,7 @@ class Layout:
 
     @staticmethod
     def in_pairs(sample: Shape, size: int, samples: int, *, left: bool, axis: int = 0) -> Layout:
-        """Of matrices as factors of `hemera.circuits.MatrixBatchProduct`, a line in each ciphertext.
+        """Matrices as factors of `hemera.circuits.MatrixBatchProduct`, a line in each ciphertext.
 
         Args:
             sample: (rows, columns).

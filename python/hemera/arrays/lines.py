@@ -20,8 +20,8 @@ _GENERATOR = 5
 
 @functools.lru_cache(maxsize=4)
 def _powers(slots: int, size: int) -> Complex:
-    """Of the root of X^N + 1, for N = 2 `slots`, that each slot is the value at: of shape (entries, entries,
-    pairs), the exponents first."""
+    """Powers of each slot's root of X^N + 1, for N = 2 `slots`: of shape (entries, entries, pairs), the
+    exponents first."""
     exponents = [pow(_GENERATOR, slot, 4 * slots) for slot in range(slots)]
     roots: Complex = np.exp(1j * np.pi * np.array(exponents) / (2 * slots))
     return roots.reshape(1, size, -1) ** np.arange(size).reshape(-1, 1, 1)

@@ -84,7 +84,7 @@ def _before(rows: A, sign: int) -> A:
             "one, hm.ArraySpec(shape, range=, step=)"
         )
     at = np.arange(count)
-    # Of values with a step, x > y is x >= y + step.
+    # With a step of values, x > y is x >= y + step.
     return reaches(apart, np.where(at[:, None] <= at, 0.0, rows.step))
 
 

@@ -52,7 +52,7 @@ class Recorder:
     """
 
     _narrower = "range=, or calibrate="
-    """By what inputs get a narrower range."""
+    """The arguments that give inputs a narrower range."""
 
     def __init__(
         self,

@@ -19,14 +19,14 @@ class Watch:
     low: float
     high: float
     least: float
-    """By interval arithmetic of the inputs' ranges alone."""
+    """The ends by interval arithmetic of the inputs' ranges alone."""
     most: float
     where: str
     """The line of the function."""
 
 
 def watches_by_name(watches: Sequence[Watch], results: Collection[str]) -> dict[str, Watch]:
-    """By names that no result has, of characters that parts of a request's body may have."""
+    """Watches by names that no result has, of characters that parts of a request's body may have."""
     mark = "watched-"
     while any(name.startswith(mark) for name in results):
         mark += "-"

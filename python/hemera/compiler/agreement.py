@@ -39,8 +39,8 @@ class Agreement:
     error: float
     """The largest difference of the encrypted results; NaN where none was encrypted."""
     outside: dict[str, int]
-    """By operation, how many values were outside of the range that it is compiled for. Their results are
-    wrong where functions are approximated."""
+    """How many values were outside of the range that an operation is compiled for, by operation. Their
+    results are wrong where functions are approximated."""
     relative: float
     """The largest difference, in the clear or encrypted, of a result relative to its own largest value."""
     exact: bool = False
@@ -224,7 +224,7 @@ def listed(result: Any) -> list[Values]:
 
 def magnitude(values: Values) -> float:
     """The largest one."""
-    # Of arrays of objects without axes, the magnitude is a plain number.
+    # The magnitude of an array of objects without axes is a plain number.
     return float(np.asarray(np.abs(values)).max(initial=0.0))
 
 

@@ -120,8 +120,8 @@ class Compiled(Packaged):
 
     @property
     def layout_seconds(self) -> dict[str, float]:
-        """By the table of times of a device, about the seconds of the layouts that were compared; empty where
-        there was one. Of elements in slots, where another layout was taken, at least the seconds."""
+        """About the seconds of the layouts that were compared, by a device's table of times; empty where
+        there was one. At least the seconds, for elements in slots where another layout was taken."""
         return dict(self._compared.seconds)
 
     def _of_one(self, run: Callable[..., Any]) -> Callable[..., Any]:

@@ -35,7 +35,7 @@ ExactParts = tuple[list[ArraySpec], SplitProgram, Lowered, Package]
 
 _SCHEMES: dict[str, type[IntegerParameters]] = {"bfv": bfv.Parameters, "bgv": bgv.Parameters}
 _MUCH = 0.8
-"""By which a layout's estimated cost is below that of another one that it takes the place of."""
+"""A layout takes another one's place if its estimated cost is below this part of it."""
 _MOST_BITS = 59
 """The most bits of the plaintext modulus."""
 _WAYS_OUT = "Give the inputs narrower ranges, or return parts of the result"

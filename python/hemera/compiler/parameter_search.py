@@ -37,7 +37,7 @@ __all__ = ["MOST_SLOTS", "Chosen", "Search"]
 MOST_SLOTS = 1 << 15
 """The most slots of a ciphertext, where parameters are found."""
 _LEAST_SLOTS = 4
-"""Of a ciphertext."""
+"""The fewest slots of a ciphertext."""
 _ROOM_BITS = 24
 """Bits of the scale below a result's last bit: for the noise of some thousand operations."""
 _SCALE_BITS = (30, 55)
@@ -239,8 +239,8 @@ class Search:
     def _price(
         self, cut: SplitProgram, steps: Lowered, params: Parameters | None, *, refreshed: bool
     ) -> Price:
-        """By which layouts are compared: infinite where no parameters hold the program. With bootstraps, each
-        level counts as its part of one."""
+        """The price by which layouts are compared: infinite where no parameters hold the program. With
+        bootstraps, each level counts as its part of one."""
         program, depth = steps.program, steps.program.depth
         if max(steps.magnitudes.values()) > _BEYOND_SAMPLES * largest_of(cut.program):
             return Price(math.inf, 0)  # sums in free slots that products let grow

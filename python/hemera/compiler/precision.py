@@ -50,13 +50,13 @@ class Budget:
     """What a program is compiled with."""
 
     noise_bits: float
-    """By these the scale is chosen."""
+    """The bits of results by which the scale is chosen."""
     function_bits: float
     """The bits of functions that are approximated."""
     scaled: bool = False
     """Whether clients scale inputs and results: see `hemera.compiler.scaling`."""
     more_bits: Mapping[int, float] = field(default_factory=dict)
-    """By how many bits functions are more precise than what was asked for: see `Recorder`."""
+    """How many bits more precise than asked functions are: see `Recorder`."""
 
     def is_above(self, other: Budget) -> bool:
         """Whether it has a bit more than another one somewhere."""
@@ -146,8 +146,8 @@ def precise(
 def _fewer(
     record: Callable[[Budget], Recording], budget: Budget, had: Budget, tried: _Tried, asked: float
 ) -> tuple[Budget, Recording, _Tried]:
-    """Of functions that give results more than what was asked for, some of the bits that they were given more
-    than before: errors of many functions add up to less than their sum."""
+    """Half of the bits that functions were given more than before, where results have more than was asked
+    for: errors of many functions add up to less than their sum."""
     fewer = replace(budget.halfway_from(had), noise_bits=budget.noise_bits)
     recording = record(fewer)
     found = _Tried(recording, recording.errors)
@@ -236,7 +236,7 @@ class _Tried:
 
 
 def _bits_above(error: float, allowed: float) -> float:
-    """By how many bits an error is above what is allowed; 0 where it is not."""
+    """The bits by which an error is above the allowed one; 0 where it is not."""
     if error <= allowed:
         return 0.0
     return min(_MOST_MORE, math.log2(error / allowed)) if math.isfinite(error) else _MOST_MORE

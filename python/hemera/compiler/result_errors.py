@@ -44,7 +44,7 @@ _MOST_GROUPS = 32
 MOST_SLOTS_DRAWN = 1 << 26
 """The most slots of all values of a program on slots, whose noise is drawn there."""
 _NUDGE = 2.0**-30
-"""By which values change to see what is sensitive to them."""
+"""The change of values that shows what is sensitive to them."""
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,7 @@ class Room:
         return Sharing(tuple(bounds), self.shares)
 
     def missing_bits(self, params: Parameters, sharing: Sharing) -> float:
-        """By how many bits the scale is too small; 0 or less: it has the room."""
+        """The bits by which the scale is too small; 0 or less: it has the room."""
         return max(
             math.log2(
                 _TAIL

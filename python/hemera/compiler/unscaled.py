@@ -43,8 +43,8 @@ class Unscaled:
     """Magnitude of all values."""
 
     def parameters(self, degree: int, most_scale_bits: int, security: int | None) -> ckks.Parameters | None:
-        """Those of the largest scale, up to `most_scale_bits`, that are secure at this degree, with a prime a
-        level; None where there are none, or where values that are added have different scales."""
+        """The parameters of the largest scale, up to `most_scale_bits`, that are secure at this degree, with
+        a prime a level; None where there are none, or where values that are added have different scales."""
         limit = math.inf if security is None else max_log_modulus(degree, security) or 0
         for scale_bits in range(most_scale_bits, _LEAST_SCALE_BITS - 1, -1):
             primes = self._prime_bits(scale_bits)

@@ -61,7 +61,7 @@ class Group:
     """Their places in the order of all."""
     names: Sequence[str]
     keys: Any
-    """Those of each client, or an evaluator with those of the only one."""
+    """The keys of each client, or an evaluator with those of the only one."""
     queries: Sequence[Any]
     """What a program has read."""
 

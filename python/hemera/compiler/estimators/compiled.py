@@ -104,7 +104,7 @@ class CompiledEstimator(Compiled):
 
     @property
     def approximation_error(self) -> float:
-        """By how much a score may differ from the estimator's own, in the clear and within the calibrated
+        """The most that a score may differ from the estimator's own, in the clear and within the calibrated
         ranges: a bound. Encryption adds the noise of the parameters."""
         return max(float(own.max()) for own in self._program.error_bounds())
 

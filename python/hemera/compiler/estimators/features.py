@@ -104,7 +104,7 @@ class Features:
     def distances(self, points: ArrayLike) -> Features:
         """Squared distances to points of shape (points, features): as `quadratic`."""
         own = np.asarray(points, np.float64)
-        # Of points and offsets near 0 there is less to cancel.
+        # Points and offsets near 0 have less to cancel.
         middle = own.mean(axis=0)
         near = own - middle
         moved = Features(self.scaled, self.scale, self.offset - middle)
@@ -147,7 +147,7 @@ def _approximated(
 
 
 def bits_for_sums(x: Features, values: Callable[[Features], Any], weights: Floats, bias: ArrayLike) -> float:
-    """By how many bits values must be more precise than the program, so that their sums with weights of shape
+    """How many bits more precise than the program values must be, so that their sums with weights of shape
     (values, sums) have its precision: as the samples of x show the sums."""
     if not isinstance(x.scaled, Array):
         return 0.0

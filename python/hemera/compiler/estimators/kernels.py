@@ -83,7 +83,7 @@ def svm(model: Any) -> Model:
     if count == 2:
         methods = {"predict": labelled(model.classes_, "sign"), "decision_function": ()}
         return Model(_of_svm(model, model.dual_coef_, bias), methods)
-    # Of each pair: above 0 for the second class, as one-against-one classifiers have it.
+    # The score of a pair: above 0 for the second class, as one-against-one classifiers have it.
     weights = -_pair_weights(plain(model.dual_coef_), model.n_support_)
     own, sign = (weights, 1.0) if model.decision_function_shape == "ovr" else (-weights, -1.0)
     ranked = model.break_ties and model.decision_function_shape == "ovr"

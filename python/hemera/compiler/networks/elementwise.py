@@ -374,4 +374,4 @@ ELEMENTWISE: dict[str, tuple[Meaning, ...]] = {
     "Where": (Meaning((9, 16), _where, takes="all"),),
     "Xor": _two(named(np.logical_xor), 1, 7, takes="all"),
 }
-"""By the name of the operator, in ONNX's own domain."""
+"""The operators' meanings, by their names in ONNX's own domain."""

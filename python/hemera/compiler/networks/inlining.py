@@ -31,7 +31,7 @@ class Call:
 
     @property
     def key(self) -> str:
-        """By which a function is given in the place of its operator."""
+        """The name by which a function is given in the place of its operator."""
         return f"{self.domain}::{self.operator}" if self.domain else self.operator
 
     @property
@@ -146,7 +146,7 @@ class _Inlined:
 
 
 def _attributes(node: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """By name: a reference in a function is to an attribute of its call, and left out where that is."""
+    """Attributes by name: a reference in a function is to its call's attribute, left out without one."""
     found = {}
     for each in node.attribute:
         own = given.get(text_of(each.ref_attr_name)) if each.ref_attr_name else each

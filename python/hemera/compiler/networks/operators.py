@@ -15,7 +15,7 @@ __all__ = ["OPERATORS", "meaning_of"]
 OPERATORS: dict[str, tuple[Meaning, ...]] = dict(
     sorted({**ELEMENTWISE, **PRODUCTS, **PLACES, **RECURRENT, **RESIZING, **WINDOWS}.items())
 )
-"""By the name of the operator, in ONNX's own domain."""
+"""The operators' meanings, by their names in ONNX's own domain."""
 
 
 def meaning_of(operator: str, version: int) -> Meaning | None:

@@ -325,4 +325,4 @@ PLACES: dict[str, tuple[Meaning, ...]] = {
         _moves(_unsqueeze, 13, *_SINCE_21),
     ),
 }
-"""By the name of the operator, in ONNX's own domain."""
+"""The operators' meanings, by their names in ONNX's own domain."""

@@ -341,4 +341,4 @@ PRODUCTS: dict[str, tuple[Meaning, ...]] = {
         Meaning((13,), _along(softmax), ("axis",), size=largest),
     ),
 }
-"""By the name of the operator, in ONNX's own domain."""
+"""The operators' meanings, by their names in ONNX's own domain."""

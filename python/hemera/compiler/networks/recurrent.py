@@ -178,4 +178,4 @@ RECURRENT: dict[str, tuple[Meaning, ...]] = {
     "LSTM": _meanings(4, _lstm, ("sigmoid", "tanh", "tanh"), "input_forget"),
     "RNN": _meanings(1, _rnn, ("tanh",)),
 }
-"""By the name of the operator, in ONNX's own domain."""
+"""The operators' meanings, by their names in ONNX's own domain."""

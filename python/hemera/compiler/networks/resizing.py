@@ -146,4 +146,4 @@ RESIZING: dict[str, tuple[Meaning, ...]] = {
         Meaning((9,), _resize, ("mode",), size=_size),
     ),
 }
-"""By the name of the operator, in ONNX's own domain."""
+"""The operators' meanings, by their names in ONNX's own domain."""

@@ -226,4 +226,4 @@ WINDOWS: dict[str, tuple[Meaning, ...]] = {
         ),
     ),
 }
-"""By the name of the operator, in ONNX's own domain."""
+"""The operators' meanings, by their names in ONNX's own domain."""

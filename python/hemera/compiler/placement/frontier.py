@@ -201,7 +201,7 @@ def _bounds_of(states: _States, futures: Sequence[Sequence[Floats]]) -> tuple[Fl
 
 
 def _undominated(states: _States, among: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Those of the states that no other one equals or passes in every level and in time, ascending."""
+    """The states that no other one equals or passes in every level and in time, ascending."""
     levels, times = states.levels[among], states.times[among]
     if not levels.shape[1]:
         return among[[np.argmin(times)]] if len(among) else among

@@ -44,7 +44,7 @@ T = TypeVar("T", bound="Threshold")
 MOST_THRESHOLDS = 4096
 """The most thresholds of one query."""
 MOST_ROWS = 1024
-"""Of an index that ranks them: all pairs are compared."""
+"""The most rows of an index that ranks them: all pairs are compared."""
 _RANK_LEVELS = 1
 """From sums of comparisons to ranks divided by the number of rows."""
 _RANK_NOISE = 2.0**-6

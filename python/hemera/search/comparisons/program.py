@@ -78,7 +78,7 @@ class Comparisons(Slots):
 
     @property
     def thresholds_of_round(self) -> int:
-        """Those of `Client.top`: as many as the layout compares at once, from 3 to 64."""
+        """Thresholds of a round of `Client.top`: as many as the layout compares at once, from 3 to 64."""
         return min(_MOST_THRESHOLDS, max(_LEAST_THRESHOLDS, self.layout.copies))
 
     def nearest(
@@ -126,7 +126,7 @@ class Comparisons(Slots):
     def encrypt(
         self, context: Context, secret_key: SecretKey, vectors: NDArray[Any], payloads: ArrayLike | None
     ) -> list[bytes]:
-        """Of each block its columns, then its payloads."""
+        """The columns of each block, then its payloads."""
         rows, parts = self.scaled(vectors), list[bytes]()
         numbers = self.as_payloads(payloads, len(rows))
         for first in range(0, len(rows), self.rows):
@@ -276,8 +276,8 @@ class Comparisons(Slots):
         return results * self.params.ciphertext_bytes + 8 * blocks * self.rows
 
     def groups(self, context: Context, asked: Sequence[tuple[bytes, bytes | Keys]]) -> list[Group]:
-        """Those of one client go through the comparison together, in batches of ciphertexts; those of several
-        clients share nothing, since each client has keys of its own (docs/search.md)."""
+        """Queries of one client go through the comparison together, in batches of ciphertexts; those of
+        several clients share nothing, since each client has keys of its own (docs/search.md)."""
         of_clients: dict[bytes | int, list[int]] = {}
         for at, (_, keys) in enumerate(asked):
             of_clients.setdefault(keys if isinstance(keys, bytes) else id(keys), []).append(at)

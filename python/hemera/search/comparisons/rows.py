@@ -174,7 +174,7 @@ class PairedRows(ClearRows):
 
     @property
     def errors(self) -> Errors:
-        """Of differences of two rows, whose mean squares are twice the variance of their entries."""
+        """Errors of differences of two rows, whose mean squares are twice the variance of their entries."""
         dims, entries = self._program.dims, self._program.entries
         squares = 2 * self._vectors.var(axis=0, ddof=1) if len(self.ids) > 1 else np.zeros(entries)
         return self._program.errors(float(squares[:dims].sum()), float(squares[dims:].sum()))
