@@ -281,7 +281,7 @@ def _sign_beyond(least: float, x: Any) -> Any:
 
 
 def _from(x: A, least: int) -> A:
-    """1 where the element is at least so many steps, 0 elsewhere."""
+    """1 where the element is at least `least` steps, 0 elsewhere."""
     found = of_few(x, lambda points: points >= least, 1.0)
     if found is not None:
         return as_mask(found)

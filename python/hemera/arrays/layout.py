@@ -272,7 +272,7 @@ class Layout:
         return [as_values(batch, self.lines) if self.lines else batch]
 
     def decode(self, slots: Sequence[NDArray[Any]]) -> NDArray[Any]:
-        """The array, of shape (..., *shape), of what `encode` gives."""
+        """The array, of shape (..., *shape), from slots as of `encode`."""
         if self.lines:
             slots = [np.real(as_entries(slots[0], self.lines))]
         own = np.moveaxis(slots[0], -2, 0) if self.is_batch else slots

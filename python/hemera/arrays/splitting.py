@@ -46,7 +46,7 @@ class SplitProgram:
 
     @property
     def arrays(self) -> list[int | None]:
-        """For each node of `program`, the node of `whole` that it is a tile of, if that, or what it takes,
+        """For each node of `program`, the node of `whole` that it is a tile of, if that, or its operand,
         has several."""
         found: list[int | None] = [None] * len(self.program.nodes)
         for array, tiles in enumerate(self.tiles):

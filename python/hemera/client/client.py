@@ -132,7 +132,7 @@ class Client:
         return found
 
     def describe(self, model: str) -> dict[str, Any]:
-        """What the server tells of a model: parameters, keys, inputs, outputs, limits."""
+        """The server's description of a model: parameters, keys, inputs, outputs, limits."""
         return self._transport.json("GET", _path("models", model))
 
     def local(self, model: str) -> LocalModel:
@@ -223,7 +223,7 @@ class Client:
         found.keys.ensure()
         count = len(arrays[0])
         # All requests before the first decryption: whether one fails is one bit about the secret key for
-        # each answer, and a request that does not come any more would tell it (docs/security.md).
+        # each answer, and a request that does not come any more would reveal it (docs/security.md).
         answers = []
         for begin, end in _chunks(count, self._evaluations(found)):
             self._transport.progress("predict", begin, count)

@@ -81,7 +81,7 @@ def refusal_of(error: BaseException) -> Refused:
             "the server's device has no room for this now; try again, or ask for smaller batches",
             retry_after=5,
         )
-    # Whatever else it says is for the log: it may tell about the server.
+    # Whatever else it says is for the log: it may reveal something about the server.
     return Refused(HTTPStatus.INTERNAL_SERVER_ERROR, "internal", "the server failed; its log says why")
 
 

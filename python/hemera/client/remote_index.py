@@ -82,7 +82,7 @@ class RemoteIndex:
         return f"<RemoteIndex {self.name!r}: {self._kind} of {settings.dims} numbers, {settings.metric!r}>"
 
     def describe(self) -> dict[str, Any]:
-        """What the server tells of the index: settings, rows, errors of scores, limits."""
+        """The server's description of the index: settings, rows, errors of scores, limits."""
         return self._transport.json("GET", self._path)
 
     def is_as(self, told: Mapping[str, Any]) -> bool:

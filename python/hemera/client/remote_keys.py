@@ -36,7 +36,7 @@ class RemoteKeys:
         generate: makes the file of evaluation keys.
         headers: of uploads.
         before: the keys for a model that this one has replaced; those of the same secret key are known.
-        limit: bytes that the server takes; None: it tells none.
+        limit: bytes that the server takes; None: it has no limit.
         folder: where processes note which keys they sent; None: in memory.
     """
 
@@ -61,7 +61,7 @@ class RemoteKeys:
         self._headers = headers
         self._uploaded = False
         self._made = False
-        """Whether the server was sent keys that are made for what it has now, and not for a model before."""
+        """Whether the server was sent keys that are made for its present model, and not for one before."""
         self._lock = Lock()
         secret = self._secret = hashlib.sha256(bytes(secret_key)).hexdigest()
         self._sent: set[str] = set() if before is None or before._secret != secret else set(before._sent)
@@ -106,7 +106,7 @@ class RemoteKeys:
             self._uploaded = False
 
     def answer(self, send: Callable[[], tuple[T, str | None]]) -> T:
-        """The answer to a request that was computed with these keys, as far as the server tells.
+        """The answer to a request that was computed with these keys, as far as the server reports it.
 
         Args:
             send: sends the request: its answer, and the digest of the keys that it was computed with.
@@ -172,5 +172,5 @@ class RemoteKeys:
 
 
 def _digest_of(keys: bytes) -> str:
-    """As the server's store tells it."""
+    """The digest of keys as the server's store has it."""
     return hashlib.sha256(f"{len(KEYS_FILE)}:{KEYS_FILE}".encode() + keys).hexdigest()

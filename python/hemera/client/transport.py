@@ -116,7 +116,7 @@ class Transport:
 
         Raises:
             MismatchError: for the answer to another request.
-            Error: one of Hemera's, as the server tells it; ServerError where it is none of them.
+            Error: one of Hemera's, as the server names it; ServerError where it is none of them.
         """
         import httpx
 

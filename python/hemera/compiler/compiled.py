@@ -43,7 +43,7 @@ Values = NDArray[Any]
 
 
 class Compiled(Packaged):
-    """A compiled program: what it needs and costs, before there is a ciphertext, and the packaged model.
+    """A compiled program: its needs and costs, before there is a ciphertext, and the packaged model.
 
     `compile` makes one. It encodes nothing and needs no device.
     """

@@ -108,7 +108,7 @@ def compile(  # noqa: A001
         shares: with `share`: how many results, a ciphertext each, may be shown under one secret key (1024).
         watch: whether values that inputs could take out of a function's interval go to the client as further
             encrypted outputs, by which it names rows that leave the ranges of `calibrate`. False: clients see
-            results alone, and are told only in general that rows may leave; `local` and `check` name them.
+            results alone, and are warned only in general that rows may leave; `local` and `check` name them.
         scales: whether clients may scale inputs that are far from 0, and inputs and results that are small,
             where noise would hide them.
         name: of the model; None: the function's.
@@ -123,7 +123,7 @@ def compile(  # noqa: A001
         LevelError: when the given parameters have too few levels.
         RangeError: when results do not fit the given parameters.
         ParameterError: with `share`: when the given parameters lack the room, by the bits that the message
-            tells, or none have it without bootstraps.
+            names, or none have it without bootstraps.
         ParameterError: with "bfv" and "bgv": for fractions, divisions and approximations, with the line of
             the function; for results and look-ups that are too large.
         NoiseError: with "bfv" and "bgv": when the given parameters leave no noise budget, or an operation

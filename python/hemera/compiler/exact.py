@@ -247,7 +247,7 @@ class _Search:
         ) from reason
 
     def _tells_apart(self, modulus: int) -> bool:
-        """Whether different values of what is looked up differ modulo a prime above their number."""
+        """Whether different values that are looked up differ modulo a prime above their number."""
         tables = [node.operation for node in self._program.nodes if isinstance(node.operation, LookUp)]
         return all(each.step % modulus for each in tables)
 

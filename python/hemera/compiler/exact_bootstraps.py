@@ -36,7 +36,7 @@ _ROUNDING = 1e-6
 
 
 def exact_bootstrap_of(params: Parameters, passes: int = 1) -> IntegerBootstrap | None:
-    """The bootstrap of so many passes with some parameters; None where they have none."""
+    """The bootstrap of `passes` passes with some parameters; None where they have none."""
     try:
         return exact_bootstrap(params, passes, ExactBootstraps.failure_bits)
     except ParameterError:

@@ -1,4 +1,4 @@
-"""Refusals that a search among layouts and parameters passes over, and tells of.
+"""Refusals that a search among layouts and parameters passes over, and reports.
 
 Makers of candidates raise these, and only these are caught: another error is a fault, and ends the
 compilation.

@@ -95,7 +95,7 @@ def precise(
         scales: whether clients may.
 
     Raises:
-        PrecisionError: where a result has not the bits, with what it can have, and the line that costs most.
+        PrecisionError: where a result has not the bits, with its possible bits, and the line that costs most.
         NotPossibleError, LevelError, RangeError: of the first program.
     """
     start, first = _first(record, asked, far and scales)

@@ -38,7 +38,7 @@ _FAR = 6
 _NOISE_VALUES = 8
 """Elements of a result whose noise is drawn, at least."""
 _ROUNDING = 2.0**-44
-"""A result that is so small next to what it is the sum of is 0 but for the rounding of float64."""
+"""A result that is so small next to its summands is 0 but for the rounding of float64."""
 _MOST_GROUPS = 32
 """Functions that are looked at one by one."""
 MOST_SLOTS_DRAWN = 1 << 26
@@ -70,7 +70,7 @@ class ResultError:
 
 @dataclass(frozen=True)
 class Draws:
-    """Inputs by which errors of results are told."""
+    """Inputs by which errors of results are estimated."""
 
     inputs: list[Values]
     """Each of shape (draws, *shape)."""
@@ -230,7 +230,7 @@ def _exact(program: TensorProgram, inputs: Sequence[Values]) -> list[Values]:
 
 
 def _largest_term(program: TensorProgram, at: int, values: Sequence[Values]) -> float:
-    """The largest magnitude of what a node is a sum of; 0 where it is no sum."""
+    """The largest magnitude of a node's summands; 0 where it is no sum."""
     node = program.nodes[at]
     if not node.operation.is_linear:
         return 0.0

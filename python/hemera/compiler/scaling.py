@@ -28,7 +28,7 @@ __all__ = ["Scaled", "are_far", "scaled"]
 Values = NDArray[Any]
 
 _FAR = 2.0**8
-"""Inputs whose middle is so many half widths from 0 are centred."""
+"""Inputs whose middle is this many half widths from 0 are centred."""
 _ALIKE = 2.0**-40
 """Offsets that differ by less than this part are one number."""
 
@@ -53,7 +53,7 @@ class Scaled:
     """The same of each result."""
 
     def known(self, given: Mapping[str, Known]) -> dict[str, Known]:
-        """What is known of outputs, with the ends of what is decrypted of them."""
+        """What is known of outputs, with the ends of their decrypted values."""
         scales = dict(zip((name for name, _ in self.program.outputs), self.outputs, strict=True))
         found = {}
         for name, own in given.items():

@@ -1,4 +1,4 @@
-"""The first pass: a function is called with encrypted arrays, and what it returns are results by name."""
+"""The first pass: a function is called with encrypted arrays, and its return values are results by name."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def _reader_of(what: Any, *inputs: Any) -> Callable[..., Any] | None:
     """The function that compiles arrays, functions on tables, a file or an object of another library, called
     as `compile`; None: there is none.
 
-    Libraries are told by the module of the object's class, and never imported for it.
+    Libraries are recognized by the module of the object's class, and never imported for it.
 
     Raises:
         TypeError: for boosted trees of other libraries than scikit-learn, with the way out.

@@ -40,7 +40,7 @@ def whole(shape: tuple[int, ...], seed: int) -> Values:
     return np.random.default_rng(seed).integers(0, 10, shape).astype(np.float64)
 
 
-# By function: programs of one array in [-2, 2] that are exact.
+# Programs by function, of one array in [-2, 2] that are exact.
 COMPUTED: dict[Any, list[Program]] = {
     np.average: [
         lambda x: np.average(x),
@@ -176,7 +176,7 @@ if hasattr(np, "trapezoid"):
         lambda x: np.trapezoid(x, np.arange(x.shape[-1]) ** 2),
     ]
 
-# By function: programs of one array of whole numbers from 0 to 9.
+# Programs by function, of one array of whole numbers from 0 to 9.
 COUNTED: dict[Any, list[Program]] = {
     np.all: [
         lambda x: np.all(x > 0),

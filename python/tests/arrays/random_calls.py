@@ -63,7 +63,7 @@ class Drawing:
         return self.whole(-max(self.ndim, 1), max(self.ndim, 1) - 1)
 
     def extent(self) -> int:
-        """Of the axis that is given; of all where none is."""
+        """The extent of the given axis; of all where none is given."""
         axis = self.given.get("axis")
         return self.shape[axis] if isinstance(axis, int) and self.shape else math.prod(self.shape)
 
@@ -152,7 +152,7 @@ BY_NAME: dict[str, Draw] = {
     "weights": Drawing.weights,
     "y": Drawing.alike,
 }
-"""By the name of a parameter, or of a function and a parameter."""
+"""Draws by the name of a parameter, or of a function and a parameter."""
 ONE_AXIS = (
     *("argmax", "argmin", "argsort", "sort", "cumsum", "diff", "take", "repeat", "delete", "insert", "stack"),
     *("split", "rollaxis", "quantile", "percentile", "trapezoid", "compress", "unstack", "take_along_axis"),
@@ -341,7 +341,7 @@ OWN: dict[str, tuple[Callable[..., Any], Draw]] = {
 
 
 def all_draws() -> dict[str, Callable[[Drawing], Call]]:
-    """By name: draws of a call."""
+    """Draws of a call, by name."""
     found: dict[str, Callable[[Drawing], Call]] = {}
     for function in {**COMPUTING, **dict.fromkeys(MOVING)}:
         name = function.__name__

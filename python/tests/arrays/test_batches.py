@@ -44,7 +44,7 @@ PROGRAMS: dict[str, tuple[tuple[int, ...], tuple[int, int], Any]] = {
 @pytest.mark.parametrize("most_listed", [0, 1 << 22])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_program_of_one_sample(name: str, most_listed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By maps that list their entries, and by those that are repeated."""
+    """With maps that list their entries, and with those that are repeated."""
     monkeypatch.setattr(contraction, "_MOST_LISTED", most_listed)
     shape, (before, after), function = PROGRAMS[name]
     program = recorded(function, shape)

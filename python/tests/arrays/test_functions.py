@@ -186,7 +186,7 @@ def _leaky(x: Any, slope: float) -> Any:
     return circuits.leaky_relu(slope, (-2, 2), bits=14)(x) if encrypted else np.where(x > 0, x, slope * x)
 
 
-# Of each row, functions of one name of one value that differ in one number.
+# Each row has functions of one name of one value that differ in one number.
 DIFFERING: list[list[Program]] = [
     [lambda x, a=a, b=b: np.clip(x, a, b) for a, b in ((-1, 1), (-1, 0), (0, 1), (0, 1.5))],
     [lambda x, a=a: _leaky(x, a) for a in (0.1, 0.3)],

@@ -21,7 +21,7 @@ from hemera.arrays.sparse_map import SparseMap
 
 
 def diagonals(function: Callable[[Any], Any], shape: tuple[int, ...], most_slots: int = 1) -> list[int]:
-    """Of each linear map of a program, those that only scale left out."""
+    """The diagonals of each linear map of a program, those that only scale left out."""
     recorder = Recorder()
     x = Array(recorder, recorder.input("x", shape, -1, 1))
     recorder.program.outputs = [("y", function(x)._number)]

@@ -71,7 +71,7 @@ FOUND = {
 
 @functools.cache
 def counts() -> dict[str, dict[str, int]]:
-    """By function, in a process of their own: NumPy's tests change what they test."""
+    """Counts by function, in a process of their own: NumPy's tests change what they test."""
     command = [sys.executable, Path(__file__).with_name("numpy_cases.py"), "--json", "--most", "8", *FAST]
     told = subprocess.run(command, check=True, capture_output=True, text=True)
     found: dict[str, dict[str, int]] = json.loads(told.stdout.splitlines()[-1])

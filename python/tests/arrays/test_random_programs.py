@@ -35,7 +35,7 @@ KINDS: list[tuple[str, float, float, float | None]] = [
         for low, high in ((-2, 2), (0, 3), (0.5, 4), (-5, -1), (50, 53), (-0.75, 0.5), (-7, 0))
     ),
 ]
-"""Of inputs: the kind, the range and the step."""
+"""Inputs: the kind, the range and the step."""
 SHAPES = [(), (1,), (3,), (4,), (1, 3), (3, 1), (2, 3), (2, 2), (3, 3), (4, 1, 2), (2, 3, 2), (2, 1, 3)]
 EXACT = {
     *("ceil", "floor", "trunc", "rint", "round", "floor_divide", "remainder", "sign", "heaviside", "isin"),

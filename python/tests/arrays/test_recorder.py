@@ -148,7 +148,7 @@ def test_samples_narrow_ranges_by_a_margin() -> None:
     assert x.range == (-10, 10)
     assert (x * 1).range == (-1, 3)
     assert (x * x).range == (0, 6)
-    # Of samples that are near each other, by half of their size.
+    # The range of samples near each other grows by half of their size.
     far = Array(recorder, recorder.input("z", (1,), -99, 99, np.array([[10.0], [10.25]])))
     assert (far * 1).range == (10 - 2.5625, 10.25 + 2.5625)
     assert (far * -1).range == (-10.25 - 2.5625, -10 + 2.5625)
@@ -371,7 +371,7 @@ def test_what_no_polynomial_is_near_to_is_none(function: Any, low: float) -> Non
 
 
 def test_chains_count_levels_and_products() -> None:
-    """Of values beside each other the most levels, and all products; of a product a level and one more."""
+    """Values next to each other: the most levels, and all products; a product: a level and one more."""
     a, b = Chain(3, names=("exp",), depth=4, products=7.0, operations=1), Chain(3, depth=2, products=2.0)
     both = total([a, b], [0.5, 2.0], 1.0)
     assert both is not None
@@ -417,6 +417,6 @@ def test_steps_and_ranges_of_exact_programs() -> None:
 @pytest.mark.parametrize("points", [2, 3, 4, 5, 8, 9, 32, 33, 64])
 @pytest.mark.parametrize("kinds", [1, 2])
 def test_look_ups_take_the_levels_of_a_polynomial(points: int, kinds: int) -> None:
-    """Of a degree below the number of its points; one more where tables differ."""
+    """The degree is below the number of its points; one more where tables differ."""
     own = LookUp(np.zeros((points, kinds), np.int64), np.zeros(4, np.int64))
     assert own.depth == int(np.ceil(np.log2(points))) + (kinds > 1)

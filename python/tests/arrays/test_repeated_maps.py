@@ -68,7 +68,7 @@ def test_products_are_those_of_the_entries() -> None:
 
 
 def test_the_map_of_one_sample() -> None:
-    # Of shape (3, 5, 2) to (3, 4, 2): samples are the first axis, or the last one, or a part of it.
+    # From shape (3, 5, 2) to (3, 4, 2): samples are the first axis, or the last one, or a part of it.
     found = REPEATED.of_each(3, (1, 10), (1, 8))
     assert found is not None
     np.testing.assert_array_equal(found.values, np.kron(MATRIX, np.eye(2))[np.kron(MATRIX, np.eye(2)) != 0])

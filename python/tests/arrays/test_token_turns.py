@@ -75,7 +75,7 @@ def test_maps_are_those_of_the_arrays(name: str) -> None:
 
 
 def test_sums_over_pairs_turn_few_ciphertexts() -> None:
-    """By the giant steps alone: one of two, and of eight tokens not seven."""
+    """The giant steps alone turn: one of two, and of eight tokens not seven."""
     own = SparseMap.of(8, 64, np.repeat(np.arange(8), 8), np.arange(64), np.ones(64))
     turns = turns_of(own, Places.turned((8, 8), 0, 1), Places.along((8,), 0), TOKENS)
     assert turns is not None
@@ -153,7 +153,7 @@ def test_sums_of_products_are_numpys(name: str) -> None:
 
 
 def test_products_with_a_giant_and_a_baby_step() -> None:
-    """Of eight tokens: 4 baby steps and 2 giant steps, so that 3 + 1 turns of each feature are enough."""
+    """Eight tokens: 4 baby steps and 2 giant steps, so that 3 + 1 turns of each feature are enough."""
     columns = np.arange(3)[:, None]
     rows = np.arange(64)
     taken = [3 * (rows // 8) + columns, 3 * (rows % 8) + columns]

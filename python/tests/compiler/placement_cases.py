@@ -40,7 +40,7 @@ class Program:
 
     @property
     def bootstraps(self) -> list[float | Callable[[int], float]]:
-        """Of each value."""
+        """The bootstrap of each value."""
         return [*(x.bootstrap for x in self.inputs), *(step.bootstrap for step in self.steps)]
 
     @property
@@ -101,7 +101,7 @@ def price_from(program: Program, value: int, level: int) -> float:
 
 
 def check(program: Program, found: Placement) -> None:
-    """That a placement is one, and takes the time that it reports."""
+    """Assert that a placement is one, and takes the time that it reports."""
     comes = [x.level for x in program.inputs]
     total = 0.0
     uses = []

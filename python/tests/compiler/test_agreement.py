@@ -68,7 +68,7 @@ def test_checks_tell_the_largest_of_all_samples(
 def test_checks_tell_the_worse_of_the_clear_and_the_encrypted(
     worst: tuple[int, ...], encrypted: int, factor: int
 ) -> None:
-    """By the factor the errors in the clear are the larger ones, or the encrypted ones."""
+    """The factor decides: the errors in the clear are the larger ones, or the encrypted ones."""
     function = [[np.array([64 * (i + 1)]), np.array([256])] for i in range(3)]
     clear = [[own[0] + factor * worst[i], own[1] - worst[2 - i]] for i, own in enumerate(function)]
     noisy = [[own[0] - worst[2 - i], own[1] + 2 * worst[i]] for i, own in enumerate(function)]
@@ -179,7 +179,7 @@ def test_sizes_are_those_of_a_few_draws_and_a_quarter_of_the_largest(last: float
 
 
 def test_the_noise_that_costs_most_is_named() -> None:
-    """Of x^8 that of the input: it grows by 8x^7, that of x^2 by 4x^6, and so on."""
+    """The noise of the input is named in x^8: it grows by 8x^7, that of x^2 by 4x^6, and so on."""
 
     def study(x: Any) -> Any:
         fourth = (x * x) ** 2

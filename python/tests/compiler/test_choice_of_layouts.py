@@ -231,7 +231,7 @@ def test_bounds_of_slots_are_below_their_times(program: Any, params: Any) -> Non
 
 
 def test_arrays_that_are_too_large_for_slots_lie_in_sequences() -> None:
-    """Of 256 samples 12,000 elements would take 6,000 ciphertexts of 512 slots."""
+    """With 256 samples 12,000 elements would take 6,000 ciphertexts of 512 slots."""
     wide = RNG.normal(size=(FEATURES, 3000))
     plan = compiled(lambda x: ((x @ wide) ** 2).mean(-1), samples=256, params=insecure(3))
     assert (plan.layout, set(plan.layout_seconds)) == ("sequences", {"sequences"})

@@ -186,7 +186,7 @@ def test_check_compares_and_counts() -> None:
 
 
 def test_values_outside_of_ranges_are_counted_together() -> None:
-    """Those of all inputs, and of all operations of a line."""
+    """The values of all inputs, and of all operations of a line."""
     rng = np.random.default_rng(12)
     x, y = rng.uniform(-1, 1, (2, 6, 4))
     plan = hm.compile(
@@ -251,8 +251,8 @@ def test_too_few_levels() -> None:
     ],
 )
 def test_convolutions_are_sums(shape: Any, weights: Any, options: Any) -> None:
-    """By the definition: y[o, p] sums over c, k w[o, c, k] x[group + c, p stride + k dilation - pad]. Of
-    plain arrays and of encrypted ones, with and without a bias."""
+    """The definition: y[o, p] sums over c, k w[o, c, k] x[group + c, p stride + k dilation - pad]. Of plain
+    arrays and of encrypted ones, with and without a bias."""
     rng = np.random.default_rng(11)
     x, w, bias = rng.normal(size=shape), rng.normal(size=weights), rng.normal(size=weights[0])
     axes = len(shape) - 1
@@ -293,7 +293,7 @@ def test_pooling_is_a_mean() -> None:
     expected = x.reshape(3, 4, 2, 3, 2).mean((2, 4))
     for of in (lambda pool, x: pool(x), of_encrypted):
         np.testing.assert_allclose(of(lambda y: average_pool(y, 2), x), expected, atol=1e-12)
-        # Of windows that overlap, and padded zeros, which count.
+        # Windows that overlap, and padded zeros, which count.
         found = of(lambda y: average_pool(y, (3, 2), stride=(1, 2), padding=(1, 0)), x)
         padded = np.pad(x, ((0, 0), (1, 1), (0, 0)))
         windows = sum(padded[:, k : k + 8, j::2] for k in range(3) for j in range(2))

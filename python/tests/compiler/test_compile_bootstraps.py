@@ -102,8 +102,7 @@ def test_bootstraps_are_taken_where_they_take_less_time(width: int, bootstrapped
 
 
 def test_maps_between_bootstraps_have_keys_of_their_levels() -> None:
-    """By which keys and weights are shorter than with keys for all levels; files, clients and checks know
-    them."""
+    """Keys and weights are shorter than with keys for all levels; files, clients and checks know them."""
     rng = np.random.default_rng(15)
     matrices = rng.normal(size=(5, 16, 16)) / 16
 

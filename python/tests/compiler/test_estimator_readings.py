@@ -198,7 +198,7 @@ def test_several_targets(model: Any) -> None:
 
 @pytest.mark.parametrize(("wrong", "taken"), [(0, True), (3, True), (4, False)])
 def test_labels_may_differ_for_two_percent_of_the_rows(wrong: int, taken: bool) -> None:
-    """Of 150 rows: near ties a label may be another one; numbers may not."""
+    """There are 150 rows: near ties a label may be another one; numbers may not."""
     model = fitted(sk.LinearSVC(), THREE)
     labels = model.predict(ROWS)
     labels[10 : 10 + wrong] = (labels[10 : 10 + wrong] + 1) % 3

@@ -95,7 +95,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "MiniBatchKMeans": {"n_clusters": 3, "random_state": 0},
     "GammaRegressor": {},
 }
-"""Of constructors that need some, and settings that make a test worth it."""
+"""Arguments of constructors that need some, and settings that make a test worth it."""
 TARGETS_OF: dict[str, Any] = {
     **dict.fromkeys(["GammaRegressor", "PoissonRegressor", "TweedieRegressor"], POSITIVE),
     **dict.fromkeys(["TunedThresholdClassifierCV", "FixedThresholdClassifier"], TWO),

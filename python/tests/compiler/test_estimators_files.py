@@ -146,7 +146,7 @@ def test_neighbours_with_and_without_a_distance_of_zero() -> None:
 
 
 def test_pairs_are_voted_as_one_against_one() -> None:
-    # Of pairs (0, 1), (0, 2), (1, 2): above 0 for the second class.
+    # Pairs (0, 1), (0, 2), (1, 2): above 0 for the second class.
     scores = np.array([[-1.0, -1.0, 5.0], [1.0, -3.0, -0.5]])
     assert Apply("pair-votes")(scores).tolist() == [0, 1]
     sums = np.array([[2.0, -6.0, 4.0], [2.0, 1.5, -3.5]])

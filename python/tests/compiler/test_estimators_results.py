@@ -312,7 +312,7 @@ def test_every_way_to_name_columns(columns: Any) -> None:
 
 
 def test_boosted_trees_of_other_libraries_have_a_way_out() -> None:
-    """By the module of their class: the libraries need not be there."""
+    """The module of their class decides: the libraries need not be there."""
     booster = type("XGBClassifier", (BaseEstimator,), {"__module__": "xgboost.sklearn"})()
     other = type("Booster", (), {"__module__": "lightgbm.basic"})()
     for model in (booster, other, make_pipeline(StandardScaler(), booster)):

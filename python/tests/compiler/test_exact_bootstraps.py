@@ -108,7 +108,7 @@ class Counting(hm.Context):
     _times_operations = True
 
     def operations(self) -> dict[str, int]:
-        """By kind, as of `hm.cost`."""
+        """Operations by kind, as of `hm.cost`."""
         counted = _core.counted_cost(self._native)
         kinds = ("products", "plain_products", "key_products", "mod_ups", "divisions", "rescales")
         return {kind: getattr(counted, kind) for kind in kinds}

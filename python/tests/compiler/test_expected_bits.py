@@ -28,8 +28,8 @@ KERNEL = np.array([1.0, 4, 6, 4, 1]).reshape(1, 1, 5) / 16
 
 
 def measured(plan: hm.Compiled, *samples: Any, encryptions: int = 7) -> float:
-    """Of the root mean square of seven encryptions' errors: that of a single number is a quarter of what is
-    expected in one of 3,000 tests, where the median of five was in one of 20. The largest error of many
+    """Bits of the root mean square of seven encryptions' errors: that of a single number is a quarter of what
+    is expected in one of 3,000 tests, where the median of five was in one of 20. The largest error of many
     numbers varies little: two encryptions do."""
     errors = [2.0 ** -plan.check(*samples).bits for _ in range(encryptions)]
     return -math.log2(math.sqrt(statistics.fmean(error**2 for error in errors)))

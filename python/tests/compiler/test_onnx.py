@@ -57,7 +57,7 @@ def model(
 
 
 def reference(network: onnx.ModelProto, sample: Floats) -> Floats:
-    """Of one sample, without its axis where the result has it."""
+    """The result of one sample, without its axis where the result has it."""
     (found,) = ReferenceEvaluator(network).run(None, {"x": sample[None].astype(np.float32)})
     result = np.asarray(found, np.float64)
     return result[0] if result.ndim and result.shape[0] == 1 else result

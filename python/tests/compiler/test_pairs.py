@@ -210,7 +210,7 @@ def test_matrices_are_packed_as_the_circuit_takes_them(side: Any) -> None:
     matrices = RNG.normal(size=(product.pairs, 8, 8))
     (packed,) = Layout.in_pairs((8, 8), 8, product.pairs, left=side == "left").encode(matrices, 512)
     np.testing.assert_allclose(packed, product.pack(matrices, side), atol=1e-12)
-    # Of transposed matrices: lines are columns of those that clients have where the factor's are rows.
+    # Transposed matrices: lines are columns of those that clients have where the factor's are rows.
     layout = Layout.in_pairs((5, 8), 8, product.pairs, left=side == "right", axis=2)
     assert Layout.from_data(layout.to_data()) == layout
     written = {"left": side == "left", "turned": True}

@@ -37,7 +37,7 @@ MOST = deep().max_slots
 
 
 def full(program: Program, *, samples: int = 2, inputs: int = 1, **options: Any) -> Compiled:
-    """Of vectors of which a ciphertext holds half of the samples."""
+    """A program of vectors of which a ciphertext holds half of the samples."""
     spec = hm.ArraySpec((2 * MOST // samples,), (-1, 1))
     return hm.compile(program, *[spec] * inputs, samples=samples, **{"params": deep(), **options})
 

@@ -87,7 +87,7 @@ def test_results_have_the_bits(name: str, bits: float) -> None:
 
 
 def test_results_of_secure_parameters_have_the_bits() -> None:
-    """Whose noise is larger: the scale grows until the variance has the bits."""
+    """Their noise is larger: the scale grows until the variance has the bits."""
     program, shape, ends = PROGRAMS["large and small"]
     plan = assert_has(program, shape, ends, 16, security=128, scales=False)
     assert "security >=128" in repr(plan.params)

@@ -23,7 +23,7 @@ ACTIVATIONS = {
     "GRU": ["Sigmoid", "Relu", "Tanh", "Sigmoid"],
     "LSTM": ["Sigmoid", "Tanh", "Relu", "Tanh", "Sigmoid", "Tanh"],
 }
-"""Of the forward direction, then of the backward one."""
+"""Weights of the forward direction, then of the backward one."""
 DIRECTIONS = {"forward": [1], "reverse": [-1], "bidirectional": [1, -1]}
 CASES = list(itertools.product(GATES, DIRECTIONS, [0, 1], ["chosen", "defaults"]))
 

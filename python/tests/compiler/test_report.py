@@ -150,7 +150,7 @@ def test_functions_get_the_bits_that_their_results_lack() -> None:
 
 
 def test_noise_is_the_root_mean_square_of_runs() -> None:
-    """Of eight elements at least; runs far below what is asked for are enough."""
+    """Runs of eight elements at least; runs far below what is asked for are enough."""
     for errors, asked, wanted in (([3.0, 4.0], 10, 12.5**0.5), ([2.0**-17, 1.0], 10, 2.0**-17)):
         recording = Recording.__new__(Recording)
         recording._draws = Draws([np.zeros((1, 4))], 1)
@@ -190,7 +190,7 @@ def test_groups_of_operations_take_the_levels_of_their_longest_way() -> None:
 
 
 def test_alike_tiles_have_one_number_among_the_values_of_a_placement() -> None:
-    """Of one array, one depth, and operands of the same numbers."""
+    """Tiles of one array, one depth, and operands of the same numbers."""
     given = [
         (2, 1, (0,)),
         (3, 2, (0,)),

@@ -177,7 +177,7 @@ def test_a_transformer_block() -> None:
 
 
 def test_attention_turns_few_ciphertexts() -> None:
-    """Of t tokens, queries turn by giant steps and keys by baby steps: 2 (sqrt(t) - 1) keys."""
+    """With t tokens queries turn by giant steps and keys by baby steps: 2 (sqrt(t) - 1) keys."""
     plan = compiled(attention, Spec((16, FEATURES), (-1, 1)), samples=32, params=insecure(12))
     assert plan.package.program.operations["sums of products"] == 2
     assert set(plan.package.interface.keys.rotations) == {32 * step for step in (1, 2, 3, 4, 8, 12)}

@@ -56,7 +56,7 @@ def test_diagonals_and_folds_are_the_map(source: Any, target: Any, dense: bool) 
 
 
 PROGRAMS = {
-    # By hand: log2(32) rotations for 30 features; ten classes wrap to 16 diagonals.
+    # Counted by hand: log2(32) rotations for 30 features; ten classes wrap to 16 diagonals.
     "one score": (lambda x: x @ WEIGHTS + 0.5, (128, 30), {"key_products": 5, "plain_products": 1}),
     "ten classes": (lambda x: x @ CLASSES, (128, 64), {"mod_ups": 4, "plain_products": 16}),
     "a sigmoid of a score": (lambda x: 1 / (1 + np.exp(-(x @ WEIGHTS / 30))), (128, 30), {}),

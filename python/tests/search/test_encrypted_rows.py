@@ -209,7 +209,7 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
 
 
 def test_files_and_messages_of_version_1() -> None:
-    """Those that were written once load for ever."""
+    """Files that were written once load for ever."""
     folder = Path(__file__).parents[3] / "tests" / "vectors" / "search"
     rows = Index((folder / "encrypted-rows.hemera").read_bytes())
     index = Index.load(folder / "index.hemera-encrypted-index")

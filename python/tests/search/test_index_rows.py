@@ -146,7 +146,7 @@ def test_files(tmp_path: Any) -> None:
 
 
 def test_files_and_messages_of_version_1() -> None:
-    """Those that were written once load for ever: a query under a key that is kept has its scores still."""
+    """Files that were written once load for ever: a query under a key that is kept has its scores still."""
     folder = Path(__file__).parents[3] / "tests" / "vectors" / "search"
     wanted = json.loads((folder / "values.json").read_text())
     index = Index.load(folder / "index.hemera-index")

@@ -19,8 +19,8 @@ ROWS = 60
 
 
 def clear_scores(rows: NDArray[Any], query: NDArray[Any], metric: Metric) -> NDArray[np.float64]:
-    """By NumPy, of rows and a query that are divided by the largest of their numbers, as squares of numbers
-    around 1e200 are none; times its square."""
+    """NumPy's scores, of rows and a query that are divided by the largest of their numbers, as squares of
+    numbers around 1e200 are none; times its square."""
     unit = float(max(np.abs(rows).max(), np.abs(query).max()))
     x, q = rows / unit, query / unit
     if metric == "cosine":

@@ -51,7 +51,7 @@ def test_scores_and_ranking_are_those_of_numpy(metric: Metric, rows: int, dims: 
     assert ids.tolist() == list(range(rows))
     difference = found - expected
     assert np.abs(difference).max() < 8 * error
-    # Of few rows the noise of a query is a sum of dims numbers: several queries, whose mean is near.
+    # With few rows the noise of a query is a sum of dims numbers: several queries, whose mean is near.
     many = floats(8, dims, 31)
     many *= norm / np.linalg.norm(many, axis=1, keepdims=True)
     differences = ask(index, client, many)[0] - scores_of(database / scale, many, metric)

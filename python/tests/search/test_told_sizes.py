@@ -16,8 +16,8 @@ HEADER = 600  # bytes, at most
 @pytest.mark.parametrize("metric", ["dot", "l2"])
 @pytest.mark.parametrize("encrypted", [False, True])
 def test_answers_take_what_is_announced(encrypted: bool, metric: Metric) -> None:
-    """By docs/search.md: 32,768 bytes for each query and 4,096 rows, once more for encrypted norms; 8 for an
-    id, and 4 for a norm in the clear."""
+    """As in docs/search.md: 32,768 bytes for each query and 4,096 rows, once more for encrypted norms; 8 for
+    an id, and 4 for a norm in the clear."""
     rows = bytes_of(DEGREE + 3, 2)
     client = Client.owning(rows, metric) if encrypted else None
     index = Index(rows, metric) if client is None else Index(client.encrypt(rows))
@@ -49,7 +49,7 @@ def test_keys_take_what_is_announced(encrypted: bool) -> None:
 @pytest.mark.parametrize(("exact", "of_a_number"), [(False, 65_536), (True, 262_144)])
 @pytest.mark.parametrize("dims", [1, 100, 4096, 8192])
 def test_queries_at_once_fit_a_gibibyte_or_are_one(exact: bool, of_a_number: int, dims: int) -> None:
-    """By docs/search.md: the bytes of each number of an expanded query."""
+    """As in docs/search.md: the bytes of each number of an expanded query."""
     if not exact and dims > DEGREE:
         return
     settings = Settings(dims, "dot", Scores(exact))

@@ -92,7 +92,7 @@ def column_transformer(model: Any, read: Read) -> Model:
 
 
 def _numbers(columns: Any, model: Any) -> Any:
-    """Numbers of columns, of what a fitted ColumnTransformer keeps of them."""
+    """Numbers of columns that a fitted ColumnTransformer keeps."""
     count = int(model.n_features_in_)
     if isinstance(columns, slice):
         names = list(getattr(model, "feature_names_in_", ()))

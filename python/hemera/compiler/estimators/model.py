@@ -43,7 +43,7 @@ def refuse(model: Any, why: str) -> NoReturn:
 
 
 def labelled(classes: Any, chosen: str) -> Steps:
-    """The labels of classes, which `chosen` tells the numbers of."""
+    """The labels of classes, whose numbers `chosen` gives."""
     return Apply(chosen), Label(Labels.of(classes))
 
 

@@ -1,4 +1,4 @@
-"""`place`: which method, and what it found."""
+"""`place`: the choice of a method, and its result."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _solve(problem: Problem, method: str | None) -> Found:
 
 
 def _searched(problem: Problem, order: Sequence[int], width: int, found: Found) -> Found:
-    """The best of what is known and, while this is not exact, of searches by each ranking."""
+    """The best of the known placements and, while this is not exact, of searches by each ranking."""
     for crowded in (False, True):
         if found.exact:
             break

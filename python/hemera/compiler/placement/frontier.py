@@ -92,7 +92,7 @@ def _narrow_order(problem: Problem) -> list[int]:
 
 
 def width_of(problem: Problem, order: Sequence[int], most: int, work: int) -> int:
-    """The states that are kept of each step by a search that writes so many levels, at most `most`."""
+    """The states that are kept of each step by a search that writes `work` levels, at most `most`."""
     values, _ = _frontier(problem, order)
     written = sum(len(node.levels) for node in problem.nodes) * max(values, 1)
     return max(NARROW, min(most, work // max(written, 1)))
@@ -111,7 +111,7 @@ def search(problem: Problem, order: Sequence[int], width: int, ceiling: float, c
     """Dynamic programming with `width` states at most after each node, none of them above the ceiling.
 
     Args:
-        crowded: states are kept by their bounds and the sum of what their values lack, which finds faster
+        crowded: states are kept by their bounds and the sum of their values' missing levels, to find faster
             placements where much hangs on many values. Else by their bounds alone.
     """
     futures = _futures(problem, order)
@@ -189,7 +189,7 @@ def _bounds_of(states: _States, futures: Sequence[Sequence[Floats]]) -> tuple[Fl
     """Bounds for each state:
 
     - a lower bound of its remaining time above the least costs, by the most expensive path,
-    - the sum over its values of what their paths cost more than from the highest level.
+    - the sum over its values of the costs of their paths above those from the highest level.
     """
     most, total = np.zeros((2, len(states.times)))
     for i, v in enumerate(states.live):

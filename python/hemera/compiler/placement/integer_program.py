@@ -15,8 +15,8 @@ from hemera.compiler.placement.problem import INTEGER_PROGRAM, Floats, Found, No
 
 __all__ = ["integer_program"]
 
-_VARIABLES = 50_000  # it is tried up to so many levels of all steps: 10 to 20 seconds
-_NODES = 5_000  # HiGHS stops after so many branches, or seconds
+_VARIABLES = 50_000  # it is tried up to this many levels of all steps: 10 to 20 seconds
+_NODES = 5_000  # HiGHS stops after this many branches, or seconds
 _SECONDS = 60.0
 _LARGEST = 1e10  # a cost where the whole takes 1e4: with larger ones HiGHS is not exact
 

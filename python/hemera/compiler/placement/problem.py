@@ -295,7 +295,7 @@ def _add_outputs(
 
 
 def _bound_paths(problem: Problem) -> None:
-    """For each use of a value, the least time of what must follow on one path, by the value's level.
+    """For each use of a value, the least time of the steps after it on one path, by the value's level.
 
     The path is the most expensive one that starts with this use. Its time is what its steps cost above their
     least cost, and its bootstraps. Costs of other paths are left out, so that no placement takes less.

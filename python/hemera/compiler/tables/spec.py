@@ -44,7 +44,7 @@ class ColumnSpec:
 
     @property
     def inputs(self) -> list[tuple[str, tuple[float, float], float | None]]:
-        """Names, ranges and steps of what is encrypted. Where a value is missing, 0 stands in its place."""
+        """Names, ranges and steps of encrypted values. Where a value is missing, 0 stands in its place."""
         low, high = self.range
         if not self.may_miss:
             return [(self.name, (low, high), self.step)]

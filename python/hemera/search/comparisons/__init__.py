@@ -1,1 +1,1 @@
-"""Comparisons of scores, with thresholds or with each other, which do not tell the scores themselves."""
+"""Comparisons of scores, with thresholds or with each other, which do not reveal the scores themselves."""
