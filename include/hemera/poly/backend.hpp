@@ -357,7 +357,7 @@ class Backend {
   [[nodiscard]] virtual bool all_within(std::span<const std::int64_t> values, std::uint64_t bound) const;
   /// Any 64-bit integers, taken modulo t. Value i of a row becomes coefficient i, or in evaluation form, with
   /// g = `generator`, the value at root^(g^i) for i < N/2 and at root^(-g^(i - N/2)) above. 1 <= values.count
-  /// <= N; all other entries are 0. Of a modulus of n < N values (RingModulus) the same with n for N.
+  /// <= N; all other entries are 0. For a modulus of n < N values (RingModulus) the same with n for N.
   void place_integers(Queue& queue, const PolyView& out, const IntegerView& values, Form form,
                       std::uint64_t generator, const RnsBase& base) const;
   /// The inverse: the first values.count integers, in [-(t-1)/2, t/2] if `is_signed`, else in [0, t). Numbers
@@ -367,9 +367,9 @@ class Backend {
                         const TakenAlong& along = {}) const;
   /// The centred representatives (Modulus::centered) of factor * in, modulo the one source modulus of `lift`,
   /// times scalars[limb] (none: 1), in evaluation form over its target: out and in have one component, the
-  /// inputs are in coefficient form. factor is below t. Of one or more inputs with equally many batches:
-  /// `out` has those of the first input, then those of the next. Plus `addend` (no data: nothing), which has
-  /// the output's shape and may be the output.
+  /// inputs are in coefficient form. factor is below t. One or more inputs have equally many batches: `out`
+  /// has those of the first input, then those of the next. Plus `addend` (no data: nothing), which has the
+  /// output's shape and may be the output.
   void lift_integers(Queue& queue, const PolyView& out, std::span<const ConstPolyView> in,
                      std::uint64_t factor, std::span<const std::uint64_t> scalars, const BaseConversion& lift,
                      Workspace& workspace, const ConstPolyView& addend = {}) const;
@@ -382,7 +382,7 @@ class Backend {
         memory_(std::move(memory)),
         key_memory_(key_memory == nullptr ? memory_ : std::move(key_memory)) {}
 
-  // What backends implement, as the public functions say, with arguments that are checked. Those with a
+  // What backends implement, as the public functions say, with arguments that are checked. Functions with a
   // workspace take all of their scratch from it and, if it measures, do nothing else. What is not pure is
   // made of the others: a backend overrides it for speed, with the same bits.
   enum class Transfer : std::uint8_t { upload, download };

@@ -32,8 +32,8 @@ enum class Purpose : std::uint32_t { uniform = 1, ternary = 2, fixed_weight = 3,
 /// integer.
 ///
 /// Take the ChaCha20 block (RFC 8439, section 2.3) whose key is the seed's 32 bytes, whose block counter
-/// (state word 12) is floor(i / 4) and whose nonce (state words 13, 14, 15) is (k, j, purpose). Of its 64
-/// bytes, r is the 16 bytes from 16 (i mod 4) on, little-endian: bit 0 is the lowest bit of the first byte,
+/// (state word 12) is floor(i / 4) and whose nonce (state words 13, 14, 15) is (k, j, purpose). From its
+/// 64 bytes, r is the 16 from 16 (i mod 4) on, little-endian: bit 0 is the lowest bit of the first byte,
 /// bit 127 the highest of the last.
 ///
 /// k counts the polynomials of a view, [batch, component] row by row, from `first_polynomial`, and stays
@@ -44,7 +44,7 @@ enum class Purpose : std::uint32_t { uniform = 1, ternary = 2, fixed_weight = 3,
 ///   ternary:  floor(3 (r mod 2^64) / 2^64) - 1.
 ///   error:    a discrete Gaussian by inversion: with u = r mod 2^63 and the table of ErrorDistribution,
 ///             |e| is the number of entries <= u; e = -|e| if bit 127 of r is set.
-///   fixed_weight: coefficient i has the key r mod 2^62. Of the N keys the h lowest are chosen (of equal keys
+///   fixed_weight: coefficient i has the key r mod 2^62. The h lowest of the N keys are chosen (of equal keys
 ///             those with lower i first), 1 <= h <= N: their coefficients are -1 if bit 127 of their r is set
 ///             and +1 if not. All other coefficients are 0.
 struct RandomStream {

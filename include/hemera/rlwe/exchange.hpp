@@ -37,7 +37,7 @@ void add_from(ExtendedCiphertext& a, const ExtendedCiphertext& b);
 std::vector<Ciphertext> broadcast(std::span<const std::shared_ptr<const Context>> targets,
                                   const Ciphertext& source, const ForMembers& each = in_turn);
 
-/// Each term becomes the sum of all of them. Of two, each member adds the other's array to its own; of more,
+/// Each term becomes the sum of all of them. Each of two members adds the other's array to its own; of more,
 /// each adds up its part of the limbs, then all parts go to all members.
 void all_reduce(std::span<Ciphertext> terms, const ForMembers& each = in_turn);
 void all_reduce(std::span<ExtendedCiphertext> terms, const ForMembers& each = in_turn);
@@ -80,7 +80,7 @@ class MemberSum {
   /// `terms`: at least one, which were offered to all members; they outlive this. From three on, one call of
   /// `each`. Throws as `all_reduce`, with the name of the operation.
   MemberSum(std::span<Term> terms, const ForMembers& each, const char* operation);
-  /// For calls in a later ForMembers. Of one term, the term itself.
+  /// For calls in a later ForMembers. For one term the term itself.
   [[nodiscard]] Term on(std::size_t member);
 
  private:

@@ -11,7 +11,7 @@
 
 namespace hemera::runtime {
 
-/// Whether a buffer holds secret values. Those are zeroed before their memory is used again.
+/// Whether a buffer holds secret values. Such a buffer is zeroed before its memory is used again.
 enum class Secrecy : std::uint8_t { open, secret };
 
 /// The use of a buffer's contents.

@@ -11,9 +11,9 @@
 
 namespace hemera::runtime {
 
-/// Operations of one thread, on one queue or on several, run one after the other. Those of several threads
-/// run in any order that buffers allow. On the CPU an operation has run when its call returns. On CUDA a
-/// queue is a stream: its own, or that of the calling thread.
+/// Operations of one thread, on one queue or on several, run one after the other. Operations of several
+/// threads run in any order that buffers allow. On the CPU an operation has run when its call returns. On
+/// CUDA a queue is a stream: its own, or that of the calling thread.
 class Queue {
  public:
   Queue() = default;
@@ -66,8 +66,8 @@ class CpuQueue final : public Queue {
 
 /// Scratch memory for operations, handed out in stack order without allocation. There are three kinds:
 ///  - of a given size;
-/// - of no size yet: each operation measures its scratch and makes room for it once, before it begins;
-///  - measuring: an operation checks its arguments and takes what it would take, but runs nothing.
+///  - of no size yet: each operation measures its scratch and makes room for it once, before it begins;
+///  - measuring: an operation checks its arguments and takes its scratch, but runs nothing.
 /// NVIDIA's CUB does so: its device-wide operations are called twice, first without scratch. Size and run are
 /// one body, and can not differ.
 class Workspace {

@@ -42,7 +42,7 @@ class ThreadPool {
                           int most_threads = 0);
 
   /// One loop over all parts: body(part, i) for each i below the part's count. Iterations begin in their
-  /// order. Those of later parts begin while earlier ones still run, as far as LoopPart::after allows.
+  /// order. Iterations of later parts begin while earlier ones still run, as far as LoopPart::after allows.
   void parallel_for_parts(std::span<const LoopPart> parts,
                           const std::function<void(std::size_t, std::size_t)>& body, int most_threads = 0);
 

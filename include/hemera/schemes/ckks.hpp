@@ -197,7 +197,7 @@ class Encoder {
   [[nodiscard]] rlwe::Plaintext encode(const poly::SlotView& values, const rlwe::BatchShape& batch,
                                        std::optional<std::size_t> level = {},
                                        std::optional<double> scale = {}) const;
-  /// [batch, slots]. Of a decryption, if checks_range(): throws NoiseError, which names the elements of the
+  /// [batch, slots]. For a decryption, if checks_range(): throws NoiseError, which names the elements of the
   /// batch, if a coefficient exceeds a quarter of the modulus of its level. That happens to values that
   /// wrapped, or nearly, and to decryptions by another secret key. It is a net, not a guarantee: a value that
   /// wraps to a small coefficient is not noticed. If range_bits is too small for checks_range(), the limit is

@@ -178,8 +178,8 @@ class Bootstrap(Plan):
 
     @property
     def gives_parts(self) -> bool:
-        """Whether results are other values than the ciphertext's: exponentials, or coefficients. Of complex
-        slots, and of coefficients, they have a first axis of 2."""
+        """Whether results are other values than the ciphertext's: exponentials, or coefficients. For complex
+        slots, and coefficients, they have a first axis of 2."""
         return self._native.gives_parts
 
     @property
@@ -268,7 +268,7 @@ class Bootstrap(Plan):
 
         Exponentials of complex slots have one more axis first, of 2: real and imaginary parts. So have
         results from coefficients, where values are a_j + i a_(j + N/2) in the order of the slots. Parts that
-        are not joined are twice the slots. Of real slots the noise has an imaginary part too, which is gone
+        are not joined are twice the slots. For real slots the noise has an imaginary part too, which is gone
         where values are decoded as real numbers.
 
         Args:

@@ -82,7 +82,7 @@ def array(
     Args:
         values: real numbers, of any shape.
         range: the least and the largest number that there may be. It is public: the program depends on it,
-            and not on the values. Of booleans it is known.
+            and not on the values. It is known of booleans.
         step: values are integer multiples of it, and can be compared; None: 1 for integers and booleans,
             else any numbers.
         name: of the input, for people and for clients.

@@ -1,5 +1,5 @@
-"""Exact programs on whole numbers: by BFV or BGV, modulo a prime that all results fit under. Those that are
-too deep for parameters without bootstraps get some."""
+"""Exact programs on whole numbers: by BFV or BGV, modulo a prime that all results fit under. Programs
+that are too deep for parameters without bootstraps get some."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ class _Move:
 
 
 def _moves(layout: Layout, flat: Places) -> tuple[list[_Move], list[_Move]]:
-    """The moves of slots to the left by less than a digit's places. Those of the second list are to be
+    """The moves of slots to the left by less than a digit's places. Moves of the second list are to be
     followed by one by these places to the right."""
     values, count = layout.values, layout.vectors(flat.size)
     kept = np.flatnonzero(flat != NOTHING)

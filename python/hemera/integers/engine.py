@@ -136,7 +136,7 @@ class Engine:
         return first, first if b is a else self.ready(b, levels, error)
 
     def to_add(self, a: Bounded, b: Bounded, error: float = MOST_DIGIT_ERROR) -> tuple[Bounded, Bounded]:
-        """Two operands that are added up, with at most this error each. Those of two scales need a level."""
+        """Two operands that are added up, with at most this error each. Two scales need a level."""
         a, b = self.ready_both(a, b, 0, error)
         if min(self.level(a), self.level(b)) > self.lowest or b is a or pair(a, b) is not None:
             return a, b
@@ -179,7 +179,7 @@ class Engine:
 
     def renewed(self, x: Bounded) -> Bounded:
         """The same digits as every renewed array has them: at one level, that after two cleanings, and with
-        the least error as its bound. Those of an error that takes more cleanings are refreshed twice."""
+        the least error as its bound. Digits whose error takes more cleanings are refreshed twice."""
         level = self._whole.result_level - lookup(BASE, *bits(DIGIT_BITS)).depth - 4
         found = self.refreshed(x, self.least)
         if self.level(found) < level:
@@ -339,7 +339,7 @@ class Engine:
         return replace(self.plus(bit * -1, np.ones(self.layout.slots)), largest=1)
 
     def moved(self, x: Bounded, digits: int) -> Bounded:
-        """Digits moved to higher places (lower, if negative). Those of the highest come out at the lowest."""
+        """Digits moved to higher places (lower, if negative). The highest ones come out at the lowest."""
         value, error = x.value, x.error
         for k in range(abs(digits).bit_length()):  # by the steps that have a key
             if abs(digits) >> k & 1:

@@ -16,7 +16,7 @@ from hemera.integers.parts import in_parts
 
 _TOP = BASE - 1
 _BY_BITS = 2
-"""The bits of an amount that say the shift in a digit, by 0 to 3 bits. Those above it are whole digits."""
+"""The bits of an amount that say the shift in a digit, by 0 to 3 bits. Bits above are whole digits."""
 _BIT_ERROR = 2.0**-21
 """The error of an amount's bits and of signs, which stand beside digits in one table: 64 times."""
 

@@ -95,7 +95,7 @@ def summed_axes(
 
 
 def plain_values(operation: str, values: object, bits: int) -> NDArray[Any]:
-    """Plain integers or booleans as an array. Those of NumPy keep their type; Python's, alone or in lists,
+    """Plain integers or booleans as an array. NumPy's keep their type; Python's, alone or in lists,
     are of NumPy's default type, or of the widest signed one of a context of fewer bits.
 
     Raises:

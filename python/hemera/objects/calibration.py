@@ -147,8 +147,8 @@ class _Measurement:
         self.took = time.monotonic() - began
 
     def _keep(self, place: int, context: TimedContext) -> None:
-        """Keep a circuit's times, if they are the least so far. Of a CPU the mean of alike calls: the first
-        ones find less in its caches. Of a GPU the least: delays of the host are not its own."""
+        """Keep a circuit's times, if they are the least so far. On a CPU the mean of alike calls: the first
+        ones find less in its caches. On a GPU the least: delays of the host are not its own."""
         times = self._times.setdefault(place, {})
         for operation, degree, bits, work, seconds in _core.unit_times(
             context._native, least=self._device != "cpu"

@@ -388,8 +388,8 @@ class Context(ClientContext):
         return self._like(params, replace(self._options, device=self.device))
 
     def _like(self, params: Parameters, options: DeviceOptions) -> Context:
-        """A context of this class with these options. Of storage on a CPU this context's user got the
-        warning."""
+        """A context of this class with these options. This context's user was warned of
+        storage on a CPU."""
         storage = "auto" if options.device == "cpu" else options.storage
         found = type(self)(params, **replace(options, storage=storage).arguments)
         found._options = options

@@ -217,7 +217,7 @@ class Package:
             MismatchError: for another scheme, too few slots, another plaintext modulus, or other parameters
                 than its own where the model bootstraps.
             LevelError: for too few levels.
-            MissingKeyError: naming all keys that are missing. Those for too low a level are a LevelError of
+            MissingKeyError: naming all keys that are missing. Keys for too low a level are a LevelError of
                 `PreparedModel.run`.
         """
         params = ctx.params

@@ -271,7 +271,7 @@ class PreparedModel:
 
     def _require_scale(self, x: Ciphertext, name: str) -> None:
         """ScaleError for another scale than Hemera's clients encrypt at: weights would be encoded anew for
-        it. Those of other libraries have their own, and a prepared model each."""
+        it. Clients of other libraries have their own, and a prepared model each."""
         if self._program.scheme != "ckks" or self._context.params != self._interface.params:
             return
         wanted = self._inner._native.level_scale(x.level)

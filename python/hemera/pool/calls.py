@@ -1,7 +1,7 @@
 """A call of a method on the members of a pool: its arguments cut into parts, and its results joined.
 
 Every message (ciphertext or plaintext) and every array of values among the arguments is an operand. Operands
-broadcast as in NumPy. Those that have the first axis of the whole are cut along it, as the first of them is;
+broadcast as in NumPy. Arrays that have the first axis of the whole are cut along it, as the first of them is;
 the others go whole to each member that has a part.
 """
 

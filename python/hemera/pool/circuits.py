@@ -133,7 +133,7 @@ class PoolCircuit(_OverMembers):
         """Note at the core's result what is known of it."""
 
     def __call__(self, x: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
-        """The result, on the first member, by the evaluator that `x` is bound to. Of a batch in several parts
+        """The result, on the first member, by the evaluator that `x` is bound to. With a batch in parts
         each member computes its own part instead.
 
         Raises:

@@ -57,7 +57,7 @@ class LinkTimes:
 
     def all_reduce(self, size: int, members: int) -> float:
         """The seconds until the sum of arrays of `size` bytes, one of each member, is on one of the members,
-        or on all. Of two, each adds the other's array to its own; of more, each adds up its part of them,
+        or on all. Each of two adds the other's array to its own; of more, each adds up its part of them,
         and the parts are exchanged."""
         if members == 1:
             return 0.0

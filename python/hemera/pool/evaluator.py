@@ -72,7 +72,7 @@ class PoolEvaluator(Evaluator):
     ciphertexts in parts: each member computes its part, and the calls return when the members have been given
     all of their work. Any number of threads may use it.
 
-    Operands broadcast as in NumPy. Those that are cut otherwise, or lie on one member, are copied to where
+    Operands broadcast as in NumPy. Operands that are cut otherwise, or lie on one member, are copied to where
     they are needed. Ciphertexts and plaintexts of a member's context are operands, too.
     """
 

@@ -61,7 +61,7 @@ Cut = tuple[Span, ...]
 @functools.lru_cache(maxsize=64)
 def balanced(count: int, members: int) -> Cut:
     """`count` elements on the members, in order: as many on each, one more on the first ones. Fewer members
-    have a part where there are fewer elements. Of none the first member has all, and reports the error."""
+    have a part where there are fewer elements. With none the first member has all, and the error."""
     used = max(1, min(count, members))
     bounds = [0]
     for index in range(used):

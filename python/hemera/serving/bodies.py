@@ -19,7 +19,7 @@ SLOWEST = 16 << 10
 
 
 class Budget:
-    """A number of things that may be there at once, of all clients and of each. Of one event loop.
+    """A number of things that may be there at once, of all clients and of each, in one event loop.
 
     Args:
         limit: of all clients.

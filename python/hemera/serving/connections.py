@@ -31,7 +31,7 @@ _PREFIX = 64
 
 
 class Connections:
-    """All connections of a server. Of one event loop.
+    """All connections of a server, in one event loop.
 
     Args:
         settings: how many there may be, of one address and in all, and how long they may be silent.

@@ -29,7 +29,7 @@ def form_of(x: Ciphertext) -> tuple[object, ...]:
 
 
 class Graphs:
-    """Captures the forms of inputs that come most often, and replays them. Of the computing thread; the sizes
+    """Captures the forms of inputs that come most often, and replays them, in the computing thread; the sizes
     may be asked for from any.
 
     Args:

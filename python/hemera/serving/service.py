@@ -130,7 +130,7 @@ class Service:
 
     def prepare(self) -> None:
         """Make contexts, prepared models and indexes in the devices' threads; called before requests come,
-        when the scheduler runs. Those that can not be made join the damaged ones."""
+        when the scheduler runs. Models that can not be made join the damaged ones."""
         for name, package in list(self.models.items()):
             self._prepare(
                 self.models, name, [functools.partial(loader.prepare, package) for loader in self._loaders]

@@ -35,7 +35,7 @@ _LARGER = 4
 
 _TABLE_BYTES = 64
 """For each prime and coefficient, of a context's tables on the CPU: roots of unity and their quotients, both
-ways, for two word sizes. Those of a GPU are in `Context.memory_used`."""
+ways, for two word sizes. A GPU's are in `Context.memory_used`."""
 
 
 def memory_of(package: Package, files: Mapping[str, bytes], most: int) -> int:

@@ -155,7 +155,7 @@ Ciphertext BootstrapEngine::operator()(const ckks::Evaluator& evaluator, Ciphert
 }
 
 // One rounding ends SlotToCoeff, after the sum, in which roundings of all would fill the coefficients of
-// each. That of the results comes last, too, at their own scale.
+// each. The results' rounding comes last, too, at their own scale.
 Ciphertext BootstrapEngine::together(const ckks::Evaluator& evaluator, Ciphertext x,
                                      const std::vector<PreparedLinearTransform>& to_coefficients) const {
   const rlwe::BatchShape batch = x.meta.batch;

@@ -63,8 +63,8 @@ class BootstrapEngine {
   BootstrapEngine(rlwe::ContextPointer context, BootstrapStages stages);
 
   /// From level 0, or, slots first, from the level of the first matrix. `to_coefficients`: in place of its
-  /// own matrices. Of a batch, as many elements at once as the stages say. Throws MissingKeyError if a key is
-  /// missing.
+  /// own matrices. Takes as many elements of a batch at once as the stages say. Throws MissingKeyError if a
+  /// key is missing.
   [[nodiscard]] rlwe::Ciphertext operator()(
       const ckks::Evaluator& evaluator, rlwe::Ciphertext x,
       const std::vector<PreparedLinearTransform>* to_coefficients = nullptr) const;

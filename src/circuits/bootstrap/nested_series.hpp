@@ -17,10 +17,10 @@ namespace hemera::circuits {
 ///   p = outer (2 (c^2 + (u_b b + u_a a + u_y y + u_1) (w_a a + w_y y + w_1)) + p_1)
 ///
 /// A polynomial of degree 16 in y has 17 coefficients, and these are 16 numbers (u_b only makes both factors
-/// of a product as large). Of polynomials that are near enough to the cosine there is a family, as their
-/// highest coefficients hardly matter; this is the one of it that amplifies errors least. (Fewer products by
-/// numbers that are not those of a polynomial's basis: M. Paterson, L. Stockmeyer, 1973, section 2; J.
-/// Sastre, "Efficient evaluation of matrix polynomials", 2018. The form and the numbers are ours;
+/// of a product as large). Polynomials that are near enough to the cosine are a family, as their highest
+/// coefficients hardly matter; this is the one of it that amplifies errors least. (Fewer products by numbers
+/// that are not those of a polynomial's basis: M. Paterson, L. Stockmeyer, 1973, section 2; J. Sastre,
+/// "Efficient evaluation of matrix polynomials", 2018. The form and the numbers are ours;
 /// docs/bootstrapping-algorithm.md says how they were found.)
 struct NestedSeries {
   double shift, inner, outer;

@@ -227,7 +227,7 @@ void CpuBackend::key_inner_product_part(std::span<Limb* const> out, const std::v
 }
 
 // A unit is one extended limb of one polynomial; polynomials of the batch come one after the other, so that a
-// key limb is read from memory once. Of each unit the digits are extended, then they are multiplied by the
+// key limb is read from memory once. The digits of each unit are extended, then they are multiplied by the
 // key. A thread takes unit after unit, and waits for no other; but where units are too few to be shared
 // evenly, threads share both steps of each, and so that none waits long, the digits of the next units are
 // extended before the products of a unit.

@@ -19,7 +19,7 @@ using Limb = std::uint64_t;
 
 namespace {
 
-// Slots stand in two rows of N/2, for the powers of the generator and their negatives. Those that are N/16
+// Slots stand in two rows of N/2, for the powers of the generator and their negatives. Slots that are N/16
 // places apart in a row belong to eight neighbouring entries: the powers' lower bits are the same.
 constexpr std::size_t rows = 16;  // eight of each row of N/2
 

@@ -33,7 +33,7 @@ using TwiddleTable = std::vector<std::uint64_t, CacheLineAllocator<std::uint64_t
 /// Twiddle factors in bit-reversed order: entry i of the forward tables belongs to root^reverse_bits(i), of
 /// the inverse tables to its inverse. Quotients are Shoup's, floor(w * 2^64 / q).
 ///
-/// The tables whose names end in 52 and 64 are for kernels with vectors of eight words. Those of 52 have
+/// The tables whose names end in 52 and 64 are for kernels with vectors of eight words. Tables of 52 have
 /// quotients floor(w * 2^52 / q) and are empty unless q < 2^50, those of 64 are empty if it is. Up to entry
 /// N/4 their order is the same; the factors of the last two stages follow in an order that gives a vector to
 /// each of the 8 blocks of 8 coefficients within 64: at N/4 + 48 b + 8 h + l that of entry N/4 + 2 (8 b + l)

@@ -167,9 +167,9 @@ __device__ __forceinline__ void inverse_row(typename A::Value (&x)[16], typename
       x, [&](int h) { return A::read(third + h, m); }, m);
 }
 
-/// How the threads of a row share its elements. By 16 threads of 16 values each, as above; or by a warp,
-/// thread t + 16 h having half of what thread t would have: less to do one after the other, where a device
-/// has more multiprocessors than the kernel has warps.
+/// How the threads of a row share its elements. Either 16 threads of 16 values each, as above; or a warp,
+/// thread t + 16 h having half of thread t's values: less to do one after the other, where a device has more
+/// multiprocessors than the kernel has warps.
 template <class A, int values>
 struct RowShare {
   static_assert(values == 16 || values == 8);

@@ -157,7 +157,7 @@ struct Tuning {
   bool operator==(const Tuning&) const = default;
 };
 
-/// The numbers for a card. Those of Hopper stand above; nothing was measured on another card, so theirs
+/// The numbers for a card. Hopper's stand above; nothing was measured on another card, so theirs
 /// follow from what the card has:
 /// - sizes that fill the device: in proportion to its multiprocessors, 132 of which an H200 has;
 /// - sizes in shared memory: for three blocks on a multiprocessor, and in proportion to what a block may

@@ -124,7 +124,7 @@ bool enable_direct_copies(int device, int other) {
       continue;
     }
     const DeviceScope scope(from);
-    // Somebody else in the process may have enabled it. Of other errors (a limit of peers) copies are only
+    // Somebody else in the process may have enabled it. After other errors (a limit of peers) copies are only
     // slower.
     const cudaError_t enabled = cudaDeviceEnablePeerAccess(to, 0);
     if (enabled != cudaSuccess) cudaGetLastError();

@@ -137,7 +137,7 @@ class Bootstrap : public Plan {
                                                            double magnitude = 1) const;
   /// The lower one of two kinds of input: values which are uniform in the square (or interval) of all up to
   /// the magnitude, at least 4,096 of them, and values which all are the magnitude, where the sine's error is
-  /// largest and the same in each slot. Of real slots without the imaginary part, which nobody decodes.
+  /// largest and the same in each slot. Real slots count without the imaginary part, which nobody decodes.
   /// Exponentials: of uniform values up to half the ratio, whatever the magnitude.
   [[nodiscard]] Precision expected_precision(double magnitude = 1) const;
 

@@ -67,7 +67,7 @@ struct BootstrapSettings {
   /// Roots of unity in the place of CoeffToSlot and EvalMod, for few real slots (docs/bootstrapping.md): the
   /// number of blocks of the ephemeral secret, a power of two from 4 to 1024, with a level for each doubling.
   /// 0: EvalMod. `coefficients_to_slots` then has one level, of the sum of products; `eval_mod_error` is that
-  /// which its products add where slots fill a block's places. Of the other fields of the sine none counts.
+  /// which its products add where slots fill a block's places. No other field of the sine counts.
   std::size_t blocks = 0;
   /// The most special primes that a key may have, and the digits of the user's keys.
   std::size_t special_primes = 10;

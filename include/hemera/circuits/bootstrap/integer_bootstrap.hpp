@@ -36,7 +36,7 @@ struct IntegerBootstrapOptions {
   double budget = 0;
   /// -log2 of the probability that a result's noise is beyond its bound, from 40 to 128.
   int failure_bits = 40;
-  /// Whether ciphertexts are in slots alone. Of n < N slots (rlwe::integer_slots) only the coefficients at
+  /// Whether ciphertexts are in slots alone. With n < N slots (rlwe::integer_slots) only the coefficients at
   /// multiples of N/n are then bootstrapped, which takes less time; others lose their noise by the trace.
   bool slots_only = false;
 };

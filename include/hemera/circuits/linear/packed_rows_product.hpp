@@ -27,7 +27,7 @@ struct PackedRowsOptions {
 /// row g R + r of X is in ciphertext g, and so are the rows of the product.
 ///
 /// X^-r times ciphertext g has row g R + r as its part 0, so W meets these k ciphertexts as
-/// PlainMatrixProduct does, without a key. Of row r's a the parts a_(r,u)(Y) meet parts s_v(Y) of the secret,
+/// PlainMatrixProduct does, without a key. The parts a_(r,u)(Y) of row r's a meet parts s_v(Y) of the secret,
 /// u + v = 0 modulo R, in part 0 of its phase; so with P_u the sum over R rows of X^r a_(r,u)(Y) (and a
 /// factor Y where u > 0) the product has sum over u of P_u s_-u(X^R): R key products summed over Q P, divided
 /// once. The P_u come from the rows by two transforms whose roots are monomials: with Z = X^(2N/R) and the

@@ -140,7 +140,7 @@ class TrainingPlan:
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
-        """The shape of a mini-batch's ciphertexts as one batch; () for a single ciphertext. Of two halves:
+        """The shape of a mini-batch's ciphertexts as one batch; () for a single ciphertext. Two halves:
         with an axis of 2 first."""
         whole = () if self.ciphertexts == 1 else (self.ciphertexts,)
         return (2, *whole) if self.parts_apart else whole
@@ -265,7 +265,7 @@ class TrainingPlan:
 
     def state_factors(self, iteration: int) -> tuple[Factor, Factor]:
         """a and b with the next state = gradient + a (s + conj s) + b s, for Nesterov's state s = v + i w:
-        (1 + m) v - m w + i v, where w = i v - i s. Of a state (v, w): gradient + a (w, v) + b (v, w), with
+        (1 + m) v - m w + i v, where w = i v - i s. For a state (v, w): gradient + a (w, v) + b (v, w), with
         arrays of shape (start_slots,), is v + i w twice."""
         momentum = self._settings.momentum_at(iteration)
         if self._starts_apart(iteration):

@@ -9,7 +9,7 @@ likewise, and
 
     O_j = sum over g of rot(sum over b of E'[g, b] rot(V_j, b), g),
 
-so that neither scores nor exponentials are turned. Of 128 tokens and 64 features a head takes 2,816 rotations
+so that neither scores nor exponentials are turned. A head of 128 tokens and 64 features takes 2,816 rotations
 in place of 16,256.
 """
 

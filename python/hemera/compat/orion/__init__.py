@@ -41,7 +41,7 @@ def init_scheme(config: str | Mapping[str, Any], *, device: str = "auto", securi
     this scheme.
 
     Args:
-        config: a file's name or a dictionary, as Orion takes it. Of `ckks_params`, `H` is ignored: secrets
+        config: a file's name or a dictionary, as Orion takes it. `H` of `ckks_params` is ignored: secrets
             are uniform ternary.
         device: see `make_scheme`.
         security: see `make_scheme`.

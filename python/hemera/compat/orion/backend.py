@@ -232,7 +232,7 @@ class Backend(Arithmetic):
         self._add_transform_keys(keys)
 
     def RemoveRotationKeys(self) -> None:
-        """Forget the keys of transforms. Those of `AddRotationKey` stay."""
+        """Forget the keys of transforms. Keys of `AddRotationKey` stay."""
         self._transform_keys = self._of_transforms = None
 
     def SerializeDiagonal(self, transform: int, number: int) -> tuple[NDArray[np.uint8], None]:

@@ -19,7 +19,7 @@ class Ring:
 
     params: ckks.Parameters
     lowest: int
-    """Hemera's level that is Orion's level 0. Those below are of bootstraps."""
+    """Hemera's level that is Orion's level 0. Levels below are of bootstraps."""
     levels: int
     """Orion's highest level."""
     scale_bits: int

@@ -215,7 +215,7 @@ class CKKSVector(EncryptedVector):
     Args:
         context: of SCHEME_TYPE.CKKS.
         vector: anything that NumPy makes an array of one axis of.
-        scale: of the encoding; None: `context.global_scale`. Those below the primes' are raised to it.
+        scale: of the encoding; None: `context.global_scale`. Scales below the primes' are raised to it.
     """
 
     _scheme: Literal["bfv", "ckks"] = "ckks"

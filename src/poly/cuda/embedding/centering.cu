@@ -20,7 +20,7 @@ using arith::BigInteger;
 using arith::Modulus;
 using arith::uint128;
 
-/// One limb: y = x (Q / q)^-1 mod q. Those that fill up the last step have factors 0.
+/// One limb: y = x (Q / q)^-1 mod q. Limbs that fill up the last step have factors 0.
 struct CenteringLimb {
   arith::ShoupFactor inverse;
   std::uint64_t modulus;

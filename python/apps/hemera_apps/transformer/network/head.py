@@ -32,7 +32,7 @@ class HeadFunctions:
 
     Args:
         pooled: the largest magnitude before tanh.
-        degrees: of polynomials. That of tanh is twice as high if it must be, for one level more.
+        degrees: of polynomials. The degree of tanh is twice as high if it must be, for one level more.
 
     Raises:
         ParameterError: if none is near enough.
