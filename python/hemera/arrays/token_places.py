@@ -32,9 +32,9 @@ class Places:
     """The axis of the tokens, where ciphertexts have the order of the elements of one token."""
 
     @classmethod
-    def along(cls, shape: Shape, axis: int) -> Places:
-        """With an axis of the array in slots."""
-        return _along(shape, axis)
+    def along(cls, shape: Shape, axis: int | None) -> Places:
+        """With an axis of the array in slots; None: there is none of tokens."""
+        return cls.everywhere(math.prod(shape)) if axis is None else _along(shape, axis)
 
     @classmethod
     def everywhere(cls, size: int) -> Places:

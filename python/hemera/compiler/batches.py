@@ -12,14 +12,14 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hemera.arrays.batches import of_one_sample
-from hemera.arrays.operations import Affine, Apply
+from hemera.arrays.operations import Affine, Apply, Shape
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import Node, TensorProgram
@@ -28,12 +28,12 @@ from hemera.arrays.token_places import Places, token_axes
 from hemera.arrays.token_turns import Products, products_of, turns_of
 from hemera.compiler.alike import alike_nodes
 from hemera.compiler.impossible import NotPossibleError
-from hemera.compiler.lowering import Lowered, Step
+from hemera.compiler.lowering import Lowered, Step, applied
+from hemera.compiler.matrices import Matrices, Shapes
 from hemera.compiler.products import sums_of_products
-from hemera.compiler.progress import told
-from hemera.compiler.token_values import TokenValues, Value, View
-from hemera.compiler.turned_maps import Shapes, TurnedMaps
-from hemera.program.tracing import Symbol, number_of
+from hemera.compiler.token_values import Placed, TokenValues, View
+from hemera.program import operations as op
+from hemera.program.tracing import Symbol
 
 __all__ = ["in_batches", "input_places"]
 
@@ -70,63 +70,46 @@ def in_batches(
             functions that no file can keep.
     """
     lowering = _Batches(program, length, samples, precision_bits)
-    axes = lowering.run()
-    arrays = lowering.arrays if length > 1 else {}
-    return *lowering.maps.lowered(program, lowering.steps, lowering.magnitudes, arrays), axes
+    steps = lowering.run()
+    return SplitProgram.whole_arrays(program), steps, lowering.axes
 
 
 class _Batches(TokenValues):
     refusal = NotPossibleError
 
     def __init__(self, program: TensorProgram, length: int, samples: int, precision_bits: float) -> None:
-        axes = input_places(program, length)
-        places = [
-            Places.everywhere(program.nodes[at].size)
-            if axis is None
-            else Places.along(program.nodes[at].shape, axis)
-            for at, axis in zip(program.inputs, axes, strict=True)
-        ]
-        maps = TurnedMaps([each.count for each in places], length, samples, precision_bits)
-        super().__init__(program, length, maps, map(Value, maps.recorder.inputs, places))
+        axes = zip(program.inputs, input_places(program, length), strict=True)
+        places = [Places.along(program.nodes[at].shape, axis) for at, axis in axes]
+        super().__init__(program, places, length, samples, Matrices(samples, precision_bits))
         self._classes = alike_nodes(program)
         self._ways: dict[int, tuple[Places, Where]] = {}
         """By a class of nodes, how their sums of products are computed."""
         self._sums = sums_of_products(program)
         self._taken_by_sums = {program.nodes[at].operands[0] for at in self._sums}
-        self._matrices: dict[int, Shapes] = {}
-        self.steps: list[Step] = []
-        self.magnitudes: dict[int, float] = {}
-        self.arrays: dict[int, int] = {}
+        self.axes: list[int | None] = []
+        """The axis of the tokens of each output that there is so far."""
 
-    def run(self) -> list[int | None]:
-        """Record all of it. Returns the axis of the tokens of each output."""
-        forms = self.maps.recorder.program.forms
-        for at, node in enumerate(self._program.nodes):
-            told("lower", at, len(self._program.nodes))
-            before = len(forms)
-            value = self.made(at)
-            if isinstance(value, Value):
-                if value.places.count > MOST_CIPHERTEXTS:
-                    raise NotPossibleError(
-                        f"an array of shape {node.shape} would take {value.places.count} ciphertexts; at "
-                        f"most {MOST_CIPHERTEXTS} can be{node.line}"
-                    )
-                self.magnitudes[number_of(value.symbol)] = max(map(abs, node.range))
-            for number, made in enumerate(range(before, len(forms))):
-                self.arrays[made] = self._classes[at] << 16 | number
-            self.steps.append(Step(at, matrices=tuple(self._matrices.get(at, ()))))
-        return [self._give(at) for _, at in self._program.outputs]
+    def made(self, at: int) -> Placed | View | None:
+        value, node = super().made(at), self._program.nodes[at]
+        if isinstance(value, Placed) and value.places.count > MOST_CIPHERTEXTS:
+            raise NotPossibleError(
+                f"an array of shape {node.shape} would take {value.places.count} ciphertexts; at most "
+                f"{MOST_CIPHERTEXTS} can be{node.line}"
+            )
+        return value
 
-    def _give(self, at: int) -> int | None:
-        """Make a node an output."""
+    def _array(self, at: int, number: int) -> int | None:
+        has_one = self._length == 1 or at in self._program.declared
+        return None if has_one else self._classes[at] << 16 | number
+
+    def _result(self, at: int) -> Symbol:
         node = self._program.nodes[at]
         axes = token_axes(node.shape, self._length)
         for axis in (*axes, None):
-            wanted = Places.everywhere(node.size) if axis is None else Places.along(node.shape, axis)
-            found = self._at(self._view(at), wanted)
+            found = self._at(self._view(at), Places.along(node.shape, axis))
             if found is not None:
-                self.maps.recorder.give(found.symbol)
-                return axis
+                self.axes.append(axis)
+                return found.symbol
         if len(axes) < 2:
             raise _refusal(node)
         raise NotPossibleError(
@@ -134,15 +117,15 @@ class _Batches(TokenValues):
             f"decrypted; return sums over one of them{node.line}"
         )
 
-    def multiply(self, at: int) -> Value | None:
+    def multiply(self, at: int) -> Placed | None:
         if at in self._taken_by_sums:
             return None
         (a, b), places = self._at_common_places(at)
-        return Value(a.square() if a is b else a * b, places)
+        return Placed(a.square() if a is b else a * b, places=places)
 
-    def apply(self, at: int, operation: Apply, /) -> Value:
+    def apply(self, at: int, operation: Apply, /) -> Placed:
         symbols, places = self._at_common_places(at)
-        return Value(self.maps.function(operation, symbols), places)
+        return Placed(applied(operation, symbols), places=places)
 
     def _at_common_places(self, at: int) -> tuple[list[Symbol], Places]:
         """The operands of a product, or of a function."""
@@ -152,113 +135,98 @@ class _Batches(TokenValues):
             raise _refusal(node)
         return [x.symbol for x in xs], xs[0].places
 
-    def affine(self, at: int, operation: Affine) -> Value | View:
+    def affine(self, at: int, operation: Affine) -> Placed | View:
         node = self._program.nodes[at]
         if at in self._sums:
             return self._sum_of_products(at, operation)
         if len(operation.maps) == 1 and operation.offset is None and _is_for_each(operation.maps[0]):
-            own = operation.maps[0]
+            own, view = operation.maps[0], self._view(node.operands[0])
             if own.is_selection:
-                return self._view(node.operands[0]).of(own.columns)
-            copies = self._scaled_copies(node.operands[0], own) if own.outputs > own.inputs else None
+                return view.of(own.columns)
+            copies = self._scaled_copies(view, own) if own.outputs > own.inputs else None
             if copies is not None:
                 return copies
         for way in (self._of_each_token, self._element_by_element, self._between_tokens):
             found = way(node, operation)
             if found is not None:
-                value, self._matrices[at] = found
+                value, matrices = found
+                self._how[at] = Step(at, matrices=tuple(matrices))
                 return self._plus(value, operation.offset)
         raise _refusal(node)
 
-    def _scaled_copies(self, at: int, own: SparseMap) -> View | None:
+    def _scaled_copies(self, view: View, own: SparseMap) -> View | None:
         """Copies of elements with a factor for each: these are multiplied before they are copied. None where
         copies of one element have different factors."""
-        view = self._view(at).of(own.columns)
-        source = self._value(view)
-        taken = own.columns if view.taken is None else view.taken
-        factors = np.full(source.places.size, own.values[0])
+        taken = view.elements(own.columns)
+        factors = np.full(view.value.places.size, own.values[0])
         factors[taken] = own.values
-        if (factors[taken] != own.values).any():
-            return None
-        self._more.append(Value(self._times(source, factors), source.places))
-        return View(len(self._program.nodes) + len(self._more) - 1, taken)
+        return None if (factors[taken] != own.values).any() else View(self._times(view.value, factors), taken)
 
-    def _times(self, x: Value, factors: NDArray[Any]) -> Symbol:
+    def _times(self, x: Placed, factors: NDArray[Any]) -> Placed:
         """Elements with a factor for each."""
-        numbers = self._numbers(factors, x.places)
-        if (numbers == numbers[:, :1]).all():
-            return self.maps.scaled(x.symbol, numbers[:, 0])
-        return x.symbol * self.maps.by_token(numbers)
+        return Placed(self._maps.times(x.symbol, self._numbers(factors, x.places)), places=x.places)
 
-    def _plus(self, x: Value, offset: NDArray[Any] | None) -> Value:
+    def _plus(self, x: Placed, offset: NDArray[Any] | None) -> Placed:
         if offset is None or not offset.any():
             return x
-        numbers = self._numbers(offset, x.places)
-        if (numbers == numbers[:, :1]).all():
-            return Value(self.maps.plus(x.symbol, numbers[:, 0]), x.places)
-        return Value(x.symbol + self.maps.by_token(numbers), x.places)
+        return Placed(self._maps.plus(x.symbol, self._numbers(offset, x.places)), places=x.places)
 
     def _numbers(self, values: NDArray[Any], places: Places) -> NDArray[Any]:
-        """Numbers for each element, by ciphertexts and tokens; of one token where all have the same."""
-        if not places.has_tokens:
-            found = np.zeros((places.count, 1))
-            found[places.ciphertexts, 0] = values
-            return found
-        found = np.zeros((places.count, self._length))
-        found[places.ciphertexts, places.tokens] = values
+        """Numbers for each element, by ciphertexts and tokens."""
+        found = np.zeros((places.count, self._length if places.has_tokens else 1))
+        found[places.ciphertexts, places.tokens] = values  # the last of one, where there are none
         return found
 
-    def _of_each_token(self, node: Node, operation: Affine) -> tuple[Value, Shapes] | None:
+    def _of_each_token(self, node: Node, operation: Affine) -> tuple[Placed, Shapes] | None:
         """A map that does the same with the elements of each token; without tokens, any."""
-        length = self._length
-        if length == 1:
-            xs = [
-                self._at(self._view(at), Places.everywhere(self._program.nodes[at].size))
-                for at in node.operands
-            ]
-            total, matrices = self._sum_of_maps([x.symbol for x in xs if x is not None], operation.maps)
-            return Value(total, Places.everywhere(node.size)), matrices
+        views = [self._view(at) for at in node.operands]
         shapes = [self._program.nodes[at].shape for at in node.operands]
-        axes = [
+        for axes, one, axis in self._of_one_token(node, operation, views, shapes):
+            wanted = map(Places.along, shapes, axes)
+            xs = [self._at(view, places) for view, places in zip(views, wanted, strict=True)]
+            found, matrices = self._sum_of_maps([x.symbol for x in xs if x is not None], one.maps)
+            return Placed(found, places=Places.along(node.shape, axis)), matrices
+        return None
+
+    def _of_one_token(
+        self, node: Node, operation: Affine, views: Sequence[View], shapes: Sequence[Shape]
+    ) -> Iterator[tuple[Sequence[int | None], Affine, int | None]]:
+        """The axes of the tokens at which operands are without turns, the map of one token, and the axis of
+        the tokens in the result."""
+        if self._length == 1:
+            yield (None,) * len(views), operation, None
+            return
+        free = (
             [
                 axis
-                for axis, extent in enumerate(shape)
-                if extent == length and self._cost(self._view(at), Places.along(shape, axis)) == 0
+                for axis in token_axes(shape, self._length)
+                if self._cost(view, Places.along(shape, axis)) == 0
             ]
-            for at, shape in zip(node.operands, shapes, strict=True)
-        ]
-        for chosen in itertools.product(*axes):
-            sources = list(zip(shapes, chosen, strict=True))
-            split = of_one_sample(Affine(operation.maps), sources, node.shape, length)
-            if split is None:
-                continue
-            one, axis = split
-            symbols = []
-            for at, (shape, own) in zip(node.operands, sources, strict=True):
-                x = self._at(self._view(at), Places.along(shape, own))
-                assert x is not None
-                symbols.append(x.symbol)
-            found, matrices = self._sum_of_maps(symbols, one.maps)
-            return Value(found, Places.along(node.shape, axis)), matrices
-        return None
+            for view, shape in zip(views, shapes, strict=True)
+        )
+        for axes in itertools.product(*free):
+            sources = list(zip(shapes, axes, strict=True))
+            split = of_one_sample(Affine(operation.maps), sources, node.shape, self._length)
+            if split is not None:
+                yield axes, *split
 
     def _sum_of_maps(self, xs: Sequence[Symbol], maps: Sequence[SparseMap]) -> tuple[Symbol, Shapes]:
         """The sum of maps of values. Matrices are one, of all values that they take."""
         pairs = [(x, own) for x, own in zip(xs, maps, strict=True) if own.entries]
         moved = [(x, own) for x, own in pairs if _is_for_each(own)]
         others = [(x, own) for x, own in pairs if not _is_for_each(own)]
-        terms = [self.maps.mapped(x, own)[0] for x, own in moved]
+        terms = [self._maps.mapped(x, own)[0] for x, own in moved]
         shapes = Shapes()
         together = sum(own.inputs for _, own in others) <= _MOST_JOINED
         for each in [others] if others and together else [[other] for other in others]:
-            found, matrices = self.maps.joined_map(*map(list, zip(*each, strict=True)))
+            found, matrices = self._maps.joined_map(*map(list, zip(*each, strict=True)))
             terms.append(found)
             shapes += matrices
         if not terms:  # a constant
-            terms = [self.maps.taken(xs[0], np.zeros(maps[0].outputs, np.int64)) * 0]
+            terms = [self._maps.taken(xs[0], np.zeros(maps[0].outputs, np.int64)) * 0]
         return functools.reduce(operator.add, terms), shapes
 
-    def _element_by_element(self, node: Node, operation: Affine) -> tuple[Value, Shapes] | None:
+    def _element_by_element(self, node: Node, operation: Affine) -> tuple[Placed, Shapes] | None:
         """A sum of elements, with a factor for each."""
         if any(own.entries > _MOST_LISTED for own in operation.maps):
             return None
@@ -274,20 +242,18 @@ class _Batches(TokenValues):
         for x, own in zip(xs, operation.maps, strict=True):
             factors = np.zeros(own.outputs)
             factors[own.rows] = own.values
-            terms.append(self._times(x, factors))
-        return Value(functools.reduce(operator.add, terms), xs[0].places), Shapes()
+            terms.append(self._times(x, factors).symbol)
+        return Placed(functools.reduce(operator.add, terms), places=xs[0].places), Shapes()
 
-    def _between_tokens(self, node: Node, operation: Affine) -> tuple[Value, Shapes] | None:
+    def _between_tokens(self, node: Node, operation: Affine) -> tuple[Placed, Shapes] | None:
         """A map by which tokens meet."""
         if any(own.entries > _MOST_LISTED for own in operation.maps):
             return None
         own_maps = []
         for at, own in zip(node.operands, operation.maps, strict=True):
             view = self._view(at)
-            value = self._value(view)
-            columns = own.columns if view.taken is None else view.taken[own.columns]
-            whole = SparseMap.of(own.outputs, value.places.size, own.rows, columns, own.values)
-            own_maps.append((value, whole))
+            size, columns = view.value.places.size, view.elements(own.columns)
+            own_maps.append((view.value, SparseMap.of(own.outputs, size, own.rows, columns, own.values)))
         best = None
         for places in self._candidates(node.shape):
             turns = [turns_of(own, value.places, places, self._length) for value, own in own_maps]
@@ -301,29 +267,37 @@ class _Batches(TokenValues):
         _, places, known = best
         terms, shapes = list[Symbol](), Shapes()
         for (value, _), turns_own in zip(own_maps, known, strict=True):
-            term, matrices = self.maps.turned_map(value.symbol, turns_own, places.count)
+            term, matrices = self._maps.turned_map(value.symbol, turns_own, places.count)
             terms.append(term)
             shapes += matrices
-        return Value(functools.reduce(operator.add, terms), places), shapes
+        return Placed(functools.reduce(operator.add, terms), places=places), shapes
 
-    def _sum_of_products(self, at: int, operation: Affine) -> Value:
+    def _sum_of_products(self, at: int, operation: Affine) -> Placed:
         """A sum of products of two values, each relinearized and rescaled once."""
         node, blocks = self._program.nodes[at], self._sums[at]
         views = [self._view(each) for each in self._program.nodes[node.operands[0]].operands]
-        values, rows = [self._value(view) for view in views], blocks.rows[0]
-        taken = [blocks.columns if view.taken is None else view.taken[blocks.columns] for view in views]
+        x, y = (view.value.symbol for view in views)
+        taken = [view.elements(blocks.columns) for view in views]
         if self._length == 1:
-            total = self.maps.sums_of_products([value.symbol for value in values], taken)
-            sums = Value(self.maps.taken(total, np.argsort(rows)), Places.everywhere(node.size))
-            return self._weighted(sums, blocks.matrix[0, 0], operation.offset)
+            places = Places.along(node.shape, None)
+            total = self._maps.taken(x.note(op.SumsOfProducts(*taken), y), np.argsort(blocks.rows[0]))
+        else:
+            places, products = self._products(at, [view.value.places for view in views], taken)
+            total = self._maps.turned_products([x, y], products, places.count)
+        scaled = self._maps.times(total, blocks.matrix[:1, :1])
+        return self._plus(Placed(scaled, places=places), operation.offset)
+
+    def _products(
+        self, at: int, sources: Sequence[Places], taken: Sequence[Indices]
+    ) -> tuple[Places, Products]:
+        """Where the sums of products are, and how they are computed, with the fewest turns."""
+        node, rows, kind = self._program.nodes[at], self._sums[at].rows[0], self._classes[at]
 
         def found(target: Places, where: Where, some: Any = slice(None)) -> Products | None:
             own = [each[:, some] for each in taken]
-            places = [value.places for value in values]
-            return products_of(rows[some], own, places, target, where, self._length)
+            return products_of(rows[some], own, sources, target, where, self._length)
 
         best: tuple[Places, Where, Products] | None = None
-        kind = self._classes[at]
         if kind in self._ways:
             products = found(*self._ways[kind])
             best = None if products is None else (*self._ways[kind], products)
@@ -338,13 +312,7 @@ class _Batches(TokenValues):
             raise _refusal(node)
         target, where, products = best
         self._ways[kind] = target, where
-        total = self.maps.turned_products([value.symbol for value in values], products, target.count)
-        return self._weighted(Value(total, target), blocks.matrix[0, 0], operation.offset)
-
-    def _weighted(self, sums: Value, weight: float, offset: NDArray[Any] | None) -> Value:
-        """Sums times their common weight, and an offset."""
-        scaled = self.maps.scaled(sums.symbol, np.array([weight]))
-        return self._plus(Value(scaled, sums.places), offset)
+        return target, products
 
 
 def _elements(own: SparseMap) -> Indices | None:

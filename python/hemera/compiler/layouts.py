@@ -249,14 +249,13 @@ class Samples:
         require_levels(steps, params)
         require_room(program, steps, params)
         samples = params.max_slots // size
-        columns = {each.given: each.left != each.turned for each in factors}
 
         def layout(at: int, axis: int, *, left: bool) -> Layout:
             return Layout.in_pairs(program.nodes[at].shape, size, samples, left=left, axis=axis)
 
         given, (axis,) = self._axes
         inputs = tuple(
-            layout(at, own, left=columns[number])
+            layout(at, own, left=factors[number])
             for number, (at, own) in enumerate(zip(program.inputs, given, strict=True))
         )
         outputs = (layout(program.outputs[0][1], axis, left=False),)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from hemera.compiler.candidates import Found
 from hemera.compiler.layouts import LaidOut
@@ -35,13 +35,11 @@ class Packaging:
         """A program in a layout as a packaged model."""
         chosen = at.chosen
         cut, slots = chosen.cut, chosen.steps.slots
-        inputs, outputs = input_specs(cut, slots), output_specs(cut, slots, self.known)
-        batches = [[own.batch for own in each for _ in range(own.count)] for each in (at.inputs, at.outputs)]
         told("package", 0, 1)
         model = package(
             chosen.steps.program,
-            [replace(spec, shape=shape) for spec, shape in zip(inputs, batches[0], strict=True)],
-            [replace(spec, shape=shape) for spec, shape in zip(outputs, batches[1], strict=True)],
+            input_specs(cut, at.inputs, slots),
+            output_specs(cut, at.outputs, slots, self.known),
             chosen.params,
             name=self.name,
             description=self.description,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
 from hemera.arrays.array import Array
 from hemera.arrays.folding import folded
@@ -18,45 +17,29 @@ from hemera.program import operations as op
 from hemera.program.program import Program
 from hemera.program.values import Form
 
-__all__ = ["Factor", "factors_of", "in_pairs"]
+__all__ = ["factors_of", "in_pairs"]
 
 _MOST_FACTORS = 3
 
 
-@dataclass(frozen=True)
-class Factor:
-    """An input as a factor of a product."""
-
-    given: int
-    """The number of the input."""
-    turned: bool
-    """Whether the factor is the transposed matrix."""
-    left: bool
-    """Whether it is a left factor."""
-
-
-def factors_of(program: TensorProgram) -> list[Factor] | None:
-    """The factors of x @ y or x @ (y @ z), where the program is that; None where it is another one. All of
-    them are inputs, or transposed ones, each once."""
-    inputs = program.inputs
-    shapes = [program.nodes[at].shape for at in inputs]
+def factors_of(program: TensorProgram) -> dict[int, bool] | None:
+    """The factors of x @ y or x @ (y @ z), from the left to the right, by the numbers of inputs: whether
+    their lines, columns of left factors and rows of the right one, are columns of the inputs. None where the
+    program is another one. All factors are inputs, or transposed ones, each once."""
+    shapes = [program.nodes[at].shape for at in program.inputs]
+    count = len(shapes)
     if (
-        not 2 <= len(inputs) <= _MOST_FACTORS
+        not 2 <= count <= _MOST_FACTORS
         or len(program.outputs) != 1
         or any(len(shape) != 2 for shape in shapes)
     ):
         return None
-    result = program.nodes[program.outputs[0][1]].shape
-    for order in itertools.permutations(range(len(inputs))):
-        for turned in itertools.product((False, True), repeat=len(inputs)):
-            own = [shapes[at][:: -1 if back else 1] for at, back in zip(order, turned, strict=True)]
-            chained = all(a[1] == b[0] for a, b in itertools.pairwise(own))
-            if chained and result == (own[0][0], own[-1][1]) and _is(program, shapes, order, turned):
-                last = len(order) - 1
-                return [
-                    Factor(at, back, place < last)
-                    for place, (at, back) in enumerate(zip(order, turned, strict=True))
-                ]
+    sides = itertools.product((False, True), repeat=count)
+    for order, turned in itertools.product(itertools.permutations(range(count)), sides):
+        own = [shapes[at][:: -1 if back else 1] for at, back in zip(order, turned, strict=True)]
+        chained = all(a[1] == b[0] for a, b in itertools.pairwise(own))
+        if chained and _is(program, shapes, order, turned):
+            return {at: turned[place] != (place < count - 1) for place, at in enumerate(order)}
     return None
 
 
@@ -88,15 +71,19 @@ def _are_equal(a: TensorProgram, b: TensorProgram) -> bool:
 
 
 def in_pairs(
-    program: TensorProgram, factors: Sequence[Factor], size: int, slots: int
+    program: TensorProgram, factors: Iterable[int], size: int, slots: int
 ) -> tuple[SplitProgram, Lowered]:
-    """The program on batches of `size` ciphertexts, for matrices that are filled up to `size`."""
-    found = Program("ckks", [Form(slots, (size,))] * len(factors))
-    value = factors[-1].given
-    for each in reversed(factors[:-1]):
-        value = found.add(op.PairProducts(), each.given, value)
+    """The program on batches of `size` ciphertexts, for matrices that are filled up to `size`.
+
+    Args:
+        factors: the inputs that are multiplied, from the left to the right.
+    """
+    *left, value = factors
+    found = Program("ckks", [Form(slots, (size,))] * (1 + len(left)))
+    for each in reversed(left):
+        value = found.add(op.PairProducts(), each, value)
     found.give(value)
     result = program.outputs[0][1]
-    shape = ((size, size),) * (len(factors) - 1)
+    shape = ((size, size),) * len(left)
     steps = tuple(Step(at, matrices=shape if at == result else ()) for at in range(len(program.nodes)))
     return SplitProgram.whole_arrays(program), Lowered(found, slots, steps, {})

@@ -26,9 +26,9 @@ from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.squares import with_squares
 from hemera.arrays.tensor import TensorProgram
 from hemera.compiler.bootstraps import bootstrap_of, placed
+from hemera.compiler.diagonals import lowered
 from hemera.compiler.exact_bootstraps import exact_bootstrap_of, exactly_placed
-from hemera.compiler.exact_lowering import exactly_lowered
-from hemera.compiler.lowering import Lowered, lowered
+from hemera.compiler.lowering import Lowered
 from hemera.compiler.room import require_levels
 from hemera.compiler.samples import in_parts, interleaved
 from hemera.compiler.scaling import Scaled, scaled
@@ -113,10 +113,8 @@ def fold(at: OnArrays) -> OnArrays:
 
 def lower(at: OnSlots) -> OnSlots:
     """Maps as diagonals, rotations and folds; look-ups as polynomials modulo the prime."""
-    if not isinstance(at.params, IntegerParameters):
-        return replace(at, lowered=lowered(at.cut, at.layouts, at.slots))
-    modulus = at.params.plain_modulus
-    return replace(at, lowered=exactly_lowered(at.cut.program, at.layouts, at.slots, at.scheme, modulus))
+    modulus = at.params.plain_modulus if isinstance(at.params, IntegerParameters) else None
+    return replace(at, lowered=lowered(at.cut, at.layouts, at.slots, at.scheme, modulus))
 
 
 def samples(at: OnSlots) -> OnSlots:

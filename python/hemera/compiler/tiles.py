@@ -47,26 +47,31 @@ def require_tiles(specs: Iterable[ArraySpec], slots: int) -> None:
         Tiling.of(spec.shape, slots)
 
 
-def input_specs(parts: SplitProgram, slots: int) -> list[InputSpec]:
-    """What is encrypted: each tile of each input."""
+def input_specs(parts: SplitProgram, layouts: Layouts, slots: int) -> list[InputSpec]:
+    """What is encrypted: each tile of each input, or its batch."""
+    batches = [layout.batch for layout in layouts for _ in range(layout.count)]
     return [
-        InputSpec(own.name, slots, slots, low=own.low, high=own.high)
-        for own in parts.program.declared.values()
+        InputSpec(own.name, slots, slots, batch, None, own.low, own.high)
+        for own, batch in zip(parts.program.declared.values(), batches, strict=True)
     ]
 
 
-def output_specs(parts: SplitProgram, slots: int, known: Mapping[str, Known] = {}) -> list[OutputSpec]:
-    """What is decrypted: each tile of each output.
+def output_specs(
+    parts: SplitProgram, layouts: Layouts, slots: int, known: Mapping[str, Known]
+) -> list[OutputSpec]:
+    """What is decrypted: each tile of each output, or its batch.
 
     Args:
         known: of outputs by their names.
     """
-    names = iter(parts.program.outputs)
+    named = [
+        (known.get(name, Known()), layout.batch)
+        for (name, _), layout in zip(parts.whole.outputs, layouts, strict=True)
+        for _ in range(layout.count)
+    ]
     return [
-        OutputSpec(next(names)[0], slots, watched=own.watched, low=own.low, high=own.high, reach=own.reach)
-        for name, at in parts.whole.outputs
-        for own in (known.get(name, Known()),)
-        for _ in range(parts.tilings[at].count)
+        OutputSpec(name, slots, batch, watched=own.watched, low=own.low, high=own.high, reach=own.reach)
+        for (name, _), (own, batch) in zip(parts.program.outputs, named, strict=True)
     ]
 
 

@@ -14,9 +14,10 @@ from hemera.arrays.folding import folded
 from hemera.arrays.layout import Layout
 from hemera.arrays.operations import Affine, Apply, Input, LookUp, Multiply
 from hemera.arrays.sparse_map import SparseMap
+from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import TensorProgram
 from hemera.compiler.batches import in_batches
-from hemera.compiler.exact_lowering import exactly_lowered
+from hemera.compiler.diagonals import lowered
 from hemera.compiler.impossible import NotPossibleError
 from hemera.errors import MismatchError, ParameterError
 
@@ -115,6 +116,8 @@ def test_an_operation_that_a_pass_has_no_method_for_is_refused() -> None:
         return found
 
     with pytest.raises(ParameterError, match=r"sigmoid \(here.py:3\): .* another scheme= or layout="):
-        exactly_lowered(program(FUNCTION), (Layout.raster(SHAPE),) * 2, 8, "bfv", 65537)
+        lowered(SplitProgram.whole_arrays(program(FUNCTION)), (Layout.raster(SHAPE),) * 2, 8, "bfv", 65537)
+    with pytest.raises(ParameterError, match="look-up of 5 values"):
+        lowered(SplitProgram.whole_arrays(program(LOOK_UP)), (Layout.raster(SHAPE),) * 2, 8)
     with pytest.raises(NotPossibleError, match="look-up of 5 values"):
         in_batches(program(LOOK_UP), 1, 8, 16)

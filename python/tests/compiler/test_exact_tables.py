@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.compiler.exact_lowering import interpolated
+from hemera.compiler.look_ups import interpolated
 
 from .exact_cases import Spec, assert_exact, products
 

@@ -35,6 +35,12 @@ def insecure(depth: int) -> hm.Parameters:
     return hm.ckks.Parameters.for_circuit(depth, scale_bits=40, range_bits=10, degree=1024, security=None)
 
 
+def compiled(program: Callable[..., Any], *shapes: tuple[int, ...], **options: Any) -> hm.Compiled:
+    """With an element in each ciphertext."""
+    given = {"samples": SAMPLES, "params": insecure(3), "layout": "ciphertexts", **options}
+    return hm.compile(program, *(Spec(shape, (-1, 1)) for shape in shapes or [(12,)]), **given)
+
+
 def perceptron(x: Any) -> Any:
     hidden = x @ FIRST + BIAS
     return (hidden * hidden) @ SECOND
@@ -66,9 +72,7 @@ PROGRAMS: dict[str, tuple[tuple[int, ...], Callable[..., Any]]] = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_each_sample_has_numpys_results(name: str) -> None:
     shape, program = PROGRAMS[name]
-    plan = hm.compile(
-        program, Spec(shape, (-1, 1)), samples=SAMPLES, params=insecure(8), layout="ciphertexts"
-    )
+    plan = compiled(program, shape, params=insecure(8))
     assert (plan.layout, plan.samples, plan.layout_seconds) == ("ciphertexts", SAMPLES, {})
     assert "an element in each ciphertext" in plan.report()
     assert [each.shape for each in plan.package.inputs] == [(int(np.prod(shape)),)]
@@ -91,14 +95,7 @@ def _listed(result: Any) -> list[Any]:
 
 @pytest.mark.parametrize(("precision_bits", "weights"), [(6, 8), (14, 16), (16, 32), (24, 32)])
 def test_results_have_the_stated_bits(precision_bits: int, weights: int) -> None:
-    plan = hm.compile(
-        perceptron,
-        Spec((12,), (-1, 1)),
-        samples=SAMPLES,
-        params=insecure(3),
-        precision_bits=precision_bits,
-        layout="ciphertexts",
-    )
+    plan = compiled(perceptron, precision_bits=precision_bits)
     matrices = [each.operation for each in plan.package._program.nodes]
     assert {each.bits for each in matrices if isinstance(each, MatrixRows)} == {weights}
     x = RNG.uniform(-1, 1, (SAMPLES, 12))
@@ -157,15 +154,8 @@ def test_bootstraps_are_of_all_samples() -> None:
         return x
 
     x = RNG.uniform(-1, 1, (params.max_slots, 4))
-    plan = hm.compile(
-        long,
-        Spec((4,), (-1, 1)),
-        calibrate=x[:200],
-        samples=params.max_slots,
-        params=params,
-        precision_bits=10,
-        layout="ciphertexts",
-    )
+    options = {"samples": params.max_slots, "params": params, "precision_bits": 10}
+    plan = compiled(long, (4,), calibrate=x[:200], **options)
     program = plan.package.program
     bootstraps = [node for node in program.nodes if isinstance(node.operation, Bootstraps)]
     assert len(bootstraps) == 1
@@ -192,12 +182,7 @@ def test_larger_matrices_take_longer() -> None:
 
 
 def test_sums_of_products_are_relinearized_once() -> None:
-    def program(x: Any) -> Any:
-        return x @ x.T
-
-    plan = hm.compile(
-        program, Spec((3, 4), (-1, 1)), samples=SAMPLES, params=insecure(3), layout="ciphertexts"
-    )
+    plan = compiled(lambda x: x @ x.T, (3, 4))
     operations = plan.package.program.operations
     assert operations["sums of products"] == 1
     assert "multiply" not in operations
@@ -205,19 +190,13 @@ def test_sums_of_products_are_relinearized_once() -> None:
     counted = plan.cost().report()
     assert "9 products with keys" in counted  # of 3 x 3 entries, of 4 products each
     # Products that others take too are computed once.
-    both = hm.compile(
-        lambda x: [(x * x[::-1]).sum(), x * x[::-1]],
-        Spec((4,), (-1, 1)),
-        samples=SAMPLES,
-        params=insecure(3),
-        layout="ciphertexts",
-    )
+    both = compiled(lambda x: [(x * x[::-1]).sum(), x * x[::-1]], (4,))
     assert both.package.program.operations["multiply"] == 1
     assert "dot" not in both.package.program.operations
 
 
 def test_programs_without_matrices_stay_in_slots() -> None:
-    plan = hm.compile(lambda x: x * x + 1, Spec((2,), (-1, 1)), samples=SAMPLES, params=insecure(3))
+    plan = compiled(lambda x: x * x + 1, (2,), layout="auto")
     assert plan.layout == "slots"
 
 
@@ -234,7 +213,7 @@ BATCHES: dict[str, tuple[tuple[int, ...], tuple[int, ...], Callable[..., Any]]] 
 @pytest.mark.parametrize("name", BATCHES)
 def test_samples_along_an_axis_of_the_array(name: str) -> None:
     shape, one, program = BATCHES[name]
-    plan = hm.compile(program, Spec(shape, (-1, 1)), params=insecure(3), layout="ciphertexts")
+    plan = compiled(program, shape, samples=1)
     assert (plan.layout, plan.samples) == ("ciphertexts", SAMPLES)
     assert plan.package._interface.outputs[0].shape == (int(np.prod(one)),)
     x = RNG.uniform(-1, 1, shape)
@@ -303,7 +282,7 @@ def test_several_inputs() -> None:
 
 def test_files_keep_the_layout(tmp_path: Any) -> None:
     program = BATCHES["W @ X"][2]
-    plan = hm.compile(program, Spec((12, 700), (-1, 1)), params=insecure(3), layout="ciphertexts")
+    plan = compiled(program, (12, 700), samples=1)
     path = tmp_path / "model"
     plan.save(path)
     again = Package.load(path)
@@ -322,21 +301,19 @@ def test_files_keep_the_layout(tmp_path: Any) -> None:
             Arrays.from_data(changed)
 
 
-def test_servers_have_such_models(tmp_path: Any) -> None:
-    plan = hm.compile(
-        lambda x: x @ FIRST,
-        Spec((12,), (-1, 1)),
-        samples=SAMPLES,
-        params=insecure(2),
-        layout="ciphertexts",
-        name="layer",
-    )
+@pytest.mark.parametrize(
+    ("program", "shapes", "layout"),
+    [(lambda x: x @ FIRST, [(12,)], "ciphertexts"), (lambda a, b: a @ b, [(4, 4)] * 2, "pairs")],
+)
+def test_servers_have_such_models(program: Any, shapes: Any, layout: str, tmp_path: Any) -> None:
+    samples = SAMPLES // shapes[0][0] if layout == "pairs" else SAMPLES
+    plan = compiled(program, *shapes, samples=samples, layout=layout, name="own")
     home = Home(tmp_path)
     home.add_model(plan.package)
     token = home.clients.add("someone")
-    x = RNG.uniform(-1, 1, (SAMPLES + 9, 12))
+    x = [RNG.uniform(-1, 1, (samples + 9, *shape)) for shape in shapes]
     with running(home) as server, client_of(server.url, token, security=None) as client:
-        np.testing.assert_allclose(client.predict("layer", x), x @ FIRST, atol=1e-6)
+        np.testing.assert_allclose(client.predict("own", x), program(*x), atol=2.0**-20)
 
 
 def test_refusals_name_the_way_out() -> None:
@@ -361,22 +338,14 @@ def test_layers_of_whole_numbers_are_exact() -> None:
     whole = RNG.integers(-9, 10, (12, 7)) * 0.1
     whole[0, 0] = 0.1
 
-    def compiled(precision_bits: float) -> hm.Compiled:
-        return hm.compile(
-            lambda x: x @ whole,
-            Spec((12,), (-1, 1)),
-            samples=SAMPLES,
-            params=hm.ckks.Parameters.for_circuit(2, scale_bits=50, degree=1024, security=None),
-            precision_bits=precision_bits,
-            layout="ciphertexts",
-        )
-
+    params = hm.ckks.Parameters.for_circuit(2, scale_bits=50, degree=1024, security=None)
     for largest, exact in ((127, True), (128, False)):
         whole[1, 1] = largest * 0.1
-        kinds = [each.operation for each in compiled(20).package.program.nodes]
+        plan = compiled(lambda x: x @ whole, params=params, precision_bits=20)
+        kinds = [each.operation for each in plan.package.program.nodes]
         assert [each.is_whole for each in kinds if isinstance(each, MatrixRows)] == [exact]
     whole[1, 1] = 0
-    plan = compiled(34)
+    plan = compiled(lambda x: x @ whole, params=params, precision_bits=34)
     assert plan.depth == 1
     x = RNG.uniform(-1, 1, (SAMPLES, 12))
     assert bits_of(plan.local(threads=1)(x), x @ whole) > 34

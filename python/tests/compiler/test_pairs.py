@@ -15,10 +15,6 @@ from hemera.errors import FormatError, LevelError, MismatchError, MissingKeyErro
 from hemera.package.encodings import Arrays
 from hemera.program.noise import ExpectedNoise
 from hemera.serving import Package
-from hemera.serving.service import Home
-
-from ..serving.conftest import client_of
-from ..serving.conftest import serving as running
 
 RNG = np.random.default_rng(35)
 Spec = hm.ArraySpec
@@ -190,18 +186,6 @@ def test_models_of_pairs_travel(tmp_path: Path) -> None:
             type(package.interface).from_dict(
                 {**described, "keys": {**described["keys"], "pairs": wrong_keys}}
             )
-
-
-def test_servers_have_such_models(tmp_path: Path) -> None:
-    plan = hm.compile(
-        lambda a, b: a @ b, *[Spec((128, 4, 4), (-1, 1))] * 2, params=insecure(), layout="pairs", name="pairs"
-    )
-    home = Home(tmp_path)
-    home.add_model(plan.package)
-    token = home.clients.add("someone")
-    a, b = (RNG.uniform(-1, 1, (200, 4, 4)) for _ in range(2))
-    with running(home) as server, client_of(server.url, token, security=None) as client:
-        np.testing.assert_allclose(client.predict("pairs", [a, b]), a @ b, atol=2.0**-20)
 
 
 @pytest.mark.parametrize("side", ["left", "right"])

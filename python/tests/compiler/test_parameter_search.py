@@ -12,14 +12,16 @@ import pytest
 import hemera as hm
 from hemera.arrays.array import Array
 from hemera.arrays.layout import COPY, FREE, Layout, index_bits
+from hemera.arrays.operations import Affine
 from hemera.arrays.recorder import Recorder
+from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import TensorProgram
 from hemera.compiler import parameter_search, scaling, unscaled
+from hemera.compiler.diagonals import lowered
 from hemera.compiler.estimators import features, kernels
 from hemera.compiler.estimators.features import Features
 from hemera.compiler.impossible import NotPossibleError
-from hemera.compiler.lowering import lowered
 from hemera.compiler.parameter_search import Search
 from hemera.compiler.report import deepest_text
 from hemera.program import operations as op
@@ -199,6 +201,18 @@ def test_equal_maps_of_values_in_other_layouts_are_other_operations(first: Layou
     x, y = RNG.normal(size=(2, 4, 2))
     (found,) = steps.program.evaluate_clear([first.pack(x, 8), second.pack(y, 8)])
     np.testing.assert_allclose(target.unpack(found), function(x, y), atol=1e-9)
+
+
+def test_values_that_nothing_takes_are_left_out_with_their_sizes() -> None:
+    """The square goes, and the other values keep their sizes."""
+    program = recorded(lambda x: x * x, (4,))
+    maps = SparseMap.of(4, 4, [], [], []), SparseMap.dense(5 * np.eye(4))
+    program.outputs = [("y", program.add(Affine(maps), [1, 0], (4,), range=(-5, 5)))]
+    steps = lowered(SplitProgram.whole_arrays(program), (Layout.raster((4,)),) * len(program.nodes), 4)
+    assert steps.program.operations == {"multiply by number": 1}
+    assert steps.magnitudes == {0: 1.0, 1: 5.0}
+    assert len(steps.arrays) == 2
+    np.testing.assert_allclose(steps.program.evaluate_clear([np.arange(4.0)])[0], 5 * np.arange(4.0))
 
 
 LAYOUTS = [
