@@ -1,4 +1,4 @@
-// What the benchmark programs read from their command lines.
+// The command lines of the benchmark programs.
 #pragma once
 
 #include <algorithm>

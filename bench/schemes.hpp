@@ -1,4 +1,4 @@
-// What the benchmarks of operations call by the same names for every scheme.
+// Operations under the same names for every scheme, for their benchmarks.
 #pragma once
 
 #include "hemera/schemes/bfv.hpp"

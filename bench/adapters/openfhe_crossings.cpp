@@ -1,4 +1,4 @@
-// What a ciphertext takes to pass from OpenFHE's memory to a device and back: hemera_openfhe_crossings
+// The time of a ciphertext to pass from OpenFHE's memory to a device and back: hemera_openfhe_crossings
 // [DEVICE] prints a JSON list, a row each scheme, degree and number of limbs, in microseconds, medians.
 #include <algorithm>
 #include <chrono>

@@ -17,7 +17,7 @@ using rlwe::Plaintext;
 
 constexpr std::int64_t step = 1;
 
-// What a result should be: of the two operands, slot by slot.
+// The right result of the two operands, slot by slot.
 enum class Expected : std::uint8_t { first, sum, product, rotated };
 
 struct Ckks : bench::Ckks {

@@ -115,7 +115,7 @@ struct Session {
   }
 };
 
-// What every row has.
+// The fields that every row has.
 Fields fields_of(const Session& session, const BootstrapCase& chosen, const std::string& operation,
                  const std::string& mode, std::size_t level) {
   const Bootstrap& plan = session.plan;

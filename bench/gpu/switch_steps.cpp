@@ -86,7 +86,7 @@ Call make_switch_step(const Operands& in, const std::string& step) {
   auto state = std::make_shared<Switch>(in);
   const bool is_whole = step == "relinearize";
   if (!is_whole && state->down == nullptr) throw std::invalid_argument("there are no special primes");
-  // What the step starts from; and after it, what is left to do before the result can be checked.
+  // The input of the step; and after it, the work before the result can be checked.
   if (!is_whole) state->extend();
   if (step == "mod_down") state->multiply();
   const auto finish = [state, step] {

@@ -12,7 +12,7 @@
 
 namespace hemera::gpu_bench {
 
-/// What is timed, in parts.
+/// A timed call, in parts.
 struct Call {
   std::function<void()> run;
   /// Before each eager call, outside of the time: lets go of the last output, so that its memory is there.

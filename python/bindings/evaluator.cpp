@@ -26,7 +26,7 @@ EvaluatorHandle make_evaluator(const rlwe::EvaluationKeys& keys, bool lazy) {
                                      lazy ? rlwe::Relinearization::lazy : rlwe::Relinearization::eager)};
 }
 
-// What the evaluator's scheme takes.
+// The operands of the evaluator's scheme.
 rlwe::Scalar scalar(const EvaluatorHandle& self, std::complex<double> value, std::int64_t integer) {
   if (self.evaluator->context()->scheme() == rlwe::Scheme::ckks) return value;
   return integer;

@@ -164,7 +164,7 @@ rlwe::EvaluationKeys generate_keys(const rlwe::SecretKey& secret, std::span<cons
   rlwe::EvaluationKeys keys;
   keys.context = secret.context;
   if (std::any_of(needs.begin(), needs.end(), is_of_circuit)) return keys_of_both(secret, needs);
-  // What is weak is found before any key is made.
+  // Weak parameters are found before any key is made.
   std::vector<rlwe::GadgetPointer> gadgets;
   const KeyNeed *to_ephemeral = nullptr, *from_ephemeral = nullptr;
   for (const KeyNeed& need : needs) {

@@ -1,4 +1,4 @@
-// What rounding adds to a slot: root mean squares of complex errors, times the scale.
+// Errors that rounding adds to a slot: root mean squares of complex errors, times the scale.
 #pragma once
 
 #include <cstddef>

@@ -22,7 +22,7 @@ bool starts_with(std::span<const std::byte> data, std::span<const std::uint8_t> 
                     [](std::uint8_t a, std::byte b) { return std::byte{a} == b; });
 }
 
-// What a text-mode transfer or a strict 7-bit channel makes of the magic.
+// The magic after a text-mode transfer or a strict 7-bit channel.
 bool looks_like_damaged_magic(std::span<const std::byte> data) {
   constexpr std::array<std::uint8_t, 5> unix_ends = {0x89, 'H', 'E', 'M', '\n'};
   constexpr std::array<std::uint8_t, 6> double_returns = {0x89, 'H', 'E', 'M', '\r', '\r'};

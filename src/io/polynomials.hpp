@@ -10,7 +10,7 @@
 
 namespace hemera::io {
 
-/// What loading expects of an array of residues.
+/// The array of residues that loading expects.
 struct ExpectedResidues {
   poly::RnsBase base;
   poly::Form form = poly::Form::evaluation;

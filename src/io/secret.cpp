@@ -12,7 +12,7 @@ namespace {
 
 using runtime::Secrecy;
 
-// What coefficients are stored modulo, which is twice the largest magnitude and one.
+// The modulus of stored coefficients: twice the largest magnitude and one.
 std::uint64_t stored_modulus(const rlwe::Context& context) {
   return context.parameters().literal().secret.deviation == 0 ? 3 : 255;
 }

@@ -14,7 +14,7 @@ namespace hemera::multiply {
 void split_digits(std::uint64_t* digits, std::span<const std::uint64_t> integer, int b, std::size_t first,
                   std::size_t count);
 
-/// What coefficients in one range add to an integer beyond that range's bits: in two's complement.
+/// The sum that coefficients in one range add to an integer beyond that range's bits: in two's complement.
 struct Carry {
   std::uint64_t words[3] = {0, 0, 0};
 

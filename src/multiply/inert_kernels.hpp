@@ -46,7 +46,7 @@ struct InertPrime {
   }
 };
 
-/// What a transform of one length reads.
+/// The tables of a transform of one length.
 struct InertTables {
   const InertPrime* prime;
   /// [entry, 3 powers, factor word, lane]: levels of the parity of log2 P.

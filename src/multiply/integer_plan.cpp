@@ -18,7 +18,7 @@ constexpr int max_digit_bits = 62;
 constexpr std::size_t min_length = 2 * inert_lanes * inert_min_pairs;
 constexpr std::size_t max_length = std::size_t{1} << inert_max_log_length;
 constexpr std::size_t max_product_bits = std::size_t{1} << 38;
-// What leaves the top of a product modulo 2^M + 1 has less than 192 bits.
+// The carry from the top of a product modulo 2^M + 1 has less than 192 bits.
 constexpr std::size_t least_modulus_exponent = 256;
 
 std::size_t quotient_up(std::size_t a, std::size_t b) { return (a + b - 1) / b; }

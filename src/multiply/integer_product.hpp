@@ -16,7 +16,7 @@ namespace hemera::multiply {
 using IntegerFactors = std::span<const std::span<const std::uint64_t>>;
 using IntegerOutputs = std::span<const std::span<std::uint64_t>>;
 
-/// What all products share: primes[i], and p_j^-1 modulo p_i for j < i.
+/// The tables of all products: primes[i], and p_j^-1 modulo p_i for j < i.
 struct RemainderConstants {
   std::vector<arith::Modulus> moduli;
   std::vector<std::vector<arith::ShoupFactor>> inverses;

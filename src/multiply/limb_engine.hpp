@@ -1,4 +1,4 @@
-// What the engines share: shapes are checked and broadcast, and each limb of each batch entry is one task.
+// The common part of the engines: shapes are checked and broadcast; each limb of each batch entry is a task.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +43,7 @@ class LimbEngine : public poly::RingMultiplier {
   std::shared_ptr<runtime::Memory> memory_ = runtime::make_host_memory();
 };
 
-/// What an engine has computed for a degree and a modulus, kept for later calls from any thread.
+/// An engine's tables for a degree and a modulus, kept for later calls from any thread.
 template <typename Value>
 class PerModulus {
  public:

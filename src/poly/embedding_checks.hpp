@@ -1,4 +1,4 @@
-// What the CKKS embedding of every backend checks.
+// The checks of the CKKS embedding of every backend.
 #pragma once
 
 #include <cstddef>

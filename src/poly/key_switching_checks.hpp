@@ -1,4 +1,4 @@
-// What the public operations of a backend check (poly/shapes.hpp): those of key switches, and of encryptions
+// The checks of a backend's public operations (poly/shapes.hpp): those of key switches, and of encryptions
 // and decryptions.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What the public operations of a backend check (poly/shapes.hpp): those of matrices and of transforms over
+// The checks of a backend's public operations (poly/shapes.hpp): those of matrices and of transforms over
 // components.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What the samplers of every backend check and clean up.
+// The checks and the cleaning up of every backend's samplers.
 #pragma once
 
 #include <cstddef>

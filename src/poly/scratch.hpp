@@ -10,7 +10,7 @@
 
 namespace hemera::poly {
 
-/// What `take` uses up.
+/// The bytes that `take` uses up.
 inline std::size_t bytes_of(const PolyShape& shape) {
   return runtime::Workspace::aligned(shape.words() * static_cast<std::size_t>(Word::u64));
 }

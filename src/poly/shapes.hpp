@@ -1,5 +1,5 @@
-// What the public operations of a backend check (poly/operations). They name the operation and what
-// clashed, and cost a few comparisons: text is made only for an error.
+// The checks of a backend's public operations (poly/operations). They name the operation and what clashed,
+// and cost a few comparisons: text is made only for an error.
 #pragma once
 
 #include <cstddef>

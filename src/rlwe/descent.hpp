@@ -9,7 +9,7 @@
 
 namespace hemera::rlwe {
 
-/// What a division from the base `high` to the base `low`, for any change of scale, begins with: the primes
+/// The beginning of a division from the base `high` to the base `low`, for any change of scale: the primes
 /// that both have, and as many more of the higher one that a factor before the division gives any scale
 /// within a part of 2^-64. Ascending.
 std::vector<std::uint64_t> descent_source(std::vector<std::uint64_t> high, std::vector<std::uint64_t> low);

@@ -50,7 +50,7 @@ runtime::Buffer make_rows(const Context& context, const poly::PolyShape& shape, 
   return {context.memory(), count * shape.degree * word_bytes};
 }
 
-// What it holds.
+// Its contents.
 PolyView rows_in(runtime::Buffer& buffer, std::size_t degree) {
   return {buffer.data(), {1, 1, buffer.size() / degree / word_bytes, degree}, poly::Word::u64};
 }

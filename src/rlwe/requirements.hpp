@@ -1,4 +1,4 @@
-// What operations check of the objects that they are given, before they touch them.
+// The checks of operations on their operands, before they touch them.
 #pragma once
 
 #include <cstddef>
@@ -46,7 +46,7 @@ void require_level(const Context& context, std::size_t level, const char* operat
 /// as the parameters ask for.
 void require_security(const Context& context, const Gadget& gadget, const SecretDistribution& secret);
 
-/// What ends every error about a missing key: the way out.
+/// The end of every error about a missing key: the way out.
 std::string missing_key_way_out(const EvaluationKeys& keys);
 
 /// Throws MismatchError unless the plaintext is there and belongs to the context.

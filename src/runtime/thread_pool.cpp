@@ -70,7 +70,7 @@ struct ThreadPool::Loop {
   std::exception_ptr failure;
   std::mutex failure_mutex;
 
-  // What a thread does; one of them asks whether to go on.
+  // The loop of a thread; one of them asks whether to go on.
   void work(bool asks, Workers& workers);
   // The whole loop, in order.
   void work_alone() const;

@@ -108,7 +108,7 @@ rlwe::EvaluationKeys generate_keys(const rlwe::SecretKey& secret, std::span<cons
 /// The key of a need, of that gadget exactly. MissingKeyError where it is not there.
 std::shared_ptr<const rlwe::SwitchingKey> require_key(const rlwe::EvaluationKeys& keys, const KeyNeed& need);
 
-/// What all circuits have in common before they run. Immutable.
+/// The common part of all circuits before they run. Immutable.
 ///
 /// Keys and costs come from a run of the circuit on the device `ledger`, at the first question for either;
 /// copies of a plan share it. Any thread may ask.

@@ -18,7 +18,7 @@ std::span<const std::string_view> engine_names();
 ///  2N, or 3 modulo 4 and -1 modulo N.
 ///  - kronecker_ss: one integer product a limb (kronecker.hpp, integer.hpp), limbs in parallel. Any moduli.
 ///  - schoolbook: N^2 products a limb, the oracle of the tests. Any moduli.
-/// What an engine computes from a modulus is kept for as long as the engine lives.
+/// An engine's tables of a modulus are kept for as long as the engine lives.
 std::shared_ptr<const poly::RingMultiplier> make_ring_multiplier(std::string_view name);
 
 }  // namespace hemera::multiply

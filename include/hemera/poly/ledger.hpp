@@ -1,4 +1,4 @@
-// What a backend is asked for: every operation with its extents, without the values.
+// The calls of a backend: every operation with its extents, without the values.
 #pragma once
 
 #include <compare>

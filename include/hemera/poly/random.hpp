@@ -25,7 +25,7 @@ struct Seed {
   static Seed fresh();
 };
 
-/// What a stream is for; streams of one seed with different purposes are independent.
+/// The purpose of a stream; streams of one seed with different purposes are independent.
 enum class Purpose : std::uint32_t { uniform = 1, ternary = 2, fixed_weight = 3, error = 4 };
 
 /// The random bits of coefficient i of limb j of polynomial k of one (seed, purpose) are r, a 128-bit
@@ -74,7 +74,7 @@ class ErrorDistribution {
   std::array<std::uint64_t, max_size> table_{};
 };
 
-/// What the coefficients of a sampled polynomial are: a purpose of the rule above, with its parameter.
+/// The distribution of a sampled polynomial's coefficients: a purpose of the rule above, with its parameter.
 class Distribution {
  public:
   /// In evaluation form: the stream's coefficient i is entry i in standard order, wherever a backend stores
@@ -106,7 +106,7 @@ class Distribution {
   const ErrorDistribution* errors_ = nullptr;
 };
 
-/// What the pairs of Backend::sample_rlwe are drawn from.
+/// The streams and distributions of the pairs of Backend::sample_rlwe.
 struct RlweSampling {
   const RandomStream& errors;   ///< secret
   const RandomStream& uniform;  ///< public

@@ -1,4 +1,4 @@
-// What the operations of a backend are given: views of its memory, and structs of such views.
+// Arguments of a backend's operations: views of its memory, and structs of such views.
 #pragma once
 
 #include <bit>

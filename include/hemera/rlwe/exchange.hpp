@@ -21,8 +21,8 @@ using ForMembers =
 /// nevertheless, as a call ends when the device has been given its work.
 void in_turn(std::size_t count, const std::function<void(std::size_t member)>& work);
 
-/// What follows never waits for a device: it orders the devices' streams. Sums of residues are exact, so
-/// results have the same bits for any number of members, in any order. Members may be of one device, or of
+/// The functions below never wait for a device: they order the devices' streams. Sums of residues are exact,
+/// so results have the same bits for any number of members, in any order. Members may be of one device, or of
 /// one context. Throws MismatchError for other parameters, sizes, encodings, batches or gadgets, LevelError
 /// for other levels, ScaleError for other scales or correction factors. An exception leaves terms as they
 /// were.

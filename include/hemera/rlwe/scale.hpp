@@ -18,7 +18,7 @@ class Scale {
 
   constexpr operator double() const { return value_; }  // NOLINT(google-explicit-constructor)
   [[nodiscard]] arith::TwoDoubles exact() const { return arith::exact_sum(value_, rest_); }
-  /// What the double leaves.
+  /// The rest beside the double.
   [[nodiscard]] constexpr double rest() const { return rest_; }
 
   Scale& operator*=(const Scale& factor) {

@@ -48,8 +48,8 @@ def levels(bounds: Sequence[int], digits: int, most_read: float) -> int:
 def carried(engine: Engine, s: Bounded, bounds: Sequence[int], digits: int) -> Bounded:
     """Columns up to these bounds as digits from 0 to 15, modulo 16^digits.
 
-    Two digits are one number modulo 256, which a refresh reads. With more, values of columns above 15 move to
-    the next ones, until it is 2 at most; then carries go through all digits at once.
+    Two digits are one number modulo 256, which a refresh reads. With more, the part of columns above 15 moves
+    to the next ones, until it is 2 at most; then carries go through all digits at once.
 
     Raises:
         LevelError: if the columns have not the levels that this takes: whoever makes them sees to that.

@@ -46,7 +46,7 @@ Values Bootstrap::exact(Values values) const {
   return values;
 }
 
-// What is decoded of real slots has no imaginary part.
+// Decoded values of real slots have no imaginary part.
 Bootstrap::ModelRun Bootstrap::model_run(Values values, double magnitude, std::uint64_t seed) const {
   for (std::complex<double>& value : values) value *= magnitude;
   Values errors = simulated_errors(values, seed, magnitude);

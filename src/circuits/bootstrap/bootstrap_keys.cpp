@@ -44,7 +44,7 @@ void Bootstrap::fit_keys(std::size_t limit) {
     const Work work = matrix.cost().total_work();
     return work.key_products + 3 * (work.mod_ups + work.divisions);
   };
-  // What is needed whatever the matrices are.
+  // The keys that are needed whatever the matrices are.
   std::vector<KeyNeed> others;
   for (const auto& step : trace_) {
     for (const std::size_t rotation : step) {

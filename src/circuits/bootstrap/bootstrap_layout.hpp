@@ -27,8 +27,8 @@ struct Arcsine {
 };
 Arcsine fit_arcsine(double ratio);
 
-/// What m / q_0 = ratio^-1 slot is multiplied by where the sine takes the place of its angle: the slope that
-/// leaves a quarter of the cubic's error for slots of magnitude up to 1.
+/// The factor of m / q_0 = ratio^-1 slot where the sine takes the place of its angle: the slope that leaves a
+/// quarter of the cubic's error for slots of magnitude up to 1.
 double sine_slope(double ratio);
 
 /// The scale of the last product of blocks over that of twice its imaginary part, as slots.

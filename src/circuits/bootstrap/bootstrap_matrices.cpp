@@ -94,7 +94,7 @@ std::vector<LinearTransform> to_coefficients_at_once(const rlwe::Parameters& par
   return result;
 }
 
-// What follows EvalMod, slots first.
+// The matrices after EvalMod, slots first.
 std::vector<LinearTransform> joins(const rlwe::Parameters& parameters, std::size_t level,
                                    const MatrixShape& shape) {
   const std::size_t slots = shape.raised_slots;
@@ -138,7 +138,7 @@ BootstrapMatrices bootstrap_matrices(const rlwe::Parameters& parameters, const B
   if (layout.order != BootstrapOrder::standard) {
     result.join = joins(parameters, layout.eval_mod_end(), shape);
   } else if (shape.merges_parts) {
-    // What comes after EvalMod in the standard order joins them beside its own work.
+    // The first matrix after EvalMod joins them as well, in the standard order.
     to_coefficients.front() = product(twice(to_coefficients.front()), joining(slots), 2 * slots);
   }
   const std::size_t level = layout.slots_to_coefficients_level;

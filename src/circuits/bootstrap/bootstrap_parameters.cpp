@@ -131,7 +131,7 @@ void fill_scales(std::vector<rlwe::LevelScale>& scales, const rlwe::Parameters& 
   };
   const double power = std::exp2(steps + corrections);
   if (!is_standard) {
-    // What the last step leaves has the scale of the user's highest level.
+    // The last step's result has the scale of the user's highest level.
     const double slope = settings.arcsine ? 1 : sine_slope(ratio);
     const double gain = settings.exponential ? 1 : ratio * slope / (2 * std::numbers::pi);
     const double wanted = scales[end].scale * gain;
@@ -182,7 +182,7 @@ EvalModLevels eval_mod_levels(const BootstrapSettings& settings) {
       water_filled(shape, series, settings.eval_mod_error,
                    0.5 * std::log2(division_variance(settings.degree, settings.secret, settings.degree / 2)));
   EvalModLevels levels{.drops = {}, .v = scales.v};
-  // What EvalMod ends with: the slots themselves, or what SlotToCoeff begins with.
+  // The result of EvalMod: the slots themselves, or the input of SlotToCoeff.
   levels.sine = scales.after.back();
   if (ends_in_slots) levels.sine = sine_scale_log2(settings.scale_bits, settings.ratio_bits);
   if (settings.exponential) levels.sine = settings.scale_bits;

@@ -106,7 +106,7 @@ std::vector<double> sine_amplification(const SineShape& shape, const EvalModSeri
                                        .nested = shape.nested});
   const std::vector<Place> places_in_levels = places_of(sine, sine_step_gains(shape, fraction_bits));
   std::vector<double> variances(sine_step_count(shape) + 1, 0);
-  // What an exponential is given lies anywhere between the integers.
+  // The input of an exponential lies anywhere between the integers.
   const std::vector<double> places =
       shape.exponential ? std::vector{-0.375, -0.125, 0.125, 0.375} : std::vector{0.0};
   const auto last = static_cast<long>(std::min(shape.range - 1, (ephemeral_weight + 1) / 2));

@@ -205,7 +205,7 @@ std::size_t IntegerBootstrap::products() const {
 }
 
 double IntegerBootstrap::failure_log2() const {
-  // What a pass leaves is beyond the range of the next one with far less than either.
+  // A pass's noise is beyond the range of the next one with a probability far below either.
   return rlwe::add_log2(std::log2(static_cast<double>(passes())) + circuit_.failure_log2(),
                         -static_cast<double>(failure_bits_));
 }

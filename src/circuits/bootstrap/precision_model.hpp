@@ -1,4 +1,4 @@
-// What a bootstrap makes of values, on clear ones: the model behind the expected precision.
+// A bootstrap on clear values: the model behind the expected precision.
 #pragma once
 
 #include <complex>
@@ -34,8 +34,8 @@ class PrecisionModel {
   /// ParameterError unless there are as many values as slots.
   [[nodiscard]] std::vector<std::complex<double>> operator()(std::span<const std::complex<double>> values,
                                                              double divisor, std::uint64_t seed) const;
-  /// What an iteration more (refinement.hpp) makes of results' errors, with a result at `level`. Errors, and
-  /// not values, as doubles of values would hide them.
+  /// Results' errors after an iteration more (refinement.hpp), with a result at `level`. Errors, and not
+  /// values, as doubles of values would hide them.
   [[nodiscard]] std::vector<std::complex<double>> refined(std::span<const std::complex<double>> errors,
                                                           int factor_log2, std::size_t level, double divisor,
                                                           std::uint64_t seed) const;

@@ -121,7 +121,7 @@ double PreparedBootstrap::divisor(const Ciphertext& in) const {
         bound, level, largest_at_input());
     throw RangeError(text);
   }
-  // What is multiplied by before the descent divides: a whole number.
+  // The factor before the descent divides: a whole number.
   const double whole =
       context_->descent(meta.level, level).quotient.value * (scales.level_scale(level) / meta.scale);
   const double least = std::ceil(bound);

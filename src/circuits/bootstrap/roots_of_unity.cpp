@@ -37,7 +37,7 @@ void require_room(std::size_t values, std::size_t blocks, std::size_t slots) {
                        " blocks: use fewer, or parameters without blocks");
 }
 
-// What plaintexts encode, one for each encryption.
+// The numbers that plaintexts encode, one for each encryption.
 struct Numbers {
   runtime::Buffer buffer;
   poly::SlotView view;

@@ -41,7 +41,7 @@ std::size_t sine_parts_step(std::size_t log_size);
 /// products drop what makes values of their magnitudes 1.
 std::vector<double> sine_step_gains(const SineShape& shape, int constant_bits);
 
-/// What levels were made for: the largest degree that takes as many.
+/// The shape that levels were made for: the largest degree that takes as many.
 struct SineLevels {
   std::size_t degree;
   std::size_t doublings;

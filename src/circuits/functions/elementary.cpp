@@ -50,7 +50,7 @@ double chebyshev(std::size_t n, double t) {
   return (t < 0 && n % 2 == 1 ? -1 : 1) * std::cosh(degree * std::acosh(std::abs(t)));
 }
 
-// What takes the least depth, and of that the fewest products.
+// The function of the least depth, and then of the fewest products.
 struct Choice {
   std::size_t depth, products, degree, iterations;
 

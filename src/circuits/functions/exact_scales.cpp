@@ -25,7 +25,7 @@ void set_exact_scales(std::vector<FunctionStep>& steps, const rlwe::Parameters& 
     if (there != meta.scale) return {there};
     return {there, value < inputs ? input_rest : steps[value - inputs].result_scale_rest};
   };
-  // What is left of an exact scale beside its double.
+  // The rest of an exact scale beside its double.
   const auto rest = [](const TwoDoubles& scale, double value) { return (scale.value - value) + scale.rest; };
   for (FunctionStep& step : steps) {
     TwoDoubles scale{step.scale};

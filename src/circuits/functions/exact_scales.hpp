@@ -10,7 +10,7 @@
 
 namespace hemera::circuits {
 
-/// What a rescale from the level makes of a scale.
+/// A scale after a rescale from the level.
 arith::TwoDoubles rescaled(const arith::TwoDoubles& scale, const rlwe::Parameters& parameters,
                            std::size_t level);
 

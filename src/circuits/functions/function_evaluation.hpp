@@ -79,7 +79,7 @@ class PreparedFunction::Evaluation {
   rlwe::Ciphertext sum(std::size_t number);
   rlwe::Ciphertext unjoined(std::size_t number);
   rlwe::Ciphertext joined(std::size_t number);
-  /// What ends a joined sum with this metadata.
+  /// The end of a joined sum with this metadata.
   rlwe::Ciphertext divided(const poly::ConstPolyView& joined, rlwe::Metadata before,
                            const FunctionStep& step);
   void map(std::size_t number, bool is_last);
@@ -93,7 +93,7 @@ class PreparedFunction::Evaluation {
   void multiply_relinearize(const poly::PolyView& out, const FunctionStep& step);
   void relinearize(const poly::PolyView& out, const poly::ConstPolyView& products, std::size_t level,
                    std::size_t result_level) const;
-  /// What a step adds after its division.
+  /// The summands that a step adds after its division.
   void add_after(const poly::PolyView& out, const FunctionStep& step) const;
   [[nodiscard]] std::shared_ptr<const rlwe::SwitchingKey> key(std::size_t level) const;
 

@@ -19,7 +19,7 @@ std::vector<Function::Value> operands_of(const FunctionPart& part);
 /// Which parts the outputs depend on.
 std::vector<bool> needed_parts(const Function& function);
 
-/// What a step makes of the values before it, in the clear, in one slot. Real: double or long double.
+/// A step's result from the values before it, in the clear, in one slot. Real: double or long double.
 template <typename Real>
 std::complex<Real> value_of(const FunctionStep& step, const std::vector<std::complex<Real>>& values,
                             std::size_t slot);

@@ -12,7 +12,7 @@ namespace hemera::circuits {
 /// Whether all terms of a step are multiples by real numbers, which need no plaintexts.
 bool has_real_numbers(const FunctionStep& step);
 
-/// What a key switch or a pass over a ciphertext costs at each level, in words of memory traffic.
+/// The cost of a key switch, or of a pass over a ciphertext, at each level, in words of memory traffic.
 class StepCosts {
  public:
   explicit StepCosts(const rlwe::Parameters& parameters);

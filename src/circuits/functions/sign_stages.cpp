@@ -173,7 +173,7 @@ Function::Value add_sign(Function& function, Function::Value x, const std::vecto
                          const Interval& interval, double factor, double shift, double map_bits) {
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const bool is_last = i + 1 == stages.size();
-    // What comes next is defined up to 1.
+    // The next stages are defined up to 1.
     const double own = is_last ? factor : 1 / (1 + stages[i].error);
     std::vector<Complex> coefficients = stages[i].coefficients;
     for (Complex& c : coefficients) c *= own;

@@ -23,7 +23,7 @@ struct SignStage {
 SignStage nearest_to_sign(double from, std::size_t degree);
 /// The same with the exact error of its polynomial, up to rounding: from the values at all its extrema.
 SignStage measured_stage(double from, std::size_t degree);
-/// What a stage makes of values in [-1, 1].
+/// A stage's results for values in [-1, 1].
 std::vector<double> values_at(const SignStage& stage, std::vector<double> values);
 
 /// The stages of the least depth that bring [from, 1] within the tolerance of 1. ParameterError where no
@@ -35,7 +35,7 @@ std::vector<SignStage> stages_for(double from, double tolerance);
 Function::Value add_sign(Function& function, Function::Value x, const std::vector<SignStage>& stages,
                          const Interval& interval, double factor, double shift, double map_bits = 2);
 
-/// What the stages make of t in [-1, 1].
+/// The stages' value at t in [-1, 1].
 double sign_at(const std::vector<SignStage>& stages, double t);
 
 }  // namespace hemera::circuits

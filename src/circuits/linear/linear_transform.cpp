@@ -22,7 +22,7 @@ namespace {
 using Complex = std::complex<double>;
 using rlwe::ExtendedCiphertext;
 
-// What the sum of a whole circuit's operations costs, in the same words.
+// The cost of a whole circuit's operations, in the same words.
 std::size_t cost_of(const LinearTransform& transform) {
   const Work work = transform.cost().total_work();
   return work.key_products + work.products + 3 * (work.mod_ups + work.divisions);

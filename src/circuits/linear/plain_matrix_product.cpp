@@ -47,7 +47,7 @@ PlainMatrixProduct::PlainMatrixProduct(const rlwe::Parameters& parameters, std::
   const double largest_integer = std::exp2(bits_ - 1) - 1;
   if (largest > 0) factor_ = largest_integer / largest;
   if (rescaled_) {
-    // What the sums are multiplied by before the division is an integer, so that no scale is rounded.
+    // The factor of the sums before the division is an integer, so that no scale is rounded.
     const rlwe::ScalePolicy scales(parameters);
     const double whole = ends_.result_scale * (scales.policy().scales[ends_.level].divisor / ends_.scale);
     factor_ = whole / std::max(1.0, std::ceil(whole / factor_));

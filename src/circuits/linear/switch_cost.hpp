@@ -1,4 +1,4 @@
-// What rotations by baby and giant steps cost, in words of memory traffic: how transforms choose them.
+// The cost of rotations by baby and giant steps, in words of memory traffic: how transforms choose them.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What answers of clear and encrypted databases have in common.
+// The common part of answers of clear and encrypted databases.
 #pragma once
 
 #include <cstddef>

@@ -5,7 +5,7 @@
 namespace hemera::interop::openfhe {
 namespace {
 
-// What OpenFHE 1.4 to 1.6 write: keys, crypto objects, parameters and schemes declare 1, never registered.
+// OpenFHE 1.4 to 1.6 write 0 for keys, crypto objects, parameters and schemes, whose 1 is not registered.
 std::uint32_t version_of(Class type) { return type <= Class::ciphertext ? 1 : 0; }
 
 }  // namespace

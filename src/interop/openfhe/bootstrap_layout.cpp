@@ -56,7 +56,7 @@ class LayoutMaker {
     take_correction(correction_factor);
     take_levels();
     circuits::RaiseStage raise = raise_stage();
-    // What SlotToCoeff leaves out, also where it comes first.
+    // The turns that SlotToCoeff leaves out, also where it comes first.
     const std::int64_t decode_turn = is_dense_ ? 0 : 1 - static_cast<std::int64_t>(slots_);
     pending_ = decodes_first_ ? decode_turn : 0;
     std::vector<LinearTransform> to_slots = encoding();

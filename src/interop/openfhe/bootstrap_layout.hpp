@@ -1,4 +1,4 @@
-// What the settings of a client make of a bootstrap: OpenFHE's order, rotations, levels and scales.
+// A bootstrap by the settings of a client: OpenFHE's order, rotations, levels and scales.
 #pragma once
 
 #include <cstddef>

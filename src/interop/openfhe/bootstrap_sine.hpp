@@ -11,8 +11,8 @@ namespace hemera::interop::openfhe {
 
 inline constexpr long double turn = 2 * std::numbers::pi_v<long double>;
 
-/// What a distribution of secrets asks of the sine: the range of the multiples of q_0, double angles, and the
-/// degree of the polynomial: the largest of OddSteps' products, which OpenFHE's 88, 44 and 32 take as well.
+/// The sine for a distribution of secrets: the range of the multiples of q_0, double angles, and the degree
+/// of the polynomial: the largest of OddSteps' products, which OpenFHE's 88, 44 and 32 take as well.
 struct Sine {
   int bound, angles;
   std::size_t degree;

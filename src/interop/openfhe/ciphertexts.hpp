@@ -11,7 +11,7 @@
 
 namespace hemera::interop::openfhe {
 
-/// What a file holds of a ciphertext, which must outlive the view.
+/// A file's part of a ciphertext, which must outlive the view.
 CiphertextView view_of(const CiphertextObject& object);
 
 /// A batch of this shape of ciphertexts that agree in everything but their residues (MismatchError).

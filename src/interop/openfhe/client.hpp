@@ -1,4 +1,4 @@
-// What a session knows of its client: the crypto context as its files have it, and the tag of its keys.
+// The client of a session: the crypto context as its files have it, and the tag of its keys.
 #pragma once
 
 #include <atomic>
@@ -31,7 +31,7 @@ struct Client {
   [[nodiscard]] std::optional<std::string> known_tag() const;
   /// MismatchError if there is none yet.
   [[nodiscard]] std::string tag() const;
-  /// What an object of this client begins with.
+  /// The beginning of an object of this client.
   [[nodiscard]] CryptoObject header() const { return {context, tag()}; }
   /// The bootstrapper of ciphertexts of `slots` slots with these keys, made at the first use of it that has
   /// all of its keys. ParameterError without settings for them.

@@ -20,7 +20,7 @@ struct Failure {
 
 [[noreturn]] void refuse(const Failure& failure) {
   if (failure.is_refusal) throw FormatError(failure.message);
-  // What readers of a file that was never damaged want to know.
+  // Readers of an undamaged file want to know this.
   throw FormatError(failure.message + "; files of OpenFHE 1.4 to 1.6 are read, none of older versions");
 }
 

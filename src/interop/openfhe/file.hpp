@@ -18,10 +18,10 @@ using AnyFile = std::variant<std::shared_ptr<CryptoContext>, std::shared_ptr<Cip
                              std::shared_ptr<PublicKeyObject>, std::shared_ptr<PrivateKeyObject>,
                              MultiplicationKeys, AutomorphismKeys>;
 
-/// What the first bytes look like; FormatError if like neither.
+/// The format by the first bytes; FormatError if like neither.
 Format format_of(std::span<const std::byte> file);
 
-/// What describe calls the kind.
+/// The name of the kind, for describe.
 const char* kind_of(const AnyFile& file);
 
 /// A file of a known kind; every byte must belong to it. FormatError, which names the kind, for another one.

@@ -19,7 +19,7 @@ rlwe::SwitchingKey to_switching_key(const rlwe::ContextPointer& context, const C
                                     const SwitchingKeyView& key);
 SwitchingKeyView view_of(const EvaluationKeyObject& object);
 
-/// What the key under this automorphism index does: even ones are those to and from the sparse secret that
+/// The role of the key under this automorphism index: even ones are those to and from the sparse secret that
 /// bootstrapping encapsulates.
 rlwe::KeyRole role_of(std::uint32_t index, std::size_t degree);
 /// Whether it is the index of the key to the sparse secret.

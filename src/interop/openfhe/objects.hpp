@@ -1,5 +1,5 @@
-// What is in OpenFHE's files, field by field, as plain structs. Fields that have no meaning for Hemera are
-// kept, so that contexts and headers are written as they came.
+// The contents of OpenFHE's files, field by field, as plain structs. Fields that have no meaning for Hemera
+// are kept, so that contexts and headers are written as they came.
 #pragma once
 
 #include <cstddef>
@@ -158,7 +158,7 @@ struct DcrtPolynomial {
   std::shared_ptr<DcrtParameters> parameters;
 };
 
-/// What keys and ciphertexts begin with.
+/// The beginning of keys and ciphertexts.
 struct CryptoObject {
   std::shared_ptr<CryptoContext> context;
   std::string tag;

@@ -90,7 +90,7 @@ rlwe::BfvMultiplication multiplication_of(const CryptoParameters& parameters) {
   refuse_context("its multiplication technique is unknown");
 }
 
-// What special primes are 1 modulo, so that they have a transform and, in BGV, leave factors modulo t alone.
+// Special primes are 1 modulo this, so that they have a transform and, in BGV, leave factors modulo t alone.
 std::uint64_t special_prime_step(const CryptoContext& context) {
   std::uint64_t step = 2 * std::uint64_t{context.parameters->elements->degree};
   if (context.scheme_type != SchemeType::bgv) return step;

@@ -1,4 +1,4 @@
-// What a crypto context of OpenFHE means: parameters of Hemera.
+// Parameters of Hemera for a crypto context of OpenFHE.
 #pragma once
 
 #include <cstddef>

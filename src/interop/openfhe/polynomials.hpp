@@ -13,7 +13,7 @@
 
 namespace hemera::interop::openfhe {
 
-/// What a file holds of a polynomial, which must outlive the view.
+/// A file's part of a polynomial, which must outlive the view.
 PolynomialView view_of(const DcrtPolynomial& polynomial);
 
 /// The base of a polynomial's limbs, of any primes of the context's keys. MismatchError for other primes,

@@ -58,7 +58,7 @@ class Reader {
   /// Throws FormatError: "<what>: <problem>".
   [[noreturn]] void fail(const std::string& problem) const;
 
-  /// What content comes from.
+  /// The source of content.
   class Content;
 
  private:

@@ -48,7 +48,7 @@ class Keys {
   /// Room for a key of `digits` digits; FormatError unless SEAL's keys have as many.
   [[nodiscard]] poly::Poly make_key(std::uint64_t digits, const char* what) const;
   [[nodiscard]] poly::Poly take_key(const std::vector<CiphertextView>& digits, const char* what) const;
-  /// What a pair of polynomials at the level of keys has for fields.
+  /// The fields of a pair of polynomials at the level of keys.
   [[nodiscard]] CiphertextFields pair_fields() const;
   void read_pair(Reader& in, const poly::PolyView& out, const char* what) const;
   void write_pair(Writer& out, const poly::ConstPolyView& in) const;

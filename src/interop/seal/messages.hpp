@@ -29,14 +29,14 @@ class Messages {
   [[nodiscard]] rlwe::Ciphertext take(const CiphertextView& view) const;
   [[nodiscard]] rlwe::Plaintext take(const PlaintextView& view, std::optional<std::size_t> level) const;
   void give(const rlwe::Ciphertext& ciphertext, std::span<std::uint64_t> words, poly::Form form) const;
-  /// What a dump writes before the words. MismatchError for what SEAL can not hold.
+  /// The fields that a dump writes before the words. MismatchError for what SEAL can not hold.
   [[nodiscard]] CiphertextFields fields(const rlwe::Ciphertext& ciphertext) const;
 
  private:
   [[nodiscard]] std::size_t level_of(const ParmsId& id, const char* what) const;
   void read_words(Reader& in, const CiphertextFields& fields, const Reader::Nested& words,
                   const poly::PolyView& out, const poly::RnsBase& base) const;
-  /// What Hemera has for the fields; FormatError and MismatchError where they do not fit the parameters.
+  /// Hemera's metadata for the fields; FormatError and MismatchError where they do not fit the parameters.
   [[nodiscard]] rlwe::Metadata check(const CiphertextFields& fields) const;
   [[nodiscard]] rlwe::Metadata check(const PlaintextFields& fields) const;
   [[nodiscard]] bool is_ckks() const { return client_.parameters.scheme == SchemeNumber::ckks; }

@@ -69,7 +69,7 @@ class Converter {
   /// Whether `convert` wants a quotient row.
   [[nodiscard]] bool has_quotient() const { return !centered_; }
 
-  /// What is added to the weighted sum of target limb j.
+  /// The number that is added to the weighted sum of target limb j.
   [[nodiscard]] std::uint64_t negative_shift(std::size_t j) const {
     return centered_ ? plan_.target().modulus(j).negate(plan_.center_shift()[j]) : 0;
   }

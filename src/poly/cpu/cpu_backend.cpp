@@ -189,7 +189,7 @@ void CpuBackend::do_binary(Queue& queue, Binary operation, const PolyView& out, 
                     }
                   });
   };
-  // What does not stay in the cache need not be read into it before it is written.
+  // Results that do not stay in the cache need not be read into it before they are written.
   const bool apart = out.data != a.data && out.data != b.data;
   const bool passes = apart && passes_cache(out.shape.words() * sizeof(Limb), pool_->threads());
   const auto choose = [&](auto kernel, auto past_cache, std::size_t weight) {

@@ -25,7 +25,7 @@ struct Entries {
   alignas(64) std::array<Limb, tuning::hoisted_block> of[2];  // [component]
 };
 
-// What a task makes of its terms.
+// A task's result from its terms.
 struct Blocks {
   Entries switched;
   Entries turned[hoisted_terms_at_once];

@@ -248,7 +248,7 @@ void CpuBackend::do_multiply_elements(Queue& queue, const PolyView& out, const C
                                       const ConstPolyView& b, const RnsBase& base,
                                       Workspace& workspace) const {
   const std::size_t sums = out.shape.batch * out.shape.components;
-  // What is used once need not be packed.
+  // A matrix that is used once need not be packed.
   if (sums == 1) return Backend::do_multiply_elements(queue, out, a, b, base, workspace);
   const Workspace::Frame frame(workspace);
   const Blocks blocks(queue, out.shape, ElementBlock::count,

@@ -1,4 +1,4 @@
-// What a division makes of the dropped limbs, and how the target limbs follow from it.
+// The rows that a division makes of the dropped limbs, and how the target limbs follow from them.
 #pragma once
 
 #include <algorithm>
@@ -70,7 +70,7 @@ class DivisionRows {
 
   /// Whether there are rows that follow from the scaled residues.
   [[nodiscard]] bool completes() const { return converter_.has_quotient() || has_plaintext(); }
-  /// What they cost, per coefficient, in additions of words (tuning.hpp).
+  /// Their cost, per coefficient, in additions of words (tuning.hpp).
   [[nodiscard]] std::size_t weight() const {
     return 2 * (summed() + (converter_.has_quotient() ? 1 : 0)) + (has_plaintext() ? 6 : 0);
   }

@@ -14,7 +14,7 @@ namespace hemera::poly::cpu::tuning {
 inline constexpr std::size_t serial_words = std::size_t{1} << 16;
 inline constexpr std::size_t words_per_thread = std::size_t{1} << 14;
 
-/// What a word costs in additions: estimates, not measured alone. A transform's cost is half of its work, as
+/// The cost of a word in additions: estimates, not measured alone. A transform's cost is half of its work, as
 /// threads gain little on a single transform.
 inline constexpr std::size_t addition_weight = 1;
 inline constexpr std::size_t product_weight = 2;

@@ -1,4 +1,4 @@
-// What the choices of the CUDA backend know of a device. Host C++: no header of CUDA.
+// The facts of a device that the CUDA backend's choices follow from. Host C++: no header of CUDA.
 #pragma once
 
 #include <cstddef>

@@ -170,8 +170,8 @@ class CudaBackend final : public Backend {
                         const BaseConversion& lift, Workspace& workspace,
                         const ConstPolyView& addend) const override;
 
-  /// What the calling thread gives from now on is given to this queue. Throws MismatchError unless it belongs
-  /// to these streams.
+  /// The calling thread's work from now on goes to this queue. Throws MismatchError unless it belongs to
+  /// these streams.
   static void enter(const runtime::cuda::Streams& streams, const Queue& queue);
   [[nodiscard]] Launcher launcher(Queue& queue) const;
   /// For operations that a recording may not have.

@@ -24,7 +24,7 @@ bool contiguous(const ConstPolyView& view) {
          (view.shape.batch == 1 || view.batch_stride == whole.batch_stride);
 }
 
-// What threads of the host take of a block at a time.
+// The bytes of a block that a thread of the host takes at a time.
 constexpr std::size_t piece_bytes = std::size_t{128} << 10;
 
 // Calls body(first, rows) for the rows of a part, which stand in a block.

@@ -10,7 +10,7 @@
 namespace hemera::poly::cuda {
 namespace {
 
-// What the lift of two operands works in: `out` has the product's batch.
+// The scratch of the lift of two operands: `out` has the product's batch.
 struct LiftShapes {
   PolyShape lifted, residues, between;
 

@@ -1,4 +1,4 @@
-// What the schedules of operations ask of plans and their tables.
+// The facts of plans and their tables that operations' schedules need.
 #include "poly/cuda/cluster/passes.hpp"
 #include "poly/cuda/cuda_backend.hpp"
 

@@ -1,4 +1,4 @@
-// What the driver says of a device.
+// The facts of a device that the driver reports.
 #include <cuda_runtime.h>
 
 #include "poly/cuda/card.hpp"

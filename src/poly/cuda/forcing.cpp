@@ -13,7 +13,7 @@
 namespace hemera::poly::cuda {
 namespace {
 
-// What kernels take on every device.
+// Shared memory that kernels take on every device.
 constexpr std::size_t least_shared_bytes = 96 * 1024;
 
 // A number, from `least` to `most`.
@@ -118,7 +118,7 @@ std::size_t number_of(std::string_view name, std::string_view text, std::size_t 
   return value;
 }
 
-// What stands on both sides of the first "=".
+// The two sides of the first "=".
 using Entry = std::pair<std::string_view, std::string_view>;
 
 std::vector<Entry> entries_of(std::string_view forced) {
@@ -174,7 +174,7 @@ Choices choices_for(const Card& device, std::string_view forced) {
     if (name == "card") card = card_of(text);
   }
   set(card, entries);
-  // What the device lacks can not be forced.
+  // Abilities that the device lacks can not be forced.
   card.launches_clusters = card.launches_clusters && device.launches_clusters;
   card.shared_bytes_of_block = std::min(card.shared_bytes_of_block, device.shared_bytes_of_block);
   Tuning tuning = tuning_of(card);

@@ -9,7 +9,7 @@
 
 namespace hemera::poly::cuda {
 
-/// What all choices go by.
+/// The facts that all choices follow from.
 struct Choices {
   Card card;
   Tuning tuning;
@@ -27,7 +27,7 @@ Choices choices_for(const Card& device, std::string_view forced);
 /// All names of such a list.
 std::vector<std::string_view> forced_names();
 
-/// What HEMERA_CUDA_TUNING in the environment forces; empty without it.
+/// The choices that HEMERA_CUDA_TUNING in the environment forces; empty without it.
 std::string forced_by_environment();
 
 }  // namespace hemera::poly::cuda

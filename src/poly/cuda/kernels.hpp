@@ -1,4 +1,4 @@
-// What the backend asks of the kernels: functions that launch them. One file of kernels each.
+// The backend's interface to the kernels: functions that launch them. One file of kernels each.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -34,7 +34,7 @@ LimbModuli limb_moduli(const RnsBase& base, std::size_t first, std::size_t count
 /// The same part of one word a limb.
 LimbWords limb_words(std::span<const std::uint64_t> words, std::size_t first, std::size_t count);
 
-/// What one launch works on: a grid has room for 2^16 - 1 polynomials, and its parameters for 64 limbs.
+/// The work of one launch: a grid has room for 2^16 - 1 polynomials, and its parameters for 64 limbs.
 struct Part {
   std::size_t first_batch;
   std::size_t batches;

@@ -60,7 +60,7 @@ struct LaunchShape {
       -1;  // shared memory of a multiprocessor that the kernel prefers, in percent; below 0: CUDA's choice
 };
 
-/// What CUDA takes of a shape.
+/// CUDA's form of a launch's shape.
 class LaunchConfiguration {
  public:
   LaunchConfiguration(const LaunchShape& shape, cudaStream_t stream) {

@@ -1,4 +1,4 @@
-// What the CUDA backend gives to the core.
+// The CUDA backend's functions for the core.
 #include <memory>
 #include <utility>
 

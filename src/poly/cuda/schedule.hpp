@@ -92,7 +92,7 @@ Way way_of(const SumShape& shape, const Choices& choices);
 
 // --- Divisions. ---
 
-/// What lies between the limbs that a division drops and its remainders.
+/// The steps between the limbs that a division drops and its remainders.
 struct RemainderShape {
   unsigned log_degree = 0;
   std::size_t dropped = 0;

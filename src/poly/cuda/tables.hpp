@@ -68,7 +68,7 @@ struct TransformTables {
   DeviceArray<typename A::Fold> folds;  // [ring modulus]
 };
 
-/// What every kernel may need of a ring's moduli, and the tables of transforms, made when first used.
+/// A ring's moduli as kernels need them, and the tables of transforms, made when first used.
 class RingTables {
  public:
   RingTables(std::shared_ptr<const Ring> ring, std::shared_ptr<runtime::Memory> memory,

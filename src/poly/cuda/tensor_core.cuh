@@ -75,7 +75,7 @@ __device__ __forceinline__ void multiply_signed_bytes(int (&c)[4], std::uint32_t
 }
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
-/// What cards before compute capability 9.0 have: m8n8k4, rows g and g + 8 one after the other.
+/// The instruction of cards before compute capability 9.0: m8n8k4, rows g and g + 8 one after the other.
 template <int blocks>
 __device__ __forceinline__ void multiply_halves_of_rows(double (&c)[4], const double (&a)[2 * blocks],
                                                         const double (&b)[blocks]) {

@@ -1,4 +1,4 @@
-// What kernels get of the host's views, bases and rings: plain structs, passed by value.
+// The host's views, bases and rings for kernels: plain structs, passed by value.
 #pragma once
 
 #include <cstddef>

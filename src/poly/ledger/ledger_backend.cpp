@@ -33,7 +33,7 @@ LedgerEntry entry_of(Operation operation, const PolyShape& out, const RnsBase& b
           .components = out.components};
 }
 
-// What moves as it is, over no base.
+// Bytes that move as they are, over no base.
 LedgerEntry move_of(Operation operation, const PolyShape& moved) {
   return {.operation = operation,
           .degree = moved.degree,
@@ -140,7 +140,7 @@ void LedgerBackend::do_copy_values(Queue& queue, std::span<std::byte> out, std::
        [&] { up ? other_->upload_values(queue, out, in) : other_->download_values(queue, out, in); });
 }
 
-// What makes the bytes is noted by itself, and first, so that its time is not that of the copy.
+// The operation that makes the bytes is noted by itself, and first, so that its time is not that of the copy.
 void LedgerBackend::do_download_pieces(Queue& queue, std::span<const std::byte> in,
                                        const Pieces& pieces) const {
   require_values("download");

@@ -32,8 +32,7 @@ class Stream {
   [[nodiscard]] int device() const { return device_; }
   [[nodiscard]] cudaStream_t get() const { return stream_; }
 
-  /// What is given to this stream from now on runs after what was given to `other`, of any device. Throws
-  /// DeviceError.
+  /// Work for this stream from now on runs after earlier work for `other`, of any device. Throws DeviceError.
   void wait_for(const Stream& other) const;
   /// Waits until all that was given has run. Throws DeviceError.
   void synchronize() const;
@@ -51,8 +50,8 @@ class Stream {
 /// stream, so that the others go on, and copies to other devices have some. The rest are those of queues,
 /// which share when there are more.
 ///
-/// What a thread gives to several queues runs in its order: entering a queue's stream waits for the one that
-/// the thread was in. That one may have announced uses of buffers for what the new one then does, so whoever
+/// A thread's work for several queues runs in its order: entering a queue's stream waits for the one that the
+/// thread was in. That one may have announced uses of buffers for what the new one then does, so whoever
 /// waits for a stream also waits for those that went on from it.
 class Streams {
  public:
@@ -109,7 +108,7 @@ class Streams {
   void enter(unsigned index) const;
   /// A set of streams, a bit each, with all that went on from them.
   [[nodiscard]] std::uint32_t with_followers(std::uint32_t streams) const;
-  /// What a thread in stream `own` waits for that has to wait for `others`, a bit each.
+  /// The streams, a bit each, that a thread in stream `own` waits for that has to wait for `others`.
   [[nodiscard]] std::uint32_t waits(unsigned own, std::uint32_t others) const;
   /// The index of a stream for a queue, to be given back.
   [[nodiscard]] unsigned lend() const;
@@ -155,7 +154,7 @@ class StreamQueue final : public Queue {
   /// Throws DeviceError when an operation has failed on the device.
   void synchronize() override;
   [[nodiscard]] const Streams& streams() const { return *streams_; }
-  /// What the calling thread gives from now on is given to this queue.
+  /// The calling thread's work from now on goes to this queue.
   void enter() const { streams_->enter(index()); }
 
   [[nodiscard]] std::uintptr_t stream() const override;

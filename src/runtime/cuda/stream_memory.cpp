@@ -224,7 +224,7 @@ void StreamMemory::put_away(const Released& block, std::uint32_t uses) noexcept 
     if (owner == owners_.end() && !records) {
       keep(block, uses);
     } else if (owner == owners_.end()) {
-      // What it waits for is not in the recording.
+      // The work that it waits for is not in the recording.
       recording_->parked.push_back(block);
     } else if (records && owner->second == recording_) {
       if (block.secrecy == Secrecy::secret) {

@@ -25,7 +25,7 @@ enum class Place : std::uint8_t { device, pinned_host };
 /// after all its uses, and may be handed out at once: its next user comes later in that stream. It may be
 /// half as large again as what was asked for.
 ///
-/// What is kept goes back to the driver where that has no more memory, for this pool or another one of this
+/// Kept memory goes back to the driver where that has no more memory, for this pool or another one of this
 /// process, and where a limit leaves no room beside it.
 ///
 /// Buffers order what different threads do with them: the first read in a stream waits, on the device, for
@@ -114,7 +114,7 @@ class StreamMemory final : public Memory {
   std::unordered_map<std::byte*, Lent> lent_;
 };
 
-/// What a recording has for itself of a memory.
+/// The part of a memory that a recording has for itself.
 struct StreamMemory::Arena {
   Kept free;
   std::vector<Released> parked;             // not to be reused or zeroed while there are replays

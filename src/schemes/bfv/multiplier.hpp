@@ -9,7 +9,7 @@
 
 namespace hemera::bfv {
 
-/// What is multiplied: [batch or 1, 2, limb, N] in evaluation form over a level's base.
+/// The operands: [batch or 1, 2, limb, N] in evaluation form over a level's base.
 struct Operands {
   poly::ConstPolyView a, b;
 };

@@ -8,7 +8,7 @@
 
 namespace hemera::bfv {
 
-/// What the bound of a product needs.
+/// The facts for the bound of a product.
 struct ProductSetting {
   std::size_t degree = 0;
   std::uint64_t plain_modulus = 0;

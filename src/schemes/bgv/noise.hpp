@@ -17,7 +17,7 @@ struct Operand {
   double noise_log2 = 0;
 };
 
-/// What the choice of a level needs of a modulus chain.
+/// The facts of a modulus chain for the choice of a level.
 struct LevelSetting {
   std::size_t degree = 0;
   /// log2 Q of each level.

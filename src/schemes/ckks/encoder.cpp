@@ -42,7 +42,7 @@ constexpr double largest_scale = 0x1p244;
 // below a quarter, with a probability of 2^-95.
 constexpr std::size_t slots_that_tell = 512;
 
-// What a coefficient over the scale may be at most.
+// The largest coefficient over the scale.
 double range_limit(const rlwe::Context& context, const rlwe::Metadata& meta) {
   const double part = checks_range(context.parameters()) ? 0.25 : part_of_any;
   return part * std::exp2(context.base(meta.level).log2() - std::log2(meta.scale));
@@ -310,7 +310,7 @@ void Encoder::refuse(std::span<const std::size_t> doubtful, const rlwe::Metadata
                    others + ". Whoever evaluates must not learn of this error");
 }
 
-// What a secret key opened is checked.
+// Decrypted plaintexts are checked.
 bool Encoder::is_checked(const rlwe::Plaintext& plaintext) const {
   return plaintext.poly.secrecy() == runtime::Secrecy::secret &&
          (checks_range(context_->parameters()) || guards_key(context_->parameters()));

@@ -1,4 +1,4 @@
-// What values must be to be encoded.
+// The checks of values before they are encoded.
 #pragma once
 
 #include <span>

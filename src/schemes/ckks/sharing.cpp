@@ -61,7 +61,7 @@ poly::Seed flooding_key(const rlwe::SecretKey& secret) {
   return key;
 }
 
-// What decides the flooding of an element of the batch, but for its residues.
+// The facts that decide the flooding of a batch's element, but for its residues.
 runtime::ByteWriter flooding_input(const rlwe::Ciphertext& ciphertext, double noise_bound,
                                    int statistical_bits, std::size_t shares) {
   const rlwe::Metadata& meta = ciphertext.meta;

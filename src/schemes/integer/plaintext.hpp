@@ -30,7 +30,7 @@ poly::Poly place_factors(const rlwe::Context& context, std::span<const poly::Con
 
 /// Keeps what products and sums at `level` take of the plaintext.
 void make_ready(rlwe::Plaintext& plaintext, std::size_t level, Use use, runtime::Secrecy secrecy);
-/// What a sum at `level` adds to component 0, where the plaintext keeps it; null otherwise.
+/// The residues that a sum at `level` adds to component 0, where the plaintext keeps it; null otherwise.
 const poly::Poly* ready_term(const rlwe::Plaintext& plaintext, std::size_t level, const Placement& placement);
 
 /// The residues of an integer, one a limb.

@@ -124,9 +124,9 @@ class Bootstrap : public Plan {
   /// log2 of the probability that a coefficient is beyond the range of EvalMod, in one bootstrap (of all that
   /// go together). Minus infinity of roots of unity, which have no range.
   [[nodiscard]] double failure_log2() const { return failure_log2_; }
-  /// What a bootstrap makes of values in the clear, with the noise that theory gives each step: within a bit
-  /// of encrypted ones in precision (docs/bootstrapping.md). `magnitude`: that of PreparedBootstrap; errors
-  /// are those of values at the input level, and about `magnitude` times as large as without it.
+  /// The bootstrap of values in the clear, with the noise that theory gives each step: within a bit of
+  /// encrypted ones in precision (docs/bootstrapping.md). `magnitude`: that of PreparedBootstrap; errors are
+  /// those of values at the input level, and about `magnitude` times as large as without it.
   ///
   /// Exponentials of complex slots: two for each, those of real parts first; so are parts that are not
   /// joined. From coefficients: so are those of values a_j + i a_(j + n), as the slots have them.
@@ -163,13 +163,13 @@ class Bootstrap : public Plan {
   [[nodiscard]] double matrix_divisor(double divisor) const;
   /// factors_log2 where the matrices divide.
   [[nodiscard]] std::vector<int> factors_log2_of(double divisor) const;
-  /// What one iteration runs.
+  /// The stages of one iteration.
   [[nodiscard]] BootstrapStages stages() const;
   /// simulate()'s results less what an exact bootstrap gives, beyond the precision of the results as doubles.
   [[nodiscard]] std::vector<std::complex<double>> simulated_errors(
       std::span<const std::complex<double>> values, std::uint64_t seed, double magnitude) const;
   [[nodiscard]] std::vector<std::complex<double>> uniform_values(std::uint64_t seed) const;
-  /// What an exact bootstrap gives.
+  /// The results of an exact bootstrap.
   [[nodiscard]] std::vector<std::complex<double>> exact(std::vector<std::complex<double>> values) const;
   struct ModelRun {
     Precision precision{};
@@ -248,7 +248,7 @@ class PreparedBootstrap {
   PreparedBootstrap(rlwe::ContextPointer context, const Bootstrap& plan, std::optional<double> magnitude,
                     bool has_matrices);
 
-  /// What the engine does, with its own matrices (null) or others in the place of SlotToCoeff's.
+  /// The engine's steps, with its own matrices (null) or others in the place of SlotToCoeff's.
   using Engine =
       std::function<rlwe::Ciphertext(rlwe::Ciphertext, const std::vector<PreparedLinearTransform>*)>;
 

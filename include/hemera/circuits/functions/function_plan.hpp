@@ -24,7 +24,7 @@ struct FunctionPlanOptions {
   std::optional<std::size_t> level = std::nullopt;
   /// Scale of the inputs; default: the level's.
   std::optional<double> scale = std::nullopt;
-  /// What its double leaves of that scale; only with doubles_by_scale.
+  /// The rest of that scale beside its double; only with doubles_by_scale.
   double scale_rest = 0;
   /// Slots of the inputs, for the expected error; 0: the coefficients' number, or N/2.
   std::size_t slots = 0;
@@ -69,7 +69,7 @@ struct FunctionStep {
   double constant_rest = 0;  ///< Function::Sum::constant_rest
   std::size_t result_level = 0;
   double result_scale = 0;
-  /// What doubles leave of both scales, where the scales take factors of 2 (doubles_by_scale).
+  /// The rests of both scales beside their doubles, where the scales take factors of 2 (doubles_by_scale).
   double scale_rest = 0, result_scale_rest = 0;
 
   /// Whether it takes one term by its scale.

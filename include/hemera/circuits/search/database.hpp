@@ -16,7 +16,7 @@
 
 namespace hemera::circuits::search {
 
-/// What is left of an answer to one query, besides its a, once all that depends on the query's seed alone is
+/// The rest of an answer to one query, besides its a, once all that depends on the query's seed alone is
 /// done. It serves one query.
 struct PreparedAnswer {
   std::size_t dims = 0;

@@ -111,7 +111,7 @@ inline Answer empty_answer(const rlwe::Context& context, std::size_t count, std:
 /// residue rounds to.
 std::vector<std::int64_t> decrypt(const rlwe::SecretKey& secret, const Answer& answer);
 
-/// What the noise of a score in an encrypted database depends on in addition.
+/// More sources of the noise of a score, in an encrypted database.
 struct EncryptedSources {
   double row_scale = 1;  ///< F: entries of rows are encrypted times it
   double query_square =
@@ -119,7 +119,7 @@ struct EncryptedSources {
   std::size_t dims = 0;  ///< 0: of a query in the clear
   double messages = 1;   ///< m: encryptions that were added up in the block
 };
-/// What the noise of a score depends on.
+/// The sources of the noise of a score.
 struct NoiseSources {
   double row_square = 0;    ///< |D_r|^2 of the score's row
   double block_square = 0;  ///< the sum of |D_r|^2 over the rows of its block

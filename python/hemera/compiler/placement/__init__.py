@@ -8,8 +8,8 @@ users takes it at a level above the value's own.
 Three methods, of which the result names the one that found it:
 
 - Dynamic programming over the frontier. The operations are taken one after the other. A state has the level
-  of each value that is still needed. One of two states with higher or the same levels and less or the same
-  time makes the other one useless. Chains and residual blocks have few states that are left, so that they
+  of each value that is still needed. A state with higher or the same levels and less or the same time
+  makes another one useless. Chains and residual blocks have few states that are left, so that they
   need no rule of their own (Orion, arXiv 2311.03470v3, solves them by shortest paths, innermost blocks
   first). As in A* (Hart, Nilsson, Raphael 1968), each state has a lower bound of its remaining time. A state
   that can not beat the best placement known is dropped.

@@ -178,7 +178,7 @@ void inner_product_pair_with(Word* const* out, const Word* const* a, const Word*
   inner_product_pair_rest<Sum, tile>(out, a, b0, b1, terms, whole_runs, count, q);
 }
 
-// What a weighted sum adds to the terms.
+// The number that a weighted sum adds to the terms.
 struct Correction {
   const Word* v;          // or null
   Word negative_product;  // -product mod q

@@ -18,7 +18,7 @@ namespace {
 
 using namespace forward52;
 
-// What the first sweep reads: canonical values,
+// The input of the first sweep: canonical values,
 struct Values {
   const Word* in;
   [[gnu::always_inline]] inline Vector operator()(std::size_t i, const Constants& /*c*/) const {

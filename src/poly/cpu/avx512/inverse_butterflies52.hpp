@@ -120,7 +120,7 @@ struct Bounds {
   }
 };
 
-// What differences of each of some stages have added, where the headroom is ample.
+// The multiples that differences of each of some stages have added, where the headroom is ample.
 template <int headroom, int stages>
 struct Offsets {
   [[gnu::always_inline]] static inline Offsets make(const Constants& /*c*/, int /*done*/) { return {}; }

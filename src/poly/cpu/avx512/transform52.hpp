@@ -1,4 +1,4 @@
-// What the forward and the inverse transform with 52-bit multiplies share.
+// The common part of the forward and the inverse transform with 52-bit multiplies.
 #pragma once
 
 #include "poly/cpu/avx512/arithmetic52.hpp"

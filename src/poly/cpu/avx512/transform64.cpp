@@ -178,7 +178,7 @@ struct SweepTwiddles {
 // results much of the time. A row of the smallest degree has two blocks.
 constexpr std::size_t together = 2;
 
-// What a sweep reads at `place`.
+// The input of a sweep at `place`.
 struct Values {
   const Word* in;
 

@@ -33,7 +33,7 @@ template <int stages>
   });
 }
 
-// What values are within before each sweep, in multiples of q: those before the third one are reduced.
+// The bounds of values before each sweep, in multiples of q: those before the third one are reduced.
 constexpr double within[] = {1, 3.48, 0.51, 2.66};
 
 // Columns [begin, end) of sweep number `number` over a block of `length` words. The first one of all reads

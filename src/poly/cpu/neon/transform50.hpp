@@ -1,4 +1,4 @@
-// What the forward and the inverse transform in double precision share.
+// The common part of the forward and the inverse transform in double precision.
 //
 // Between stages the words of the array hold doubles: integers, signed, of magnitude up to 2^53.
 #pragma once

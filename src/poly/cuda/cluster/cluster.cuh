@@ -60,7 +60,7 @@ struct ClusterShape {
   static constexpr unsigned factors = fourth + row_size * block_rows;
 };
 
-/// What a warp does with 256 values of a polynomial: part 0, 1, ... block_rows - 1 of its block's values.
+/// A warp's work with 256 values of a polynomial: part 0, 1, ... block_rows - 1 of its block's values.
 template <class A, int log_rows>
 struct ClusterTransform : ClusterShape<log_rows> {
   using Shape = ClusterShape<log_rows>;

@@ -123,7 +123,7 @@ __device__ __forceinline__ void convert_sources(typename A::Value (&x)[count],
   }
 }
 
-/// What is converted at the rows where a part of columns begins.
+/// The converted residues at the rows where a part of columns begins.
 template <class A, int log_rows>
 __device__ __forceinline__ void convert_columns_of(typename A::Value (&x)[8],
                                                    const LimbConversion& conversion,

@@ -38,8 +38,7 @@ enum class End : std::uint8_t {
 // Warps of a block: enough for the products, and for some transforms at a time.
 constexpr unsigned switch_warps = 16;
 
-// What a block has in its shared memory: conversions, factors, scratch of the warps, and polynomials, [row,
-// entry].
+// The shared memory of a block: conversions, factors, scratch of the warps, and polynomials, [row, entry].
 template <class A, int log_rows, End end>
 struct SwitchMemory {
   using Shape = ClusterShape<log_rows>;
@@ -89,8 +88,8 @@ __device__ __forceinline__ void for_each_part(unsigned first, unsigned count, un
   }
 }
 
-// What a block of a cluster does with its part of a limb: it transforms the digits, takes their products with
-// the keys for some results (a result is a component of a key's switch), and ends these.
+// A cluster's block with its part of a limb: it transforms the digits, takes their products with the keys for
+// some results (a result is a component of a key's switch), and ends these.
 template <class A, int log_rows, End end>
 struct ClusterSwitchAgent {
   using Ring = ClusterTransform<A, log_rows>;
@@ -313,7 +312,7 @@ struct ClusterSwitchAgent {
       to[0] = A::load(canonical<A>(sum[0], m), m);
       to[1] = A::load(canonical<A>(sum[1], m), m);
     } else {
-      // What is added after the division is added times D before.
+      // The addend after the division is added times D before.
       Added<A, of_product> added;
       added.read(pass, component, extended_limb,
                  [&](const ConstDeviceView& view, unsigned of_component, unsigned of_limb) {
@@ -350,7 +349,7 @@ __global__ void __launch_bounds__(32 * switch_warps, 1)
 
 unsigned groups_of(unsigned count, unsigned together) { return (count + together - 1) / together; }
 
-// What all launches have.
+// The fields of all launches.
 template <class A>
 ClusterSwitchPass<A> make_pass(const Launcher& launcher, const Part& part, const ConstPolyView& residues,
                                const SwitchInput& input, std::span<const SwitchRows> switches,

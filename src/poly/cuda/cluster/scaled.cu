@@ -6,7 +6,7 @@
 namespace hemera::poly::cuda {
 namespace {
 
-// What is taken to scaled residues.
+// The limbs that become scaled residues.
 enum class ScaledFrom : std::uint8_t {
   values,
   product,   // of the values of two inputs

@@ -32,7 +32,7 @@ struct alignas(16) CenteringWord {
   std::uint64_t half;
 };
 
-/// What the kernels get of it.
+/// The part of it that kernels get.
 struct CenteringTables {
   const CenteringLimb* limbs;  // [limb]
   const uint4* fragments;      // bytes of Q / q, [chunk, step, 2, lane]: of two column tiles each
@@ -329,7 +329,7 @@ __device__ __forceinline__ double centered_quotient(std::uint64_t* words, const 
   const uint128 fractions = (static_cast<uint128>(top) * c.reciprocal) >> c.reciprocal_shift;
   const auto v = static_cast<std::uint32_t>((fractions + almost_half) >> 64);
 
-  // What is still to be taken from the words above: `owed`, a small number, and `borrow`.
+  // The number that is still to be taken from the words above: `owed`, a small number, and `borrow`.
   std::int32_t owed = 0;
   std::uint32_t borrow = 0, half_borrow = 0;
   std::uint64_t* word = words;

@@ -52,7 +52,7 @@ __device__ __forceinline__ void add_quotient(ByteSums& sums, std::uint64_t quoti
   sums.high += quotient * (product >> 32);
 }
 
-/// What fold_bytes leaves, canonical.
+/// The result of fold_bytes, canonical.
 template <class A>
 __device__ __forceinline__ std::uint64_t finish_fold(typename A::Value x, const typename A::Modulus& m) {
   if constexpr (std::is_same_v<A, F64>) {

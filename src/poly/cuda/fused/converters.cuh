@@ -9,7 +9,7 @@
 
 namespace hemera::poly::cuda {
 
-/// What a launch converts.
+/// The conversions of a launch.
 template <class A>
 struct Conversion {
   DeviceView out;

@@ -24,7 +24,7 @@ void lift_columns(const Launcher& launcher, Arithmetic arithmetic, const PolyVie
 void small_columns(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
                    const ConstPolyView& integers, bool has_mask, std::uint64_t factor, const RnsBase& base);
 
-/// What ends an encryption: a division by `plan`, whose lazy delta is [batch, component, limb].
+/// The end of an encryption: a division by `plan`, whose lazy delta is [batch, component, limb].
 struct MaskEnd {
   ConstPolyView delta;
   const Division* plan = nullptr;

@@ -42,7 +42,7 @@ struct FusedTables::HostColumns {
       return arithmetic == Arithmetic::m64 ? modulus.multiply(modulus.power(2, 64), factor) : factor;
     }
   };
-  // What a source counts in the quotient of an exact conversion.
+  // The weight of a source in the quotient of an exact conversion.
   struct Fraction {
     std::uint64_t factor;
     std::uint32_t shift;
@@ -167,8 +167,8 @@ inline void FusedTables::HostColumns::append_halves(std::vector<double>& halves,
   }
 }
 
-// What is added to a target's sum: the halves of residues lack a constant. A single source is shifted before
-// it is multiplied.
+// The addend of a target's sum: the halves of residues lack a constant. A single source is shifted before it
+// is multiplied.
 inline std::uint64_t FusedTables::HostColumns::addend(const Target& target, const ColumnTables& tables,
                                                       Arithmetic arithmetic) {
   if (tables.steps == 0) return target.minus_shift;

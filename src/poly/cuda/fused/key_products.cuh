@@ -19,7 +19,7 @@ struct Sum {
   __device__ __forceinline__ void reduce(const arith::Modulus& q, const typename A::Modulus&) {
     value = q.reduce(value);
   }
-  /// What end_division takes; 2^-64 of the sum in M64.
+  /// The operand of end_division; 2^-64 of the sum in M64.
   __device__ __forceinline__ std::uint64_t lazy(const arith::Modulus& q, const typename A::Modulus& m) const {
     if constexpr (std::is_same_v<A, M64>) {
       return reduce_once<4>(M64::lower(value, m), m.q);

@@ -26,7 +26,7 @@ struct FinishPass {
   const typename A::Twiddle* tables;
 };
 
-// What is divided is on its way to shared memory while the kernel waits and the remainder is transformed:
+// The dividend is on its way to shared memory while the kernel waits and the remainder is transformed:
 // registers have no room for it. A warp has two rows, of two components the same one, whose factors it then
 // reads once. Grid [tile, polynomials that share a block, limb].
 template <class A, bool multiplies>
@@ -100,8 +100,8 @@ struct Unit {
         position(blockIdx.y * block_words + entry) {}
 };
 
-// What a block does with two rows of a limb: it transforms those of all digits, then takes their products
-// with the keys.
+// A block with two rows of a limb: it transforms those of all digits, then takes their products with the
+// keys.
 template <class A, SwitchEnd end, bool of_product, class Stored, bool shares>
 struct RowsProductAgent {
   using Value = typename A::Value;

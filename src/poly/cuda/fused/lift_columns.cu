@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(ColumnTile<log_rows>::threads)
       m);
 }
 
-// What one launch has room for: several inputs whole, or a part of one.
+// The room of one launch: several inputs whole, or a part of one.
 template <typename Run>
 void for_each_inputs(const PolyView& out, std::span<const ConstPolyView> in, const Run& run) {
   const std::size_t batch = in.front().shape.batch;

@@ -36,7 +36,7 @@ enum class Quotient : std::uint8_t {
   chained,   // the same, and some jobs convert twice
 };
 
-/// What one block of threads converts: a tile of this many columns, to this many targets.
+/// The conversion of one block of threads: a tile of this many columns, to this many targets.
 inline constexpr unsigned job_columns = 8;
 inline constexpr unsigned job_targets = 4;
 
@@ -145,7 +145,7 @@ struct FusedDivision {
 /// BFV's second operand, coefficient by coefficient: from scaled residues of P b over Q to those of
 /// round(P b / Q) over P, which is a conversion by the tensor cores.
 struct RescaleTables {
-  /// What a residue counts in the next quotient.
+  /// The weight of a residue in the next quotient.
   struct Fraction {
     std::uint64_t factor;
     std::uint32_t shift;
@@ -171,7 +171,7 @@ struct FusedProduct {
   std::vector<ScaledLimb> sums;  // limbs of P
   ScaledTables scaled_sums;
   std::size_t scratch_limbs = 0;
-  /// What sums of products are multiplied by: factors w and 2^62 w of the arithmetic.
+  /// The factors of sums of products: factors w and 2^62 w of the arithmetic.
   DeviceArray<std::uint64_t> sum_factors;  // [limb of P, 2]: w = 1
   DeviceArray<std::uint64_t> end_factors;  // [limb of Q, 2]: w = P^-1
 };
@@ -233,7 +233,7 @@ void inverse_convert_columns(const Launcher& launcher, Arithmetic arithmetic, co
 void finish_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
                  const ConstPolyView& in, const ConstPolyView& delta, const Division& plan, bool multiplies);
 
-/// What key switches start from: a polynomial and what is added to the result (no data: nothing), or two
+/// The input of key switches: a polynomial and what is added to the result (no data: nothing), or two
 /// ciphertexts, for whose tensor product the last component and the first two stand.
 struct SwitchInput {
   ConstPolyView in = {};

@@ -1,4 +1,4 @@
-// What row passes end with: factors of the limbs, and a division; and the correction that it may have.
+// The ends of row passes: factors of the limbs, and a division; and the correction that it may have.
 #pragma once
 
 #include <cstring>

@@ -18,7 +18,7 @@ struct KeyPart {
   unsigned inverse_element;  // of the automorphism's Galois element, modulo 2N; 1: none
 };
 
-/// What every such kernel has, for some limbs of the extended base.
+/// The fields of every such kernel, for some limbs of the extended base.
 template <class A>
 struct SwitchPass {
   ConstDeviceView in;
@@ -85,8 +85,8 @@ __device__ __forceinline__ typename A::Value own_digit(const SwitchPass<A>& pass
   return value;
 }
 
-/// What is added to two neighbours of a component where a switch ends: words of the addend (a0), or factors
-/// of a component of the tensor product.
+/// The addends of two neighbours of a component where a switch ends: words of the addend (a0), or factors of
+/// a component of the tensor product.
 template <class A, bool product>
 struct Added {
   ulonglong2 a0{}, a1{}, b0{}, b1{};

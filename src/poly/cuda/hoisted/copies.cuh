@@ -25,7 +25,7 @@ struct Row {
   [[nodiscard]] __device__ __forceinline__ bool is_read_once() const { return (bits & once_bit) != 0; }
 };
 
-/// What a block's threads must know of a step.
+/// The facts of a step that a block's threads need.
 struct Step {
   std::uint32_t element;
   std::uint8_t digits;

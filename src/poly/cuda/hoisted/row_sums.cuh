@@ -1,4 +1,4 @@
-// What a thread of the kernel of hoisted products sums.
+// The sums of a thread of the kernel of hoisted products.
 #pragma once
 
 #include <type_traits>

@@ -15,8 +15,8 @@ namespace hemera::poly::cuda::matrix {
 /// many blocks of rows as tiles, so that their bytes come from the second-level cache.
 constexpr unsigned parts_together = 8;
 
-/// What clusters do. A job is a block of rows and a tile of entries for each of the two blocks: rows of their
-/// own and the same entries, or the same rows and tiles of their own, of one kind.
+/// The jobs of clusters. A job is a block of rows and a tile of entries for each of the two blocks: rows of
+/// their own and the same entries, or the same rows and tiles of their own, of one kind.
 struct Jobs {
   unsigned row_ranks, tile_ranks;  // of a cluster: 2 and 1, or 1 and 2
   unsigned row_blocks;

@@ -21,7 +21,7 @@ constexpr unsigned cluster_threads = (warps + warps_of_group) * 32;  // and a gr
 constexpr unsigned registers_of_products = 216;
 constexpr unsigned registers_of_asking = 72;
 
-/// What clusters multiply: a matrix, [block of rows][kind][plane][step] of block_bytes, and tiles,
+/// The operands of clusters: a matrix, [block of rows][kind][plane][step] of block_bytes, and tiles,
 /// [unit][kind][tile][step] of as many rows of bytes as a product is wide.
 struct ClusterProduct {
   const std::uint8_t* matrix;
@@ -31,7 +31,7 @@ struct ClusterProduct {
   Jobs jobs;
 };
 
-/// What the two groups read: steps of one job after the other.
+/// The input of the two groups: steps of one job after the other.
 template <unsigned width>
 class ClusterSteps {
  public:

@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(threads) pack_kernel(std::uint8_t* packed, con
   }
 }
 
-// What a launch works on.
+// The operands of a launch.
 struct Product {
   DeviceView out;
   ConstDeviceView in;

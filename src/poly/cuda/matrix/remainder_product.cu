@@ -14,14 +14,14 @@ namespace {
 
 using namespace matrix;
 
-// What remainders of sums are taken by.
+// The numbers by which remainders of sums are taken.
 struct Divisor {
   std::uint32_t value;
   std::uint32_t reciprocal;  // floor(2^32 / value)
   std::uint32_t multiple;    // of it, at least 2^31
 };
 
-// What a launch multiplies.
+// The operands of a launch.
 struct RemainderProduct {
   ClusterProduct factors;
   uint4* found;

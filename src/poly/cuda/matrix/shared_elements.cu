@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(threads, 1)
     return transposed((blockIdx.x << shape.log_run) + (column & (run - 1)));
   };
   begin_kernel();
-  // What a thread brings: terms of one column and of one row. Beyond the last ones is the last one again.
+  // The loads of a thread: terms of one column and of one row. Beyond the last ones is the last one again.
   constexpr unsigned own_right = terms_of_step * columns_of_block / threads;
   constexpr unsigned own_left = terms_of_step * rows_of_block / threads;
   const unsigned right_column = threadIdx.x % columns_of_block,

@@ -15,7 +15,7 @@ using arith::Modulus;
 
 constexpr unsigned width_of(unsigned bytes) { return bytes * entries_of_tile; }
 
-// What a launch multiplies.
+// The operands of a launch.
 struct SplitProduct {
   ClusterProduct factors;
   DeviceView out;
