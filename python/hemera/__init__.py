@@ -127,7 +127,7 @@ _WHEN_ASKED_FOR = {
     "softmax": "hemera.arrays.functions",
     "softplus": "hemera.arrays.functions",
 }
-"""What is imported when it is first used, with its module."""
+"""Names that are imported when they are first used, with their modules."""
 
 
 def __dir__() -> list[str]:

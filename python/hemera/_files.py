@@ -89,7 +89,7 @@ def read_files(path: Path, names: Sequence[str]) -> dict[str, bytes]:
 
 
 def write_files(path: Path, files: Mapping[str, bytes]) -> None:
-    """What `read_files` reads. FileError, also where a name is none that a file of the folder can have."""
+    """Write the files that `read_files` reads. FileError, also for a name that no file of it can have."""
     if len(files) == 1:
         write_atomically(path, next(iter(files.values())))
         return

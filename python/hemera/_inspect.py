@@ -162,7 +162,7 @@ def _inspect_named(data: bytes) -> Description | None:
 
 
 def _inspect_integers(data: bytes) -> Description | None:
-    """What is public of encrypted integers, then their ciphertext's fields; None of other files."""
+    """The public facts of encrypted integers, then their ciphertext's fields; None of other files."""
     from hemera.integers import files
 
     if data[: len(files.MAGIC)] != files.MAGIC:

@@ -1,4 +1,4 @@
-"""What an object holds for one process alone, and what `fork()` does to it.
+"""State that an object holds for one process alone, and its fate at `fork()`.
 
 A child of `fork()` begins with a copy of all objects of its parent. A connection, a seed, a counter and a
 lock must not go on in both: each class that has one holds it by a class of this module, or notes its process

@@ -264,7 +264,7 @@ class Parameters:
         return _html.table(f"{self.scheme.upper()} parameters", self._html_facts())
 
     def _html_facts(self) -> dict[str, object]:
-        """What the table for notebooks shows, by name."""
+        """The rows of the table for notebooks, by name."""
         return {
             "degree N": self.degree,
             "levels": self.levels,

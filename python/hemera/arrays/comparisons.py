@@ -144,7 +144,7 @@ def _jump(x: A, other: Any, compare: Callable[[Values, Values], Values]) -> A | 
 
 
 def _compared_with(x: A, other: Any) -> A | Values:
-    """What x is compared with, as numbers. TypeError for operands that are none."""
+    """The operand that x is compared with, as numbers. TypeError for operands that are none."""
     given = as_operand(other, x)
     if given is None:
         raise TypeError(f"an encrypted array is compared with arrays and numbers, not {type(other).__name__}")

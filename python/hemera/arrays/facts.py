@@ -1,4 +1,4 @@
-"""What a recorder knows of a node."""
+"""The facts that a recorder knows of a node."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Facts"]
 
 @dataclass(eq=False)
 class Facts:
-    """What is known of the elements of a node."""
+    """Facts of the elements of a node."""
 
     bounds: Bounds
     """The least and the largest value of each element."""

@@ -1,4 +1,4 @@
-"""What approximated functions of single elements stand for, in float64. None overflows or cancels."""
+"""Exact formulas of the approximated functions of single elements, in float64. None overflows or cancels."""
 
 from __future__ import annotations
 

@@ -113,4 +113,4 @@ class Namespace:
 
 
 NAMESPACE = Namespace()
-"""What `x.__array_namespace__()` is."""
+"""The value of `x.__array_namespace__()`."""

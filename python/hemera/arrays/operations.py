@@ -219,7 +219,7 @@ class Apply(Operation):
 
     function: Function
     formula: Formula | None = None
-    """What the function is an approximation of, with the program's precision; None: it is what is meant."""
+    """The function that it approximates, with the program's precision; None: it is meant itself."""
 
     is_uniform = True
 

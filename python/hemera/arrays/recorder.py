@@ -70,7 +70,7 @@ class Recorder:
         self.has_own_methods = False
         """Whether the user's function calls what plain arrays have not."""
         self.facts: list[Facts] = []
-        """What is known of the elements of each node."""
+        """The facts of the elements of each node."""
 
     def input(
         self,

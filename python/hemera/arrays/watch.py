@@ -12,7 +12,7 @@ __all__ = ["Watch", "results_of", "watched", "watches_by_name"]
 
 @dataclass(frozen=True)
 class Watch:
-    """What a function takes: its interval, and what inputs inside of their ranges can make of it."""
+    """A function's argument: its interval, and the ends that inputs inside of their ranges can give it."""
 
     at: int
     """The node."""

@@ -264,7 +264,7 @@ class Bootstrap(Plan):
         return self._native.expected_precision(magnitude)
 
     def simulate(self, *values: ArrayLike, seed: int = 0, magnitude: float = 1) -> NDArray[np.complex128]:
-        """What a bootstrap makes of values in the clear, with the noise that theory gives each step.
+        """Values in the clear after a bootstrap, with the noise that theory gives each step.
 
         Exponentials of complex slots have one more axis first, of 2: real and imaginary parts. So have
         results from coefficients, where values are a_j + i a_(j + N/2) in the order of the slots. Parts that

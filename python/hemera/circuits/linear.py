@@ -236,7 +236,7 @@ class LinearTransform(SlotPlan):
         takes_all_slots: bool,
         is_complex: bool,
     ) -> None:
-        """What all constructors end with."""
+        """The end of all constructors."""
         native = _core.linear_transform(params._native, diagonals, slots, options.native)
         super().__init__(native, params)
         self._shape = shape
@@ -333,7 +333,7 @@ _MOST = 2**30
 
 
 class _Options:
-    """What is said of a transform besides its matrix."""
+    """The settings of a transform besides its matrix."""
 
     def __init__(
         self,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Prepared(Needs):
-    """What plans of all kinds share: the core's counts, and plaintexts in contexts' memory."""
+    """The common part of plans of all kinds: the core's counts, and plaintexts in contexts' memory."""
 
     _native: _core.Plan | _core.IntegerBootstrap
 

@@ -43,7 +43,7 @@ class VectorFunction(ABC):
 
     @property
     def name(self) -> str:
-        """What it is, for people."""
+        """Its name, for people."""
         return self._name
 
     @property

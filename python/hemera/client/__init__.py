@@ -1,1 +1,1 @@
-"""What owners of data run: they encode, encrypt, send and decrypt; with the messages to and from a server."""
+"""The side of the owners of data: they encode, encrypt, send and decrypt. Messages to and from a server."""

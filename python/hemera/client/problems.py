@@ -1,4 +1,4 @@
-"""What a server answers when it refuses, and the errors that a client makes of it."""
+"""A server's answers when it refuses, and the errors that a client makes of them."""
 
 from __future__ import annotations
 

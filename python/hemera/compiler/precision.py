@@ -1,4 +1,4 @@
-"""What gives each result of a compiled program the bits that were asked for.
+"""The search that gives each result of a compiled program the bits that were asked for.
 
 Two kinds of errors add up (`hemera.compiler.result_errors`), and each has its remedy: approximations get
 functions of more bits, before a layout is looked for, and noise a larger scale.
@@ -20,7 +20,7 @@ __all__ = ["Budget", "precise"]
 
 
 class _Plan(Protocol):
-    """What is asked of a compiled program."""
+    """The results that are asked of a compiled program."""
 
     def _errors_of(self, recording: Recording, asked: float) -> list[ResultError]: ...
 
@@ -47,7 +47,7 @@ _SMALL = 2.0**-4
 
 @dataclass(frozen=True)
 class Budget:
-    """What a program is compiled with."""
+    """The bits that a program is compiled with."""
 
     noise_bits: float
     """The bits of results by which the scale is chosen."""
@@ -222,7 +222,7 @@ class _Tried:
         return math.inf
 
     def refusal(self, asked: float, reason: Exception | None) -> PrecisionError:
-        """What can be had, and what costs most."""
+        """The bits that can be had, and the line that costs most."""
         worst, recording = self.worst, self.recording
         bits = f"{worst.bits:.1f} of" if worst.bits > 0 else "none of"
         by_noise = worst.noise >= worst.approximations

@@ -49,7 +49,7 @@ _NUDGE = 2.0**-30
 
 @dataclass(frozen=True)
 class ResultError:
-    """What is expected of one result."""
+    """The expected errors of one result."""
 
     name: str
     size: float

@@ -80,7 +80,7 @@ def is_linear(model: Any) -> bool:
 
 
 def read_features(scalers: list[Any], count: int) -> Features:
-    """What a chain of scalers does to rows of `count` features.
+    """The result of a chain of scalers for rows of `count` features.
 
     Raises:
         ParameterError: for another transformer than those of `SCALERS`, or one that is not fitted.

@@ -154,7 +154,7 @@ def _of_steps(steps: list[Any]) -> tuple[Ensemble, Quantiser]:
 
 
 def _predictor(model: Any, last: Any) -> Callable[[Any], Array] | None:
-    """What gives the library's results: numbers of classes of boosters, which have no labels. None where
+    """The method of the library's results: numbers of classes of boosters, which have no labels. None where
     there is no library."""
     if isinstance(model, (str, os.PathLike)):
         last = model = _loaded(Path(model))

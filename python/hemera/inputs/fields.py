@@ -32,7 +32,7 @@ MALFORMED = (
     TypeError,
     ValueError,
 )
-"""What is raised by reading data that others wrote, where it is not of its form."""
+"""Errors of reading data that others wrote, where it is not of its form."""
 TIMES_THE_FILE = 128
 """Memory over a file's bytes that is allowed for any file."""
 SAYS_MORE = (DeviceError, FileError, FormatError, MemoryError, OutOfMemoryError, SecurityError)

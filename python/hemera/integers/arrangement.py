@@ -75,7 +75,7 @@ def joined(engine: Engine, parts: Sequence[Bounded], sizes: Sequence[int], chose
 
 
 def _with(value: Ciphertext, parts: Sequence[Bounded]) -> Bounded:
-    """What holds of all parts, for values that are each of one part."""
+    """The facts of all parts, for values that are each of one part."""
     risk = parts[0].risk
     for part in parts[1:]:
         risk |= part.risk

@@ -17,8 +17,8 @@ _numbers = count()
 
 @dataclass(frozen=True)
 class Risk:
-    """What may have gone wrong: events, each with a number and log2 of its probability. Values that come of
-    one refresh share its event, which counts once."""
+    """Errors that may have happened: events, each with a number and log2 of its probability. Values that come
+    of one refresh share its event, which counts once."""
 
     events: frozenset[tuple[int, float]] = frozenset()
 

@@ -24,7 +24,7 @@ _MOST_LOW_ERROR = 2.0**-21
 """Bits of a digit that stays as it is are cleaned twice if they would have more after once."""
 _TOP = BASE - 1
 _MOST_ABOVE = 2
-"""What a column of the last carries has above its lowest digit, at most."""
+"""The most that a column of the last carries has above its lowest digit."""
 _MOST = _MOST_ABOVE * BASE + _TOP
 _MOST_OF_ONE = (_MOST - _TOP + 1) * BASE - 1
 _MOST_OF_TWO = (_MOST - 2 * _TOP + 1) * BASE**2 - 1
@@ -107,7 +107,7 @@ def _passes(bounds: Sequence[int]) -> list[list[int]]:
 
 
 def _moved_up(engine: Engine, s: Bounded, digits: int) -> Bounded:
-    """What is above the lowest digit, at the next column."""
+    """The carry above the lowest digit, at the next column."""
     low = engine.refreshed(s)
     higher = engine.layout.by_digit([1 / BASE] * (digits - 1))
     return low + engine.moved(engine.masked(s - low, higher), 1)

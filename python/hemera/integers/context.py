@@ -210,7 +210,7 @@ class Context:
 
     @property
     def work(self) -> Work:
-        """What was done so far: refreshes and tables."""
+        """The work so far: refreshes and tables."""
         return self._engine.work
 
     def report(self, device: str | None = None) -> str:

@@ -49,7 +49,7 @@ before an engine is."""
 
 @dataclass
 class Work:
-    """What an evaluator has done for integers so far."""
+    """The work of an evaluator for integers so far."""
 
     refreshes: int = 0
     """Vectors whose exponentials were taken: of two in one bootstrap each counts."""
@@ -348,7 +348,7 @@ class Engine:
         return replace(x, value=value, error=error)
 
     def spread(self, x: Bounded, digit: int) -> Bounded:
-        """What stands at one digit, at all of them. Takes a level."""
+        """One digit, at the places of all. Takes a level."""
         y = self.masked(x, self.layout.only(digit))
         return self.everywhere(y)
 

@@ -44,7 +44,7 @@ _TYPES = ("bool", *(f"{kind}int{bits}" for kind in ("u", "") for bits in (8, 16,
 
 @dataclass(frozen=True)
 class Header:
-    """What is public of encrypted values."""
+    """The public facts of encrypted values."""
 
     bits: int
     """The bits of the context, by which digits stand in slots."""

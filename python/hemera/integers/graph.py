@@ -22,7 +22,7 @@ Function = Callable[..., "Encrypted | Sequence[Encrypted]"]
 
 @dataclass(frozen=True)
 class _Form:
-    """What is public of an array. A graph holds for all values of a form."""
+    """The public facts of an array. A graph holds for all values of a form."""
 
     kind: type[Encrypted]
     dtype: DType

@@ -23,7 +23,7 @@ _GIGA = 1e9
 
 @dataclass(frozen=True)
 class Needs:
-    """What the keys of a context take; `str()` has it in words."""
+    """The memory and time of a context's keys; `str()` has them in words."""
 
     key_bytes: int
     """Bytes of the device's memory, for as long as the keys live."""
@@ -75,7 +75,7 @@ def counted(params: Parameters, digits: int) -> tuple[int, int]:
 
 
 def needs(ckks: Context, secret: SecretKey, digits: int) -> Needs:
-    """What the keys take on a device: the time by making one of them, of a rotation."""
+    """The keys' needs on a device: the time by making one of them, of a rotation."""
     key_bytes, peak_bytes = counted(ckks.params, digits)
     begin = time.perf_counter()
     one = ckks.generate_keys(secret, rotations=[1], relinearization=False)

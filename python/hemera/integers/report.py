@@ -1,4 +1,4 @@
-"""What the operations of a context take, by its plan and by counting, before anything runs."""
+"""The costs of a context's operations, by its plan and by counting, before anything runs."""
 
 from __future__ import annotations
 

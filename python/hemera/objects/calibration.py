@@ -301,7 +301,7 @@ def _encrypted(context: Context, needs: Any) -> list[Ciphertext]:
 
 
 def _prepared(x: Ciphertext, _: Ciphertext) -> Any:
-    """What the owner of the data does."""
+    """The steps of the owner of the data."""
     values = np.ones(SLOTS, dtype=np.int64)
     return x.context.generate_secret_key(), x.evaluator.encrypt(values)
 

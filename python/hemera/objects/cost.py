@@ -247,7 +247,7 @@ class DryRun:
         own_rotations: bool = False,
         times: DeviceTimes | None = None,
     ) -> Cost:
-        """What a function needs and costs.
+        """The needs and costs of a function.
 
         Args:
             prepare: gives the function (see `hemera.cost`) for an evaluator. The plaintexts that it makes are

@@ -1,4 +1,4 @@
-"""What packaged models ask for and cost: their prepared programs, run where operations are counted."""
+"""The needs and costs of packaged models: their prepared programs, run where operations are counted."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def asked_keys(model: PreparedModel) -> list[AskedKeys]:
 
 
 def cost_of(model: PreparedModel, requests: int | None, times: DeviceTimes | None) -> Cost:
-    """What a run costs with the package's keys.
+    """The cost of a run with the package's keys.
 
     Args:
         model: in a context of the device "ledger" and the package's parameters.

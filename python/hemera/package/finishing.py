@@ -37,7 +37,7 @@ class Step(ABC):
 
     @abstractmethod
     def to_data(self) -> dict[str, Any]:
-        """What JSON takes, with its kind."""
+        """Data for JSON, with its kind."""
 
 
 Steps = tuple[Step, ...]
@@ -320,7 +320,7 @@ class Method:
         return shaped if self.kind in ("str", "object") else shaped.astype(self.kind)
 
     def to_data(self) -> dict[str, Any]:
-        """What JSON takes."""
+        """Data for JSON."""
         return {
             "steps": [step.to_data() for step in self.steps],
             "type": self.kind,

@@ -33,7 +33,7 @@ _MAX_TEXT = 10_000
 
 @dataclass(frozen=True)
 class Interface:
-    """What a client needs of a model; `hemera.serving.Package.interface` and servers give it."""
+    """The facts of a model that a client needs; `hemera.serving.Package.interface` and servers give it."""
 
     name: str
     description: str
@@ -74,8 +74,8 @@ class Interface:
         return self.keys.generate(ctx, secret_key, progress)
 
     def encode(self, rows: Any) -> list[NDArray[Any]]:
-        """What to encrypt: for each input an array of shape (requests, *shape, slots), or (*shape, slots) for
-        a single request.
+        """The values to encrypt: for each input an array of shape (requests, *shape, slots), or (*shape,
+        slots) for a single request.
 
         Args:
             rows: what the model's encoding takes: a table of shape (rows, features) for models of tables;

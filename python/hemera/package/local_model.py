@@ -179,7 +179,7 @@ def _place(params: Parameters) -> str:
 
 
 def no_pickle(held: object) -> TypeError:
-    """What an object with a secret key raises where it is pickled."""
+    """The error of an object with a secret key where it is pickled."""
     return TypeError(
         f"a {type(held).__name__} does not pickle: it holds a secret key, and pickles travel. Make one in "
         "each process: those with the same folder= share the key"

@@ -101,12 +101,12 @@ class Package:
 
     @property
     def interface(self) -> Interface:
-        """What clients must know: no weights."""
+        """The facts that clients must know: no weights."""
         return self._interface
 
     @property
     def program(self) -> Program:
-        """What it computes."""
+        """The program that it computes."""
         return self._program
 
     @property
@@ -116,7 +116,7 @@ class Package:
 
     @property
     def description(self) -> str:
-        """What the model is, for people."""
+        """A description of the model, for people."""
         return self._interface.description
 
     @property
@@ -136,12 +136,12 @@ class Package:
 
     @property
     def inputs(self) -> tuple[InputSpec, ...]:
-        """What clients encrypt."""
+        """The inputs that clients encrypt."""
         return self._interface.inputs
 
     @property
     def outputs(self) -> tuple[OutputSpec, ...]:
-        """What clients decrypt."""
+        """The outputs that clients decrypt."""
         return self._interface.outputs
 
     def __repr__(self) -> str:
@@ -151,8 +151,8 @@ class Package:
         )
 
     def describe(self) -> dict[str, Any]:
-        """What a server shows of it, as JSON takes it: the interface, digest and bytes of the file, and that
-        requests' files may name the digest."""
+        """A server's description of it, as JSON takes it: the interface, digest and bytes of the file, and
+        that requests' files may name the digest."""
         told = self._interface.describe()
         return {**told, "digest": self.digest, "bytes": len(self._bytes), "takes_named_files": True}
 
@@ -161,7 +161,7 @@ class Package:
         return self._interface.generate_keys(ctx, secret_key, progress)
 
     def cost(self, requests: int | None = None, *, device: str | None = None, threads: int = 1) -> Cost:
-        """What a run on encrypted inputs costs with the keys of `generate_keys`: counted by a run without
+        """The cost of a run on encrypted inputs with the keys of `generate_keys`: counted by a run without
         values, as `hemera.cost` does it.
 
         Args:
@@ -179,8 +179,8 @@ class Package:
     def evaluate_clear(
         self, rows: Any, *, noise: ExpectedNoise | None = None, count: int | None = None
     ) -> Any:
-        """What a client would read for these rows, computed in the clear: see `Interface.encode`. With
-        `noise`, that which encrypted runs are expected to have is added.
+        """A client's results for these rows, computed in the clear: see `Interface.encode`. With `noise`,
+        that which encrypted runs are expected to have is added.
 
         Args:
             count: how many rows there are, where others only fill up; None: as the encoding counts them.

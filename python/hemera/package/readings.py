@@ -1,4 +1,4 @@
-"""What a client makes of decrypted scores: links, and the labels of classes."""
+"""A client's readings of decrypted scores: links, and the labels of classes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ READINGS: dict[str, Callable[[Array], Array]] = {
     "one-against-rest": _one_against_rest,
     "clipped": lambda values: (np.clip(values, -1, 1) + 1) / 2,
 }
-"""What a client makes of the values of an output, along its last axis. "one-against-rest": sigmoids whose sum
+"""A client's readings of the values of an output, along its last axis. "one-against-rest": sigmoids whose sum
 is 1; "clipped": (clip(x, -1, 1) + 1) / 2, the probability of modified Huber losses."""
 
 CLASSES = ("sign", "argmax")
@@ -86,7 +86,7 @@ class Labels:
         return np.asarray(self.values, str if self.kind == "str" else np.dtype(self.kind))
 
     def to_data(self) -> dict[str, Any]:
-        """What JSON takes."""
+        """Data for JSON."""
         return {"kind": self.kind, "values": list(self.values)}
 
     @classmethod

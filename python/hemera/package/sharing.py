@@ -73,7 +73,7 @@ class Sharing:
         ]
 
     def to_data(self) -> dict[str, Any]:
-        """What JSON takes."""
+        """Data for JSON."""
         return {
             "noise_bounds": list(self.noise_bounds),
             "shares": self.shares,
@@ -82,7 +82,7 @@ class Sharing:
 
     @classmethod
     def from_data(cls, data: Any, outputs: int) -> Sharing:
-        """What `to_data` gave, of a model with as many outputs. FormatError for anything else."""
+        """The sharing of `to_data`, of a model with as many outputs. FormatError for anything else."""
         bounds = tuple(real(each, "a noise bound") for each in data["noise_bounds"])
         if len(bounds) != outputs:
             raise FormatError(f"{len(bounds)} noise bounds, and the model has {outputs} outputs")

@@ -1,4 +1,4 @@
-"""What goes into a packaged model, and what comes out of it."""
+"""The inputs and the outputs of a packaged model."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class OutputSpec:
     shape: tuple[int, ...] = ()
     """The shape of the batch of ciphertexts."""
     read: str = "values"
-    """What the client makes of the values: a name of `hemera.package.readings.READINGS`."""
+    """The client's reading of the values: a name of `hemera.package.readings.READINGS`."""
     labels: Labels | None = None
-    """What results of "sign" and "argmax" are in place of numbers of classes."""
+    """Labels as results of "sign" and "argmax", in place of numbers of classes."""
     column: bool = False
     """Whether results of a table's rows with one score have the shape (rows, 1), not (rows,)."""
     watched: str = ""

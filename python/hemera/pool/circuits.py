@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 SharedPlan = LinearTransform | Bootstrap | TransformGrid
-"""What members can share."""
+"""Plans that members can share."""
 _Shared = _core.SharedLinearTransform | _core.SharedBootstrap | _core.SharedTransformGrid
 
 
@@ -120,7 +120,7 @@ class PoolCircuit(_OverMembers):
 
     @abstractmethod
     def _prepared(self, own: Evaluator, part: Ciphertext) -> tuple[Ciphertext, float | None]:
-        """What the core is given, on the member that the part lies on, and the magnitude of a bootstrap's
+        """The core's arguments, on the member that the part lies on, and the magnitude of a bootstrap's
         values. Raises if it does not fit."""
 
     def _of(self, magnitude: float | None) -> _core.SharedLinearTransform | _core.SharedBootstrap:
@@ -264,7 +264,7 @@ class PoolGrid(_OverMembers):
 def circuit_over(
     team: Team, plan: SharedPlan, members: int | None, links: LinkTimes | None, magnitude: float | None
 ) -> PoolCircuit | PoolGrid:
-    """What `Pool.circuit` gives."""
+    """The result of `Pool.circuit`."""
     if not isinstance(plan, (LinearTransform, Bootstrap, TransformGrid)):
         raise TypeError(
             "circuit takes a LinearTransform, a TransformGrid or a Bootstrap of hm.circuits, not "

@@ -165,7 +165,7 @@ _Queue = queue.SimpleQueue["tuple[_Run, int, contextvars.Context, Callable[[], A
 
 
 def _serve(team: weakref.ref[Team], tasks: _Queue, processors: frozenset[int] | None) -> None:
-    """What a thread of a member does. It does not hold the team, which ends with the last of its values."""
+    """The loop of a member's thread. It does not hold the team, which ends with the last of its values."""
     _of_thread.team = team
     bind_thread(processors)
     while (task := tasks.get()) is not None:

@@ -127,7 +127,7 @@ def _gathered(parts: Sequence[Part], wanted: NDArray[np.intp], context: Context)
 
 
 class _InParts:
-    """What ciphertexts and plaintexts in parts share."""
+    """The common part of ciphertexts and plaintexts in parts."""
 
     __slots__ = ()
 

@@ -12,7 +12,7 @@ __all__ = ["Constant", "array_of", "real_number"]
 
 
 class Constant:
-    """What `Recorder.encode` gives in a plaintext's place."""
+    """The result of `Recorder.encode`, in a plaintext's place."""
 
     def __init__(self, values: Array, slots: int) -> None:
         self.values = values

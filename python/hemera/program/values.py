@@ -27,7 +27,7 @@ MAX_PASSES = 16
 
 @dataclass(frozen=True)
 class Form:
-    """What is known of a value: the slots of its ciphertexts, and the batch that one request has of it."""
+    """The form of a value: the slots of its ciphertexts, and the batch that one request has of it."""
 
     slots: int
     shape: tuple[int, ...] = ()
@@ -54,7 +54,7 @@ class Filling:
     count: int
     """The first ones; the slots' number where all do."""
     padding: Literal["zeros", "unknown", "values", "uniform"] = "zeros"
-    """What the others hold."""
+    """The contents of the other slots."""
 
     def without_zeros(self) -> Filling:
         """After an operation that does not keep 0."""

@@ -43,7 +43,7 @@ _INLINE = 1 << 20
 _MOST_FILES = 64
 """Buffers of one message that are shared memory; the system's limit is 253."""
 _SIZES = struct.Struct("<IIQ")
-"""What a message begins with: bytes of its JSON, descriptors, bytes of the buffers in it."""
+"""The head of a message: bytes of its JSON, descriptors, bytes of the buffers in it."""
 _CONNECT_SECONDS = 10.0
 _PROOF_BYTES = 32
 _SHARES = sys.platform == "linux"

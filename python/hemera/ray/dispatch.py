@@ -111,7 +111,7 @@ class _Replica:
 
 
 class Dispatcher:
-    """What a server has in place of a `Scheduler` where replicas compute.
+    """The part of a server in place of a `Scheduler` where replicas compute.
 
     Args:
         spawner: of the replicas.

@@ -38,7 +38,7 @@ class Budget:
 
     @property
     def taken(self) -> int:
-        """What is there now."""
+        """The number of things that are there now."""
         return self._total
 
     @contextlib.contextmanager

@@ -223,7 +223,7 @@ class _Connection(HttpToolsProtocol):
 
 
 def _network(address: str) -> str:
-    """What counts as one address: an address of IPv4, a network of IPv6."""
+    """The unit that counts as one address: an address of IPv4, a network of IPv6."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:

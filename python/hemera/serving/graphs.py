@@ -24,7 +24,7 @@ Capture = Callable[[Sequence[Ciphertext]], Graph]
 
 
 def form_of(x: Ciphertext) -> tuple[object, ...]:
-    """What must be the same for inputs that run by one graph."""
+    """The facts that must be the same for inputs that run by one graph."""
     return (x.level, x.scale, x.size, x.slots, x.encoding, x.shape)
 
 

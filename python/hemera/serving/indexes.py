@@ -90,7 +90,7 @@ class ServedIndex:
         return {"name": self.name, "kind": self.kind, "rows": len(self._index), **facts}
 
     def describe(self) -> dict[str, Any]:
-        """What a client needs to know of it, as JSON takes it."""
+        """The facts of it that a client needs, as JSON takes it."""
         settings, params = self._index.settings, self._index.settings.params
         errors = self._index.expected_error
         return {

@@ -1,4 +1,4 @@
-"""What a server counts, as Prometheus' text. It has names of models and indexes, not of clients."""
+"""A server's counts, as Prometheus' text. It has names of models and indexes, not of clients."""
 
 from __future__ import annotations
 

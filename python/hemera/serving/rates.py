@@ -31,7 +31,7 @@ class _Bucket:
 
 
 class Rates:
-    """What each client may send in a second, on average, in one event loop.
+    """The requests and bytes that each client may send in a second, on average, in one event loop.
 
     Args:
         requests: a second; infinite: as many as come.

@@ -86,12 +86,12 @@ class Device:
     cache: SessionCache
     """The cache of these sessions, which makes room when the device has none."""
     begin: Callable[[], None] = lambda: None
-    """What the computing thread does first."""
+    """The first work of the computing thread."""
 
 
 @dataclass
 class _State:
-    """What a device's thread does now, and has to do. Guarded by the scheduler's lock."""
+    """A device thread's present and waiting work. Guarded by the scheduler's lock."""
 
     calls: deque[tuple[Callable[[], Any], Future[Any]]] = field(default_factory=deque)
     busy: bool = False
@@ -100,7 +100,7 @@ class _State:
 
 
 class Scheduling(Protocol):
-    """What takes requests, and computes them here or elsewhere."""
+    """The part that takes requests, and computes them here or elsewhere."""
 
     @property
     def alive(self) -> bool:
@@ -248,7 +248,7 @@ class Scheduler:
             del step  # while it waits it holds no requests, and no keys
 
     def _next(self, number: int) -> Callable[[], None] | None:
-        """What a device is to do next, when there is something; None: nothing any more."""
+        """The next work of a device, when there is something; None: nothing any more."""
         state = self._states[number]
         with self._wake:
             state.busy, state.place = False, None
@@ -376,9 +376,9 @@ def _settle_running(function: Callable[[], Any], future: Future[Any]) -> None:
 
 
 def _result_or_error(function: Callable[[], T]) -> T | BaseException:
-    """What a function returns or raises. What a client did wrong has no traceback: its frames have requests
-    among their locals, and a request its answer, the error. That cycle would keep the keys of sessions in
-    memory until cycles are collected."""
+    """The result or the error of a function. What a client did wrong has no traceback: its frames have
+    requests among their locals, and a request its answer, the error. That cycle would keep the keys of
+    sessions in memory until cycles are collected."""
     try:
         return function()
     except BaseException as error:

@@ -1,4 +1,4 @@
-"""What a server has and does, apart from HTTP: models, indexes, clients, keys on disk and on the device."""
+"""A server apart from HTTP: models, indexes, clients, keys on disk and on the device."""
 
 from __future__ import annotations
 

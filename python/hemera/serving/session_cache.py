@@ -22,7 +22,7 @@ class AnyInputs(Protocol):
 
     @property
     def values(self) -> Any:
-        """What `Session.run` takes of it."""
+        """The arguments of `Session.run` from it."""
 
     @property
     def count(self) -> int:

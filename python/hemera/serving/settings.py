@@ -16,7 +16,7 @@ GIB = 1 << 30
 
 @dataclass(frozen=True)
 class Settings:
-    """What a server takes, keeps and waits for. Sizes in bytes, times in seconds."""
+    """Limits of a server's intake, storage and waits. Sizes in bytes, times in seconds."""
 
     device: str = "auto"
     """As of `Context`; or several, as of `hemera.Pool`: "cuda:*", "cpu:*", or names with commas."""

@@ -273,7 +273,7 @@ class Store:
             self._arriving.discard(upload)
 
     def _read(self) -> None:
-        """What lies on the disk; the remains of a stopped run are removed."""
+        """The sets on the disk; the remains of a stopped run are removed."""
         for home in sorted(self._root.glob("*/*")):
             client, model = home.parent.name, home.name
             sets = [_read_set(folder, client, model) for folder in home.iterdir()]

@@ -39,7 +39,7 @@ class Clients:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._read: dict[str, tuple[tuple[int, ...], tuple[str, str]]] = {}
-        """What was in a client's file, and which file that was."""
+        """The contents of a client's file, and which file that was."""
 
     def add(self, name: str) -> str:
         """A new client's token, which is kept nowhere; MismatchError where the client is there already."""

@@ -1,4 +1,4 @@
-"""What clients upload as keys: which files there may be, and that a secret key is none of them."""
+"""Clients' uploads of keys: the files that there may be, and that a secret key is none of them."""
 
 from __future__ import annotations
 

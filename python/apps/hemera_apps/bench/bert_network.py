@@ -134,7 +134,7 @@ class NetworkRun:
 
 @dataclass(frozen=True)
 class _Session:
-    """What runs on one device share."""
+    """The parts that run on one device share."""
 
     circuit: NetworkCircuit
     network: EncryptedNetwork

@@ -21,7 +21,7 @@ from hemera_apps.networks import ACTIVATIONS, Network, lola, resnet
 _SAMPLES = 24
 _BITS = 11
 _SMALL_BITS = 9
-"""What the levels of the small ring's bootstraps have room for."""
+"""The bits that the levels of the small ring's bootstraps have room for."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""What plans of compiled programs say, next to what runs take: time, bits, and bytes of keys and weights."""
+"""Numbers of compiled programs' plans, next to those of runs: time, bits, bytes of keys and weights."""
 
 from __future__ import annotations
 

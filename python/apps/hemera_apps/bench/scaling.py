@@ -28,7 +28,7 @@ _LIMIT = 128
 
 @dataclass(frozen=True)
 class Setup:
-    """What is simulated. Sizes in bytes, times in seconds.
+    """The settings of a simulation. Sizes in bytes, times in seconds.
 
     A batch of b requests of one tenant takes `fixed + each * b`: the defaults are the least-squares line
     through ResNet-20 with ReLU on an H200, 1, 4 and 16 images at once (bench/results/networks-h200.json).
@@ -222,7 +222,7 @@ PLACEMENTS: dict[str, Placing] = {
 }
 """The last ones ask another replica from this many requests on."""
 DEFAULT = "by load, from 64"
-"""What the server does: four batches."""
+"""The server's bound: four batches."""
 
 
 @dataclass(frozen=True)

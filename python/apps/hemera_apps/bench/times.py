@@ -29,7 +29,7 @@ from hemera_apps.trees.client import Client
 from hemera_apps.trees.server import Server
 
 Measured = tuple[str, int, float, float]
-"""What runs, its degree, and its estimated and measured seconds."""
+"""The name of a run, its degree, and its estimated and measured seconds."""
 
 _SLOTS = 1024
 _DEPTHS = {16384: 7, 32768: 16}

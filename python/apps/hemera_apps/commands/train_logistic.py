@@ -30,7 +30,7 @@ SLOTS = 2**15
 SMALL_PRESET = "test-40"
 SMALL_DEGREE = 4096
 CHOSEN = ("degree", "interval", "rates", "weight_bound")
-"""What is chosen for a user's table, where no option gives any of it."""
+"""The settings for a user's table, where no option gives any of it."""
 # Degree and interval by table, unless options give others. Tumours separate so well that logits grow large.
 SIGMOIDS = {"loans": (3, 8.0), "breast-cancer": (7, 16.0)}
 

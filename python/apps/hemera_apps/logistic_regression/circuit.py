@@ -34,7 +34,7 @@ Factor = complex | NDArray[np.complex128]
 
 
 class Circuits(Protocol):
-    """What each ciphertext of a mini-batch goes through, and then the sum of all."""
+    """The circuits of each ciphertext of a mini-batch, and then of the sum of all."""
 
     @property
     def level(self) -> int: ...

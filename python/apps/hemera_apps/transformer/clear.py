@@ -25,7 +25,7 @@ Trace = dict[str, Array]
 """The values of a block's steps by name; the first axis counts inputs."""
 
 EPSILON = 1e-12
-"""What BERT's layer norms add to a variance."""
+"""The number that BERT's layer norms add to a variance."""
 
 
 @dataclass(frozen=True)
@@ -100,9 +100,9 @@ def gelu(x: Array) -> Array:
 
 
 def token_weights(shape: Shape, real: ArrayLike | None) -> Array:
-    """What a softmax multiplies the exponentials of each token with, of shape (inputs or 1, 1, 1, tokens): 0
-    of padding, and tokens / real of the first `real` tokens of an input, so that sums of few tokens are as
-    large as those of many. None: all tokens count."""
+    """The factors of a softmax's exponentials for each token, of shape (inputs or 1, 1, 1, tokens): 0 of
+    padding, and tokens / real of the first `real` tokens of an input, so that sums of few tokens are as large
+    as those of many. None: all tokens count."""
     counts = np.atleast_1d(np.asarray(shape.tokens if real is None else real))[:, None, None, None]
     return np.where(np.arange(shape.tokens) < counts, shape.tokens / counts, 0.0)
 

@@ -101,7 +101,7 @@ class Server:
         return dict(self._operations)
 
     def cost(self, samples: int | None = None, *, device: str | None = None, threads: int = 1) -> Cost:
-        """What a request costs, counted without values: see `hemera.cost`.
+        """The cost of a request, counted without values: see `hemera.cost`.
 
         Args:
             samples: of the request, in the paper's circuit; None: as many as the offer is for. A packed

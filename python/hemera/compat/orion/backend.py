@@ -39,7 +39,7 @@ class Configuration(Protocol):
 
 
 class Backend(Arithmetic):
-    """What Orion calls its backend: keys, encoder, encryptor, and evaluators of arithmetic, of polynomials,
+    """The backend, as Orion calls it: keys, encoder, encryptor, and evaluators of arithmetic, of polynomials,
     of linear transforms and of bootstraps, by Orion's names. Numbers name plaintexts, ciphertexts,
     polynomials and transforms; levels are Orion's, from 0.
 

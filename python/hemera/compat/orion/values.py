@@ -16,7 +16,7 @@ __all__ = ["ClearValues", "as_bytes", "as_reals"]
 
 @dataclass
 class ClearValues:
-    """What Orion calls a plaintext: its values, which are encoded for each level when they are first used
+    """A plaintext, as Orion calls it: its values, which are encoded for each level when they are first used
     there. So they keep what doubles hold, whatever their scale is said to be."""
 
     values: NDArray[np.float64]

@@ -36,7 +36,7 @@ class SCHEME_TYPE(enum.Enum):  # noqa: N801, as TenSEAL names it
 
 
 class ENCRYPTION_TYPE(enum.Enum):  # noqa: N801, as TenSEAL names it
-    """What encrypts: the public key, or the secret key."""
+    """The key that encrypts: the public key, or the secret key."""
 
     ASYMMETRIC = 0
     SYMMETRIC = 1
@@ -406,7 +406,7 @@ def require_relin_keys(context: Context) -> None:
 
 
 def encryption_key(context: Context) -> own_keys.SecretKey | own_keys.Keys:
-    """What new vectors are encrypted by."""
+    """The key that new vectors are encrypted by."""
     if context._encryption_type is ENCRYPTION_TYPE.SYMMETRIC:
         return context.secret_key().data
     if not context.has_public_key():

@@ -49,7 +49,7 @@ _TIES = 0.02
 
 @dataclass(frozen=True)
 class _Parts:
-    """What clients do first, and what is left for the program."""
+    """The clients' first steps, and the rest for the program."""
 
     scalers: list[Any]
     threshold: float | None

@@ -1,4 +1,4 @@
-"""What reading a fitted estimator gives: a program on encrypted features, and the client's last steps."""
+"""The result of reading a fitted estimator: a program on encrypted features, and the client's last steps."""
 
 from __future__ import annotations
 

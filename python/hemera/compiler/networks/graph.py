@@ -37,7 +37,7 @@ _MALFORMED = (
     TypeError,
     ValueError,
 )
-"""What NumPy and the operators raise of operands that do not fit."""
+"""Errors that NumPy and the operators raise for operands that do not fit."""
 
 
 @dataclass(frozen=True)

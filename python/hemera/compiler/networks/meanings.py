@@ -1,4 +1,4 @@
-"""What stands for an operator of ONNX: the versions in which it is right, its function and its size."""
+"""The meaning of an operator of ONNX: the versions in which it is right, its function and its size."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _ACTIVATIONS: dict[str, Callable[[Any], Any]] = {"sigmoid": sigmoid, "tanh": np.
 
 Activations = Sequence[Callable[[Any], Any]]
 State = tuple[Any, ...]
-"""What a step hands to the next one: the output h, and the LSTM's cell."""
+"""The state that a step hands to the next one: the output h, and the LSTM's cell."""
 Cell = Callable[[Attributes, Activations, Any, State, Any, Any], State]
 """A step: of activations, the input's share of gates, the state, the weights of h, and the bias of h."""
 

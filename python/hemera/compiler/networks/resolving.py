@@ -1,4 +1,4 @@
-"""What stands for the nodes of an ONNX file, by ONNX's own schemas of its operators."""
+"""The meanings of the nodes of an ONNX file, by ONNX's own schemas of its operators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a program on tables takes: the columns, their types and ranges, and public keys."""
+"""The inputs of a program on tables: the columns, their types and ranges, and public keys."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class ColumnSpec:
         return [own, (self.name + _PRESENT, (0.0, 1.0), 1)]
 
     def arrays(self, column: ReadColumn) -> list[Floats]:
-        """What is encrypted of a table's column."""
+        """The encrypted numbers of a table's column."""
         missing = column.missing
         if missing.any() and not self.may_miss:
             raise MismatchError(
@@ -158,7 +158,7 @@ class TableSpec:
 
     @property
     def inputs(self) -> list[ArraySpec]:
-        """What is encrypted: a column each, and after one in which values may be missing one of 0 and 1."""
+        """The encrypted columns, one each, and after one in which values may be missing one of 0 and 1."""
         return [
             ArraySpec((self.rows,), ends, name, step)
             for column in self.columns
@@ -166,7 +166,7 @@ class TableSpec:
         ]
 
     def arrays(self, frame: Any) -> list[Floats]:
-        """What is encrypted of a table, in the order of `inputs`, of shape (rows,) each.
+        """The encrypted columns of a table, in the order of `inputs`, of shape (rows,) each.
 
         Raises:
             TypeError: for what is no table.

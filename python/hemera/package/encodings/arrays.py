@@ -137,7 +137,7 @@ class Arrays(Encoding):
         return np.stack(halves, axis=1)
 
     def _checked(self, values: Any, spec: InputSpec, step: float | None) -> Array:
-        """What is packed. ParameterError for values that the model is not for."""
+        """The packed values. ParameterError for values that the model is not for."""
         array = plain_array(values, spec.name, np.float64)
         require_range(array, spec)
         if step is not None:

@@ -1,4 +1,4 @@
-"""What encodings are, and the checks that several of them make."""
+"""The base of encodings, and the checks that several of them make."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Encoding(ABC):
         return len(rows) if hasattr(rows, "__len__") else None
 
     def to_data(self) -> dict[str, Any]:
-        """What JSON takes, with its kind."""
+        """Data for JSON, with its kind."""
         return {"kind": self.kind}
 
     def require_fit(self, inputs: int, outputs: int) -> None:  # noqa: B027

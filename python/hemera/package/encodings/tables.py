@@ -49,7 +49,7 @@ class Table(Encoding):
         return self.input.shape[0]
 
     def prepared(self, rows: Any) -> Floats:
-        """What is encrypted of rows: an array of shape (chunks, rows of each, features). The last chunk is
+        """The encrypted values of rows: an array of shape (chunks, rows of each, features). The last chunk is
         filled up with the last row."""
         values = self.scaling(rows) if not self.thresholds else self._compared(rows)
         return chunked(values, self.rows)

@@ -1,4 +1,4 @@
-"""What all operations of programs share: where they stand, and what they run with."""
+"""The common part of all operations of programs: their places, and the state of their runs."""
 
 from __future__ import annotations
 
@@ -64,11 +64,11 @@ class Encoded:
 
 @dataclass(frozen=True)
 class Running:
-    """What an operation runs with."""
+    """The state with which an operation runs."""
 
     ev: Evaluator
     plan: Any
-    """What `Operation.plan` made."""
+    """The result of `Operation.plan`."""
 
 
 class Operation(ABC):
@@ -88,7 +88,7 @@ class Operation(ABC):
     adds_noise: ClassVar[bool] = True
     """Whether it adds errors that count, with CKKS."""
     timed_by: ClassVar[tuple[str, ...]] = ("depth",)
-    """What times depend on besides the operands' forms, and no more: most are asked for with other values."""
+    """All that times depend on besides the operands' forms: most are asked for with other values."""
     scales: ClassVar[Literal["kept", "product"] | None] = None
     """A result's scale with CKKS: that of all operands, or a product of two; None: it is not followed."""
 
@@ -107,7 +107,7 @@ class Operation(ABC):
 
     @property
     def summand(self) -> Array | None:
-        """What it adds to its operand, where it does no more."""
+        """The array that it adds to its operand, where it does no more."""
         return None
 
     def halved(self) -> Operation | None:
@@ -130,7 +130,7 @@ class Operation(ABC):
 
     @property
     def approximated(self) -> Hashable:
-        """What is approximated anew when a file is loaded; None: nothing."""
+        """The function that is approximated anew when a file is loaded; None: nothing."""
         return None
 
     def refreshed(self, place: Place) -> tuple[int, int] | None:
@@ -154,7 +154,7 @@ class Operation(ABC):
         return x
 
     def bounded(self, at: Bounds, *xs: Bounded) -> Bounded | None:
-        """What is certain of the result (docs/compile-algorithms.md); None: nothing is known."""
+        """The certain bounds of the result (docs/compile-algorithms.md); None: nothing is known."""
         return None
 
     def decided(self, place: Place) -> Operation:
@@ -162,7 +162,7 @@ class Operation(ABC):
         return self
 
     def plan(self, place: Place) -> Any:
-        """What is made once for each context."""
+        """The plan that is made once for each context."""
 
     def rotations(self, place: Place) -> frozenset[int]:
         """The steps of its rotations, each of which needs a key."""
@@ -221,7 +221,7 @@ _MOST_TOGETHER = 64
 
 
 def in_parts(operation: Callable[..., Ciphertext], xs: Sequence[Ciphertext]) -> Ciphertext:
-    """What an operation gives for each ciphertext of batches of one shape, some at a time."""
+    """An operation's results for each ciphertext of batches of one shape, some at a time."""
     x = xs[0]
     count = math.prod(x.shape)
     if count <= _MOST_TOGETHER or any(each.shape != x.shape for each in xs):

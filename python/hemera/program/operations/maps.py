@@ -21,7 +21,7 @@ from hemera.program.values import MAX_SLOTS, Array, Form, SchemeName, constant, 
 
 
 class _ByDiagonals(Operation):
-    """What maps of all schemes share."""
+    """The common part of maps of all schemes."""
 
     linear = True
     depth = 1

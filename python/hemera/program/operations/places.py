@@ -62,7 +62,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Bounded:
-    """What is certain of a value."""
+    """The certain bounds of a value."""
 
     largest: float
     """The largest magnitude in a slot."""
@@ -72,7 +72,7 @@ class Bounded:
 
 @dataclass(frozen=True)
 class Bounds(Place):
-    """What worst-case bounds of errors depend on."""
+    """Facts that worst-case bounds of errors depend on."""
 
     unit: float
     """The bound of a fresh encryption and a rotation."""

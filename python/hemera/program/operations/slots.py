@@ -1,4 +1,4 @@
-"""What moves values between slots, sums them, and takes parts of batches."""
+"""Operations that move values between slots, sum them, and take parts of batches."""
 
 from __future__ import annotations
 

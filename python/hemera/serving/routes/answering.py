@@ -29,7 +29,7 @@ _LARGE = 1 << 20
 
 @dataclass(frozen=True)
 class Work:
-    """What a request asks for."""
+    """The evaluation that a request asks for."""
 
     name: str
     """The name of the model or index."""

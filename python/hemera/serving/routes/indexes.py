@@ -27,7 +27,7 @@ async def indexes(request: Request, _: ClientName) -> dict[str, Any]:
 
 @router.get("/v1/indexes/{index}", responses=problems(401, 404, 429))
 async def index_of(index: str, request: Request, _: ClientName) -> dict[str, Any]:
-    """What a client needs to know of an index: settings, parameters, rows, errors of scores, limits."""
+    """The facts of an index that a client needs: settings, parameters, rows, errors of scores, limits."""
     service = state_of(request).service
     return {**service.index(index).describe(), "rates": rates_of(service.settings)}
 

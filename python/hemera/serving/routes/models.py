@@ -28,7 +28,7 @@ async def models(request: Request, _: ClientName) -> dict[str, Any]:
 
 @router.get("/v1/models/{model}", responses=problems(401, 404, 429))
 async def model_of(model: str, request: Request, _: ClientName) -> dict[str, Any]:
-    """What a client needs to know of a model: parameters, keys, inputs and outputs."""
+    """The facts of a model that a client needs: parameters, keys, inputs and outputs."""
     service = state_of(request).service
     settings = service.settings
     package = service.model(model)

@@ -1,4 +1,4 @@
-"""What all routes share: the service, and the budgets of the bodies that arrive."""
+"""The state of all routes: the service, and the budgets of the bodies that arrive."""
 
 from __future__ import annotations
 

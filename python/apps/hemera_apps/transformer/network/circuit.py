@@ -48,7 +48,7 @@ _WIDE_POOLED = 40.0
 
 
 class NetworkCircuit:
-    """What client and server derive from a `NetworkConfig`: neither weights nor ranges change it.
+    """The facts that client and server derive from a `NetworkConfig`: neither weights nor ranges change it.
 
     Attributes:
         config, params, layout, levels: the sizes, parameters, places in slots, and levels of each block.

@@ -1,4 +1,4 @@
-"""What client and server of a network agree on."""
+"""The settings that client and server of a network agree on."""
 
 from __future__ import annotations
 
