@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 import sys
 from collections import deque
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera._process import Lock, OfProcess, cached_property
-from hemera.errors import MismatchError, ParameterError
+from hemera.errors import MismatchError, NoiseError, ParameterError
 from hemera.inputs.arguments import as_integer, in_own_words, require_type
 from hemera.inputs.plain import plain_array
 from hemera.inputs.source import Source
@@ -20,8 +21,7 @@ from hemera.objects.context import Context
 from hemera.objects.keys import SecretKey
 from hemera.search import wire
 from hemera.search.comparisons.messages import Matches
-from hemera.search.comparisons.program import Comparisons
-from hemera.search.comparisons.slots import Asked
+from hemera.search.comparisons.program import Comparisons, Relative
 from hemera.search.index import fitted_settings
 from hemera.search.messages import name_of, new_ids
 from hemera.search.scores.program import MOST_PREPARED, ScoreProgram
@@ -35,6 +35,7 @@ else:
 
 __all__ = ["Client"]
 
+_COUNT_DOUBT = 2.0**-5
 _Prepared = tuple[bytes, NDArray[np.uint64]]
 """A seed, and the numbers of its encryption of zero."""
 
@@ -54,7 +55,7 @@ class Client:
     Raises:
         FormatError: if bytes are damaged.
         MismatchError: if the secret key belongs to other parameters.
-        ParameterError: if the settings are an encrypted index's, and no secret key is given.
+        ParameterError: if an encrypted index's key is not given.
 
     Examples:
         >>> index = hm.search.Index(np.eye(4, dtype=np.float32), metric="dot")
@@ -143,12 +144,11 @@ class Client:
         """The keys that an index needs to answer: 0.6 MB for scores (exact: 3.9 MB), 100 MB and more for
         comparisons. They can not decrypt. Made at the first use, and of one secret key always for the same
         queries."""
-        return self._program.generate_keys(self._context, self._secret_key).to_bytes()
+        return self._program.generate_keys(self._secret_key).to_bytes()
 
     @property
     def expected_error(self) -> Errors:
-        """The errors of scores, or of their differences, before they are compared, for a query of norm 1: as
-        standard deviations for rows of the largest norm, which no index exceeds (docs/search.md)."""
+        """The errors of scores, as of `Index.expected_error`, for rows of the largest norm."""
         return self._program.largest_errors
 
     def encrypt(
@@ -167,22 +167,17 @@ class Client:
             scores: 6 bytes a number (exact: 12) of 4,096 (8,192) rows. With ids 8 bytes a row.
 
         Raises:
-            MismatchError: if vectors, payloads or ids have another shape.
-            ParameterError: if these settings are not of `owning`, an id repeats, or a vector is zero where
-                the metric is "cosine".
-            RangeError: if a number is too large for the settings' scale, or bounds.
-            TypeError: if vectors have other numbers.
+            ParameterError: if these settings are not of `owning`, or an id repeats.
+            MismatchError, RangeError, TypeError: as for `Index.add`.
         """
         settings = self._settings
         if not settings.owner:
-            raise ParameterError(
-                "the rows of this client's index are in the clear; Client.owning encrypts rows"
-            )
+            raise ParameterError("the rows of this index are in the clear; Client.owning encrypts rows")
         given = as_vectors(vectors, "vectors to encrypt")
         if len(given) == 0:
             raise MismatchError("there is no vector to encrypt")
         named = None if ids is None else new_ids(ids, len(given), np.empty(0, np.int64), 0)
-        parts = self._program.encrypt(self._context, self._secret_key, given, payloads)
+        parts = self._program.encrypt(self._secret_key, given, payloads)
         header = {"settings": settings.to_fields(), "count": len(given), "has_ids": named is not None}
         names = [] if named is None else [named.astype("<i8").tobytes()]
         return wire.pack(settings.kind("rows"), header, *names, *parts)
@@ -201,8 +196,7 @@ class Client:
             The message for `Index.prepare`: 32 bytes for each query, and 200.
 
         Raises:
-            ParameterError: if the count is out of its range, or the index has no prepared queries: it is
-                encrypted, or compares scores.
+            ParameterError: if the count is out of its range, or the index is encrypted, or compares scores.
         """
         program = self._program
         if self._settings.owner or not isinstance(program, ScoreProgram):
@@ -273,14 +267,14 @@ class Client:
         if isinstance(program, Comparisons):
             if prepared:
                 raise ParameterError("prepared= is for scores, and this index compares them")
-            made = program.query(self._context, self._secret_key, given, threshold, k, want)
+            made = program.query(self._secret_key, given, threshold, k, want)
         elif threshold is not None or k is not None or want != "mask":
             raise ParameterError(
                 "threshold=, k= and want= are for comparisons; decrypt(answer, k) has the k best scores"
             )
         else:
             zeros = self._oldest if prepared else None
-            made = program.query(self._context, self._secret_key, given, zeros)
+            made = program.query(self._secret_key, given, zeros)
         return self._noted(*made)
 
     def _noted(self, sent: bytes, asked: Any) -> bytes:
@@ -307,9 +301,8 @@ class Client:
             - Of scores: `scores, ids`, [k] each, or [queries, k] where several queries were asked at once;
               best first: the largest cosine or inner product, the smallest distance. Scores are float64,
               int64 if exact. Of equal scores the rows that the index has first come first.
-            - Of a threshold, and of a k: `Matches`, in the index's order. Rows beyond the margin are right,
-              `doubtful` has rows that came out between. Of k a row is among them for sure if fewer than k
-              rows are before it or nearer to it than the margin; it is not if k rows are before it by it.
+            - Of a threshold, and of a k: `Matches`, in the index's order. A row is among the first k for sure
+              if fewer than k rows are before it or within the margin; and not if k are before it by this.
             - Of a count: the number of rows above the threshold, or above each of several, [thresholds].
               Rows within the margin count as numbers from 0 to 1, others within 2^-17.
 
@@ -323,7 +316,7 @@ class Client:
         """
         if k is not None and as_integer(k, "decrypt", "k") < 1:
             raise ParameterError(f"k must be 1 or more, not {k}")
-        name, decrypted = self._program.read(self._context, self._secret_key, answer, k, self._asked)
+        name, decrypted = self._program.read(self._secret_key, answer, k, self._asked)
         if name:
             with self._lock:
                 self._asked(name)  # another thread may have been before
@@ -351,10 +344,10 @@ class Client:
         be decrypted is an error after the last round, so that the server does not learn of it.
 
         Args:
-            x: [dims]: real numbers.
+            x: as for `query`.
             k: 1 or more.
             ask: sends a query to the index and returns its answer, as `lambda q: index.query(q, keys)`.
-            payloads: whether to ask for payloads too.
+            payloads: whether to ask for them too.
             thresholds: the most of a round. None: as many as the layout compares at once, from 3 to 64.
 
         Returns:
@@ -366,22 +359,42 @@ class Client:
             FormatError, MismatchError, NoiseError, RangeError: as `query` and `decrypt`.
         """
         program = self._program
-        if not isinstance(program, Comparisons) or "count" not in program.follows.wants:
+        if not isinstance(program, Comparisons) or "count" not in program.wants:
             raise ParameterError("top asks for numbers of rows above thresholds: query(x, k=) is for ranks")
         want = "payloads" if payloads else "mask"
         program.require_want(want)
         if as_integer(k, "top", "k") < 1:
             raise ParameterError(f"k must be 1 or more, not {k}")
-        asked = Asked.of(plain_array(x, "a query"), program)
+        width = thresholds or program.thresholds_of_round
+        given = plain_array(x, "a query")
+        low, high, certain = -1.0, 1.0, None
+        failed: NoiseError | None = None
         sent: list[bytes] = []
 
-        def answer_to(levels: NDArray[np.float64], what: str) -> Any:
-            compared = program.follows.slots_of(program, levels, what != "count")
-            sent.append(self._noted(*program.sealed(self._context, self._secret_key, asked, compared, what)))
+        def answer_to(levels: NDArray[np.float64], what: str) -> bytes:
+            made = program.query(self._secret_key, given, Relative(levels), None, what)
+            sent.append(self._noted(*made))
             return ask(sent[-1])
 
         try:
-            return program.nearest(k, want, thresholds, answer_to, self.decrypt)
+            for _ in range(math.ceil(math.log(2 / program.margin) / math.log(width + 1) - 2**-20)):
+                levels = np.linspace(low, high, width + 2)
+                answer = answer_to(levels[1:-1], "count")
+                try:
+                    found = self.decrypt(answer)
+                except NoiseError as error:
+                    failed, found = error, np.zeros(width)
+                exact = np.flatnonzero(np.abs(found - k) < _COUNT_DOUBT)
+                if certain is None and len(exact):
+                    certain = float(levels[1 + exact[len(exact) // 2]])
+                place = int((found > k - 0.5).sum())
+                low, high = float(levels[place]), float(levels[place + 1])
+            # All of the k best are above the last threshold.
+            answer = answer_to(np.array([low - program.margin if certain is None else certain]), want)
+            if failed is not None:
+                raise failed
+            matches: Matches = self.decrypt(answer)
+            return matches
         finally:
             for query in sent:  # those that failed
                 self.forget(query)

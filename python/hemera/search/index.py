@@ -22,7 +22,7 @@ from hemera.objects.keys import Keys
 from hemera.search import wire
 from hemera.search.comparisons.program import Comparisons
 from hemera.search.comparisons.rows import ClearRows, EncryptedRows, PairedRows
-from hemera.search.messages import IDS, keys_of, new_ids, places_of, require_ids, rows_settings
+from hemera.search.messages import IDS, keys_of, new_ids, places_of, require_ids, sent_rows
 from hemera.search.scores.clear_rows import ClearScoreRows
 from hemera.search.scores.encrypted_rows import EncryptedScoreRows
 from hemera.search.scores.program import ScoreProgram, Scores
@@ -56,24 +56,23 @@ class Index:
     """A database of vectors that answers encrypted queries: with encrypted scores of all rows, or with the
     results of comparisons. Any thread may use an index; one call runs at a time.
 
-    For scores, vectors in the clear take 9 bytes an entry of the device's memory, 17 with exact scores; and
-    encrypted ones 16, exact 32, and one entry more with metric "l2".
+    For scores, vectors in the clear take 9 bytes an entry of the device's memory (exact: 17), and encrypted
+    ones 16 (exact: 32), with metric "l2" for one entry more.
 
     Args:
         rows: vectors [rows, dims], at least one; float32, float64 or int8. For scores floats are rounded to
             int8 by one scale: `expected_error` has the error, and a `PrecisionWarning` says that it changes
-            which rows are the nearest; int8 is taken as it is, unless the metric is "cosine". Or encrypted
-            rows, the bytes from `Client.encrypt`, which their owner alone reads, and which have all of the
-            next arguments but the device.
+            which rows are the nearest. Or encrypted rows, the bytes from `Client.encrypt`, which have all of
+            the next arguments but the device.
         metric: "cosine": vectors are normalized, and so are queries; "dot": inner products; "l2": squares of
-            distances, for which the squared norms of all rows travel with each answer.
+            distances.
         answers: None: the scores of all rows. `Threshold(...)`: the rows beyond an encrypted threshold.
             `Top(...)`: the k nearest rows.
         payloads: [rows, numbers]: numbers that comparisons give of the rows that match. None: there are none.
         ids: the rows' names in answers: different integers from 0 to 2^62 - 1. None: 0, 1, ...
         exact: whether scores are exact integers: vectors are int8 and queries integers.
-        largest: the largest magnitude of an entry that is to fit (for cosines: of the normalized vectors),
-            where later vectors have larger ones than these. None: that of these vectors.
+        largest: the largest magnitude of an entry that is to fit, for cosines of the normalized vectors; None
+            stands for that of these.
         query_bound: with exact scores, the largest magnitude of a query's integers.
         device: the device of the database, as for `hemera.Context`.
         threads: the number of threads of the CPU; None: as many as the process may run on.
@@ -114,14 +113,15 @@ class Index:
     ) -> None:
         options = (answers, exact, largest, query_bound)
         if isinstance(rows, bytes):
-            settings = rows_settings(rows)
+            given: Any = sent_rows(rows)
+            settings = given.settings
             if metric not in ("cosine", settings.metric) or options != (None, False, None, 127):
                 raise ParameterError("encrypted rows have the metric and the answers of Client.owning")
         else:
-            rows = as_vectors(rows, "the vectors of an index")
-            settings = fitted_settings(rows, metric, *options, payloads)
+            given = as_vectors(rows, "the vectors of an index")
+            settings = fitted_settings(given, metric, *options, payloads)
         self._open(settings, device, threads)
-        self.add(rows, payloads=payloads, ids=ids)
+        self._add(given, payloads, ids)
 
     def _open(self, settings: Settings, device: str, threads: int | None) -> None:
         """Begin without rows."""
@@ -172,14 +172,8 @@ class Index:
         return self._rows.errors
 
     def cost(self, device: str | None = None) -> Cost:
-        """Keys and operations of a query for all that comparisons can tell of the rows.
-
-        Args:
-            device: the name of a table of measured times (`hemera.cost`), for the seconds. None: none.
-
-        Raises:
-            ParameterError: if answers are scores.
-        """
+        """Keys and operations of a query for all that comparisons can tell of the rows, and with the name of
+        a table of measured times (`hemera.cost`) the seconds. ParameterError if answers are scores."""
         if not isinstance(self._program, Comparisons):
             raise ParameterError("costs are those of comparisons; scores take one pass over the rows")
         return self._program.cost(device, self._rows.blocks_count)
@@ -209,8 +203,7 @@ class Index:
         payloads: ArrayLike | None = None,
         ids: ArrayLike | None = None,
     ) -> NDArray[np.int64]:
-        """Add rows after the others. Encrypted rows of scores join the last block if they fit, and it has
-        been added to fewer than 16 times; those that are compared begin a block of their own.
+        """Add rows after the others.
 
         Args:
             rows: as those of the index; encrypted ones by the same owner.
@@ -221,16 +214,17 @@ class Index:
             The ids of the rows.
 
         Raises:
-            FormatError: if encrypted rows are damaged. The index is unchanged.
-            MismatchError: if vectors, payloads or ids have another shape, or rows are of another owner.
-            OutOfMemoryError: if the device has no room. The index is unchanged.
-            ParameterError: if an id is there already, or repeats; there is no room for all rows; or a vector
-                is zero where the metric is "cosine".
+            ParameterError: if an id is there already, or there is no room for all rows; and others, as for
+                the index, which is unchanged.
+            MismatchError: if rows have another shape, or another owner.
             RangeError: if a number is too large for the index's scale, or bounds.
         """
+        return self._add(rows, payloads, ids)
+
+    def _add(self, rows: Any, payloads: ArrayLike | None, ids: ArrayLike | None) -> NDArray[np.int64]:
         given = self._rows.read(rows, payloads, ids)
         with self._lock:
-            named = new_ids(given.ids, given.count, self._rows.ids, self._next_id)
+            named = new_ids(given.ids, given.number, self._rows.ids, self._next_id)
             self._rows.add(named, given)
             self._next_id = max(self._next_id, int(named.max(initial=-1)) + 1)
             self._version += 1
@@ -239,9 +233,8 @@ class Index:
         return named
 
     def remove(self, ids: ArrayLike) -> None:
-        """Remove rows. In a clear index of scores the last rows take their places. The server can not clear a
-        place of a ciphertext: its memory comes back when all rows of a block are removed, as that of rows
-        with thresholds.
+        """Remove rows. In a clear index of scores the last rows take their places; others' memory comes back
+        when all rows of a block are removed.
 
         Raises:
             ParameterError: if no row has one of the ids, or one repeats. The index is unchanged.
@@ -253,12 +246,8 @@ class Index:
     # --- Queries. ---
 
     def load_keys(self, keys: bytes) -> Keys:
-        """A client's keys in the index's memory, from its `keys`: for many queries of one client.
-
-        Raises:
-            FormatError: if they are damaged.
-            MismatchError: if they belong to other parameters.
-        """
+        """A client's keys in the index's memory, from its `keys`: for many queries of one client. FormatError
+        if they are damaged, MismatchError if they belong to other parameters."""
         require_type(keys, bytes, "load_keys", "the bytes of a client's keys")
         return keys_of(keys, self._context, "load_keys")
 
@@ -278,9 +267,8 @@ class Index:
 
         Returns:
             The message for `Client.decrypt`. Of scores: for each query and 4,096 rows 32,768 bytes (exact:
-            for 8,192 rows 81,920), of encrypted rows once more where the metric is "l2"; 8 bytes a row for
-            its id, unless ids are 0, 1, ... in order; 4 bytes a row for its squared norm where the metric is
-            "l2"; and 300 bytes.
+            for 8,192 rows 81,920), of encrypted rows with metric "l2" once more; 8 bytes a row for its id,
+            unless ids are 0, 1, ... in order; 4 for its squared norm with metric "l2"; and 300 bytes.
 
         Raises:
             FormatError: if the query, or the keys, are damaged.
@@ -310,20 +298,15 @@ class Index:
             return rows.finished(query, keys, self._version, self._header)
 
     def query_many(self, asked: Sequence[tuple[bytes, bytes | Keys]]) -> list[bytes]:
-        """Answer several messages, of one client or several. Each has the bits of an answer by itself:
-        clients do not see each other's queries. Those for scores take one pass over the rows; of comparisons
-        those of one client go together, in batches of ciphertexts (docs/search.md).
+        """Answer several messages, of one client or several. Those for scores take one pass over the rows; of
+        comparisons those of one client go together (docs/search.md). Each has the bits of an answer by
+        itself: clients do not see each other's queries.
 
         Args:
             asked: for each message the query, from `Client.query`, and the keys of the same client.
 
         Returns:
-            The answers in the same order, each for the `Client.decrypt` of its own client.
-
-        Raises:
-            FormatError, MismatchError, MissingKeyError: if one of the messages has what `query` refuses; then
-                none is answered.
-            OutOfMemoryError: if the device has no room.
+            The answers in the same order. If one of the messages has what `query` refuses, none.
 
         Examples:
             >>> index = hm.search.Index(np.eye(4, dtype=np.float32), metric="dot")
@@ -362,21 +345,16 @@ class Index:
 
     @property
     def ticket_bytes(self) -> int:
-        """Bytes of a ticket for the rows that the index has now: of the device's memory, and of the host's,
-        which has the answer's message. MismatchError: if it has no prepared queries."""
+        """Bytes of a ticket for the rows that there are now, of the device's memory and of the host's."""
         return self._preparing().ticket_bytes
 
     def seeds(self, preparation: bytes) -> list[bytes]:
-        """The seeds of a message from `Client.prepare`.
-
-        Raises:
-            FormatError: if it is damaged.
-            MismatchError: if it is for another index's settings, or the index has no prepared queries.
-        """
+        """The seeds of a message from `Client.prepare`. FormatError if it is damaged, MismatchError if it is
+        for another index's settings, or the index has no prepared queries."""
         return self._preparing().seeds(preparation)
 
     def seed(self, query: bytes) -> bytes | None:
-        """The seed of a query for scores, under which there may be no other. None: it has none. FormatError,
+        """The seed of a query for scores, under which there may be no other; None: it has none. FormatError,
         MismatchError."""
         return self._program.unpack(query).seed if isinstance(self._program, ScoreProgram) else None
 
@@ -418,13 +396,8 @@ class Index:
         return self._program.queries_at_once
 
     def count(self, query: bytes) -> int:
-        """The queries of a message, or encrypted thresholds of one query, that its work grows with. The
-        message is not read further.
-
-        Raises:
-            FormatError: if it is damaged.
-            MismatchError: if it is for another index's settings.
-        """
+        """The queries of a message, or encrypted thresholds of one query, that its work grows with.
+        FormatError if it is damaged, MismatchError if it is for another index's settings."""
         return self._program.count(query)
 
     def answer_bytes(self, count: int) -> int:
@@ -434,11 +407,8 @@ class Index:
     # --- Files. ---
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the index to a file, which appears under its name only when it is complete.
-
-        Raises:
-            FileError: if it can not be written.
-        """
+        """Write the index to a file, which appears under its name only when it is complete. FileError if it
+        can not be written."""
         with self._lock:
             fields, parts = self._rows.contents()
             header = {
@@ -459,12 +429,11 @@ class Index:
         threads: int | None = None,
         limit: int = MOST_BYTES,
     ) -> Self:
-        """An index of any kind from a file's path, or its bytes.
+        """An index of any kind from what `save` wrote.
 
         Args:
-            source: what `save` wrote.
-            device: the device of the database, as for `hemera.Context`.
-            threads: the number of threads of the CPU; None: as many as the process may run on.
+            source: the file's path, or its bytes.
+            device: this and `threads` as for the index.
             limit: bytes of memory that its rows may take, or 128 times the file's bytes, if that is more.
 
         Raises:

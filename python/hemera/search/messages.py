@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,23 +18,6 @@ from hemera.objects.keys import Keys
 from hemera.search import wire
 from hemera.search.settings import Settings
 
-__all__ = [
-    "IDS",
-    "Given",
-    "Group",
-    "Header",
-    "as_ids",
-    "keys_of",
-    "name_of",
-    "new_ids",
-    "places_of",
-    "read_ids",
-    "read_rows",
-    "require_ids",
-    "require_settings",
-    "rows_settings",
-]
-
 Header = Callable[[str], dict[str, Any]]
 """The fields that the headers of all answers have, to the query of a name."""
 IDS = 1 << 62
@@ -43,27 +25,31 @@ IDS = 1 << 62
 _ROWS_FIELDS: dict[str, Kind] = {"settings": dict, "count": Whole(1), "has_ids": bool}
 
 
-@dataclass(frozen=True)
-class Given:
-    """Rows that are to be added."""
+class Given(NamedTuple):
+    """Rows that are to be added: their number, ids, and what their storage has made of them."""
 
-    count: int
+    number: int
     ids: ArrayLike | None
     data: Any
-    """What their storage has made of them."""
 
 
-@dataclass(frozen=True)
-class Group:
-    """Messages that are answered together."""
+class Sent(NamedTuple):
+    """A message with encrypted rows: their ids if it has some, and the ciphertexts."""
+
+    settings: Settings
+    number: int
+    ids: NDArray[np.int64] | None
+    body: memoryview
+
+
+class Group(NamedTuple):
+    """Messages that are answered together: their places in the order of all, their names, the keys of each
+    client, or an evaluator with those of the only one, and the queries as a program has read them."""
 
     places: Sequence[int]
-    """Their places in the order of all."""
     names: Sequence[str]
     keys: Any
-    """The keys of each client, or an evaluator with those of the only one."""
     queries: Sequence[Any]
-    """What a program has read."""
 
 
 def name_of(query: bytes) -> str:
@@ -121,30 +107,29 @@ def read_ids(body: memoryview) -> NDArray[np.int64]:
     return np.frombuffer(body, "<i8").astype(np.int64)
 
 
-def rows_settings(rows: bytes) -> Settings:
-    """The settings of a message with encrypted rows. FormatError."""
-    kind = wire.kind_of(rows)
-    header, _ = wire.unpack(kind if kind.endswith("rows") else "rows", rows, _ROWS_FIELDS)
+def sent_rows(message: bytes) -> Sent:
+    """Encrypted rows from their message. FormatError."""
+    kind = wire.kind_of(message)
+    header, body = wire.unpack(kind if kind.endswith("rows") else "rows", message, _ROWS_FIELDS)
     settings = Settings.from_fields(header["settings"], kind)
     if not settings.owner:
         raise FormatError("the settings of the message of rows are a clear index's")
-    return settings
-
-
-def read_rows(
-    rows: Any, settings: Settings, payloads: object, ids: object
-) -> tuple[int, NDArray[np.int64] | None, memoryview]:
-    """The number of encrypted rows, their ids if the message has some, and the ciphertexts. FormatError,
-    MismatchError; ParameterError for payloads or ids beside the message."""
-    require_type(rows, bytes, "an encrypted index", "the bytes of rows from Client.encrypt")
-    if payloads is not None or ids is not None:
-        raise ParameterError("encrypted rows have the payloads and ids that their owner gave Client.encrypt")
-    require_settings(rows_settings(rows).digest, settings, "message of rows")
-    header, body = wire.unpack_any(settings.kind("rows"), rows)
     count, size = header["count"], 8 * header["count"] * header["has_ids"]
     if len(body) < size:
         raise FormatError(f"the message of {count} rows has {len(body)} bytes")
-    return count, read_ids(body[:size]) if header["has_ids"] else None, body[size:]
+    return Sent(settings, count, read_ids(body[:size]) if header["has_ids"] else None, body[size:])
+
+
+def rows_for(settings: Settings, rows: bytes | Sent, payloads: object, ids: object) -> Sent:
+    """The same for an index of these settings. MismatchError; ParameterError for payloads or ids beside the
+    message."""
+    if payloads is not None or ids is not None:
+        raise ParameterError("encrypted rows have the payloads and ids that their owner gave Client.encrypt")
+    sent = rows
+    if not isinstance(sent, Sent):
+        sent = sent_rows(require_type(sent, bytes, "an encrypted index", "the bytes of Client.encrypt"))
+    require_settings(sent.settings.digest, settings, "message of rows")
+    return sent
 
 
 def require_ids(ids: NDArray[np.int64], next_id: int) -> None:

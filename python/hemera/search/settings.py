@@ -26,8 +26,6 @@ if sys.version_info >= (3, 11):
 else:
     from typing_extensions import Self
 
-__all__ = ["Answers", "Errors", "Metric", "Settings", "require_scores"]
-
 A = TypeVar("A", bound="Answers")
 
 Metric = Literal["cosine", "dot", "l2"]

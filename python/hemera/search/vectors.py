@@ -11,8 +11,6 @@ from hemera.errors import MismatchError, ParameterError, RangeError
 from hemera.inputs.plain import plain_array
 from hemera.search.settings import Settings, require_scores
 
-__all__ = ["as_vectors", "normalized", "norms_of", "require_dims", "unit_queries"]
-
 
 def as_vectors(vectors: ArrayLike, what: str) -> NDArray[Any]:
     """Vectors as an array [rows, dims] of int8 or float64. TypeError for other numbers, MismatchError for

@@ -100,8 +100,13 @@ def unpack(kind: str, data: bytes, fields: Mapping[str, Kind]) -> tuple[dict[str
 def unpack_any(kind: str, data: bytes) -> tuple[dict[str, Any], memoryview]:
     """The same with any fields. Those of an answer have "parts", the sizes of the body's."""
     view = memoryview(data)
-    header, body = _opened(kind, view)
-    before = view[:-_DIGEST]
+    text = _header(kind, view)
+    header = _read(kind, text)
+    found = header.pop("kind", None)
+    if found != kind:
+        raise FormatError(f"this is the {found!r} of a search, where a {kind} is needed")
+    del header["version"]
+    body, before = view[_BEGIN + len(text) : -_DIGEST], view[:-_DIGEST]
     if kind in _IN_PARTS:
         sizes = header.get("parts")
         if not isinstance(sizes, list) or any(type(size) is not int or size < 0 for size in sizes):
@@ -128,17 +133,6 @@ def _head(kind: str, header: dict[str, Any]) -> bytes:
     described = {"version": version, "kind": kind, **header}
     text = json.dumps(described, separators=(",", ":"), allow_nan=False).encode()
     return MAGIC + len(text).to_bytes(8, "little") + text
-
-
-def _opened(kind: str, view: memoryview) -> tuple[dict[str, Any], memoryview]:
-    """Header and body of a message of this kind, whose digest is not looked at."""
-    text = _header(kind, view)
-    header = _read(kind, text)
-    found = header.pop("kind", None)
-    if found != kind:
-        raise FormatError(f"this is the {found!r} of a search, where a {kind} is needed")
-    del header["version"]
-    return header, view[_BEGIN + len(text) : -_DIGEST]
 
 
 def _header(kind: str, view: memoryview) -> bytes:

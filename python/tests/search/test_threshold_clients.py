@@ -71,17 +71,13 @@ def test_messages_of_one_client_are_compared_together(
     expected = [index.query(query, keys) for query in queries]
     together = {circuit._BATCH_BYTES: at_once, circuit._ROTATED_BYTES: 2}
     monkeypatch.setattr(circuit, "_together", lambda _, most, __: together[most])
-    depths, step = [], type(index.settings.answers).step.fget  # type: ignore[attr-defined]
+    depths, step = [], index.settings.program.step
 
-    def watched(settings: Any) -> Any:
-        def run(x: Any) -> Any:
-            depths.append(x.shape[0])
-            return step(settings)(x)
+    def watched(x: Any) -> Any:
+        depths.append(x.shape[0])
+        return step(x)
 
-        run.depth = step(settings).depth  # type: ignore[attr-defined]
-        return run
-
-    monkeypatch.setattr(type(index.settings.answers), "step", property(watched))
+    monkeypatch.setattr(index.settings.program, "step", watched)
     asked = [(query, keys) for query in queries]
     found = index.query_many([asked[0], (queries[0], others), *asked[1:]])
     assert found[:1] + found[2:] == expected

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from hemera.errors import FormatError, MismatchError, MissingKeyError, ParameterError
 from hemera.search import Client, Index, Matches, Settings, Top
 from hemera.search.comparisons.rows import PairedRows
-from hemera.search.comparisons.slots import Asked
 
 pytestmark = pytest.mark.usefixtures("small_rings")
 
@@ -86,7 +85,7 @@ def test_pairs_of_slots_are_differences_of_scores(metric: Any, rows: int) -> Non
     stored = PairedRows(program, clear)
     stored.add(np.arange(count), stored.read(vectors, None, None))
     assert stored.blocks_count * layout.rows == rows**2
-    asked = Asked.of(X, program)
+    asked = program.asked(X)
     if metric == "l2":
         scores = -((vectors - X) ** 2).sum(axis=1)
         scale = 3 * (2 * np.linalg.norm(X) + 3)

@@ -1,20 +1,26 @@
-"""The server's computation: scores, and what comparisons of these make of the rows."""
+"""The server's computation: scores, what comparisons make of the rows, and its cost."""
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera.ckks import Parameters
 from hemera.objects.batches import stack
 from hemera.objects.ciphertext import Ciphertext, Plaintext
+from hemera.objects.context import Context
+from hemera.objects.cost import Cost, DryRun, FreshInput
 from hemera.objects.evaluator import Evaluator
+from hemera.search.comparisons.messages import Query
 from hemera.search.comparisons.slots import Slots
-
-__all__ = ["Block", "Columns", "batched", "counts", "payloads", "products", "scores", "window_sums"]
+from hemera.search.settings import Settings
+from hemera.times import DeviceTimes
 
 Columns = Sequence[Plaintext] | Sequence[Ciphertext]
 
@@ -31,7 +37,7 @@ class Block:
 
     columns: Columns
     payloads: Columns
-    bias: NDArray[np.float64] | None = None  # [slots]: is added to half the scores
+    bias: Any = 0.0  # [slots]: is added to half the scores
 
 
 def _together(ev: Evaluator, most: int, single: int) -> int:
@@ -55,10 +61,8 @@ def batched(
 
 def window_sums(x: Ciphertext, count: int, distance: int = 1) -> Ciphertext:
     """In each slot the sum of `count` slots, a power of two, from its own on, at this distance."""
-    step = 1
-    while step < count:
-        x = x + x.rotate(step * distance)
-        step *= 2
+    for power in range(count.bit_length() - 1):
+        x = x + x.rotate(distance << power)
     return x
 
 
@@ -136,3 +140,44 @@ def payloads(found: Ciphertext, numbers: Columns) -> Ciphertext:
     """[ciphertexts]: the payloads of matches, zeros of other rows. `numbers` are half the payloads, at
     level 1."""
     return stack([(found.at_level(1) * each).shrink() for each in numbers])
+
+
+def cost_of(program: Any, device: str | None, blocks: int) -> Cost:
+    """The cost of a query that asks for all that `Comparisons` tell of so many blocks of rows, and on a
+    device with a table of measured times the seconds."""
+    if device is None:
+        return _counted(program.settings, program.params, blocks)
+    return _cost(program, DeviceTimes.find(device), blocks)
+
+
+@functools.lru_cache(maxsize=32)
+def _counted(settings: Settings, params: Parameters, blocks: int) -> Cost:  # noqa: ARG001
+    return _cost(settings.program, None, blocks)
+
+
+def _cost(program: Any, times: DeviceTimes | None, blocks: int) -> Cost:
+    context = Context(program.params, "ledger", threads=1)
+    layout = program.layout
+    zeros = np.zeros(layout.slots)
+
+    def answer(
+        ev: Evaluator, query: Ciphertext, compared: Ciphertext, *encrypted: Ciphertext
+    ) -> list[Ciphertext]:
+        column = encrypted[0] if encrypted else context.encode(zeros, level=program.top)
+        numbers: Any = encrypted[1] if encrypted else context.encode(zeros, level=1)
+        block = Block([column] * program.columns, [numbers] * program.payloads, zeros)  # type: ignore[arg-type]
+        found = program.found(ev, [Query("", query, [compared])], [block] * blocks)
+        if "count" in program.wants:
+            results = counts(ev, [found], np.ones((blocks, layout.rows), np.bool_), program)
+        else:
+            results = [each.shrink() for each in found]
+        return results + [payloads(each, block.payloads) for each in found if block.payloads]
+
+    inputs = [
+        FreshInput((1 + program.entries - program.dims, layout.slots)),
+        FreshInput(layout.slots, program.compared_level),
+    ]
+    if program.owner:
+        inputs += [FreshInput(layout.slots), FreshInput(layout.slots, 1)]
+    run = DryRun(context, symmetric=True)
+    return run.cost(lambda ev: functools.partial(answer, ev), inputs, times=times)

@@ -19,8 +19,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Layout", "power_of_two"]
-
 
 def power_of_two(number: int) -> int:
     """The least power of two that is not below a number of at least 1."""

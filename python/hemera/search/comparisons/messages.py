@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +13,6 @@ from hemera.errors import FormatError, MismatchError
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
 from hemera.objects.evaluator import Evaluator
-
-__all__ = ["GONE", "Answer", "Matches", "Query", "pack_ciphertexts", "require_form", "take_ciphertexts"]
 
 GONE = -1
 """In the place of the id of a row that was removed, or that there is not yet."""
@@ -34,27 +33,23 @@ class Matches:
         return len(self.ids)
 
 
-@dataclass(frozen=True)
-class Query:
-    """An encrypted query."""
+class Query(NamedTuple):
+    """An encrypted query: x of shape [1], with "l2" [2]; and the thresholds, or k, which are compared."""
 
     want: str
-    x: Ciphertext  # [1]; with "l2" [2]
+    x: Ciphertext
     compared: Sequence[Ciphertext]
-    """The thresholds, or k, at the level of their comparison."""
 
 
-@dataclass(frozen=True)
-class Answer:
-    """Encrypted results."""
+class Answer(NamedTuple):
+    """Encrypted results to the query of a name: the mask [blocks], and of payloads also these, [blocks,
+    ciphertexts]; or the counts [ciphertexts]. With the ids of places of rows, of each block one after the
+    other."""
 
     name: str
-    """The name of the query."""
     want: str
     ids: NDArray[np.int64]
-    """[places of rows]: of each block one after the other; -1: there is none."""
     results: list[Ciphertext]
-    """The mask [blocks], and of payloads also these, [blocks, ciphertexts]; or the counts [ciphertexts]."""
 
 
 def pack_ciphertexts(parts: Sequence[Ciphertext]) -> list[bytes]:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hemera.ckks import Parameters
-from hemera.errors import FormatError, MismatchError, MissingKeyError, NoiseError, ParameterError
+from hemera.errors import FormatError, MismatchError, MissingKeyError, ParameterError
+from hemera.inputs.plain import plain_array
 from hemera.objects.batches import stack
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
-from hemera.objects.cost import Cost, DryRun, FreshInput
+from hemera.objects.cost import Cost
 from hemera.objects.evaluator import Evaluator
 from hemera.objects.keys import Keys, SecretKey
 from hemera.search import wire
@@ -32,24 +29,36 @@ from hemera.search.comparisons.messages import (
     require_form,
     take_ciphertexts,
 )
-from hemera.search.comparisons.slots import Asked, Compared, Slots
+from hemera.search.comparisons.slots import Asked, Slots
 from hemera.search.messages import Group, Header, keys_of, name_of, read_ids, require_settings
-from hemera.search.settings import Errors, Settings
-from hemera.times import DeviceTimes
-
-__all__ = ["Comparisons"]
+from hemera.search.settings import Errors
 
 _FIELDS: dict[str, type] = {"settings": str, "want": str}
 """Fields of queries, and with the next ones those of answers."""
 _ANSWER_FIELDS: dict[str, type] = {"query": str, "index_version": int}
+MOST_THRESHOLDS = 4096
+"""The most thresholds of one query."""
 _DOUBT = 2.0**-14
 """A row whose 0 or 1 is further off is within the margin: others are within 2^-17, and noise."""
-_COUNT_DOUBT = 2.0**-5
 _LEAST_THRESHOLDS, _MOST_THRESHOLDS = 3, 64
 
 
-@dataclass(frozen=True)
-class _Waiting:
+class Relative(NamedTuple):
+    """Thresholds as numbers from -1 to 1 (`Slots.relative`)."""
+
+    levels: NDArray[np.float64]
+
+
+class Compared(NamedTuple):
+    """What scores, or ranks, are compared with, in the clear: slots, the fields of the query's header, and
+    whether the answer is for one number, and not for a list of numbers."""
+
+    slots: NDArray[np.float64]
+    fields: dict[str, int]
+    is_single: bool
+
+
+class _Waiting(NamedTuple):
     """What decrypting the answer to a query needs of it."""
 
     want: str
@@ -58,11 +67,30 @@ class _Waiting:
 
 
 class Comparisons(Slots):
-    """Scores in slots, and what follows of them."""
+    """Scores in slots, and comparisons of them with thresholds."""
+
+    wants: tuple[str, ...] = ("mask", "count", "payloads")
+    """What a query may want."""
+    largest_squares = (1.0, 1.0)
+    """The largest squares of what is compared, as `errors` takes them."""
+    query_fields: ClassVar[dict[str, type]] = {"thresholds": int}
+    answer_fields: ClassVar[dict[str, type]] = {"blocks": int}
+    """Fields of the headers of this kind alone."""
+    queries_at_once = None
+
+    @property
+    def stride(self) -> int:
+        """Places of a block's first copy between the results of rows."""
+        return 1
+
+    @property
+    def blocks(self) -> int | None:
+        """The number of blocks, where it is fixed."""
+        return None
 
     @property
     def largest_errors(self) -> Errors:
-        return self.errors(*self.follows.largest_squares)
+        return self.errors(*self.largest_squares)
 
     def cost(self, device: str | None = None, blocks: int | None = None) -> Cost:
         """Keys and operations of a query for all that the index can tell of its rows.
@@ -71,63 +99,27 @@ class Comparisons(Slots):
             device: a table of measured times. None: no seconds.
             blocks: of rows, where their number is not fixed.
         """
-        count = self.follows.blocks(self.layout) or blocks or 1
-        if device is None:
-            return _counted(self.settings, self.params, count)
-        return _cost(self, DeviceTimes.find(device), count)
+        count = self.blocks or blocks or 1
+        return circuit.cost_of(self, device, count)
 
     @property
     def thresholds_of_round(self) -> int:
         """Thresholds of a round of `Client.top`: as many as the layout compares at once, from 3 to 64."""
         return min(_MOST_THRESHOLDS, max(_LEAST_THRESHOLDS, self.layout.copies))
 
-    def nearest(
-        self,
-        k: int,
-        want: str,
-        thresholds: int | None,
-        answer_to: Callable[[NDArray[np.float64], str], bytes],
-        decrypt: Callable[[bytes], Any],
-    ) -> Matches:
-        """`Client.top`, in rounds.
-
-        Args:
-            answer_to: the answer to a query with these thresholds, from -1 to 1, for what is wanted.
-        """
-        width = thresholds or self.thresholds_of_round
-        low, high, certain = -1.0, 1.0, None
-        failed: NoiseError | None = None
-        for _ in range(math.ceil(math.log(2 / self.margin) / math.log(width + 1) - 2**-20)):
-            levels = np.linspace(low, high, width + 2)
-            answer = answer_to(levels[1:-1], "count")
-            try:
-                found = decrypt(answer)
-            except NoiseError as error:
-                failed, found = error, np.zeros(width)
-            exact = np.flatnonzero(np.abs(found - k) < _COUNT_DOUBT)
-            if certain is None and len(exact):
-                certain = float(levels[1 + exact[len(exact) // 2]])
-            place = int((found > k - 0.5).sum())
-            low, high = float(levels[place]), float(levels[place + 1])
-        # All of the k best are above the last threshold.
-        last = low - self.margin if certain is None else certain
-        answer = answer_to(np.array([last]), want)
-        if failed is not None:
-            raise failed
-        matches: Matches = decrypt(answer)
-        return matches
-
     # --- Clients. ---
 
-    def generate_keys(self, context: Context, secret_key: SecretKey) -> Keys:
+    def generate_keys(self, secret_key: SecretKey) -> Keys:
         """Some MB for each rotation."""
-        return context.generate_keys(secret_key, public_key=False, relinearization=False, plan=self.cost())
+        return secret_key.context.generate_keys(
+            secret_key, public_key=False, relinearization=False, plan=self.cost()
+        )
 
     def encrypt(
-        self, context: Context, secret_key: SecretKey, vectors: NDArray[Any], payloads: ArrayLike | None
+        self, secret_key: SecretKey, vectors: NDArray[Any], payloads: ArrayLike | None
     ) -> list[bytes]:
         """The columns of each block, then its payloads."""
-        rows, parts = self.scaled(vectors), list[bytes]()
+        context, rows, parts = secret_key.context, self.scaled(vectors), list[bytes]()
         numbers = self.as_payloads(payloads, len(rows))
         for first in range(0, len(rows), self.rows):
             part = slice(first, first + self.rows)
@@ -138,42 +130,51 @@ class Comparisons(Slots):
 
     def require_want(self, want: str) -> None:
         """ParameterError for a result that the index does not have."""
-        if want not in self.follows.wants:
-            raise ParameterError(f"a query wants one of {', '.join(self.follows.wants)}, not {want!r}")
+        if want not in self.wants:
+            raise ParameterError(f"a query wants one of {', '.join(self.wants)}, not {want!r}")
         if want == "payloads" and self.payload == 0:
             raise ParameterError("the rows of this index have no payloads; give payloads= when it is made")
 
     def query(
         self,
-        context: Context,
         secret_key: SecretKey,
         x: NDArray[Any],
-        threshold: ArrayLike | None,
+        threshold: Any,
         k: int | None,
         want: str,
     ) -> tuple[bytes, Any]:
         """The message of a query, and what decrypting the answer needs."""
         self.require_want(want)
-        asked = Asked.of(x, self)
-        compared = self.follows.compared(self, asked, threshold, k, want)
-        return self.sealed(context, secret_key, asked, compared, want)
-
-    def sealed(
-        self, context: Context, secret_key: SecretKey, asked: Asked, compared: Compared, want: str
-    ) -> tuple[bytes, Any]:
-        """The same of a query in slots."""
+        asked = self.asked(x)
+        compared = self.compared(asked, threshold, k, want)
+        context = secret_key.context
         plain = (
             context.encode(asked.slots, level=self.top),
-            context.encode(compared.slots, level=self.follows.compared_level),
+            context.encode(compared.slots, level=self.compared_level),
         )
         header = {"settings": self.settings.digest, "want": want, **compared.fields}
         parts = pack_ciphertexts([context.encrypt(each, secret_key) for each in plain])
         sent = wire.pack(self.settings.kind("query"), header, *parts)
         return sent, _Waiting(want, compared.fields.get("thresholds", 1), compared.is_single)
 
+    def compared(self, asked: Asked, threshold: Any, k: int | None, want: str) -> Compared:
+        """What a query's scores, or ranks, are compared with. ParameterError, RangeError."""
+        if threshold is None or k is not None:
+            raise ParameterError(
+                "this index compares scores with a threshold: query(x, threshold); Client.top has the first k"
+            )
+        is_relative = isinstance(threshold, Relative)
+        levels = plain_array(threshold.levels if is_relative else threshold, "a threshold", np.float64)
+        if levels.ndim > 1 or levels.size == 0 or (want != "count" and levels.size != 1):
+            raise ParameterError(f"a query for the {want} of rows has no {levels.shape} thresholds")
+        if levels.size > MOST_THRESHOLDS:
+            raise ParameterError(f"a query has up to {MOST_THRESHOLDS} thresholds, not {levels.size}")
+        flat = levels.reshape(-1)
+        halves = np.clip(flat if is_relative else self.relative(flat, asked.norm), -1, 1) / 2
+        return Compared(self.layout.of_thresholds(halves), {"thresholds": levels.size}, levels.ndim == 0)
+
     def read(
         self,
-        context: Context,
         secret_key: SecretKey,
         data: bytes,
         k: int | None,
@@ -181,13 +182,13 @@ class Comparisons(Slots):
     ) -> tuple[str, Callable[[], Any]]:
         if k is not None:
             raise ParameterError("decrypt(answer, k) ranks scores, and this answer has none")
-        answer = self.unpack_answer(data, context)
+        answer = self.unpack_answer(data, secret_key.context)
         waiting = asked(answer.name)
         if waiting.want != answer.want:
             raise MismatchError(f"the {answer.want} of a query for the {waiting.want} of rows")
 
         def slots(result: Ciphertext) -> NDArray[np.float64]:
-            return np.asarray(context.decrypt(result, secret_key, dtype=np.float64))
+            return np.asarray(secret_key.context.decrypt(result, secret_key, dtype=np.float64))
 
         def decrypted() -> Any:
             if answer.want != "count":
@@ -201,7 +202,7 @@ class Comparisons(Slots):
         return answer.name, decrypted
 
     def _matches(self, answer: Answer, slots: Callable[[Ciphertext], NDArray[np.float64]]) -> Matches:
-        stride, layout = self.follows.stride, self.layout
+        stride, layout = self.stride, self.layout
         mask = slots(answer.results[0])[:, : layout.rows : stride].reshape(-1) / 2
         numbers = None
         if answer.want == "payloads":
@@ -216,7 +217,7 @@ class Comparisons(Slots):
 
     def unpack_answer(self, data: bytes, context: Context) -> Answer:
         """An answer from its message. FormatError, MismatchError."""
-        fields = {**_FIELDS, **_ANSWER_FIELDS, **self.follows.answer_fields}
+        fields = {**_FIELDS, **_ANSWER_FIELDS, **self.answer_fields}
         header, body = wire.unpack(self.settings.kind("answer"), data, fields)
         require_settings(header["settings"], self.settings, "answer")
         want = self._sent_want(header)
@@ -227,11 +228,9 @@ class Comparisons(Slots):
             if want == "count":
                 is_right = results[0].ndim == 1 and len(rest) == 0 and header["blocks"] == 0
             else:
-                blocks = self.follows.blocks(self.layout) or header["blocks"]
+                blocks = self.blocks or header["blocks"]
                 expected = [(blocks,), (blocks, self.payloads)][: len(shapes)]
-                is_right = (
-                    shapes == expected and len(answer.ids) == blocks * self.layout.rows // self.follows.stride
-                )
+                is_right = shapes == expected and len(answer.ids) == blocks * self.layout.rows // self.stride
             if is_right:
                 return answer
         raise FormatError("the ciphertexts of the answer, or its ids, have other shapes")
@@ -245,8 +244,6 @@ class Comparisons(Slots):
         return str(header["want"])
 
     # --- Indexes. ---
-
-    queries_at_once = None
 
     def require_keys(self, keys: Keys) -> None:
         needs, there = self.cost().needed_keys, set(keys.galois_elements)
@@ -269,11 +266,11 @@ class Comparisons(Slots):
         header, _ = wire.unpack_any(self.settings.kind("query"), query)
         require_settings(str(header.get("settings")), self.settings, "query")
         count = header.get("thresholds")
-        return -(-count // self.layout.copies) if isinstance(count, int) else 1
+        return int(-(-count // self.layout.copies)) if type(count) is int else 1
 
     def answer_bytes(self, count: int, blocks: int) -> int:
         results = max(count, blocks * (1 + self.payloads))
-        return results * self.params.ciphertext_bytes + 8 * blocks * self.rows
+        return int(results * self.params.ciphertext_bytes) + 8 * blocks * self.rows
 
     def groups(self, context: Context, asked: Sequence[tuple[bytes, bytes | Keys]]) -> list[Group]:
         """Queries of one client go through the comparison together, in batches of ciphertexts; those of
@@ -290,17 +287,15 @@ class Comparisons(Slots):
 
     def unpack(self, query: bytes, ev: Evaluator) -> Query:
         """A query from its message. FormatError, MismatchError."""
-        header, body = wire.unpack(
-            self.settings.kind("query"), query, {**_FIELDS, **self.follows.query_fields}
-        )
+        header, body = wire.unpack(self.settings.kind("query"), query, {**_FIELDS, **self.query_fields})
         require_settings(header["settings"], self.settings, "query")
         want = self._sent_want(header)
         (x, compared), rest = take_ciphertexts(body, 2, ev, "query")
         if len(rest):
             raise FormatError(f"the query of a search has {len(rest)} bytes after its ciphertexts")
-        shape = self.follows.compared_shape(self, header)
+        shape = self.compared_shape(header)
         require_form(x, (1 + self.entries - self.dims,), self.top, "query")
-        require_form(compared, shape, self.follows.compared_level, "query")
+        require_form(compared, shape, self.compared_level, "query")
         return Query(want, x, list(compared) if shape else [compared])
 
     def answers(
@@ -313,7 +308,7 @@ class Comparisons(Slots):
             places: the ids of the places of all.
         """
         ev: Evaluator = group.keys
-        found = iter(self._found(ev, group.queries, blocks))
+        found = iter(self.found(ev, group.queries, blocks))
         answers = []
         for name, query in zip(group.names, group.queries, strict=True):
             matches = [list(itertools.islice(found, len(blocks))) for _ in query.compared]
@@ -326,51 +321,34 @@ class Comparisons(Slots):
                 if query.want == "payloads":
                     pairs = zip(matches[0], blocks, strict=True)
                     results.append(stack([circuit.payloads(each, block.payloads) for each, block in pairs]))
-            for field in self.follows.answer_fields:
+            for field in self.answer_fields:
                 fields[field] = len(blocks) if len(ids) else 0
             parts = (*pack_ciphertexts(results), ids.astype("<i8").tobytes())
             answers.append(wire.pack(self.settings.kind("answer"), fields, *parts))
         return answers
 
-    def _found(self, ev: Evaluator, queries: Sequence[Query], blocks: Sequence[Block]) -> list[Ciphertext]:
-        """The matches of each query, of each of its numbers, of each block."""
-        parts = circuit.products(ev, [query.x for query in queries], blocks, self)
-        halves = circuit.scores(ev, parts, self)
-        compared = [query.compared for query in queries]
-        biases = [block.bias for block in blocks]
-        found: list[Ciphertext] = self.follows.compare(ev, self, halves, compared, biases)
-        return found
+    def compared_shape(self, header: Mapping[str, Any]) -> tuple[int, ...]:
+        """The shape of the ciphertexts that scores are compared with. FormatError."""
+        count, want = header["thresholds"], header["want"]
+        if not 1 <= count <= (MOST_THRESHOLDS if want == "count" else 1):
+            raise FormatError(f"a query of {count} thresholds for the {want} of rows")
+        return (-(-count // self.layout.copies),)
 
-
-@functools.lru_cache(maxsize=32)
-def _counted(settings: Settings, params: Parameters, blocks: int) -> Cost:  # noqa: ARG001
-    assert isinstance(settings.program, Comparisons)
-    return _cost(settings.program, None, blocks)
-
-
-def _cost(program: Comparisons, times: DeviceTimes | None, blocks: int) -> Cost:
-    context = Context(program.params, "ledger", threads=1)
-    layout = program.layout
-    zeros = np.zeros(layout.slots)
-
-    def answer(
-        ev: Evaluator, query: Ciphertext, compared: Ciphertext, *encrypted: Ciphertext
+    def compare(
+        self, ev: Evaluator, halves: Iterable[Ciphertext], queries: Sequence[Query], blocks: Sequence[Block]
     ) -> list[Ciphertext]:
-        column = encrypted[0] if encrypted else context.encode(zeros, level=program.top)
-        numbers: Any = encrypted[1] if encrypted else context.encode(zeros, level=1)
-        block = Block([column] * program.columns, [numbers] * program.payloads, zeros)  # type: ignore[arg-type]
-        found = program._found(ev, [Query("", query, [compared])], [block] * blocks)
-        if "count" in program.follows.wants:
-            results = circuit.counts(ev, [found], np.ones((blocks, layout.rows), np.bool_), program)
-        else:
-            results = [each.shrink() for each in found]
-        return results + [circuit.payloads(each, block.payloads) for each in found if block.payloads]
+        """2 for rows that match, 0 for others, at the level RESULT_LEVELS or below: of each query, of each
+        ciphertext of what it is compared with, of each block. `halves` are half the scores."""
+        left = iter(halves)
+        differences = (
+            half - threshold
+            for query, of_query in [(query, list(itertools.islice(left, len(blocks)))) for query in queries]
+            for threshold in query.compared
+            for half in of_query
+        )
+        return circuit.batched(ev, lambda each: self.step(ev.declare(each, 1)) + 1, differences, self)
 
-    inputs = [
-        FreshInput((1 + program.entries - program.dims, layout.slots)),
-        FreshInput(layout.slots, program.follows.compared_level),
-    ]
-    if program.owner:
-        inputs += [FreshInput(layout.slots), FreshInput(layout.slots, 1)]
-    run = DryRun(context, symmetric=True)
-    return run.cost(lambda ev: functools.partial(answer, ev), inputs, times=times)
+    def found(self, ev: Evaluator, queries: Sequence[Query], blocks: Sequence[Block]) -> list[Ciphertext]:
+        """The same of queries."""
+        parts = circuit.products(ev, [query.x for query in queries], blocks, self)
+        return self.compare(ev, circuit.scores(ev, parts, self), queries, blocks)

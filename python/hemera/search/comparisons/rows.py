@@ -15,10 +15,8 @@ from hemera.search import wire
 from hemera.search.comparisons.circuit import Block
 from hemera.search.comparisons.messages import GONE, pack_ciphertexts, require_form, take_ciphertexts
 from hemera.search.comparisons.program import Comparisons
-from hemera.search.messages import Given, Group, Header, read_ids, read_rows
+from hemera.search.messages import Given, Group, Header, read_ids, rows_for
 from hemera.search.settings import Errors
-
-__all__ = ["ClearRows", "EncryptedRows", "PairedRows"]
 
 
 class _ComparedRows:
@@ -228,7 +226,7 @@ class PairedRows(ClearRows):
 
     @classmethod
     def memory_of(cls, program: Comparisons, header: dict[str, Any]) -> int:  # noqa: ARG003
-        blocks: int = program.follows.blocks(program.layout)
+        blocks = program.blocks or 0
         return 8 * program.rows**2 * program.payload + blocks * program.block_bytes
 
     def fill(self, header: dict[str, Any], body: memoryview) -> None:
@@ -254,7 +252,7 @@ class EncryptedRows(_ComparedRows):
         return self._program.largest_errors  # the server knows no other rows
 
     def read(self, rows: Any, payloads: ArrayLike | None, ids: ArrayLike | None) -> Given:
-        count, named, body = read_rows(rows, self._program.settings, payloads, ids)
+        _, count, named, body = rows_for(self._program.settings, rows, payloads, ids)
         return Given(count, named, self._blocks_of(body, -(-count // self._program.rows)))
 
     def add(self, named: NDArray[np.int64], given: Given) -> None:

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,11 +22,9 @@ from hemera.ckks import Parameters
 from hemera.errors import FormatError, MismatchError, ParameterError, RangeError
 from hemera.inputs.fields import Real, Whole
 from hemera.inputs.plain import plain_array
-from hemera.search.comparisons.layout import Layout
+from hemera.search.comparisons.layout import Layout, power_of_two
 from hemera.search.settings import MOST_DIMS, Errors, Settings, require_scores
 from hemera.search.vectors import as_vectors, normalized, norms_of, require_dims, unit_queries
-
-__all__ = ["Asked", "Compared", "Ring", "Slots", "payload_numbers", "slots_of", "step_of"]
 
 SCORE_LEVELS = 1
 RESULT_LEVELS = 2
@@ -47,14 +44,12 @@ _SINGLE = 2.0**-23 * math.sqrt(3 / (8 * math.log(2)) / 12)
 logarithms of numbers are uniform."""
 
 
-@dataclass(frozen=True)
-class Ring:
-    """What parameters are chosen by, in addition to a circuit's depth."""
+class Ring(NamedTuple):
+    """What parameters are chosen by, in addition to a circuit's depth: N, at least, that of half as many
+    slots; and the bits of security, None in tests."""
 
     degree: int
-    """N, at least; that of half as many slots."""
     security: int | None
-    """Bits; None: any, for tests."""
 
 
 RING = Ring(1 << 15, 128)
@@ -64,15 +59,11 @@ ROWS = Whole(1, MOST_DIMS)
 BOUND = Real(1e-300, 1e300)
 
 
-@dataclass(frozen=True)
-class Compared:
-    """What scores, or ranks, are compared with, in the clear."""
+class Asked(NamedTuple):
+    """A query, in the clear: its slots, [1, slots], for "l2" [2, slots], and its norm."""
 
     slots: NDArray[np.float64]
-    fields: dict[str, int]
-    """Of the header of a query."""
-    is_single: bool
-    """Whether the answer is for one number, and not for a list of numbers."""
+    norm: float
 
 
 class Slots:
@@ -106,42 +97,46 @@ class Slots:
             raise ParameterError(f"the rows of a block are a power of two, not {self.rows!r}")
         if self.metric == "cosine" and self.row_bound != 1:
             raise ParameterError(f"cosines are of rows of norm 1: row_bound must be 1, not {self.row_bound}")
-        self.follows, self.step = follows, follows.step
-        self.top: int = follows.top
+        self.step = step_of(self.margin / 2 - SCORE_NOISE)
+        self.top, self.compared_level = (
+            self.levels()
+        )  # of queries and rows, and of what is compared with scores
+        self.params = parameters_of(self.top, RING)
         slots = self.params.max_slots
         if not 1 <= self.dims <= slots:
             raise ParameterError(f"vectors have 1 to {slots} numbers here, not {self.dims}")
-        follows.require_rows(self.dims)
+        least, most = self.limits(slots)
+        if not least <= self.rows <= most or power_of_two(self.rows) != self.rows:
+            raise ParameterError(
+                f"rows of {self.dims} numbers come in a power of two from {least} to {most}, not {self.rows}"
+                f"{self.hint}"
+            )
         if not 0 <= self.payload <= slots:
             raise ParameterError(f"a payload has up to {slots} numbers, not {self.payload}")
-        self.layout: Layout = follows.layout(slots, self.dims)
+        self.layout = layout = Layout(slots, min(slots, self.places), self.dims)
+        self.entries = self.dims + (self.metric == "l2")  # of a row: with its squared norm
+        self.columns = layout.steps + self.entries - self.dims  # of a block of rows
+        self.payloads = -(-self.payload // layout.copies)  # ciphertexts: a copy has one number of each row
+        limbs = [len(self.params.primes[at]) for at in (self.top, 1)]
+        numbers = self.columns * limbs[0] + self.payloads * limbs[1]
+        self.block_bytes: int = 8 * self.params.degree * numbers  # as plaintexts
+
+    hint = ""
+    """The way out for another number of rows."""
+
+    def levels(self) -> tuple[int, int]:
+        """The level of queries and rows, and the level of what scores, or ranks, are compared with."""
+        top = depth_of(self.margin)
+        return top, top - SCORE_LEVELS
+
+    def limits(self, slots: int) -> tuple[int, int]:
+        """The least and the largest number of `rows`."""
+        return power_of_two(self.dims), slots
 
     @property
-    def params(self) -> Parameters:
-        """The parameters of encryption, with 128 bits of security (docs/security.md)."""
-        return parameters_of(self.top, RING)
-
-    @property
-    def entries(self) -> int:
-        """Numbers of a row: with the metric "l2" its squared norm in addition."""
-        return self.dims + (self.metric == "l2")
-
-    @property
-    def columns(self) -> int:
-        """Plaintexts or ciphertexts of a block's rows."""
-        return self.layout.steps + self.entries - self.dims
-
-    @property
-    def payloads(self) -> int:
-        """Ciphertexts of a block's payloads: a copy of the block has one number of each row."""
-        return -(-self.payload // self.layout.copies)
-
-    @property
-    def block_bytes(self) -> int:
-        """Bytes that a block's columns and payloads take as plaintexts."""
-        params = self.params
-        of_level = [8 * params.degree * len(params.primes[level]) for level in (self.top, 1)]
-        return self.columns * of_level[0] + self.payloads * of_level[1]
+    def places(self) -> int:
+        """What is compared: rows of a block, or all pairs of rows."""
+        return self.rows
 
     # --- Rows. ---
 
@@ -202,6 +197,34 @@ class Slots:
         """[ciphertexts, slots] of half a block's payloads over their bound."""
         return self.layout.of_numbers(numbers / (2 * self.payload_bound))
 
+    # --- Queries. ---
+
+    def asked(self, x: NDArray[Any]) -> Asked:
+        """A query in slots. MismatchError for another shape; else errors of `unit_queries`."""
+        if x.shape != (self.dims,):
+            raise MismatchError(f"a query has {self.dims} numbers; the shape is {x.shape}")
+        norms, near = unit_queries(x[None], self.settings, self.row_bound)
+        norm, layout, bound = float(norms[0]), self.layout, self.row_bound
+        if self.metric != "l2":
+            return Asked(layout.of_query(near[0] / 2)[None], norm)
+        factor = bound / (2 * norm + bound)
+        # The squares are added up over the parts, as all columns are.
+        squares = np.full(layout.slots, -factor / (2 * layout.parts))
+        wide = np.asarray(x, np.float64)
+        return Asked(np.stack([layout.of_query(wide * (factor / bound)), squares]), norm)
+
+    def relative(self, scores: NDArray[np.float64], norm: float) -> NDArray[np.float64]:
+        """Scores, for a query of this norm, as numbers from -1 to 1; beyond these, where no row has such a
+        score. RangeError for numbers that are not finite or, as cosines, not from -1 to 1."""
+        found, bound = scores, self.row_bound
+        if self.metric == "dot":
+            found = scores / (bound * (norm or 1.0))
+        elif self.metric == "l2":
+            found = (norm**2 - scores) / (bound * (2 * norm + bound))
+        if not np.isfinite(found).all() or (self.metric == "cosine" and np.abs(found).max() > 1):
+            raise RangeError("a threshold is a finite number, of cosines from -1 to 1")
+        return found
+
     # --- Errors. ---
 
     def errors(self, row_square: float, last_square: float, are_singles: bool = False) -> Errors:
@@ -248,43 +271,6 @@ class Slots:
         return Errors(2 * scale * math.sqrt(variance), rounding)
 
 
-@dataclass(frozen=True)
-class Asked:
-    """A query, in the clear."""
-
-    slots: NDArray[np.float64]  # [1, slots]; for "l2" [2, slots]
-    norm: float
-
-    @classmethod
-    def of(cls, x: NDArray[Any], of: Slots) -> Asked:
-        """MismatchError for another shape; else errors of `unit_queries`."""
-        if x.shape != (of.dims,):
-            raise MismatchError(f"a query has {of.dims} numbers; the shape is {x.shape}")
-        norms, near = unit_queries(x[None], of.settings, of.row_bound)
-        norm, layout, bound = float(norms[0]), of.layout, of.row_bound
-        if of.metric == "l2":
-            factor = bound / (2 * norm + bound)
-            # The squares are added up over the parts, as all columns are.
-            squares = np.full(layout.slots, -factor / (2 * layout.parts))
-            wide = np.asarray(x, np.float64)
-            return cls(np.stack([layout.of_query(wide * (factor / bound)), squares]), norm)
-        return cls(layout.of_query(near[0] / 2)[None], norm)
-
-    def relative(self, scores: NDArray[np.float64], of: Slots) -> NDArray[np.float64]:
-        """Scores as numbers from -1 to 1; beyond these, where no row has such a score. RangeError for numbers
-        that are not finite or, as cosines, not from -1 to 1."""
-        bound = of.row_bound
-        if of.metric == "cosine":
-            found = scores
-        elif of.metric == "dot":
-            found = scores / (bound * (self.norm or 1.0))
-        else:
-            found = (self.norm**2 - scores) / (bound * (2 * self.norm + bound))
-        if not np.isfinite(found).all() or (of.metric == "cosine" and np.abs(found).max() > 1):
-            raise RangeError("a threshold is a finite number, of cosines from -1 to 1")
-        return found
-
-
 def payload_numbers(payloads: ArrayLike) -> NDArray[np.float64]:
     """Payloads as an array [rows, numbers]. MismatchError."""
     numbers = plain_array(payloads, "payloads")
@@ -314,6 +300,11 @@ def parameters_of(depth: int, ring: Ring) -> Parameters:
     )
 
 
-def slots_of(depth: int) -> int:
-    """The slots of a circuit's depth."""
-    return parameters_of(depth, RING).max_slots
+def depth_of(margin: float) -> int:
+    """Levels of scores, of comparisons with thresholds, and of results."""
+    return SCORE_LEVELS + step_of(margin / 2 - SCORE_NOISE).depth + RESULT_LEVELS
+
+
+def slots_of(margin: float) -> int:
+    """The slots of such an index."""
+    return parameters_of(depth_of(margin), RING).max_slots

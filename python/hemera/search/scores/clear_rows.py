@@ -22,8 +22,6 @@ from hemera.search.scores.tickets import Ticket, Tickets
 from hemera.search.settings import Errors
 from hemera.search.vectors import as_vectors
 
-__all__ = ["ClearScoreRows"]
-
 _NO_NAME = 32 * "0"
 """The name of a query that is not there yet."""
 _KNOWN = (1, 2, 3)

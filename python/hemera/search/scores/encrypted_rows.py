@@ -14,13 +14,11 @@ from hemera.inputs.fields import Kind, Whole
 from hemera.inputs.plain import plain_array
 from hemera.objects.context import Context
 from hemera.search import wire
-from hemera.search.messages import Given, Group, Header, read_ids, read_rows
+from hemera.search.messages import Given, Group, Header, read_ids, rows_for
 from hemera.search.scores import quantization
 from hemera.search.scores.program import SEED_BYTES, ScoreProgram
 from hemera.search.scores.scales import MOST_MESSAGES
 from hemera.search.settings import Errors
-
-__all__ = ["EncryptedScoreRows"]
 
 _LARGEST_INTEGER = 32767
 """The largest integer of queries in the clear: 16 bits."""
@@ -62,7 +60,7 @@ class EncryptedScoreRows:
 
     def read(self, rows: Any, payloads: ArrayLike | None, ids: ArrayLike | None) -> Given:
         """For each block its rows, and for each database a seed and numbers."""
-        count, named, body = read_rows(rows, self._program.settings, payloads, ids)
+        _, count, named, body = rows_for(self._program.settings, rows, payloads, ids)
         program, degree, limbs = self._program, self._program.degree, self._program.limbs
         all_dims = _dims_of_databases(program)
         sizes = [dims * limbs * degree * program.number_bytes for dims in all_dims]

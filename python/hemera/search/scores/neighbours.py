@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,6 @@ from hemera._noise_warning import warn_of_precision
 from hemera.search.scores.scales import Scales
 from hemera.search.settings import Errors
 from hemera.search.vectors import normalized
-
-__all__ = ["warn_of_wrong_neighbours"]
 
 _ROWS, _QUERIES = 1024, 32
 _FARTHER = 1.5
@@ -36,8 +33,8 @@ def warn_of_wrong_neighbours(
     """
     if len(vectors) == 0 or error == Errors(0.0, 0.0):
         return
-    found = _Trial.of(vectors, integers, scales, error.noise)
-    if max(found.wrong, found.wrong_weights) <= _SHARE * found.queries:  # a few scores may be nearly equal
+    count, wrong, wrong_weights = _tried(vectors, integers, scales, error.noise)
+    if max(wrong, wrong_weights) <= _SHARE * count:  # a few scores may be nearly equal
         return
     if scales.owner:
         reason = "the noise of encryption is larger than differences of scores"
@@ -49,50 +46,36 @@ def warn_of_wrong_neighbours(
         way = f"divide columns by their sizes and multiply queries by these (no score changes), or take {way}"
     else:
         way = f"bring columns and rows to like sizes, or take {way}"
-    if found.wrong > _SHARE * found.queries:
-        tried = f"of {found.queries} rows, tried as queries, {found.wrong}"
+    if wrong > _SHARE * count:
+        tried = f"of {count} rows, tried as queries, {wrong}"
     else:
-        tried = f"of {found.queries} queries that weigh columns by their sizes, {found.wrong_weights}"
+        tried = f"of {count} queries that weigh columns by their sizes, {wrong_weights}"
     warn_of_precision(f"{tried} find one that is not the nearest, as {reason}: {way}")
 
 
-@dataclass(frozen=True)
-class _Trial:
-    """Rows as queries, and how many of these find a row that is far from being the nearest."""
+def _tried(
+    vectors: NDArray[Any], integers: NDArray[Any], scales: Scales, noise: float
+) -> tuple[int, int, int]:
+    """Up to 32 of up to 1,024 rows as queries: their number, how many find a row that is far from being the
+    nearest, and of inner products the same of weights: rows, each column divided by its mean square."""
+    chosen = np.unique(np.linspace(0, len(vectors) - 1, min(len(vectors), _ROWS)).astype(np.intp))
+    rows = np.asarray(vectors[chosen], np.float64)
+    if scales.metric == "cosine":
+        rows = normalized(rows)
+    unit = float(np.abs(rows).max(initial=0)) or 1.0
+    rows = rows / unit
+    known = integers[chosen] / (scales.scale * scales.row_scale * unit)
+    random = np.random.default_rng(0)
+    numbers = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _QUERIES)).astype(np.intp))
 
-    queries: int
-    wrong: int
-    wrong_weights: int
-    """The same of inner products with weights: rows, each column divided by its mean square."""
+    def wrong(queries: NDArray[np.float64]) -> int:
+        found = 0
+        for number in numbers:
+            error = random.normal(size=len(rows)) * noise * np.linalg.norm(queries[number]) / unit
+            found += _is_wrong(rows, known, queries[number], int(number), scales.metric, error)
+        return found
 
-    @classmethod
-    def of(cls, vectors: NDArray[Any], integers: NDArray[Any], scales: Scales, noise: float) -> _Trial:
-        """Try up to 32 of up to 1,024 rows.
-
-        Args:
-            vectors: [rows, dims], as an index is given them.
-            integers: the same as an index has them.
-            noise: the standard deviation of the errors of a score for a query of norm 1.
-        """
-        chosen = np.unique(np.linspace(0, len(vectors) - 1, min(len(vectors), _ROWS)).astype(np.intp))
-        rows = np.asarray(vectors[chosen], np.float64)
-        if scales.metric == "cosine":
-            rows = normalized(rows)
-        unit = float(np.abs(rows).max(initial=0)) or 1.0
-        rows = rows / unit
-        known = integers[chosen] / (scales.scale * scales.row_scale * unit)
-        random = np.random.default_rng(0)
-        numbers = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _QUERIES)).astype(np.intp))
-
-        def wrong(queries: NDArray[np.float64]) -> int:
-            count = 0
-            for number in numbers:
-                norm = np.linalg.norm(queries[number])
-                error = random.normal(size=len(rows)) * noise * norm / unit
-                count += _is_wrong(rows, known, queries[number], int(number), scales.metric, error)
-            return count
-
-        return cls(len(numbers), wrong(rows), wrong(_weights(rows)) if scales.metric == "dot" else 0)
+    return len(numbers), wrong(rows), wrong(_weights(rows)) if scales.metric == "dot" else 0
 
 
 def _weights(rows: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,8 +21,6 @@ from hemera.search.scores import quantization
 from hemera.search.scores.neighbours import warn_of_wrong_neighbours
 from hemera.search.scores.scales import LARGEST_ENTRY, MOST_MESSAGES, USED, Scales
 from hemera.search.settings import SIZE, Answers, Errors, Metric, Settings
-
-__all__ = ["ANSWER_FIELDS", "MOST_PREPARED", "SEED_BYTES", "Asked", "Query", "ScoreProgram", "Scores"]
 
 SEED_BYTES = 32
 MOST_PREPARED = 100_000
@@ -94,19 +92,18 @@ class Scores(Answers):
         return ScoreProgram(settings, self.exact, self.scale, self.row_bound, self.query_bound)
 
 
-@dataclass(frozen=True)
-class Query:
-    """Encrypted queries."""
+class Query(NamedTuple):
+    """Encrypted queries: a seed, and numbers [query, limb, dims]."""
 
     seed: bytes
-    numbers: NDArray[np.uint64]  # [query, limb, dims]
+    numbers: NDArray[np.uint64]
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What decrypting the answer to a query needs of it."""
+class Asked(NamedTuple):
+    """What decrypting the answer to queries needs: norms [query], of exact ones squares; and whether it is
+    one query alone."""
 
-    norms: NDArray[Any]  # [query]; squares of integers where scores are exact
+    norms: NDArray[Any]
     is_single: bool
 
 
@@ -122,16 +119,12 @@ class ScoreProgram(Scales):
 
     # --- Clients. ---
 
-    def generate_keys(self, context: Context, secret_key: SecretKey) -> Keys:
+    def generate_keys(self, secret_key: SecretKey) -> Keys:
         """log2 N automorphisms, 0.6 MB (exact: 3.9 MB); for an encrypted index also that of products."""
-        return Keys(_core.search_generate_keys(secret_key._native, bool(self.owner)), context)
+        return Keys(_core.search_generate_keys(secret_key._native, bool(self.owner)), secret_key.context)
 
     def encrypt(
-        self,
-        context: Context,  # noqa: ARG002
-        secret_key: SecretKey,
-        vectors: NDArray[Any],
-        payloads: ArrayLike | None,
+        self, secret_key: SecretKey, vectors: NDArray[Any], payloads: ArrayLike | None
     ) -> list[bytes]:
         if payloads is not None:
             raise ParameterError("scores come without payloads; answers=hemera.search.Threshold() has them")
@@ -159,7 +152,6 @@ class ScoreProgram(Scales):
 
     def query(
         self,
-        context: Context,
         secret_key: SecretKey,
         x: NDArray[Any],
         zeros: Callable[[], tuple[bytes, NDArray[np.uint64]]] | None = None,
@@ -178,7 +170,7 @@ class ScoreProgram(Scales):
             raise ParameterError(f"a prepared query is one, not {len(integers)}")
         else:
             seed, taken = zeros()
-            numbers = _core.search_add_message(context._native, taken, integers, shift)
+            numbers = _core.search_add_message(secret_key.context._native, taken, integers, shift)
             taken.fill(0)  # together with what is sent they tell the message
         header = {"settings": self.settings.digest, "count": len(queries)}
         sent = wire.pack("query", header, seed, wire.pack_numbers(numbers, self.number_bytes))
@@ -186,7 +178,6 @@ class ScoreProgram(Scales):
 
     def read(
         self,
-        context: Context,  # noqa: ARG002
         secret_key: SecretKey,
         data: bytes,
         k: int | None,

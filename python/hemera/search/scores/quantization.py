@@ -11,8 +11,6 @@ from hemera.errors import MismatchError, RangeError
 from hemera.search.scores.scales import Scales
 from hemera.search.vectors import normalized, require_dims, unit_queries
 
-__all__ = ["encrypted_squares", "largest_entry", "message", "quantized", "squares"]
-
 _ROWS_AT_ONCE = 1 << 14
 _SQUARE_BITS = 20
 """After the binary point, of the squared norms that are encrypted."""
@@ -20,11 +18,8 @@ _SQUARE_BITS = 20
 
 def largest_entry(vectors: NDArray[Any], metric: str) -> float:
     """The largest magnitude that `quantized` meets."""
-    largest = 0.0
-    for rows in _parts(vectors):
-        part = normalized(rows) if metric == "cosine" else rows
-        largest = max(largest, float(np.abs(part).max(initial=0)))
-    return largest
+    parts = (normalized(rows) if metric == "cosine" else rows for rows in _parts(vectors))
+    return max((float(np.abs(part).max(initial=0)) for part in parts), default=0.0)
 
 
 def quantized(vectors: NDArray[Any], scales: Scales) -> NDArray[Any]:
@@ -42,9 +37,9 @@ def quantized(vectors: NDArray[Any], scales: Scales) -> NDArray[Any]:
     if scales.exact:
         raise TypeError(f"exact scores are of vectors in int8, not in {vectors.dtype}")
     row_scale = scales.row_scale
-    result = np.empty(vectors.shape, np.int64 if scales.owner else np.int8)
-    largest = 127.5 * row_scale - 0.5
-    for first, rows in zip(range(0, len(vectors), _ROWS_AT_ONCE), _parts(vectors), strict=True):
+    kind, largest = (np.int64 if scales.owner else np.int8), 127.5 * row_scale - 0.5
+    found = [np.empty((0, scales.dims), kind)]
+    for rows in _parts(vectors):
         part = normalized(rows) if scales.metric == "cosine" else np.asarray(rows, np.float64)
         integers = np.rint(part * (scales.scale * row_scale))
         if np.abs(integers).max(initial=0) > largest:
@@ -52,8 +47,8 @@ def quantized(vectors: NDArray[Any], scales: Scales) -> NDArray[Any]:
                 f"a vector has an entry of {float(np.abs(part).max()):.4g}, and the index takes up to "
                 f"{127.5 / scales.scale:.4g}; make it with largest= of all vectors to come"
             )
-        result[first : first + len(rows)] = integers
-    return result
+        found.append(integers.astype(kind))
+    return np.concatenate(found)
 
 
 def encrypted_squares(vectors: NDArray[Any], scales: Scales) -> tuple[NDArray[np.int64], int]:
@@ -67,11 +62,9 @@ def encrypted_squares(vectors: NDArray[Any], scales: Scales) -> tuple[NDArray[np
 
 def squares(rows: NDArray[np.int8]) -> NDArray[np.uint32]:
     """The squared norms of rows of integers."""
-    result = np.empty(len(rows), np.uint32)
-    for first, part in zip(range(0, len(rows), _ROWS_AT_ONCE), _parts(rows), strict=True):
-        wide = part.astype(np.int32)
-        result[first : first + len(part)] = np.einsum("ij,ij->i", wide, wide)
-    return result
+    wide = (part.astype(np.int32) for part in _parts(rows))
+    of_parts = [np.einsum("ij,ij->i", part, part).astype(np.uint32) for part in wide]
+    return np.concatenate([np.empty(0, np.uint32), *of_parts])
 
 
 def _parts(vectors: NDArray[Any]) -> list[NDArray[Any]]:

@@ -10,8 +10,6 @@ from hemera.ckks import Parameters
 from hemera.errors import ParameterError
 from hemera.search.settings import Errors, Settings, require_scores
 
-__all__ = ["LARGEST_ENTRY", "MOST_MESSAGES", "USED", "Scales"]
-
 LARGEST_ENTRY = 128
 """Magnitude of an entry of the database: -128 of int8."""
 _DEVIATIONS = 10
@@ -19,9 +17,6 @@ _DEVIATIONS = 10
 below 2^-75."""
 USED = 0.9
 """The part of the modulus that scores may take; noise has the rest."""
-_KEPT_BYTES = {False: 4, True: 5}
-"""Bytes of each number of an answer, approximate and exact: rounding the rest is below the noise, or far
-below half a score."""
 MOST_MESSAGES = 16
 """Messages with rows of one encrypted block: each adds its noise."""
 
@@ -43,7 +38,43 @@ class Scales:
         self.settings = settings
         self.dims, self.metric, self.owner = settings.dims, settings.metric, settings.owner
         self.exact, self.scale, self.query_bound = exact, scale, query_bound
-        if exact and self.metric == "cosine":
+        self.params = _parameters(exact)
+        top, bottom = self.params.primes[-1], self.params.primes[0]
+        self.degree = self.params.degree  # the rows of a block
+        self.limbs = len(top)  # of queries and rows
+        self.number_bytes = (max(top).bit_length() + 7) // 8  # of each number of a query
+        self.kept_bytes = 5 if exact else 4  # of each of an answer: what is rounded is below the noise
+        self.packing = bottom[0].bit_length() - 8 * self.kept_bytes, self.kept_bytes  # with the bits it lacks
+        self.expanded_bytes = 16 * self.dims * self.limbs * self.degree  # of a query: a ciphertext a number
+        self._require(row_bound)
+        modulus, dropped = math.prod(top), math.prod(prime for prime in top if prime not in bottom)
+        # The integers of scores over those of a row times the numbers of a query divided by its norm (with
+        # exact scores: of a query), at the top level.
+        scores = modulus / 2 * USED / self.row_bound
+        if exact:
+            most = self.dims * LARGEST_ENTRY * query_bound
+            scores = math.ldexp(1.0, (modulus // (2 * most + 2)).bit_length() - 1)
+        self.row_scale = self._balanced(scores) if self.owner else 1.0
+        """The integers that are encrypted as rows over those of the database: the power of two by which the
+        noise of the rows and that of the query weigh nearly the same."""
+        self.query_scale: float = math.floor(scores / self.row_scale)
+        """The integers of a query's message over the numbers of the query divided by its norm. With exact
+        scores a power of two over the query's integers."""
+        self.answer_scale = self.query_scale * self.row_scale / dropped
+        """The same of scores, over the integers of the database, at the level of answers."""
+        self.square_shift = math.floor(math.log2(modulus / 2 * USED / self.row_bound**2))
+        self.square_scale = math.ldexp(1.0, self.square_shift) / dropped
+        """The integers of squared norms over those of the database: log2 where they are encrypted, and at the
+        level of answers."""
+        if exact and self._tolerance() < _DEVIATIONS:
+            raise ParameterError(
+                f"queries of integers up to {query_bound} leave no room for {self.dims} numbers; take a "
+                "smaller query_bound"
+            )
+
+    def _require(self, row_bound: float) -> None:
+        """ParameterError, RangeError unless all fields are in their ranges."""
+        if self.exact and self.metric == "cosine":
             raise ParameterError("cosines are no integers: exact scores are those of metric 'dot' or 'l2'")
         if not 1 <= self.dims <= self.degree:
             raise ParameterError(
@@ -52,109 +83,29 @@ class Scales:
             )
         largest = LARGEST_ENTRY * math.sqrt(self.dims)
         self.row_bound = row_bound or largest
-        if not (1 <= self.row_bound <= largest and 0 < scale < math.inf):
+        if not (1 <= self.row_bound <= largest and 0 < self.scale < math.inf):
             raise ParameterError(
                 f"the scale must be above 0 and finite, and the bound of rows, which are integers, from 1 to "
-                f"{largest:.1f}; they are {scale} and {self.row_bound}"
+                f"{largest:.1f}; they are {self.scale} and {self.row_bound}"
             )
         if self.metric == "l2":
-            require_scores("l2", self.row_bound / scale, self.row_bound / scale)
-        if exact and scale != 1:
-            raise ParameterError(f"exact scores are those of integers: the scale must be 1, not {scale}")
-        if query_bound < 1 or (exact and self._tolerance < _DEVIATIONS):
-            raise ParameterError(
-                f"queries of integers up to {query_bound} leave no room for {self.dims} numbers; take a "
-                "smaller query_bound"
-            )
+            require_scores("l2", self.row_bound / self.scale, self.row_bound / self.scale)
+        if self.exact and self.scale != 1:
+            raise ParameterError(f"exact scores are those of integers: the scale must be 1, not {self.scale}")
+        if self.query_bound < 1:
+            raise ParameterError(f"query_bound is 1 or more, not {self.query_bound}")
 
-    @property
-    def params(self) -> Parameters:
-        """The parameters of encryption, with 128 bits of security (docs/security.md)."""
-        return _parameters(self.exact)
-
-    @property
-    def degree(self) -> int:
-        """N: the rows of a block."""
-        return self.params.degree
-
-    @property
-    def limbs(self) -> int:
-        """Primes of queries and rows."""
-        return len(self.params.primes[-1])
-
-    @property
-    def _score_scale(self) -> float:
-        """The integers of scores over those of a row times the numbers of a query divided by its norm (with
-        exact scores: of a query), at the top level. With exact scores a power of two."""
-        modulus = math.prod(self.params.primes[-1])
-        if self.exact:
-            most = self.dims * LARGEST_ENTRY * self.query_bound
-            return math.ldexp(1.0, (modulus // (2 * most + 2)).bit_length() - 1)
-        return modulus / 2 * USED / self.row_bound
-
-    @property
-    def row_scale(self) -> float:
-        """The integers that are encrypted as rows over those of the database: the power of two by which the
-        noise of the rows and that of the query weigh nearly the same. 1 of a clear index."""
-        if not self.owner:
-            return 1.0
+    def _balanced(self, scores: float) -> float:
+        """`row_scale` by the integers of scores."""
         large = 2.0**60  # no rounding matters beside it
         of_query = self.noise_deviation(large**2, self.degree * large**2, 0)
         of_rows = self._encrypted_noise((0.0, 0.0), 0, large**2, 1)
         query = self.query_bound * math.sqrt(self.dims) if self.exact else 1.0
-        best = math.sqrt(of_rows * query * self._score_scale / (of_query * self.row_bound))
+        best = math.sqrt(of_rows * query * scores / (of_query * self.row_bound))
         return math.ldexp(1.0, max(0, math.floor(math.log2(best))))
-
-    @property
-    def query_scale(self) -> float:
-        """The integers of a query's message over the numbers of the query divided by its norm. With exact
-        scores a power of two over the query's integers."""
-        return math.floor(self._score_scale / self.row_scale)
-
-    @property
-    def answer_scale(self) -> float:
-        """The same of scores, over the integers of the database, at the level of answers."""
-        return self.query_scale * self.row_scale / self._dropped_modulus
-
-    @property
-    def _dropped_modulus(self) -> int:
-        top, bottom = self.params.primes[-1], self.params.primes[0]
-        return math.prod(prime for prime in top if prime not in bottom)
-
-    @property
-    def square_shift(self) -> int:
-        """log2 of the integers that are encrypted for squared norms, over those of the database."""
-        most = math.prod(self.params.primes[-1]) / 2 * USED / self.row_bound**2
-        return math.floor(math.log2(most))
-
-    @property
-    def square_scale(self) -> float:
-        """The integers of squared norms at the level of answers, over those of the database."""
-        return math.ldexp(1.0, self.square_shift) / self._dropped_modulus
-
-    @property
-    def kept_bytes(self) -> int:
-        """Bytes of each number of an answer."""
-        return _KEPT_BYTES[self.exact]
-
-    @property
-    def number_bytes(self) -> int:
-        """Bytes of each number of a query."""
-        return (max(self.params.primes[-1]).bit_length() + 7) // 8
-
-    @property
-    def packing(self) -> tuple[int, int]:
-        """Lowest bits of the numbers that answers lack, and the bytes of each."""
-        return self.params.primes[0][0].bit_length() - 8 * self.kept_bytes, self.kept_bytes
-
-    @property
-    def expanded_bytes(self) -> int:
-        """Bytes of a query in the memory of a device that answers it: a ciphertext for each number."""
-        return 16 * self.dims * self.limbs * self.degree
 
     # --- Noise. ---
 
-    @property
     def _tolerance(self) -> float:
         """Deviations of the noise, at the most, from an exact score to the middle between two."""
         square = self.row_bound**2

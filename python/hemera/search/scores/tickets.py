@@ -11,8 +11,6 @@ from hemera._process import Lock
 from hemera.errors import MismatchError, SecurityError
 from hemera.search import wire
 
-__all__ = ["Seeds", "Ticket", "Tickets"]
-
 _SEEDS = 1 << 14
 """The number of seeds that are remembered of one client: 4 MB."""
 
