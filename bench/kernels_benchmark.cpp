@@ -86,7 +86,7 @@ void inner_product(benchmark::State& state, const Kernels& kernels, Limb& limb, 
   }
 }
 
-// As the backend does it: block by block, so that the sources come from the cache.
+// The backend's way: block by block, so that the sources come from the cache.
 constexpr std::size_t block = 512;
 
 void weighted_sum(benchmark::State& state, const Kernels& kernels, Limb& limb, std::size_t terms) {

@@ -128,7 +128,7 @@ std::vector<Call> calls_of(const rlwe::Parameters& parameters, int threads) {
                      session->evaluator.add_inplace(session->sum, session->second);
                      return session->holds(session->sum, Expected::sum);
                    }});
-  // In place, and so of the same sum again and again.
+  // A sum in place, and so of the same ciphertext again and again.
   const auto add_plain = [&](const char* name, const std::shared_ptr<const Plaintext>& term) {
     calls.push_back({name, [session, term] { session->evaluator.add_plain_inplace(session->sum, *term); },
                      [session, term] {

@@ -22,7 +22,7 @@ std::size_t secure_count(std::size_t degree, int bits) {
   return static_cast<std::size_t>(rlwe::max_log_modulus(degree, 128).value_or(0) / bits) - 1;
 }
 
-// As few nearly equal parts of at most `largest` as make up `bits`.
+// The fewest nearly equal parts of at most `largest` that make up `bits`.
 std::vector<int> split(int bits, int largest) {
   const int count = (bits + largest - 1) / largest;
   std::vector<int> parts(static_cast<std::size_t>(count), bits / count);

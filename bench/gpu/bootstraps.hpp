@@ -38,7 +38,7 @@ BootstrapCase read_bootstrap(const std::string& text);
 /// Its fields by name.
 std::map<std::string, std::size_t> changes_of(const BootstrapCase& chosen);
 
-/// With one digit after the point.
+/// A number with one digit after the point.
 std::string fixed(double value);
 /// A call that makes a ciphertext.
 Call making(std::function<rlwe::Ciphertext()> make, std::function<bool(const rlwe::Ciphertext&)> check);

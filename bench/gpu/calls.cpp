@@ -303,7 +303,7 @@ Call dot_call(const Operands& in, const std::function<Operand()>& right) {
       in.expected([&](std::size_t i) { return static_cast<double>(count) * in.a[i] * in.b[i]; }));
 }
 
-// From another GPU to that of the client, in whose stream the copy runs.
+// A copy from another GPU to that of the client, in whose stream the copy runs.
 Call copy_call(const Operands& in) {
   const auto other = other_gpu(in.client.context->backend().device());
   if (!other) throw std::invalid_argument("copy_between_gpus takes two GPUs");

@@ -49,7 +49,7 @@ class ReleasedGil {
   PyThreadState* thread_;
 };
 
-/// With the interpreter lock for a scope, inside a scope without it.
+/// Holds the interpreter lock for a scope, inside a scope without it.
 class AcquiredGil {
  public:
   AcquiredGil() : state_(take_gil([] { return PyGILState_Ensure(); })) {}

@@ -76,7 +76,7 @@ class MemberCalls {
   bool is_over_ = false;
 };
 
-/// For a scope without the interpreter lock. `each` must outlive the result.
+/// Calls `each` in a scope without the interpreter lock. `each` must outlive the result.
 rlwe::ForMembers for_members(const Each& each) {
   return [&each](std::size_t count, const std::function<void(std::size_t)>& work) {
     const auto calls = std::make_shared<MemberCalls>(work);

@@ -71,7 +71,7 @@ double switching_work(const rlwe::Parameters& parameters, const rlwe::GadgetPrim
 // Bits of P over digits of rotations.
 constexpr double least_margin_bits = 10;
 
-// In the order of the base. The longest primes first, each to the digit that is shortest till then.
+// Digits in the order of the base. The longest primes first, each to the digit that is shortest till then.
 std::vector<Primes> spread_digits(const Primes& base, std::size_t count) {
   std::vector<std::size_t> order(base.size());
   std::iota(order.begin(), order.end(), 0);

@@ -35,8 +35,8 @@ rlwe::GadgetPrimes spread_rotation_gadget(const rlwe::Parameters& parameters, st
 /// it divides the error by some 2^30 to 2^60.
 rlwe::GadgetPrimes product_gadget(const rlwe::Parameters& parameters, std::size_t level, std::size_t most);
 
-/// To an ephemeral secret at level 0, with one special prime, and back at `level`: the second one's digit is
-/// the whole base, for what is raised is below q_0.
+/// Gadgets to an ephemeral secret at level 0, with one special prime, and back at `level`: the second one's
+/// digit is the whole base, for what is raised is below q_0.
 rlwe::GadgetPrimes to_ephemeral_gadget(const rlwe::Parameters& parameters);
 rlwe::GadgetPrimes from_ephemeral_gadget(const rlwe::Parameters& parameters, std::size_t level);
 /// For encryptions of a secret in blocks at `level`: one digit, and a special prime that their errors are

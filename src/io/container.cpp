@@ -12,7 +12,7 @@
 namespace hemera::io {
 namespace {
 
-// As PNG's: a byte that is no text, and line ends that a text-mode transfer changes.
+// A magic as PNG's: a byte that is no text, and line ends that a text-mode transfer changes.
 constexpr std::array<std::uint8_t, 8> magic = {0x89, 'H', 'E', 'M', '\r', '\n', 0x1A, '\n'};
 constexpr std::uint32_t zstd_flag = 1;
 

@@ -105,7 +105,7 @@ std::vector<std::size_t> limb_begins(const ResidueLayout& layout) {
   return begins;
 }
 
-// For moduli up to 2^63. Without branches and comparisons, which vectors of 64 bits may lack.
+// Compares with moduli up to 2^63. Without branches and comparisons, which vectors of 64 bits may lack.
 bool all_below(std::span<const std::uint64_t> values, std::uint64_t modulus) {
   std::uint64_t signs = 0;
   for (const std::uint64_t value : values) signs |= value | (modulus - 1 - value);

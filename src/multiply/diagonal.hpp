@@ -11,7 +11,7 @@ struct Diagonal {
   std::size_t count;
 };
 
-/// For `left` by `right` components.
+/// The diagonal of `left` by `right` components.
 inline Diagonal diagonal(std::size_t c, std::size_t left, std::size_t right) {
   const std::size_t first = c < right ? 0 : c - right + 1;
   return {first, (c < left ? c + 1 : left) - first};

@@ -34,8 +34,8 @@ Carry add_coefficients(std::span<std::uint64_t> out, const std::uint64_t* const*
 /// out += carry, the lowest word first, and returns what leaves the top of `out`, if it has 3 words or more.
 Carry add_carry(std::span<std::uint64_t> out, const Carry& carry);
 
-/// For `out` of M / 64 words below 2^M and a word more, which is overwritten: out = out - top modulo 2^M + 1,
-/// in [0, 2^M]; |top| < 2^M.
+/// Subtracts from `out` of M / 64 words below 2^M and a word more, which is overwritten: out = out - top
+/// modulo 2^M + 1, in [0, 2^M]; |top| < 2^M.
 void subtract_wrapped(std::span<std::uint64_t> out, const Carry& top);
 
 }  // namespace hemera::multiply

@@ -133,7 +133,7 @@ class ScalarInert final : public ScalarTransform {
  public:
   ScalarInert(std::size_t degree, const Modulus& p) : ScalarTransform(degree, p) {
     const Gaussian h = inert_root(degree, p);
-    // At entry 2^level + k: h^(half (1 + 4 reverse_bits(k)) / 2^(level + 1)).
+    // Entry 2^level + k: h^(half (1 + 4 reverse_bits(k)) / 2^(level + 1)).
     twiddles_.resize(half_);
     for (std::size_t level = 0; (std::size_t{1} << level) < half_; ++level) {
       const Gaussian even = power(h, half_ >> (level + 1), p);

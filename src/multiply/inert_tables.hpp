@@ -38,7 +38,7 @@ class InertTwiddles {
     std::shared_ptr<const Table> first;
     InertTables view;
   };
-  /// For `pairs` pairs, a power of two of at least inert_min_pairs.
+  /// The tables for `pairs` pairs, a power of two of at least inert_min_pairs.
   [[nodiscard]] Tables get(std::size_t pairs) const;
 
  private:

@@ -50,7 +50,7 @@ class CheapestPlan {
 
   [[nodiscard]] bool found() const { return plan_.primes != 0; }
 
-  /// With the memory of this many factors; OutOfMemoryError for `what` when there is less.
+  /// The plan with the memory of this many factors; OutOfMemoryError for `what` when there is less.
   IntegerProductPlan get(std::size_t left, std::size_t right, const std::string& what) {
     // Values of all factors modulo each prime, and their digits; of several, also the values of the products.
     const bool single = left == 1 && right == 1;

@@ -23,7 +23,7 @@ struct SplitFactors {
   const std::uint64_t* quotients;
 };
 
-/// For degree N = 16 pairs.
+/// Tables for degree N = 16 pairs.
 struct SplitTables {
   arith::Modulus modulus;
   std::size_t pairs;
@@ -56,10 +56,10 @@ struct SplitKernels {
 };
 
 #if defined(__x86_64__)
-/// For primes below 2^50, and for all; call only when the processor has AVX-512 IFMA.
+/// Kernels for primes below 2^50, and for all; call only when the processor has AVX-512 IFMA.
 const SplitKernels& avx512_split52_kernels();
 const SplitKernels& avx512_split64_kernels();
-/// For primes below 2^50; call only when the processor has AVX2 and FMA.
+/// Kernels for primes below 2^50; call only when the processor has AVX2 and FMA.
 const SplitKernels& avx2_split50_kernels();
 #endif
 

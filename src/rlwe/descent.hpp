@@ -1,4 +1,4 @@
-// From one level to a much lower one, in one division.
+// A step from one level to a much lower one, in one division.
 #pragma once
 
 #include <cstdint>

@@ -31,7 +31,7 @@ struct Rows {
 
 std::size_t rows_in(const poly::PolyShape& shape) { return shape.batch * shape.components * shape.limbs; }
 
-// As many for each member.
+// Rows of a member: as many for each.
 Rows part_of(std::size_t rows, std::size_t member, std::size_t members) {
   const std::size_t first = rows * member / members;
   return {first, rows * (member + 1) / members - first};
@@ -102,8 +102,8 @@ void add_peer_rows(const Context& context, const PolyView& out, const ConstPolyV
   add_rows(context, out, a, rows_in(std::as_const(copied), out.shape.degree), base, rows);
 }
 
-// Into `out`, the sum of rows of a member's array and of all its peers'. From its own place on, so that no
-// two members read one peer at the same time.
+// Writes into `out` the sum of rows of a member's array and of all its peers'. From its own place on, so that
+// no two members read one peer at the same time.
 void sum_rows(const PolyView& out, std::span<const Holder> holders, std::size_t member, const Rows& rows) {
   const auto& [context, own] = holders[member];
   ConstPolyView a = rows_of(own->view(), rows);

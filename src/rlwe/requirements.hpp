@@ -59,8 +59,8 @@ std::span<const std::int64_t> doubts(const Plaintext& plaintext);
 std::vector<std::size_t> doubtful_elements(std::span<const std::int64_t> doubts, std::size_t count);
 /// Throws NoiseError, which names them, if there are such elements of a batch.
 void require_certain(std::span<const std::size_t> doubtful, const BatchShape& batch);
-/// For the error of a decryption: "rows 3, 17 and 5 more of 100: ", with an index for each axis of the batch;
-/// empty for a batch without axes.
+/// A text for the error of a decryption: "rows 3, 17 and 5 more of 100: ", with an index for each axis of the
+/// batch; empty for a batch without axes.
 std::string elements_text(std::span<const std::size_t> elements, const BatchShape& batch);
 /// The same for a plaintext that goes where it has no such numbers. Waits for the queue if there are any.
 void require_certain(const Plaintext& plaintext);

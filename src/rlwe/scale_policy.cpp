@@ -292,7 +292,7 @@ void ScalePolicy::refuse_scales(const Metadata& a, const Metadata& b) {
                    "; rescale or scale one of them, or use automatic rescaling");
 }
 
-// To one level and noise-scale degree: those of the lower operand, at equal levels the higher degree.
+// Takes both to one level and noise-scale degree: the lower operand's, at equal levels the higher degree.
 void ScalePolicy::align_by_scaling(ScaleWay& a, ScaleWay& b) const {
   const bool a_is_high =
       a.meta.level > b.meta.level ||

@@ -28,7 +28,7 @@ struct CudaLibrary {
 /// The CUDA backend of this process, or why there is none.
 struct CudaPart {
   const CudaLibrary* library = nullptr;
-  /// With the way out; empty if there is a library.
+  /// The problem with the way out; empty if there is a library.
   std::string problem;
 };
 

@@ -7,7 +7,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// At least so much lies between two questions: a check may have to wait for a lock that other threads use.
+// The least time between two questions: a check may have to wait for a lock that other threads use.
 std::atomic<std::chrono::milliseconds> least_interval{};
 
 thread_local Clock::time_point next_question{};

@@ -141,7 +141,7 @@ struct ThreadPool::Workers {
     }
   }
 
-  // Until `done`, which something that calls `tell` makes true.
+  // Waits until `done`, which something that calls `tell` makes true.
   template <typename Done>
   void wait_until(const Done& done) {
     if (spin_until(done)) return;

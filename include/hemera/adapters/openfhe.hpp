@@ -254,8 +254,8 @@ class OpenFheEvaluator : private OpenFheOperands {
     return polynomial("EvalPolyPS", series("EvalPolyPS", ciphertext, coefficients, Way::paterson_stockmeyer),
                       coefficients);
   }
-  /// For several polynomials up to the degree of these coefficients: the ciphertext travels once. Each
-  /// polynomial makes its own powers.
+  /// A series for several polynomials up to the degree of these coefficients: the ciphertext travels once.
+  /// Each polynomial makes its own powers.
   template <typename Number>
   [[nodiscard]] OpenFheSeries EvalPowers(const Operand& ciphertext,
                                          const std::vector<Number>& coefficients) const {
@@ -629,7 +629,7 @@ class OpenFheEvaluator : private OpenFheOperands {
                                         std::uint64_t element) const {
     return rlwe::apply_galois(source, element, *galois_key(operation, element, source.meta.level));
   }
-  // With itself turned by the element, its square and so on, until `count` terms are one.
+  // The sum with itself turned by the element, its square and so on, until `count` terms are one.
   [[nodiscard]] Held summed(const char* operation, const Held& source, std::uint64_t count,
                             std::uint64_t element, std::uint64_t order) const {
     rlwe::Ciphertext sum = source->clone();

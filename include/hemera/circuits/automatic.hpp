@@ -67,8 +67,8 @@ class AutomaticBootstraps {
   AutomaticBootstraps(std::shared_ptr<const PreparedBootstrap> bootstrap, rlwe::EvaluationKeys keys,
                       rlwe::Relinearization relinearization = rlwe::Relinearization::eager);
 
-  /// For all other operations. Its products of ciphertexts bootstrap their operands, and it counts what was
-  /// bootstrapped (ckks::Evaluator::bootstraps).
+  /// The evaluator of all other operations. Its products of ciphertexts bootstrap their operands, and it
+  /// counts what was bootstrapped (ckks::Evaluator::bootstraps).
   [[nodiscard]] const std::shared_ptr<const ckks::Evaluator>& evaluator() const { return evaluator_; }
   [[nodiscard]] const PreparedBootstrap& bootstrap() const { return *bootstrap_; }
   /// The user's levels from one bootstrap to the next.

@@ -111,15 +111,15 @@ class Session {
   /// `source`: a crypto context, or any object, whose key pair is then the session's. Throws the errors of
   /// load_parameters and Context::make.
   explicit Session(const Source& source, runtime::Device device = {}, rlwe::ContextOptions options = {});
-  /// For a key pair that is not in a crypto context: its tag, and the primes of its keys. Without special
-  /// primes, they follow from the context.
+  /// A session for a key pair that is not in a crypto context: its tag, and the primes of its keys. Without
+  /// special primes, they follow from the context.
   Session(const Source& crypto_context, const std::string& key_tag, const FurtherPrimes& primes,
           runtime::Device device = {}, rlwe::ContextOptions options = {});
-  /// In contexts that the caller makes of parameters: one now, and another one if keys need it. Throws
-  /// MismatchError unless they have rlwe::LongRotations::openfhe.
+  /// A session in contexts that the caller makes of parameters: one now, and another one if keys need it.
+  /// Throws MismatchError unless they have rlwe::LongRotations::openfhe.
   using ContextMaker = std::function<rlwe::ContextPointer(const rlwe::Parameters&)>;
   Session(const Source& source, ContextMaker make_context);
-  /// In a context of load_parameters(source), and no other; throws MismatchError for one of other parameters.
+  /// A session in a context of load_parameters(source) alone; throws MismatchError for other parameters.
   Session(const Source& source, rlwe::ContextPointer context);
   ~Session();
   Session(const Session&) = delete;

@@ -84,7 +84,7 @@ class Session {
   /// `parms`: SEAL's encryption parameters. Throws the errors of load_parameters and Context::make.
   explicit Session(const Source& parms, runtime::Device device = {}, const Options& options = {},
                    rlwe::ContextOptions context_options = {});
-  /// In a context of load_parameters(parms, options); throws MismatchError for one of other parameters.
+  /// A session in a context of load_parameters(parms, options); throws MismatchError for other parameters.
   Session(const Source& parms, rlwe::ContextPointer context, const Options& options = {});
   ~Session();
   Session(const Session&) = delete;

@@ -53,7 +53,7 @@ struct Tag {
       value |= static_cast<std::uint32_t>(static_cast<unsigned char>(text[i])) << (8 * i);
     }
   }
-  /// For messages; characters that do not print become '?'.
+  /// The text for messages; characters that do not print become '?'.
   [[nodiscard]] std::string text() const;
   friend constexpr bool operator==(const Tag&, const Tag&) = default;
 };

@@ -40,7 +40,7 @@ Description describe(const std::filesystem::path& path);
 struct CiphertextExtents {
   /// The shape of the batch; empty: a single ciphertext.
   std::vector<std::size_t> batch;
-  /// With that of a seed.
+  /// Components, with that of a seed.
   std::size_t components = 0;
   /// Bytes of all residues, as words of 8 bytes.
   std::uint64_t bytes = 0;

@@ -400,7 +400,7 @@ class Backend {
                             const ConstPolyView& in, Form form) const;
   virtual void do_fill_zero(Queue& queue, const PolyView& out) const = 0;
 
-  /// To this form, from the other one.
+  /// Transforms to this form, from the other one.
   virtual void do_transform(Queue& queue, const PolyView& out, const ConstPolyView& in, Form to,
                             const RnsBase& base) const = 0;
 
@@ -435,7 +435,7 @@ class Backend {
                                        const RnsBase& base, Workspace& workspace) const;
   virtual void do_inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
                                 std::span<const ConstPolyView> b, const RnsBase& base) const;
-  /// At least one output, which all have the same shape.
+  /// There is at least one output; all have the same shape.
   virtual void do_inner_products(Queue& queue, std::span<const PolyView> out,
                                  std::span<const ConstPolyView> a, std::span<const ConstPolyView> b,
                                  const RnsBase& base) const;
@@ -470,7 +470,7 @@ class Backend {
   virtual void do_mod_up_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& in,
                                        const ConstPolyView& key, const ModUp& plan,
                                        Workspace& workspace) const;
-  /// At least one.
+  /// There is at least one switch.
   virtual void do_switch_keys(Queue& queue, std::span<const KeySwitch> switches, const ConstPolyView& in,
                               const ModUp& up, const Division* down, const ConstPolyView& addend,
                               Workspace& workspace) const;

@@ -171,7 +171,7 @@ class Context {
   [[nodiscard]] const poly::Division& rescale(std::size_t level) const;
   /// The same of a multiple. Each factor's plan is made at its first use, and kept: circuits use few factors.
   [[nodiscard]] const poly::Division& rescale(std::size_t level, double factor) const;
-  /// From level `high` to `low` < `high`. Made at its first use.
+  /// The descent from level `high` to `low` < `high`. Made at its first use.
   [[nodiscard]] const Descent& descent(std::size_t high, std::size_t low) const;
   /// The division that ends an encryption at `level` with a public key over `key_base`: by the key's primes
   /// that no level of the user has. Null when there are none. Throws LevelError when the key lacks primes of

@@ -123,7 +123,7 @@ class Evaluator {
   [[nodiscard]] Ciphertext conjugate(const Ciphertext& a) const;
   /// Every slot becomes the sum of all slots, padding among them (BFV and BGV: over both rows).
   [[nodiscard]] Ciphertext sum_slots(const Ciphertext& a) const;
-  /// To the secret that `key` ends at.
+  /// The ciphertext under the secret that `key` ends at.
   [[nodiscard]] Ciphertext reencrypt(const Ciphertext& a, const SwitchingKey& key) const;
 
  protected:

@@ -20,7 +20,7 @@ poly::Poly switch_key(const Context& context, const poly::ConstPolyView& c, std:
                       const SwitchingKey& key, const poly::ConstPolyView& addend = {},
                       std::uint64_t galois_element = 1);
 
-/// From size 3 to size 2. Throws MismatchError for more components, which would need keys of their own.
+/// Takes size 3 to size 2. Throws MismatchError for more components, which would need keys of their own.
 void relinearize(Ciphertext& ciphertext, const SwitchingKey& key);
 /// CKKS: size 3 to size 2 and one level down, by one division.
 Ciphertext relinearize_rescaled(const Ciphertext& ciphertext, const SwitchingKey& key);

@@ -172,7 +172,7 @@ PublicKey generate_public_key(const SecretKey& secret);
 
 /// A key from s_from to s_to with this gadget, one of the context's (Context::gadget).
 SwitchingKey generate_switching_key(const SecretKey& from, const SecretKey& to, GadgetPointer gadget);
-/// With the default gadget for levels up to `level`.
+/// A key with the default gadget for levels up to `level`.
 SwitchingKey generate_switching_key(const SecretKey& from, const SecretKey& to, std::size_t level);
 
 /// s^2 -> s.

@@ -26,10 +26,10 @@ class Scalar {
       Real real, Imaginary imaginary)
       : number_(std::complex<double>(static_cast<double>(real), static_cast<double>(imaginary))) {}
 
-  /// As CKKS takes it; whole numbers beyond 2^53 are rounded.
+  /// The value as CKKS takes it; whole numbers beyond 2^53 are rounded.
   [[nodiscard]] std::complex<double> value() const;
-  /// As BFV and BGV take it. Throws ParameterError, in the words of `operation`, unless it is a whole number
-  /// of 64 bits with a sign.
+  /// The integer as BFV and BGV take it. Throws ParameterError, in the words of `operation`, unless it is a
+  /// whole number of 64 bits with a sign.
   [[nodiscard]] std::int64_t integer(const char* operation) const;
 
  private:

@@ -89,17 +89,17 @@ class ScalePolicy {
   [[nodiscard]] Metadata rescaled(Metadata meta) const;
   [[nodiscard]] Metadata after(Metadata meta, const ScaleStep& step) const;
 
-  /// To `level` with the same values and scale. Throws LevelError for a level above.
+  /// The way to `level` with the same values and scale. Throws LevelError for a level above.
   [[nodiscard]] ScaleWay dropped(const Metadata& meta, std::size_t level) const;
   /// CKKS: to a lower level with exactly `scale` (empty: the level's), by an integer factor and one division.
   [[nodiscard]] ScaleWay adjusted(const Metadata& meta, std::size_t level,
                                   std::optional<Scale> scale = {}) const;
-  /// To `level` as this policy aligns: with the level's scale where it scales up, else as it is.
+  /// The way to `level` as this policy aligns: with the level's scale where it scales up, else as it is.
   [[nodiscard]] ScaleWay lowered(const Metadata& meta, std::size_t level) const;
 
   /// Whether a sum needs no alignment.
   [[nodiscard]] bool is_aligned(const Metadata& a, const Metadata& b) const;
-  /// For a sum. BGV without factors by level: to one level; factors may still differ.
+  /// The ways to a sum. BGV without factors by level: to one level; factors may still differ.
   [[nodiscard]] ScaleWays aligned(const Metadata& a, const Metadata& b) const;
   /// For a product of ciphertexts. `level`: of the product, for a policy that switches moduli; empty: the
   /// lower one of the two.

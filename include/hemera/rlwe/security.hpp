@@ -52,7 +52,7 @@ void require_security_class(const std::optional<int>& bits);
 /// to secrets of no fixed weight.
 Security classify(std::size_t degree, double log_modulus, const SecretDistribution& secret, double sigma);
 
-/// For messages: why the tables of today do not give these parameters `bits` of security.
+/// A text for messages: why the tables of today do not give these parameters `bits` of security.
 std::string why_less(std::size_t degree, double log_modulus, const SecretDistribution& secret, double sigma,
                      int bits);
 

@@ -36,8 +36,8 @@ inline void throw_if_interrupted() {
   }
 }
 
-/// For its scope the calling thread is not interrupted: for changes in place, which must be whole, and while
-/// a lock is held.
+/// In its scope the calling thread is not interrupted: for changes in place, which must be whole, and while a
+/// lock is held.
 class Uninterrupted {
  public:
   /// Throws Interrupted if the thread is to stop now.

@@ -19,7 +19,7 @@ std::unique_ptr<rlwe::Evaluator> make_evaluator(
 /// Encryption and decryption by the scheme of the plaintext or ciphertext; they throw as the scheme's own.
 rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::PublicKey& key);
 rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::SecretKey& key);
-/// With the public key among the keys; throws MissingKeyError if there is none.
+/// Encrypts with the public key among the keys; throws MissingKeyError if there is none.
 rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::EvaluationKeys& keys);
 rlwe::Plaintext decrypt(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key);
 

@@ -35,7 +35,7 @@ inline constexpr int least_spared_range_bits = 12;
 struct CircuitRequest {
   /// Multiplications one after the other.
   std::size_t depth = 1;
-  /// From 20 to 120. Above 60 bits a level drops several primes.
+  /// Bits of the scale, from 20 to 120. Above 60 bits a level drops several primes.
   int scale_bits = 40;
   /// Slots needed, at most N/2 of the result.
   std::size_t slots = 1;
@@ -239,7 +239,7 @@ class Encoder {
                                        Stored stored = Stored::whole) const;
   [[nodiscard]] rlwe::Plaintext embed(const poly::SlotView& values, rlwe::Metadata meta,
                                       const poly::RnsBase& base, Stored stored = Stored::whole) const;
-  /// From residues of coefficients, [batch][limb][degree].
+  /// The plaintext of residues of coefficients, [batch][limb][degree].
   [[nodiscard]] rlwe::Plaintext from_coefficients(std::span<const std::uint64_t> words, rlwe::Metadata meta,
                                                   const poly::RnsBase& base) const;
   /// Keeps one period of a whole plaintext, where that is less.

@@ -34,7 +34,7 @@ struct BootstrapStages {
   BootstrapOrder order = BootstrapOrder::standard;
   RaiseStage raise;
   std::vector<LinearTransform> to_slots, to_coefficients;
-  /// In the place of ModRaise, CoeffToSlot and the function.
+  /// Roots of unity, in the place of ModRaise, CoeffToSlot and the function.
   std::optional<RootsStage> roots = std::nullopt;
   /// A function of twice the real parts of the slots, and of the imaginary ones where they are apart.
   std::optional<FunctionPlan> function = std::nullopt;
@@ -62,9 +62,9 @@ class BootstrapEngine {
  public:
   BootstrapEngine(rlwe::ContextPointer context, BootstrapStages stages);
 
-  /// From level 0, or, slots first, from the level of the first matrix. `to_coefficients`: in place of its
-  /// own matrices. Takes as many elements of a batch at once as the stages say. Throws MissingKeyError if a
-  /// key is missing.
+  /// Bootstraps from level 0, or, slots first, from the level of the first matrix. `to_coefficients`: in
+  /// place of its own matrices. Takes as many elements of a batch at once as the stages say. Throws
+  /// MissingKeyError if a key is missing.
   [[nodiscard]] rlwe::Ciphertext operator()(
       const ckks::Evaluator& evaluator, rlwe::Ciphertext x,
       const std::vector<PreparedLinearTransform>* to_coefficients = nullptr) const;

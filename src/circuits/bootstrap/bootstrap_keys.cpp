@@ -39,7 +39,7 @@ void Bootstrap::fit_keys(std::size_t limit) {
   const auto is_one_of = [&](const KeyNeed& need, const std::vector<KeyNeed>& needs) {
     return std::find(needs.begin(), needs.end(), need) != needs.end();
   };
-  // In words of memory traffic: transforms count thrice.
+  // The work in words of memory traffic: transforms count thrice.
   const auto work_of = [](const LinearTransform& matrix) {
     const Work work = matrix.cost().total_work();
     return work.key_products + 3 * (work.mod_ups + work.divisions);

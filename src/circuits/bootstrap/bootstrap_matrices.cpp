@@ -34,8 +34,8 @@ std::vector<LinearTransform> transforms(const rlwe::Parameters& parameters, std:
   return result;
 }
 
-// From a matrix with result u to one over twice the slots, with (u, -i u): with its conjugate that is twice
-// the real and the imaginary parts, side by side.
+// Turns a matrix with result u into one over twice the slots, with (u, -i u): with its conjugate that is
+// twice the real and the imaginary parts, side by side.
 void widen(Diagonals& matrix) {
   for (auto& [number, diagonal] : matrix) {
     const std::size_t slots = diagonal.size();
@@ -43,7 +43,7 @@ void widen(Diagonals& matrix) {
   }
 }
 
-// From (a, b) to a + i b, twice.
+// The matrix from (a, b) to a + i b, twice.
 Diagonals joining(std::size_t slots) {
   Diagonals result;
   for (std::size_t half = 0; half < 2; ++half) {
@@ -55,7 +55,7 @@ Diagonals joining(std::size_t slots) {
   return result;
 }
 
-// From a matrix to the same over twice the slots, whose values stand there twice.
+// The same matrix over twice the slots, whose values stand there twice.
 Diagonals twice(Diagonals matrix) {
   for (auto& [number, diagonal] : matrix) {
     const std::vector<Complex> once = diagonal;

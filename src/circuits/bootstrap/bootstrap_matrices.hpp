@@ -10,7 +10,7 @@
 namespace hemera::circuits {
 
 struct BootstrapMatrices {
-  /// In the order in which they are applied, a level each.
+  /// Matrices in the order in which they are applied, a level each.
   std::vector<LinearTransform> to_coefficients, to_slots;
   /// Matrices of merged parts, and of ciphertexts that are together, slots first: one, or none.
   std::vector<LinearTransform> join;

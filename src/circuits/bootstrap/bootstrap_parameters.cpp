@@ -30,7 +30,7 @@ constexpr std::size_t least_blocks = 4, most_blocks = 1024;
 // Bits of the primes of the key to a secret in blocks: both are below 2^50.
 constexpr double largest_prime_bits = 50;
 
-// From which on the error of nested products does not count.
+// The log2 error from which on that of nested products does not count.
 constexpr double least_nested_error = -39;
 
 SineShape sine_of(const BootstrapSettings& settings) {
@@ -288,7 +288,7 @@ BootstrapSettings bootstrap_preset(const std::string& name) {
     settings.special_primes = 9;
     return settings;
   }
-  // For iterations: two, and three.
+  // Presets for iterations: two, and three.
   if (name == "n16-59" || name == "n16-80") {
     const bool is_two = name == "n16-59";
     settings.levels = is_two ? 9 : 6;

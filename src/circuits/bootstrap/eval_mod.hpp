@@ -45,7 +45,7 @@ class EvalMod {
   /// sine does not fit (checked_series).
   EvalMod(const rlwe::Parameters& parameters, const BootstrapLayout& layout, bool joins_parts);
 
-  /// From the layout's level, with its scale.
+  /// The plan from the layout's level, with its scale.
   [[nodiscard]] const FunctionPlan& plan() const { return plan_; }
   [[nodiscard]] std::size_t end_level() const { return plan_.result_level(); }
   /// The scale of the results' slots, that of their level: the plan's scale is that of sines.

@@ -144,7 +144,7 @@ double PreparedBootstrap::divisor(const Ciphertext& in) const {
   return best;
 }
 
-// At the input level, with its scale, for values divided by the divisor.
+// The ciphertext at the input level, with its scale, for values divided by the divisor.
 Ciphertext PreparedBootstrap::fitted(const ckks::Evaluator& evaluator, const Ciphertext& in,
                                      double divisor) const {
   Ciphertext x = in.clone();

@@ -58,7 +58,7 @@ class RootsOfUnity {
  public:
   RootsOfUnity(rlwe::ContextPointer context, RootsStage stage);
 
-  /// From level 0, with the values as coefficients (SlotToCoeff's), of any batch.
+  /// Bootstraps from level 0, with the values as coefficients (SlotToCoeff's), of any batch.
   [[nodiscard]] rlwe::Ciphertext operator()(const ckks::Evaluator& evaluator,
                                             const rlwe::Ciphertext& low) const;
 

@@ -85,7 +85,7 @@ void SharedBootstrap::hold_on(Copies& x, std::size_t count, const ForMembers& ea
   x = std::move(others);
 }
 
-// As the engine's.
+// Does the same as the engine's.
 void SharedBootstrap::pass_through(const Transforms& transforms, Evaluators evaluators, Copies& x,
                                    const ForMembers& each) const {
   for (const SharedLinearTransform& transform : transforms) {

@@ -24,7 +24,7 @@ struct SineShape {
 /// Doublings of an exponential: with fewer its levels' scales may be those of a sine with its arcsine.
 inline constexpr std::size_t least_exponential_doublings = 3;
 
-/// With the arcsine of degree 3: its square and its product.
+/// The steps of the arcsine of degree 3: its square and its product.
 inline constexpr std::size_t arcsine_steps = 2;
 
 /// log2 of the number of coefficients that a series of this degree is filled up to with zeros: at least 2.
@@ -48,8 +48,8 @@ struct SineLevels {
   int constant_bits;
   bool arcsine, exponential, nested;
 };
-/// From the gains (as above) of all steps that levels of EvalMod have, but for the last one, whose result is
-/// read at another scale. Empty: they are of no sine.
+/// The sine by the gains (as above) of all steps that levels of EvalMod have, but for the last one, whose
+/// result is read at another scale. Empty: they are of no sine.
 std::optional<SineLevels> find_sine(std::span<const double> gains);
 
 }  // namespace hemera::circuits

@@ -81,7 +81,7 @@ Composition composed(const std::vector<std::size_t>& degrees, double gap) {
   return result;
 }
 
-// With the gap of the least error: a wider one has a smaller error above it and a larger one below.
+// The composition of least error: a wider gap has a smaller error above it and a larger one below.
 Composition balanced(const std::vector<std::size_t>& degrees, double tolerance) {
   Composition best;
   double low = std::log2(std::min(tolerance, widest_absolute_gap)), high = std::log2(widest_absolute_gap);

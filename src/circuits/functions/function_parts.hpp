@@ -16,7 +16,7 @@ using FunctionPart = std::variant<Function::Sum, Function::OfPolynomial>;
 std::size_t value_count(const FunctionPart& part);
 /// The values that it takes, some more than once.
 std::vector<Function::Value> operands_of(const FunctionPart& part);
-/// Which parts the outputs depend on.
+/// The parts that the outputs depend on.
 std::vector<bool> needed_parts(const Function& function);
 
 /// A step's result from the values before it, in the clear, in one slot. Real: double or long double.

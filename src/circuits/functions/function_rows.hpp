@@ -1,4 +1,4 @@
-// Which steps of a function are taken together.
+// The steps of a function that are taken together.
 #pragma once
 
 #include <cstddef>

@@ -71,7 +71,7 @@ constexpr std::size_t lattice_generator = 165;
 // combined.
 constexpr std::size_t least_points = 32, most_combined = 8;
 
-// From 0 to 1.
+// A coordinate of a lattice, from 0 to 1.
 double lattice_at(std::size_t point, std::size_t input) {
   std::size_t place = point;
   for (std::size_t i = 0; i < input; ++i) place = place * lattice_generator % lattice_points;

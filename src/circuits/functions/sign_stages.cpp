@@ -33,7 +33,7 @@ constexpr std::size_t together = 8;
 // The rounding of sums of rounded numbers.
 constexpr double stage_rounding = 0x1p-44;
 
-// At several points, which do not wait for each other.
+// Evaluates several points, which do not wait for each other.
 template <std::size_t count>
 std::array<double, count> clenshaw(const std::vector<Complex>& coefficients, const double* t) {
   std::array<double, count> one{}, two{};

@@ -57,8 +57,8 @@ MatrixVectorProduct::MatrixVectorProduct(const rlwe::Parameters& parameters, std
 }
 
 void MatrixVectorProduct::choose_steps(const rlwe::Parameters& parameters, std::size_t baby_steps) {
-  // In words of memory traffic: a switch reads two components of every digit's key; extending the digits and
-  // dividing two components count thrice. A giant step relinearizes a sum and turns it.
+  // Costs in words of memory traffic: a switch reads two components of every digit's key; extending the
+  // digits and dividing two components count thrice. A giant step relinearizes a sum and turns it.
   const auto digits = static_cast<double>(rlwe::key_digits(parameters.default_gadget(ends_.level)));
   const double baby = 2 * digits + 6, giant = 2 * (baby + 3 * digits);
   double least = std::numeric_limits<double>::infinity();

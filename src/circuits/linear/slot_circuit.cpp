@@ -123,8 +123,8 @@ std::optional<rlwe::GadgetPrimes> SlotCircuit::gadget_of(const rlwe::KeyRole& /*
 std::vector<SlotCircuit::Step> SlotCircuit::steps_of(const Blocks& blocks, std::size_t position,
                                                      std::size_t level, bool to_left) const {
   const auto bits = static_cast<std::size_t>(std::countr_zero(blocks.count));
-  // In words of memory traffic: a rotation reads two components of every digit's key, a step extends the
-  // digits and divides two components, whose transforms count thrice.
+  // Costs in words of memory traffic: a rotation reads two components of every digit's key, a step extends
+  // the digits and divides two components, whose transforms count thrice.
   const rlwe::GadgetPrimes gadget = gadget_at(std::min(level, parameters().levels() - 1));
   const auto digits = static_cast<double>(rlwe::key_digits(gadget));
   const auto cost_of = [&](std::size_t width) {

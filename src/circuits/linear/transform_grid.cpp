@@ -180,7 +180,7 @@ PreparedTransformGrid::PreparedTransformGrid(rlwe::ContextPointer context, const
   for (const TransformGrid::Block& block : plan_.blocks_) blocks_.emplace_back(context_, block.transform);
 }
 
-// In the order of rows and giant steps; of one column, or of all.
+// Sums in the order of rows and giant steps; of one column, or of all.
 std::vector<PreparedTransformGrid::Sum> PreparedTransformGrid::sums_of(
     std::optional<std::size_t> column) const {
   std::set<Sum> sums;

@@ -114,7 +114,7 @@ void Database::finish(PreparedAnswer prepared, const Query& query, const AnswerH
   const poly::Backend& backend = context.backend();
   runtime::Queue& queue = context.queue();
   poly::Poly numbers = context.make_poly(1, 1, base, Form::coefficient);
-  // As values, which are few: nobody waits until they are there.
+  // Residues go as values, which are few: nobody waits until they are there.
   std::vector<std::uint64_t> residues(base.size() * degree);
   for (std::size_t l = 0; l < base.size(); ++l) {
     std::copy_n(query.numbers.data() + l * dims, dims, residues.data() + l * degree);

@@ -17,7 +17,7 @@
 
 namespace hemera::interop::openfhe {
 
-/// For ciphertexts of one number of slots. Immutable.
+/// Bootstraps ciphertexts of one number of slots. Immutable.
 class Bootstrapper {
  public:
   /// ParameterError if the context has not the levels that its settings need, or settings are out of range.

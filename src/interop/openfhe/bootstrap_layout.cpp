@@ -15,7 +15,7 @@ namespace {
 
 using circuits::LinearTransform;
 
-// With the moduli themselves as divisors. FIXEDMANUAL and FIXEDAUTO take 2^bits for each: values are off by
+// Takes the moduli themselves as divisors. FIXEDMANUAL and FIXEDAUTO take 2^bits for each: values are off by
 // a small part of themselves, but so are the multiples of q_0, whose error the correction magnifies.
 rlwe::Parameters with_exact_divisors(const rlwe::Parameters& parameters) {
   rlwe::ParametersLiteral literal = parameters.literal();
@@ -106,7 +106,7 @@ class LayoutMaker {
 
   void take_levels() {
     const std::size_t sine_levels = sine(1).depth();
-    // From the top, to where SlotToCoeff at the end begins; and all that are rescaled.
+    // Levels from the top to where SlotToCoeff at the end begins; and all that are rescaled.
     const std::size_t levels_above = 1 + settings_.budget_encode + sine_levels;
     const std::size_t levels = levels_above + settings_.budget_decode - 1;
     const std::size_t extra = client_.parameters->scaling == Scaling::flexible_auto_ext ? 1 : 0;
@@ -122,7 +122,7 @@ class LayoutMaker {
     last_level_ = top_ - levels_above + (decodes_first_ ? 1 : 0);
   }
 
-  // At the level below the top, slots of (m / q_0 + I) / 2K, with the subring's trace taken.
+  // The raise: at the level below the top, slots of (m / q_0 + I) / 2K, with the subring's trace taken.
   circuits::RaiseStage raise_stage() {
     circuits::RaiseStage raise{.level = top_, .gadget = gadget_};
     if (client_.parameters->secret == SecretType::sparse_encapsulated) {

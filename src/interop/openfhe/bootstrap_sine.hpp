@@ -17,7 +17,7 @@ struct Sine {
   int bound, angles;
   std::size_t degree;
 };
-/// For a ring of this degree.
+/// The sine for a ring of this degree.
 Sine sine_of(SecretType secret, std::size_t degree);
 
 /// factor sin(2 pi bound v) for v in [-1, 1].

@@ -17,7 +17,7 @@
 namespace hemera::interop::openfhe {
 namespace {
 
-// As Hemera's own files have it.
+// The highest degree, as Hemera's own files have it.
 constexpr std::uint32_t highest_degree = 255;
 constexpr double largest_scale = 0x1p1000;
 // A scale that is rounded by no more than integer factors of a scale's size is the level's.

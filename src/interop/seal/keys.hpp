@@ -21,7 +21,7 @@ class Keys {
 
   [[nodiscard]] rlwe::SecretKey load_secret_key(std::span<const std::byte> file) const;
   [[nodiscard]] rlwe::PublicKey load_public_key(std::span<const std::byte> file) const;
-  /// Into `keys`.
+  /// Puts the keys into `keys`.
   void load_relinearization(std::span<const std::byte> file, rlwe::EvaluationKeys& keys) const;
   void load_galois(std::span<const std::byte> file, rlwe::EvaluationKeys& keys) const;
 

@@ -18,7 +18,7 @@ class Messages {
   Messages(const Client& client, rlwe::ContextPointer context)
       : client_(client), context_(std::move(context)) {}
 
-  /// As many as the shape has, one at least; each goes straight to its place.
+  /// There are as many files as the shape has, one at least; each goes straight to its place.
   [[nodiscard]] rlwe::Ciphertext load(std::span<const Source> files, rlwe::BatchShape shape) const;
   [[nodiscard]] rlwe::Plaintext load_plaintext(std::span<const std::byte> file) const;
   /// The element of this index of a batch.

@@ -59,7 +59,7 @@ struct CiphertextFields {
 EncryptionParameters read_parameters(Reader& in);
 void write_parameters(Writer& out, const EncryptionParameters& parameters);
 
-/// In place of which the words stand; `end_words` after them.
+/// `words`: where the words stand; `end_words` after them.
 PlaintextFields read_plaintext(Reader& in, Reader::Nested& words);
 void write_plaintext(Writer& out, const PlaintextFields& fields);
 

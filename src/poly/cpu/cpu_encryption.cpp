@@ -98,7 +98,7 @@ class CpuBackend::Encryption {
   }
 
  private:
-  // Into how many parts threads divide each of some transforms.
+  // The number of parts into which threads divide each of some transforms.
   [[nodiscard]] std::size_t parts_of(std::size_t count) const {
     return degree_ < tuning::least_divided_degree || count == 0
                ? 1

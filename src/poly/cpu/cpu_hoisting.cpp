@@ -177,8 +177,8 @@ class CpuBackend::HoistedProducts {
     }
   }
 
-  // Into output g, or added to it, the products of the turned entries of some terms by its factors. False if
-  // none of them is part of it.
+  // Writes into output g, or adds to it, the products of the turned entries of some terms by its factors.
+  // False if none of them is part of it.
   bool add_products(bool adds, std::span<const std::size_t> chosen, Blocks& blocks, std::size_t g,
                     const Place& place) const {
     const Kernels& kernels = backend_.kernels_;

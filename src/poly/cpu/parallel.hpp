@@ -54,8 +54,8 @@ void parallel_for(runtime::Queue& queue, std::size_t count, std::size_t words, c
   parallel_for(pool_of(queue), count, words, body);
 }
 
-/// Into how many parts, a power of two up to `most`, each of `count` equal tasks is divided so that `threads`
-/// threads have about the same to do: at most a ninth more than the mean.
+/// The number of parts, a power of two up to `most`, of each of `count` equal tasks so that `threads` threads
+/// have about the same to do: at most a ninth more than the mean.
 inline std::size_t even_parts(std::size_t count, int threads, std::size_t most) {
   const auto shares = static_cast<std::size_t>(threads);
   std::size_t parts = 1;

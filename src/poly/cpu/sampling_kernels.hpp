@@ -39,11 +39,11 @@ struct SamplingKernels {
 /// The reference, on every processor.
 extern const SamplingKernels scalar_sampling;
 #if defined(__x86_64__)
-/// For AVX2 and AVX-512 (F, DQ, VL); call only when the processor has them.
+/// Kernels for AVX2 and AVX-512 (F, DQ, VL); call only when the processor has them.
 extern const SamplingKernels avx2_sampling;
 extern const SamplingKernels avx512_sampling;
 #elif defined(__aarch64__)
-/// For Advanced SIMD, which every AArch64 processor has.
+/// Kernels for Advanced SIMD, which every AArch64 processor has.
 extern const SamplingKernels neon_sampling;
 #endif
 

@@ -94,7 +94,7 @@ struct IntegerArithmetic {
     if (bound > 4) x = reduce_once<4>(x, m.q);
     if (bound > 2) x = reduce_once<2>(x, m.q);
   }
-  /// From the range of a product.
+  /// The canonical value, from the range of a product.
   template <class Modulus>
   static __device__ __forceinline__ std::uint64_t finish_inverse(Value x, const Modulus& m) {
     return reduce_once<1>(x, m.q);
@@ -259,7 +259,7 @@ struct M64 : IntegerArithmetic<M64, MontgomeryTwiddle> {
 #endif
   }
 
-  /// From at most 14 q to below 2 q: the quotient from the upper words is at most one too small.
+  /// Reduces at most 14 q to below 2 q: the quotient from the upper words is at most one too small.
   static __device__ __forceinline__ Value reduce(Value x, const Modulus& m) {
     assert(x <= 14 * m.q);
     const std::uint32_t quotient = __umulhi(static_cast<std::uint32_t>(x >> 32), m.inverse) >> m.shift;
@@ -397,7 +397,7 @@ struct F64 {
     return __dadd_rn(__longlong_as_double(static_cast<long long>(canonical | 0x4330000000000000ULL)),
                      -0x1p52);
   }
-  /// At most q / 2 in size.
+  /// The centred value, at most q / 2 in size.
   static __device__ __forceinline__ Value centered(std::uint64_t canonical, const Modulus& m) {
     const Value x = load(canonical, m);
     return x > 0.5 * m.q ? __dsub_rn(x, m.q) : x;
@@ -412,14 +412,14 @@ struct F64 {
     assert(a <= 4 * m.q && a >= -4 * m.q);
     return multiply_wide(a, w, m);
   }
-  /// For |a| up to 4q or 2^33.
+  /// The product for |a| up to 4q or 2^33.
   static __device__ __forceinline__ Value multiply_wide(Value a, const Factor& w, const Modulus& m) {
     const double product = __dmul_rn(a, w.operand);
     const double multiple = __dadd_rn(__fma_rn(a, w.quotient, round), -round);
     const double error = __fma_rn(a, w.operand, -product);
     return __dadd_rn(__fma_rn(-multiple, m.q, product), error);
   }
-  /// To at most 0.51 q in size.
+  /// Reduces to at most 0.51 q in size.
   static __device__ __forceinline__ Value reduce(Value a, const Modulus& m) {
     const double multiple = __dadd_rn(__fma_rn(a, m.inverse, round), -round);
     return __fma_rn(-multiple, m.q, a);
@@ -444,8 +444,8 @@ struct F64 {
     return canonical(reduce(x, m), m);
   }
 
-  /// In hundredths of q. Canonical inputs pass for products: sums and differences of two or four of them stay
-  /// in range as well.
+  /// Bounds in hundredths of q. Canonical inputs pass for products: sums and differences of two or four of
+  /// them stay in range as well.
   static constexpr int product_bound = 65;
   static constexpr int inverse_bound(int stage, int index) {
     int bound = product_bound;

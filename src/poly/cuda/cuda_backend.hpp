@@ -174,7 +174,7 @@ class CudaBackend final : public Backend {
   /// these streams.
   static void enter(const runtime::cuda::Streams& streams, const Queue& queue);
   [[nodiscard]] Launcher launcher(Queue& queue) const;
-  /// For operations that a recording may not have.
+  /// The launcher of operations that a recording may not have.
   [[nodiscard]] Launcher host_launcher(Queue& queue, const char* operation) const;
   [[nodiscard]] Launcher random_launcher(Queue& queue) const;
   [[nodiscard]] Arithmetic arithmetic(const RnsBase& base) const { return arithmetic(base.indices()); }
@@ -192,7 +192,7 @@ class CudaBackend final : public Backend {
                            const ConstPolyView& factor, std::span<const std::uint32_t> positions,
                            const RnsBase& base, const ScaledTables& tables, std::size_t limbs,
                            Workspace& workspace) const;
-  /// From limbs that a division drops, between the passes of their inverse transform, to its remainders
+  /// Converts limbs that a division drops, between the passes of their inverse transform, to its remainders
   /// between those of theirs; `scratch` and `columns` are of the division.
   void convert_remainders(const Launcher& where, const PolyView& delta, const PolyView& scratch,
                           const ConstPolyView& between, const Division& plan,

@@ -152,7 +152,7 @@ __global__ void __launch_bounds__(threads)
   To::set_pair(out.data, place.word_of(out), from(place.entry), from(place.entry + 1));
 }
 
-// From what is stored by one of each 2^log_run entries in standard order.
+// Expands entries that are stored one of each 2^log_run, in standard order.
 __global__ void __launch_bounds__(threads)
     repeat_kernel(DeviceView out, ConstDeviceView in, unsigned components, unsigned log_run) {
   const Place place(components);
@@ -162,7 +162,8 @@ __global__ void __launch_bounds__(threads)
         from[transposed(place.entry + 1) >> log_run]);
 }
 
-// To that, from all entries or (log_run 0) from what is stored so already. Grid [tile, polynomial, limb].
+// Keeps such entries, from all or (log_run 0) from entries that are stored so already. Grid [tile,
+// polynomial, limb].
 __global__ void __launch_bounds__(threads)
     shorten_kernel(DeviceView out, ConstDeviceView in, unsigned components, unsigned entries,
                    unsigned log_run) {

@@ -311,7 +311,7 @@ __host__ __device__ constexpr std::size_t first_pair(std::size_t row, std::size_
   return (column / 8 * 16 + row) * ((1U << log_rows) / 32) * 8 + column % 8;
 }
 
-/// From two words to a pair, and back.
+/// Two words as a pair, and back.
 __device__ __forceinline__ ulonglong2 paired(std::uint64_t x, std::uint64_t y) {
   return make_ulonglong2(static_cast<std::uint32_t>(x) | y << 32, x >> 32 | (y >> 32) << 32);
 }

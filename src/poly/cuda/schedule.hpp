@@ -68,7 +68,7 @@ Products products_of(const ConversionShape& shape, const LaunchSizes& sizes);
 unsigned results_of_cluster(unsigned results, std::size_t clusters, unsigned blocks,
                             const LaunchSizes& sizes);
 
-/// In how many groups of digits clusters make the sums over the special limbs, of this many polynomials.
+/// The groups of digits in which clusters make the sums over the special limbs, of this many polynomials.
 unsigned parts_of_remainders(std::size_t digits, std::size_t polynomials, unsigned blocks,
                              const LaunchSizes& sizes);
 

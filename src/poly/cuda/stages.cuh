@@ -27,7 +27,7 @@ struct StagePlace {
 class StageBarriers {
  public:
   static constexpr unsigned most_stages = 4;
-  /// At the start of shared memory.
+  /// Bytes at the start of shared memory.
   static constexpr unsigned bytes = 128;
 
   /// Called by all threads of the block, of which `warps` warps read.

@@ -54,7 +54,7 @@ class Staging {
   void upload(const Copy& copy);
   void download(const Copy& copy);
 
-  /// For the steps on the host.
+  /// The pool of the steps on the host.
   [[nodiscard]] ThreadPool& pool();
 
  private:
@@ -73,7 +73,7 @@ class Staging {
     [[nodiscard]] std::size_t size() const { return blocks_.size(); }
     void on_host(std::size_t part);
     void on_device(std::size_t part);
-    /// Until the device has copied the last part that was given to this part's block.
+    /// Waits until the device has copied the last part that was given to this part's block.
     void wait(std::size_t part) const;
     /// The host and the device are through with this part's block.
     void end(std::size_t part);

@@ -79,9 +79,9 @@ class Streams {
   /// Before a copy from another device: it goes directly, where the machine can do that. Whether it can, and
   /// kernels of this device may read that one's memory.
   bool expect_copies_from(int device) const;
-  /// Which stream the calling thread is in: that of the queue that it gave to last.
+  /// The stream that the calling thread is in: that of the queue that it gave to last.
   [[nodiscard]] unsigned index() const;
-  /// Which stream is the calling thread's own.
+  /// The stream that is the calling thread's own.
   [[nodiscard]] unsigned own_index() const;
   [[nodiscard]] const Stream& at(unsigned index) const;
   /// The one that the calling thread is in.

@@ -18,7 +18,7 @@ struct Placement {
   /// at most 1/2.
   bool in_low_bits = true;
 
-  /// To where the negative message lies.
+  /// Moves to where the negative message lies.
   void negate(const poly::RnsBase& base) {
     scalars.resize(base.size(), 1);
     for (std::size_t i = 0; i < base.size(); ++i) scalars[i] = base.modulus(i).negate(scalars[i]);
@@ -34,7 +34,7 @@ class Rules {
   virtual ~Rules() = default;
 
   [[nodiscard]] virtual rlwe::Scheme scheme() const = 0;
-  /// For ciphertexts of this level and correction factor.
+  /// The placement for ciphertexts of this level and correction factor.
   [[nodiscard]] virtual Placement placement(const rlwe::Context& context,
                                             const rlwe::Metadata& meta) const = 0;
   /// Reads messages out of decrypted phases (message plus noise): `phase` over the base of meta.level, `out`

@@ -219,7 +219,7 @@ class PreparedBootstrap {
       : PreparedBootstrap(std::move(context), plan, magnitude, true) {}
 
   [[nodiscard]] const Bootstrap& plan() const { return plan_; }
-  /// As given; empty: none was.
+  /// The given magnitude; empty: none was.
   [[nodiscard]] std::optional<double> magnitude() const { return magnitude_; }
   /// The largest magnitude whose errors at the input level are in proportion to it: 1, or what was given,
   /// rounded up, if the order is slots first. (A declared bound of 2 is taken there anyway.)

@@ -84,10 +84,10 @@ class IntegerBootstrap {
   /// The cost of all passes, for a ciphertext at the user's highest level. A run without values counts it
   /// when it is first read.
   [[nodiscard]] const Cost& cost() const;
-  /// With the roles that they have in the ciphertexts' context.
+  /// The keys, with the roles that they have in the ciphertexts' context.
   [[nodiscard]] std::vector<KeyNeed> needed_keys() const;
   [[nodiscard]] std::size_t memory_bytes(std::size_t batch = 1) const;
-  /// As Plan's.
+  /// Checks the memory as Plan's.
   void require_memory(const rlwe::Context& context, std::size_t batch = 1) const;
   [[nodiscard]] rlwe::EvaluationKeys generate_keys(const rlwe::SecretKey& secret) const;
 
@@ -139,8 +139,8 @@ class PreparedIntegerBootstrap {
   /// context, and for values in coefficients if the plan is for slots only.
   [[nodiscard]] rlwe::Ciphertext operator()(const integer::Evaluator& evaluator,
                                             const rlwe::Ciphertext& in) const;
-  /// For evaluators that bootstrap operands of products by themselves: bfv::Evaluator and bgv::Evaluator.
-  /// Results of products keep IntegerBootstrap::kept_budget.
+  /// The refresh of evaluators that bootstrap operands of products by themselves: bfv::Evaluator and
+  /// bgv::Evaluator. Results of products keep IntegerBootstrap::kept_budget.
   static integer::Evaluator::Refresh refresh(std::shared_ptr<const PreparedIntegerBootstrap> bootstrap);
 
  private:

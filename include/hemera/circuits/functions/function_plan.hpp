@@ -96,7 +96,7 @@ class FunctionPlan : public Plan {
   [[nodiscard]] double scale() const { return ends_.scale; }
   /// Level and scale of each output. Outputs of polynomials have exactly the scale of their level.
   [[nodiscard]] const std::vector<rlwe::PlainOperand>& results() const { return results_; }
-  /// In their order; step i makes value inputs + i, which products and terms name.
+  /// The steps in their order; step i makes value inputs + i, which products and terms name.
   [[nodiscard]] const std::vector<FunctionStep>& steps() const { return steps_; }
   /// Whether the last step joins real and imaginary parts.
   [[nodiscard]] bool joins_parts() const { return joins_parts_; }

@@ -64,7 +64,7 @@ class Polynomial {
   [[nodiscard]] Polynomial with_map_bits(double bits) const;
   /// Levels that it takes: ceil(log2(degree + 1)), at least 1, and one more if maps_by_product().
   [[nodiscard]] std::size_t depth() const;
-  /// In the clear, by Horner's rule or Clenshaw's.
+  /// The value in the clear, by Horner's rule or Clenshaw's.
   [[nodiscard]] std::complex<double> evaluate(std::size_t which, std::complex<double> x,
                                               std::size_t slot = 0) const;
 

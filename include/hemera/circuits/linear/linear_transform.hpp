@@ -88,7 +88,7 @@ class LinearTransform : public Plan {
   [[nodiscard]] bool has_fewest_keys() const { return fewest_keys_; }
   [[nodiscard]] bool is_precise() const { return precise_; }
   [[nodiscard]] bool is_rescaled() const { return rescaled_; }
-  /// At which diagonals are encoded.
+  /// The scale at which diagonals are encoded.
   [[nodiscard]] double plaintext_scale() const { return plaintext_scale_; }
   /// The rotations that need a key, ascending.
   [[nodiscard]] const std::vector<std::size_t>& rotations() const { return rotations_; }
@@ -109,7 +109,7 @@ class LinearTransform : public Plan {
 
   /// The gadget that costs least, of those over the level's primes alone and the parameters'.
   void choose_gadget(const LinearTransformOptions& options);
-  /// In words of memory traffic.
+  /// Returns the cost in words of memory traffic.
   double choose_groups(const LinearTransformOptions& options);
   /// How many steps are taken.
   std::size_t choose_steps(const LinearTransformOptions& options);
@@ -180,7 +180,7 @@ class PreparedLinearTransform {
   friend class PreparedTransformGrid;
   friend class SharedLinearTransform;
 
-  /// With the plaintexts of a share alone.
+  /// A transform with the plaintexts of a share alone.
   PreparedLinearTransform(rlwe::ContextPointer context, const LinearTransform& plan,
                           const TransformShare& share);
 

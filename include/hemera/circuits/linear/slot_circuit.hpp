@@ -59,7 +59,7 @@ class SlotCircuit : public Plan {
   /// The rotations that need a key, ascending. Their keys have the gadgets of the levels where they are used;
   /// others that serve these levels will do.
   [[nodiscard]] std::vector<std::size_t> rotations() const;
-  /// In the clear, by the same rotations. Throws ParameterError for another number of values.
+  /// The values in the clear, by the same rotations. Throws ParameterError for another number of values.
   [[nodiscard]] std::vector<std::complex<double>> evaluate_clear(
       std::span<const std::complex<double>> values) const;
 
@@ -97,9 +97,9 @@ class PreparedSlotCircuit {
   PreparedSlotCircuit(rlwe::ContextPointer context, const SlotCircuit& plan);
 
   [[nodiscard]] const SlotCircuit& plan() const { return plan_; }
-  /// For each element of the batch. The ciphertext may be at a higher level, and wait for its rescale. Throws
-  /// MissingKeyError, which names the missing keys; MismatchError for other slots; LevelError for a level
-  /// below that of a mask.
+  /// The circuit of each element of the batch. The ciphertext may be at a higher level, and wait for its
+  /// rescale. Throws MissingKeyError, which names the missing keys; MismatchError for other slots; LevelError
+  /// for a level below that of a mask.
   [[nodiscard]] rlwe::Ciphertext operator()(const ckks::Evaluator& evaluator,
                                             const rlwe::Ciphertext& in) const;
 

@@ -58,7 +58,7 @@ class TransformGrid : public Plan {
 
   [[nodiscard]] std::vector<Input> inputs() const override;
   [[nodiscard]] Evaluation bound(const rlwe::ContextPointer& context) const override;
-  /// As of a LinearTransform: the errors of a row's products, and one rounding of its result.
+  /// As a LinearTransform's: the errors of a row's products, and one rounding of its result.
   [[nodiscard]] ExpectedError error_from(double input_error) const override;
 
   std::size_t rows_, columns_ = 0, slots_;
@@ -86,7 +86,7 @@ class PreparedTransformGrid {
  private:
   friend class SharedTransformGrid;
 
-  /// With the rows of a share alone.
+  /// A grid with the rows of a share alone.
   PreparedTransformGrid(rlwe::ContextPointer context, const TransformGrid& plan, const TransformShare& share);
 
   /// A group of a row's products, by its giant step.

@@ -58,7 +58,7 @@ struct Constants {
             {zero(), zero()}};
   }
 
-  /// With the factors of the last stage.
+  /// Constants with the factors of the last stage.
   [[gnu::always_inline]] static inline Constants make(const LimbTables& tables, int headroom) {
     Constants constants = make(tables.modulus, headroom);
     constants.last_sum = Factor52::make(tables.inverse_degree);

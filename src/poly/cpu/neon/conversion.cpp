@@ -31,10 +31,10 @@ struct Sum {
     low = subtract(low, subtract_product(subtract(sum, high), a, b));
     high = sum;
   }
-  // To `total`, which is of magnitude at most q (1/2 + 2^-47) then. The multiple of 2^51 is at most 2^103,
-  // its quotient by q at most 2^53 but for rounding, so off by less than 4: the remainder is within 4.5 q,
-  // and all three parts together within 8 q <= 2^53, where integers are exact. (Only for q > 2^40 do these
-  // bounds matter.)
+  // Adds to `total`, which is of magnitude at most q (1/2 + 2^-47) then. The multiple of 2^51 is at most
+  // 2^103, its quotient by q at most 2^53 but for rounding, so off by less than 4: the remainder is within
+  // 4.5 q, and all three parts together within 8 q <= 2^53, where integers are exact. (Only for q > 2^40 do
+  // these bounds matter.)
   [[gnu::always_inline]] inline void fold(const Modulus50& q) {
     assert(vminvq_f64(high) >= start && vmaxvq_f64(high) < 2 * start && all_within(low, 0x1p53));
     const Doubles multiple = subtract(high, broadcast(start));

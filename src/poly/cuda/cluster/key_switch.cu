@@ -147,7 +147,7 @@ struct ClusterSwitchAgent {
     }
   }
 
-  // Until all blocks of the cluster have what they copied.
+  // Waits until all blocks of the cluster have their copies.
   __device__ __forceinline__ void finish_loads() const {
     finish_copies();
     cluster_arrive();

@@ -78,7 +78,7 @@ struct Centering::Base {
   DeviceArray<CenteringWord> words;
   CenteringTables constants{};  // the arrays apart
 
-  /// For one use: asking for an array orders the calling thread's stream behind its upload.
+  /// The tables for one use: asking for an array orders the calling thread's stream behind its upload.
   [[nodiscard]] CenteringTables tables() const {
     CenteringTables result = constants;
     result.limbs = limbs.data();
@@ -170,7 +170,7 @@ constexpr unsigned most_warps = 4;
 constexpr unsigned word_row = lanes + 4;
 constexpr std::size_t most_shared_bytes = 96 * 1024;
 
-// For the transform, which comes next.
+// Clears for the transform, which comes next.
 __device__ __forceinline__ void clear_largest(unsigned long long* largest, unsigned batch, unsigned i) {
   if (largest != nullptr && i == 0) largest[batch] = 0;
 }

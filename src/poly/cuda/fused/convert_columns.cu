@@ -23,7 +23,7 @@ struct Shared {
 
 static_assert(Shared<U64, 9>::bytes == conversion_bytes_of_largest_ring);
 
-// To x[0] and x[1] two entries of a single source, whose weight is 1. `close`: see ColumnTables.
+// Writes to x[0] and x[1] two entries of a single source, whose weight is 1. `close`: see ColumnTables.
 template <class A, bool close>
 __device__ __forceinline__ void reduce_pair(typename A::Value* x, const ulonglong2& halves,
                                             const ColumnJob::Target& target, const arith::Modulus& q,

@@ -85,7 +85,7 @@ struct ByteConverter {
     return make_ulonglong2(converted[0], converted[1]);
   }
 
-  // To x[0] and x[1] the values of two entries: those at `at` of each source, and of the stored quotients.
+  // Writes to x[0], x[1] the values of two entries: at `at` of each source, and of the stored quotients.
   __device__ __forceinline__ void convert(Value* x,
                                           const ulonglong2* const (&sources)[steps == 0 ? 1 : steps],
                                           const ulonglong2* quotients, std::size_t first_pair, unsigned at,

@@ -57,7 +57,7 @@ class ClusterBarrier {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address_) : "memory");
 #endif
   }
-  /// At the barrier that block `rank` of the cluster has at this place.
+  /// Arrives at the barrier that block `rank` of the cluster has at this place.
   __device__ __forceinline__ void arrive_at([[maybe_unused]] unsigned rank) const {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
     asm volatile(
@@ -77,7 +77,7 @@ class ClusterBarrier {
                  : "memory");
 #endif
   }
-  /// Until the phase of this parity has ended: the first one has parity 0, and the one before it has ended.
+  /// Waits until the phase of this parity has ended: the first has parity 0, the one before it has ended.
   __device__ __forceinline__ void wait([[maybe_unused]] unsigned parity) const {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
     asm volatile(

@@ -1,4 +1,4 @@
-// Which kernel of products of bytes takes which residues.
+// The kernels of products of bytes, and the residues that each takes.
 #pragma once
 
 #include <algorithm>

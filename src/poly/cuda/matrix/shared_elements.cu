@@ -38,7 +38,7 @@ __device__ __forceinline__ Halves halves(double x) {
   const double high = __dadd_rn(__fma_rn(x, 0x1p-25, F64::round), -F64::round);
   return {__fma_rn(-high, 0x1p25, x), high};
 }
-/// At most 0.51 q in size, of integers below 2^53 (of a residue times 2^25, too).
+/// The remainder, at most 0.51 q in size, of integers below 2^53 (of a residue times 2^25, too).
 __device__ __forceinline__ double reduced(double x, const F64::Modulus& m) {
   return __fma_rn(-__dadd_rn(__fma_rn(x, m.inverse, F64::round), -F64::round), m.q, x);
 }

@@ -145,7 +145,7 @@ __device__ __forceinline__ void end_products() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 #endif
 }
-/// Until all but the last `left` products that were ended are done.
+/// Waits until all but the last `left` products that were ended are done.
 template <unsigned left>
 __device__ __forceinline__ void await_products() {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)

@@ -268,7 +268,7 @@ __global__ void __launch_bounds__(choice_threads)
   if (threadIdx.x < choice_warps) shared[threadIdx.x] = 0;
 }
 
-// From integers in the first limb to residues in all limbs of a launch: grid [tile, polynomial].
+// Turns integers in the first limb into residues in all limbs of a launch: grid [tile, polynomial].
 __global__ void __launch_bounds__(threads)
     residues_kernel(DeviceView out, DeviceView integers, unsigned components, unsigned limbs,
                     const __grid_constant__ LimbModuli moduli_of, const Modulus* moduli) {
