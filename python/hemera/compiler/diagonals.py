@@ -31,7 +31,7 @@ Ends = tuple[float, float]
 
 _MOST_WHOLE = 1 << 20
 _ROUNDING = 2.0**-45
-"""Of the range of a value: what a function makes of 0 differs by less from processor to processor."""
+"""A part of a value's range: a function's value at 0 differs by less from processor to processor."""
 
 
 def lowered(

@@ -73,7 +73,7 @@ class OnSlots:
     cut: SplitProgram
     layouts: tuple[Layout, ...] = ()
     slots: int = 0
-    """Of one sample; with BFV and BGV of both rows."""
+    """Slots of one sample; with BFV and BGV of both rows."""
     samples: int = 1
     """The number of samples that each ciphertext holds."""
     halves: bool = False

@@ -81,7 +81,7 @@ class TokenValues(Lowering[Placed | View | None]):
         return own if isinstance(own, View) else View(own)
 
     def _turns(self, view: View, wanted: Places) -> Turns | None:
-        """Those that bring elements to some places; None where they can not come there."""
+        """The turns that bring elements to some places; None where they can not come there."""
         own = view.value.places
         taken = np.arange(own.size) if view.taken is None else view.taken
         return turns_of(SparseMap.selection(taken, own.size), own, wanted, self._length)

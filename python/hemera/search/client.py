@@ -185,7 +185,7 @@ class Client:
     # --- Queries. ---
 
     def prepare(self, count: int) -> bytes:
-        """Encrypt zeros for later queries, and tell their seeds, so that an index can do most of its work
+        """Encrypt zeros for later queries, and give their seeds, so that an index can do most of its work
         before the queries are there: `Index.prepare`. The client keeps the rest, 6 bytes a number (exact: 12)
         in memory.
 
@@ -291,7 +291,7 @@ class Client:
     # --- Answers. ---
 
     def decrypt(self, answer: bytes, k: int | None = None) -> Any:
-        """What the answer to one of this client's queries tells. Each answer is decrypted once.
+        """The result in the answer to one of this client's queries. Each answer is decrypted once.
 
         Args:
             k: of scores, the number of best rows; all if there are fewer. None: all rows, in the index's
@@ -300,7 +300,7 @@ class Client:
         Returns:
             - Of scores: `scores, ids`, [k] each, or [queries, k] where several queries were asked at once;
               best first: the largest cosine or inner product, the smallest distance. Scores are float64,
-              int64 if exact. Of equal scores the rows that the index has first come first.
+              int64 if exact. Rows of equal scores come in the order of the index.
             - Of a threshold, and of a k: `Matches`, in the index's order. A row is among the first k for sure
               if fewer than k rows are before it or within the margin; and not if k are before it by this.
             - Of a count: the number of rows above the threshold, or above each of several, [thresholds].

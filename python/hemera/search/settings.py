@@ -1,4 +1,4 @@
-"""The facts that an index and its clients agree on: the settings, and what answers tell of scores."""
+"""The facts that an index and its clients agree on: the settings, and the kind of answers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Errors:
 
 
 class Answers(ABC):
-    """What the answers of an index tell of its scores: a frozen data class for each kind of answer."""
+    """The results that an index gives of its scores: a frozen data class for each kind of answer."""
 
     kind: ClassVar[str]
     """The first word of the kinds of files and messages."""
@@ -97,7 +97,7 @@ class Settings:
     metric: Metric
     """"cosine": the scores are cosines; "dot": inner products; "l2": squares of distances."""
     answers: Answers
-    """What answers tell of the scores."""
+    """The results that answers give of the scores."""
     owner: str = ""
     """A name for the secret key that reads an index of encrypted rows, 32 hexadecimal digits.
     "": a clear index."""
@@ -137,7 +137,7 @@ class Settings:
         return ("encrypted " if self.owner else "") + self.kind("index")
 
     def to_fields(self) -> dict[str, Any]:
-        """The fields of a header. Those of clear indexes of scores have no owner."""
+        """The fields of a header. Clear indexes of scores have no owner."""
         own = {name: getattr(self.answers, name) for name in self.answers.ranges}
         found = {"dims": self.dims, "metric": self.metric, **own}
         return {**found, "owner": self.owner} if self.owner or self.answers.kind else found
@@ -160,7 +160,7 @@ class Settings:
         data = read_bytes(source)
         kind = wire.kind_of(data)
         if not kind.endswith("settings") or Answers.of_kind(kind) is None:
-            kind = "settings"  # whose error tells the kind that this is of
+            kind = "settings"  # whose error names the kind that this is of
         header, body = wire.unpack_any(kind, data)
         if len(body) != 0:
             raise FormatError(f"the settings of a search have {len(body)} bytes after their header")

@@ -98,7 +98,7 @@ def unpack(kind: str, data: bytes, fields: Mapping[str, Kind]) -> tuple[dict[str
 
 
 def unpack_any(kind: str, data: bytes) -> tuple[dict[str, Any], memoryview]:
-    """The same with any fields. Those of an answer have "parts", the sizes of the body's."""
+    """The same with any fields. An answer's have "parts", the sizes of the body's."""
     view = memoryview(data)
     text = _header(kind, view)
     header = _read(kind, text)

@@ -168,7 +168,7 @@ def test_rectifiers_are_precise_next_to_their_largest_magnitude(
     ],
 )
 def test_values_are_more_precise_where_their_sums_cancel(weights: Any, bias: float, bits: float) -> None:
-    """By the sum of the weights' magnitudes next to the largest sum on the samples, at least 1."""
+    """The sum of the weights' magnitudes over the largest sum on the samples, at least 1, decides."""
     recorder = Recorder(precision_bits=10)
     samples = np.full((3, 1, 2), 0.25)
     x = Features.of(Array(recorder, recorder.input("x", (1, 2), -1.0, 1.0, samples)))
@@ -224,7 +224,7 @@ LAYOUTS = [
 
 @pytest.mark.parametrize("ends", [(-1.0, 3.0), (-3.0, 1.0), (1.0, 2.0)])
 def test_magnitudes_hold_for_slots_without_elements(ends: tuple[float, float]) -> None:
-    """Of all layouts of four elements in eight slots, inputs at the ends: sums in FREE slots are larger."""
+    """All layouts of four elements in eight slots, inputs at the ends: sums in FREE slots are larger."""
     matrix = np.random.default_rng(int(8 + ends[0])).normal(size=(4, 4)) - 0.5
     recorder = Recorder()
     x = Array(recorder, recorder.input("", (4,), *ends))
@@ -262,7 +262,7 @@ def test_bootstraps_are_taken_where_they_take_less_time(seconds: float | None, t
 
 @pytest.mark.parametrize("order", [*itertools.permutations([3.0, 1.0, 2.0])])
 def test_the_levels_of_least_time_are_taken(order: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of those of the preset that hold the program; the last refusal is told where none does."""
+    """Levels of the preset that hold the program; the last refusal is raised where none does."""
     times = dict(zip((8, 9, 10), order, strict=True))
 
     def levelled(_: Search, cut: Any, steps: Any, levels: int) -> Any:

@@ -1,4 +1,4 @@
-"""What answers tell of compared scores: the rows beyond a threshold, or the first k."""
+"""Results in answers of compared scores: the rows beyond a threshold, or the first k."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ class Threshold(Answers):
         return Comparisons(settings, self)
 
     def room(self, count: int, dims: int) -> int:
-        """The field `rows` for an index that begins with so many rows."""
+        """The field `rows` for an index that begins with `count` rows."""
         rows = max(power_of_two(max(1, self.rows or count)), power_of_two(dims))
         return min(slots_of(self.margin), rows)
 

@@ -112,7 +112,7 @@ def counts(
     ev: Evaluator, found: Iterable[Sequence[Ciphertext]], are_there: NDArray[np.bool_], of: Slots
 ) -> list[Ciphertext]:
     """For each ciphertext of thresholds the number of matches of all blocks over the rows of a block, in
-    the first slot of each copy; 0 in all others, so that differences of windows tell nothing.
+    the first slot of each copy; 0 in all others, so that differences of windows reveal nothing.
 
     Args:
         found: of each ciphertext of thresholds the matches of each block.

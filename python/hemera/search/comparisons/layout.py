@@ -41,7 +41,7 @@ class Layout:
 
     @property
     def copies(self) -> int:
-        """Copies of a block in the slots: so many thresholds are compared at once."""
+        """Copies of a block in the slots: as many thresholds are compared at once."""
         return self.slots // self.rows
 
     @property

@@ -27,7 +27,7 @@ class Matches:
     doubtful: NDArray[np.int64]
     """Ids of rows, matches or not, that are known to lie within the margin. Such rows may be missing here."""
     payloads: NDArray[np.float64] | None = None
-    """[matches, numbers], if they were asked for. Those of doubtful matches are not right."""
+    """[matches, numbers], if they were asked for. Payloads of doubtful matches are not right."""
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -263,7 +263,7 @@ class Slots:
         scale = {"cosine": 1.0, "dot": bound, "l2": bound * (2 + bound)}[self.metric]
         rounding = 0.0
         if are_singles:
-            # Of all entries together, as of independent ones. "l2" has the squared norm as a last one.
+            # All entries together count as independent ones. "l2" has the squared norm as a last one.
             rounded = 4 * query * row_square / self.dims
             if self.metric == "l2":
                 rounded += 4 * of_squares * last_square

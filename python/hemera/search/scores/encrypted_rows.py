@@ -168,7 +168,7 @@ class EncryptedScoreRows:
     def _draft(
         self, header: dict[str, Any], count: int, is_single: bool = False, norms: bytes = b""
     ) -> wire.Draft:
-        """The message of an answer to so many queries, whose halves are to be written; with the norms of
+        """The message of an answer to `count` queries, whose halves are to be written; with the norms of
         queries in the clear."""
         ids = self._ids.reshape(-1)
         ids = ids[: int(np.flatnonzero(ids >= 0)[-1]) + 1]

@@ -87,7 +87,7 @@ class Tickets:
             return sum(ticket.bytes for ticket in islice(self._prepared.values(), 1)) * len(self._prepared)
 
     def join(self, others: Tickets) -> None:
-        """Take the tickets of others, which has none after it. Those of another version of the index give way
+        """Take others' tickets, which has none after it. Tickets of another version of the index give way
         to the others'."""
         with others._lock:  # one after the other: others may be these, or another thread join these to them
             version, seeds, taken = others._index_version, others._seeds, others._prepared
