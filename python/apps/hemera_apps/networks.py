@@ -14,7 +14,7 @@ __all__ = ["ACTIVATIONS", "lola", "resnet"]
 
 Floats = NDArray[np.float64]
 Network = Callable[[Any], Any]
-"""From an image to scores, encrypted or plain."""
+"""A network from an image to scores, encrypted or plain."""
 
 
 def _silu(x: Any) -> Any:

@@ -137,7 +137,7 @@ def _around(shape: Shape, axis: int) -> tuple[int, int]:
 
 
 def _places(shape: Shape, axis: int) -> tuple[Indices, Indices]:
-    """For each element of an array, the number of its sample and its number there."""
+    """The number of each element's sample in an array, and its number there."""
     extents = _without(shape, axis)
     sample = np.arange(shape[axis]).reshape(-1, *(1,) * (len(shape) - 1 - axis))
     within = np.expand_dims(np.arange(int(np.prod(extents))).reshape(extents), axis)

@@ -102,8 +102,8 @@ class Layout:
     def in_ciphertexts(
         sample: Shape, samples: int, length: int = 1, tokens: int | None = None, axis: int = 0
     ) -> Layout:
-        """With an element in each ciphertext, whose slots are samples, or tokens and samples: slot token *
-        samples + s has token `token` of sample s.
+        """A layout with an element in each ciphertext, whose slots are samples, or tokens and samples: slot
+        token * samples + s has token `token` of sample s.
 
         Args:
             sample: the shape of a sample.

@@ -50,7 +50,7 @@ class PackedMap:
     """Rotations; each is twice the one before it."""
 
     def apply(self, x: NDArray[Any]) -> NDArray[Any]:
-        """In the clear: of slots of shape (..., slots), a multiple of the period."""
+        """The packing in the clear: of slots of shape (..., slots), a multiple of the period."""
         found = by_diagonals(self.numbers.tolist(), self.diagonals, x)
         for fold in self.folds:
             found = found + np.roll(found, -fold, axis=-1)

@@ -31,7 +31,7 @@ class SplitProgram:
 
     @staticmethod
     def whole_arrays(program: TensorProgram) -> SplitProgram:
-        """With a tile of each array."""
+        """The split with a tile of each array."""
         tilings = tuple(Tiling(node.shape, node.shape) for node in program.nodes)
         return SplitProgram(program, program, tilings, tuple((at,) for at in range(len(program.nodes))))
 

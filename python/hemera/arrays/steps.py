@@ -18,7 +18,7 @@ _MOST_DISTINCT = 1 << 12
 
 
 def beside_steps(values: NDArray[Any], step: float) -> NDArray[np.bool_]:
-    """Which values are no integer multiples of a step, by more than a thousandth of it."""
+    """Marks values that are no integer multiples of a step, by more than a thousandth of it."""
     quotients = values / step
     found: NDArray[np.bool_] = np.abs(quotients - np.rint(quotients)) > 2.0**-10
     return found

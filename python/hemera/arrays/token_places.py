@@ -16,7 +16,7 @@ Indices = NDArray[np.int64]
 Shape = tuple[int, ...]
 
 EVERY = -1
-"""In place of a token: the element is in the slots of all tokens."""
+"""A mark in place of a token: the element is in the slots of all tokens."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class Places:
 
     @classmethod
     def along(cls, shape: Shape, axis: int | None) -> Places:
-        """With an axis of the array in slots; None: there is none of tokens."""
+        """Places with an axis of the array in slots; None: there is none of tokens."""
         return cls.everywhere(math.prod(shape)) if axis is None else _along(shape, axis)
 
     @classmethod

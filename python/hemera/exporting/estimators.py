@@ -210,7 +210,7 @@ class Linear:
     intercept: Floats
     """Shape (scores,)."""
     offers: dict[str, tuple[str, str]]
-    """From results to their reading and the library's method; the usual one first."""
+    """The reading of results and the library's method; the usual one first."""
     labels: Labels | None = None
     missing: str = ""
     """Why there are no probabilities although the library has them."""

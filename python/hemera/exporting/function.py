@@ -1,4 +1,4 @@
-"""From a Python function to a packaged model."""
+"""Packages Python functions as models."""
 
 from __future__ import annotations
 

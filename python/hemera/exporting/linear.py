@@ -82,8 +82,8 @@ class LinearModel:
         low: ArrayLike | None = None,
         high: ArrayLike | None = None,
     ) -> LinearModel:
-        """From arrays, checked. MismatchError for shapes that do not fit, ParameterError for values that are
-        not finite or a deviation of 0."""
+        """A model from arrays, checked. MismatchError for shapes that do not fit, ParameterError for values
+        that are not finite or a deviation of 0."""
         weights = np.atleast_2d(plain_array(coefficients, "coefficients", np.float64))
         scores, features = weights.shape if weights.ndim == 2 else (0, 0)
 
@@ -132,8 +132,8 @@ class LinearModel:
 
     @classmethod
     def from_json(cls, path: str | Path) -> LinearModel:
-        """From a JSON file: {"coefficients": [...] or [[...], ...], "intercept", "mean", "deviation", "read",
-        "names", "labels", "low", "high"}; all but the first may be missing.
+        """A model from a JSON file: {"coefficients": [...] or [[...], ...], "intercept", "mean", "deviation",
+        "read", "names", "labels", "low", "high"}; all but the first may be missing.
 
         Raises:
             FileError: when it can not be read.

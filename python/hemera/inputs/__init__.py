@@ -1,1 +1,1 @@
-"""From callers' arrays, numbers, files and arguments of any type to the core's types."""
+"""Turns callers' arrays, numbers, files and arguments of any type into the core's types."""

@@ -1,4 +1,4 @@
-"""From Python's and NumPy's numbers to the arrays of the encoders, and back."""
+"""Turns Python's and NumPy's numbers into the arrays of the encoders, and back."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from hemera.objects.ciphertext import Ciphertext
 Places = NDArray[np.intp]
 
 NOTHING = -1
-"""In place of a value: 0 stands there."""
+"""A mark in place of a value: 0 stands there."""
 
 
 def whole_vectors(layout: Layout, chosen: Places) -> list[int] | None:

@@ -12,8 +12,8 @@ from hemera.integers.bounded import Bounded
 from hemera.objects.batches import concatenate
 
 MOST_VECTORS = 8
-"""At a time: a product of 64 bits has 6 GB of values in between then, and takes 5 % longer than with twice as
-many on an H200, by count."""
+"""Vectors at a time: a product of 64 bits has 6 GB of values in between then, and takes 5 % longer than with
+twice as many on an H200, by count."""
 
 
 class _Engine(Protocol):

@@ -1,4 +1,4 @@
-"""From values to plaintexts and back, on the host and on the device: one class for each kind of values."""
+"""Encodes values as plaintexts and back, on the host and on the device: one class for each kind of values."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ class Belonging(Stored, Generic[HomeT]):
         self._native = core
         self._context = context
         self._copies: list[Any] = []
-        """In contexts of a pool, for as long as this object lives."""
+        """Copies in contexts of a pool, for as long as this object lives."""
 
     @property
     def context(self) -> HomeT:

@@ -200,7 +200,7 @@ def require_readable(data: bytes, arrays: Sequence[Array]) -> None:
 
 
 def _values_of(text: bytes) -> int:
-    """As many objects as JSON can become, at most; commas in texts count, too."""
+    """The most objects that JSON can become; commas in texts count, too."""
     return text.count(b",") + text.count(b"[") + text.count(b"{")
 
 

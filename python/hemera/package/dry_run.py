@@ -76,7 +76,7 @@ def cost_of(model: PreparedModel, requests: int | None, times: DeviceTimes | Non
 
 
 def _fresh_inputs(model: PreparedModel, requests: tuple[int, ...] = ()) -> list[FreshInput]:
-    """As clients encrypt them."""
+    """The inputs as clients encrypt them."""
     interface, _, context, _ = inside(model)
     levels = interface.input_levels(context.params)
     return [

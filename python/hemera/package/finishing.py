@@ -27,7 +27,7 @@ _TIE = 1e-9
 
 
 class Step(ABC):
-    """From an array of shape (rows, ...) to another one."""
+    """A step from an array of shape (rows, ...) to another one."""
 
     kind: ClassVar[str]
 
@@ -187,7 +187,7 @@ class Neighbours(Step):
         return shares
 
     def tied(self, values: Array) -> NDArray[np.bool_]:
-        """Which rows have the last near neighbour and the next one at one distance, with other targets:
+        """Marks rows that have the last near neighbour and the next one at one distance, with other targets:
         either may count."""
         if self.count >= values.shape[-1]:
             return np.zeros(len(values), np.bool_)

@@ -174,7 +174,7 @@ def secret_key_file(folder: Path, params: Parameters, make: Callable[[], SecretK
 
 
 def _place(params: Parameters) -> str:
-    """In the names of files of one secret key."""
+    """The part of names of files of one secret key."""
     return params.fingerprint[:16]
 
 

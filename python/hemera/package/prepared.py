@@ -282,7 +282,7 @@ class PreparedModel:
             )
 
     def _operands(self, values: list[Ciphertext | None], operands: tuple[int, ...]) -> list[Ciphertext]:
-        """With as many axes for each, so that those of requests meet."""
+        """The values with as many axes for each, so that those of requests meet."""
         forms = self._program.forms
         axes = max(len(forms[at].shape) for at in operands)
         found = []

@@ -65,7 +65,7 @@ class Labels:
 
     @classmethod
     def of(cls, labels: ArrayLike) -> Labels:
-        """From an array of one axis. ParameterError for labels that are no truth values, numbers or texts."""
+        """Labels of an array of one axis. ParameterError unless they are truth values, numbers or texts."""
         array = np.asarray(labels)
         kind = {"U": "str", "O": "object"}.get(array.dtype.kind, array.dtype.name)
         values = [value.item() if isinstance(value, np.generic) else value for value in array.tolist()]

@@ -149,7 +149,7 @@ class _Run:
             self._done.release()
 
     def wait(self) -> None:
-        """Until all tasks have ended, or a handler of signals raises, after which it may be called again."""
+        """Wait until all tasks have ended, or a signal's handler raises; then it may be called again."""
         if not self._is_over:
             self._done.acquire()
 

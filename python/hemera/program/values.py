@@ -48,8 +48,7 @@ class Form:
 
 @dataclass(frozen=True)
 class Filling:
-    """Which slots of a value hold what the model is given, as `hemera.Ciphertext.filled` says of
-    ciphertexts."""
+    """The slots of a value that hold the model's input, as `hemera.Ciphertext.filled` says of ciphertexts."""
 
     count: int
     """The first ones; the slots' number where all do."""

@@ -1,4 +1,4 @@
-"""Which keys stay in a replica's memory: those with the most uses for each byte."""
+"""The keys that stay in a replica's memory: those with the most uses for each byte."""
 
 from __future__ import annotations
 

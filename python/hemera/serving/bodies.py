@@ -127,7 +127,7 @@ class _Deadline:
         self._passed = False
 
     def put_off(self, seconds: float) -> None:
-        """To so much later."""
+        """Move its time by `seconds`."""
         self._at += seconds
 
     @contextlib.contextmanager

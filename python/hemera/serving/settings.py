@@ -63,16 +63,16 @@ class Settings:
     bytes_per_second: float = math.inf
     """Bytes of the bodies that each client sends, keys and requests, on average."""
     burst_seconds: float = 10.0
-    """For so long a client may save up what it does not use of these two."""
+    """Seconds for which a client may save up what it does not use of these two."""
 
     request_seconds: float = 300.0
-    """From a request's arrival to its answer."""
+    """Seconds from a request's arrival to its answer."""
     body_seconds: float = 60.0
     """Longest pause of a client that sends a body."""
     shutdown_seconds: int = 30
-    """For requests that run when the server stops."""
+    """Seconds for requests that run when the server stops."""
     header_seconds: float = 10.0
-    """From a connection, or the first byte of a later request, to the end of the request's header."""
+    """Seconds from a connection, or the first byte of a later request, to the end of its header."""
     connections: int = 512
     """Connections at once. One that waits for a request makes room for another."""
     address_connections: int = 256

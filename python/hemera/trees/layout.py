@@ -89,7 +89,7 @@ class Layout:
         return self._placed(parts.transpose(0, 2, 3, 1))
 
     def _placed(self, values: Integers) -> Integers:
-        """From shape (chunks, K, T, S) to (groups, chunks, N)."""
+        """Turns shape (chunks, K, T, S) into (groups, chunks, N)."""
         chunks, scores, trees, width = values.shape
         dealt = np.zeros((chunks, scores, self.groups * 2 * self.lanes, width), np.int64)
         dealt[:, :, :trees] = values

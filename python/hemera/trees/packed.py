@@ -39,7 +39,7 @@ Encoded = list[tuple[int, Plaintext]]
 
 @dataclass(frozen=True)
 class _Linear:
-    """For each slot, a sum of planes times numbers, and a number."""
+    """A sum of planes times numbers, and a number, for each slot."""
 
     terms: Terms
     constant: Integers

@@ -1,4 +1,4 @@
-"""From real features and leaves to integers: bins of features, and leaf scores in steps of a power of two."""
+"""Real features and leaves as integers: bins of features, and leaf scores in steps of a power of two."""
 
 from __future__ import annotations
 

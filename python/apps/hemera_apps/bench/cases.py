@@ -43,7 +43,7 @@ class Case:
 
 
 def _split(bits: int, largest: int) -> list[int]:
-    """As few nearly equal parts of at most `largest` bits as make up `bits`."""
+    """The fewest nearly equal parts of at most `largest` bits that make up `bits`."""
     count = math.ceil(bits / largest)
     return [bits // count + (1 if i < bits % count else 0) for i in range(count)]
 

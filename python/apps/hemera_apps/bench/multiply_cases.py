@@ -45,7 +45,7 @@ class Case:
 
 
 def _split(bits: int, largest: int, least: int = 1) -> list[int]:
-    """As few nearly equal parts of at most `largest` bits as make up `bits`, but at least `least`."""
+    """The fewest nearly equal parts of at most `largest` bits that make up `bits`, but at least `least`."""
     count = max(least, math.ceil(bits / largest))
     return [bits // count + (1 if i < bits % count else 0) for i in range(count)]
 

@@ -38,7 +38,7 @@ class Setup:
     gpus: int = 8
     """The GPUs of each host."""
     memory: float = 120 * GB
-    """For keys, of the 141 GB of a GPU; the rest is for weights and workspace."""
+    """Memory for keys, of the 141 GB of a GPU; the rest is for weights and workspace."""
     tenants: int = 1000
     least_bytes: float = 1 * GB
     most_bytes: float = 7 * GB
@@ -54,7 +54,7 @@ class Setup:
     local: float = 20 * GB
     """Bytes a second from the host's memory, where the file is there already."""
     host_memory: float = 1000 * GB
-    """For files of keys, of each host."""
+    """Memory for files of keys, of each host."""
     batch: int = 16
     fixed: float = 0.197
     each: float = 0.0343

@@ -25,11 +25,11 @@ class Client:
         return self._context.description
 
     def parameters(self) -> bytes:
-        """To the server: the parameters."""
+        """The parameters, for the server."""
         return bytes(self._context.params)
 
     def keys(self, *, products: bool) -> bytes:
-        """To the server: the keys to add up features, and, with `products`, those of products of
+        """The server's keys: the keys to add up features, and, with `products`, those of products of
         ciphertexts."""
         return bytes(
             self._context.generate_keys(
@@ -41,10 +41,10 @@ class Client:
         )
 
     def request(self, table: NDArray[Any]) -> bytes:
-        """To the server: the rows of a table of shape (rows, features), encrypted in batches."""
+        """The rows of a table of shape (rows, features), encrypted in batches for the server."""
         return bytes(self._context.encrypt(self._layout.pack(table), self._secret_key))
 
     def scores(self, response: bytes, rows: int) -> NDArray[Any]:
-        """From the server: the score of each row, decrypted."""
+        """The score of each row, decrypted, from the server's answer."""
         answer = self._context.load(response)
         return self._layout.unpack(self._context.decrypt(answer, self._secret_key), rows)

@@ -164,7 +164,7 @@ class EncryptedBlock:
         return found
 
     def _second_half(self, normed: hm.Ciphertext) -> hm.Ciphertext:
-        """From the first layer norm to the output."""
+        """The part from the first layer norm to the output."""
         levels, functions, ranges = self.levels, self._functions, self._functions.ranges
         self._watch.see("scaled1", normed, functions.largest_roots[0])
         total = self._straight(normed)

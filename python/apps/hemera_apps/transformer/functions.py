@@ -71,7 +71,7 @@ class MappedPolynomial:
 
     @property
     def depth(self) -> int:
-        """With the level of the factor."""
+        """The depth, with the level of the factor."""
         return 1 + self.polynomial.depth
 
     def times(self, factor: float) -> MappedPolynomial:

@@ -36,7 +36,7 @@ class Layout:
 
     @property
     def stride(self) -> int:
-        """From a token to the next."""
+        """The distance from a token to the next."""
         return self.slots // self.tokens
 
     def pack(self, values: Array) -> Array:

@@ -115,7 +115,7 @@ class NormalizedSquares:
 
     @classmethod
     def of(cls, ranges: Ranges, tokens: int, bits: float) -> NormalizedSquares:
-        """With the fewest squarings by which the softmax of each token is within 2^-bits of its largest term.
+        """The fewest squarings by which the softmax of each token is within 2^-bits of its largest term.
 
         Raises:
             ParameterError: if there is none.

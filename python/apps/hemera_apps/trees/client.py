@@ -33,7 +33,7 @@ class Client:
         self._secret_key = self._context.generate_secret_key()
 
     def keys(self) -> bytes:
-        """To the server: the evaluation keys, which can not decrypt."""
+        """The evaluation keys for the server, which can not decrypt."""
         # The paper's circuit encrypts a constant.
         public = self._context.generate_keys(
             self._secret_key,
@@ -43,7 +43,7 @@ class Client:
         return bytes(public | self._offer.keys.generate(self._context, self._secret_key))
 
     def request(self, rows: NDArray[Any]) -> bytes:
-        """To the server: samples of shape (rows, features), encrypted.
+        """Samples of shape (rows, features), encrypted for the server.
 
         Raises:
             MismatchError: if there are other features, or more rows than the offer is for.
@@ -58,7 +58,7 @@ class Client:
         return bytes(self._context.encrypt(self._planes(bins), self._secret_key))
 
     def scores(self, response: bytes, rows: int) -> Integers:
-        """From the server: the integer scores, shape (rows, K). Divided by `scale` they are the model's."""
+        """The integer scores of an answer, shape (rows, K). Divided by `scale` they are the model's."""
         slots = self._context.decrypt(self._context.load(response), self._secret_key)
         return self._offer.layout.unpack(slots)[:rows]
 

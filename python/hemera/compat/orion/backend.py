@@ -328,7 +328,7 @@ class Backend(Arithmetic):
         self._bootstraps.clear()
 
     def _lowest(self, x: Ciphertext) -> Ciphertext:
-        """At Orion's level 0, where rotations cost least."""
+        """The ciphertext at Orion's level 0, where rotations cost least."""
         return self._with_keys.at_level(x, self._ring.lowest)
 
     def _declared(self, x: Ciphertext, largest: float) -> Ciphertext:

@@ -1,4 +1,4 @@
-"""From a fitted estimator of scikit-learn to a compiled program."""
+"""Compiles fitted estimators of scikit-learn."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class _Parts:
 
     scalers: list[Any]
     threshold: float | None
-    """With which clients compare features after the scalers."""
+    """The threshold with which clients compare features after the scalers."""
     model: Model
 
 

@@ -22,9 +22,9 @@ class Model:
     """An estimator in two parts."""
 
     run: Callable[[Features], Features]
-    """From features to scores, encrypted."""
+    """The step from features to scores, encrypted."""
     methods: Mapping[str, Steps]
-    """From scores to the results of each method, at the client. The first is what clients read."""
+    """The steps from scores to the results of each method, at the client. The first is what clients read."""
 
     @property
     def values(self) -> str:

@@ -45,7 +45,7 @@ class Node:
     """One operator: results by name, of values by name ("": left out)."""
 
     title: str
-    """For messages."""
+    """The title for messages."""
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     meaning: Meaning | None
@@ -73,7 +73,7 @@ class Graph:
     """The type of each value by its name."""
 
     def folded(self) -> Graph:
-        """With what depends on no input as constants.
+        """The graph with the values that depend on no input as constants.
 
         Raises:
             ParameterError: for constants that take too many bytes.

@@ -36,7 +36,7 @@ class Call:
 
     @property
     def title(self) -> str:
-        """For messages."""
+        """The title for messages."""
         return f"{self.key} {self.name!r}"
 
 

@@ -1,4 +1,4 @@
-"""From a module of PyTorch to a compiled program, by its own export to ONNX."""
+"""Compiles modules of PyTorch, by its own export to ONNX."""
 
 from __future__ import annotations
 

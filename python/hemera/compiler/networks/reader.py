@@ -1,4 +1,4 @@
-"""From an ONNX file to a compiled program."""
+"""Compiles ONNX files."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def _kind(source: str, given: Any) -> str:
 
 
 def _shape(kind: Any) -> tuple[int | None, ...] | None:
-    """With the axis of samples; None: unknown."""
+    """The shape with the axis of samples; None: unknown."""
     if not kind.HasField("shape"):
         return None
     return tuple(int(each.dim_value) if each.dim_value > 0 else None for each in kind.shape.dim)

@@ -105,7 +105,7 @@ class Resolver:
         return f"{told} {where})"
 
     def _attributes(self, call: Call, schema: Any, meaning: Meaning) -> Attributes:
-        """With the values of the schema for those that are left out. FormatError for unknown ones."""
+        """The attributes, with the schema's values where left out. FormatError for unknown ones."""
         found = Attributes()
         found.results = len(call.outputs)
         for name, own in schema.attributes.items():

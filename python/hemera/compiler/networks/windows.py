@@ -107,7 +107,7 @@ def _transposed_pads(
 
 
 def _spread(x: Any, axis: int, step: int) -> Any:
-    """With step - 1 zeros between the elements of an axis."""
+    """The array with step - 1 zeros between the elements of an axis."""
     if step == 1:
         return x
     apart = np.expand_dims(x, axis + 1)
@@ -125,7 +125,7 @@ def _padded(
     dilations: Sequence[int],
     value: float = 0.0,
 ) -> Any:
-    """With what `pads`, or `auto_pad`, put around the last axes."""
+    """The array with the padding of `pads`, or `auto_pad`, around the last axes."""
     axes = len(kernel)
     automatic = attributes["auto_pad"]
     pads = list(attributes.get("pads", [0] * 2 * axes))

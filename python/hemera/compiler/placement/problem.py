@@ -55,7 +55,7 @@ class Input:
     """Time of a bootstrap of it, or a function of the level at which the bootstrap takes it. `math.inf`: it
     can not be bootstrapped."""
     name: str = ""
-    """For messages."""
+    """The name for messages."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Step:
     bootstrap: float | Cost = math.inf
     """Time of a bootstrap of its result, as in `Input`."""
     name: str = ""
-    """For messages."""
+    """The name for messages."""
 
 
 @dataclass(frozen=True)

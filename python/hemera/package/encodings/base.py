@@ -32,7 +32,7 @@ _LARGEST = 1e150
 
 
 class Encoding(ABC):
-    """From rows to inputs, and from outputs to results."""
+    """An encoding of rows as inputs, and of outputs as results."""
 
     kind: ClassVar[str]
 

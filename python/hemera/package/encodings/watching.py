@@ -19,7 +19,7 @@ _WAY_OUT = "Compile with samples that have such rows (calibrate=), or with a lar
 _SLACK = 2.0**-20
 """A part of a range: for noise of values at its end."""
 _SLACK_OF_RESULTS = 2.0**-6
-"""For errors of functions too."""
+"""A margin for errors of functions, too."""
 
 
 def rows_text(outside: NDArray[np.bool_]) -> str:

@@ -94,8 +94,8 @@ class Bounds(Place):
         return Bounded(a.largest * b.largest, error)
 
     def function(self, function: Function, xs: Sequence[Bounded]) -> Bounded:
-        """From the plan's own model, whose variances become sums: k errors add up to at most sqrt(k) times
-        the root of the sum of their squares."""
+        """Bounds from the plan's own model, whose variances become sums: k errors add up to at most sqrt(k)
+        times the root of the sum of their squares."""
         plan = function.plan(self.params, level=self.level, slots=self.form.slots)
         inner = plan.expected_error(0.0)[1]
         slope = plan.expected_error(1.0)[1]

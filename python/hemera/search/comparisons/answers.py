@@ -36,7 +36,7 @@ from hemera.search.vectors import norms_of
 MOST_ROWS = 1024
 """All pairs are compared."""
 _RANK_LEVELS = 1
-"""From sums of comparisons to ranks divided by the number of rows."""
+"""The level from sums of comparisons to ranks divided by the number of rows."""
 _RANK_NOISE = 2.0**-6
 """Above the errors of all comparisons of a row together."""
 

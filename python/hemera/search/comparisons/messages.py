@@ -15,7 +15,7 @@ from hemera.objects.context import Context
 from hemera.objects.evaluator import Evaluator
 
 GONE = -1
-"""In the place of the id of a row that was removed, or that there is not yet."""
+"""A mark in the place of the id of a row that was removed, or that there is not yet."""
 
 
 @dataclass(frozen=True)

@@ -185,7 +185,7 @@ class EncryptedScoreRows:
         return answer
 
     def _finished(self, answer: wire.Draft) -> bytes:
-        """With the squared norms, a ciphertext for each block, where the metric needs them."""
+        """The answer with the squared norms, a ciphertext for each block, where the metric needs them."""
         if self._program.metric == "l2":
             ones = np.ones((1, 1), np.int16)
             self._databases[1].answer_clear(ones, 1, *self._program.packing, answer.memory, 5)

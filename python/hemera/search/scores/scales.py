@@ -161,7 +161,7 @@ class Scales:
         return self._errors(noise)
 
     def _errors(self, noise: float) -> Errors:
-        """With this noise, and that of rounding rows."""
+        """The errors with this noise, and that of rounding rows."""
         is_rounded = self.scale != 1 or self.metric == "cosine"
         factor = 2 if self.metric == "l2" else 1
         rounding = factor / (self.scale * self.row_scale * math.sqrt(12))

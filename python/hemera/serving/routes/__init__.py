@@ -3,4 +3,4 @@
 from hemera.serving.routes import evaluate, health, indexes, keys, models
 
 ROUTERS = (health.router, models.router, indexes.router, keys.router, evaluate.router)
-"""In the order of the OpenAPI description."""
+"""The routes in the order of the OpenAPI description."""

@@ -66,7 +66,7 @@ class Calibration:
         return cls(ranges, pooled, agreement(network.head.logits(near), expected))
 
     def save(self, path: Path) -> None:
-        """As a JSON file."""
+        """Save as a JSON file."""
         path.write_text(json.dumps(dataclasses.asdict(self), indent=1), encoding="utf-8")
 
     @classmethod

@@ -34,7 +34,7 @@ class NetworkConfig:
         return Approximations(ranges, self.shape.features, degrees=self.degrees, tokens=self.shape.tokens)
 
     def save(self, path: Path) -> None:
-        """As a JSON file."""
+        """Save as a JSON file."""
         path.write_text(json.dumps(dataclasses.asdict(self), indent=1), encoding="utf-8")
 
     @classmethod

@@ -118,7 +118,7 @@ class SingleAttention:
         return [found[c * count : (c + 1) * count] for c in self._shares]
 
     def _weights(self, scores: hm.Ciphertext, padding: Padding | None) -> hm.Ciphertext:
-        """From scores over `softmax.half`, which are 0 where they are those with padding."""
+        """The weights from scores over `softmax.half`, which are 0 where they are those with padding."""
         softmax = self._softmax
         root, shift = softmax.exponential, -softmax.middle / softmax.half
         known: Array | None = None

@@ -135,7 +135,7 @@ class SingleBlock:
         return found
 
     def _second_half(self, normed: hm.Ciphertext) -> hm.Ciphertext:
-        """From the first layer norm to the output."""
+        """The part from the first layer norm to the output."""
         levels, functions, refresh = self.levels, self._functions, self._refresh
         hidden = self._up(normed)
         self._watch.see("hidden", hidden, functions.hidden_unit)
