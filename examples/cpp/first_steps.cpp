@@ -1,19 +1,11 @@
 // First steps in C++: encrypt real numbers with CKKS, compute x^2 + 1/2 on them and turn the result by one
 // slot without the secret key, and decrypt.
-#include <algorithm>
-#include <cmath>
-#include <cstdio>
-#include <exception>
-#include <vector>
-
+#include "example.hpp"
 #include "hemera/hemera.hpp"
 
-namespace {
+using namespace hemera;
 
-// The largest error of a slot.
-double run() {
-  using namespace hemera;
-
+static double run() {
   // Parameters from what the circuit needs; their security is checked.
   const std::size_t slots = 1024;
   const auto context =
@@ -24,8 +16,7 @@ double run() {
   const rlwe::SecretKey secret = rlwe::generate_secret_key(context);
   const rlwe::EvaluationKeys keys = rlwe::generate_keys(secret, {.rotations = {1}});
 
-  std::vector<double> values(slots);
-  for (std::size_t i = 0; i < slots; ++i) values[i] = std::sin(0.01 * static_cast<double>(i));
+  const std::vector<double> values = wave(slots, 0.01);
   const ckks::Encoder encoder(context);
   const rlwe::Ciphertext x = ckks::encrypt(encoder.encode(values), keys);
 
@@ -33,24 +24,10 @@ double run() {
   const ckks::Evaluator evaluator(context, keys);
   const rlwe::Ciphertext y = evaluator.rotate(evaluator.add_scalar(evaluator.square(x), 0.5), 1);
 
-  const std::vector<double> result = encoder.decode_real(ckks::decrypt(y, secret));
-  double error = 0;
-  for (std::size_t i = 0; i < slots; ++i) {
-    const double x_next = values[(i + 1) % slots];
-    error = std::max(error, std::abs(result[i] - (x_next * x_next + 0.5)));
-  }
-  return error;
+  return largest_error(encoder.decode_real(ckks::decrypt(y, secret)), [&](std::size_t i) {
+    const double next = values[(i + 1) % slots];
+    return next * next + 0.5;
+  });
 }
 
-}  // namespace
-
-int main() {
-  try {
-    const double error = run();
-    std::printf("largest error: 2^%.1f\n", std::log2(error));
-    return error < 1e-6 ? 0 : 1;
-  } catch (const std::exception& failure) {
-    std::fprintf(stderr, "%s\n", failure.what());
-    return 1;
-  }
-}
+int main() { return example(run, 1e-6); }
