@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from hemera import _core
 
-__all__ = ["NotMasked", "is_missing", "plain_array", "refuse_missing"]
+__all__ = ["NotMasked", "Numbers", "is_missing", "plain_array", "refuse_missing"]
 
 _NUMBERS = {bool, int, float, complex}
+
+
+class _HasArray(Protocol):
+    def __array__(self) -> NDArray[Any]: ...
+
+
+Numbers = complex | _HasArray | Sequence[complex] | Sequence[Sequence[complex]] | Sequence[_HasArray]
+"""A number, an array of numbers, or a list or table of them, for type checkers: no text, which NumPy's
+ArrayLike has."""
 
 
 class NotMasked:

@@ -17,7 +17,7 @@ from hemera.circuits.plans import Plan
 from hemera.inputs.arguments import as_extents, in_own_words, require_type
 from hemera.inputs.array_protocols import NotAnArray
 from hemera.inputs.encoding import as_number
-from hemera.inputs.plain import plain_array
+from hemera.inputs.plain import Numbers, plain_array
 from hemera.objects.array_hints import IN_PLACE_OF_ABS, IN_PLACE_OF_ATTRIBUTES, IN_PLACE_OF_NUMPY
 from hemera.objects.stored import Belonging, Stored
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Ciphertext", "Operand", "Plaintext", "all_parts", "native_of"]
 
-Operand = Union["Ciphertext", "Plaintext", complex, ArrayLike]
+Operand = Union["Ciphertext", "Plaintext", Numbers]
 """The second operand of a sum or product: a ciphertext, a plaintext, a number, or an array of numbers."""
 
 Index = int | slice | EllipsisType | None | NDArray[Any] | Sequence[int] | tuple[Any, ...]
@@ -252,10 +252,12 @@ class Ciphertext(_Message):
             "0 or 1 (hm.circuits.compare is one), or decrypt and decide"
         )
 
-    def __getattr__(self, name: str) -> NoReturn:
-        """Called for unknown names only."""
-        reason = f": {IN_PLACE_OF_ATTRIBUTES[name]}" if name in IN_PLACE_OF_ATTRIBUTES else ""
-        raise AttributeError(f"a Ciphertext has no attribute {name!r}{reason}", name=name, obj=self)
+    if not TYPE_CHECKING:  # to type checkers it would have every name
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Called for unknown names only."""
+            reason = f": {IN_PLACE_OF_ATTRIBUTES[name]}" if name in IN_PLACE_OF_ATTRIBUTES else ""
+            raise AttributeError(f"a Ciphertext has no attribute {name!r}{reason}", name=name, obj=self)
 
     # --- The batch as an array. ---
 
@@ -352,7 +354,7 @@ class Ciphertext(_Message):
         """Each vector, as a row, times a plain matrix (CKKS) or a vector: see `Evaluator.matmul`."""
         return self._pick(other).matmul(self, other)
 
-    def __rmatmul__(self, other: ArrayLike) -> Ciphertext:
+    def __rmatmul__(self, other: Numbers) -> Ciphertext:
         """A plain matrix (CKKS), or a plain vector, times each vector."""
         return self._evaluator.matmul(self, plain_array(other, "matmul").T)
 
@@ -361,7 +363,7 @@ class Ciphertext(_Message):
         plain matrix: self @ other. Raises as `Evaluator.matmul`."""
         return self._pick(other).matmul(self, other)
 
-    def __truediv__(self, other: complex | ArrayLike) -> Ciphertext:
+    def __truediv__(self, other: Numbers) -> Ciphertext:
         """CKKS: division by plain numbers."""
         return self._evaluator.divide(self, other)
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from hemera import _core
 from hemera.inputs.arguments import described, in_own_words, require_type
 from hemera.inputs.array_protocols import NotAnArray
-from hemera.inputs.plain import plain_array
+from hemera.inputs.plain import Numbers, plain_array
 from hemera.objects.ciphertext import Ciphertext
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EncryptedMatrix"]
 
-Operand = Union["EncryptedMatrix", complex, ArrayLike]
+Operand = Union["EncryptedMatrix", Numbers]
 
 _TRANSPOSED = "its rows are ciphertexts, which no operation turns into columns; encrypt the transposed matrix"
 

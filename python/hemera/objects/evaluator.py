@@ -374,10 +374,12 @@ class Evaluator(ArithmeticEvaluator):
         require_equally_filled("concatenate", natives)
         return Ciphertext(_core.concatenate(natives), self)
 
-    def __getattr__(self, name: str) -> NoReturn:
-        """Called for unknown names only."""
-        reason = ": ctx.decrypt(x, secret_key) does, with the secret key" if name == "decrypt" else ""
-        raise AttributeError(f"an Evaluator has no attribute {name!r}{reason}", name=name, obj=self)
+    if not TYPE_CHECKING:  # to type checkers it would have every name
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Called for unknown names only."""
+            reason = ": ctx.decrypt(x, secret_key) does, with the secret key" if name == "decrypt" else ""
+            raise AttributeError(f"an Evaluator has no attribute {name!r}{reason}", name=name, obj=self)
 
 
 def _elements(a: Ciphertext, axis: int) -> list[Ciphertext]:
