@@ -37,8 +37,6 @@ def of_operators(x: hm.Ciphertext, values: NDArray[np.int64]) -> None:
     """Operands are numbers and arrays; an unused comment of these is an error, too."""
     assert_type(2 * (x + 1.5) * values - [0.5, 1], hm.Ciphertext)
     x * "a"  # type: ignore[operator]
-    x + None  # type: ignore[operator]
     x - {"a": 1}  # type: ignore[operator]
     x.rotat(1)  # type: ignore[attr-defined]
-    x @ "matrix"  # type: ignore[operator]
     x.dot("a")  # type: ignore[arg-type]
