@@ -239,10 +239,9 @@ class PoolEvaluator(Evaluator):
         out: Ciphertext | None = None,
     ) -> Ciphertext:
         """See `Evaluator.dot`."""
+        both: list[Any] = [a, b]
         if not isinstance(a, Ciphertext) or a.ndim:
-            both = [list(each) if isinstance(each, (Ciphertext, np.ndarray)) else each for each in (a, b)]
-        else:
-            both = [a, b]
+            both = [list(each) if isinstance(each, (Ciphertext, np.ndarray)) else each for each in both]
         found: Ciphertext = self._call("dot", both, {"out": out})
         return found
 
@@ -288,10 +287,10 @@ class PoolEvaluator(Evaluator):
 
     def encrypt(
         self, values: ArrayLike | Plaintext, *, encoding: str = "slots", largest: float | None = None
-    ) -> Ciphertext:
+    ) -> PoolCiphertext:
         """Encrypt with the public key, each member its part: see `Evaluator.encrypt`."""
         array = as_rows(values)
-        found: Ciphertext = self._call("encrypt", (array,), {"encoding": encoding, "largest": largest})
+        found: PoolCiphertext = self._call("encrypt", (array,), {"encoding": encoding, "largest": largest})
         return found
 
     def load(self, source: Source) -> Ciphertext:

@@ -4,7 +4,7 @@ import workload
 
 import hemera as hm
 
-work = workload.parse()
+work = workload.Workload.parse()
 work.make_folders()
 ctx = hm.Context(work.circuit.params, "cpu")
 secret_key = ctx.generate_secret_key()

@@ -5,7 +5,7 @@ import json
 import sentences
 import workload
 
-work = workload.parse()
+work = workload.Workload.parse()
 config = work.config
 with work.words.open("w") as file:
     for row in workload.read_lines(work.sentences):

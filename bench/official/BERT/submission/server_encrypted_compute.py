@@ -12,7 +12,7 @@ from hemera_apps.transformer.network.calibration import Calibration
 from hemera_apps.transformer.network.model import Network
 
 began = time.perf_counter()
-work = workload.parse()
+work = workload.Workload.parse()
 circuit = work.circuit
 ctx = hm.Context(circuit.params, work.device)
 weights = Network(work.config, workload.weights("weights"))
@@ -33,16 +33,16 @@ def compute(x: hm.Ciphertext, real: int) -> tuple[hm.Ciphertext, float]:
 
 
 for number in range(len(list((work.io / "ciphertexts_upload").iterdir()))):
-    x = ev.load(work.up(number) / "features.bin")
-    real = json.loads((work.up(number) / "tokens.json").read_text())
+    x = ev.load(work.uploaded(number) / "features.bin")
+    real = json.loads((work.uploaded(number) / "tokens.json").read_text())
     ctx.synchronize()
     found, seconds = compute(x, real)
     print(f"         [submission] Input {number + 1}: {seconds:.3f} s")
     computing += seconds
     if number == 0:
         again = [compute(x, real)[1] for _ in range(int(os.environ.get("HEMERA_REPEATS", "0")))]
-    work.down(number).mkdir(parents=True, exist_ok=True)
-    found.save(work.down(number) / "logits.bin")
+    work.result(number).mkdir(parents=True, exist_ok=True)
+    found.save(work.result(number) / "logits.bin")
 steps = {
     "Reading": round(reading, 4),
     "Encrypted computation": round(computing, 4),

@@ -7,7 +7,7 @@ import workload
 from hemera_apps.transformer.network.calibration import Calibration
 from hemera_apps.transformer.network.model import Embeddings, Network
 
-work = workload.parse()
+work = workload.Workload.parse()
 weights = workload.MODEL / "weights.npz"
 if not work.calibration.exists() or work.calibration.stat().st_mtime < weights.stat().st_mtime:
     config = work.config

@@ -2,52 +2,32 @@
 
 from __future__ import annotations
 
-import argparse
 import functools
 import json
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from hemera_apps.bench.harness import Instance
 from hemera_apps.transformer.network.circuit import NetworkCircuit
 from hemera_apps.transformer.network.config import NetworkConfig
 
-__all__ = ["MODEL", "Workload", "parse", "read_lines", "weights"]
+__all__ = ["MODEL", "Workload", "read_lines", "weights"]
 
 MODEL = Path(os.environ.get("HEMERA_BERT_MODEL", Path(__file__).with_name("model")))
 """Results of `make_model.py`: config.json, embeddings.npz for the client, weights.npz for the server, and
 calibration.jsonl, other sentences."""
-_SIZES = ("single", "small", "medium", "large")
 
 
-@dataclass(frozen=True)
-class Workload:
+class Workload(Instance):
     """An instance of the workload, in the harness' folders."""
-
-    size: int
-    root: Path = Path()
 
     @property
     def sentences(self) -> Path:
         """Pairs of sentences, one in a line."""
-        return self.root / "datasets" / _SIZES[self.size] / "intermediate" / "test_input.txt"
-
-    @property
-    def io(self) -> Path:
-        return self.root / "io" / _SIZES[self.size]
-
-    @property
-    def keys(self) -> Path:
-        """For the server."""
-        return self.io / "public_keys"
-
-    @property
-    def secret(self) -> Path:
-        """The client's alone."""
-        return self.io / "secret_key"
+        return self.data / "intermediate" / "test_input.txt"
 
     @property
     def words(self) -> Path:
@@ -64,18 +44,13 @@ class Workload:
         """The ranges of the network's values, which the server made of other sentences."""
         return self.root / "io" / "server_data" / "calibration.json"
 
-    def up(self, number: int) -> Path:
+    def uploaded(self, number: int) -> Path:
         """The upload of an input."""
-        return self.io / "ciphertexts_upload" / str(number)
+        return self.up / str(number)
 
-    def down(self, number: int) -> Path:
+    def result(self, number: int) -> Path:
         """The result of an input."""
-        return self.io / "ciphertexts_download" / str(number)
-
-    @property
-    def device(self) -> str:
-        """The server's."""
-        return os.environ.get("HEMERA_DEVICE", "auto")
+        return self.down / str(number)
 
     @functools.cached_property
     def config(self) -> NetworkConfig:
@@ -90,13 +65,6 @@ class Workload:
     def make_folders(self) -> None:
         for folder in (self.keys, self.secret, self.words.parent, self.calibration.parent):
             folder.mkdir(parents=True, exist_ok=True)
-
-
-def parse() -> Workload:
-    """The instance that the harness asks for."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("size", type=int, choices=range(len(_SIZES)))
-    return Workload(parser.parse_args().size)
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:

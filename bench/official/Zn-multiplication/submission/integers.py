@@ -9,9 +9,10 @@ from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
-from workload import Steps, Words, Workload
+from workload import Words, Workload
 
 import hemera as hm
+from hemera_apps.bench.harness import Steps
 
 __all__ = ["decrypt", "encrypt", "finish", "make_keys", "multiply"]
 

@@ -9,9 +9,10 @@ last 64 bits.
 from __future__ import annotations
 
 import numpy as np
-from workload import Steps, Words, Workload
+from workload import Words, Workload
 
 import hemera as hm
+from hemera_apps.bench.harness import Steps
 
 __all__ = ["MODULI", "decrypt", "encrypt", "finish", "make_keys", "multiply", "parameters"]
 

@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import json
 import os
-import statistics
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-import hemera as hm
-
-__all__ = ["Steps", "Words", "Workload", "parse", "read_words", "write_words"]
+__all__ = ["Words", "Workload", "parse", "read_words", "write_words"]
 
 Words = NDArray[np.uint64]
-T = TypeVar("T")
 _METHODS = ("levelled", "integers")
 
 
@@ -96,53 +87,6 @@ def parse() -> Workload:
     parser.add_argument("count", type=int, nargs="?", default=0)
     options = parser.parse_args()
     return Workload(options.name, options.count)
-
-
-class Steps:
-    """Seconds of the server's steps, each added up over the parts of the instance."""
-
-    def __init__(self, *contexts: hm.Context) -> None:
-        self._contexts = contexts
-        self._began = time.perf_counter()
-        self._seconds: dict[str, float] = {}
-
-    def _wait(self) -> None:
-        """Until all devices have done their work."""
-        for context in self._contexts:
-            context.synchronize()
-
-    @contextmanager
-    def of(self, name: str) -> Iterator[None]:
-        """The time of the block, until the device has done its work."""
-        self._wait()
-        begin = time.perf_counter()
-        yield
-        self._wait()
-        self._seconds[name] = self._seconds.get(name, 0.0) + time.perf_counter() - begin
-
-    def compute(self, run: Callable[[], T]) -> T:
-        """The result of `run`. With HEMERA_REPEATS=n also the median of n more runs is kept: they find
-        everything warm, as in a server that runs for longer than one request."""
-        with self.of("Encrypted computation"):
-            result = run()
-        again = []
-        for _ in range(int(os.environ.get("HEMERA_REPEATS", "0"))):
-            self._wait()
-            begin = time.perf_counter()
-            run()
-            self._wait()
-            again.append(time.perf_counter() - begin)
-        if again:
-            name = "Repeated computation"
-            self._seconds[name] = self._seconds.get(name, 0.0) + statistics.median(again)
-        return result
-
-    def save(self, path: Path) -> None:
-        """As the harnesses of other workloads of the suite read them."""
-        total = {**self._seconds, "Total": time.perf_counter() - self._began}
-        steps = {name: round(seconds, 5) for name, seconds in total.items()}
-        path.write_text(json.dumps(steps))
-        print("         [server]", ", ".join(f"{name}: {seconds} s" for name, seconds in steps.items()))
 
 
 def read_words(path: Path) -> Words:

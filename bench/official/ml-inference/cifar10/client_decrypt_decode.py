@@ -3,7 +3,7 @@
 import numpy as np
 import workload
 
-work = workload.parse()
+work = workload.Workload.parse()
 interface = work.interface()
 ctx, secret_key = work.client(interface)
 count = len(np.load(work.images, mmap_mode="r"))

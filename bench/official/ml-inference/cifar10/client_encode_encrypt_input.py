@@ -3,7 +3,7 @@
 import numpy as np
 import workload
 
-work = workload.parse()
+work = workload.Workload.parse()
 interface = work.interface()
 ctx, secret_key = work.client(interface)
 (level,) = interface.input_levels(ctx.params)

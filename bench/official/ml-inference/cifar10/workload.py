@@ -2,54 +2,28 @@
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
-import statistics
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
 
 import hemera as hm
+from hemera_apps.bench.harness import Instance
 
-__all__ = ["BUILD", "SAMPLES", "Steps", "Workload", "parse", "warm"]
+__all__ = ["BUILD", "SAMPLES", "Workload", "warm"]
 
 BUILD = Path(__file__).with_name("build")
 """The folder of `compile_network.py`'s results."""
 SAMPLES = {"one": 1, "few": 4}
 """The compiled programs, and how many images each has in a ciphertext."""
-_SIZES = ("single", "small", "medium", "large")
-T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Workload:
+class Workload(Instance):
     """An instance of the workload, in the harness' folders."""
-
-    size: int
-    root: Path = Path()
 
     @property
     def pixels(self) -> Path:
         """The images, one in a line."""
-        return self.root / "datasets" / _SIZES[self.size] / "intermediate" / "test_pixels.txt"
-
-    @property
-    def io(self) -> Path:
-        return self.root / "io" / _SIZES[self.size]
-
-    @property
-    def keys(self) -> Path:
-        """For the server."""
-        return self.io / "public_keys"
-
-    @property
-    def secret(self) -> Path:
-        """The client's alone."""
-        return self.io / "secret_key"
+        return self.data / "intermediate" / "test_pixels.txt"
 
     @property
     def images(self) -> Path:
@@ -60,19 +34,6 @@ class Workload:
     def scores(self) -> Path:
         """What the client decrypted."""
         return self.io / "intermediate" / "scores.npy"
-
-    @property
-    def up(self) -> Path:
-        return self.io / "ciphertexts_upload"
-
-    @property
-    def down(self) -> Path:
-        return self.io / "ciphertexts_download"
-
-    @property
-    def device(self) -> str:
-        """The server's."""
-        return os.environ.get("HEMERA_DEVICE", "auto")
 
     @property
     def _layout(self) -> str:
@@ -97,13 +58,6 @@ class Workload:
             folder.mkdir(parents=True, exist_ok=True)
 
 
-def parse() -> Workload:
-    """The instance that the harness asks for."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("size", type=int, choices=range(len(_SIZES)))
-    return Workload(parser.parse_args().size)
-
-
 def warm(
     model: hm.serving.PreparedModel, evaluator: hm.Evaluator
 ) -> Callable[[hm.Ciphertext], hm.Ciphertext]:
@@ -115,50 +69,3 @@ def warm(
     graph = model.capture(evaluator, examples)
     graph(*examples)
     return lambda images: graph(images)[0]
-
-
-class Steps:
-    """Seconds of the server's steps, each added up over the parts of the instance."""
-
-    def __init__(self, *contexts: hm.Context) -> None:
-        self._contexts = contexts
-        self._began = time.perf_counter()
-        self._seconds: dict[str, float] = {}
-
-    def _wait(self) -> None:
-        """Until all devices have done their work."""
-        for context in self._contexts:
-            context.synchronize()
-
-    @contextmanager
-    def of(self, name: str) -> Iterator[None]:
-        """The time of the block, until the device has done its work."""
-        self._wait()
-        begin = time.perf_counter()
-        yield
-        self._wait()
-        self._seconds[name] = self._seconds.get(name, 0.0) + time.perf_counter() - begin
-
-    def compute(self, run: Callable[[], T]) -> T:
-        """The result of `run`. With HEMERA_REPEATS=n also the median of n more runs is kept: they find
-        everything warm, as in a server that runs for longer than one request."""
-        with self.of("Encrypted computation"):
-            result = run()
-        again = []
-        for _ in range(int(os.environ.get("HEMERA_REPEATS", "0"))):
-            self._wait()
-            begin = time.perf_counter()
-            run()
-            self._wait()
-            again.append(time.perf_counter() - begin)
-        if again:
-            name = "Repeated computation"
-            self._seconds[name] = self._seconds.get(name, 0.0) + statistics.median(again)
-        return result
-
-    def save(self, path: Path) -> None:
-        """As the harnesses of other workloads of the suite read them."""
-        total = {**self._seconds, "Total": time.perf_counter() - self._began}
-        steps = {name: round(seconds, 5) for name, seconds in total.items()}
-        path.write_text(json.dumps(steps))
-        print("         [server]", ", ".join(f"{name}: {seconds} s" for name, seconds in steps.items()))

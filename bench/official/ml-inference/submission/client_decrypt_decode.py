@@ -5,7 +5,7 @@ import workload
 
 import hemera as hm
 
-work = workload.parse()
+work = workload.Workload.parse()
 interface = work.interface()
 ctx = hm.Context(interface.params, "cpu")
 secret_key = ctx.load(work.secret / "secret_key.bin")

@@ -4,7 +4,7 @@ import workload
 
 import hemera as hm
 
-work = workload.parse()
+work = workload.Workload.parse()
 work.make_folders()
 interface = work.interface()
 ctx = hm.Context(interface.params, "cpu")

@@ -3,6 +3,6 @@
 import numpy as np
 import workload
 
-work = workload.parse()
+work = workload.Workload.parse()
 digits = np.load(work.scores).argmax(1)
 (work.io / "encrypted_model_predictions.txt").write_text("".join(f"{digit}\n" for digit in digits))

@@ -3,5 +3,5 @@
 import numpy as np
 import workload
 
-work = workload.parse()
+work = workload.Workload.parse()
 np.save(work.images, np.loadtxt(work.pixels, ndmin=2)[:, work.kept])

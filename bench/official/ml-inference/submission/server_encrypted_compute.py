@@ -3,11 +3,12 @@
 import workload
 
 import hemera as hm
+from hemera_apps.bench.harness import Steps
 
-work = workload.parse()
+work = workload.Workload.parse()
 package = work.package()
 ctx = hm.Context(package.params, work.device)
-steps = workload.Steps(ctx)
+steps = Steps(ctx)
 with steps.of("Reading"):
     model = package.prepare(ctx)
     keys = ctx.load(work.keys / "keys.bin")
