@@ -115,6 +115,11 @@ class SparseMap:
         return found.digest()
 
     @property
+    def is_of_each(self) -> bool:
+        """Whether each element of y is one of x, with a factor."""
+        return self.entries == self.outputs and bool((np.diff(self.rows) == 1).all())
+
+    @property
     def is_selection(self) -> bool:
         """Whether each element of y is one of x or 0."""
         return bool((self.values == 1).all() and (self.rows[1:] > self.rows[:-1]).all())

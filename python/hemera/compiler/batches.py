@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, get_args
 
@@ -19,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.arrays.batches import of_one_sample
-from hemera.arrays.operations import Affine, Apply, Shape
+from hemera.arrays.blocks import Blocks, blocks_of
+from hemera.arrays.operations import Affine, Apply, Multiply, Shape
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import Node, TensorProgram
@@ -30,7 +32,6 @@ from hemera.compiler.alike import alike_nodes
 from hemera.compiler.impossible import NotPossibleError
 from hemera.compiler.lowering import Lowered, Step, applied
 from hemera.compiler.matrices import Matrices, Shapes
-from hemera.compiler.products import sums_of_products
 from hemera.compiler.token_values import Placed, TokenValues, View
 from hemera.program import operations as op
 from hemera.program.tracing import Symbol
@@ -84,7 +85,7 @@ class _Batches(TokenValues):
         self._classes = alike_nodes(program)
         self._ways: dict[int, tuple[Places, Where]] = {}
         """By a class of nodes, how their sums of products are computed."""
-        self._sums = sums_of_products(program)
+        self._sums = _sums_of_products(program)
         self._taken_by_sums = {program.nodes[at].operands[0] for at in self._sums}
         self.axes: list[int | None] = []
         """The axis of the tokens of each output that there is so far."""
@@ -139,7 +140,7 @@ class _Batches(TokenValues):
         node = self._program.nodes[at]
         if at in self._sums:
             return self._sum_of_products(at, operation)
-        if len(operation.maps) == 1 and operation.offset is None and _is_for_each(operation.maps[0]):
+        if len(operation.maps) == 1 and operation.offset is None and operation.maps[0].is_of_each:
             own, view = operation.maps[0], self._view(node.operands[0])
             if own.is_selection:
                 return view.of(own.columns)
@@ -213,8 +214,8 @@ class _Batches(TokenValues):
     def _sum_of_maps(self, xs: Sequence[Symbol], maps: Sequence[SparseMap]) -> tuple[Symbol, Shapes]:
         """The sum of maps of values. Matrices are one, of all values that they take."""
         pairs = [(x, own) for x, own in zip(xs, maps, strict=True) if own.entries]
-        moved = [(x, own) for x, own in pairs if _is_for_each(own)]
-        others = [(x, own) for x, own in pairs if not _is_for_each(own)]
+        moved = [(x, own) for x, own in pairs if own.is_of_each]
+        others = [(x, own) for x, own in pairs if not own.is_of_each]
         terms = [self._maps.mapped(x, own)[0] for x, own in moved]
         shapes = Shapes()
         together = sum(own.inputs for _, own in others) <= _MOST_JOINED
@@ -318,16 +319,27 @@ class _Batches(TokenValues):
 def _elements(own: SparseMap) -> Indices | None:
     """For each element of the result, the one of the source that it takes, with a factor, which is 0 for
     some of a map from elements to the same ones; None for other maps."""
-    if _is_for_each(own):
+    if own.is_of_each:
         return own.columns
-    if own.inputs == own.outputs and np.array_equal(own.rows, own.columns):
-        return np.arange(own.inputs)
-    return None
+    return None if own.factors is None else np.arange(own.inputs)
 
 
-def _is_for_each(own: SparseMap) -> bool:
-    """Whether each element of the result is one of the source, with a factor."""
-    return own.entries == own.outputs and bool((np.diff(own.rows) == 1).all())
+def _sums_of_products(program: TensorProgram) -> dict[int, Blocks]:
+    """The maps that are sums of elements of a product, with one factor, where nothing else takes the product:
+    a row of their blocks has ones."""
+    users = Counter(at for node in program.nodes for at in set(node.operands))
+    users.update(at for _, at in program.outputs)
+    found = {}
+    for at, node in enumerate(program.nodes):
+        if not isinstance(node.operation, Affine) or len(node.operands) != 1:
+            continue
+        (source,), (own,) = node.operands, node.operation.maps
+        if isinstance(program.nodes[source].operation, Multiply) and users[source] == 1:
+            for each in blocks_of(own, 1) or []:
+                rows, terms = each.matrix.shape
+                if rows == 1 < terms and (each.matrix == each.matrix[0, 0]).all():
+                    found[at] = each
+    return found
 
 
 def _refusal(node: Node) -> NotPossibleError:

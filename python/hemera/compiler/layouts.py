@@ -164,27 +164,27 @@ class Samples:
             params: with matrices that are rescaled; None: there are none.
         """
         program, bits, largest = self._program, self.search.precision_bits, largest_of(self._program)
-        if without_rescales(steps, largest) is None:
+        unscaled = without_rescales(steps, largest)
+        if unscaled is None:
             return None
-        most, primes = (2 * MOST_SLOTS, math.inf) if params is None else (params.degree, _primes_of(params))
+        most, primes = 2 * MOST_SLOTS, math.inf
+        if params is not None:
+            most, primes = params.degree, len(params.primes[-1])
         degree = 2 * (_LEAST_SLOTS // _FULL if self.batch is not None else filled(self.count))
         results = max(max(map(abs, program.nodes[at].range)) for _, at in program.outputs)
         while degree <= most:
-            cut, own, _ = in_batches(program, 1, self._samples_of(degree // 2), bits)
-            unscaled = without_rescales(own, largest)
-            assert unscaled is not None
             found = unscaled.parameters(degree, self.search.scale_bits, self.search.security)
-            if found is not None and (degree < most or _primes_of(found) < primes):
-                noise = bits_of_noise(unscaled.steps.program, found, self._inputs(), results)
+            samples = filled(self.count) if self.batch is None else min(degree // 2, filled(self.count))
+            is_full = found is not None and _FULL * samples >= found.max_slots
+            if found is not None and is_full and (degree < most or len(found.primes[-1]) < primes):
+                cut, own, _ = in_batches(program, 1, samples, bits)
+                again = without_rescales(own, largest)
+                assert again is not None
                 # Weights, which are rounded as where they are rescaled, have the other half of the error.
-                if noise >= bits + 1 and _FULL * own.slots >= found.max_slots:
-                    return Chosen(found, cut, unscaled.steps)
+                if bits_of_noise(again.steps.program, found, self._inputs(), results) >= bits + 1:
+                    return Chosen(found, cut, again.steps)
             degree *= 2
         return None
-
-    def _samples_of(self, most_slots: int) -> int:
-        """In a ciphertext of at most so many slots."""
-        return filled(self.count) if self.batch is None else min(most_slots, filled(self.count))
 
     def _inputs(self) -> list[NDArray[np.float64]]:
         """Elements of samples of each input, of shape (samples, elements): of the user's, or uniform."""
@@ -340,8 +340,3 @@ def _require_range(program: TensorProgram, params: Parameters, growth: int) -> N
             f"matrices as pairs: slots hold values up to {largest:g}; give parameters with "
             f"range_bits={bits}, not {params.range_bits}"
         )
-
-
-def _primes_of(params: Parameters) -> int:
-    """At the top level."""
-    return len(params.primes[-1])

@@ -88,7 +88,7 @@ class Matrices:
 
     def mapped(self, x: Symbol, own: SparseMap) -> tuple[Symbol, Shapes]:
         """A map of a value, and the shapes of its matrices."""
-        if own.entries == own.outputs and (np.diff(own.rows) == 1).all():  # an element for each
+        if own.is_of_each:
             return self.times(self.taken(x, own.columns), own.values[:, np.newaxis]), []
         factor = _common_factor(own.values)
         whole = (
