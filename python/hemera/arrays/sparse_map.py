@@ -131,7 +131,7 @@ class SparseMap:
 
     @property
     def factors(self) -> Floats | None:
-        """Those of a map to y[k] = factors[k] * x[k]; None for another map."""
+        """The factors of a map to y[k] = factors[k] * x[k]; None for another map."""
         if self.outputs != self.inputs or self.entries > self.inputs or (self.rows != self.columns).any():
             return None
         found = np.zeros(self.inputs)

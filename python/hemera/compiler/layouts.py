@@ -299,7 +299,7 @@ class Samples:
 
     @property
     def _most_slots(self) -> int:
-        """Of a ciphertext."""
+        """The most slots of a ciphertext."""
         return MOST_SLOTS if self.params is None else self.params.max_slots
 
     @property
@@ -310,7 +310,7 @@ class Samples:
         return (0,) * len(self._program.inputs), (0,) * len(self._program.outputs)
 
     def _parameters(self, depth: int, least: int, growth: int = 1) -> Parameters | None:
-        """Those that are given, or found without bootstraps; None where there are none.
+        """The parameters that are given, or found without bootstraps; None where there are none.
 
         Args:
             least: the fewest slots.

@@ -50,7 +50,7 @@ class Matrices:
         self._samples = samples
         self._precision_bits = precision_bits
         self._orders: dict[int, tuple[Symbol, Indices]] = {}
-        """By the number of a value that holds elements of another one: that value, and which elements."""
+        """The value whose elements another value holds, and which, by the other one's number."""
 
     # --- Each element by itself. ---
 

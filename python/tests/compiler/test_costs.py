@@ -81,7 +81,7 @@ def test_seconds_are_those_of_hm_cost_less_the_way_down(requests: int) -> None:
 
 
 def test_ten_times_as_many_keys_are_worth_a_quarter_of_the_time() -> None:
-    """By their tenth power: 10^0.1 is 1.259. No key counts as one."""
+    """Their tenth power counts: 10^0.1 is 1.259. No key counts as one."""
     for seconds, wanted in ((1.25, "few"), (1.27, "many")):
         prices = {"many": Price(1.0, 1000), "few": Price(seconds, 100)}
         assert cheapest(list(prices), prices.__getitem__) == wanted

@@ -351,7 +351,7 @@ def test_names_that_are_methods() -> None:
 
 @pytest.mark.parametrize(("bits", "statistic"), [(4, "count"), (8, "count"), (4, "mean")])
 def test_counts_are_exact_at_any_precision(bits: int, statistic: str) -> None:
-    """Those of means too. Masks that are 0 and 1 to 2^-bits would add up to more than a half."""
+    """Counts of means, too. Masks that are 0 and 1 to 2^-bits would add up to more than a half."""
     rng = np.random.default_rng(11)
     frame = pd.DataFrame({"age": rng.integers(0, 121, 4000), "other": rng.uniform(0, 1, 4000)})
     spec = hm.TableSpec.of(frame, ranges={"age": (0, 120), "other": (0, 1)})

@@ -265,7 +265,7 @@ OPERANDS: dict[str, Study] = {
 
 @pytest.mark.parametrize("name", OPERANDS)
 def test_missing_values_are_left_out_whatever_stands_in_their_place(name: str) -> None:
-    """Of each pair of columns, by each operator, filtered or not."""
+    """Sums of each pair of columns, by each operator, filtered or not."""
     turn = itertools.cycle(["sum", "std", "mean", "var"])
     for other, operation in itertools.product(OPERANDS, (operator.mul, operator.add, operator.sub)):
         for filtered, statistic in zip((False, True), turn, strict=False):
@@ -378,7 +378,7 @@ SOME: dict[str, Study] = {
 
 @pytest.mark.parametrize("ddof", [0, 1, 2])
 def test_variances_divide_by_the_rows_less_ddof(ddof: int) -> None:
-    """Of 1 to 10 rows, and of groups of as many: as few as ddof have none."""
+    """Variances of 1 to 10 rows, and of groups of as many: as few as ddof have none."""
     frame = pd.DataFrame({"k": list("abbcccdddd"), "m": [3.0, 1, 2, 5, 0, 4, 2, 2, 6, 1], "a": range(10)})
     study: Study = lambda t: {  # noqa: E731
         f"{statistic} of {name}": getattr(some(t), statistic)(ddof=ddof)

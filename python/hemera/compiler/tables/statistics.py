@@ -132,4 +132,4 @@ STATISTICS = {
     "var": _var,
     "std": _std,
 }
-"""By name, of a column, the groups (None: all rows), and the degrees of freedom."""
+"""Statistics of a column by name, with the groups (None: all rows) and the degrees of freedom."""
