@@ -59,7 +59,7 @@ def _indexes(folder: Path) -> dict[str, Target]:
     def used(data: bytes) -> None:
         index = search.Index.load(data)
         settings_of(data)
-        _ = index.expected_error, index.key_bytes, index.queries_at_once, repr(index)
+        _ = index.expected_error, index.settings.program.key_bytes, repr(index)
         index.answer_bytes(1)
         if len(index):
             index.remove(index.ids[:1])

@@ -22,7 +22,7 @@ from hemera.objects.keys import Keys
 from hemera.search import wire
 from hemera.search.comparisons.program import Comparisons
 from hemera.search.comparisons.rows import ClearRows, EncryptedRows, PairedRows
-from hemera.search.messages import IDS, keys_of, new_ids, places_of, require_ids, sent_rows
+from hemera.search.messages import IDS, keys_of, new_ids, not_prepared, places_of, require_ids, sent_rows
 from hemera.search.scores.clear_rows import ClearScoreRows
 from hemera.search.scores.encrypted_rows import EncryptedScoreRows
 from hemera.search.scores.program import ScoreProgram, Scores
@@ -251,10 +251,6 @@ class Index:
         require_type(keys, bytes, "load_keys", "the bytes of a client's keys")
         return keys_of(keys, self._context, "load_keys")
 
-    def require_keys(self, keys: Keys) -> None:
-        """MissingKeyError unless a client's keys are all that its queries take."""
-        self._program.require_keys(keys)
-
     def query(self, query: bytes | ArrayLike, keys: bytes | Keys | Tickets | None = None) -> bytes:
         """Answer the queries of a message by one pass over the rows.
 
@@ -338,25 +334,13 @@ class Index:
     def _preparing(self) -> ClearScoreRows:
         """MismatchError unless queries can be prepared."""
         if not isinstance(self._rows, ClearScoreRows):
-            raise MismatchError(
-                f"an index of the kind {self.kind!r} has no prepared queries; send them as they are"
-            )
+            raise not_prepared(self._settings)
         return self._rows
 
     @property
     def ticket_bytes(self) -> int:
         """Bytes of a ticket for the rows that there are now, of the device's memory and of the host's."""
         return self._preparing().ticket_bytes
-
-    def seeds(self, preparation: bytes) -> list[bytes]:
-        """The seeds of a message from `Client.prepare`. FormatError if it is damaged, MismatchError if it is
-        for another index's settings, or the index has no prepared queries."""
-        return self._preparing().seeds(preparation)
-
-    def seed(self, query: bytes) -> bytes | None:
-        """The seed of a query for scores, under which there may be no other; None: it has none. FormatError,
-        MismatchError."""
-        return self._program.unpack(query).seed if isinstance(self._program, ScoreProgram) else None
 
     def prepare(self, preparation: bytes, keys: bytes | Keys, *, most: int | None = None) -> Tickets:
         """Compute all of later answers that depends on the queries' seeds alone: the keys' and polynomials'
@@ -372,7 +356,7 @@ class Index:
                 prepared queries.
             FormatError, MissingKeyError, OutOfMemoryError: as for `query`.
         """
-        rows, seeds = self._preparing(), self.seeds(preparation)[:most]
+        rows, seeds = self._preparing(), self._program.seeds(preparation)[:most]
         loaded = keys_of(keys, self._context, "prepare")
         version, prepared = self._version, dict[bytes, Ticket]()
         for seed in seeds:
@@ -381,24 +365,6 @@ class Index:
                     raise MismatchError("the index has changed while tickets were made; prepare anew")
                 prepared[seed] = rows.ticket(loaded, seed, self._header)
         return Tickets(version, prepared)
-
-    # --- For servers. ---
-
-    @property
-    def key_bytes(self) -> int:
-        """Bytes of one client's keys, at the most."""
-        return self._program.key_bytes
-
-    @property
-    def queries_at_once(self) -> int | None:
-        """Queries of several clients that one pass over the rows answers with 1 GiB of memory; None: only
-        those of one client are answered together."""
-        return self._program.queries_at_once
-
-    def count(self, query: bytes) -> int:
-        """The queries of a message, or encrypted thresholds of one query, that its work grows with.
-        FormatError if it is damaged, MismatchError if it is for another index's settings."""
-        return self._program.count(query)
 
     def answer_bytes(self, count: int) -> int:
         """Bytes of the answer to a message of so many queries, at the most, apart from its header."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hemera.errors import FormatError, MismatchError, ParameterError
+from hemera.errors import FormatError, MismatchError, MissingKeyError, ParameterError
 from hemera.inputs.arguments import require_type
 from hemera.inputs.fields import Kind, Whole
 from hemera.inputs.plain import plain_array
@@ -66,10 +66,28 @@ def require_settings(digest: str, settings: Settings, what: str) -> None:
         )
 
 
+def not_prepared(settings: Settings) -> MismatchError:
+    """The error where an index has no prepared queries."""
+    return MismatchError(
+        f"an index of the kind {settings.index_kind!r} has no prepared queries; send them as they are"
+    )
+
+
 def keys_of(keys: bytes | Keys, context: Context, operation: str) -> Keys:
     """A client's keys in a context, from their bytes. FormatError, MismatchError."""
     loaded = context.load(keys) if isinstance(keys, bytes) else keys
     return require_type(loaded, Keys, operation, "the keys of a client, or their bytes,")
+
+
+def require_keys(keys: Keys, elements: set[int], *, products: bool) -> None:
+    """MissingKeyError unless keys have these Galois elements, and the one for products if they need it."""
+    missing = sorted(elements.difference(keys.galois_elements))
+    lacks = f"automorphism X -> X^{missing[0]}" if missing else "one for products"
+    if missing or (products and not keys.has_relinearization):
+        raise MissingKeyError(
+            f"the keys lack the {lacks}; send those that the client makes for this index "
+            "(hemera.search.Client.keys)"
+        )
 
 
 def as_ids(ids: ArrayLike) -> NDArray[np.int64]:

@@ -22,34 +22,23 @@ ANSWER, PREPARED = "answer", "prepared"
 
 @dataclass(frozen=True)
 class _Asked:
-    """A request of one client."""
+    """A request of one client, as the scheduler takes it."""
 
     session: IndexSession
     data: bytes
-    queries: int
+    count: int
     is_preparation: bool
-
-
-@dataclass(frozen=True)
-class _Inputs:
-    """The same for the scheduler."""
-
-    values: _Asked
+    single: bool = True
 
     @property
-    def count(self) -> int:
-        return self.values.queries
+    def values(self) -> _Asked:
+        return self
 
-    @property
-    def single(self) -> bool:
-        return True
-
-    def fit(self, other: _Inputs) -> bool:
+    def fit(self, other: _Asked) -> bool:
         """Queries run together, whosever they are, where the index answers several by one pass; else those of
         one client. Preparations do not."""
-        mine, others = self.values, other.values
-        is_shared = mine.session.shares_passes or mine.session is others.session
-        return is_shared and not (mine.is_preparation or others.is_preparation)
+        is_shared = self.session.shares_passes or self.session is other.session
+        return is_shared and not (self.is_preparation or other.is_preparation)
 
 
 class IndexSession(Session):
@@ -76,8 +65,8 @@ class IndexSession(Session):
         is_current: Callable[[], bool],
     ) -> None:
         super().__init__()
-        index.require_keys(keys)
-        self._index = index
+        self._index, self._program = index, index.settings.program
+        self._program.require_keys(keys)
         self._keys = keys
         self._queries = queries
         self._room = prepared_bytes
@@ -88,7 +77,7 @@ class IndexSession(Session):
     @property
     def shares_passes(self) -> bool:
         """Whether queries of several clients are answered together."""
-        return self._index.queries_at_once is not None
+        return self._program.queries_at_once is not None
 
     @property
     def is_current(self) -> bool:
@@ -102,7 +91,7 @@ class IndexSession(Session):
     def prepared(self) -> int:
         return len(self._tickets)
 
-    def load(self, files: Mapping[str, bytes]) -> _Inputs:
+    def load(self, files: Mapping[str, bytes]) -> _Asked:
         """The inputs of a request.
 
         Raises:
@@ -112,10 +101,10 @@ class IndexSession(Session):
             Refused: (422) when it is a secret key, or has too many queries.
         """
         name, data, count = request_of(files, self._index, self._queries)
-        seed = self._index.seed(data) if name == QUERY else None
+        seed = self._program.seed(data) if name == QUERY else None
         if seed is not None:
             self._seeds.note(seed, data)
-        return _Inputs(_Asked(self, data, count, name == PREPARATION))
+        return _Asked(self, data, count, name == PREPARATION)
 
     def run(self, requests: Sequence[_Asked]) -> list[bytes | int]:
         """The answers to queries of several clients, each by its own keys, or the numbers of queries that
@@ -124,7 +113,7 @@ class IndexSession(Session):
             return [each.session._prepare(each.data) for each in requests]
         answers = {at: each.session._prepared_answer(each.data) for at, each in enumerate(requests)}
         left = [at for at, answer in answers.items() if answer is None]
-        for part in _passes([requests[at].queries for at in left], self._queries):
+        for part in _passes([requests[at].count for at in left], self._queries):
             of_pass = [left[i] for i in part]
             asked = [(requests[at].data, requests[at].session._keys) for at in of_pass]
             answers.update(zip(of_pass, self._index.query_many(asked), strict=True))
@@ -154,7 +143,7 @@ class IndexSession(Session):
 
 
 def request_of(files: Mapping[str, bytes], index: Index, most: int) -> tuple[str, bytes, int]:
-    """The file of a request by its name, and the number of its queries (`Index.count`).
+    """The file of a request by its name, and the number of its queries (`program.count`).
 
     Raises:
         FormatError: when it is damaged, or no request to an index.
@@ -166,7 +155,8 @@ def request_of(files: Mapping[str, bytes], index: Index, most: int) -> tuple[str
         raise FormatError(f"a request to an index is one file, and has no parts {', '.join(files)}")
     ((name, data),) = files.items()
     refuse_secret(data)
-    count = index.count(data) if name == QUERY else len(index.seeds(data))
+    program = index.settings.program
+    count = program.count(data) if name == QUERY else len(program.seeds(data))
     if count > most:
         raise too_many(most)
     return name, data, count

@@ -50,7 +50,9 @@ class ServedIndex:
             self._path, device=options.device, threads=options.threads, limit=self._limits.index_bytes
         )
         index.require_rows()
-        self._key_bytes = index.key_bytes  # which some kinds count for a while: not where requests wait
+        self._key_bytes = (
+            index.settings.program.key_bytes
+        )  # which some kinds count for a while: not where requests wait
         self._copies[number] = index
 
     def retire(self) -> None:
@@ -75,7 +77,7 @@ class ServedIndex:
     def queries(self) -> int:
         """How many take one pass together, and may come in one request; where scores are compared, encrypted
         thresholds."""
-        at_once = self._index.queries_at_once
+        at_once = self._index.settings.program.queries_at_once
         return self._limits.batch if at_once is None else min(self._limits.batch, at_once)
 
     @property

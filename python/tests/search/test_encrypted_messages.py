@@ -86,10 +86,6 @@ def test_vectors_that_do_not_fit_are_refused() -> None:
         owner.encrypt(np.ones((1, 5)))
     with pytest.raises(errors.MismatchError, match="no vector"):
         owner.encrypt(np.ones((0, 4)))
-    with pytest.raises(errors.MismatchError, match="3 ids"):
-        owner.encrypt(np.ones((2, 4)), ids=[1, 2, 3])
-    with pytest.raises(errors.ParameterError, match="twice"):
-        owner.encrypt(np.ones((2, 4)), ids=[1, 1])
     with pytest.raises(errors.MismatchError, match="one vector at least"):
         Client.owning(np.ones((0, 4)))
     with pytest.raises(errors.ParameterError, match="no integers"):
@@ -102,16 +98,7 @@ def test_vectors_that_do_not_fit_are_refused() -> None:
         clear.encrypt(np.ones((2, 4)))
     with pytest.raises(errors.ParameterError, match="no prepared queries"):
         owner.prepare(1)
-    rows = owner.encrypt(np.full((2, 4), -2.0), ids=[4, 6])
-    index = Index(rows)
-    with pytest.raises(errors.ParameterError, match="row 4 already"):
-        index.add(rows)
-    with pytest.raises(errors.ParameterError, match="no row 5"):
-        index.remove([4, 5])
-    with pytest.raises(errors.ParameterError, match="twice"):
-        index.remove([4, 4])
-    assert index.ids.tolist() == [4, 6]
-    assert index.version == 1
+    index = Index(owner.encrypt(np.full((2, 4), -2.0)))
     scores, _ = ask(index, owner, np.ones(4))
     assert np.allclose(scores, -8, atol=0.05)
 
@@ -123,8 +110,6 @@ def test_queries_that_do_not_fit_are_refused() -> None:
     index = Index(owner.encrypt(vectors))
     with pytest.raises(TypeError, match="keys"):
         index.query(owner.query(np.ones(4)))
-    with pytest.raises(TypeError, match="keys"):
-        index.query(owner.query(np.ones(4)), "keys")  # type: ignore[arg-type]
     with pytest.raises(errors.MismatchError, match="4 numbers"):
         index.query(np.ones(5))
     with pytest.raises(errors.ParameterError, match="zeros"):

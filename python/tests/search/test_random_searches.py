@@ -292,25 +292,3 @@ def test_an_answer_whose_norms_are_no_numbers() -> None:
 
 
 # --- Ids. ---
-
-
-def test_the_ends_of_ids() -> None:
-    rows = np.eye(3, dtype=np.float32)
-    index = Index(rows[:2], ids=[2**62 - 1, 0])
-    assert index.ids.tolist() == [2**62 - 1, 0]
-    for wrong, told in (
-        ([-1], "from 0 to"),
-        ([2**62], "from 0 to"),
-        ([2**64 - 1], "from 0 to"),
-        ([0], "already"),
-    ):
-        with pytest.raises(hm.errors.ParameterError, match=told):
-            index.add(rows[:1], ids=wrong)
-    with pytest.raises(hm.errors.ParameterError, match="no ids above"):
-        index.add(rows[:1])
-    with pytest.raises(hm.errors.ParameterError, match="twice"):
-        index.add(rows[:2], ids=[5, 5])
-    for answers in (hm.search.Threshold(), hm.search.Top()):
-        with pytest.raises(hm.errors.ParameterError, match="from 0 to"):
-            Index(rows, answers=answers, ids=[-1, 2, 3])
-    assert len(index) == 2

@@ -15,7 +15,6 @@ import hemera as hm
 from hemera import search
 from hemera.errors import FormatError, MismatchError, ParameterError, PrecisionWarning, RangeError
 from hemera.search import Client, Index, wire
-from hemera.search.index import settings_of
 
 from .search_cases import DEGREE, Metric, ask, bytes_of, floats
 from .threshold_cases import in_small_rings
@@ -31,26 +30,6 @@ def both(rows: Any, metric: Metric = "dot", **options: Any) -> dict[str, tuple[A
             lambda rows, **more: (owner.encrypt(rows, **more), {}),
         ),
     }
-
-
-@pytest.mark.parametrize("kind", ["clear", "encrypted"])
-def test_ids_go_on_after_the_largest_until_the_last(kind: str) -> None:
-    rows, most = bytes_of(1, 2), 2**62 - 1
-    index, made = both(rows)[kind]
-
-    def add(**more: Any) -> list[int]:
-        given, options = made(rows, **more)
-        found: list[int] = index.add(given, **options).tolist()
-        return found
-
-    assert add(ids=[100]) == [100]
-    assert add(ids=[7]) == [7]
-    assert add() == [101]
-    assert add(ids=[most - 1]) == [most - 1]
-    assert add() == [most]
-    with pytest.raises(ParameterError, match="no ids above the largest"):
-        add()
-    assert index.ids.tolist() == [0, 100, 7, 101, most - 1, most]
 
 
 @pytest.mark.parametrize("kind", ["clear", "encrypted"])
@@ -150,13 +129,13 @@ def test_as_many_queries_are_prepared_as_there_may_be(monkeypatch: pytest.Monkey
         monkeypatch.setattr("hemera._core.search_encrypt", partial(_next, iter(seeds)))
         if 1 <= count <= 100_000:
             assert client.prepare(count) == message
-            assert client.prepared == len(index.seeds(message)) == count
-            assert index.seeds(message)[-1] == seeds[count - 1]
+            assert client.prepared == len(index.settings.program.seeds(message)) == count
+            assert index.settings.program.seeds(message)[-1] == seeds[count - 1]
             continue
         with pytest.raises(ParameterError, match=f"prepare 1 to 100000 queries at a time, not {count}"):
             client.prepare(count)
         with pytest.raises(FormatError):
-            index.seeds(message)
+            index.settings.program.seeds(message)
 
 
 @pytest.mark.parametrize(
@@ -186,20 +165,6 @@ def test_queries_in_the_clear_have_16_bits() -> None:
         assert ask(index, owner, x)[0].tolist() == (rows.astype(np.int64) @ x).tolist()
 
 
-def test_a_query_that_is_given_up_has_no_answer() -> None:
-    index = Index(bytes_of(3, 2), "dot")
-    client, other = Client(index.settings), Client(index.settings)
-    given_up, kept = client.query([1, 2]), client.query([3, 4])
-    for query in (given_up, given_up, other.query([1, 2])):  # the others wait for none
-        client.forget(query)
-    answers = [index.query(query, client.keys) for query in (given_up, kept)]
-    with pytest.raises(MismatchError, match="no query of this client that waits"):
-        client.decrypt(answers[0])
-    assert client.decrypt(answers[1])[0].shape == (3,)
-    with pytest.raises(MismatchError, match="no query of this client that waits"):
-        client.decrypt(answers[1])  # once
-
-
 @pytest.mark.parametrize(("most", "count"), [(None, 3), (0, 0), (1, 1), (3, 3), (9, 3)])
 def test_as_many_tickets_as_are_wanted_of_the_first_queries(most: int | None, count: int) -> None:
     rows = bytes_of(3, 2)
@@ -216,12 +181,3 @@ def test_as_many_tickets_as_are_wanted_of_the_first_queries(most: int | None, co
     if count < 3:
         with pytest.raises(MismatchError, match="no ticket for this query"):
             index.query(client.query([1, 1], prepared=True), tickets)
-
-
-@pytest.mark.parametrize("kind", ["index", "encrypted index", "threshold index", "top index"])
-def test_files_without_settings_are_refused(kind: str) -> None:
-    for header in ({}, {"settings": None}, {"settings": []}, {"settings": {}}):
-        data = wire.pack(kind, dict(header))
-        for read in (Index.load, settings_of):
-            with pytest.raises(FormatError):
-                read(data)

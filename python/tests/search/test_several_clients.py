@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-import hemera as hm
-from hemera.errors import FormatError, MismatchError, MissingKeyError
+from hemera.errors import FormatError, MismatchError
 from hemera.search import Client, Index, Settings
 from hemera.search.scores.program import Scores
 
@@ -45,19 +42,6 @@ def test_each_client_reads_its_own_scores(metric: str) -> None:
     assert alice.decrypt(answers[2])[0].tolist() == expected[3:].tolist()
 
 
-def test_keys_of_another_client_tell_nothing() -> None:
-    database = vectors(300).astype(np.float32)
-    index = Index(database, "dot")
-    alice, bob = Client(index.settings), Client(index.settings)
-    x = np.ones(DIMS)
-    right, wrong = index.query_many([(alice.query(x), alice.keys), (alice.query(x), bob.keys)])
-    expected = database @ x
-    scale = np.abs(expected).max()
-    assert np.abs(alice.decrypt(right)[0] - expected).max() < 0.02 * scale
-    with pytest.raises(hm.errors.NoiseError, match="no row can have"):
-        alice.decrypt(wrong)
-
-
 def test_encrypted_rows() -> None:
     database = vectors(300)
     owner = Client.owning(database, "l2", exact=True)
@@ -84,46 +68,6 @@ def test_one_bad_message_answers_none() -> None:
     index.remove(np.arange(20))
     with pytest.raises(MismatchError, match="no row"):
         index.query_many([good])
-
-
-def test_keys_are_all_or_refused() -> None:
-    index = Index(vectors(20), "dot")
-    client = Client(index.settings)
-    index.require_keys(index.load_keys(client.keys))
-    ctx = hm.Context(index.settings.params, "cpu")
-    few = ctx.generate_keys(ctx.generate_secret_key(), rotations=[1])
-    with pytest.raises(MissingKeyError, match="lack the automorphism"):
-        index.require_keys(index.load_keys(bytes(few)))
-    owner = Client.owning(vectors(20), "dot")
-    encrypted = Index(owner.encrypt(vectors(20)))
-    encrypted.require_keys(encrypted.load_keys(owner.keys))
-    with pytest.raises(MissingKeyError, match="products"):
-        encrypted.require_keys(encrypted.load_keys(client.keys))
-
-
-def test_files_are_recognised(tmp_path: Path) -> None:
-    database = vectors(20)
-    owner = Client.owning(database, "dot")
-    indexes = [Index(database, "dot"), Index(owner.encrypt(database))]
-    for index in indexes:
-        index.save(tmp_path / "index")
-        again = hm.search.Index.load(tmp_path / "index", threads=1)
-        assert type(again) is type(index)
-        assert again.settings == index.settings
-        assert again.ids.tolist() == list(range(20))
-        assert repr(again) == repr(index)
-        damaged = bytearray((tmp_path / "index").read_bytes())
-        damaged[-40] ^= 1
-        with pytest.raises(FormatError, match="checksum"):
-            hm.search.Index.load(bytes(damaged))
-    for wrong, why in (
-        (bytes(owner.settings), "'settings' of a search"),
-        (b"rubbish", "does not begin"),
-        (b"", "does not begin"),
-        ((tmp_path / "index").read_bytes()[:30], "cut off"),
-    ):
-        with pytest.raises(FormatError, match=why):
-            hm.search.Index.load(wrong)
 
 
 def test_tickets_are_made_for_as_many_as_asked() -> None:

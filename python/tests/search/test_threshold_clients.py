@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hemera.errors import FormatError, MismatchError, MissingKeyError
+from hemera.errors import FormatError, MismatchError
 from hemera.objects.keys import Keys
 from hemera.search import Client, Index, Threshold, Top
 from hemera.search.comparisons import circuit
@@ -112,21 +112,6 @@ def test_batches_are_for_gpus() -> None:
         assert circuit._together(ev, 10, 11) == 1
 
 
-def test_keys_are_all_or_refused(clear: World, encrypted: World) -> None:
-    top = Index(clear.vectors[:5], answers=Top(margin=2.0**-2))
-    clients: list[Any] = [clear.client, encrypted.client, Client(top.settings)]
-    for index, client in zip((clear.index, encrypted.index, top), clients, strict=True):
-        index.require_keys(index.load_keys(client.keys))
-        some = client._context.generate_keys(client.secret_key, public_key=False)
-        with pytest.raises(MissingKeyError, match="lack the automorphism"):
-            index.require_keys(index.load_keys(bytes(some)))
-        steps = [1 << i for i in range(10)]
-        some = client._context.generate_keys(client.secret_key, relinearization=False, rotations=steps)
-        with pytest.raises(MissingKeyError, match="for products"):
-            index.require_keys(index.load_keys(bytes(some)))
-        assert len(client.keys) < index.key_bytes * 1.1
-
-
 def test_sizes_that_servers_reckon_with(clear: World, encrypted: World) -> None:
     top = Index(clear.vectors[:5], answers=Top(margin=2.0**-2), payloads=clear.payloads[:5])
     ranking = Client(top.settings)
@@ -140,7 +125,9 @@ def test_sizes_that_servers_reckon_with(clear: World, encrypted: World) -> None:
         (encrypted.index, encrypted.client, encrypted.client.query(clear.x, 0.1, "payloads"), 1),
         (top, ranking, ranking.query(clear.x, want="payloads", k=2), 1),
     ):
-        assert index.count(query) == count
+        assert index.settings.program.count(query) == count
         assert len(index.query(query, client.keys)) <= index.answer_bytes(count) + 600
     with pytest.raises(MismatchError, match="other settings"):
-        Index(clear.vectors, answers=Threshold(margin=MARGIN / 2)).count(clear.client.query(clear.x, 0.1))
+        Index(clear.vectors, answers=Threshold(margin=MARGIN / 2)).settings.program.count(
+            clear.client.query(clear.x, 0.1)
+        )

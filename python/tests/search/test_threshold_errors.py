@@ -50,7 +50,7 @@ def scores_by_numpy(vectors: NDArray[Any], x: NDArray[Any], metric: str) -> NDAr
 
 def kept_scores(index: Index, x: NDArray[Any]) -> NDArray[np.float64]:
     """The same of the rows as the index has them: in float32, over the bound."""
-    entries, bound = index._rows._vectors.astype(np.float64), index.settings.program.row_bound
+    entries, bound = index._rows._tables[1].astype(np.float64), index.settings.program.row_bound
     products = bound * entries[:, : len(x)] @ x
     return np.asarray(2 * products - bound**2 * entries[:, -1] if index.settings.metric == "l2" else products)
 

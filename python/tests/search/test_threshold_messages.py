@@ -7,76 +7,13 @@ import dataclasses
 import numpy as np
 import pytest
 
-from hemera.errors import FormatError, MismatchError, MissingKeyError, NoiseError, ParameterError, RangeError
+from hemera.errors import MismatchError, ParameterError, RangeError
 from hemera.search import Client, Index, Settings, Threshold, wire
 from hemera.search.comparisons.messages import pack_ciphertexts
 
 from .threshold_cases import DIMS, MARGIN, World, floats, payloads_of
 
 pytestmark = pytest.mark.usefixtures("small_rings")
-
-
-def test_an_answer_is_decrypted_once_and_by_its_client(clear: World) -> None:
-    query = clear.client.query(clear.x, 0.2)
-    answer = clear.ask(query)
-    other = Client(clear.index.settings)
-    with pytest.raises(MismatchError, match="no query of this client"):
-        other.decrypt(answer)
-    with pytest.raises(ParameterError, match="scores, and this answer"):
-        clear.client.decrypt(answer, 3)
-    clear.client.decrypt(answer)
-    with pytest.raises(MismatchError, match="no query of this client"):
-        clear.client.decrypt(answer)
-    forgotten = clear.client.query(clear.x, 0.2)
-    clear.client.forget(forgotten)
-    with pytest.raises(MismatchError, match="no query of this client"):
-        clear.client.decrypt(clear.ask(forgotten))
-
-
-def test_another_secret_key_reads_nothing(clear: World) -> None:
-    query = clear.client.query(clear.x, 0.2)
-    answer = clear.ask(query)
-    other = Client(clear.index.settings)
-    other._waiting = dict(clear.client._waiting)
-    with pytest.raises(NoiseError):
-        other.decrypt(answer)
-
-
-def test_damaged_messages(clear: World) -> None:
-    query = clear.client.query(clear.x, 0.2)
-    answer = clear.ask(query)
-    for message, read in (
-        (query, lambda data: clear.ask(data)),
-        (answer, lambda data: clear.client.decrypt(data)),
-        (bytes(clear.index.settings), lambda data: Settings.load(data)),
-    ):
-        for place in (0, 20, 60, len(message) // 2, len(message) - 1):
-            broken = bytearray(message)
-            broken[place] ^= 1
-            with pytest.raises(FormatError):
-                read(bytes(broken))
-        with pytest.raises(FormatError):
-            read(message[:-40])
-    with pytest.raises(FormatError):
-        clear.ask(answer)
-    with pytest.raises(FormatError):
-        clear.client.decrypt(query)
-    with pytest.raises(FormatError):
-        clear.index.query(query, clear.client.keys[:-5])
-
-
-def test_messages_of_other_settings(clear: World) -> None:
-    for other in (
-        Index(floats(20, seed=1), answers=Threshold(margin=MARGIN)),
-        Index(floats(20, seed=1), answers=Threshold(margin=MARGIN / 2)),
-        Index(floats(20, DIMS + 1), answers=Threshold(margin=MARGIN)),
-    ):
-        client = Client(other.settings)
-        query = client.query(np.ones(other.settings.dims), 0.5)
-        with pytest.raises(MismatchError):
-            clear.ask(query)
-        with pytest.raises(MismatchError):
-            clear.client.decrypt(other.query(query, client.keys))
 
 
 def test_queries_of_other_levels(clear: World) -> None:
@@ -107,16 +44,6 @@ def test_rows_of_another_owner(encrypted: World) -> None:
         Client(encrypted.client.settings)
 
 
-def test_keys_that_lack_one(clear: World) -> None:
-    context, secret_key = clear.client._context, clear.client.secret_key
-    few = context.generate_keys(secret_key, public_key=False).to_bytes()
-    with pytest.raises(MissingKeyError):
-        clear.index.query(clear.client.query(clear.x, 0.2, "count"), few)
-    search = Client(Index(floats(20).astype(np.float32)).settings)
-    with pytest.raises(MismatchError):
-        clear.index.query(clear.client.query(clear.x, 0.2), search.keys)
-
-
 def test_arguments(clear: World) -> None:
     client, x = clear.client, clear.x
     with pytest.raises(MismatchError, match="6 numbers"):
@@ -132,6 +59,13 @@ def test_arguments(clear: World) -> None:
         client.query(x, [0.1, 0.2])
     with pytest.raises(ParameterError, match="wants one of"):
         client.query(x, 0.1, "scores")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="ranks scores, and this answer"):
+        client.decrypt(clear.ask(client.query(x, 0.1)), 3)
+    for options in ({"k": 3}, {}):
+        with pytest.raises(ParameterError, match="compares scores with a threshold"):
+            client.query(x, **options)
+    with pytest.raises(ParameterError, match="are of scores"):
+        Index(floats(4), answers=Threshold(), exact=True)
     with pytest.raises(ParameterError, match="k must be"):
         client.top(x, 0, clear.ask)
     plain = Client(Index(floats(4), answers=Threshold(margin=MARGIN)).settings)

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hemera.errors import FormatError, MismatchError, ParameterError
-from hemera.search import Client, Index, Threshold, Top
+from hemera.errors import MismatchError, ParameterError
+from hemera.search import Client, Index, Threshold
 
 from .threshold_cases import MARGIN, World, require_right
 
@@ -72,53 +72,3 @@ def test_added_rows_fill_blocks_and_have_ids(clear: World) -> None:
     require_right(found, ids, clear.scores - 0.1)
     with pytest.raises(ParameterError, match="a row 121 already"):
         index.add(clear.vectors[:1], ids=[121])
-
-
-def test_encrypted_rows_have_ids(encrypted: World) -> None:
-    client = encrypted.client
-    rows, numbers = encrypted.vectors[:5], encrypted.payloads[:5]
-    index = Index(client.encrypt(rows, payloads=numbers, ids=[5, 3, 8, 1, 40]))
-    assert index.add(client.encrypt(rows, payloads=numbers)).tolist() == [41, 42, 43, 44, 45]
-    with pytest.raises(ParameterError, match="a row 8 already"):
-        index.add(client.encrypt(rows[:1], payloads=numbers[:1], ids=[8]))
-    found = client.decrypt(index.query(client.query(encrypted.x, -0.9), client.keys))
-    relative = encrypted.scores[:5] + 0.9
-    require_right(found, np.array([5, 3, 8, 1, 40, 41, 42, 43, 44, 45]), np.tile(relative, 2))
-
-
-def test_files(world: World, tmp_path: Path) -> None:
-    path = saved(world.index, tmp_path / "index")
-    loaded = Index.load(path)
-    assert loaded.settings == world.index.settings
-    assert loaded.version == world.index.version
-    assert loaded.ids.tolist() == world.index.ids.tolist()
-    found = world.client.decrypt(
-        loaded.query(world.client.query(world.x, 0.2, "payloads"), world.client.keys)
-    )
-    require_right(found, np.arange(50), world.scores - 0.2)
-    data = path.read_bytes()
-    broken = bytearray(data)
-    broken[len(data) // 2] ^= 1
-    for damaged in (bytes(broken), data[:-1], data[:100], b""):
-        with pytest.raises(FormatError):
-            Index.load(damaged)
-
-
-def test_a_client_comes_back_with_its_key(world: World, tmp_path: Path) -> None:
-    world.client.secret_key.save(tmp_path / "key")
-    again = Client(bytes(world.client.settings), tmp_path / "key")
-    found = again.decrypt(world.ask(again.query(world.x, 0.2)))
-    require_right(found, np.arange(50), world.scores - 0.2)
-
-
-def test_files_are_recognised(clear: World, encrypted: World, tmp_path: Path) -> None:
-    top = Index(clear.vectors[:5], answers=Top(margin=2.0**-2), ids=[4, 3, 2, 1, 0])
-    top.add(clear.vectors[5:7])
-    for index in (clear.index, encrypted.index, top):
-        again = Index.load(saved(index, tmp_path / "index"), threads=1)
-        assert again.settings == index.settings
-        assert again.version == index.version
-        assert again.ids.tolist() == index.ids.tolist()
-        assert again.expected_error == index.expected_error
-        assert repr(again) == repr(index)
-    assert again.add(clear.vectors[7:8]).tolist() == [7]  # as the index that was saved

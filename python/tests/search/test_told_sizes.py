@@ -28,7 +28,7 @@ def test_answers_take_what_is_announced(encrypted: bool, metric: Metric) -> None
         blocks = 2 if encrypted or len(index) > DEGREE else 1
         for count in (1, 2):
             query = asking.query(bytes_of(count, 2, seed=count))
-            assert index.count(query) == count
+            assert index.settings.program.count(query) == count
             length, told = len(index.query(query, asking.keys)), index.answer_bytes(count)
             numbers = 32_768 * blocks * (count + (encrypted and metric == "l2"))
             assert told == numbers + 12 * DEGREE * blocks
@@ -41,9 +41,9 @@ def test_keys_take_what_is_announced(encrypted: bool) -> None:
     client = Client.owning(rows, "dot") if encrypted else None
     index = Index(rows, "dot") if client is None else Index(client.encrypt(rows))
     keys = index.load_keys((client or Client(index.settings)).keys)
-    index.require_keys(keys)
+    index.settings.program.require_keys(keys)
     one = index.settings.params.switching_key_bytes
-    assert 0 <= index.key_bytes - keys.memory_bytes <= 2 * one
+    assert 0 <= index.settings.program.key_bytes - keys.memory_bytes <= 2 * one
 
 
 @pytest.mark.parametrize(("exact", "of_a_number"), [(False, 65_536), (True, 262_144)])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hemera.errors import FormatError, MismatchError, MissingKeyError, ParameterError
+from hemera.errors import ParameterError
 from hemera.search import Client, Index, Matches, Settings, Top
 from hemera.search.comparisons.rows import PairedRows
 
@@ -164,60 +164,37 @@ def test_random_rows_of_other_metrics() -> None:
 
 def test_rows_come_and_go(world: Ranked, tmp_path: Path) -> None:
     world.index.save(tmp_path / "index")
-    index = Index.load(tmp_path / "index")
-    assert index.settings == world.index.settings
-    assert index.ids.tolist() == [5, 4, 3, 2, 1, 0]
-    version = index.version
+    index, client = Index.load(tmp_path / "index"), world.client
     index.remove([3, 4])
     assert index.ids.tolist() == [5, 2, 1, 0]
     assert index.add(at_cosines([0.97, -0.6], X, 5), payloads=[[7, 7], [8, 8]]).tolist() == [6, 7]
-    assert index.version == version + 2
-    client = world.client
     found = client.decrypt(index.query(client.query(X, want="payloads", k=2), client.keys))
     assert found.ids.tolist() == [1, 6]
     assert found.payloads is not None
     assert np.abs(found.payloads - [[40, 4], [7, 7]]).max() < 0.01
     with pytest.raises(ParameterError, match="make it with Top"):
         index.add(at_cosines([0.1] * 3, X), payloads=np.zeros((3, 2)))
-    with pytest.raises(ParameterError, match="no row 3"):
-        index.remove([3])
-    index.remove(index.ids)
-    with pytest.raises(MismatchError, match="no row"):
-        index.query(client.query(X, k=1), client.keys)
-    data = (tmp_path / "index").read_bytes()
-    for damaged in (data[:-1], data[:50], data[:300] + bytes([data[300] ^ 1]) + data[301:]):
-        with pytest.raises(FormatError):
-            Index.load(damaged)
 
 
-def test_refusals(world: Ranked) -> None:
-    client, index = world.client, world.index
-    query = client.query(X, k=2)
-    answer = index.query(query, world.keys)
-    for message, read in ((query, lambda m: index.query(m, world.keys)), (answer, client.decrypt)):
-        for place in (0, 60, len(message) // 2, len(message) - 1):
-            broken = bytearray(message)
-            broken[place] ^= 1
-            with pytest.raises(FormatError):
-                read(bytes(broken))
-    with pytest.raises(MismatchError, match="no query of this client"):
-        Client(index.settings).decrypt(answer)
-    client.decrypt(answer)
-    with pytest.raises(MismatchError, match="no query of this client"):
-        client.decrypt(answer)
-    few = client._context.generate_keys(client.secret_key, public_key=False).to_bytes()
-    with pytest.raises(MissingKeyError):
-        index.query(query, few)
+def test_arguments(world: Ranked) -> None:
     other = Index(world.vectors, answers=Top(margin=MARGIN, rows=8))
-    with pytest.raises(MismatchError):
-        other.query(query, client.keys)
-    with pytest.raises(ParameterError, match="k must be"):
-        client.query(X, k=0)
-    with pytest.raises(ParameterError, match="no payloads"):
-        Client(other.settings).query(X, want="payloads", k=1)
+    for options, told in (
+        ({"k": 0}, "k must be"),
+        ({}, "ranks its rows"),
+        ({"k": 2, "threshold": 0.5}, "ranks its rows"),
+        ({"k": 2, "want": "count"}, "wants one of mask, payloads"),
+        ({"k": 2, "want": "payloads"}, "no payloads"),
+        ({"k": 2, "prepared": True}, "for scores"),
+    ):
+        with pytest.raises(ParameterError, match=told):
+            Client(other.settings).query(X, **options)
+    with pytest.raises(ParameterError, match="above thresholds"):
+        world.client.top(X, 2, lambda query: query)
     with pytest.raises(ParameterError, match="with thresholds"):
         Index(np.ones((2000, 4)), answers=Top())
     with pytest.raises(ParameterError, match="no room"):
         Index(world.vectors, answers=Top(rows=3))
+    with pytest.raises(ParameterError, match="in the clear"):
+        Client.owning(world.vectors, answers=Top())
     with pytest.raises(ParameterError):
-        Settings(DIMS, "cosine", dataclasses.replace(index.settings.answers, rows=12))  # type: ignore[type-var]
+        Settings(DIMS, "cosine", dataclasses.replace(other.settings.answers, rows=12))  # type: ignore[type-var]

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hemera.errors import FormatError, MismatchError, MissingKeyError, ParameterError
+from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.inputs.plain import plain_array
 from hemera.objects.batches import stack
 from hemera.objects.ciphertext import Ciphertext
@@ -30,7 +30,16 @@ from hemera.search.comparisons.messages import (
     take_ciphertexts,
 )
 from hemera.search.comparisons.slots import Asked, Slots
-from hemera.search.messages import Group, Header, keys_of, name_of, read_ids, require_settings
+from hemera.search.messages import (
+    Group,
+    Header,
+    keys_of,
+    name_of,
+    not_prepared,
+    read_ids,
+    require_keys,
+    require_settings,
+)
 from hemera.search.settings import Errors
 
 _FIELDS: dict[str, type] = {"settings": str, "want": str}
@@ -246,17 +255,8 @@ class Comparisons(Slots):
     # --- Indexes. ---
 
     def require_keys(self, keys: Keys) -> None:
-        needs, there = self.cost().needed_keys, set(keys.galois_elements)
-        missing = sorted({each.galois_element for each in needs if each.kind == "galois"} - there)
-        if missing:
-            raise MissingKeyError(
-                f"the keys lack the automorphism X -> X^{missing[0]}; send those that the client makes for "
-                "such an index (its keys)"
-            )
-        if not keys.has_relinearization:
-            raise MissingKeyError(
-                "the keys lack the one for products; send those that the client makes for such an index"
-            )
+        needs = self.cost().needed_keys
+        require_keys(keys, {each.galois_element for each in needs if each.kind == "galois"}, products=True)
 
     @property
     def key_bytes(self) -> int:
@@ -267,6 +267,13 @@ class Comparisons(Slots):
         require_settings(str(header.get("settings")), self.settings, "query")
         count = header.get("thresholds")
         return int(-(-count // self.layout.copies)) if type(count) is int else 1
+
+    def seed(self, _: bytes) -> None:
+        """There is no seed under which there may be no other query."""
+
+    def seeds(self, _: bytes) -> list[bytes]:
+        """MismatchError: there are no prepared queries."""
+        raise not_prepared(self.settings)
 
     def answer_bytes(self, count: int, blocks: int) -> int:
         results = max(count, blocks * (1 + self.payloads))

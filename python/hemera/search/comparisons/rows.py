@@ -18,6 +18,8 @@ from hemera.search.comparisons.program import Comparisons
 from hemera.search.messages import Given, Group, Header, read_ids, rows_for
 from hemera.search.settings import Errors
 
+Tables = Sequence[NDArray[Any]]
+
 
 class _ComparedRows:
     """Blocks of rows that share ciphertexts."""
@@ -56,75 +58,68 @@ class ClearRows(_ComparedRows):
 
     def __init__(self, program: Comparisons, context: Context) -> None:
         super().__init__(program, context)
-        self._vectors = np.empty((0, program.entries), self._type)  # of all places that were used
-        self._numbers = np.empty((0, program.payload))
+        vectors = np.empty((0, program.entries), self._type)
+        # Of all places that were used: ids, vectors and payloads.
+        self._tables: Tables = (np.empty(0, np.int64), vectors, np.empty((0, program.payload)))
 
     @property
     def errors(self) -> Errors:
-        squares = np.einsum("ij,ij->j", self._vectors, self._vectors, dtype=np.float64) / max(
-            1, len(self.ids)
-        )
+        vectors, count = self._tables[1], max(1, len(self.ids))
+        return self._errors(np.einsum("ij,ij->j", vectors, vectors, dtype=np.float64) / count, True)
+
+    def _errors(self, squares: NDArray[np.float64], are_singles: bool) -> Errors:
+        """The errors by mean squares of entries."""
         dims = self._program.dims
-        return self._program.errors(float(squares[:dims].sum()), float(squares[dims:].sum()), True)
+        return self._program.errors(float(squares[:dims].sum()), float(squares[dims:].sum()), are_singles)
 
     def read(self, rows: Any, payloads: ArrayLike | None, ids: ArrayLike | None) -> Given:
         scaled = self._program.scaled(rows).astype(self._type)
         return Given(len(scaled), ids, (scaled, self._program.as_payloads(payloads, len(scaled))))
 
     def add(self, named: NDArray[np.int64], given: Given) -> None:
-        used = len(self._vectors)
-        self._set(
-            np.concatenate([self._places[:used], named]),
-            np.concatenate([self._vectors, given.data[0]]),
-            np.concatenate([self._numbers, given.data[1]]),
-            self._blocks[: used // self._program.rows],
-        )
+        full = len(self._tables[0]) // self._program.rows
+        pairs = zip(self._tables, (named, *given.data), strict=True)
+        self._set([np.concatenate(each) for each in pairs], self._blocks[:full])
 
     def remove(self, places: NDArray[Any]) -> None:
         """Nothing of removed rows goes into later answers."""
-        rows, used = self._program.rows, len(self._vectors)
-        gone = np.flatnonzero(self._places != GONE)[places]
-        ids, vectors, numbers = (each.copy() for each in (self._places[:used], self._vectors, self._numbers))
-        ids[gone], vectors[gone], numbers[gone] = GONE, 0, 0
-        of_places = np.arange(used) // rows
-        left = np.unique(of_places[ids != GONE])
+        rows, tables = self._program.rows, [each.copy() for each in self._tables]
+        gone = np.flatnonzero(tables[0] != GONE)[places]
+        for table, nothing in zip(tables, (GONE, 0, 0), strict=True):
+            table[gone] = nothing
+        of_places = np.arange(len(tables[0])) // rows
+        left = np.unique(of_places[tables[0] != GONE])
         changed = set((gone // rows).tolist())
         blocks = [None if at in changed else self._blocks[at] for at in left.tolist()]
-        kept = np.isin(of_places, left)
-        self._set(ids[kept], vectors[kept], numbers[kept], blocks)
+        self._set([table[np.isin(of_places, left)] for table in tables], blocks)
 
-    def _set(
-        self,
-        ids: NDArray[np.int64],
-        vectors: NDArray[np.floating],
-        numbers: NDArray[np.float64],
-        blocks: Sequence[Block | None] = (),
-    ) -> None:
+    def _set(self, tables: Tables, blocks: Sequence[Block | None] = ()) -> None:
         """Take these rows, whose first blocks are known but for those that are None."""
         rows = self._program.rows
-        starts = range(0, len(ids), rows)
+        starts = range(0, len(tables[0]), rows)
         known = [*blocks, *[None] * (len(starts) - len(blocks))]
         self._blocks = [
-            self._block(vectors[at : at + rows], numbers[at : at + rows]) if block is None else block
+            block or self._block(*(table[at : at + rows] for table in tables[1:]))
             for at, block in zip(starts, known, strict=True)
         ]
-        self._places = self._filled(ids, len(starts) * rows)
-        self._vectors, self._numbers = vectors, numbers
+        self._tables, self._places = tables, self._filled(tables[0], len(starts) * rows)
 
-    def _block(self, vectors: NDArray[np.floating], numbers: NDArray[np.float64]) -> Block:
+    def _block(self, vectors: NDArray[Any], numbers: NDArray[Any], bias: Any = 0.0) -> Block:
         context, program = self._context, self._program
         return Block(
             [context.encode(each, level=program.top) for each in program.columns_of(vectors)],
             [context.encode(each, level=1) for each in program.numbers_of(numbers)],
+            bias,
         )
 
     def contents(self) -> tuple[dict[str, Any], Sequence[wire.Part]]:
         rows, parts, counts = self._program.rows, list[bytes](), []
-        for at in range(0, len(self._vectors), rows):
+        _, vectors, numbers = self._tables
+        for at in range(0, len(vectors), rows):
             part = slice(at, at + rows)
-            counts.append(len(self._vectors[part]))
-            for array, kind in ((self._places, "<i8"), (self._vectors, self._type), (self._numbers, "<f8")):
-                parts.append(array[part].astype(kind).tobytes())
+            counts.append(len(vectors[part]))
+            arrays = (self._places[part].astype("<i8"), vectors[part], numbers[part].astype("<f8"))
+            parts += [each.tobytes() for each in arrays]
         return {"counts": counts}, parts
 
     @classmethod
@@ -136,32 +131,28 @@ class ClearRows(_ComparedRows):
         full = counts[:-1] == [rows] * (len(counts) - 1)
         if not full or not all(type(count) is int and 1 <= count <= rows for count in counts):
             raise FormatError("the header of the index has no numbers of rows")
-        if len(body) != sum(
-            8 * rows + count * (4 * program.entries + 8 * program.payload) for count in counts
-        ):
+        size = 4 * program.entries + 8 * program.payload
+        if len(body) != 8 * rows * len(counts) + size * sum(counts):
             raise FormatError(f"the index has {len(body)} bytes for {len(counts)} blocks of rows")
-        found: list[tuple[NDArray[Any], ...]] = []
+        found = []
         for count in counts:
-            ids, body = read_ids(body[: 8 * rows]), body[8 * rows :]
-            if (ids[count:] != GONE).any():
+            if (read_ids(body[8 * count : 8 * rows]) != GONE).any():
                 raise FormatError("the index has ids in places without rows")
-            vectors, numbers, body = self._rows_of(body, count)
-            found.append((ids[:count], vectors, numbers))
+            ids, body = read_ids(body[: 8 * count]), body[8 * rows :]
+            found.append((ids, *self._rows_of(body, count)))
+            body = body[size * count :]
         if found:
-            ids, vectors, numbers = (np.concatenate(each) for each in zip(*found, strict=True))
-            self._set(ids, vectors, numbers)
+            self._set([np.concatenate(each) for each in zip(*found, strict=True)])
 
-    def _rows_of(
-        self, body: memoryview, count: int
-    ) -> tuple[NDArray[np.floating], NDArray[np.float64], memoryview]:
-        """So many rows and payloads of a file, and what comes after them. FormatError."""
-        program = self._program
-        size = np.dtype(self._type).itemsize * count * program.entries
-        end = size + 8 * count * program.payload
-        vectors = np.frombuffer(body[:size], self._type).reshape(count, program.entries)
-        numbers = np.frombuffer(body[size:end], "<f8").reshape(count, program.payload)
+    def _rows_of(self, body: memoryview, count: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """So many rows and payloads of a file. FormatError."""
+        program, kind = self._program, np.dtype(self._type)
+        size = kind.itemsize * count * program.entries
+        vectors = np.frombuffer(body[:size], kind).reshape(count, program.entries)
+        payloads = body[size : size + 8 * count * program.payload]
+        numbers = np.frombuffer(payloads, "<f8").reshape(count, program.payload)
         program.require_scaled(vectors, numbers)
-        return vectors, numbers, body[end:]
+        return vectors, numbers
 
 
 class PairedRows(ClearRows):
@@ -173,9 +164,9 @@ class PairedRows(ClearRows):
     @property
     def errors(self) -> Errors:
         """Errors of differences of two rows, whose mean squares are twice the variance of their entries."""
-        dims, entries = self._program.dims, self._program.entries
-        squares = 2 * self._vectors.var(axis=0, ddof=1) if len(self.ids) > 1 else np.zeros(entries)
-        return self._program.errors(float(squares[:dims].sum()), float(squares[dims:].sum()))
+        vectors = self._tables[1]
+        squares = 2 * vectors.var(axis=0, ddof=1) if len(vectors) > 1 else np.zeros(vectors.shape[1])
+        return self._errors(squares, False)
 
     def add(self, named: NDArray[np.int64], given: Given) -> None:
         count, room = len(self.ids) + len(named), self._program.rows
@@ -186,43 +177,31 @@ class PairedRows(ClearRows):
         super().add(named, given)
 
     def remove(self, places: NDArray[Any]) -> None:
-        kept = np.setdiff1d(np.arange(len(self.ids)), places)
-        self._set(self.ids[kept], self._vectors[kept], self._numbers[kept])
+        self._set([np.delete(each, places, axis=0) for each in self._tables])
 
-    def _set(
-        self,
-        ids: NDArray[np.int64],
-        vectors: NDArray[np.floating],
-        numbers: NDArray[np.float64],
-        blocks: Sequence[Block | None] = (),  # noqa: ARG002
-    ) -> None:
+    def _set(self, tables: Tables, blocks: Sequence[Block | None] = ()) -> None:  # noqa: ARG002
         """All pairs are encoded anew: differences of scaled rows, zeros where no row is before another one,
         and -1 for pairs of a row with itself, or without a row, which is never before another."""
-        program, count, room = self._program, len(ids), self._program.rows
-        is_there = np.arange(room) < count
+        (ids, vectors, numbers), program, room = tables, self._program, self._program.rows
+        is_there = np.arange(room) < len(ids)
         whole = np.zeros((room, program.entries))
-        whole[:count] = vectors
+        whole[is_there] = vectors
         never = -(np.eye(room, dtype=bool) | ~is_there[None, :]).astype(float)
         of_block = program.layout.rows // room  # rows of a block
         made = []
         for at in range(0, room, of_block):
-            differences = whole[None, :] - whole[at : at + of_block, None]
+            part, pairs = slice(at, at + of_block), of_block * room
+            differences = whole[None, :] - whole[part, None]
             differences[:, ~is_there] = 0
             of_pairs = np.zeros((of_block, room, program.payload))  # a row's payload lies with its first pair
-            own = numbers[at : at + of_block]
-            of_pairs[: len(own), 0] = own
-            pairs = of_block * room
-            block = self._block(
-                differences.reshape(pairs, program.entries), of_pairs.reshape(pairs, program.payload)
-            )
-            bias = program.layout.in_copies(never[at : at + of_block].reshape(-1))
-            made.append(Block(block.columns, block.payloads, bias))
-        self._blocks, self._places = made, self._filled(ids, room)
-        self._vectors, self._numbers = vectors, numbers
+            of_pairs[: len(numbers[part]), 0] = numbers[part]
+            own = differences.reshape(pairs, program.entries), of_pairs.reshape(pairs, program.payload)
+            made.append(self._block(*own, program.layout.in_copies(never[part].reshape(-1))))
+        self._blocks, self._places, self._tables = made, self._filled(ids, room), tables
 
     def contents(self) -> tuple[dict[str, Any], Sequence[wire.Part]]:
-        arrays = (self.ids.astype("<i8"), self._vectors.astype("<f8"), self._numbers.astype("<f8"))
-        return {"count": len(self.ids)}, [each.tobytes() for each in arrays]
+        arrays = zip(self._tables, ("<i8", "<f8", "<f8"), strict=True)
+        return {"count": len(self.ids)}, [each.astype(kind).tobytes() for each, kind in arrays]
 
     @classmethod
     def memory_of(cls, program: Comparisons, header: dict[str, Any]) -> int:  # noqa: ARG003
@@ -233,8 +212,7 @@ class PairedRows(ClearRows):
         count, program = header["count"], self._program
         if count > program.rows or len(body) != 8 * count * (1 + program.entries + program.payload):
             raise FormatError(f"the index has {len(body)} bytes for {count} rows")
-        vectors, numbers, _ = self._rows_of(body[8 * count :], count)
-        self._set(read_ids(body[: 8 * count]), vectors, numbers)
+        self._set((read_ids(body[: 8 * count]), *self._rows_of(body[8 * count :], count)))
 
 
 class EncryptedRows(_ComparedRows):

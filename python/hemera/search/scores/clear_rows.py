@@ -148,10 +148,6 @@ class ClearScoreRows:
             answer.part(3)[:] = squares.astype("<u4", copy=False).view(np.uint8)
         return answer
 
-    def seeds(self, preparation: bytes) -> list[bytes]:
-        """The seeds of a message from `Client.prepare`. FormatError, MismatchError."""
-        return self._program.seeds(preparation)
-
     @property
     def ticket_bytes(self) -> int:
         """Bytes of a ticket for the rows that there are now: of the device's memory, and of the host's."""

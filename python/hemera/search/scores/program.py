@@ -11,12 +11,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
-from hemera.errors import FormatError, MissingKeyError, NoiseError, ParameterError
+from hemera.errors import FormatError, NoiseError, ParameterError
 from hemera.inputs.fields import Kind, Real, Whole
 from hemera.objects.context import Context
 from hemera.objects.keys import Keys, SecretKey
 from hemera.search import wire
-from hemera.search.messages import Group, keys_of, name_of, read_ids, require_settings
+from hemera.search.messages import (
+    Group,
+    keys_of,
+    name_of,
+    not_prepared,
+    read_ids,
+    require_keys,
+    require_settings,
+)
 from hemera.search.scores import quantization
 from hemera.search.scores.neighbours import warn_of_wrong_neighbours
 from hemera.search.scores.scales import LARGEST_ENTRY, MOST_MESSAGES, USED, Scales
@@ -299,16 +307,7 @@ class ScoreProgram(Scales):
 
     def require_keys(self, keys: Keys) -> None:
         elements = {(self.degree >> i) + 1 for i in range(self.degree.bit_length() - 1)}
-        missing = sorted(elements.difference(keys.galois_elements))
-        if missing:
-            raise MissingKeyError(
-                f"the keys lack the automorphism X -> X^{missing[0]}; send those that the client makes for "
-                "searches (hemera.search.Client.keys)"
-            )
-        if self.owner and not keys.has_relinearization:
-            raise MissingKeyError(
-                "the keys lack the one for products; send those of the encrypted index's owner"
-            )
+        require_keys(keys, elements, products=bool(self.owner))
 
     def count(self, query: bytes) -> int:
         return len(self.unpack(query).numbers)
@@ -328,8 +327,14 @@ class ScoreProgram(Scales):
         numbers = wire.unpack_numbers(body[SEED_BYTES:], self.number_bytes)
         return Query(bytes(body[:SEED_BYTES]), numbers.reshape(count, self.limbs, self.dims))
 
+    def seed(self, query: bytes) -> bytes:
+        """The seed of a query, under which there may be no other. FormatError, MismatchError."""
+        return self.unpack(query).seed
+
     def seeds(self, preparation: bytes) -> list[bytes]:
         """The seeds of a message from `Client.prepare`. FormatError, MismatchError."""
+        if self.owner:
+            raise not_prepared(self.settings)
         header, body = wire.unpack("preparation", preparation, _QUERY_FIELDS)
         require_settings(header["settings"], self.settings, "preparation")
         count = header["count"]

@@ -138,7 +138,7 @@ def test_requests_run_together_where_they_may(files: Path) -> None:
             assert one.fit(other) == (one in asked and other in asked)
     assert [each.count for each in (*asked, *ahead)] == [2, 2, 1, 1]
     with pytest.MonkeyPatch.context() as patch:  # an index whose passes are of one client
-        patch.setattr(type(index), "queries_at_once", None)
+        patch.setattr(type(index.settings.program), "queries_at_once", None)
         assert [one.fit(other) for one in asked for other in asked] == [True, False, False, True]
     for files_of, kind in (
         ({}, errors.FormatError),
