@@ -150,7 +150,7 @@ class Array(InPlace):
     # --- Functions, on the range of the values. ---
 
     def _evaluated(self, circuit: object, others: Sequence[Any], _: None) -> Array:
-        """What `hemera.circuits` asks of values: functions are recorded, and nothing else is."""
+        """The method that `hemera.circuits` asks of values: functions are recorded, and nothing else is."""
         if not isinstance(circuit, Function):
             raise TypeError("a program on arrays takes functions of hm.circuits; matrices are x @ matrix")
         self._recorder.has_own_methods = True  # in the clear they refuse what is outside of their intervals

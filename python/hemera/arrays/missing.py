@@ -15,7 +15,7 @@ IN_PLACE = (
     "encrypted arrays do not change so: write x = x + y in place of x += y, and np.where(mask, new, x), "
     "np.concatenate and np.insert make another one"
 )
-"""What errors of functions that change arrays in place advise."""
+"""The advice of errors for functions that change arrays in place."""
 _INSTEAD = {
     **dict.fromkeys(("data", "dump", "dumps", "item", "tobytes", "tofile", "tolist", "view"), _VALUES),
     **dict.fromkeys(("fill", "itemset", "put", "resize", "setfield"), IN_PLACE),

@@ -44,7 +44,7 @@ __all__ = ["COMPUTING", "of_function", "running_sums"]
 Function = Callable[..., Any]
 
 _ABSENT = np._NoValue
-"""What NumPy's functions have where an option is not given."""
+"""The defaults of NumPy's options."""
 
 
 def _reduction(function: Function, name: str, *taken: str) -> Function:
@@ -381,8 +381,8 @@ COMPUTING: dict[Function, Function] = {
 
 
 def of_function(function: Function, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
-    """What NumPy's `__array_function__` gives. TypeError for functions that are not there, and ParameterError
-    for missing values."""
+    """The result of NumPy's `__array_function__`. TypeError for functions that are not there, and
+    ParameterError for missing values."""
     refuse_missing([*arguments, *options.values()], f"np.{function.__name__}")
     if function in COMPUTING:
         own = COMPUTING[function]

@@ -242,7 +242,7 @@ def number_of(x: Recorded) -> int:
 
 
 def facts_of(x: Recorded) -> Facts:
-    """What is known of its elements."""
+    """The facts of its elements."""
     return x._recorder.facts[x._number]
 
 

@@ -180,7 +180,7 @@ class TensorProgram:
         """A bound for each element of each output, flat: by how much it may differ from the same program with
         exact functions, where values lie in their ranges. Without the noise of ciphertexts.
 
-        Errors of functions are those that they tell; slopes are the largest between points of a grid.
+        Errors of functions are those that they state; slopes are the largest between points of a grid.
         """
         found: list[Floats] = []
         for node in self.nodes:
@@ -196,11 +196,11 @@ class TensorProgram:
 
 
 class Walk(ABC, Generic[T]):
-    """A pass over a program: what it makes of each node, from what it made of the node's operands, by a
+    """A pass over a program: a result for each node, from the results of the node's operands, by a
     method for each operation. It refuses those that it has none for.
 
     Args:
-        inputs: what it makes of inputs.
+        inputs: the results for inputs.
     """
 
     refusal: ClassVar[type[ParameterError]] = ParameterError

@@ -39,7 +39,7 @@ class Composed(Function):
 
     @property
     def formula(self) -> Callable[..., Any]:
-        """What it was made of: it takes ciphertexts and values of programs as well, step by step."""
+        """The function that it was made of. It takes ciphertexts and values of programs, too, by steps."""
         return self._formula
 
 
@@ -268,7 +268,7 @@ class Expression:
     # --- Functions. ---
 
     def _evaluated(self, circuit: object, others: Sequence[Any], out: object) -> Expression:
-        """What `hemera.circuits` asks of values: a function becomes part of this one."""
+        """The method that `hemera.circuits` asks of values: a function becomes part of this one."""
         if not isinstance(circuit, Function):
             raise TypeError(f"a function is composed of functions of slots, not of {described(circuit)}")
         if circuit._native.outputs != 1 or not circuit._native.is_real:

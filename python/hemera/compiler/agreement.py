@@ -119,7 +119,7 @@ def agreement(
 
 
 def _outside(program: TensorProgram, values: Sequence[Values]) -> list[NDArray[np.bool_]]:
-    """Which values of each node are outside of its range, or of a function's interval that takes them."""
+    """The values of each node that are outside of its range, or of a function's interval that takes them."""
 
     def beyond(each: Values, ends: tuple[float, float]) -> NDArray[np.bool_]:
         low, high = ends

@@ -1,5 +1,5 @@
-"""From a program on arrays to one with an element in each ciphertext, whose slots are samples, or tokens and
-samples.
+"""Turns a program on arrays into one with an element in each ciphertext, whose slots are samples, or tokens
+and samples.
 
 Maps of elements become products of plain matrices with batches of ciphertexts: sums of integer multiples,
 which need no key and no rotation. Products and functions take batches as they are. Tokens meet by turns of

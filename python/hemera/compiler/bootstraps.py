@@ -120,7 +120,7 @@ def placed(lowered: Lowered, params: Parameters, *, device: str) -> Lowered:
 
 
 def _numbers(first: int, groups: Sequence[_Group], arrays: Sequence[int | None]) -> dict[int, int]:
-    """The number of each input and of each group's result among the values of the placement. Of one array,
+    """The number of each input and of each group's result among the values of the placement. In one array,
     inputs have one number, and so have groups of one depth that take values of the same numbers."""
     found: dict[int, int] = {}
     known: dict[Any, int] = {}

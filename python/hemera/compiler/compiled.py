@@ -82,7 +82,7 @@ class Compiled(Packaged):
 
     @property
     def inputs(self) -> tuple[ArraySpec, ...]:
-        """What is encrypted."""
+        """The inputs that are encrypted."""
         return self._specs
 
     @property
@@ -178,8 +178,8 @@ class Compiled(Packaged):
         return draws(self._program, self._specs, self._examples)
 
     def _errors_of(self, recording: Recording, asked: float) -> list[ResultError]:
-        """What is expected of each result of a CKKS program, on the samples or on draws from the ranges, next
-        to the bits that were asked for."""
+        """The expected bits of each result of a CKKS program, on the samples or on draws from the ranges,
+        next to the bits that were asked for."""
         program = self._arrays.program
         if sum(form.slots * math.prod(form.shape) for form in program.forms) <= MOST_SLOTS_DRAWN:
             noisy = self._noisy(ExpectedNoise(program, self.params))

@@ -30,7 +30,7 @@ _OF_KEYS = 0.1
 
 @dataclass(frozen=True)
 class Price:
-    """What a program costs: seconds, and keys of rotations."""
+    """The cost of a program: seconds, and keys of rotations."""
 
     seconds: float
     keys: int

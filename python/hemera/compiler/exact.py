@@ -148,7 +148,7 @@ class _Search:
         self._layouts: dict[int, LayoutChoice] = {}
 
     def given(self, params: Parameters) -> Found:
-        """With parameters of the user's."""
+        """The program with the user's parameters."""
         if not isinstance(params, self._kind):
             raise MismatchError(
                 f"scheme={self._scheme!r} takes parameters of {self._scheme.upper()}, not {params!r}"
@@ -188,7 +188,7 @@ class _Search:
             raise ParameterError(f"{without}. With bootstraps: {error}") from error
 
     def _for_bootstrapping(self) -> Parameters:
-        """With the smallest prime that results and slots fit."""
+        """The program with the smallest prime that results and slots fit."""
         degree = self._kind.for_bootstrapping(plain_modulus=2, security=self._security).degree
         modulus = self._least
         while True:
@@ -222,7 +222,7 @@ class _Search:
         )
 
     def _at(self, depth: int) -> Found | None:
-        """With parameters of a depth; None where they leave no noise budget."""
+        """The program with parameters of a depth; None where they leave no noise budget."""
         found = self._with(self._parameters(depth))
         return found if _has_budget(found.model) else None
 
@@ -259,7 +259,7 @@ class _Search:
         return self._layouts[most_slots]
 
     def _with(self, params: Parameters) -> Found:
-        """With some parameters."""
+        """The program with some parameters."""
         assert isinstance(params, IntegerParameters)
         slots, samples = params.max_slots, self._samples
         # Both rows hold the same values, so that a rotation of rows turns each by itself.

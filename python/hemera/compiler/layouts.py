@@ -123,7 +123,7 @@ class Samples:
         return self._in_batches(program, self._length, needed, "tokens and samples in slots")
 
     def _in_batches(self, program: TensorProgram, length: int, needed: set[str], what: str) -> LaidOut:
-        """In batches of ciphertexts, of `length` tokens; `needed`: operations, of which there is one."""
+        """Batches of ciphertexts, of `length` tokens; `needed`: operations, of which there is one."""
         bits = self.search.precision_bits
         samples = max(2, min(self._most_slots // length, filled(self.count)))
         cut, steps, places = in_batches(program, length, samples, bits)
@@ -217,7 +217,7 @@ class Samples:
         return shape[0] if shape and shape[0] > 1 and not shape[0] & (shape[0] - 1) else 0
 
     def _chosen(self, params: Parameters | None, cut: SplitProgram, steps: Lowered) -> Chosen:
-        """With parameters that are given, or those that were found, or those of bootstraps."""
+        """The program with parameters that are given, or those that were found, or those of bootstraps."""
         if self.params is None or params is None:
             return self.search.faster(params, cut, steps)
         steps = LEVELS.run(OnSlots(cut, params=params, device=self.search.device, lowered=steps)).steps

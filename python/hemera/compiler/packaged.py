@@ -1,4 +1,4 @@
-"""What all compiled programs are: packaged models, with their cost."""
+"""The base of all compiled programs: packaged models, with their cost."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Packaged:
         return _html.table(f"Compiled program {self._package.name}", self._html_facts())
 
     def _html_facts(self) -> dict[str, object]:
-        """What the table for notebooks shows, by name."""
+        """The rows of the table for notebooks, by name."""
         return {
             "parameters": repr(self.params),
             "depth": self._package.interface.depth,

@@ -85,7 +85,7 @@ class Search:
     """The largest magnitude of a result that inputs in their ranges lead to, beyond what samples show."""
 
     def chosen(self, params: Parameters | None, shares: int | None) -> Chosen:
-        """With the parameters that are given, or with those that are found.
+        """The program with the parameters that are given, or with those that are found.
 
         Args:
             shares: how many results may be shown to others; None: none.
@@ -149,7 +149,7 @@ class Search:
         return found if found.steps.placement.time < seconds else plain
 
     def seconds_at_least(self, params: Parameters | None, requests: int) -> float:
-        """A bound from below, within some percent, on the seconds of the program of `chosen` for so many
+        """A bound from below, within some percent, on the seconds of the program of `chosen` for these
         requests at once: of each operation at the lowest level that it can have, and of no bootstrap. It
         takes a part of the time of planning the program.
 
@@ -176,7 +176,7 @@ class Search:
         return self._faster(plain, seconds, lambda: self.bootstrapped(cut, steps))
 
     def bootstrapped(self, cut: SplitProgram, steps: Lowered) -> Chosen:
-        """With the bootstraps that take least time. NotPossibleError where there are none for the program."""
+        """The program with the bootstraps of least time. NotPossibleError where there are none for it."""
         preset, tried_levels = self._preset
 
         def of(levels: int) -> Chosen:
@@ -190,7 +190,7 @@ class Search:
         return min(found, key=lambda each: each.steps.placement.time if each.steps.placement else math.inf)
 
     def _levelled(self, cut: SplitProgram, steps: Lowered, params: Parameters) -> Lowered:
-        """With bootstraps, where the parameters have some."""
+        """The program with bootstraps, where the parameters have some."""
         return LEVELS.run(OnSlots(cut, params=params, device=self.device, lowered=steps)).steps
 
     @property

@@ -53,7 +53,7 @@ class Scaled:
     """The same of each result."""
 
     def known(self, given: Mapping[str, Known]) -> dict[str, Known]:
-        """What is known of outputs, with the ends of their decrypted values."""
+        """Facts of outputs, with the ends of their decrypted values."""
         scales = dict(zip((name for name, _ in self.program.outputs), self.outputs, strict=True))
         found = {}
         for name, own in given.items():

@@ -26,7 +26,7 @@ _WAYS_OUT = "take a smaller precision_bits=, fewer shares=, or a function of les
 
 @dataclass(frozen=True)
 class Room:
-    """What the results of a program need, so that noise can hide their errors and leave their bits."""
+    """The room that a program's results need, so that noise can hide their errors and leave their bits."""
 
     steps: Lowered
     inputs: tuple[float, ...]

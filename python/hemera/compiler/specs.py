@@ -1,4 +1,4 @@
-"""What a compiled program takes: the shape and the range of each input."""
+"""The inputs of a compiled program: the shape and the range of each input."""
 
 from __future__ import annotations
 

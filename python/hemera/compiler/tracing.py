@@ -24,7 +24,7 @@ def traced(
     recorder: _R,
     examples: Sequence[NDArray[Any] | None] = (),
 ) -> _R:
-    """What a function does to encrypted arrays, by a recorder.
+    """The program of a function on encrypted arrays, by a recorder.
 
     Args:
         specs: of its arguments, with ranges.

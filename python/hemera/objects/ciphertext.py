@@ -87,7 +87,7 @@ class _Message(NotAnArray, Stored):
         return f"{of}{self.slots} {self.encoding}"
 
     def _html_facts(self) -> dict[str, object]:
-        """What the table for notebooks shows, by name."""
+        """The rows of the table for notebooks, by name."""
         ckks = self.context.params.scheme == "ckks"
         return {
             "parameters": repr(self.context.params),

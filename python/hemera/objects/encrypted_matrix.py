@@ -176,8 +176,8 @@ class EncryptedMatrix(NotAnArray):
         return self._with(-self.ciphertexts)
 
     def _evaluated(self, circuit: Any, others: Sequence[Any], out: Any) -> EncryptedMatrix:
-        """What circuits call of values (`hemera.circuits.handles.Value`): functions of each element, and
-        products with plain matrices."""
+        """The method of values that circuits call (`hemera.circuits.handles.Value`): functions of each
+        element, and products with plain matrices."""
         if out is not None:
             raise TypeError("an encrypted matrix takes no out=")
         parts = [require_type(x, EncryptedMatrix, "a circuit", "encrypted matrices") for x in others]
@@ -188,7 +188,7 @@ class EncryptedMatrix(NotAnArray):
         return EncryptedMatrix(ciphertexts, self._columns)
 
     def _operand(self, other: Operand) -> Any:
-        """What the operators of the ciphertexts take for an operand of this matrix's."""
+        """An operand of this matrix's, for the operators of the ciphertexts."""
         if isinstance(other, EncryptedMatrix):
             if other.shape != self.shape:
                 raise _core.MismatchError(

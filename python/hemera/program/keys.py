@@ -187,7 +187,7 @@ class KeyList:
     # --- As data. ---
 
     def to_data(self) -> dict[str, Any]:
-        """What JSON takes. Keys of single levels are named where there are some."""
+        """Data for JSON. Keys of single levels are named where there are some."""
         own = {"own": [list(astuple(each)) for each in self.own]} if self.own else {}
         pairs = {"pairs": [list(each) for each in self.pairs]} if self.pairs else {}
         return {

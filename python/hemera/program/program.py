@@ -232,7 +232,7 @@ class Program:
     # --- As data. ---
 
     def to_data(self, arrays: list[Array]) -> dict[str, Any]:
-        """What JSON takes; arrays are appended to `arrays`, and named by their place there."""
+        """Data for JSON; arrays are appended to `arrays`, and named by their place there."""
 
         def kept(value: Any) -> Any:
             if isinstance(value, np.ndarray):

@@ -125,7 +125,7 @@ class IndexSession(Session):
         return {ANSWER: outputs}
 
     def _prepare(self, data: bytes) -> int:
-        """As many answers as there is room for: their number."""
+        """The number of answers that there is room for."""
         room = (self._room - self._tickets.memory_bytes) // self._index.ticket_bytes
         made = self._index.prepare(data, self._keys, most=max(0, room))
         count = len(made)

@@ -283,7 +283,7 @@ def _lola(options: argparse.Namespace) -> Package:
 
 
 def _copies(options: argparse.Namespace, devices: Sequence[str]) -> Iterator[Row]:
-    """From the first member to the second, row by row; and products on both while copies go on."""
+    """Copies from the first member to the second, row by row; and products on both while copies go on."""
     if len(devices) < 2 and devices != ["cpu:*"]:
         return
     chosen: str | Sequence[str] = "cpu:*" if devices == ["cpu:*"] else devices[:2]

@@ -1,4 +1,4 @@
-"""Which estimators of scikit-learn are read, by their exact types, and why others are not."""
+"""The estimators of scikit-learn that are read, by their exact types, and why others are not."""
 
 from __future__ import annotations
 

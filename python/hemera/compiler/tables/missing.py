@@ -1,4 +1,4 @@
-"""What pandas' tables and columns have and encrypted ones do not: errors that name the way out."""
+"""Members of pandas' tables and columns that encrypted ones do not have: errors that name the way out."""
 
 from __future__ import annotations
 

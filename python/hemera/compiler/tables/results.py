@@ -56,7 +56,7 @@ class Result:
         return found if self.groups is not None else found.item()
 
     def decrypt(self, **options: Any) -> Any:
-        """The statistic of a table of `Table.encrypt`: see `hemera.compute`. Of groups a Series of pandas
+        """The statistic of a table of `Table.encrypt`: see `hemera.compute`. For groups a Series of pandas
         where the table was of pandas, else a dict by the groups' labels."""
         (values,) = _decrypted([self], options)
         return labelled(self, values, pandas=self.groups is not None and self.groups.pandas)

@@ -102,7 +102,7 @@ class Comparisons(Slots):
         return self.errors(*self.largest_squares)
 
     def cost(self, device: str | None = None, blocks: int | None = None) -> Cost:
-        """Keys and operations of a query for all that the index can tell of its rows.
+        """Keys and operations of a query for all results that the index can give of its rows.
 
         Args:
             device: a table of measured times. None: no seconds.

@@ -133,13 +133,13 @@ class ClearScoreRows:
         return {**header, "rows": self._count, "count": count, "has_ids": self._has_ids}
 
     def _sizes(self, count: int) -> list[int]:
-        """Bytes of the parts of an answer to so many queries."""
+        """Bytes of the parts of an answer to `count` queries."""
         half = self._database.half_bytes(count, self._program.kept_bytes)
         norms = 4 * self._count * (self._program.metric == "l2")
         return [half, half, 8 * self._count * self._has_ids, norms]
 
     def _draft(self, header: dict[str, Any], count: int) -> wire.Draft:
-        """The message of an answer to so many queries, whose halves are to be written."""
+        """The message of an answer to `count` queries, whose halves are to be written."""
         answer = wire.Draft("answer", self._header(header, count), *self._sizes(count))
         if self._has_ids:
             answer.part(2)[:] = self.ids.astype("<i8", copy=False).view(np.uint8)

@@ -71,7 +71,7 @@ class Scores(Answers):
     row_bound: float = 0.0
     """A bound on the norm of a row's integers; 0: 128 sqrt(dims), which always holds."""
     query_bound: int = 127
-    """With exact scores: the largest magnitude of a query's integers."""
+    """The largest magnitude of a query's integers, with exact scores."""
     largest: float | None = None
     """The largest magnitude of an entry that is to fit, before there is a scale."""
 
@@ -179,7 +179,7 @@ class ScoreProgram(Scales):
         else:
             seed, taken = zeros()
             numbers = _core.search_add_message(secret_key.context._native, taken, integers, shift)
-            taken.fill(0)  # together with what is sent they tell the message
+            taken.fill(0)  # with the bytes that are sent they reveal the message
         header = {"settings": self.settings.digest, "count": len(queries)}
         sent = wire.pack("query", header, seed, wire.pack_numbers(numbers, self.number_bytes))
         return sent, Asked(norms, x.ndim == 1)
