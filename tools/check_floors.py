@@ -192,11 +192,6 @@ def modules(root: Path) -> dict[str, Path]:
     return found
 
 
-def _is_own(name: str) -> bool:
-    """Whether a module is of one of the packages."""
-    return name.partition(".")[0] in FOLDERS
-
-
 def _is_type_checking(node: ast.AST) -> bool:
     test = node.test if isinstance(node, ast.If) else None
     return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
@@ -220,15 +215,14 @@ def _import_nodes(node: ast.AST, for_types: bool = False) -> Iterator[tuple[ast.
 def _targets(node: ast.stmt, module: str, is_package: bool, known: set[str]) -> list[str]:
     """The modules of the packages that a statement imports."""
     if isinstance(node, ast.Import):
-        names = [alias.name for alias in node.names]
-        return [name for name in names if _is_own(name)]
+        return [alias.name for alias in node.names if alias.name.partition(".")[0] in FOLDERS]
     assert isinstance(node, ast.ImportFrom)
     source = node.module or ""
     if node.level:
         parts = module.split(".")
         above = parts[: len(parts) - node.level + is_package]
         source = ".".join([*above, source] if source else above)
-    if not _is_own(source):
+    if source.partition(".")[0] not in FOLDERS:
         return []
     # `from hemera import _core` imports a module of that name; `from hemera import Context` the package.
     return sorted(
@@ -362,10 +356,9 @@ def main(arguments: list[str]) -> int:
         print(f"check_floors: no sources below {root}", file=sys.stderr)
         return 2
     found = imports(root)
-    clashes = [*include_clashes(root), *import_clashes(found)]
-    reports = [*map(str, clashes), *folder_circles(found), *beyond_limits(found)]
-    for report in reports:
-        print(report)
+    clashes = map(str, [*include_clashes(root), *import_clashes(found)])
+    reports = [*clashes, *folder_circles(found), *beyond_limits(found)]
+    print(*reports, sep="\n", end="\n" * bool(reports))
     print(f"check_floors: {count} files, {len(reports)} clashes")
     return 1 if reports else 0
 

@@ -53,14 +53,18 @@ def on_files(files: Any, *, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Any) -> str:
-    """Lists, links and tables, before the page becomes HTML."""
+    """Lists, links and tables, before the page becomes HTML. Searches leave out decisions."""
     del files
     library = _library(config)
-    text = library.with_links(widened_lists(markdown), page.file.src_uri)
+    uri = page.file.src_uri
+    if uri.startswith("decisions/"):
+        page.meta["search"] = {"exclude": True}
+    own = library.home(markdown) if uri == "README.md" else markdown
+    text = library.with_links(widened_lists(own), uri)
     try:
         return with_tables(text, library.root)
     except TableError as error:
-        LOG.warning("%s: %s", page.file.src_uri, error)
+        LOG.warning("%s: %s", uri, error)
         return text
 
 

@@ -203,6 +203,11 @@ class Library:
         # Links of a folder's list are relative to the folder.
         return path / "index.md" if path.is_dir() else path
 
+    def home(self, text: str) -> str:
+        """The page of pages, docs/README.md, below the README's first part."""
+        pitch = (self.root / "README.md").read_text(encoding="utf-8").partition("\n## ")[0]
+        return pitch.replace("](docs/", "](") + "\n\n#" + text
+
     def with_links(self, text: str, uri: str) -> str:
         """The text of a page with links to the site's own pages."""
         page, here = self.source(uri), PurePosixPath(uri).parent

@@ -123,6 +123,18 @@ def test_every_link_of_the_repository_leads_somewhere() -> None:
     assert "repository/README.md" in found.others
 
 
+def test_home_begins_with_the_readme() -> None:
+    text = library(ROOT).home("# Documentation\n\nThe pages.\n")
+    assert text.startswith("# Hemera\n")
+    assert [part in text for part in ("hm.compile(", "](results.md#", "## Install", "](docs/")] == [
+        1,
+        1,
+        0,
+        0,
+    ]
+    assert text.endswith("\n\n## Documentation\n\nThe pages.\n")
+
+
 def test_lists_in_lists_are_indented_for_python_markdown() -> None:
     text = "1. a\n   - b\n     more\n\n```\n  code\n```\n"
     assert widened_lists(text) == "1. a\n    - b\n     more\n\n```\n  code\n```\n"
