@@ -46,7 +46,7 @@ def seconds_without(lowered: Lowered, params: Parameters, *, device: str) -> flo
 
 
 def seconds_at_least(lowered: Lowered, params: Parameters, requests: int, *, device: str) -> float:
-    """Seconds that the program's operations take at least, for so many requests at once, by the device's
+    """Seconds that the program's operations take at least, for these requests at once, by the device's
     table of times: at their lowest levels and without bootstraps. The way down to them is counted too."""
     program = lowered.program
     plan = bootstrap_of(params, lowered.slots)

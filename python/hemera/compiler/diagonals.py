@@ -142,14 +142,14 @@ class _Slots(Lowering[Value]):
         return Value(symbol, *ends), count, found.folds
 
     def _beside(self, source: int, sums: Ends) -> Ends:
-        """The range of what a map leaves in FREE slots, by sums of its positive and negative weights: of
+        """The range of a map's results in FREE slots, by sums of its positive and negative weights: of
         elements, since it takes no other slots."""
         low, high = min(0.0, self._ranges[source][0]), max(0.0, self._ranges[source][1])
         more, less = sums
         return more * low + less * high, more * high + less * low
 
     def _left_over(self, x: Value, source: int, used: NDArray[np.bool_]) -> list[float]:
-        """The range of a value in slots that hold no element of what is made of it: `used` says which do."""
+        """The range of a value in slots that the map does not take: `used` says which it takes."""
         held = self._layouts[source].contents >= 0
         period = math.lcm(len(held), len(used))
         free, held = ~np.tile(used, period // len(used)), np.tile(held, period // len(held))

@@ -331,7 +331,7 @@ class Samples:
 
 
 def _require_range(program: TensorProgram, params: Parameters, growth: int) -> None:
-    """TooLargeError for parameters whose slots hold no sums of so many elements."""
+    """TooLargeError for parameters whose slots hold no sums of `growth` elements."""
     assert isinstance(params, ckks.Parameters)
     largest = growth * max(max(map(abs, node.range)) for node in program.nodes)
     bits = range_bits_for(max(1.0, largest), spared=params.checks_range)

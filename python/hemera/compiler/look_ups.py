@@ -82,7 +82,7 @@ def polynomial(powers: Powers, coefficients: Sequence[Any]) -> Symbol:
 
 
 def _products(count: int, baby: int) -> int:
-    """Products of values, for so many coefficients and a number of baby steps."""
+    """Products of values, for `count` coefficients and a number of baby steps."""
     if count <= baby:
         return max(0, count - 2)
     blocks = -(-count // baby)

@@ -66,7 +66,7 @@ class Value:
 
 
 class Lowering(Walk[T]):
-    """Records what each node is, of what the nodes are that it takes.
+    """Records each node's form, from the forms of the nodes that it takes.
 
     Args:
         recorder: of a program with the inputs of `program`.
@@ -77,7 +77,7 @@ class Lowering(Walk[T]):
         super().__init__(program, inputs)
         self._recorder = recorder
         self._how: dict[int, Step] = {}
-        """How nodes are done, of which there is something to tell."""
+        """How nodes are done, where there is something to say."""
 
     def run(self) -> Lowered:
         """The program on slots, without values that no output takes."""

@@ -1,4 +1,4 @@
-"""`compile`: of functions, and of what others read: arrays, tables, estimators, files, networks."""
+"""`compile`: of functions, and of all that others read: arrays, tables, estimators, files, networks."""
 
 from __future__ import annotations
 

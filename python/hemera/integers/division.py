@@ -72,7 +72,7 @@ def _columns(
 ) -> Bounded:
     """Weighted sums of the digits of each value, one at each place."""
     layout, total, turned = engine.layout, None, a
-    for step in range(layout.digits):  # the digits of each value, moved up by so many places
+    for step in range(layout.digits):  # the digits of each value, moved up by `step` places
         row = [0.0] * layout.digits
         for c, own in enumerate(weights):
             digit = (c - step) % layout.digits

@@ -131,7 +131,7 @@ class _Total:
         return [self._largest * terms] * self._filled + [0] * (self._digits - self._filled)
 
     def ready(self, x: Bounded, levels: int, terms: int) -> Bounded:
-        """Digits with levels besides those of the carries after so many terms, the nothing between values
+        """Digits with levels besides those of the carries after `terms` terms, the nothing between values
         counted, or after the most of them."""
         terms = min(terms, columns.LARGEST // self._largest)
         carries = columns.levels(self.bounds(terms), self._digits, self._engine.most_read)

@@ -172,7 +172,7 @@ class Index:
         return self._rows.errors
 
     def cost(self, device: str | None = None) -> Cost:
-        """Keys and operations of a query for all that comparisons can tell of the rows, and with the name of
+        """Keys and operations of a query for all results of comparisons on the rows, and with the name of
         a table of measured times (`hemera.cost`) the seconds. ParameterError if answers are scores."""
         if not isinstance(self._program, Comparisons):
             raise ParameterError("costs are those of comparisons; scores take one pass over the rows")
@@ -367,7 +367,7 @@ class Index:
         return Tickets(version, prepared)
 
     def answer_bytes(self, count: int) -> int:
-        """Bytes of the answer to a message of so many queries, at the most, apart from its header."""
+        """Bytes of the answer to a message of `count` queries, at the most, apart from its header."""
         return self._program.answer_bytes(count, self._rows.blocks_count)
 
     # --- Files. ---

@@ -36,7 +36,7 @@ class Rates:
     Args:
         requests: a second; infinite: as many as come.
         bytes_per_second: of bodies; infinite: as many as come.
-        burst_seconds: for so long a client that has sent nothing may save up what it does not use.
+        burst_seconds: seconds for which a client that has sent nothing may save up what it does not use.
         refused: called with "requests" or "bytes" when a client is refused.
         clock: seconds that only go forward.
     """
@@ -62,7 +62,7 @@ class Rates:
             bucket.take(1.0)
 
     def body(self, client: str, told: int) -> Callable[[int], None]:
-        """Begin a body of a size that is told, or 0: the function counts the bytes that come, of which those
+        """Begin a body of a declared size, or 0: the function counts the bytes that come, of which those
         beyond the size count anew. Refused (429) while what came before is more than the client may send."""
         bucket = self._require(client, "bytes", 0.0)
         if bucket is None:

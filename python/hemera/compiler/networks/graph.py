@@ -24,7 +24,7 @@ Values = NDArray[Any]
 
 _LEAST_MADE, _MOST_MADE = 1 << 20, 1 << 24
 _MADE_OF_GIVEN = 64
-"""Elements that a network makes of an input: so many for each element of its inputs and constants, within the
+"""Elements that a network makes of an input: this many for each element of inputs and constants, within the
 two limits before."""
 _SLACK = 0.25
 _TAKEN = {"reals": "real numbers", "integers": "numbers", "all": "values"}

@@ -237,7 +237,7 @@ class CompiledTable(Packaged):
 
     @property
     def outputs(self) -> dict[str, tuple[int, ...]]:
-        """The shape of what is decrypted, by name."""
+        """The shapes of the decrypted arrays, by name."""
         return self._plan.outputs
 
     @property
@@ -261,7 +261,7 @@ class CompiledTable(Packaged):
         return list(self._spec.arrays(frame))
 
     def decode(self, outputs: Any, frame: Any = None) -> Any:
-        """The study's results, of what a client decrypted: an array, or arrays by name.
+        """The study's results, of a client's decrypted values: an array, or arrays by name.
 
         Args:
             outputs: as clients get them.

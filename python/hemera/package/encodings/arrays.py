@@ -40,7 +40,7 @@ _AS_IT_IS = (1.0, 0.0)
 
 def _clipped(given: Any, spec: InputSpec, step: float, axes: int) -> Floats:
     """Values inside of the range: those outside become its ends, or the nearest multiples of the step in it.
-    Warns of them, and names rows of which the last axes, so many, are one. Infinite and missing ones stay."""
+    Warns of them, and names rows, of which the last `axes` axes are one. Infinite and missing ones stay."""
     values: Floats = plain_array(given, spec.name, np.float64)
     low, high = limits_of(spec)
     outside = (values < low) | (values > high)

@@ -42,7 +42,7 @@ _RANK_NOISE = 2.0**-6
 
 
 class Ranks(Comparisons):
-    """Comparisons of all pairs of rows: pair i rows + j tells whether row j is before row i."""
+    """Comparisons of all pairs of rows: pair i rows + j says whether row j is before row i."""
 
     wants = ("mask", "payloads")
     largest_squares = (4.0, 1.0)  # two opposite rows, and one with zero

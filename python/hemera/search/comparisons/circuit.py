@@ -143,7 +143,7 @@ def payloads(found: Ciphertext, numbers: Columns) -> Ciphertext:
 
 
 def cost_of(program: Any, device: str | None, blocks: int) -> Cost:
-    """The cost of a query that asks for all that `Comparisons` tell of so many blocks of rows, and on a
+    """The cost of a query that asks for all results of `Comparisons` on `blocks` blocks of rows, and on a
     device with a table of measured times the seconds."""
     if device is None:
         return _counted(program.settings, program.params, blocks)

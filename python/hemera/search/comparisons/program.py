@@ -81,7 +81,7 @@ class Comparisons(Slots):
     wants: tuple[str, ...] = ("mask", "count", "payloads")
     """What a query may want."""
     largest_squares = (1.0, 1.0)
-    """The largest squares of what is compared, as `errors` takes them."""
+    """The largest squares of the compared vectors, as `errors` takes them."""
     query_fields: ClassVar[dict[str, type]] = {"thresholds": int}
     answer_fields: ClassVar[dict[str, type]] = {"blocks": int}
     """Fields of the headers of this kind alone."""

@@ -59,7 +59,7 @@ class ClearRows(_ComparedRows):
     def __init__(self, program: Comparisons, context: Context) -> None:
         super().__init__(program, context)
         vectors = np.empty((0, program.entries), self._type)
-        # Of all places that were used: ids, vectors and payloads.
+        # All places that were used: ids, vectors and payloads.
         self._tables: Tables = (np.empty(0, np.int64), vectors, np.empty((0, program.payload)))
 
     @property

@@ -98,9 +98,7 @@ class Slots:
         if self.metric == "cosine" and self.row_bound != 1:
             raise ParameterError(f"cosines are of rows of norm 1: row_bound must be 1, not {self.row_bound}")
         self.step = step_of(self.margin / 2 - SCORE_NOISE)
-        self.top, self.compared_level = (
-            self.levels()
-        )  # of queries and rows, and of what is compared with scores
+        self.top, self.compared_level = self.levels()  # of queries and rows, and of thresholds
         self.params = parameters_of(self.top, RING)
         slots = self.params.max_slots
         if not 1 <= self.dims <= slots:

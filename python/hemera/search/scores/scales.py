@@ -147,8 +147,8 @@ class Scales:
         return self._errors(factor * deviation / (self.answer_scale * self.scale))
 
     def encrypted_errors(self, used: float, messages: float) -> Errors:
-        """The errors of scores of an encrypted index: of rows of the largest norm, in blocks with so many
-        rows of so many messages."""
+        """The errors of scores of an encrypted index: of rows of the largest norm, in blocks of `used`
+        rows of `messages` messages."""
         if self.exact:
             return Errors(0.0, 0.0)
         norm = self.scale if self.metric == "cosine" else self.row_bound
