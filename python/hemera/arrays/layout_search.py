@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,8 @@ __all__ = ["LayoutChoice", "layout_choices"]
 
 Indices = NDArray[np.int64]
 Bits = tuple[Place, ...]
+Partners = tuple[tuple[Place, Place], ...]
+"""Bits of one array's indices, each with the one of another's that goes along with it."""
 
 _SAMPLE = 30_000
 """Entries of a map by which its diagonals are counted during the search."""
@@ -34,6 +37,8 @@ _OTHERS = 2
 _CORRELATED = 0.1
 """Bits of two indices go along with each other from here: of neighbours that a kernel of three numbers joins
 the lowest bits have the correlation 1/3; noise of the sample is below a hundredth."""
+_LESS = 1e-9
+"""By so much a layout must cost less than another one that is kept."""
 _DIAGONAL, _ROTATION, _LEVEL = 0.06, 0.7, 2.0
 """Costs in units of a rotation with its own preparation: of a diagonal; of a rotation of baby and giant
 steps, on average; of the level that a map takes."""
@@ -59,20 +64,20 @@ class _Edge:
     unit: bool  # all values are equal
     costs: dict[tuple[Bits, Bits], float]  # of all maps between the same elements, in all searches
 
-    def cost(self, source: Layout, target: Layout) -> float:
+    def cost(self, source: Bits, target: Bits) -> float:
         """In units of a rotation."""
-        key = source.bits, target.bits
+        key = source, target
         if key not in self.costs:
-            self.costs[key] = _cost_of(self, source, target)
+            self.costs[key] = _cost_of(self, _layout(self.shapes[0], source), _layout(self.shapes[1], target))
         return self.costs[key]
 
     @cached_property
-    def partners(self) -> tuple[dict[Place, Place], ...]:
+    def partners(self) -> tuple[Partners, ...]:
         """Of bits of the source's indices those of the target's that go along with them, the other way, and
         of the source's those of the target's that are the same in all entries."""
         of, to = map(index_bits, self.shapes)
-        one = Layout.raster(self.shapes[0]).places[self.columns]
-        other = Layout.raster(self.shapes[1]).places[self.rows]
+        one = _layout(self.shapes[0], of).places[self.columns]
+        other = _layout(self.shapes[1], to).places[self.rows]
         ours, theirs = (
             (each >> np.arange(len(bits))[:, None] & 1).astype(np.bool_)
             for each, bits in ((one, of), (other, to))
@@ -80,6 +85,11 @@ class _Edge:
         equal = (ours[:, None] == theirs).all(-1)
         there, back = _correlations(one, other), _correlations(other, one)
         return _partners(there, of, to), _partners(back, to, of), _partners(equal, of, to)
+
+
+@functools.lru_cache(maxsize=64)
+def _layout(shape: Shape, bits: Bits) -> Layout:
+    return Layout(shape, bits)
 
 
 def _edge(ends: tuple[int, int], shapes: tuple[Shape, Shape], own: SparseMap, known: dict[Any, Any]) -> _Edge:
@@ -128,10 +138,9 @@ def layout_choices(
         What different searches find: first the one from the order of memory, in which sums move to the
         places of others; then the cheapest two others, in which sums may stay in place (FREE), and where
         these take few trials, inputs come last, since what is encrypted can lie as its users want it, or
-        the first order is that of columns.
+        the first order is that of columns. Of programs without maps the first one alone.
     """
-    largest = max(Layout.raster(node.shape).period for node in program.nodes)
-    most_slots = max(most_slots, largest)
+    most_bits = max(most_slots.bit_length() - 1, *(len(index_bits(node.shape)) for node in program.nodes))
     groups = _Groups(program, alike)
     names = [groups.of(at) for at in range(len(program.nodes))]
     known: dict[Any, Any] = {}
@@ -140,23 +149,23 @@ def layout_choices(
         for source, at, own in program.maps
     ]
     shapes = {name: program.nodes[name].shape for name in names}
-    order = list(dict.fromkeys(names))
+    order = tuple(dict.fromkeys(names))
     used = Counter(names)
-    inputs_last = sorted(
-        order, key=lambda name: used[name] == 1 and isinstance(program.nodes[name].operation, Input)
+    inputs_last = tuple(
+        sorted(order, key=lambda name: used[name] == 1 and isinstance(program.nodes[name].operation, Input))
     )
-    found: dict[tuple[Layout, ...], LayoutChoice] = {}
-    for own, first in (
-        (order, Layout.raster),
-        (inputs_last, Layout.raster),
-        (inputs_last, Layout.by_columns),
-    ):
+    have_columns = any(list(index_bits(shape)) != sorted(index_bits(shape)) for shape in shapes.values())
+    found: dict[tuple[Bits, ...], LayoutChoice] = {}
+    for own, by_columns in dict.fromkeys(((order, False), (inputs_last, False), (inputs_last, have_columns))):
         for in_place in (False, True):
-            search = _Search(shapes, edges, most_slots, in_place, first)
-            by_name = search.run(own)
-            layouts = tuple(by_name[name] for name in names)
-            found.setdefault(layouts, LayoutChoice(layouts, search.total()))
-        if search.trials > _FEW_TRIALS:
+            search = _Search(shapes, edges, most_bits, in_place=in_place, by_columns=by_columns)
+            bits = search.run(own)
+            known_as = tuple(bits[name] for name in names)
+            if known_as not in found:
+                layouts = {name: _layout(shapes[name], each) for name, each in bits.items()}
+                cost = sum(edge.cost(bits[edge.source], bits[edge.target]) for edge in edges)
+                found[known_as] = LayoutChoice(tuple(layouts[name] for name in names), cost)
+        if search.trials > _FEW_TRIALS or not edges:
             break
     plain, *others = found.values()
     return [plain, *sorted(others, key=lambda each: each.cost)[:_OTHERS]]
@@ -167,99 +176,96 @@ class _Search:
         self,
         shapes: dict[int, Shape],
         edges: Sequence[_Edge],
-        most_slots: int,
+        most_bits: int,
+        *,
         in_place: bool,
-        first: Callable[[Shape], Layout],
+        by_columns: bool,
     ) -> None:
-        self._first = first
+        self._by_columns = by_columns
         self._in_place = in_place
         self._shapes = shapes
-        self._edges = edges
-        self._most_bits = most_slots.bit_length() - 1
+        self._most_bits = most_bits
         self._largest_bits = max(len(index_bits(shape)) for shape in shapes.values())
-        self._layouts: dict[int, Layout] = {}
+        self._bits: dict[int, Bits] = {}
         self.trials = 0
-        self._settled: dict[int, tuple[list[Layout], int]] = {}
+        self._settled: dict[int, tuple[list[Bits], int]] = {}
         """Groups that keep their layouts beside these of others, and the trials that tell."""
         self._near: dict[int, list[_Edge]] = {name: [] for name in shapes}
         for edge in edges:
             for name in {edge.source, edge.target}:
                 self._near[name].append(edge)
 
-    def run(self, names: Sequence[int]) -> dict[int, Layout]:
-        """The layouts of groups, in the order in which their first nodes come."""
+    def run(self, names: Sequence[int]) -> dict[int, Bits]:
+        """The layouts of groups, whose first nodes come in this order."""
         for name in names:
-            candidates = [self._first(self._shapes[name]), *self._suggested(name)]
-            self._take_best(name, candidates)
-            self._improve(name)
+            first = index_bits(self._shapes[name])
+            self._settle(name, tuple(sorted(first)) if self._by_columns else first)
         changed = True
         while changed and self.trials < _MOST_TRIALS:
             # All of them, not only up to the first that changes.
             changed = any([self._resettle(name) for name in names])  # noqa: C419
-        return self._layouts
-
-    def total(self) -> float:
-        """The cost of all maps."""
-        layouts = self._layouts
-        return sum(edge.cost(layouts[edge.source], layouts[edge.target]) for edge in self._edges)
+        return {name: self._bits[name] for name in self._shapes}
 
     def _resettle(self, name: int) -> bool:
-        near = [self._layouts[each] for edge in self._near[name] for each in (edge.source, edge.target)]
-        known, trials, old = self._settled.get(name), self.trials, self._layouts[name]
+        """Whether a group's layout changes for one that costs less."""
+        near = [self._bits[each] for edge in self._near[name] for each in (edge.source, edge.target)]
+        known, trials, old = self._settled.get(name), self.trials, self._bits[name]
         if known is not None and known[0] == near:  # it would try the same again
             self.trials += known[1]
             return False
-        before = self._around(name, old)
-        self._take_best(name, [old, *self._suggested(name)])
-        self._improve(name)
-        found = self._around(name, self._layouts[name]) < before - 1e-9
-        if self._layouts[name] is old:
+        _, before = self._cheapest(name, [old], old)
+        after = self._settle(name, old)
+        if self._bits[name] == old:
             self._settled[name] = near, self.trials - trials
-        return found
+        return after < before - _LESS
 
-    def _take_best(self, name: int, candidates: Sequence[Layout]) -> None:
-        self._layouts[name] = min(candidates, key=lambda each: self._around(name, each))
+    def _settle(self, name: int, first: Bits) -> float:
+        """Take the best of a layout and those that neighbours suggest, and move single bits of it as long as
+        that costs less."""
+        best, cost = self._cheapest(name, [first, *self._suggested(name)], first)
+        before: Bits | None = None
+        while best != before and self.trials < _MOST_TRIALS:
+            before = best
+            best, cost = self._cheapest(name, _moves(best, self._largest_bits), best, cost, _LESS)
+        self._bits[name] = best
+        return cost
 
-    def _improve(self, name: int) -> None:
-        """Moves single bits as long as that costs less."""
-        best = self._around(name, self._layouts[name])
-        while self.trials < _MOST_TRIALS:
-            found, cost = self._layouts[name], best
-            for moved in _moves(self._layouts[name], self._largest_bits):
-                tried = self._around(name, moved)
-                if tried < cost - 1e-9:
-                    found, cost = moved, tried
-            if found is self._layouts[name]:
-                return
-            self._layouts[name], best = found, cost
+    def _cheapest(
+        self, name: int, candidates: Sequence[Bits], best: Bits, least: float = math.inf, less: float = 0.0
+    ) -> tuple[Bits, float]:
+        """The layout of a group whose maps cost least, as far as their other groups have layouts, and that
+        cost. Candidates take the place of `best`, which costs `least`, where they cost less by `less`."""
+        bits = self._bits
+        for bits[name] in candidates:
+            if len(bits[name]) > self._most_bits:
+                continue
+            self.trials += 1
+            cost = 0.0
+            for edge in self._near[name]:
+                source, target = bits.get(edge.source), bits.get(edge.target)
+                if source is not None and target is not None:
+                    known = edge.costs.get((source, target))
+                    cost += edge.cost(source, target) if known is None else known
+            cost += 1e-6 * (1 << len(bits[name]))
+            if cost < least - less:
+                best, least = bits[name], cost
+        return best, least
 
-    def _suggested(self, name: int) -> Iterator[Layout]:
+    def _suggested(self, name: int) -> list[Bits]:
         """Layouts that neighbours suggest."""
+        shape, found = self._shapes[name], list[Bits]()
         for edge in self._near[name]:
             other = edge.target if edge.source == name else edge.source
-            known = self._layouts.get(other)
+            known = self._bits.get(other)
             if known is None or other == name or not len(edge.rows):
                 continue
-            if known.shape == self._shapes[name]:
-                yield known
+            if self._shapes[other] == shape:
+                found.append(known)
             there, back, equal = edge.partners
             if self._in_place and edge.target == name:
-                yield from _in_place(known, equal, self._shapes[name], self._most_bits)
-            partner = back if edge.source == name else there
-            yield from _carried(known, partner, self._shapes[name], self._most_bits)
-
-    def _around(self, name: int, layout: Layout) -> float:
-        """The cost of the maps of a group with a layout, as far as their other groups have one."""
-        if len(layout.bits) > self._most_bits:
-            return math.inf
-        self.trials += 1
-        costs = []
-        for edge in self._near[name]:
-            source = layout if edge.source == name else self._layouts.get(edge.source)
-            target = layout if edge.target == name else self._layouts.get(edge.target)
-            if source is not None and target is not None:
-                costs.append(edge.cost(source, target))
-        return sum(costs) + 1e-6 * layout.period
+                found += _in_place(known, equal, shape, self._most_bits)
+            found += _carried(known, back if edge.source == name else there, shape, self._most_bits)
+        return found
 
 
 def _cost_of(edge: _Edge, source: Layout, target: Layout) -> float:
@@ -276,20 +282,20 @@ def _cost_of(edge: _Edge, source: Layout, target: Layout) -> float:
     return float(_LEVEL + _DIAGONAL * count + _ROTATION * max(0.0, rotations) + folds)
 
 
-def _moves(layout: Layout, most_bits: int) -> Iterator[Layout]:
+@functools.lru_cache(maxsize=256)
+def _moves(bits: Bits, most_bits: int) -> tuple[Bits, ...]:
     """Layouts with one bit at another place, without a copy bit, and, up to `most_bits`, with one where a bit
     was that moves to the top. A map from such copies takes fewer diagonals: each slot has the copy beside it
     that its diagonal needs, and the parts of sums that lie apart are folded."""
-    bits = layout.bits
+    found: list[Bits] = []
     for at in range(len(bits)):
         rest = bits[:at] + bits[at + 1 :]
         if bits[at] in (COPY, FREE):
-            yield Layout(layout.shape, rest)
+            found.append(rest)
         elif len(bits) < most_bits:
-            yield Layout(layout.shape, (*bits[:at], COPY, *bits[at + 1 :], bits[at]))
-        for place in range(len(bits)):
-            if place != at:
-                yield Layout(layout.shape, (*rest[:place], bits[at], *rest[place:]))
+            found.append((*bits[:at], COPY, *bits[at + 1 :], bits[at]))
+        found += [(*rest[:place], bits[at], *rest[place:]) for place in range(len(bits)) if place != at]
+    return tuple(found)
 
 
 def _correlations(a: Indices, b: Indices) -> NDArray[np.float64]:
@@ -305,7 +311,7 @@ def _correlations(a: Indices, b: Indices) -> NDArray[np.float64]:
     return np.divide(products, size, out=np.zeros_like(products), where=size > 0)
 
 
-def _partners(along: NDArray[Any], others: Bits, numbers: Bits) -> dict[Place, Place]:
+def _partners(along: NDArray[Any], others: Bits, numbers: Bits) -> Partners:
     """For bits of one array's indices the bits of another's that go along with them, the closest first."""
     along = along[: len(others), : len(numbers)]
     partner: dict[Place, Place] = {}
@@ -313,39 +319,37 @@ def _partners(along: NDArray[Any], others: Bits, numbers: Bits) -> dict[Place, P
         other, mine = np.unravel_index(int(along.argmax()), along.shape)
         partner[others[other]] = numbers[mine]
         along[other], along[:, mine] = 0, 0
-    return partner
+    return tuple(partner.items())
 
 
-def _carried(known: Layout, partner: dict[Place, Place], shape: Shape, most_bits: int) -> Iterator[Layout]:
+@functools.lru_cache(maxsize=256)
+def _carried(known: Bits, partners: Partners, shape: Shape, most_bits: int) -> tuple[Bits, ...]:
     """Layouts of an array by that of a neighbour: where a bit of the neighbour's indices goes along with one
     bit of the array's, both lie at the same place."""
-    numbers = index_bits(shape)
-    bits = [partner.get(bit, COPY) for bit in known.bits]
-    missing = [bit for bit in numbers if bit not in bits]
+    partner = dict(partners)
+    bits = [partner.get(bit, COPY) for bit in known]
+    missing = [bit for bit in index_bits(shape) if bit not in bits]
     while bits and bits[-1] == COPY:
         bits.pop()
     without = [bit for bit in bits if bit != COPY]
     rest = iter(missing)
     filled = [next(rest, COPY) if bit == COPY else bit for bit in bits]
-    for chosen in ((*bits, *missing), (*without, *missing), (*filled, *rest)):
-        if len(chosen) <= most_bits:
-            yield Layout(shape, chosen)
+    found = (*bits, *missing), (*without, *missing), (*filled, *rest)
+    return tuple(each for each in found if len(each) <= most_bits)
 
 
-def _in_place(known: Layout, partner: dict[Place, Place], shape: Shape, most_bits: int) -> Iterator[Layout]:
+@functools.lru_cache(maxsize=256)
+def _in_place(known: Bits, partners: Partners, shape: Shape, most_bits: int) -> tuple[Bits, ...]:
     """Layouts of sums that stay where their terms are: bits of the terms' places on which the result does not
     depend are FREE, and bits of the result that the terms have not lie among them or above."""
-    numbers = index_bits(shape)
-    bits = [bit if bit[0] < 0 else partner.get(bit, FREE) for bit in known.bits]
-    missing = [bit for bit in numbers if bit not in bits]
+    partner = dict(partners)
+    bits = [bit if bit[0] < 0 else partner.get(bit, FREE) for bit in known]
+    missing = [bit for bit in index_bits(shape) if bit not in bits]
     free = [at for at, bit in enumerate(bits) if bit == FREE]
-    if not free:
-        return
-    count = len(missing)
+    count, found = len(missing), list[Bits]()
     for places in dict.fromkeys((tuple(free[:count]), tuple(free[max(0, len(free) - count) :]), ())):
         filled = list(bits)
         for at, bit in zip(places, missing, strict=False):
             filled[at] = bit
-        rest = missing[len(places) :]
-        if len(filled) + len(rest) <= most_bits:
-            yield Layout(shape, (*filled, *rest))
+        found.append((*filled, *missing[len(places) :]))
+    return tuple(each for each in found if free and len(each) <= most_bits)

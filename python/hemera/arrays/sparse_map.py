@@ -186,21 +186,27 @@ class SparseMap:
         )
         return SparseMap.of(self.outputs, self.inputs, *joined)
 
+    @cached_property
+    def _pieces(self) -> list[tuple[slice, Indices]]:
+        """Entries of whole rows, as many as stay in the cache, and where their rows begin among them."""
+        starts = np.flatnonzero(np.diff(self.rows, prepend=-1))
+        cuts = np.searchsorted(starts, np.arange(0, self.entries, _IN_CACHE)).tolist()
+        ends = [*starts.tolist(), self.entries]
+        return [
+            (slice(ends[begin], ends[end]), starts[begin:end] - ends[begin])
+            for begin, end in itertools.pairwise(sorted({*cuts, len(starts)}))
+        ]
+
     def apply(self, x: NDArray[Any]) -> NDArray[Any]:
         """y of values of shape (..., inputs): an array of shape (..., outputs)."""
         given = x.reshape(-1, self.inputs)
         found = np.zeros((len(given), self.outputs), np.result_type(x, np.float64))
-        if self.entries:
-            starts = np.flatnonzero(np.concatenate(([True], self.rows[1:] != self.rows[:-1])))
-            cuts = np.searchsorted(starts, np.arange(0, self.entries, _IN_CACHE)).tolist()
-            for begin, end in itertools.pairwise(sorted({*cuts, len(starts)})):
-                first = starts[begin:end]
-                own = slice(first[0], starts[end] if end < len(starts) else self.entries)
-                together = max(1, _IN_CACHE // (own.stop - own.start))
-                for at in range(0, len(given), together):
-                    products = given[at : at + together].take(self.columns[own], axis=1) * self.values[own]
-                    sums = np.add.reduceat(products, first - first[0], axis=-1)
-                    found[at : at + together, self.rows[first]] = sums
+        for own, first in self._pieces:
+            columns, values, rows = self.columns[own], self.values[own], self.rows[own][first]
+            together = max(1, _IN_CACHE // len(values))
+            for at in range(0, len(given), together):
+                products = given[at : at + together].take(columns, axis=1) * values
+                found[at : at + together, rows] = np.add.reduceat(products, first, axis=-1)
         return found.reshape(*x.shape[:-1], self.outputs)
 
     def bounds(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:

@@ -49,9 +49,10 @@ def with_squares(program: TensorProgram) -> TensorProgram:
     As it is written, x * (a x + b) takes a product by numbers and one of arrays, one after the other. As a
     square it takes the second alone, and maps that follow take in the factor a, or further squares.
     """
-    changed = True
-    while changed:
-        program, changed = _with_further(once(program.pruned()))
+    program, changed = once(program.pruned()), True
+    while changed and any(isinstance(node.operation, Multiply) for node in program.nodes):
+        program, changed = _with_further(program)
+        program = once(program.pruned())
     return program
 
 

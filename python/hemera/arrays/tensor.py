@@ -142,8 +142,10 @@ class TensorProgram:
         return sorted(found)
 
     def pruned(self) -> TensorProgram:
-        """The program without operations that no output takes. All inputs stay."""
+        """The program without operations that no output takes, if there are any. All inputs stay."""
         used = {*self.needed(at for _, at in self.outputs), *self.inputs}
+        if len(used) == len(self.nodes):
+            return self
         found = TensorProgram()
         places: dict[int, int] = {}
         for at, node in enumerate(self.nodes):

@@ -52,9 +52,8 @@ class Tiling:
     tile: Shape
 
     def __post_init__(self) -> None:
-        if len(self.tile) != len(self.shape) or not all(
-            1 <= own <= extent for own, extent in zip(self.tile, self.shape, strict=True)
-        ):
+        pairs = zip(self.tile, self.shape, strict=False)
+        if len(self.tile) != len(self.shape) or not all(1 <= own <= extent for own, extent in pairs):
             raise ParameterError(f"an array of shape {self.shape} has no tiles of shape {self.tile}")
         if self.count > MOST_CIPHERTEXTS:
             raise ParameterError(
@@ -68,19 +67,19 @@ class Tiling:
         of whole last axes, and of about equal parts of the first ones."""
         tile = list(shape)
         for axis, extent in enumerate(shape):
-            rest = math.prod(filled(own) for own in shape[axis + 1 :])
+            rest = math.prod(map(filled, shape[axis + 1 :]))
             most = max(1, slots // rest)
             tile[axis] = -(-extent // -(-extent // most))
             if tile[axis] > 1:
                 break
         return Tiling(tuple(shape), tuple(tile))
 
-    @property
+    @cached_property
     def count(self) -> int:
         """How many tiles there are."""
         return math.prod(self._counts)
 
-    @property
+    @cached_property
     def _counts(self) -> Shape:
         """Tiles along each axis."""
         return tuple(-(-extent // own) for extent, own in zip(self.shape, self.tile, strict=True))

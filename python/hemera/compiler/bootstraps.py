@@ -16,8 +16,9 @@ from hemera.compiler.placement import Input, Placement, Step, place
 from hemera.errors import LevelError, ParameterError
 from hemera.parameters import Parameters
 from hemera.program.keys import top_level
-from hemera.program.operations import Bootstraps, Lower
+from hemera.program.operations import Bootstraps, Lower, bootstrap_with
 from hemera.program.program import Program
+from hemera.program.values import Form
 
 __all__ = ["bootstrap_of", "placed", "seconds_at_least", "seconds_of_bootstrap", "seconds_without"]
 
@@ -28,7 +29,8 @@ def bootstrap_of(params: Parameters, slots: int, *, real: bool = True) -> circui
     if params.scheme != "ckks":
         return None
     try:
-        return circuits.Bootstrap(params, max(2, slots), real=real)
+        settings = Bootstraps(real=real).settings(Form(max(2, slots)))
+        return bootstrap_with(params, *sorted(settings.items()))
     except ParameterError:
         return None
 

@@ -11,7 +11,6 @@ from typing import Literal
 from hemera.arrays.layout import Layout
 from hemera.compiler.impossible import Impossible, attempted
 from hemera.compiler.parameter_search import Chosen
-from hemera.compiler.tiles import tiled_layouts
 from hemera.package.package import Package
 
 __all__ = ["Candidate", "Compared", "Found", "LaidOut", "LayoutName", "cheapest_of"]
@@ -35,7 +34,15 @@ class LaidOut:
     def in_slots(cls, chosen: Chosen, samples: int, requests: int = 1) -> LaidOut:
         """With elements in slots."""
         own = samples // 2 if chosen.steps.in_parts else samples
-        return cls(chosen, samples, requests, *tiled_layouts(chosen.cut, chosen.steps, own))
+        cut, whole = chosen.cut, chosen.cut.whole
+
+        def of(at: int) -> Layout:
+            layouts = (chosen.steps.steps[tile].layout for tile in cut.tiles[at])
+            known = [layout for layout in layouts if layout is not None]
+            return Layout.of_tiles(cut.tilings[at], known).with_samples(own)
+
+        inputs, outputs = (tuple(map(of, ends)) for ends in (whole.inputs, [at for _, at in whole.outputs]))
+        return cls(chosen, samples, requests, inputs, outputs)
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,8 @@ from hemera.arrays.watch import results_of
 from hemera.compiler.agreement import Agreement, agreement, exact_agreement, expected_bits
 from hemera.compiler.candidates import Compared
 from hemera.compiler.layouts import LayoutName
-from hemera.compiler.local import Local
 from hemera.compiler.lowering import Lowered
-from hemera.compiler.packaged import Packaged
+from hemera.compiler.packaged import Local, Packaged
 from hemera.compiler.report import layout_lines, table
 from hemera.compiler.result_errors import (
     MOST_SLOTS_DRAWN,

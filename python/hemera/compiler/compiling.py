@@ -26,8 +26,7 @@ from hemera.compiler.precision import Budget, precise
 from hemera.compiler.report import deepest_text
 from hemera.compiler.result_errors import Recording
 from hemera.compiler.scaling import are_far
-from hemera.compiler.specs import ArraySpec, spec_of
-from hemera.compiler.tiles import require_samples, require_tiles
+from hemera.compiler.specs import ArraySpec, require_slots, spec_of
 from hemera.compiler.tracing import traced
 from hemera.compiler.watching import Watching
 from hemera.errors import LevelError, ParameterError, RangeError
@@ -176,9 +175,7 @@ def compile(  # noqa: A001
     specs = [
         spec_of(each, at, own, margin) for at, (each, own) in enumerate(zip(inputs, examples, strict=True))
     ]
-    most_slots = MOST_SLOTS if params is None else params.max_slots
-    require_samples(samples, most_slots)
-    require_tiles(specs, most_slots // samples)
+    require_slots(specs, samples, MOST_SLOTS if params is None else params.max_slots)
     shown = (_SHARES if shares is None else shares) if share else None
     own = _Compilation(
         what,

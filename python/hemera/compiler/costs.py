@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 
 import hemera
+from hemera._process import cached_property
 from hemera.objects.context import Context
 from hemera.objects.cost import DryRun, FreshInput
 from hemera.parameters import Parameters
@@ -24,6 +26,8 @@ __all__ = ["CostModel", "Price", "cheapest"]
 _T = TypeVar("_T")
 
 
+_MOST_PRICES = 1 << 14
+"""That a table of times keeps."""
 _OF_KEYS = 0.1
 """By this power of their number keys count: half of them are worth 7 % of the time."""
 
@@ -50,7 +54,7 @@ class CostModel:
     """Seconds of operations on a device.
 
     An operation is counted at the lowest and at the highest level that it can have; in between, time is taken
-    to grow evenly.
+    to grow evenly. What was counted once is known of all programs.
 
     Args:
         top, lowest: levels.
@@ -64,10 +68,10 @@ class CostModel:
         self._top, self._lowest = top, lowest
         self._fresh = top_level(params)
         self._times = DeviceTimes.find(device)
-        self._dry = DryRun(Context(params, "ledger", threads=1))
-        self._known: dict[Any, Callable[[int], float]] = {}
-        self._least: dict[Any, float] = {}
-        self._to_levels: dict[Any, float] = {}
+
+    @cached_property
+    def _dry(self) -> DryRun:
+        return DryRun(Context(self._params, "ledger", threads=1))
 
     def bootstrap(self, plan: hemera.circuits.Bootstrap) -> float:
         """Seconds of a bootstrap."""
@@ -75,66 +79,62 @@ class CostModel:
 
     def of(self, operation: Operation, forms: Sequence[Form]) -> Callable[[int], float]:
         """Seconds of an operation on operands of these forms, by their level."""
-        key = _key_of(operation, forms)
-        if key not in self._known:
-            self._known[key] = self._line(operation, forms)
-        return self._known[key]
-
-    def least(self, operation: Operation, forms: Sequence[Form]) -> float:
-        """Seconds of an operation at the lowest level that it can have."""
-        key = _key_of(operation, forms)
-        if key not in self._least:
-            self._least[key] = self._at(operation, forms, self._lowest + operation.depth)
-        return self._least[key]
-
-    def _line(self, operation: Operation, forms: Sequence[Form]) -> Callable[[int], float]:
         low, high = self._lowest + operation.depth, self._top
         if low > high:
             return lambda _: np.inf
-        ends = [self._at(operation, forms, level) for level in dict.fromkeys((low, high))]
+        ends = [self._at(operation, forms, level) for level in (low, high)]
         slope = (ends[-1] - ends[0]) / max(1, high - low)
         return lambda level: max(0.0, ends[0] + slope * (level - low))
+
+    def least(self, operation: Operation, forms: Sequence[Form]) -> float:
+        """Seconds of an operation at the lowest level that it can have."""
+        return self._at(operation, forms, self._lowest + operation.depth)
 
     def _at(self, operation: Operation, forms: Sequence[Form], level: int) -> float:
         if level > self._fresh:
             return math.inf
-        alike = operation.without_values()
-        plan = alike.plan(Place(self._params, level, forms[0]))
 
-        def run(*xs: Any) -> Any:
-            return alike.run(Running(xs[0].evaluator, plan), *_lowered(xs, level))
+        def circuit() -> Callable[..., Any]:
+            alike = operation.without_values()
+            plan = alike.plan(Place(self._params, level, forms[0]))
+            return lambda *xs: alike.run(Running(xs[0].evaluator, plan), *_lowered(xs, level))
 
         lead = (self._requests,) if self._requests > 1 else ()
         shapes = tuple((*lead, *form.shape, form.slots) for form in forms)
+        own = self._counted((*_key_of(operation), level), circuit, shapes)
+        if level == self._fresh:
+            return max(0.0, own)
         # Operands of a program are at their level already.
-        return max(0.0, self._counted(run, shapes) - self._to_level(shapes, level))
+        return max(0.0, own - self._counted(level, lambda: lambda *xs: _lowered(xs, level), shapes))
 
-    def _to_level(self, shapes: Sequence[tuple[int, ...]], level: int) -> float:
-        """Seconds in which fresh ciphertexts come to a level."""
-        key = shapes, level
-        if key not in self._to_levels:
-            own = 0.0 if level == self._fresh else self._counted(lambda *xs: _lowered(xs, level), shapes)
-            self._to_levels[key] = own
-        return self._to_levels[key]
-
-    def _counted(self, circuit: Callable[..., Any], shapes: Sequence[tuple[int, ...]]) -> float:
-        return self._dry.cost(lambda _: circuit, [*map(FreshInput, shapes)], times=self._times).seconds or 0.0
+    def _counted(
+        self, key: Hashable, make: Callable[[], Callable[..., Any]], shapes: Sequence[tuple[int, ...]]
+    ) -> float:
+        """Seconds of a circuit on fresh ciphertexts, by what decides it."""
+        prices, key = self._times.prices, (self._params, key, shapes)
+        found = prices.get(key)
+        if found is None:
+            if len(prices) >= _MOST_PRICES:
+                prices.clear()
+            circuit = make()
+            cost = self._dry.cost(lambda _: circuit, [*map(FreshInput, shapes)], times=self._times)
+            found = prices[key] = cost.seconds or 0.0
+        return found
 
 
 def _lowered(xs: Sequence[Any], level: int) -> list[Any]:
     return [x.evaluator.at_level(x, level) if x.level > level else x for x in xs]
 
 
-def _key_of(operation: Operation, forms: Sequence[Form]) -> Any:
-    own = (_told(operator.attrgetter(name)(operation)) for name in operation.timed_by)
-    return type(operation), *own, *(form.shape for form in forms)
+def _key_of(operation: Operation) -> tuple[Hashable, ...]:
+    return (type(operation), *(_told(operator.attrgetter(name)(operation)) for name in operation.timed_by))
 
 
-def _told(value: Any) -> Any:
+def _told(value: Any) -> Hashable:
     """A field as times depend on it: an array of indices whole, an array of numbers by which are 0."""
     if isinstance(value, dict):
         return tuple(sorted(value.items()))
     if not isinstance(value, np.ndarray):
-        return value
+        return value  # type: ignore[no-any-return]
     own = value if value.dtype.kind == "i" else value != 0
-    return value.shape, value.dtype.kind, own.tobytes()
+    return value.shape, value.dtype.kind, hashlib.sha256(own.tobytes()).digest()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from hemera import _core, bfv, bgv
 from hemera._noise_warning import budgets_are_known
@@ -21,8 +21,7 @@ from hemera.compiler.lowering import Lowered
 from hemera.compiler.packaging import Packaging
 from hemera.compiler.parameter_search import Chosen
 from hemera.compiler.passes import ARRAYS, LEVELS, SLOTS, OnArrays, OnSlots
-from hemera.compiler.specs import ArraySpec, spec_of
-from hemera.compiler.tiles import require_samples, require_tiles
+from hemera.compiler.specs import ArraySpec, require_slots, spec_of
 from hemera.compiler.tracing import traced
 from hemera.errors import MismatchError, NoiseError, ParameterError, SecurityError
 from hemera.package.package import Package
@@ -33,7 +32,7 @@ __all__ = ["ExactParts", "exact_parts", "require_no_approximations"]
 
 ExactParts = tuple[list[ArraySpec], SplitProgram, Lowered, Package]
 
-_SCHEMES: dict[str, type[IntegerParameters]] = {"bfv": bfv.Parameters, "bgv": bgv.Parameters}
+_SCHEMES: dict[SchemeName, type[IntegerParameters]] = {"bfv": bfv.Parameters, "bgv": bgv.Parameters}
 _MUCH = 0.8
 """A layout takes another one's place if its estimated cost is below this part of it."""
 _MOST_BITS = 59
@@ -82,24 +81,17 @@ def exact_parts(
         NoiseError: where given parameters leave no noise budget, or an operation takes more than their
             bootstraps leave.
     """
-    if scheme not in _SCHEMES:
+    own = cast(SchemeName, scheme)
+    if own not in _SCHEMES:
         raise ParameterError(f"scheme must be 'ckks', 'bfv' or 'bgv', not {scheme!r}")
     specs = [_whole_spec(each, at) for at, each in enumerate(inputs)]
     most_slots = _MOST_SLOTS if params is None or params.max_slots == 0 else params.max_slots // 2
-    require_samples(samples, most_slots)
-    most_slots //= samples
-    require_tiles(specs, most_slots)
-    recorder = traced(what, specs, ExactRecorder())
-    kind = _SCHEMES[scheme]
-    at = ARRAYS.run(OnArrays(recorder.program, specs, _scheme_of(kind)))
+    require_slots(specs, samples, most_slots)
+    at = ARRAYS.run(OnArrays(traced(what, specs, ExactRecorder()).program, specs, own))
     packaging = Packaging(tuple(specs), name, description)
-    search = _Search(split(at.program, most_slots), packaging, samples, kind, security)
+    search = _Search(split(at.program, most_slots // samples), packaging, samples, own, security)
     found = search.best() if params is None else search.given(params)
     return specs, found.chosen.cut, found.chosen.steps, found.model
-
-
-def _scheme_of(kind: type[IntegerParameters]) -> SchemeName:
-    return "bfv" if kind is bfv.Parameters else "bgv"
 
 
 def _whole_spec(given: Any, at: int) -> ArraySpec:
@@ -139,11 +131,11 @@ class _Search:
         parts: SplitProgram,
         packaging: Packaging,
         samples: int,
-        kind: type[IntegerParameters],
+        scheme: SchemeName,
         security: int | None,
     ) -> None:
-        self._parts, self._packaging, self._kind, self._security = parts, packaging, kind, security
-        self._program, self._samples, self._scheme = parts.program, samples, _scheme_of(kind)
+        self._parts, self._packaging, self._scheme, self._security = parts, packaging, scheme, security
+        self._program, self._samples, self._kind = parts.program, samples, _SCHEMES[scheme]
         self._least = _least_modulus(parts.whole)
         self._layouts: dict[int, LayoutChoice] = {}
 

@@ -14,7 +14,7 @@ from hemera.arrays.tensor import TensorProgram, Walk
 from hemera.circuits import Polynomial
 from hemera.compiler.impossible import NotPossibleError
 from hemera.compiler.placement import Placement
-from hemera.compiler.progress import told
+from hemera.compiler.tracing import told
 from hemera.program.program import Program
 from hemera.program.tracing import Recorder, Symbol, number_of
 

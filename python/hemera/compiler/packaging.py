@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 
 from hemera.compiler.candidates import Found
 from hemera.compiler.layouts import LaidOut
-from hemera.compiler.progress import told
 from hemera.compiler.scaling import Scaled
 from hemera.compiler.specs import ArraySpec
-from hemera.compiler.tiles import Known, input_specs, output_specs
+from hemera.compiler.tracing import told
+from hemera.compiler.watching import Known
 from hemera.exporting.function import package
 from hemera.package.encodings import Arrays, WholeArrays
+from hemera.package.specs import InputSpec, OutputSpec
 
 __all__ = ["Packaging"]
 
@@ -35,11 +36,25 @@ class Packaging:
         """A program in a layout as a packaged model."""
         chosen = at.chosen
         cut, slots = chosen.cut, chosen.steps.slots
+        batches = [layout.batch for layout in at.inputs for _ in range(layout.count)]
+        inputs = [
+            InputSpec(own.name, slots, slots, batch, low=own.low, high=own.high)
+            for own, batch in zip(cut.program.declared.values(), batches, strict=True)
+        ]
+        known = [
+            (self.known.get(name, Known()), layout.batch)
+            for (name, _), layout in zip(cut.whole.outputs, at.outputs, strict=True)
+            for _ in range(layout.count)
+        ]
+        outputs = [
+            OutputSpec(name, slots, batch, watched=own.watched, low=own.low, high=own.high, reach=own.reach)
+            for (name, _), (own, batch) in zip(cut.program.outputs, known, strict=True)
+        ]
         told("package", 0, 1)
         model = package(
             chosen.steps.program,
-            input_specs(cut, at.inputs, slots),
-            output_specs(cut, at.outputs, slots, self.known),
+            inputs,
+            outputs,
             chosen.params,
             name=self.name,
             description=self.description,

@@ -25,7 +25,7 @@ from hemera.compiler.costs import Price, cheapest
 from hemera.compiler.impossible import Impossible, NotPossibleError, attempted
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.passes import LEVELS, SLOTS, OnSlots
-from hemera.compiler.room import largest_of, range_bits_for, require_representable, require_room
+from hemera.compiler.room import MOST_BITS, largest_of, range_bits_for, require_representable, require_room
 from hemera.compiler.sharing import room_of
 from hemera.errors import ParameterError
 from hemera.package.sharing import Sharing
@@ -278,20 +278,13 @@ class Search:
             growth: how many times as large as elements slots can be.
         """
         largest = largest_of(program) * growth
-        require_representable(program)
+        if range_bits_for(largest) > MOST_BITS:
+            require_representable(program)
         beyond = min(self.reach * growth, _BEYOND_SAMPLES * largest, _MOST)
 
         def found(degree: int, largest: float = largest) -> Parameters:
-            return ckks.Parameters.for_circuit(
-                max(1, depth),
-                scale_bits=scale_bits,
-                slots=slots,
-                # In place of largest=, by which inputs would declare bounds that follow every operation, and
-                # grow beyond what samples show.
-                range_bits=range_bits_for(largest),
-                degree=degree,
-                security=self.security,
-            )
+            range_bits = range_bits_for(largest)
+            return _of_circuit(max(1, depth), scale_bits, slots, range_bits, degree, self.security)
 
         try:
             least = found(0)
@@ -314,6 +307,17 @@ class Search:
 def _tiles(program: TensorProgram, slots: int) -> int:
     """The tiles of all arrays, with so many slots for each."""
     return sum(Tiling.of(node.shape, slots).count for node in program.nodes)
+
+
+@functools.lru_cache(maxsize=64)
+def _of_circuit(
+    depth: int, scale_bits: int, slots: int, range_bits: int, degree: int, security: int | None
+) -> Parameters:
+    """Parameters without bootstraps; with range_bits in place of largest=, by which inputs would declare
+    bounds that follow every operation, and grow beyond what samples show."""
+    return ckks.Parameters.for_circuit(
+        depth, scale_bits=scale_bits, slots=slots, range_bits=range_bits, degree=degree, security=security
+    )
 
 
 @functools.lru_cache(maxsize=32)

@@ -8,14 +8,21 @@ import numpy as np
 
 from hemera import ckks
 from hemera.arrays.operations import Affine
-from hemera.arrays.tensor import Node, TensorProgram
+from hemera.arrays.tensor import TensorProgram
 from hemera.compiler.bootstraps import bootstrap_of
 from hemera.compiler.impossible import NotPossibleError, TooDeepError, TooLargeError
 from hemera.compiler.lowering import Lowered
 from hemera.errors import LevelError
 from hemera.parameters import Parameters
 
-__all__ = ["largest_of", "range_bits_for", "require_levels", "require_representable", "require_room"]
+__all__ = [
+    "MOST_BITS",
+    "largest_of",
+    "range_bits_for",
+    "require_levels",
+    "require_representable",
+    "require_room",
+]
 
 _PART = 15 / 32
 """The part of the last modulus that results fill: larger coefficients are refused, as of another key."""
@@ -23,7 +30,7 @@ _PART_WITH_SPARE_BITS = 1 / 4
 """Where the last modulus has bits to spare (`ckks.Parameters.checks_range`)."""
 _FOR_NOISE = 1 - 2.0**-6
 """And for primes and scales that are not exactly powers of two."""
-_MOST_BITS = 60
+MOST_BITS = 60
 """The most bits of a range."""
 _LEAST_SPARED = 12
 """From so many range_bits on `for_circuit` gives two bits to spare."""
@@ -32,13 +39,13 @@ _LEAST_SPARED = 12
 def largest_of(program: TensorProgram) -> float:
     """The magnitude of all values, at least 1. An offset is added after the maps, whose sum may be larger
     than the result."""
-    return max(1.0, *(max(map(abs, node.range)) + _offset_of(node) for node in program.nodes))
-
-
-def _offset_of(node: Node) -> float:
-    """The largest number that an affine map adds."""
-    offset = node.operation.offset if isinstance(node.operation, Affine) else None
-    return 0.0 if offset is None else float(np.abs(offset).max(initial=0.0))
+    largest = 1.0
+    for node in program.nodes:
+        own, offset = max(map(abs, node.range)), None
+        if isinstance(node.operation, Affine):
+            offset = node.operation.offset
+        largest = max(largest, own if offset is None else own + float(np.abs(offset).max(initial=0.0)))
+    return largest
 
 
 def range_bits_for(largest: float, *, spared: bool = True) -> int:
@@ -57,10 +64,10 @@ def require_representable(program: TensorProgram) -> None:
     """NotPossibleError for values that are too large for any parameters."""
     node = max(program.nodes, key=lambda each: max(map(abs, each.range)))
     largest = max(map(abs, node.range))
-    if range_bits_for(max(1.0, largest)) > _MOST_BITS:
+    if range_bits_for(max(1.0, largest)) > MOST_BITS:
         raise NotPossibleError(
             f"values up to {largest:g} ({node.where or 'an input'}) are too large: there are parameters for "
-            f"values up to {2.0 ** (_MOST_BITS - 1):g}. Give the inputs a narrower range (range=, or "
+            f"values up to {2.0 ** (MOST_BITS - 1):g}. Give the inputs a narrower range (range=, or "
             "calibrate=), or divide the values before"
         )
 

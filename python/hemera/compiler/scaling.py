@@ -21,7 +21,7 @@ from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.tensor import Node, TensorProgram, Walk
 from hemera.circuits import Polynomial
 from hemera.compiler.specs import ArraySpec
-from hemera.compiler.tiles import Known
+from hemera.compiler.watching import Known
 
 __all__ = ["Scaled", "are_far", "scaled"]
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hemera.arrays.tensor import TensorProgram
 from hemera.compiler.bootstraps import bootstrap_of
 from hemera.compiler.impossible import NotPossibleError
 from hemera.compiler.lowering import Lowered
-from hemera.compiler.noise_bounds import noise_bounds
+from hemera.errors import ParameterError
+from hemera.objects.context import Context
 from hemera.package.sharing import Sharing
 from hemera.parameters import Parameters
+from hemera.program.operations.places import Bounded, Bounds
+from hemera.program.program import Program
 
-__all__ = ["Room", "room_of"]
+__all__ = ["Room", "noise_bounds", "room_of"]
 
 _TAIL = 6.0
 """Standard deviations that count as the largest noise of a slot."""
@@ -100,3 +103,35 @@ def room_of(program: TensorProgram, steps: Lowered, precision_bits: float, share
     inputs = [max(map(abs, program.nodes[at].range)) for at in program.inputs]
     outputs = [max(map(abs, program.nodes[at].range)) or 1.0 for _, at in program.outputs]
     return Room(steps, tuple(inputs), tuple(outputs), precision_bits, shares)
+
+
+def noise_bounds(
+    program: Program, params: Parameters, inputs: Sequence[float], magnitudes: Mapping[int, float]
+) -> list[float]:
+    """A bound for each output of a CKKS program.
+
+    Args:
+        program: without bootstraps.
+        params: that it runs with.
+        inputs: the largest magnitude of each input.
+        magnitudes: of values by their number, where ranges are closer than what follows from the inputs.
+
+    Raises:
+        ParameterError: for an operation of which no bound is known, such as a bootstrap.
+        LevelError: where the parameters have too few levels.
+    """
+    levels = program.levels(params)
+    unit = Context(params, "ledger", threads=1).noise_bound(depth=0, largest=1)
+    values = [Bounded(largest, unit) for largest in inputs]
+    for node in program.nodes:
+        operation, place = node.operation, program.place(node, params, levels)
+        # Operands come down to a common level and scale first, which rounds them.
+        xs = [Bounded(values[at].largest, values[at].error + unit) for at in node.operands]
+        found = operation.bounded(Bounds(place.params, place.level, place.form, unit), *xs)
+        if found is None:
+            raise ParameterError(
+                f"share=True: the noise of {operation.name!r} has no worst-case bound, so results can not be "
+                "shown to others; keep them to yourself without share=True, or write the function without it"
+            )
+        values.append(Bounded(min(found.largest, magnitudes.get(len(values), math.inf)), found.error))
+    return [values[at].error + unit for at in program.outputs]

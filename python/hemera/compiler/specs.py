@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +13,10 @@ from numpy.typing import DTypeLike, NDArray
 from hemera.arrays.kinds import Kind
 from hemera.arrays.ranges import widened
 from hemera.arrays.steps import multiples_within
+from hemera.arrays.tiling import Tiling
 from hemera.errors import MismatchError, ParameterError
 
-__all__ = ["ArraySpec", "checked_range", "shape_of", "spec_of"]
+__all__ = ["ArraySpec", "checked_range", "require_slots", "shape_of", "spec_of"]
 
 
 @dataclass(frozen=True)
@@ -169,3 +170,14 @@ def checked_range(what: str, limits: tuple[float, float]) -> tuple[float, float]
     if low > high:
         raise ParameterError(f"{what}: a range from {low:g} to {high:g} is reversed: give (low, high)")
     return low, high
+
+
+def require_slots(specs: Iterable[ArraySpec], samples: int, slots: int) -> None:
+    """ParameterError unless ciphertexts of `slots` slots can hold so many samples each, and inputs are of few
+    enough ciphertexts: before anything of their size is made."""
+    if not 1 <= samples <= slots or samples & (samples - 1):
+        raise ParameterError(
+            f"samples={samples}: a ciphertext of {slots} slots holds a power of two of samples, up to {slots}"
+        )
+    for spec in specs:
+        Tiling.of(spec.shape, slots // samples)

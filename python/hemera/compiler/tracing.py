@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from numpy.typing import NDArray
@@ -10,10 +12,10 @@ from numpy.typing import NDArray
 from hemera.arrays.array import Array
 from hemera.arrays.recorded import number_of, recorder_of
 from hemera.arrays.recorder import Recorder
-from hemera.compiler.progress import told
 from hemera.compiler.specs import ArraySpec
+from hemera.inputs.arguments import Progress
 
-__all__ = ["named_results", "traced"]
+__all__ = ["named_results", "telling", "told", "traced"]
 
 _R = TypeVar("_R", bound=Recorder)
 
@@ -65,3 +67,24 @@ def named_results(result: Any, recorder: Recorder) -> list[tuple[str, int]]:
     if not named:
         raise TypeError("the function returns nothing; return arrays that come of its arguments")
     return [(name, number_of(value)) for name, value in named.items()]
+
+
+_progress: ContextVar[Callable[[str, int, int], object] | None] = ContextVar("progress", default=None)
+
+
+@contextlib.contextmanager
+def telling(progress: Progress) -> Iterator[None]:
+    """Within it, parts of this thread's compilation call `progress`."""
+    token = _progress.set(progress)
+    try:
+        yield
+    finally:
+        _progress.reset(token)
+
+
+def told(stage: str, done: int, count: int) -> None:
+    """Call the user's function with a stage ("trace"; "lower" for each layout that is tried; "package"), the
+    number of steps that are done, and that of all."""
+    progress: Any = _progress.get()
+    if progress is not None:
+        progress(stage, done, count)

@@ -12,10 +12,10 @@ from hemera.compiler import compiling
 from hemera.compiler.compiled import Compiled
 from hemera.compiler.eager import EagerArray, compile_arrays, is_of_arrays
 from hemera.compiler.layouts import LayoutName
-from hemera.compiler.progress import telling
 from hemera.compiler.specs import ArraySpec
 from hemera.compiler.tables import TableSpec, compile_table
 from hemera.compiler.tables.compiled import CompiledTable
+from hemera.compiler.tracing import telling
 from hemera.exporting.estimators import TREE_LIBRARIES
 from hemera.inputs.arguments import Progress
 from hemera.parameters import Parameters

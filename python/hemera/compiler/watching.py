@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,13 +12,27 @@ from numpy.typing import NDArray
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.watch import Watch, watches_by_name
-from hemera.compiler.tiles import Known
 from hemera.package.encodings.watching import tell_rows
 from hemera.package.specs import OutputSpec
 
-__all__ = ["Watching", "tell_outside"]
+__all__ = ["Known", "Watching", "tell_outside"]
 
 Values = NDArray[np.float64]
+
+
+class Known(NamedTuple):
+    """What is known of an output: see `OutputSpec`."""
+
+    watched: str = ""
+    low: float | None = None
+    high: float | None = None
+    ends: tuple[float, float] | None = None
+    """The least and the largest number that inputs can lead to, as it is decrypted."""
+
+    @property
+    def reach(self) -> float | None:
+        """The largest magnitude of these."""
+        return None if self.ends is None else max(map(abs, self.ends))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from hemera.inputs.arguments import Progress
 from hemera.objects.context import Context
 from hemera.objects.keys import Keys, SecretKey
 from hemera.parameters import Parameters
-from hemera.program.operations import ExactBootstraps, exact_bootstrap, pair_product
+from hemera.program.operations import ExactBootstraps, bootstrap_with, exact_bootstrap, pair_product
 from hemera.program.values import MAX_PASSES, MAX_SLOTS, integer
 
 __all__ = ["AskedKeys", "KeyList", "OwnKey", "top_level"]
@@ -162,7 +162,7 @@ class KeyList:
             bits = ExactBootstraps.failure_bits
             return [exact_bootstrap(params, settings["passes"], bits) for settings in self.bootstraps]
         found: list[circuits.Bootstrap | circuits.MatrixBatchProduct] = []
-        found += (circuits.Bootstrap(params, **settings) for settings in self.bootstraps)
+        found += (bootstrap_with(params, *sorted(settings.items())) for settings in self.bootstraps)
         found += (pair_product(params, size, level) for size, level in self.pairs)
         return found
 

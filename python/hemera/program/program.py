@@ -130,7 +130,7 @@ class Program:
         found = [0] * len(self.inputs)
         for node in self.nodes:
             own = node.operation.depth
-            before = 0 if isinstance(node.operation, Refresh) else max(found[at] for at in node.operands)
+            before = 0 if isinstance(node.operation, Refresh) else max(map(found.__getitem__, node.operands))
             found.append(before + own)
         return max(found)
 
@@ -156,10 +156,11 @@ class Program:
             raise LevelError(f"inputs at levels {found}, and fresh encryptions are at {top}")
         if self.scheme != "ckks":
             return [top] * len(self.forms)
-        refreshed = [node.operation.refreshed(Place(params, 0, self.taken(node)[0])) for node in self.nodes]
+        places = (Place(params, 0, self.forms[node.operands[0]]) for node in self.nodes)
+        refreshed = [node.operation.refreshed(place) for node, place in zip(self.nodes, places, strict=True)]
         lowest = max((each[0] for each in refreshed if each), default=0)
         for number, (node, fresh) in enumerate(zip(self.nodes, refreshed, strict=True)):
-            before = min(found[at] for at in node.operands)
+            before = min(map(found.__getitem__, node.operands))
             after = fresh[1] if fresh else before - node.operation.depth
             if after < lowest:
                 raise LevelError(
@@ -176,7 +177,7 @@ class Program:
 
     def place(self, node: Node, params: Parameters, levels: Sequence[int]) -> Place:
         """Where a node stands, with parameters and at levels of the program's values."""
-        return Place(params, min(levels[at] for at in node.operands), self.forms[node.operands[0]])
+        return Place(params, min(map(levels.__getitem__, node.operands)), self.forms[node.operands[0]])
 
     def rotations(self, params: Parameters) -> frozenset[int]:
         """The steps of all rotations, each of which needs a key. LevelError for too few levels."""

@@ -14,7 +14,7 @@ import hemera as hm
 from hemera.arrays import conv
 from hemera.circuits import Bootstrap
 from hemera.compiler.agreement import expected_bits
-from hemera.compiler.local import Local
+from hemera.compiler.packaged import Local
 from hemera.program import operations as op
 from hemera.program.noise import ExpectedNoise
 from hemera.program.program import Program

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hemera.compiler.agreement import Agreement, agreement
 from hemera.compiler.compiled import Compiled
-from hemera.compiler.local import Local
+from hemera.compiler.packaged import Local
 from hemera.inputs.arguments import Progress
 from hemera.objects.context import Context
 from hemera.package.encodings import Arrays, Table

@@ -11,7 +11,6 @@ from hemera.compiler.estimators import (
     kernels,
     linear,
     neighbours,
-    networks,
     transformers,
 )
 from hemera.compiler.estimators.model import Model, refuse
@@ -82,8 +81,8 @@ _ALONE: dict[str, dict[Read, tuple[str, ...]]] = {
         transformers.linear_map: ("NeighborhoodComponentsAnalysis",),
     },
     "sklearn.neural_network": {
-        networks.network_of_classes: ("MLPClassifier",),
-        networks.network_of_values: ("MLPRegressor",),
+        linear.network_of_classes: ("MLPClassifier",),
+        linear.network_of_values: ("MLPRegressor",),
     },
     "sklearn.preprocessing": {
         transformers.scaler: tuple(SCALERS),

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera import bfv
-from hemera.compiler.local import Local
-from hemera.compiler.packaged import Packaged
+from hemera.compiler.packaged import Local, Packaged
 from hemera.errors import ParameterError
 from hemera.exporting.estimators import is_exactly, steps_of
 from hemera.exporting.trees import export_trees

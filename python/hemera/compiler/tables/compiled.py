@@ -15,8 +15,7 @@ from hemera.arrays.exact_recorder import ExactRecorder
 from hemera.arrays.recorder import Recorder
 from hemera.compiler import compiling
 from hemera.compiler.compiled import Compiled
-from hemera.compiler.local import Local
-from hemera.compiler.packaged import Packaged
+from hemera.compiler.packaged import Local, Packaged
 from hemera.compiler.specs import ArraySpec
 from hemera.compiler.tables.columns import Column
 from hemera.compiler.tables.frames import is_of_pandas

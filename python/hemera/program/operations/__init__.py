@@ -23,6 +23,7 @@ from hemera.program.operations.circuits import (
     OfNamedFunction,
     OfPolynomial,
     Refresh,
+    bootstrap_with,
     exact_bootstrap,
 )
 from hemera.program.operations.maps import Map, RowMap
@@ -73,6 +74,7 @@ __all__ = [
     "SumsOfProducts",
     "SwapRows",
     "Take",
+    "bootstrap_with",
     "exact_bootstrap",
     "pair_product",
     "parts_of",

@@ -249,10 +249,15 @@ class Refresh(SlotBySlot):
 
 
 @functools.lru_cache(maxsize=16)
-def _bootstrap(params: Parameters, **settings: Any) -> Bootstrap:
-    """One plan for all bootstraps of the same settings, whose matrices then stand in a context's memory
-    once."""
-    return Bootstrap(params, **settings)
+def bootstrap_with(params: Parameters, *settings: tuple[str, Any]) -> Bootstrap:
+    """One plan for all bootstraps of the same settings, sorted by name, whose matrices then stand in a
+    context's memory once."""
+    return Bootstrap(params, **dict(settings))
+
+
+@functools.lru_cache(maxsize=16)
+def _own_error(plan: Bootstrap) -> float:
+    return plan.expected_error(0.0)[0]
 
 
 _OF_ZERO = 0.06
@@ -295,8 +300,7 @@ class Bootstraps(Refresh):
         # Values are scaled to the interval from -1 to 1, where the model has uniform ones.
         squares: Any = np.mean(np.abs(xs[0]) ** 2)
         size = min(1.0, 3 * squares / self.magnitude**2)
-        own = self.plan(at).expected_error(0.0)[0]
-        own *= self.magnitude * math.sqrt(_OF_ZERO + (1 - _OF_ZERO) * size)
+        own = _own_error(self.plan(at)) * (self.magnitude * math.sqrt(_OF_ZERO + (1 - _OF_ZERO) * size))
         return own * math.sqrt(2) if self.real else own
 
     def refreshed(self, place: Place) -> tuple[int, int]:
@@ -304,7 +308,7 @@ class Bootstraps(Refresh):
         return plan.input_level, plan.result_level
 
     def plan(self, place: Place) -> Bootstrap:
-        return _bootstrap(place.params, **self.settings(place.form))
+        return bootstrap_with(place.params, *sorted(self.settings(place.form).items()))
 
     def encode(self, plan: Bootstrap, context: Context) -> None:
         prepared_for(plan, context, self.magnitude)
