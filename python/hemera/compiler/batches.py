@@ -84,7 +84,7 @@ class _Batches(TokenValues):
         super().__init__(program, places, length, samples, Matrices(samples, precision_bits))
         self._classes = alike_nodes(program)
         self._ways: dict[int, tuple[Places, Where]] = {}
-        """By a class of nodes, how their sums of products are computed."""
+        """How the sums of products of a class of nodes are computed."""
         self._sums = _sums_of_products(program)
         self._taken_by_sums = {program.nodes[at].operands[0] for at in self._sums}
         self.axes: list[int | None] = []

@@ -29,7 +29,7 @@ _T = TypeVar("_T")
 _MOST_PRICES = 1 << 14
 """That a table of times keeps."""
 _OF_KEYS = 0.1
-"""By this power of their number keys count: half of them are worth 7 % of the time."""
+"""Keys count by this power of their number: half of them are worth 7 % of the time."""
 
 
 @dataclass(frozen=True)
