@@ -230,7 +230,7 @@ class Layout:
 
     @cached_property
     def copies(self) -> Indices:
-        """What is added to a place for each copy."""
+        """The number that is added to a place for each copy."""
         found = np.zeros(1, np.int64)
         for at, bit in enumerate(self.bits):
             if bit == COPY:
@@ -281,7 +281,7 @@ class Layout:
         return found[..., : self.shape[-2], : self.shape[-1]] if self.lines else found
 
     def to_data(self) -> dict[str, Any]:
-        """What JSON takes: of each kind as before kinds were one class."""
+        """Data for JSON: of each kind as before kinds were one class."""
         samples, sample = self.shape[:1], list(self.shape[1:])
         if self.lines:
             left = self.tile[1] > 1

@@ -211,7 +211,7 @@ class Walk(ABC, Generic[T]):
         self._program = program
         self._inputs = iter(inputs)
         self._values: dict[int, T] = {}
-        """What was made of nodes so far."""
+        """The results for nodes so far."""
 
     def made(self, at: int) -> T:
         """Make a node, after those that it takes."""
@@ -233,7 +233,7 @@ class Walk(ABC, Generic[T]):
         return found
 
     def taken(self, at: int) -> list[T]:
-        """What was made of a node's operands."""
+        """The results for a node's operands."""
         return [self._values[each] for each in self._program.nodes[at].operands]
 
     def input(self, _at: int, /) -> T:

@@ -197,7 +197,7 @@ def compile(  # noqa: A001
 
 @dataclass(frozen=True)
 class _Compilation:
-    """What does not change between the tries of `precise`: see `compile`."""
+    """The settings that do not change between the tries of `precise`: see `compile`."""
 
     what: Callable[..., Any]
     specs: Sequence[ArraySpec]

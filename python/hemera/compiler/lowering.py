@@ -109,7 +109,7 @@ class Lowering(Walk[T]):
 
     @abstractmethod
     def _result(self, at: int) -> Symbol:
-        """What a node that is an output gives."""
+        """The results of a node that is an output."""
 
 
 def applied(operation: Apply, xs: Sequence[Symbol]) -> Symbol:

@@ -20,7 +20,7 @@ __all__ = ["Packaging"]
 
 @dataclass(frozen=True)
 class Packaging:
-    """What packaged models of one program have, whatever its layout."""
+    """The common part of packaged models of one program, whatever its layout."""
 
     specs: tuple[ArraySpec, ...]
     name: str
@@ -30,7 +30,7 @@ class Packaging:
     unwatched: tuple[str, ...] = ()
     """Lines whose functions take values that may leave the ranges of samples, where no output shows it."""
     scaled: Scaled | None = None
-    """What clients do with inputs and results; None: nothing."""
+    """The clients' steps with inputs and results; None: nothing."""
 
     def found(self, at: LaidOut) -> Found:
         """A program in a layout as a packaged model."""

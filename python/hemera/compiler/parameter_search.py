@@ -69,7 +69,7 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Search:
-    """What parameters are chosen by."""
+    """The facts that parameters are chosen by."""
 
     whole: TensorProgram
     samples: int

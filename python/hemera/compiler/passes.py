@@ -61,7 +61,7 @@ class OnArrays:
     scales: bool = False
     """Whether clients scale inputs and results."""
     scaled: Scaled | None = None
-    """What clients do with inputs and results; None: nothing."""
+    """The clients' steps with inputs and results; None: nothing."""
     unfolded: TensorProgram | None = None
     """The program before its maps were folded."""
 

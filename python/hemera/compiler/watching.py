@@ -1,4 +1,4 @@
-"""What clients see of values that may leave the ranges of samples."""
+"""Clients' view of values that may leave the ranges of samples."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Values = NDArray[np.float64]
 
 
 class Known(NamedTuple):
-    """What is known of an output: see `OutputSpec`."""
+    """The facts of an output: see `OutputSpec`."""
 
     watched: str = ""
     low: float | None = None
@@ -46,7 +46,7 @@ class Watching:
 
     @classmethod
     def of(cls, recorder: Recorder) -> Watching:
-        """What there is to be watched."""
+        """The values that are to be watched."""
         outputs = dict(recorder.program.outputs)
         ends = {}
         for name, at in outputs.items():

@@ -324,7 +324,7 @@ class Client:
         return decrypted()
 
     def _asked(self, name: str) -> Any:
-        """What is kept for a query that waits. MismatchError if none of this name does."""
+        """The facts that are kept for a query that waits. MismatchError if none of this name does."""
         asked = self._waiting.get(name)
         if asked is None:
             raise MismatchError("the answer belongs to no query of this client that waits for one")

@@ -135,7 +135,7 @@ class Index:
 
     @property
     def settings(self) -> Settings:
-        """What clients need to know."""
+        """The facts that clients need."""
         return self._settings
 
     @property

@@ -1,4 +1,4 @@
-"""What messages of all indexes have in common: names, ids, keys."""
+"""The common part of messages of all indexes: names, ids, keys."""
 
 from __future__ import annotations
 

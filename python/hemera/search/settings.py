@@ -79,7 +79,7 @@ class Answers(ABC):
 
     @abstractmethod
     def program(self, settings: Settings) -> Any:
-        """What clients and indexes of these settings compute: a `ScoreProgram` or `Comparisons`.
+        """The program of clients and indexes of these settings: a `ScoreProgram` or `Comparisons`.
         ParameterError, RangeError for a field out of its range."""
 
 
@@ -113,7 +113,7 @@ class Settings:
 
     @cached_property
     def program(self) -> Any:
-        """What clients and the index compute, by the numbers of the settings."""
+        """The program of clients and the index, by the numbers of the settings."""
         return self.answers.program(self)
 
     @property

@@ -53,7 +53,7 @@ class LocalEstimator:
         return self._results(next(iter(self._table.methods)), rows)
 
     def scores(self, rows: Any) -> NDArray[np.float64]:
-        """What clients decrypt, of shape (rows, scores)."""
+        """The outputs that clients decrypt, of shape (rows, scores)."""
         chunks = self._table.prepared(rows)
         told = self._local.tell_outside(chunks, len(rows))
         parts = [self._local.decrypted(chunks[at : at + _AT_ONCE]) for at in range(0, len(chunks), _AT_ONCE)]

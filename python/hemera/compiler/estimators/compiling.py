@@ -199,7 +199,7 @@ def _is_scaler(step: Any) -> bool:
 
 
 def _prepared(client: _Client, rows: Any) -> Floats:
-    """What is encrypted of rows."""
+    """The encrypted values of rows."""
     if client.thresholds:
         values = finite_rows(rows, len(client.thresholds), "calibrate")
         return (values > np.asarray(client.thresholds)).astype(np.float64)

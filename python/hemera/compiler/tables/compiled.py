@@ -231,7 +231,7 @@ class CompiledTable(Packaged):
 
     @property
     def inputs(self) -> tuple[ArraySpec, ...]:
-        """What is encrypted."""
+        """The inputs that are encrypted."""
         return self._plan.inputs
 
     @property

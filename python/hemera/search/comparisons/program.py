@@ -68,7 +68,7 @@ class Compared(NamedTuple):
 
 
 class _Waiting(NamedTuple):
-    """What decrypting the answer to a query needs of it."""
+    """The facts of a query for decrypting its answer."""
 
     want: str
     numbers: int
@@ -79,7 +79,7 @@ class Comparisons(Slots):
     """Scores in slots, and comparisons of them with thresholds."""
 
     wants: tuple[str, ...] = ("mask", "count", "payloads")
-    """What a query may want."""
+    """The results that a query may want."""
     largest_squares = (1.0, 1.0)
     """The largest squares of the compared vectors, as `errors` takes them."""
     query_fields: ClassVar[dict[str, type]] = {"thresholds": int}
@@ -167,7 +167,7 @@ class Comparisons(Slots):
         return sent, _Waiting(want, compared.fields.get("thresholds", 1), compared.is_single)
 
     def compared(self, asked: Asked, threshold: Any, k: int | None, want: str) -> Compared:
-        """What a query's scores, or ranks, are compared with. ParameterError, RangeError."""
+        """A query's thresholds, or ranks, in the clear. ParameterError, RangeError."""
         if threshold is None or k is not None:
             raise ParameterError(
                 "this index compares scores with a threshold: query(x, threshold); Client.top has the first k"
@@ -245,7 +245,7 @@ class Comparisons(Slots):
         raise FormatError("the ciphertexts of the answer, or its ids, have other shapes")
 
     def _sent_want(self, header: dict[str, Any]) -> str:
-        """What a message says that is wanted. FormatError in the place of `require_want`'s error."""
+        """The results that a message wants. FormatError in the place of `require_want`'s error."""
         try:
             self.require_want(header["want"])
         except ParameterError as error:

@@ -133,7 +133,7 @@ class Slots:
 
     @property
     def places(self) -> int:
-        """What is compared: rows of a block, or all pairs of rows."""
+        """The compared values: of rows of a block, or all pairs of rows."""
         return self.rows
 
     # --- Rows. ---
