@@ -237,9 +237,7 @@ class _Compilation:
                 at = self._on_arrays(program, budget)
             search, packaging = self._search(at, packaging, budget)
             try:
-                found = packaging.found(
-                    LaidOut.in_slots(search.chosen(self.params, self.shown), self.samples)
-                )
+                found = packaging.found(LaidOut.in_slots(search.chosen(self.shown), self.samples))
             except (LevelError, RangeError) as error:
                 raise type(error)(f"{error}{deepest_text(search.whole)}") from error
         if budget.scaled:  # for people, in the units of the user's
@@ -268,8 +266,8 @@ class _Compilation:
             packaging = replace(packaging, scaled=at.scaled, known=at.scaled.known(packaging.known))
         reach = max((own.reach or 0.0 for own in packaging.known.values() if not own.watched), default=0.0)
         bits, samples = budget.noise_bits, self.samples
-        search = Search(at.program, samples, bits, self.security, self.device, tuple(given), reach)
-        return search, packaging
+        own = at.program, samples, bits, self.security, self.device, tuple(given), reach, self.params
+        return Search(*own), packaging
 
     def _of_samples(
         self, at: OnArrays, packaging: Packaging, budget: Budget
@@ -290,7 +288,7 @@ class _Compilation:
             return None, Compared()
         search, packaging = self._search(at, packaging, budget)
         assert at.unfolded is not None
-        samples = attempted(functools.partial(Samples.of, search, at.unfolded, self.params))
+        samples = attempted(functools.partial(Samples.of, search, at.unfolded))
         if isinstance(samples, Impossible):
             if self.layout != "auto":
                 raise samples.reason

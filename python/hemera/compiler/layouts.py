@@ -13,7 +13,6 @@ from hemera import ckks
 from hemera.arrays.batches import Batch, over_samples
 from hemera.arrays.folding import folded
 from hemera.arrays.layout import Layout
-from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tiling import Tiling, filled
 from hemera.compiler.batches import in_batches, input_places
@@ -22,7 +21,6 @@ from hemera.compiler.impossible import Impossible, NotPossibleError, TooLargeErr
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.pairs import factors_of, in_pairs
 from hemera.compiler.parameter_search import MOST_SLOTS, Chosen, Search
-from hemera.compiler.passes import LEVELS, OnSlots
 from hemera.compiler.room import largest_of, range_bits_for, require_levels, require_room
 from hemera.compiler.unscaled import bits_of_noise, without_rescales
 from hemera.errors import ParameterError
@@ -54,16 +52,14 @@ class Samples:
     count: int
     batch: Batch | None
     """Where samples are an axis of the arrays of the user's program."""
-    params: Parameters | None
-    """The parameters that are given."""
 
     @classmethod
-    def of(cls, search: Search, recorded: TensorProgram, params: Parameters | None) -> Samples:
+    def of(cls, search: Search, recorded: TensorProgram) -> Samples:
         """The samples in the slots of a program that has several, or those along an axis of its
         arrays. NotPossibleError where there is no such axis."""
         if search.samples > 1:
-            return cls(search, recorded, search.samples, None, params)
-        least = (_LEAST_SLOTS if params is None else params.max_slots) // _FULL
+            return cls(search, recorded, search.samples, None)
+        least = (_LEAST_SLOTS if search.params is None else search.most_slots) // _FULL
         enough = max(search.whole.nodes[at].size for at in search.whole.inputs) >= least
         batch = over_samples(search.whole, 2) if enough else None
         if batch is None:
@@ -71,7 +67,7 @@ class Samples:
                 "slots are samples: the function does not do the same with each sample along an axis of its "
                 f"arrays, of {least} or more; compile the function of one sample, with samples="
             )
-        return cls(replace(search, whole=batch.one), recorded, batch.count, batch, params)
+        return cls(replace(search, whole=batch.one), recorded, batch.count, batch)
 
     @property
     def _program(self) -> TensorProgram:
@@ -125,19 +121,19 @@ class Samples:
     def _in_batches(self, program: TensorProgram, length: int, needed: set[str], what: str) -> LaidOut:
         """Batches of ciphertexts, of `length` tokens; `needed`: operations, of which there is one."""
         bits = self.search.precision_bits
-        samples = max(2, min(self._most_slots // length, filled(self.count)))
+        samples = max(2, min(self.search.most_slots // length, filled(self.count)))
         cut, steps, places = in_batches(program, length, samples, bits)
         if needed and not needed & set(steps.program.operations):
             raise NotPossibleError(f"{what}: the function has no linear layer")
         params = self._parameters(steps.program.depth, length * (samples if self.batch is None else 2))
         most = MOST_SLOTS if params is None else params.max_slots
-        chosen = self._without_rescales(steps, params) if length == 1 and self.params is None else None
+        chosen = self._without_rescales(steps, params) if length == 1 and self.search.params is None else None
         if chosen is None:
             self._require_full(most, length, what)
             if samples * length > most:
                 samples = most // length
                 cut, steps, places = in_batches(program, length, samples, bits)
-            chosen = self._chosen(params, cut, steps)
+            chosen = self.search.faster(params, cut, steps)
         samples = chosen.steps.slots // length
 
         def layouts(nodes: Sequence[int], tokens: Sequence[int | None], axes: Sequence[int]) -> Layouts:
@@ -216,14 +212,6 @@ class Samples:
         shape = self._program.nodes[self._program.inputs[0]].shape
         return shape[0] if shape and shape[0] > 1 and not shape[0] & (shape[0] - 1) else 0
 
-    def _chosen(self, params: Parameters | None, cut: SplitProgram, steps: Lowered) -> Chosen:
-        """The program with parameters that are given, or those that were found, or those of bootstraps."""
-        if self.params is None or params is None:
-            return self.search.faster(params, cut, steps)
-        steps = LEVELS.run(OnSlots(cut, params=params, device=self.search.device, lowered=steps)).steps
-        require_room(self._program, steps, params)
-        return Chosen(params, cut, steps)
-
     def in_pairs(self) -> LaidOut:
         """Encrypted matrices as factors of each other. Errors as of `in_ciphertexts`."""
         program = self._program
@@ -265,12 +253,12 @@ class Samples:
         """See `Search.seconds_at_least`. NotPossibleError for too large arrays."""
         self._maps_in_slots()
         search, requests = self._in_slots
-        return search.seconds_at_least(self.params, requests)
+        return search.seconds_at_least(requests)
 
     def in_slots(self) -> LaidOut:
         """Elements in slots, of as many samples as a ciphertext holds."""
         search, requests = self._in_slots
-        return LaidOut.in_slots(search.chosen(self.params, None), search.samples, requests)
+        return LaidOut.in_slots(search.chosen(), search.samples, requests)
 
     @property
     def _in_slots(self) -> tuple[Search, int]:
@@ -279,14 +267,14 @@ class Samples:
         search, samples = self.search, self.search.samples
         if self.batch is not None:
             largest = max(math.prod(map(filled, node.shape)) for node in search.whole.nodes)
-            samples = max(1, min(self._most_slots // largest, filled(self.count)))
+            samples = max(1, min(self.search.most_slots // largest, filled(self.count)))
             search = replace(search, samples=samples)
         return search, -(-self.count // samples)
 
     def _maps_in_slots(self) -> int:
         """Maps between tiles of elements in slots. NotPossibleError for arrays of too many tiles."""
         search, _ = self._in_slots
-        nodes, slots = search.whole.nodes, self._most_slots // search.samples
+        nodes, slots = search.whole.nodes, self.search.most_slots // search.samples
         try:
             counts = [Tiling.of(node.shape, slots).count for node in nodes]
         except ParameterError as reason:
@@ -296,11 +284,6 @@ class Samples:
             for at, node in enumerate(nodes)
             if node.operation.is_linear
         )
-
-    @property
-    def _most_slots(self) -> int:
-        """The most slots of a ciphertext."""
-        return MOST_SLOTS if self.params is None else self.params.max_slots
 
     @property
     def _axes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -316,10 +299,8 @@ class Samples:
             least: the fewest slots.
             growth: of how many elements slots hold sums.
         """
-        if self.params is not None:
-            return self.params
-        search = self.search
-        return search.for_circuit(self._program, depth, least, search.scale_bits, growth=growth)
+        own = self.search
+        return own.params or own.for_circuit(self._program, depth, least, own.scale_bits, growth=growth)
 
     def _require_full(self, slots: int, each: int, what: str) -> None:
         """NotPossibleError for samples that leave most of the slots empty."""

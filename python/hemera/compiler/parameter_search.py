@@ -83,8 +83,15 @@ class Search:
     """Examples of each input of the user's program, of shape (samples, *shape), where there are some."""
     reach: float = 0.0
     """The largest magnitude of a result that inputs in their ranges lead to, beyond what samples show."""
+    params: Parameters | None = None
+    """Those that are given; None: they are found."""
 
-    def chosen(self, params: Parameters | None, shares: int | None) -> Chosen:
+    @property
+    def most_slots(self) -> int:
+        """The most slots of a ciphertext."""
+        return MOST_SLOTS if self.params is None else self.params.max_slots
+
+    def chosen(self, shares: int | None = None) -> Chosen:
         """The program with the parameters that are given, or with those that are found.
 
         Args:
@@ -93,23 +100,27 @@ class Search:
         Raises:
             LevelError, ParameterError, RangeError: see `hemera.compile`.
         """
-        if params is not None:
-            return self._given(params, shares)
+        if self.params is not None:
+            return self._given(self.params, shares)
         return self._found() if shares is None else self._shared(shares)
 
     def _given(self, params: Parameters, shares: int | None) -> Chosen:
         refreshed = bootstrap_of(params, _LEAST_SLOTS) is not None
-        cut, steps = self._on_slots(params.max_slots, None if refreshed else params.max_slots, params)
-        sharing = None
-        if shares is not None:
-            sharing = room_of(cut.program, steps, self.precision_bits, shares).given(params)
-        else:
-            steps = self._levelled(cut, steps, params)
+        cut, steps = self._on_slots(None if refreshed else params.max_slots)
+        if shares is None:
+            return self._with(params, cut, steps)
+        sharing = room_of(cut.program, steps, self.precision_bits, shares).given(params)
         require_room(cut.whole, steps, params)
         return Chosen(params, cut, steps, sharing)
 
+    def _with(self, params: Parameters, cut: SplitProgram, steps: Lowered) -> Chosen:
+        """The program with parameters that are given."""
+        steps = self._levelled(cut, steps, params)
+        require_room(cut.whole, steps, params)
+        return Chosen(params, cut, steps)
+
     def _shared(self, shares: int) -> Chosen:
-        cut, steps = self._on_slots(MOST_SLOTS, self._free())
+        cut, steps = self._on_slots(self._free())
         room = room_of(cut.program, steps, self.precision_bits, shares)
         params, sharing = room.found(lambda bits: self._circuit(cut, steps, bits), self.scale_bits)
         return Chosen(params, cut, steps, sharing)
@@ -117,12 +128,12 @@ class Search:
     def _found(self) -> Chosen:
         """Without bootstraps, or with those that take least time."""
         free = self._free()
-        cut, steps = self._on_slots(MOST_SLOTS, free)
+        cut, steps = self._on_slots(free)
         without = self._circuit(cut, steps)
         if without is None and free is not None:
             # Layouts with copies may take more levels than were counted.
             free = None
-            cut, steps = self._on_slots(MOST_SLOTS, None)
+            cut, steps = self._on_slots(None)
             without = self._circuit(cut, steps)
         if without is None:
             return self.bootstrapped(cut, steps)
@@ -134,9 +145,7 @@ class Search:
         def refreshed() -> Chosen:
             if seconds_of_bootstrap(self._least_preset, steps.slots, device=self.device) > seconds:
                 return plain
-            return self.bootstrapped(
-                *(self._on_slots(MOST_SLOTS, None) if free is not None else (cut, steps))
-            )
+            return self.bootstrapped(*(self._on_slots(None) if free is not None else (cut, steps)))
 
         return self._faster(plain, seconds, refreshed)
 
@@ -148,7 +157,7 @@ class Search:
             return plain
         return found if found.steps.placement.time < seconds else plain
 
-    def seconds_at_least(self, params: Parameters | None, requests: int) -> float:
+    def seconds_at_least(self, requests: int) -> float:
         """A bound from below, within some percent, on the seconds of the program of `chosen` for these
         requests at once: of each operation at the lowest level that it can have, and of no bootstrap. It
         takes a part of the time of planning the program.
@@ -156,17 +165,18 @@ class Search:
         Raises:
             LevelError, ParameterError, RangeError: see `hemera.compile`.
         """
-        most = MOST_SLOTS if params is None else params.max_slots
         found = []
-        for free in {self._free() if params is None else most, None}:
-            cut, steps = self._on_slots(most, free, params)
-            own = params or self._circuit(cut, steps) or self._least_preset
+        for free in {self._free() if self.params is None else self.most_slots, None}:
+            cut, steps = self._on_slots(free)
+            own = self.params or self._circuit(cut, steps) or self._least_preset
             found.append(seconds_at_least(steps, own, requests, device=self.device))
         return min(found)
 
     def faster(self, without: Parameters | None, cut: SplitProgram, steps: Lowered) -> Chosen:
         """A program with parameters without bootstraps, if there are any, or with bootstraps: what takes less
-        time. NotPossibleError where there is neither."""
+        time. With those that are given, if there are. NotPossibleError where there is none of these."""
+        if self.params is not None:
+            return self._with(self.params, cut, steps)
         if without is None:
             return self.bootstrapped(cut, steps)
         plain = Chosen(without, cut, steps)
@@ -211,18 +221,14 @@ class Search:
         ring = self.for_circuit(counted, counted.depth, _LEAST_SLOTS, self.scale_bits)
         return None if ring is None else ring.max_slots
 
-    def _on_slots(
-        self, most_slots: int, free: int | None, params: Parameters | None = None
-    ) -> tuple[SplitProgram, Lowered]:
+    def _on_slots(self, free: int | None) -> tuple[SplitProgram, Lowered]:
         """The program on tiles, and the one on slots: in the cheapest of the layouts that searches find.
 
         Args:
-            most_slots: of a ciphertext.
             free: the slots of a ring without bootstraps, which copies may fill; None: with bootstraps, for
                 which more slots take longer than copies in them save.
-            params: that are given.
         """
-        most, samples = most_slots // self.samples, self.samples
+        most, samples = self.most_slots // self.samples, self.samples
         # Half of them in imaginary parts, rather than more ciphertexts: see `hemera.compiler.samples`.
         halves = free is None and samples > 1 and _tiles(self.whole, 2 * most) < _tiles(self.whole, most)
         in_slots = samples // 2 if halves else samples
@@ -234,18 +240,16 @@ class Search:
             found.append(SLOTS.run(OnSlots(cut, choice.layouts, slots, samples, halves)).steps)
         if len(found) == 1:
             return cut, found[0]
-        return cut, cheapest(found, lambda steps: self._price(cut, steps, params, refreshed=free is None))
+        return cut, cheapest(found, lambda steps: self._price(cut, steps, refreshed=free is None))
 
-    def _price(
-        self, cut: SplitProgram, steps: Lowered, params: Parameters | None, *, refreshed: bool
-    ) -> Price:
+    def _price(self, cut: SplitProgram, steps: Lowered, *, refreshed: bool) -> Price:
         """The price by which layouts are compared: infinite where no parameters hold the program. With
         bootstraps, each level counts as its part of one."""
         program, depth = steps.program, steps.program.depth
         if max(steps.magnitudes.values()) > _BEYOND_SAMPLES * largest_of(cut.program):
             return Price(math.inf, 0)  # sums in free slots that products let grow
-        own = params or (self._least_preset if refreshed else self._circuit(cut, steps))
-        may_refresh = refreshed or params is not None
+        own = self.params or (self._least_preset if refreshed else self._circuit(cut, steps))
+        may_refresh = refreshed or self.params is not None
         plan = bootstrap_of(own, steps.slots) if own is not None and may_refresh else None
         if own is None or (plan is None and depth > top_level(own)):
             return Price(math.inf, 0)

@@ -223,11 +223,11 @@ def test_slots_are_planned_only_where_they_may_be_faster(monkeypatch: pytest.Mon
 )
 def test_bounds_of_slots_are_below_their_times(program: Any, params: Any) -> None:
     plan = compiled(program, layout="slots", params=params, samples=32)
-    search = Search(plan._parts.whole, 32, 14, 128, "cpu-avx512-16")
+    search = Search(plan._parts.whole, 32, 14, 128, "cpu-avx512-16", params=params)
     for requests in (1, 5):  # several take less than one after the other
         counted = plan.package.cost(requests, device="cpu-avx512-16").seconds
         assert counted is not None
-        assert 0.2 * counted < search.seconds_at_least(params, requests) <= 1.1 * counted
+        assert 0.2 * counted < search.seconds_at_least(requests) <= 1.1 * counted
 
 
 def test_arrays_that_are_too_large_for_slots_lie_in_sequences() -> None:
@@ -272,7 +272,7 @@ def test_each_layout_is_counted_for_its_own_requests(
     """All samples are compared: as many batches of ciphertexts as a layout takes for them."""
     least: list[int] = []
 
-    def at_least(_: Search, __: Any, requests: int) -> float:
+    def at_least(_: Search, requests: int) -> float:
         least.append(requests)
         return 0.0
 

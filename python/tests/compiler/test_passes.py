@@ -68,7 +68,7 @@ def test_each_pass_on_slots_leaves_results(halves: bool) -> None:
     x = RNG.uniform(-3, 900, (4, 5, 6))
     at = ARRAYS.run(on_arrays(quadratic, FusingRecorder(precision_bits=12)))
     search = Search(at.program, 1, 12, None, "cpu-avx512-16")
-    cut, steps = search._on_slots(1 << 12, None)
+    cut, steps = search._on_slots(None)
     layouts = tuple(step.layout for step in steps.steps if step.layout is not None)
     slots = OnSlots(cut, layouts, steps.slots, 4, halves)
     for count, each in ((1, passes.lower), (2 if halves else 4, passes.samples)):
