@@ -299,48 +299,47 @@ def test_errors_of_sums_and_products_of_values():
     assert [each.error for each in found] == pytest.approx(wanted)
 
 
-def test_formulas_that_can_not_be():
-    one = [(-1, 1)]
-    relu = circuits.relu()
-    with pytest.raises(hm.errors.ParameterError, match="from -2 to 2"):
-        circuits.function(lambda x: relu(2 * x), one)
-    with pytest.raises(TypeError, match="compare"):
-        circuits.function(lambda x: x if x else -x, one)
-    with pytest.raises(TypeError, match="divide"):
-        circuits.function(lambda x: x / (x + 2), one)
-    with pytest.raises(TypeError, match="returns one value"):
-        circuits.function(lambda _: 1.0, one)
-    with pytest.raises(TypeError, match="formula"):
-        circuits.function(3, one)
-    with pytest.raises(TypeError, match="2 values"):
-        circuits.function(lambda x: circuits.maximum()(x), one)
-    with pytest.raises(TypeError, match="values of the function"):
-        circuits.function(lambda x: circuits.maximum()(x, 1.0), one)
-    for coefficients in ([[1, 2], [3, 4]], [1, 2j]):
-        with pytest.raises(TypeError, match="one real result"):
-            circuits.function(lambda x, c=coefficients: circuits.Polynomial(c)(x), one)
-    with pytest.raises(TypeError, match="takes vectors"):
-        circuits.function(lambda x: circuits.softmax(2, (-1, 1))(x), one)
+ONE = [(-1, 1)]
+REFUSED = [
+    (lambda x: circuits.relu()(2 * x), hm.errors.ParameterError, "from -2 to 2"),
+    (lambda x: x if x else -x, TypeError, "compare"),
+    (lambda x: x / (x + 2), TypeError, "divide"),
+    (lambda x: 2 / x, TypeError, r"np.divide takes no .*: a formula has \+ -"),
+    (lambda x: x // 2, TypeError, r"np.floor_divide takes no .*: a formula has \+ -"),
+    (lambda x: x in [1, x * 2], TypeError, "np.equal takes no"),
+    (lambda x: np.float64(0) < x, TypeError, "takes no"),
+    (np.exp, TypeError, "np.exp takes no .*hm.circuits"),
+    (lambda _: 1.0, TypeError, "returns one value"),
+    (3, TypeError, "formula"),
+    (lambda x: circuits.maximum()(x), TypeError, "2 values"),
+    (lambda x: circuits.maximum()(x, 1.0), TypeError, "values of the function"),
+    (lambda x: circuits.Polynomial([[1, 2], [3, 4]])(x), TypeError, "one real result"),
+    (lambda x: circuits.Polynomial([1, 2j])(x), TypeError, "one real result"),
+    (lambda x: circuits.softmax(2, (-1, 1))(x), TypeError, "takes vectors"),
+    (lambda x: x**0.5, TypeError, "raised to"),
+    (lambda x: x + "1", TypeError, "unsupported operand"),
+    (lambda x: x * np.ones(3), TypeError, "operand"),
+    (lambda x: x * math.inf, hm.errors.ParameterError, "not finite"),
+    (lambda x: x / 0, ZeroDivisionError, "by zero"),
+]
+
+
+@pytest.mark.parametrize(("formula", "error", "words"), REFUSED)
+def test_formulas_that_can_not_be(formula, error, words):
+    with pytest.raises(error, match=words):
+        circuits.function(formula, ONE)
+
+
+def test_values_of_another_function_and_circuits_of_ciphertexts():
     transform = circuits.Mask(np.ones(4, bool), hm.ckks.Parameters.for_circuit(1, slots=4))
     with pytest.raises(TypeError, match="functions of slots"):
-        circuits.function(lambda x: transform(x), one)
-    with pytest.raises(TypeError, match="raised to"):
-        circuits.function(lambda x: x**0.5, one)
-    with pytest.raises(TypeError, match="unsupported operand"):
-        circuits.function(lambda x: x + "1", one)
-    with pytest.raises(TypeError, match="operand"):
-        circuits.function(lambda x: x * np.ones(3), one)
-    with pytest.raises(hm.errors.ParameterError, match="not finite"):
-        circuits.function(lambda x: x * math.inf, one)
-    with pytest.raises(ZeroDivisionError):
-        circuits.function(lambda x: x / 0, one)
-    with pytest.raises(hm.errors.ParameterError):
-        circuits.function(lambda: 1, [])
-    with pytest.raises(hm.errors.ParameterError):
-        circuits.function(lambda x: x, [(1, 1)])
+        circuits.function(lambda x: transform(x), ONE)
+    for formula, intervals in ((lambda: 1, []), (lambda x: x, [(1, 1)])):
+        with pytest.raises(hm.errors.ParameterError):
+            circuits.function(formula, intervals)
     kept = []
-    circuits.function(lambda x: kept.append(x) or x, one)
+    circuits.function(lambda x: kept.append(x) or x, ONE)
     with pytest.raises(hm.errors.ParameterError, match="two functions"):
-        circuits.function(lambda x: x + kept[0], one)
+        circuits.function(lambda x: x + kept[0], ONE)
     with pytest.raises(hm.errors.ParameterError, match="another function"):
-        circuits.function(lambda _: kept[0], one)
+        circuits.function(lambda _: kept[0], ONE)

@@ -17,7 +17,7 @@ from hemera._files import write_atomically
 from hemera.inputs import encoding, fields
 from hemera.inputs.arguments import _fits, as_extents, as_integer, described, did_you_mean
 from hemera.inputs.device import stream_handle
-from hemera.inputs.in_place import require_in_place
+from hemera.inputs.operators import require_in_place
 from hemera.inputs.source import read, read_bytes, write_bytes
 
 

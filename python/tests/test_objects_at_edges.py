@@ -116,6 +116,8 @@ def test_encrypted_matrices_of_other_shapes_do_not_fit(ckks: Any) -> None:
                     MismatchError, match=re.escape(f"{left.shape} and {right.shape} do not fit")
                 ):
                     operation(left, right)
+    with pytest.raises(TypeError, match=r"np\.equal takes no EncryptedMatrix"):
+        assert encrypted[0] == encrypted[0]
 
 
 def test_texts_of_keys_count_in_the_unit_that_they_name(party: Any) -> None:

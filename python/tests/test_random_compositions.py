@@ -153,8 +153,8 @@ def test_told_errors_intervals_and_slopes_hold() -> None:
             assert value.interval[0] - value.error - room <= values.min(), number
             assert values.max() <= value.interval[1] + value.error + room, number
             for at in range(len(grid)):
-                assert steepest(own, grid, at) <= value._slopes[at] * (1 + 1e-6) + room, number
-        assert slopes_of(function, function.intervals) == tuple(terms[-1][0]._slopes)
+                assert steepest(own, grid, at) <= value.slopes[at] * (1 + 1e-6) + room, number
+        assert slopes_of(function, function.intervals) == tuple(terms[-1][0].slopes)
         if max(function._slopes) < 50:
             known = [*known[-5:], (function, truth)]
 

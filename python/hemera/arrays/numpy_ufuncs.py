@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from hemera.arrays import comparisons, contraction, elementwise, functions, masks, order, sums
+from hemera.arrays import arithmetic, comparisons, contraction, elementwise, functions, masks, order, sums
 from hemera.arrays.kinds import kind_of
 from hemera.arrays.missing import IN_PLACE
 from hemera.arrays.recorded import Recorded, as_numbers, of_kind, recorder_of
 
-__all__ = ["OTHERWISE", "UFUNCS", "of_ufunc"]
+__all__ = ["OTHERWISE", "UFUNCS", "applied", "of_ufunc"]
 
 Function = Callable[..., Any]
 
@@ -50,17 +50,6 @@ def _approximated(clear: np.ufunc) -> Function:
 
 def _named(name: str) -> Function:
     return lambda x: elementwise.named(x, name)
-
-
-def _operator(name: str) -> Function:
-    """An operator by its method: the operator of a plain array would come back here."""
-
-    def operate(x: Any, y: Any) -> Any:
-        if isinstance(x, Recorded):
-            return getattr(x, f"__{name}__")(y)
-        return getattr(y, f"__r{name}__")(x)
-
-    return operate
 
 
 def _comparison(function: Function, mirrored: Function) -> Function:
@@ -126,18 +115,18 @@ def _reciprocal(x: Any) -> Any:
 
 UFUNCS: dict[np.ufunc, Function] = {
     np.absolute: elementwise.absolute,
-    np.add: _operator("add"),
-    np.bitwise_and: _operator("and"),
-    np.bitwise_or: _operator("or"),
-    np.bitwise_xor: _operator("xor"),
+    np.add: arithmetic.plus,
+    np.bitwise_and: _commuting(arithmetic.bitwise(masks.both)),
+    np.bitwise_or: _commuting(arithmetic.bitwise(masks.either)),
+    np.bitwise_xor: _commuting(arithmetic.bitwise(masks.one_of)),
     np.conjugate: lambda x: as_numbers(x),
     np.deg2rad: lambda x: x * (np.pi / 180),
     np.degrees: lambda x: x * (180 / np.pi),
-    np.divide: _operator("truediv"),
+    np.divide: arithmetic.divided,
     np.equal: _commuting(comparisons.equal),
     np.exp: _named("exp"),
     np.fabs: lambda x: of_kind(elementwise.absolute(x), "f"),
-    np.float_power: lambda x, y: of_kind(_operator("pow")(x, y), "f"),
+    np.float_power: lambda x, y: of_kind(arithmetic.raised(x, y), "f"),
     np.floor_divide: _divided(elementwise.floor_divide),
     np.fmax: _commuting(elementwise.larger),
     np.fmin: _commuting(elementwise.smaller),
@@ -163,11 +152,11 @@ UFUNCS: dict[np.ufunc, Function] = {
     np.matmul: contraction.matmul,
     np.maximum: _commuting(elementwise.larger),
     np.minimum: _commuting(elementwise.smaller),
-    np.multiply: _operator("mul"),
-    np.negative: lambda x: -x,
+    np.multiply: _commuting(arithmetic.times),
+    np.negative: arithmetic.negative,
     np.not_equal: _commuting(comparisons.differs),
-    np.positive: lambda x: +x,
-    np.power: _operator("pow"),
+    np.positive: arithmetic.positive,
+    np.power: arithmetic.raised,
     np.rad2deg: lambda x: x * (180 / np.pi),
     np.radians: lambda x: x * (np.pi / 180),
     np.reciprocal: _reciprocal,
@@ -175,7 +164,7 @@ UFUNCS: dict[np.ufunc, Function] = {
     np.sign: comparisons.sign,
     np.sqrt: _named("sqrt"),
     np.square: lambda x: x.square(),
-    np.subtract: _operator("sub"),
+    np.subtract: lambda x, y: arithmetic.plus(x, y, -1),
     np.tanh: _named("tanh"),
     **{function: _approximated(function) for function in _APPROXIMATED},
     **{function: _stepped(function) for function in (np.ceil, np.floor, np.trunc)},
@@ -210,17 +199,26 @@ def of_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Mappi
         a, b = inputs
         shape = (*np.shape(a), *(1,) * np.ndim(b))
         return of_ufunc(ufunc, "__call__", (np.reshape(a, shape), b), options)
-    known = UFUNCS.get(ufunc) or _foreign(ufunc)
-    if method != "__call__" or known is None:
-        raise TypeError(
-            f"{name if method == '__call__' else f'{name}.{method}'} takes no encrypted array: {OTHERWISE}"
-        )
+    if method != "__call__":
+        raise _refusal(f"{name}.{method}")
     if options:
         way = f". {IN_PLACE}" if "out" in options else ""
         raise TypeError(f"{name} takes no {', '.join(options)} with encrypted arrays{way}")
+    return applied(ufunc, *inputs)
+
+
+def applied(ufunc: np.ufunc, *inputs: Any) -> Any:
+    """A function of single elements. TypeError for one that is not there."""
+    known = UFUNCS.get(ufunc) or _foreign(ufunc)
+    if known is None:
+        raise _refusal(_name_of(ufunc))
     found = known(*inputs)
     # An array of its own: arrays change in place.
     return found.copy() if any(found is each for each in inputs) else found
+
+
+def _refusal(name: str) -> TypeError:
+    return TypeError(f"{name} takes no encrypted array: {OTHERWISE}")
 
 
 _SAME = {"expit": functions.sigmoid, "erf": functions.erf}

@@ -17,7 +17,8 @@ from hemera.arrays.recorder import MOST_ELEMENTS, Recorder
 from hemera.arrays.sparse_map import SparseMap
 from hemera.circuits import Function
 from hemera.errors import MismatchError, ParameterError
-from hemera.inputs.plain import NotMasked, refuse_missing
+from hemera.inputs.operators import Operators
+from hemera.inputs.plain import refuse_missing
 
 __all__ = [
     "A",
@@ -58,15 +59,12 @@ def needs_values(what: str) -> TypeError:
     )
 
 
-class Recorded(NotMasked):
-    """An encrypted array: a node of a program, and the kind of its values. The arithmetic here is that of
-    numbers: truth values count as 0 and 1. `Array` has NumPy's operators of each kind.
+class Recorded(Operators):
+    """An encrypted array: a node of a program, and the kind of its values. `Array` says what operators do.
 
     Args:
         kind: of the values; None: numbers, whole ones in exact programs.
     """
-
-    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, recorder: Recorder, number: int, kind: Kind | None = None) -> None:
         self._recorder = recorder
@@ -117,59 +115,6 @@ class Recorded(NotMasked):
     def __repr__(self) -> str:
         low, high = self.range
         return f"<encrypted array of shape {self.shape}, from {low:g} to {high:g}>"
-
-    def _scaled(self: A, factors: Values) -> A:
-        """The product with numbers, which broadcast with it."""
-        shape = joined_shape(self.shape, factors.shape)
-        x = broadcast(self, shape)
-        return sum_of_maps(self, [(x, SparseMap.scaling(np.broadcast_to(factors, shape)))], shape)
-
-    def _plus(self: A, other: Any, sign: float, own: float = 1) -> A:
-        """own * self + sign * other."""
-        given = as_operand(other, self)
-        if given is None:
-            return NotImplemented  # type: ignore[no-any-return]
-        shape = joined_shape(self.shape, given.shape)
-        x = broadcast(self, shape)
-        terms = [(x, SparseMap.scaling(np.full(x.size, own)))]
-        if isinstance(given, np.ndarray):
-            found = sum_of_maps(self, terms, shape, np.broadcast_to(sign * given, shape).ravel())
-        else:
-            y = broadcast(given, shape)
-            found = sum_of_maps(self, [*terms, (y, SparseMap.scaling(np.full(y.size, sign)))], shape)
-        return of_kind(found, of_numbers([self._kind, kind_of(other)]))
-
-    def __add__(self: A, other: Any) -> A:
-        return self._plus(other, 1)
-
-    __radd__ = __add__
-
-    def __sub__(self: A, other: Any) -> A:
-        return self._plus(other, -1)
-
-    def __rsub__(self: A, other: Any) -> A:
-        return self._plus(other, 1, -1)
-
-    def __mul__(self: A, other: Any) -> A:
-        given = as_operand(other, self)
-        if given is None:
-            return NotImplemented
-        kind = of_numbers([self._kind, kind_of(other)])
-        if isinstance(given, np.ndarray):
-            return of_kind(self._scaled(given), kind)
-        shape = joined_shape(self.shape, given.shape)
-        x, y = broadcast(self, shape), broadcast(given, shape)
-        if given._number == self._number:
-            y = x
-        return at_node(self, self._recorder.multiply(x._number, y._number), kind)
-
-    __rmul__ = __mul__
-
-    def __neg__(self: A) -> A:
-        return self._scaled(np.asarray(-1.0))
-
-    def __pos__(self: A) -> A:
-        return self
 
     def square(self: A) -> A:
         """Each element times itself."""

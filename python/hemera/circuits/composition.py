@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from hemera import _core
 from hemera.circuits.functions import Function, Interval, Polynomial
 from hemera.inputs.arguments import described, require_type
+from hemera.inputs.operators import Operators
 
 __all__ = ["Composed", "Expression", "function"]
 
@@ -43,92 +45,58 @@ class Composed(Function):
         return self._formula
 
 
-class Expression:
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
+class Expression(Operators):
     """A value inside of a function that is being composed, with + - * ** and functions of `hm.circuits`.
 
     It is a sum that is not taken yet: factor (products) + terms + constant, so that one level takes all.
     """
 
-    __slots__ = ("_builder", "_constant", "_error", "_factor", "_products", "_range", "_slopes", "_terms")
+    _instead: ClassVar[Mapping[str, str]] = {}
+    _otherwise: ClassVar[str] = "a formula has + - * ** of values and numbers, and functions of hm.circuits"
 
-    __hash__ = None  # type: ignore[assignment]
-    # NumPy's numbers leave operators to this class.
-    __array_ufunc__ = None
-
-    def __init__(
-        self,
-        builder: _core.FunctionBuilder,
-        terms: dict[int, float],
-        interval: Interval,
-        *,
-        constant: float = 0.0,
-        products: Sequence[tuple[int, int]] = (),
-        factor: int = 1,
-        error: float = 0.0,
-        slopes: NDArray[np.float64],
-    ) -> None:
-        self._builder = builder
-        self._terms = terms
-        self._constant = constant
-        self._products = tuple(products)
-        self._factor = factor
-        self._range = interval
-        self._error = error
-        self._slopes = slopes
-
-    @property
-    def interval(self) -> Interval:
-        """Where its values lie, for inputs anywhere in their intervals."""
-        return self._range
-
-    @property
-    def error(self) -> float:
-        """How far they are from the values of the formula, at most."""
-        return self._error
+    builder: _core.FunctionBuilder
+    terms: dict[int, float]
+    interval: Interval
+    """Where its values lie, for inputs anywhere in their intervals."""
+    slopes: NDArray[np.float64]
+    constant: float = 0.0
+    products: tuple[tuple[int, int], ...] = ()
+    factor: int = 1
+    error: float = 0.0
+    """How far they are from the values of the formula, at most."""
 
     @property
     def _largest(self) -> float:
-        return max(abs(end) for end in self._range)
-
-    def _with(self, **changed: Any) -> Expression:
-        parts: dict[str, Any] = {
-            "terms": self._terms,
-            "interval": self._range,
-            "constant": self._constant,
-            "products": self._products,
-            "factor": self._factor,
-            "error": self._error,
-            "slopes": self._slopes,
-        }
-        return Expression(self._builder, **(parts | changed))
+        return max(abs(end) for end in self.interval)
 
     # --- Values of the function that is built. ---
 
     def _is_value(self) -> bool:
-        return not self._products and self._constant == 0 and list(self._terms.values()) == [1.0]
+        return not self.products and self.constant == 0 and list(self.terms.values()) == [1.0]
 
     def _settled(self) -> Expression:
         """The same as one value of the function."""
         if self._is_value():
             return self
         # Whole factors take no level where all terms have one scale.
-        is_whole = all(f == round(f) and abs(f) <= _LARGEST_WHOLE for f in self._terms.values())
-        is_even = len(self._terms) == 1 or all(self._builder.depth(value) == 0 for value in self._terms)
-        is_free = is_whole and is_even and not self._products
-        number = self._builder.sum(
-            self._factor, list(self._products), list(self._terms.items()), self._constant, is_free
+        is_whole = all(f == round(f) and abs(f) <= _LARGEST_WHOLE for f in self.terms.values())
+        is_even = len(self.terms) == 1 or all(self.builder.depth(value) == 0 for value in self.terms)
+        is_free = is_whole and is_even and not self.products
+        number = self.builder.sum(
+            self.factor, list(self.products), list(self.terms.items()), self.constant, is_free
         )
-        return self._with(terms={number: 1.0}, constant=0.0, products=(), factor=1)
+        return replace(self, terms={number: 1.0}, constant=0.0, products=(), factor=1)
 
     def _number(self) -> int:
-        (number,) = self._settled()._terms
+        (number,) = self._settled().terms
         return number
 
     def _affine(self) -> tuple[float, int, float]:
         """factor, value and constant: a sum of several is taken."""
-        settled = self if not self._products and len(self._terms) == 1 else self._settled()
-        ((value, factor),) = settled._terms.items()
-        return factor, value, settled._constant
+        settled = self if not self.products and len(self.terms) == 1 else self._settled()
+        ((value, factor),) = settled.terms.items()
+        return factor, value, settled.constant
 
     # --- Operators. ---
 
@@ -136,84 +104,74 @@ class Expression:
         """An expression of the same function; None for what is no operand."""
         if not isinstance(other, Expression):
             return None
-        if other._builder is not self._builder:
+        if other.builder is not self.builder:
             raise _core.ParameterError("values of two functions do not meet; compose one function of both")
         return other
 
-    def __add__(self, other: Any) -> Expression:
+    def _plus(self, other: Any) -> Expression:
         if _is_number(other):
             c = _finite(other)
-            low, high = self._range
-            return self._with(constant=self._constant + c, interval=(low + c, high + c))
+            low, high = self.interval
+            return replace(self, constant=self.constant + c, interval=(low + c, high + c))
         right = self._other(other)
         if right is None:
-            return NotImplemented
+            return NotImplemented  # type: ignore[no-any-return]
         left = self
-        if left._products and right._products and left._factor != right._factor:
+        if left.products and right.products and left.factor != right.factor:
             right = right._settled()
-        terms = dict(left._terms)
-        for value, factor in right._terms.items():
+        terms = dict(left.terms)
+        for value, factor in right.terms.items():
             terms[value] = terms.get(value, 0.0) + factor
             if terms[value] == 0 and len(terms) > 1:
                 del terms[value]
         return Expression(
-            left._builder,
+            left.builder,
             terms,
-            (left._range[0] + right._range[0], left._range[1] + right._range[1]),
-            constant=left._constant + right._constant,
-            products=left._products + right._products,
-            factor=left._factor if left._products else right._factor,
-            error=left._error + right._error,
-            slopes=left._slopes + right._slopes,
+            (left.interval[0] + right.interval[0], left.interval[1] + right.interval[1]),
+            constant=left.constant + right.constant,
+            products=left.products + right.products,
+            factor=left.factor if left.products else right.factor,
+            error=left.error + right.error,
+            slopes=left.slopes + right.slopes,
         )
 
-    __radd__ = __add__
-
-    def __neg__(self) -> Expression:
-        return self * -1
-
-    def __pos__(self) -> Expression:
-        return self
-
-    def __sub__(self, other: Any) -> Expression:
+    def _minus(self, other: Any) -> Expression:
         if not _is_number(other) and self._other(other) is None:
-            return NotImplemented
-        return self.__add__(-other)
-
-    def __rsub__(self, other: Any) -> Expression:
-        return self.__neg__().__add__(other)
+            return NotImplemented  # type: ignore[no-any-return]
+        return self._plus(-other)
 
     def _scaled(self, c: float) -> Expression:
-        ends = (c * self._range[0], c * self._range[1])
-        products, factor = self._products, self._factor
+        ends = (c * self.interval[0], c * self.interval[1])
+        products, factor = self.products, self.factor
         if products and c * factor in (1, 2, -1):
             factor = int(c * factor)
         elif products:
             products = tuple(self._scaled_product(a, b, c * factor) for a, b in products)
             factor = 1
-        return self._with(
-            terms={value: c * own for value, own in self._terms.items()},
+        return replace(
+            self,
+            terms={value: c * own for value, own in self.terms.items()},
             interval=(min(ends), max(ends)),
-            constant=c * self._constant,
+            constant=c * self.constant,
             products=products,
             factor=factor,
-            error=abs(c) * self._error,
-            slopes=abs(c) * self._slopes,
+            error=abs(c) * self.error,
+            slopes=abs(c) * self.slopes,
         )
 
     def _scaled_product(self, a: int, b: int, c: float) -> tuple[int, int]:
         """The factors of a product, the less deep one times a number."""
-        if self._builder.depth(a) > self._builder.depth(b):
+        if self.builder.depth(a) > self.builder.depth(b):
             a, b = b, a
-        scaled = self._with(terms={a: c}, constant=0.0, products=(), factor=1)
+        scaled = replace(self, terms={a: c}, constant=0.0, products=(), factor=1)
         return scaled._number(), b
 
-    def __mul__(self, other: Any) -> Expression:
+    def _times(self, other: Any) -> Expression:
         if _is_number(other):
             return self._scaled(_finite(other))
         right = self._other(other)
         if right is None:
-            return NotImplemented
+            return NotImplemented  # type: ignore[no-any-return]
         (f, a, c), (g, b, d) = self._affine(), right._affine()
         is_square = (f, a, c) == (g, b, d)
         factor, pair = 1, (a, b)
@@ -225,33 +183,31 @@ class Expression:
         for value, own in ((a, f * d), (b, g * c)):
             if own != 0:
                 terms[value] = terms.get(value, 0.0) + own
-        e, h = self._error, right._error
+        e, h = self.error, right.error
         return Expression(
-            self._builder,
+            self.builder,
             terms,
-            _square(self._range) if is_square else _product(self._range, right._range),
+            _square(self.interval) if is_square else _product(self.interval, right.interval),
             constant=c * d,
-            products=[pair],
+            products=(pair,),
             factor=factor,
             error=self._largest * h + right._largest * e + e * h,
-            slopes=self._largest * right._slopes + right._largest * self._slopes,
+            slopes=self._largest * right.slopes + right._largest * self.slopes,
         )
 
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> Expression:
+    def _divided(self, other: Any) -> Expression:
         if _is_number(other):
             if other == 0:
                 raise ZeroDivisionError("division of a value by zero")
             return self._scaled(1 / _finite(other))
         if self._other(other) is None:
-            return NotImplemented
+            return NotImplemented  # type: ignore[no-any-return]
         raise TypeError(
             "values of a function are divided by hm.circuits.divide(numerator, denominator)(x, y), which "
             "takes the intervals of both"
         )
 
-    def __pow__(self, exponent: Any) -> Expression:
+    def _power(self, exponent: Any) -> Expression:
         if isinstance(exponent, bool) or not isinstance(exponent, int | np.integer) or exponent < 1:
             raise TypeError(f"a value of a function is raised to 1, 2, 3, ..., not to {exponent!r}")
         powers: dict[int, Expression] = {1: self}
@@ -264,6 +220,17 @@ class Expression:
             return powers[n]
 
         return power(int(exponent))
+
+    _meanings: ClassVar = {
+        np.add: _plus,
+        np.subtract: _minus,
+        np.multiply: _times,
+        np.divide: _divided,
+        np.power: _power,
+        np.negative: lambda self: self._scaled(-1),
+        np.positive: lambda x: x,
+    }
+    _reflected: ClassVar = {np.subtract: lambda self, other: -self + other}
 
     # --- Functions. ---
 
@@ -287,19 +254,17 @@ class Expression:
             raise TypeError(f"{circuit.name} takes {len(circuit.intervals)} values, not {len(inputs)}")
         if not circuit._native.is_unbounded:
             for given, interval in zip(inputs, circuit.intervals, strict=True):
-                _require_inside(circuit.name, given._range, interval)
-        ranges = [given._range for given in inputs]
+                _require_inside(circuit.name, given.interval, interval)
+        ranges = [given.interval for given in inputs]
         own = slopes_of(circuit, ranges)
-        error, slopes = circuit.error, np.zeros_like(self._slopes)
+        error, slopes = circuit.error, np.zeros_like(self.slopes)
         for slope, given in zip(own, inputs, strict=True):
             # An exact input makes no error, however steep a function is.
-            error += slope * given._error if given._error else 0.0
-            depends = given._slopes > 0
-            slopes[depends] += slope * given._slopes[depends]
-        (number,) = self._builder.append(circuit._native, [given._number() for given in inputs])
-        return Expression(
-            self._builder, {number: 1.0}, _range_of(circuit, ranges), error=error, slopes=slopes
-        )
+            error += slope * given.error if given.error else 0.0
+            depends = given.slopes > 0
+            slopes[depends] += slope * given.slopes[depends]
+        (number,) = self.builder.append(circuit._native, [given._number() for given in inputs])
+        return Expression(self.builder, {number: 1.0}, _range_of(circuit, ranges), error=error, slopes=slopes)
 
     def __bool__(self) -> NoReturn:
         raise TypeError(
@@ -308,7 +273,7 @@ class Expression:
         )
 
     def __repr__(self) -> str:
-        low, high = self._range
+        low, high = self.interval
         return f"<a value from {low:g} to {high:g}>"
 
 
@@ -346,16 +311,15 @@ def function(
     found = [(float(low), float(high)) for low, high in intervals]
     builder = _core.FunctionBuilder(found)
     inputs = [
-        Expression(builder, {i: 1.0}, interval, slopes=np.eye(len(found))[i])
-        for i, interval in enumerate(found)
+        Expression(builder, {i: 1.0}, interval, np.eye(len(found))[i]) for i, interval in enumerate(found)
     ]
     result = require_type(formula(*inputs), Expression, "function", "a formula that returns one value")
-    if result._builder is not builder:
+    if result.builder is not builder:
         raise _core.ParameterError("the formula returned a value of another function")
-    native = builder.finish(result._number(), result._error, result._largest)
+    native = builder.finish(result._number(), result.error, result._largest)
     own = getattr(formula, "__name__", "function")
     title = name or (own if own.isidentifier() else "function")
-    return Composed(native, title, formula, result._slopes.tolist())
+    return Composed(native, title, formula, result.slopes.tolist())
 
 
 def _is_number(value: object) -> bool:

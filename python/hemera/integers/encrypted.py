@@ -14,8 +14,7 @@ from numpy.typing import DTypeLike
 from hemera import _core
 from hemera._process import cached_property
 from hemera.inputs.arguments import as_extents
-from hemera.inputs.array_protocols import NotAnArray
-from hemera.inputs.in_place import require_in_place
+from hemera.inputs.operators import NotAnArray, require_in_place
 from hemera.inputs.source import write_bytes
 from hemera.integers import arrangement, files
 from hemera.integers.bounded import Bounded

@@ -15,8 +15,8 @@ from hemera import _core
 from hemera.circuits.functions import Basis, Function, Interval, Polynomial
 from hemera.circuits.plans import Plan
 from hemera.inputs.arguments import as_extents, in_own_words, require_type
-from hemera.inputs.array_protocols import NotAnArray
 from hemera.inputs.encoding import as_number
+from hemera.inputs.operators import NotAnArray
 from hemera.inputs.plain import Numbers, plain_array
 from hemera.objects.array_hints import IN_PLACE_OF_ABS, IN_PLACE_OF_ATTRIBUTES, IN_PLACE_OF_NUMPY
 from hemera.objects.stored import Belonging, Stored

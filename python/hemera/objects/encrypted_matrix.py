@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
 from hemera.inputs.arguments import described, in_own_words, require_type
-from hemera.inputs.array_protocols import NotAnArray
+from hemera.inputs.operators import NotAnArray
 from hemera.inputs.plain import Numbers, plain_array
 from hemera.objects.ciphertext import Ciphertext
 
@@ -171,6 +171,9 @@ class EncryptedMatrix(NotAnArray):
         return self._with(self.ciphertexts * self._operand(other))
 
     __rmul__ = __mul__
+
+    def __eq__(self, other: object) -> NoReturn:
+        raise TypeError(self._refusal("equal"))
 
     def __neg__(self) -> EncryptedMatrix:
         return self._with(-self.ciphertexts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, NoReturn
 
@@ -13,8 +14,8 @@ from hemera.circuits import Function, Polynomial
 from hemera.circuits.composition import Composed
 from hemera.errors import MismatchError, ParameterError
 from hemera.inputs.arguments import described
-from hemera.inputs.array_protocols import NotAnArray
 from hemera.inputs.encoding import as_number
+from hemera.inputs.operators import COMPARISONS, Operators
 from hemera.inputs.plain import plain_array
 from hemera.program import operations as op
 from hemera.program.constants import Constant, array_of, real_number
@@ -30,12 +31,10 @@ _DATA = (
 )
 
 
-class Symbol(NotAnArray):
+class Symbol(Operators):
     """An encrypted value of a program that is being recorded, with the operators of a `hemera.Ciphertext`."""
 
     __slots__ = ("_filling", "_number", "_recorder")
-
-    __hash__ = None  # type: ignore[assignment]
 
     _instead: ClassVar[dict[str, str]] = {
         "asarray": "its values are encrypted",
@@ -43,7 +42,6 @@ class Symbol(NotAnArray):
         "roll": "x.rotate(k) turns slots to the left",
         "sum": "x.sum() makes every slot their sum",
         "square": "x.square()",
-        "negative": "-x",
         "polyval": "x.polyval(coefficients), the lowest power first",
         **{
             name: f"hm.circuits.{name}(...)(x) is near it on an interval, for CKKS"
@@ -145,21 +143,13 @@ class Symbol(NotAnArray):
             return self.note(op.AddArray(self._vector(real_number(number))))
         return self.note(op.AddNumber(real_number(number)))
 
-    def __add__(self, other: Any) -> Symbol:
-        return self._plus(other)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Symbol:
+    def _minus(self, other: Any) -> Symbol:
         if isinstance(other, Symbol):
             return self.note(op.Subtract(), other, filling=self._joined("subtract", other))
         number = as_number(other)
         return self._plus(-array_of(other) if number is None else -number, "subtract")
 
-    def __rsub__(self, other: Any) -> Symbol:
-        return (-self).__add__(other)
-
-    def __mul__(self, other: Any) -> Symbol:
+    def _times(self, other: Any) -> Symbol:
         if isinstance(other, Symbol):
             if other is self:
                 return self.square()
@@ -175,29 +165,24 @@ class Symbol(NotAnArray):
             return self._masked(factor)
         return self.note(op.MultiplyNumber(factor))
 
-    __rmul__ = __mul__
-
     def _masked(self, factor: complex = 1) -> Symbol:
         """The product with the factor in the filled slots, and 0 in the others."""
         vector = self._vector(factor)
         return self.note(op.MultiplyArray(vector), filling=Filling(self.filled))
 
-    def __truediv__(self, other: object) -> Symbol:
+    def _divided(self, other: object) -> Symbol:
         if isinstance(other, Symbol):
             raise TypeError("a ciphertext can only be divided by plain numbers; hm.circuits.inverse is 1 / x")
         if self._recorder.program.scheme != "ckks":
             raise TypeError("BFV and BGV have no division")
         inverse: Array = 1 / np.asarray(other, np.float64)
-        return self.__mul__(inverse)
-
-    def __matmul__(self, other: Any) -> Symbol:
-        """Each vector as a row times a plain matrix (CKKS), or its inner product with a vector."""
-        return self.matmul(other)
+        return self._times(inverse)
 
     def matmul(self, other: Any, *, fewest_keys: bool = False, slots: int | None = None) -> Symbol:
-        """As of an evaluator: x @ other; for matrices `fewest_keys` as of `hemera.circuits.LinearTransform`:
-        two or three rotation keys, and more time. MismatchError for a matrix of other rows than x has
-        values, unless `slots` says that it goes with all slots."""
+        """As of an evaluator: each vector as a row times a plain matrix (CKKS), or its inner product with a
+        vector; for matrices `fewest_keys` as of `hemera.circuits.LinearTransform`: two or three rotation
+        keys, and more time. MismatchError for a matrix of other rows than x has values, unless `slots` says
+        that it goes with all slots."""
         if isinstance(other, Symbol):
             return (self * other).sum()
         matrix = array_of(other)
@@ -224,17 +209,27 @@ class Symbol(NotAnArray):
         """The sum of the products with a vector, in every slot."""
         return self.matmul(other)
 
-    def __rmatmul__(self, matrix: ArrayLike) -> Symbol:
-        return self.__matmul__(np.asarray(matrix).T)
-
-    def __neg__(self) -> Symbol:
-        return self.note(op.Negate())
-
-    def __pos__(self) -> Symbol:
-        return self
-
-    def __pow__(self, exponent: int) -> Symbol:
+    def _power(self, exponent: int) -> Symbol:
         return self if exponent == 1 else self.note(op.Power(exponent))
+
+    def _no_comparison(self, _: object) -> NoReturn:
+        raise TypeError(_DATA.format(what="comparisons, min and max ask for it"))
+
+    _meanings: ClassVar = {
+        **dict.fromkeys(COMPARISONS, _no_comparison),
+        np.add: _plus,
+        np.subtract: _minus,
+        np.multiply: _times,
+        np.divide: _divided,
+        np.matmul: matmul,
+        np.power: _power,
+        np.negative: lambda x: x.note(op.Negate()),
+        np.positive: lambda x: x,
+    }
+    _reflected: ClassVar = {
+        np.subtract: lambda x, other: -x + other,
+        np.matmul: lambda x, matrix: x.matmul(np.asarray(matrix).T),
+    }
 
     def square(self) -> Symbol:
         """The product with itself."""
@@ -373,11 +368,6 @@ class Symbol(NotAnArray):
 
     __float__ = __int__ = __complex__ = __index__ = __round__ = _no_number
 
-    def _no_comparison(self, _: object) -> NoReturn:
-        raise TypeError(_DATA.format(what="comparisons, min and max ask for it"))
-
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _no_comparison
-
 
 class Recorder:
     """Notes a program. It has those operations of a `hemera.Evaluator` that circuits of applications use, so
@@ -412,27 +402,11 @@ class Recorder:
         array = constant(values, self.program.scheme, "a constant")
         return Constant(array, array.shape[-1])
 
-    def add(self, a: Symbol, b: Any, *, out: None = None) -> Symbol:
-        """As of an evaluator."""
-        del out
-        return a.__add__(b)
-
-    def subtract(self, a: Symbol, b: Any, *, out: None = None) -> Symbol:
-        """As of an evaluator."""
-        del out
-        return a.__sub__(b)
-
-    def negate(self, a: Symbol) -> Symbol:
-        """As of an evaluator."""
-        return -a
-
-    def rotate(self, a: Symbol, steps: int) -> Symbol:
-        """As of an evaluator."""
-        return a.rotate(steps)
-
-    def swap_rows(self, a: Symbol) -> Symbol:
-        """As of an evaluator."""
-        return a.swap_rows()
+    # As of an evaluator.
+    add = staticmethod(lambda a, b, **_: a + b)
+    subtract = staticmethod(lambda a, b, **_: a - b)
+    negate = staticmethod(operator.neg)
+    rotate, swap_rows = staticmethod(Symbol.rotate), staticmethod(Symbol.swap_rows)
 
     def dot(self, a: Sequence[Symbol], b: Sequence[Any]) -> Symbol:
         """As of an evaluator."""

@@ -227,6 +227,9 @@ STUDIES: dict[str, Study] = {
     "a mask of keys": lambda t: t[(t.k == "u") | (t.a > 4)].n.sum(),
     "plus is the same": lambda t: (+t.f).sum(),
     "minus is the opposite": lambda t: (-(t.a > 2)).sum(),
+    "floors of missing values": lambda t: (t.n // 2).sum(),
+    "remainders of missing values": lambda t: (t.n % 3).mean(),
+    "floors of filtered rows": lambda t: ((t[t.f].n + 1) // 2).count(),
     "refused: difference of masks": lambda t: (t.f - t.g).sum(),
     "refused: numbers as a filter": lambda t: t[t.a].n.sum(),
     "refused: sums of texts that are missing": lambda t: t.s.mean(),
@@ -236,6 +239,7 @@ STUDIES: dict[str, Study] = {
 NUMBERS = (operator.add, operator.sub, operator.mul, operator.truediv, operator.pow)
 COMPARED = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge)
 IN_PLACE = (operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ipow)
+IN_PLACE += (operator.ifloordiv, operator.imod)
 OF_MASKS = (operator.iand, operator.ior, operator.ixor)
 STUDIES |= {
     f"number and column: {f.__name__}": lambda t, f=f: f(3, t.a + 1).sum() for f in NUMBERS + COMPARED
@@ -407,8 +411,8 @@ REFUSED: dict[str, tuple[Study, type[Exception], str]] = {
     "texts with numbers": (lambda t: t.s == t.a, TypeError, "holds categories"),
     "no rows": (lambda t: t[t.k == "none"].groupby("k").m.sum(), ParameterError, "leave no rows"),
     "fmax": (lambda t: np.fmax(t.m, t.a), TypeError, "fillna first"),
-    "add.reduce": (lambda t: np.add.reduce(t.a), TypeError, "np.add.reduce takes no column"),
-    "np.mean": (lambda t: np.mean(t.a), TypeError, "np.mean takes no column"),
+    "add.reduce": (lambda t: np.add.reduce(t.a), TypeError, "np.add.reduce takes no Column"),
+    "np.mean": (lambda t: np.mean(t.a), TypeError, "np.mean takes no Column"),
     "out": (lambda t: np.add(t.a, 1, out=np.zeros(ROWS)), TypeError, "takes no out"),
     "in place": (lambda t: operator.iadd(t.a, 1), TypeError, r"write c = c \+ x"),
     "items": (lambda t: operator.setitem(t.a, 0, 1), TypeError, "do not change in place"),

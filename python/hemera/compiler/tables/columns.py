@@ -2,38 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from hemera.arrays.kinds import DTYPES, Kind, kind_of
-from hemera.compiler.tables.missing import missing, refused
-from hemera.compiler.tables.operators import Operators
-from hemera.compiler.tables.results import Groups, Result
-from hemera.compiler.tables.statistics import STATISTICS
+from hemera.compiler.tables.missing import NO_COLUMN, missing
+from hemera.compiler.tables.results import Result
+from hemera.compiler.tables.statistics import STATISTICS, Statistics, require_numbers
 from hemera.compiler.tables.weights import Weight, as_truths, joined, length
 from hemera.errors import MismatchError, ParameterError
-from hemera.inputs.plain import NotMasked
+from hemera.inputs.operators import COMPARISONS, Operators
 
 __all__ = ["Column"]
 
-_COMPARISONS = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
-_OF_MASKS = {
-    np.bitwise_and: np.bitwise_and,
-    np.bitwise_or: np.bitwise_or,
-    np.bitwise_xor: np.bitwise_xor,
-    np.logical_and: np.bitwise_and,
-    np.logical_or: np.bitwise_or,
-    np.logical_xor: np.bitwise_xor,
-    np.invert: np.invert,
-    np.logical_not: np.invert,
-}
+_OF_MASKS = (np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert)
+_OF_TRUTHS = dict(
+    zip((np.logical_and, np.logical_or, np.logical_xor, np.logical_not), _OF_MASKS, strict=True)
+)
 _SKIPPING = (np.fmax, np.fmin)
 """Functions that leave a missing value out, and take the other one."""
 
 
-class Column(Operators, NotMasked):
+@dataclass(eq=False, repr=False)
+class Column(Operators, Statistics):
     """A column, or what is computed of columns of one table, row by row.
 
     It has the operators of NumPy's arrays, and NumPy's functions of single elements take it. Comparisons give
@@ -41,33 +35,21 @@ class Column(Operators, NotMasked):
     pandas does; a comparison with one is false.
     """
 
-    __pandas_priority__ = 10_000
+    _instead: ClassVar[Mapping[str, str]] = {}
+    _otherwise: ClassVar[str] = NO_COLUMN
 
-    def __init__(
-        self,
-        values: Any,
-        *,
-        name: str = "",
-        present: Weight = None,
-        weight: Weight = None,
-        is_zeroed: bool = True,
-        categories: Sequence[Any] = (),
-        is_of_table: bool = False,
-    ) -> None:
-        self._values = values
-        self._name = name
-        self._present = present
-        self._weight = weight
-        self._is_zeroed = is_zeroed
-        """Whether values are 0 where they are missing."""
-        self._categories = tuple(categories)
-        self._is_of_table = is_of_table
-        """Whether the table has the same values, which operators in place would change in pandas."""
-
-    @property
-    def values(self) -> Any:
-        """The rows' values; 0, or anything, where they are missing or filtered out."""
-        return self._values
+    values: Any
+    """The rows' values, an `Array` or plain; 0, or anything, where they are missing or filtered out."""
+    name: str = ""
+    present: Weight = None
+    """Where no value is missing."""
+    weight: Weight = None
+    """Which rows filters leave."""
+    is_zeroed: bool = True
+    """Whether values are 0 where they are missing."""
+    categories: Sequence[Any] = ()
+    is_of_table: bool = False
+    """Whether the table has the same values, which operators in place would change in pandas."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -75,83 +57,75 @@ class Column(Operators, NotMasked):
         return DTYPES[self._kind]
 
     @property
-    def _rows(self) -> int:
+    def rows(self) -> int:
         """Those of the whole table, filtered or not."""
-        return len(self._values)
+        return len(self.values)
 
     @property
     def _kind(self) -> Kind:
-        return kind_of(self._values)
+        return kind_of(self.values)
 
     def __len__(self) -> int:
-        return length(self._rows, self._weight)
+        return length(self.rows, self.weight)
 
     def __repr__(self) -> str:
-        return f"<column {self._name!r} of {self._rows} rows{'' if self._weight is None else ', filtered'}>"
+        return f"<column {self.name!r} of {self.rows} rows{'' if self.weight is None else ', filtered'}>"
 
     def __getattr__(self, name: str) -> Any:
         raise missing("a column", name, self)
 
     # --- Row by row. ---
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        if method != "__call__" or options:
-            raise refused(f"np.{ufunc.__name__}", method, options)
-        return self._applied(ufunc, *inputs)
+    abs = Operators.__abs__
 
     def _applied(self, ufunc: np.ufunc, *inputs: Any) -> Column:
-        if ufunc in _COMPARISONS:
+        ufunc = _OF_TRUTHS.get(ufunc, ufunc)
+        if ufunc is np.negative and self._kind == "b":
+            ufunc = np.invert  # the opposite of truth values, as pandas has it
+        if ufunc in COMPARISONS:
             return _compared(ufunc, *inputs)
         if ufunc in _OF_MASKS:
-            return _of_masks(_OF_MASKS[ufunc], *inputs)
+            return _of_masks(ufunc, *inputs)
         if ufunc in (np.power, np.float_power):
             return _power(*inputs)
         if ufunc is np.positive:
             return _computed(lambda x: x, self, keeps_zero=True)  # also of truth values
-        if ufunc is np.negative and self._kind == "b":
-            return _of_masks(np.invert, self)  # the opposite of truth values, as pandas has it
         if ufunc is np.divide and isinstance(inputs[1], (int, float)) and not isinstance(inputs[1], bool):
             ufunc, inputs = np.multiply, (self, 1 / inputs[1])
         # Of absolute values, an approximation, 0 does not stay.
-        return _computed(ufunc, *inputs, keeps_zero=ufunc is np.negative)
-
-    def __array_function__(self, function: Callable[..., Any], types: Any, *_: Any) -> Any:
-        del types
-        raise refused(f"np.{function.__name__}", "", {})
+        return _computed(ufunc, *inputs, keeps_zero=ufunc in (np.negative, np.multiply))
 
     def astype(self, dtype: Any) -> Column:
         """The column as of another type: truth values as 0 and 1. See `Array.astype` for errors."""
         wanted = np.dtype(dtype)
-        if self._present is not None and wanted.kind != "f":
-            raise TypeError(f"column {self._name!r}: missing values can not be of {wanted}; fillna first")
+        if self.present is not None and wanted.kind != "f":
+            raise TypeError(f"column {self.name!r}: missing values can not be of {wanted}; fillna first")
         return _computed(lambda x: x.astype(wanted), self, keeps_zero=True)
 
     def fillna(self, value: Any) -> Column:
         """The column with a value in place of missing ones: a number, a truth value or a category of it."""
-        if self._present is None:
+        if self.present is None:
             return self
-        if self._categories:
+        if self.categories:
             value = self._code(value)
         elif (self._kind == "b") != isinstance(value, (bool, np.bool_)):
-            raise TypeError(
-                f"column {self._name!r} of {self.dtype} is filled with such values, not {value!r}"
-            )
-        present = self._present
+            raise TypeError(f"column {self.name!r} of {self.dtype} is filled with such values, not {value!r}")
+        present = self.present
         if self._kind == "b":
-            filled = joined(self._values, present)
+            filled = joined(self.values, present)
             filled = filled | ~present if value else filled
         else:
-            own = self._values if self._is_zeroed else self._values * present
+            own = self.values if self.is_zeroed else self.values * present
             filled = own if value == 0 else own + (1 - present) * value
-        return Column(filled, name=self._name, weight=self._weight, categories=self._categories)
+        return replace(self, values=filled, present=None, is_zeroed=True, is_of_table=False)
 
-    def _in_place(self, found: Any, operator: str) -> Column:
+    def _in_place(self, found: Any, sign: str) -> Column:
         """What `c += x` makes of c, under all its names. TypeError for columns of tables."""
         if found is NotImplemented:
             return found  # type: ignore[no-any-return]
-        if self._is_of_table:
+        if self.is_of_table:
             raise TypeError(
-                f"{operator}= would change column {self._name!r}: write c = c {operator} x, and "
+                f"{sign}= would change column {self.name!r}: write c = c {sign} x, and "
                 "t.assign(name=c) has it in a table"
             )
         vars(self).update(vars(found))
@@ -167,12 +141,12 @@ class Column(Operators, NotMasked):
 
     def _code(self, value: Any) -> float:
         """The number of a category. ParameterError for one that the column has not."""
-        if value not in self._categories:
+        if value not in self.categories:
             raise ParameterError(
-                f"column {self._name!r} has no category {value!r}; it has "
-                f"{', '.join(map(repr, self._categories))}"
+                f"column {self.name!r} has no category {value!r}; it has "
+                f"{', '.join(map(repr, self.categories))}"
             )
-        return float(self._categories.index(value))
+        return float(self.categories.index(value))
 
     def between(self, left: Any, right: Any, inclusive: str = "both") -> Column:
         """Whether values are from `left` to `right`; `inclusive`: "both" of the ends, "left", "right" or
@@ -190,9 +164,9 @@ class Column(Operators, NotMasked):
         if not listed:
             raise ParameterError("isin needs a value")
         known = [each for each in listed if not (each is None or each != each)]
-        if self._categories:
+        if self.categories:
             known = [self._code(each) for each in known]
-        found = self._of_truths(np.isin(self._values, known), self._present) if known else None
+        found = self._of_truths(np.isin(self.values, known), self.present) if known else None
         if len(known) < len(listed):
             found = self.isna() if found is None else found | self.isna()
         assert found is not None
@@ -204,11 +178,11 @@ class Column(Operators, NotMasked):
 
     def notna(self) -> Column:
         """Whether values are there."""
-        return self._of_truths(np.ones(self._rows, np.bool_), self._present)
+        return self._of_truths(np.ones(self.rows, np.bool_), self.present)
 
     def _of_truths(self, truths: Any, present: Weight) -> Column:
         """Truth values of the rows, false where a value is missing."""
-        return Column(joined(truths, present), name=self._name, weight=self._weight)
+        return Column(joined(truths, present), name=self.name, weight=self.weight)
 
     def __bool__(self) -> bool:
         raise TypeError(
@@ -221,47 +195,8 @@ class Column(Operators, NotMasked):
 
     # --- Statistics. ---
 
-    def sum(self) -> Any:
-        """The sum, an encrypted number."""
-        return self._statistic("sum", None)
-
-    def count(self) -> Any:
-        """How many values there are."""
-        return self._statistic("count", None)
-
-    def mean(self) -> Any:
-        """The mean: an encrypted number where the count is public, else a `Result`."""
-        return self._statistic("mean", None)
-
-    def var(self, ddof: int = 1) -> Any:
-        """The variance, with the divisor n - ddof."""
-        return self._statistic("var", None, ddof)
-
-    def std(self, ddof: int = 1) -> Any:
-        """The root of `var`: a `Result`."""
-        return self._statistic("std", None, ddof)
-
-    def _statistic(self, name: str, groups: Groups | None, ddof: int = 1) -> Any:
-        return STATISTICS[name](self, groups, ddof)
-
-    def _weights(self) -> Weight:
-        """True for values that count."""
-        return joined(self._weight, self._present)
-
-    def _weighted(self, values: Any, *, is_zeroed: bool) -> Any:
-        """Values, 0 where they do not count."""
-        weight = self._weight if is_zeroed else self._weights()
-        return values if weight is None else values * weight
-
-    def _numbers(self) -> Column:
-        if self._categories or getattr(self._values, "dtype", np.dtype(float)).kind not in "biuf":
-            raise TypeError(
-                f"column {self._name!r} holds categories, which have no sums; count them by masks"
-            )
-        return self
-
-    def _title(self, statistic: str) -> str:
-        return f"{self._name or 'values'}.{statistic}"
+    def _statistic(self, name: str, ddof: int = 1) -> Any:
+        return STATISTICS[name](self, None, ddof)
 
 
 def _operands(*operands: Any) -> tuple[list[Any], Column, Weight]:
@@ -275,20 +210,20 @@ def _operands(*operands: Any) -> tuple[list[Any], Column, Weight]:
     columns = [each for each in operands if isinstance(each, Column)]
     first, present = columns[0], None
     for each in columns:
-        if each._weight is not first._weight or each._rows != first._rows:
+        if each.weight is not first.weight or each.rows != first.rows:
             raise MismatchError(
-                f"columns {first._name!r} and {each._name!r} come from tables with different filters; filter "
+                f"columns {first.name!r} and {each.name!r} come from tables with different filters; filter "
                 "after computing"
             )
-        present = joined(present, each._present)
+        present = joined(present, each.present)
     values = []
     for each in operands:
         if isinstance(each, Result):
             each._no_arithmetic()
-        own = each._values if isinstance(each, Column) else each
-        if np.ndim(own) and np.shape(own) != (first._rows,):
+        own = each.values if isinstance(each, Column) else each
+        if np.ndim(own) and np.shape(own) != (first.rows,):
             raise MismatchError(
-                f"a column of {first._rows} rows and values of shape {np.shape(own)} do not fit"
+                f"a column of {first.rows} rows and values of shape {np.shape(own)} do not fit"
             )
         values.append(own)
     return values, first, present
@@ -297,31 +232,30 @@ def _operands(*operands: Any) -> tuple[list[Any], Column, Weight]:
 def _computed(function: Any, *operands: Any, keeps_zero: bool = False) -> Column:
     """A function of single elements, row by row."""
     for each in operands:
-        if isinstance(each, Column) and each._categories:
-            raise TypeError(f"column {each._name!r} holds categories: compare it, or make it a key")
+        if isinstance(each, Column) and each.categories:
+            raise TypeError(f"column {each.name!r} holds categories: compare it, or make it a key")
     values, first, present = _operands(*operands)
     columns = [each for each in operands if isinstance(each, Column)]
-    if any(kind_of(each) == "b" and each._present is not None for each in columns):
+    if any(kind_of(each) == "b" and each.present is not None for each in columns):
         raise TypeError(
-            f"column {first._name!r} of truth values, some of them missing, has no arithmetic: fillna(False) "
+            f"column {first.name!r} of truth values, some of them missing, has no arithmetic: fillna(False) "
             "or fillna(True) has, and comparisons with True and False"
         )
     if present is not None and function in _SKIPPING:
         raise TypeError(
             f"np.{function.__name__} takes what is not missing of two: fillna first, or np.maximum"
         )
-    if function is np.multiply or keeps_zero:
-        keeps_zero = all(each._is_zeroed for each in columns)
+    keeps_zero = keeps_zero and all(each.is_zeroed for each in columns)
     found = function(*values)
-    return Column(found, name=first._name, present=present, weight=first._weight, is_zeroed=keeps_zero)
+    return Column(found, name=first.name, present=present, weight=first.weight, is_zeroed=keeps_zero)
 
 
 def _power(x: Any, exponent: Any) -> Column:
     """x ** exponent. As of pandas, x ** 0 and 1 ** x are 1 for missing values too."""
     plain = [not isinstance(each, Column) and np.ndim(each) == 0 for each in (x, exponent)]
     if (plain[0] and x == 1) or (plain[1] and exponent == 0):
-        own = (x if isinstance(x, Column) else exponent)._numbers()
-        return Column(np.ones(own._rows), name=own._name, weight=own._weight)
+        own = require_numbers(x if isinstance(x, Column) else exponent)
+        return Column(np.ones(own.rows), name=own.name, weight=own.weight)
     keeps_zero = plain[1] and exponent > 0
     return _computed(lambda a, b: a**b, x, exponent, keeps_zero=keeps_zero)
 
@@ -330,15 +264,15 @@ def _compared(function: np.ufunc, x: Any, y: Any) -> Column:
     """A comparison, row by row: false where a value is missing, and true of !=."""
     if function is np.not_equal:
         return ~_compared(np.equal, x, y)
-    coded = [each for each in (x, y) if isinstance(each, Column) and each._categories]
+    coded = [each for each in (x, y) if isinstance(each, Column) and each.categories]
     if coded:
         if function is not np.equal:
-            raise TypeError(f"column {coded[0]._name!r} holds categories: == and != compare them")
-        if len({each._categories for each in coded}) > 1:
-            raise TypeError(f"columns {coded[0]._name!r} and {coded[1]._name!r} have different categories")
+            raise TypeError(f"column {coded[0].name!r} holds categories: == and != compare them")
+        if len({each.categories for each in coded}) > 1:
+            raise TypeError(f"columns {coded[0].name!r} and {coded[1].name!r} have different categories")
         x, y = (each if isinstance(each, Column) else coded[0]._code(each) for each in (x, y))
         if len(coded) == 1 and all(isinstance(each, Column) for each in (x, y)):
-            raise TypeError(f"column {coded[0]._name!r} holds categories, and the other one numbers")
+            raise TypeError(f"column {coded[0].name!r} holds categories, and the other one numbers")
     values, first, present = _operands(x, y)
     return first._of_truths(as_truths(function(*values)), present)
 
@@ -347,8 +281,8 @@ def _of_masks(function: np.ufunc, *operands: Any) -> Column:
     """&, |, ^ and ~ of masks. TypeError for other columns and values."""
     for each in operands:
         is_column = isinstance(each, Column)
-        if kind_of(each) != "b" or (is_column and (each._categories or each._present is not None)):
-            what = f"column {each._name!r}" if is_column else repr(each)
+        if kind_of(each) != "b" or (is_column and (each.categories or each.present is not None)):
+            what = f"column {each.name!r}" if is_column else repr(each)
             raise TypeError(f"&, |, ^ and ~ take masks, which comparisons of columns give, and not {what}")
     values, first, _ = _operands(*operands)
-    return Column(function(*values), name=first._name, weight=first._weight)
+    return Column(function(*values), name=first.name, weight=first.weight)

@@ -94,15 +94,15 @@ def _output(result: str, part: str) -> str:
 def _as_result(name: str, found: Any, is_plain: bool) -> Result | Frame:
     if isinstance(found, (Result, Frame)):
         return found
-    if isinstance(found, Table) or (isinstance(found, Column) and found._weight is not None):
+    if isinstance(found, Table) or (isinstance(found, Column) and found.weight is not None):
         raise TypeError(
             f"{name!r} is filtered by encrypted values: which rows are left is not known. Return statistics "
             "of it, or the whole column and its mask"
         )
     if isinstance(found, Column):
         parts = {"": found.values}
-        if found._present is not None:
-            parts["present"] = found._present
+        if found.present is not None:
+            parts["present"] = found.present
         return _Rows(name, parts, _with_missing)
     if not is_plain and isinstance(found, (bool, int, float, np.generic, np.ndarray)):
         return _Rows(name, {}, lambda _: np.asarray(found))  # public

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from hemera.inputs.arguments import did_you_mean
 
-__all__ = ["missing", "refused"]
+__all__ = ["NO_COLUMN", "missing"]
 
 _THERE = "docs/tables.md has what there is"
+NO_COLUMN = f"statistics are methods, as column.sum(). {_THERE}"
+"""What errors of functions of NumPy that take no column advise."""
 _ARRAYS = (
     "hm.compile takes functions on arrays, which have it for a column without missing values: "
     "hm.ArraySpec((rows,), range=, step=)"
@@ -81,11 +82,3 @@ def missing(what: str, name: str, instance: object, names: Iterable[str] = ()) -
         if names:
             told += f". Its columns are {', '.join(names)}"
     return AttributeError(told, name=name, obj=instance)
-
-
-def refused(function: str, method: str, options: Mapping[str, Any]) -> TypeError:
-    """The error for a function of NumPy that takes no columns."""
-    if options:
-        return TypeError(f"{function} takes no {', '.join(options)} with columns")
-    told = function if method in ("", "__call__") else f"{function}.{method}"
-    return TypeError(f"{told} takes no column: statistics are methods, as column.sum(). {_THERE}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from hemera.compiler.compiled import Compiled
 from hemera.compiler.eager import compile_arrays, compute
 from hemera.errors import ParameterError
+from hemera.inputs.operators import Operators
 
 __all__ = ["Frame", "Groups", "Result", "labelled"]
 
@@ -34,7 +35,7 @@ class Groups:
 
 
 @dataclass(frozen=True, eq=False)
-class Result:
+class Result(Operators):
     """A statistic that the client finishes: quotients and roots of encrypted sums are taken after decryption,
     exactly, in place of approximations."""
 
@@ -65,18 +66,20 @@ class Result:
         """What it takes: see `Compiled.report`."""
         return _plan([self]).report(device)
 
+    _instead: ClassVar[Mapping[str, str]] = {}
+    _otherwise = "it is finished by the client"
+
+    def _applied(self, *_: object) -> NoReturn:
+        self._no_arithmetic()
+
     def _no_arithmetic(self, *_: object) -> NoReturn:
         raise TypeError(
             f"{self.name} is finished by the client, after decryption: return it as it is. Encrypted "
             "arithmetic goes on with sum(), and with the mean of all rows where none is missing"
         )
 
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_arithmetic
-    __truediv__ = __rtruediv__ = __pow__ = __neg__ = __abs__ = _no_arithmetic
-    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __rpow__ = __pos__ = __round__ = _no_arithmetic
-    __lt__ = __le__ = __gt__ = __ge__ = __float__ = __int__ = __array__ = _no_arithmetic
-    __eq__ = __ne__ = __bool__ = __and__ = __or__ = __xor__ = __invert__ = _no_arithmetic
-    __hash__ = object.__hash__
+    __round__ = __float__ = __int__ = __array__ = __bool__ = _no_arithmetic
+    __hash__ = object.__hash__  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"<{self.name}, finished by the client>"

@@ -15,7 +15,7 @@ from hemera.compiler.tables.frames import is_of_pandas
 from hemera.compiler.tables.missing import missing
 from hemera.compiler.tables.results import Frame, Groups, Result
 from hemera.compiler.tables.spec import TableSpec
-from hemera.compiler.tables.statistics import STATISTICS
+from hemera.compiler.tables.statistics import STATISTICS, Statistics
 from hemera.compiler.tables.weights import Weight, as_truths, joined, length
 from hemera.errors import MismatchError, ParameterError
 
@@ -117,12 +117,12 @@ class Table:
         if isinstance(item, str):
             return self._column(item)
         if isinstance(item, Column):
-            if kind_of(item) != "b" or item._present is not None or item._categories:
+            if kind_of(item) != "b" or item.present is not None or item.categories:
                 raise TypeError(
                     "tables are filtered by masks, as comparisons of columns give them: column "
-                    f"{item._name!r} is none, as in pandas"
+                    f"{item.name!r} is none, as in pandas"
                 )
-            if item._weight is not None and item._weight is not self._weight:
+            if item.weight is not None and item.weight is not self._weight:
                 raise MismatchError(
                     "the mask is of a table with other filters, and pandas could not align its rows: make it "
                     "of this table, or combine masks by &"
@@ -143,15 +143,7 @@ class Table:
             return plain if self._weight is None else Column(plain, name=name, weight=self._weight)
         self._require([name])
         own = self._columns[name]
-        return Column(
-            own.values,
-            name=name,
-            present=own._present,
-            weight=self._weight,
-            is_zeroed=own._is_zeroed,
-            categories=own._categories,
-            is_of_table=True,
-        )
+        return replace(own, name=name, weight=self._weight, is_of_table=True)
 
     def _filtered(self, mask: Any) -> Table:
         """The rows where a mask is true."""
@@ -178,7 +170,7 @@ class Table:
                         f"{name!r}: values of shape {np.shape(own)} for a table of {rows} rows"
                     )
                 own = Column(np.broadcast_to(np.asarray(own), (self._spec.rows,)), name=name)
-            if own._weight is not None and own._weight is not self._weight:
+            if own.weight is not None and own.weight is not self._weight:
                 raise MismatchError(
                     f"column {name!r} is of a table with other filters; assign before filtering"
                 )
@@ -246,7 +238,7 @@ def _no_change(item: Any) -> TypeError:
     return TypeError(f"tables do not change in place: t.assign({item}=column) makes another one")
 
 
-class GroupBy:
+class GroupBy(Statistics):
     """The groups of a table: statistics of each by `sum`, `mean`, `count`, `var`, `std`, `size` and `agg`."""
 
     def __init__(self, table: Table, groups: Groups, column: str | None) -> None:
@@ -264,26 +256,6 @@ class GroupBy:
             return GroupBy(self._table, self._groups, item)
         return GroupBy(self._table[list(item)], self._groups, None)
 
-    def sum(self) -> Result | Frame:
-        """The sum of each group."""
-        return self._of("sum")
-
-    def count(self) -> Result | Frame:
-        """How many values each group has."""
-        return self._of("count")
-
-    def mean(self) -> Result | Frame:
-        """The mean of each group; NaN for one without values."""
-        return self._of("mean")
-
-    def var(self, ddof: int = 1) -> Result | Frame:
-        """The variance of each group."""
-        return self._of("var", ddof)
-
-    def std(self, ddof: int = 1) -> Result | Frame:
-        """The standard deviation of each group."""
-        return self._of("std", ddof)
-
     def size(self) -> Result:
         """How many rows each group has, missing values or not."""
         own = self._table._any if self._column is None else self._table[self._column]
@@ -298,7 +270,7 @@ class GroupBy:
             ParameterError: for an unknown one.
         """
         if isinstance(statistics, str):
-            return self._of(statistics)
+            return self._statistic(statistics)
         found: dict[tuple[str, ...], Result] = {
             (name,) if self._column is not None else (column, name): self._one(column, name, 1)
             for column in self._names
@@ -310,7 +282,7 @@ class GroupBy:
     def _names(self) -> list[str]:
         return [self._column] if self._column is not None else self._table.columns
 
-    def _of(self, name: str, ddof: int = 1) -> Result | Frame:
+    def _statistic(self, name: str, ddof: int = 1) -> Result | Frame:
         if self._column is not None:
             return self._one(self._column, name, ddof)
         return Frame({(column,): self._one(column, name, ddof) for column in self._names})
