@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.arrays import elementwise, masks
+from hemera.arrays import masks
 from hemera.arrays.kinds import are_truths, kind_of, of_numbers
 from hemera.arrays.recorded import (
     A,
-    Recorded,
     as_operand,
     at_node,
     broadcast,
@@ -24,32 +23,24 @@ from hemera.arrays.recorded import (
 )
 from hemera.arrays.sparse_map import SparseMap
 
-__all__ = ["bitwise", "divided", "negative", "plus", "positive", "raised", "times"]
+__all__ = ["bitwise", "negative", "plus", "positive", "times"]
 
 
-def plus(x: Any, y: Any, sign: float = 1) -> Any:
-    """x + y, or x - y by the sign. Of truth values: whether one is true; TypeError for their difference."""
-    if are_truths(x, y):
-        return masks.either(*_first(x, y)) if sign > 0 else _refuse_truths("-")
-    one, other = _first(x, y)
-    own, others = (1, sign) if one is x else (sign, 1)
-    given = as_operand(other, one)
+def plus(x: A, other: Any, sign: float = 1, own: float = 1) -> A:
+    """own * x + sign * other. Of truth values: whether one is true; TypeError for their difference."""
+    if are_truths(x, other):
+        return masks.either(x, other) if sign == own else _refuse_truths("-")
+    given = as_operand(other, x)
     if given is None:
-        return NotImplemented
-    shape = joined_shape(one.shape, given.shape)
-    terms = [(broadcast(one, shape), own)]
-    offset = None
+        return NotImplemented  # type: ignore[no-any-return]
+    shape = joined_shape(x.shape, given.shape)
+    terms, offset = [(broadcast(x, shape), own)], None
     if isinstance(given, np.ndarray):
-        offset = np.broadcast_to(others * given, shape).ravel()
+        offset = np.broadcast_to(sign * given, shape).ravel()
     else:
-        terms.append((broadcast(given, shape), others))
+        terms.append((broadcast(given, shape), sign))
     maps = [(each, SparseMap.scaling(np.full(each.size, factor))) for each, factor in terms]
-    return of_kind(sum_of_maps(one, maps, shape, offset), of_numbers([kind_of(x), kind_of(y)]))
-
-
-def _first(x: Any, y: Any) -> tuple[Any, Any]:
-    """The operands, an encrypted one first."""
-    return (x, y) if isinstance(x, Recorded) else (y, x)
+    return of_kind(sum_of_maps(x, maps, shape, offset), of_numbers([kind_of(x), kind_of(other)]))
 
 
 def times(x: A, other: Any) -> A:
@@ -74,16 +65,6 @@ def _scaled(x: A, factors: NDArray[Any]) -> A:
     shape = joined_shape(x.shape, factors.shape)
     own = SparseMap.scaling(np.broadcast_to(factors, shape))
     return sum_of_maps(x, [(broadcast(x, shape), own)], shape)
-
-
-def divided(x: Any, y: Any) -> Any:
-    """x / y."""
-    return elementwise.divide(x, y) if isinstance(x, Recorded) else times(elementwise.reciprocal(y), x)
-
-
-def raised(x: Any, y: Any) -> Any:
-    """x ** y."""
-    return elementwise.power(x, y) if isinstance(x, Recorded) else elementwise.raised(x, y)
 
 
 def negative(x: A) -> A:

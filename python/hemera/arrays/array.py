@@ -18,7 +18,7 @@ from hemera.arrays import (
     statistics,
     sums,
 )
-from hemera.arrays.missing import missing
+from hemera.arrays.missing import missing, refused
 from hemera.arrays.namespace import NAMESPACE
 from hemera.arrays.numpy_moves import require_order
 from hemera.arrays.recorded import Recorded, moved, needs_values, of_kind
@@ -66,8 +66,16 @@ class Array(Recorded):
 
     # --- Operators. ---
 
+    _meanings, _reflected = numpy_ufuncs.UFUNCS, numpy_ufuncs.REFLECTED
+
     def _applied(self, ufunc: np.ufunc, *operands: Any) -> Any:
-        return numpy_ufuncs.applied(ufunc, *operands)
+        found = super()._applied(ufunc, *operands)
+        # An array of its own: arrays change in place.
+        return found.copy() if any(found is each for each in operands) else found
+
+    @classmethod
+    def _refusal(cls, function: str) -> str:
+        return refused(f"np.{function}")
 
     def _in_place(self, found: Any, sign: str) -> Any:
         """What `y += x` makes of y: the array has other values, under all its names. Numbers stay, and y is
@@ -119,11 +127,7 @@ class Array(Recorded):
     max, min, argmax, argmin = order.most, order.least, order.place_of_most, order.place_of_least
     all, any = comparisons.all_true, comparisons.any_true
     argsort, cumsum, dot = order.argsort, numpy_functions.running_sums, contraction.dot
-
-    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
-        """The sum of a diagonal, as `numpy.trace`."""
-        found: Array = sums.total(self.diagonal(offset, axis1, axis2), -1)
-        return found
+    trace, take = numpy_functions.trace, numpy_functions.taken
 
     # --- Shapes. ---
 
@@ -140,13 +144,6 @@ class Array(Recorded):
     mT = property(lambda self: self.swapaxes(-1, -2), doc="The last two axes in reverse.")  # noqa: N815
     flat = property(ravel, doc="The elements on one axis, for loops.")
     real = property(lambda self: self._moved(lambda x: x), doc="The array: its values are real.")
-
-    def take(self, indices: Any, axis: int | None = None) -> Array:
-        """Elements by plain integers."""
-        if isinstance(indices, Recorded):
-            raise needs_values("an encrypted index asks for them")
-        refuse_missing(indices, "an index")
-        return self._moved(lambda x: x.take(indices, axis), is_view=False)
 
     def compress(self, condition: Any, axis: int | None = None) -> Array:
         """Elements by a plain mask."""
@@ -180,7 +177,7 @@ class Array(Recorded):
     # --- NumPy's protocols. ---
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        return numpy_ufuncs.of_ufunc(ufunc, method, inputs, options)
+        return numpy_ufuncs.of_ufunc(self._applied, ufunc, method, inputs, options)
 
     def __array_function__(
         self, function: Callable[..., Any], types: Any, arguments: Any, options: Any

@@ -6,7 +6,7 @@ import numpy as np
 
 from hemera.inputs.arguments import did_you_mean
 
-__all__ = ["FUNCTIONS_INSTEAD", "IN_PLACE", "missing"]
+__all__ = ["IN_PLACE", "missing", "refused"]
 
 _VALUES = (
     "its values are encrypted when the program runs; return it as a result, and take them after decryption"
@@ -31,7 +31,8 @@ _INSTEAD = {
     "sort": "it changes the array in place; np.sort(x) makes a sorted one",
 }
 
-FUNCTIONS_INSTEAD = {
+_OTHERWISE = "docs/compile.md has the functions that do; x.approximated(f) is any function of one number"
+_FUNCTIONS_INSTEAD = {
     "ptp": "np.max(x) - np.min(x) is the same",
     "nonzero": "its shape depends on the values; np.count_nonzero counts, and x != 0 is a mask",
     "flatnonzero": "its shape depends on the values; np.count_nonzero counts, and x != 0 is a mask",
@@ -39,7 +40,12 @@ FUNCTIONS_INSTEAD = {
     "unique": "its shape depends on the values; np.bincount counts",
     **dict.fromkeys(("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"), IN_PLACE),
 }
-"""Functions of NumPy that take no encrypted array, with what does."""
+
+
+def refused(function: str) -> str:
+    """The error for a function of NumPy, or another library, that takes no encrypted array."""
+    way = _FUNCTIONS_INSTEAD.get(function.removeprefix("np."), _OTHERWISE)
+    return f"{function} takes no encrypted array: {way}"
 
 
 def missing(name: str, instance: object) -> AttributeError:

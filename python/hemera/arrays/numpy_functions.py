@@ -22,7 +22,7 @@ from hemera.arrays import (
     sums,
 )
 from hemera.arrays.kinds import DTYPES, are_truths, kind_of, of_numbers
-from hemera.arrays.missing import FUNCTIONS_INSTEAD
+from hemera.arrays.missing import refused
 from hemera.arrays.numpy_moves import (
     FIRST_NAMES,
     MOVING,
@@ -33,13 +33,12 @@ from hemera.arrays.numpy_moves import (
     require_kind,
     shared,
 )
-from hemera.arrays.numpy_ufuncs import OTHERWISE
 from hemera.arrays.pieces import chosen
 from hemera.arrays.recorded import Recorded, as_numbers, axes_of, moved, needs_values, of_kind, reduced
 from hemera.arrays.summation import einsum
 from hemera.inputs.plain import refuse_missing
 
-__all__ = ["COMPUTING", "of_function", "running_sums"]
+__all__ = ["COMPUTING", "of_function", "running_sums", "taken", "trace"]
 
 Function = Callable[..., Any]
 
@@ -171,7 +170,8 @@ def _polyval(p: Any, x: Any) -> Any:
     return of_kind(elementwise.polyval(plain[::-1], x), of_numbers([kind_of(p), kind_of(x)]))
 
 
-def _trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """`numpy.trace`."""
     return sums.total(moved([x], lambda y: np.diagonal(y, offset, axis1, axis2)), -1)
 
 
@@ -191,11 +191,13 @@ def _where(condition: Any, *sides: Any) -> Any:
     return moved(list(sides), lambda x, y: np.where(mask, x, y))
 
 
-def _take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
+def taken(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
+    """`numpy.take`, of plain indices."""
+    refuse_missing(indices, "an index")
     if out is not None:
         raise TypeError("np.take takes no out with encrypted arrays")
     if isinstance(indices, Recorded):
-        raise needs_values("np.take asks for its indices; np.choose(index, [x0, x1, ...]) selects")
+        raise needs_values("an encrypted index asks for them; np.choose(index, [x0, x1, ...]) selects")
     return moved([a], lambda y: np.take(y, indices, axis, mode=mode))
 
 
@@ -364,9 +366,9 @@ COMPUTING: dict[Function, Function] = {
     np.sort: _of_first(lambda x, axis=-1: order.sorted_along(x, axis), "sort"),
     np.std: _reduction(statistics.deviation, "std", "ddof"),
     np.sum: _reduction(sums.total, "sum"),
-    np.take: _take,
+    np.take: taken,
     np.tensordot: contraction.tensordot,
-    np.trace: _of_first(_trace, "trace"),
+    np.trace: _of_first(trace, "trace"),
     np.var: _reduction(sums.variance, "var", "ddof"),
     np.vdot: contraction.vdot,
     np.where: _where,
@@ -393,5 +395,4 @@ def of_function(function: Function, arguments: Sequence[Any], options: Mapping[s
         return shared(function, arguments, found)
     if function in MOVING:
         return move(function, arguments, options)
-    way = FUNCTIONS_INSTEAD.get(function.__name__, OTHERWISE)
-    raise TypeError(f"np.{function.__name__} takes no encrypted array: {way}")
+    raise TypeError(refused(f"np.{function.__name__}"))

@@ -10,15 +10,13 @@ import numpy as np
 
 from hemera.arrays import arithmetic, comparisons, contraction, elementwise, functions, masks, order, sums
 from hemera.arrays.kinds import kind_of
-from hemera.arrays.missing import IN_PLACE
+from hemera.arrays.missing import IN_PLACE, refused
 from hemera.arrays.recorded import Recorded, as_numbers, of_kind, recorder_of
 
-__all__ = ["OTHERWISE", "UFUNCS", "applied", "of_ufunc"]
+__all__ = ["REFLECTED", "UFUNCS", "of_ufunc"]
 
 Function = Callable[..., Any]
 
-OTHERWISE = "docs/compile.md has the functions that do; x.approximated(f) is any function of one number"
-"""What errors of functions that are not there advise."""
 _APPROXIMATED = (
     np.arccos,
     np.arccosh,
@@ -52,16 +50,8 @@ def _named(name: str) -> Function:
     return lambda x: elementwise.named(x, name)
 
 
-def _comparison(function: Function, mirrored: Function) -> Function:
-    return lambda x, y: function(x, y) if isinstance(x, Recorded) else mirrored(y, x)
-
-
-def _commuting(function: Function) -> Function:
-    return _comparison(function, function)
-
-
 def _logical(function: Function) -> Function:
-    return _commuting(lambda x, y: function(comparisons.truths(x), comparisons.truths(y)))
+    return lambda x, y: function(comparisons.truths(x), comparisons.truths(y))
 
 
 def _stepped(clear: np.ufunc) -> Function:
@@ -74,7 +64,7 @@ def _shifted(operate: Function) -> Function:
 
     def shift(x: Any, count: Any) -> Any:
         plain = np.asarray(count) if not isinstance(count, Recorded) else np.asarray(0.5)
-        if "f" in (kind_of(x), kind_of(plain)) or not isinstance(x, Recorded) or not (plain >= 0).all():
+        if "f" in (kind_of(x), kind_of(plain)) or not (plain >= 0).all():
             raise TypeError("encrypted whole numbers are shifted by plain ones from 0 on")
         return operate(x, 2**plain if plain.ndim else 2 ** int(plain))
 
@@ -89,20 +79,7 @@ def _logaddexp(x: Any, y: Any) -> Any:
     return functions.softplus(x - y) + y
 
 
-def _divided(function: Function) -> Function:
-    """A function of an encrypted array and a plain number. TypeError for encrypted divisors."""
-
-    def divide(x: Any, divisor: Any) -> Any:
-        if not isinstance(x, Recorded) or isinstance(divisor, Recorded):
-            raise TypeError("an encrypted array is divided by one plain whole number")
-        return function(x, divisor)
-
-    return divide
-
-
 def _heaviside(x: Any, middle: Any) -> Any:
-    if not isinstance(x, Recorded) or isinstance(middle, Recorded):
-        raise TypeError("np.heaviside takes an encrypted array and plain numbers")
     found = as_numbers(comparisons.exceeds(x, 0)) + as_numbers(comparisons.equal(x, 0)) * middle
     return of_kind(found, "f")
 
@@ -116,26 +93,26 @@ def _reciprocal(x: Any) -> Any:
 UFUNCS: dict[np.ufunc, Function] = {
     np.absolute: elementwise.absolute,
     np.add: arithmetic.plus,
-    np.bitwise_and: _commuting(arithmetic.bitwise(masks.both)),
-    np.bitwise_or: _commuting(arithmetic.bitwise(masks.either)),
-    np.bitwise_xor: _commuting(arithmetic.bitwise(masks.one_of)),
+    np.bitwise_and: arithmetic.bitwise(masks.both),
+    np.bitwise_or: arithmetic.bitwise(masks.either),
+    np.bitwise_xor: arithmetic.bitwise(masks.one_of),
     np.conjugate: lambda x: as_numbers(x),
     np.deg2rad: lambda x: x * (np.pi / 180),
     np.degrees: lambda x: x * (180 / np.pi),
-    np.divide: arithmetic.divided,
-    np.equal: _commuting(comparisons.equal),
+    np.divide: elementwise.divide,
+    np.equal: comparisons.equal,
     np.exp: _named("exp"),
     np.fabs: lambda x: of_kind(elementwise.absolute(x), "f"),
-    np.float_power: lambda x, y: of_kind(arithmetic.raised(x, y), "f"),
-    np.floor_divide: _divided(elementwise.floor_divide),
-    np.fmax: _commuting(elementwise.larger),
-    np.fmin: _commuting(elementwise.smaller),
-    np.greater: _comparison(comparisons.exceeds, comparisons.stays_below),
-    np.greater_equal: _comparison(comparisons.reaches, comparisons.stays_within),
+    np.float_power: lambda x, y: of_kind(elementwise.power(x, y), "f"),
+    np.floor_divide: elementwise.floor_divide,
+    np.fmax: elementwise.larger,
+    np.fmin: elementwise.smaller,
+    np.greater: comparisons.exceeds,
+    np.greater_equal: comparisons.reaches,
     np.heaviside: _heaviside,
     np.invert: masks.inverted,
-    np.less: _comparison(comparisons.stays_below, comparisons.exceeds),
-    np.less_equal: _comparison(comparisons.stays_within, comparisons.reaches),
+    np.less: comparisons.stays_below,
+    np.less_equal: comparisons.stays_within,
     np.log: _named("log"),
     np.isfinite: lambda x: np.full(x.shape, True),
     np.isinf: lambda x: np.full(x.shape, False),
@@ -150,17 +127,17 @@ UFUNCS: dict[np.ufunc, Function] = {
     np.right_shift: _shifted(operator.floordiv),
     np.rint: _stepped(np.rint),
     np.matmul: contraction.matmul,
-    np.maximum: _commuting(elementwise.larger),
-    np.minimum: _commuting(elementwise.smaller),
-    np.multiply: _commuting(arithmetic.times),
+    np.maximum: elementwise.larger,
+    np.minimum: elementwise.smaller,
+    np.multiply: arithmetic.times,
     np.negative: arithmetic.negative,
-    np.not_equal: _commuting(comparisons.differs),
+    np.not_equal: comparisons.differs,
     np.positive: arithmetic.positive,
-    np.power: arithmetic.raised,
+    np.power: elementwise.power,
     np.rad2deg: lambda x: x * (180 / np.pi),
     np.radians: lambda x: x * (np.pi / 180),
     np.reciprocal: _reciprocal,
-    np.remainder: _divided(elementwise.remainder),
+    np.remainder: elementwise.remainder,
     np.sign: comparisons.sign,
     np.sqrt: _named("sqrt"),
     np.square: lambda x: x.square(),
@@ -169,7 +146,18 @@ UFUNCS: dict[np.ufunc, Function] = {
     **{function: _approximated(function) for function in _APPROXIMATED},
     **{function: _stepped(function) for function in (np.ceil, np.floor, np.trunc)},
 }
-"""NumPy's functions of single elements."""
+"""NumPy's functions of single elements, of an encrypted array and another operand."""
+
+REFLECTED: dict[np.ufunc, Function] = {
+    np.divide: lambda x, other: arithmetic.times(elementwise.reciprocal(x), other),
+    np.float_power: lambda x, base: of_kind(elementwise.raised(base, x), "f"),
+    np.hypot: _hypot,
+    np.logaddexp: lambda x, other: _logaddexp(other, x),
+    np.matmul: lambda x, other: contraction.matmul(other, x),
+    np.power: lambda x, base: elementwise.raised(base, x),
+    np.subtract: lambda x, other: arithmetic.plus(x, other, 1, -1),
+}
+"""The same with a plain operand at the left, but for functions that commute."""
 
 _REDUCED: dict[np.ufunc, Function] = {
     np.add: sums.total,
@@ -181,8 +169,14 @@ _REDUCED: dict[np.ufunc, Function] = {
 }
 
 
-def of_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
-    """What NumPy's `__array_ufunc__` gives. TypeError for functions that are not there."""
+def of_ufunc(
+    apply: Function, ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Mapping[str, Any]
+) -> Any:
+    """What NumPy's `__array_ufunc__` gives. TypeError for functions that are not there.
+
+    Args:
+        apply: gives the function of single elements of operands.
+    """
     name = _name_of(ufunc)
     if method == "at":
         raise TypeError(f"{name}.at: {IN_PLACE}")
@@ -198,27 +192,14 @@ def of_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Mappi
     if method == "outer" and len(inputs) == 2:
         a, b = inputs
         shape = (*np.shape(a), *(1,) * np.ndim(b))
-        return of_ufunc(ufunc, "__call__", (np.reshape(a, shape), b), options)
-    if method != "__call__":
-        raise _refusal(f"{name}.{method}")
+        return of_ufunc(apply, ufunc, "__call__", (np.reshape(a, shape), b), options)
+    foreign = _foreign(ufunc)
+    if method != "__call__" or (foreign is None and ufunc not in UFUNCS):
+        raise TypeError(refused(name if method == "__call__" else f"{name}.{method}"))
     if options:
         way = f". {IN_PLACE}" if "out" in options else ""
         raise TypeError(f"{name} takes no {', '.join(options)} with encrypted arrays{way}")
-    return applied(ufunc, *inputs)
-
-
-def applied(ufunc: np.ufunc, *inputs: Any) -> Any:
-    """A function of single elements. TypeError for one that is not there."""
-    known = UFUNCS.get(ufunc) or _foreign(ufunc)
-    if known is None:
-        raise _refusal(_name_of(ufunc))
-    found = known(*inputs)
-    # An array of its own: arrays change in place.
-    return found.copy() if any(found is each for each in inputs) else found
-
-
-def _refusal(name: str) -> TypeError:
-    return TypeError(f"{name} takes no encrypted array: {OTHERWISE}")
+    return foreign(*inputs) if foreign else apply(ufunc, *inputs)
 
 
 _SAME = {"expit": functions.sigmoid, "erf": functions.erf}

@@ -57,8 +57,7 @@ def extreme(x: A, axis: Any, keepdims: bool, sign: int) -> A:
         return combined(x, axis, larger if sign > 0 else smaller, keepdims)
     low, high = x.range
     found = of_kind(bounded(total(_first_most(rows, sign) * rows, -1), low, high), kind_of(x))
-    kept = [1 if at in axes else extent for at, extent in enumerate(x.shape)]
-    return rearranged(found, lambda y: y.reshape(kept)) if keepdims else found
+    return _with_axes(found, x, axes) if keepdims else found
 
 
 def _last(x: A, axes: tuple[int, ...]) -> A:
@@ -67,6 +66,12 @@ def _last(x: A, axes: tuple[int, ...]) -> A:
     rest = [at for at in range(x.ndim) if at not in axes]
     shape = [x.shape[at] for at in rest]
     return rearranged(x, lambda y: y.transpose(*rest, *axes).reshape(*shape, -1))
+
+
+def _with_axes(found: A, x: A, axes: tuple[int, ...]) -> A:
+    """A result over axes of an array, with these as axes of one element."""
+    kept = [1 if at in axes else extent for at, extent in enumerate(x.shape)]
+    return rearranged(found, lambda y: y.reshape(kept))
 
 
 def _before(rows: A, sign: int) -> A:
@@ -113,8 +118,7 @@ def _place(x: A, axis: int | None, keepdims: bool, sign: int) -> A:
     rows = _last(x, axes)
     count = rows.shape[-1]
     found = of_kind(bounded(total(_first_most(rows, sign) * np.arange(count), -1), 0, count - 1), "i")
-    kept = [1 if at in axes else extent for at, extent in enumerate(x.shape)]
-    return rearranged(found, lambda y: y.reshape(kept)) if keepdims else found
+    return _with_axes(found, x, axes) if keepdims else found
 
 
 def _along(x: A, axis: int | None, *, is_lenient: bool = False) -> tuple[A, Callable[[A], A]]:
@@ -207,8 +211,7 @@ def median(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
     count = rows.shape[-1]
     middle = rearranged(rows, lambda y: y[..., (count - 1) // 2 : count // 2 + 1])
     found = mean(middle, -1)
-    kept = [1 if at in axes else extent for at, extent in enumerate(x.shape)]
-    return rearranged(found, lambda y: y.reshape(kept)) if keepdims else found
+    return _with_axes(found, x, axes) if keepdims else found
 
 
 def quantiles(

@@ -14,7 +14,7 @@ from hemera.arrays.tensor import TensorProgram
 from hemera.errors import MismatchError
 from hemera.package.encodings.watching import rows_text
 
-__all__ = ["Agreement", "agreement", "exact_agreement", "expected_bits", "listed", "magnitude"]
+__all__ = ["Agreement", "agreement", "compared", "exact_agreement", "expected_bits", "listed", "magnitude"]
 
 Values = NDArray[Any]
 
@@ -47,6 +47,11 @@ class Agreement:
     """Whether the program is on whole numbers, without errors."""
     rows_outside: tuple[int, ...] = ()
     """The numbers of the samples that have such values."""
+
+    @property
+    def tables(self) -> int:
+        """The samples of a function on tables."""
+        return self.samples
 
     @property
     def bits(self) -> float:
@@ -114,7 +119,7 @@ def agreement(
             rows |= beyond.reshape(len(rows), -1).any(axis=1)
     expected = (listed(function(*one)) for one in zip(*samples, strict=True))
     clear = ([values[number][at] for _, number in program.outputs] for at in range(len(samples[0])))
-    found = _compared(expected, clear, run, samples, encrypted, outside)
+    found = compared(expected, clear, run, samples, encrypted, outside)
     return replace(found, rows_outside=tuple(np.flatnonzero(rows).tolist()))
 
 
@@ -152,7 +157,7 @@ def exact_agreement(
     """
     whole = ([each.astype(object) for each in listed(function(*one))] for one in zip(*samples, strict=True))
     found = (listed(clear(*one)) for one in zip(*samples, strict=True))
-    return _compared(whole, found, run, samples, encrypted, {}, exact=True)
+    return compared(whole, found, run, samples, encrypted, {}, exact=True)
 
 
 def expected_bits(
@@ -177,7 +182,7 @@ def expected_bits(
     return _bits(_relative(worst, np.max(largest, axis=0)))
 
 
-def _compared(
+def compared(
     expected: Iterable[list[Values]],
     clear: Iterable[list[Values]],
     run: Callable[..., Any] | None,
@@ -187,7 +192,8 @@ def _compared(
     *,
     exact: bool = False,
 ) -> Agreement:
-    """Results for each sample next to the expected ones: in the clear, and of the first samples encrypted."""
+    """Results for each sample next to the expected ones: in the clear, and of the first ones encrypted. NaN
+    is equal to NaN."""
     largest: Any = 0.0
     clear_error: Any = 0.0
     error: Any = None
@@ -223,15 +229,17 @@ def listed(result: Any) -> list[Values]:
 
 
 def magnitude(values: Values) -> float:
-    """The largest one."""
+    """The largest one that is no NaN."""
     # The magnitude of an array of objects without axes is a plain number.
-    return float(np.asarray(np.abs(values)).max(initial=0.0))
+    sizes = np.asarray(np.abs(values))
+    return float(sizes[sizes == sizes].max(initial=0.0))
 
 
 def _differences(a: Sequence[Values], b: Sequence[Values]) -> list[float]:
-    """The largest one of each result; infinity where a number is NaN, as both are then wrong."""
-    found = (magnitude(x - y) for x, y in zip(a, b, strict=True))
-    return [math.inf if math.isnan(each) else each for each in found]
+    """The largest one of each result; infinity where one number alone is NaN."""
+    pairs = list(zip(a, b, strict=True))
+    is_wrong = [((x != x) != (y != y)).any() for x, y in pairs]
+    return [math.inf if wrong else magnitude(x - y) for wrong, (x, y) in zip(is_wrong, pairs, strict=True)]
 
 
 def _relative(errors: Any, largest: Any) -> float:

@@ -79,7 +79,10 @@ class NotAnArray(NotMasked):
         return f"np.{function} takes no {cls.__name__}: {instead}"
 
 
-_COMMUTING = (np.add, np.multiply, np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.equal, np.not_equal)
+_COMMUTING = (
+    *(np.add, np.multiply, np.minimum, np.maximum, np.fmin, np.fmax, np.equal, np.not_equal),
+    *(np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.logical_and, np.logical_or, np.logical_xor),
+)
 COMPARISONS = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
 _MIRRORED: dict[np.ufunc, np.ufunc] = {
     **dict(zip(_COMMUTING, _COMMUTING, strict=True)),
@@ -133,11 +136,11 @@ class Operators(NotAnArray):
     _meanings: ClassVar[Mapping[np.ufunc, Callable[..., Any]]] = {}
     """What functions of NumPy do with a value, and another operand."""
     _reflected: ClassVar[Mapping[np.ufunc, Callable[..., Any]]] = {}
-    """The same with the value and a plain operand at its left, but for functions that commute."""
+    """The same with the value and an operand of another type at its left, but for functions that commute."""
 
     def _applied(self, ufunc: np.ufunc, *operands: Any) -> Any:
         """A function of NumPy of operands, of which one at least is such a value."""
-        if isinstance(operands[0], Operators):
+        if isinstance(operands[0], type(self)):
             meaning = self._meanings.get(ufunc)
         else:
             meaning, operands = self._reflected.get(ufunc), operands[::-1]

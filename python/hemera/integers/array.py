@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from hemera.inputs.arguments import described
+from hemera.inputs.operators import COMPARISONS
 from hemera.integers import conversion, division, operations, shifts, sums
 from hemera.integers.bounded import Bounded
 from hemera.integers.encrypted import Axes, Encrypted, engine_of, held_by, require_same, spread
@@ -26,8 +29,26 @@ from hemera.integers.types import (
 )
 from hemera.objects.ciphertext import Ciphertext
 
-_OF_TRUTHS = {"and": (1, 0), "mul": (1, 0), "or": (-1, 1), "add": (-1, 1), "xor": (-2, 1), "ne": (-2, 1)}
+_OF_TRUTHS: dict[np.ufunc, tuple[int, int]] = {
+    **dict.fromkeys((np.bitwise_and, np.multiply, np.logical_and), (1, 0)),
+    **dict.fromkeys((np.bitwise_or, np.add, np.logical_or), (-1, 1)),
+    **dict.fromkeys((np.bitwise_xor, np.not_equal, np.logical_xor), (-2, 1)),
+}
 """p and s of the operations p a b + s (a + b) of truth values."""
+
+
+_LOGICAL = (np.logical_and, np.logical_or, np.logical_xor)
+
+
+def _comparison(ufunc: np.ufunc) -> Callable[[Any, object], Booleans]:
+    return lambda self, other: self._compared(ufunc, other)
+
+
+def _no_truths(ufunc: np.ufunc) -> Callable[[Any, object], NoReturn]:
+    def refuse(*_: object) -> NoReturn:
+        raise TypeError(f"np.{ufunc.__name__} takes encrypted booleans; x != 0 are those of integers")
+
+    return refuse
 
 
 class Booleans(Encrypted):
@@ -35,70 +56,53 @@ class Booleans(Encrypted):
     "and", and with integers they count as 0 and 1."""
 
     _what = "boolean"
-    __hash__ = None  # type: ignore[assignment]
+    # Of truth values or, with integers, of numbers.
+    __and__: Any
+    __or__: Any
+    __xor__: Any
+    __add__: Any
+    __radd__: Any
+    __sub__: Any
+    __rsub__: Any
+    __mul__: Any
+    __rmul__: Any
 
-    def _operated(self, name: str, other: object) -> Any:
+    def _applied(self, ufunc: np.ufunc, *operands: Any) -> Any:
         """An operation with truth values; with numbers that of 0 and 1."""
+        if ufunc is np.equal:
+            different = self._applied(np.not_equal, *operands)
+            return different if different is NotImplemented else ~different
+        if ufunc not in _OF_TRUTHS and ufunc is not np.subtract:
+            return super()._applied(ufunc, *operands)
+        other = operands[1] if operands[0] is self else operands[0]
         if isinstance(other, Booleans):
-            return self._combined(name, other)
+            return self._combined(ufunc, other)
         if isinstance(other, Encrypted):
             return NotImplemented  # it takes truth values
-        plain = plain_values(name, other, self._context.bits)
+        plain = plain_values(ufunc.__name__, other, self._context.bits)
         if plain.dtype.kind == "b":
-            return self._combined(name, self._context.encrypt(plain))
+            return self._combined(ufunc, self._context.encrypt(plain))
         if plain.dtype.kind not in "iu":
             raise TypeError(
-                f"{name}: encrypted booleans go with booleans and integers, not {described(other)}"
+                f"{ufunc.__name__}: encrypted booleans go with booleans and integers, not {described(other)}"
             )
-        return getattr(self.astype(plain.dtype), f"__{name}__")(other)
+        numbers = self.astype(plain.dtype)
+        return numbers._applied(ufunc, *(numbers if each is self else each for each in operands))
 
-    def _combined(self, name: str, other: Booleans) -> Booleans:
-        if name not in _OF_TRUTHS:
+    def _combined(self, ufunc: np.ufunc, other: Booleans) -> Booleans:
+        if ufunc not in _OF_TRUTHS:
             self._refuse_arithmetic()
+        name = ufunc.__name__
         require_same(name, self, other)
         engine = engine_of(self)
         shape = common_shape(name, self._shape, other.shape)
         left, right = spread(name, self, shape), spread(name, other, shape)
         a, b = engine.ready_bits(held_by(left)), engine.ready_bits(held_by(right))
-        products, sums = _OF_TRUTHS[name]
+        products, sums = _OF_TRUTHS[ufunc]
         held = engine.product(a, b) * products
         if sums:
             held = held + a + b
         return left._of(replace(held, largest=1))
-
-    def __and__(self, other: object) -> Any:
-        return self._operated("and", other)
-
-    def __or__(self, other: object) -> Any:
-        return self._operated("or", other)
-
-    def __xor__(self, other: object) -> Any:
-        return self._operated("xor", other)
-
-    def __add__(self, other: object) -> Any:
-        return self._operated("add", other)
-
-    def __mul__(self, other: object) -> Any:
-        return self._operated("mul", other)
-
-    __rand__, __ror__, __rxor__, __radd__, __rmul__ = __and__, __or__, __xor__, __add__, __mul__
-
-    def __sub__(self, other: object) -> Any:
-        return self._operated("sub", other)
-
-    def __rsub__(self, other: object) -> Any:
-        return self._operated("rsub", other)
-
-    def __ne__(self, other: object) -> Any:
-        return self._operated("ne", other)
-
-    def __eq__(self, other: object) -> Any:
-        different = self._operated("ne", other)
-        return different if different is NotImplemented else ~different
-
-    def __invert__(self) -> Booleans:
-        engine = engine_of(self)
-        return self._of(engine.inverted(self._held))
 
     def _refuse_arithmetic(self, *_: object) -> NoReturn:
         raise TypeError(
@@ -106,7 +110,14 @@ class Booleans(Encrypted):
             "mask.astype(dtype) has the numbers 0 and 1"
         )
 
-    __neg__ = _refuse_arithmetic
+    def _inverted(self) -> Booleans:
+        return self._of(engine_of(self).inverted(self._held))
+
+    _meanings: ClassVar = {
+        np.negative: _refuse_arithmetic,
+        np.invert: _inverted,
+        np.logical_not: _inverted,
+    }
 
     def astype(self, dtype: DTypeLike) -> Integers:
         """The numbers 0 and 1. Takes a level.
@@ -153,7 +164,15 @@ class Integers(Encrypted):
     other's type, and NumPy's integers."""
 
     _what = "integer"
-    __hash__ = None  # type: ignore[assignment]
+
+    if TYPE_CHECKING:
+
+        def __eq__(self, other: object) -> Booleans: ...  # type: ignore[override]
+        def __ne__(self, other: object) -> Booleans: ...  # type: ignore[override]
+        def __lt__(self, other: object) -> Booleans: ...  # type: ignore[override]
+        def __le__(self, other: object) -> Booleans: ...  # type: ignore[override]
+        def __gt__(self, other: object) -> Booleans: ...  # type: ignore[override]
+        def __ge__(self, other: object) -> Booleans: ...  # type: ignore[override]
 
     @property
     def _digits(self) -> int:
@@ -188,32 +207,22 @@ class Integers(Encrypted):
 
     # --- Arithmetic. ---
 
-    def __add__(self, other: object) -> Integers:
+    def _plus(self, other: object) -> Integers:
         a, b, dtype = together("+", self, other)
         return a._of(operations.add(engine_of(self), held_by(a), held_by(b), digits_of(dtype))[0], dtype)
 
-    __radd__ = __add__
-
-    def __sub__(self, other: object) -> Integers:
+    def _minus(self, other: object) -> Integers:
         a, b, dtype = together("-", self, other)
         return a._of(operations.subtract(engine_of(self), held_by(a), held_by(b), digits_of(dtype)), dtype)
 
-    def __rsub__(self, other: object) -> Integers:
-        return self._operand("-", other) - self
-
-    def __mul__(self, other: object) -> Integers:
+    def _times(self, other: object) -> Integers:
         a, b, dtype = together("*", self, other)
         return a._of(operations.multiply(engine_of(self), held_by(a), held_by(b), digits_of(dtype)), dtype)
 
-    __rmul__ = __mul__
-
-    def __neg__(self) -> Integers:
+    def _negated(self) -> Integers:
         return self._of(operations.negate(engine_of(self), self._held, self._digits))
 
-    def __pos__(self) -> Integers:
-        return self._of(self._held)
-
-    def __abs__(self) -> Integers:
+    def _absolute(self) -> Integers:
         if self._dtype.kind == "u":
             return +self
         engine = engine_of(self)
@@ -221,14 +230,11 @@ class Integers(Encrypted):
         below = operations.negative(engine, held_by(ready), self._digits)
         return self._of(operations.select(engine, below, held_by(-ready), held_by(ready)))
 
-    def __floordiv__(self, other: object) -> Integers:
-        return self._divided("//", other, with_remainder=False)[0]
-
-    def __mod__(self, other: object) -> Integers:
-        return self._divided("%", other, with_quotient=False)[1]
-
     def __divmod__(self, other: object) -> tuple[Integers, Integers]:
         return self._divided("divmod", other)
+
+    def __rdivmod__(self, other: object) -> NoReturn:
+        self._refuse_division(other)
 
     def _divided(
         self, operation: str, other: object, *, with_quotient: bool = True, with_remainder: bool = True
@@ -262,41 +268,16 @@ class Integers(Encrypted):
             "different ones, and / is not there"
         )
 
-    __truediv__ = __rtruediv__ = __rfloordiv__ = __rmod__ = __rdivmod__ = _refuse_division
-
     # --- Bits. ---
 
-    def __and__(self, other: object) -> Integers:
-        return self._bitwise("&", other, lambda a, b: a & b)
-
-    def __or__(self, other: object) -> Integers:
-        return self._bitwise("|", other, lambda a, b: a | b)
-
-    def __xor__(self, other: object) -> Integers:
-        return self._bitwise("^", other, lambda a, b: a ^ b)
-
-    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
-
-    def _bitwise(self, operation: str, other: object, of: operations.Bitwise) -> Integers:
+    def _bitwise(self, other: object, *, operation: str, of: operations.Bitwise) -> Integers:
         a, b, dtype = together(operation, self, other)
         return a._of(operations.bitwise(engine_of(self), held_by(a), held_by(b), of), dtype)
 
-    def __invert__(self) -> Integers:
+    def _inverted(self) -> Integers:
         return self._of(operations.invert(engine_of(self), self._held, self._digits))
 
-    def __lshift__(self, amount: object) -> Integers:
-        return self._shifted("<<", amount, 1)
-
-    def __rshift__(self, amount: object) -> Integers:
-        return self._shifted(">>", amount, -1)
-
-    def __rlshift__(self, other: object) -> Integers:
-        return self._operand("<<", other) << self
-
-    def __rrshift__(self, other: object) -> Integers:
-        return self._operand(">>", other) >> self
-
-    def _shifted(self, operation: str, amount: object, sign: int) -> Integers:
+    def _shifted(self, amount: object, *, operation: str, sign: int) -> Integers:
         engine = engine_of(self)
         shift = partial(shifts.shift_by, engine, left=sign > 0)
         if isinstance(amount, Encrypted):
@@ -321,24 +302,6 @@ class Integers(Encrypted):
         return a._of(shift(held_by(a), held_by(by), digits_of(dtype), signed=signed), dtype)
 
     # --- Comparisons. ---
-
-    def __lt__(self, other: object) -> Booleans:
-        return self._compared(np.less, other)
-
-    def __gt__(self, other: object) -> Booleans:
-        return self._compared(np.greater, other)
-
-    def __le__(self, other: object) -> Booleans:
-        return self._compared(np.less_equal, other)
-
-    def __ge__(self, other: object) -> Booleans:
-        return self._compared(np.greater_equal, other)
-
-    def __eq__(self, other: object) -> Booleans:  # type: ignore[override]
-        return self._compared(np.equal, other)
-
-    def __ne__(self, other: object) -> Booleans:  # type: ignore[override]
-        return self._compared(np.not_equal, other)
 
     def _compared(self, comparison: np.ufunc, other: object) -> Booleans:
         """Comparisons with plain values are of numbers, of any type and size: those that this type does not
@@ -371,6 +334,34 @@ class Integers(Encrypted):
 
     def _condition(self, held: Bounded) -> Booleans:
         return Booleans(self._context, replace(held, largest=1), self._shape, np.dtype(np.bool_))
+
+    _meanings: ClassVar[dict[np.ufunc, Any]] = {
+        np.add: _plus,
+        np.subtract: _minus,
+        np.multiply: _times,
+        np.negative: _negated,
+        np.positive: lambda self: self._of(self._held),
+        np.absolute: _absolute,
+        np.floor_divide: lambda self, other: self._divided("//", other, with_remainder=False)[0],
+        np.remainder: lambda self, other: self._divided("%", other, with_quotient=False)[1],
+        np.divmod: __divmod__,
+        np.divide: _refuse_division,
+        np.bitwise_and: partial(_bitwise, operation="&", of=operator.and_),
+        np.bitwise_or: partial(_bitwise, operation="|", of=operator.or_),
+        np.bitwise_xor: partial(_bitwise, operation="^", of=operator.xor),
+        np.invert: _inverted,
+        np.left_shift: partial(_shifted, operation="<<", sign=1),
+        np.right_shift: partial(_shifted, operation=">>", sign=-1),
+        np.logical_not: lambda self: self == 0,
+        **{each: _comparison(each) for each in COMPARISONS},
+        **{each: _no_truths(each) for each in _LOGICAL},
+    }
+    _reflected: ClassVar = {
+        np.subtract: lambda self, other: self._operand("-", other) - self,
+        np.left_shift: lambda self, other: self._operand("<<", other) << self,
+        np.right_shift: lambda self, other: self._operand(">>", other) >> self,
+        **dict.fromkeys((np.floor_divide, np.remainder, np.divmod, np.divide), _refuse_division),
+    }
 
     # --- Types, sums. ---
 

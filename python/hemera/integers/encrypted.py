@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator as operators
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import isfinite, prod
@@ -14,7 +13,7 @@ from numpy.typing import DTypeLike
 from hemera import _core
 from hemera._process import cached_property
 from hemera.inputs.arguments import as_extents
-from hemera.inputs.operators import NotAnArray, require_in_place
+from hemera.inputs.operators import Operators, require_in_place
 from hemera.inputs.source import write_bytes
 from hemera.integers import arrangement, files
 from hemera.integers.bounded import Bounded
@@ -33,13 +32,11 @@ Axes = int | tuple[int, ...] | None
 EncryptedT = TypeVar("EncryptedT", bound="Encrypted")
 
 
-class Encrypted(NotAnArray):
+class Encrypted(Operators):
     """What arrays of encrypted integers and booleans share."""
 
-    _ufuncs: ClassVar[Mapping[np.ufunc, Callable[..., Any]]] = {}
-    """What NumPy's functions of elements do with encrypted arrays: `numpy_functions`."""
     _functions: ClassVar[Mapping[Callable[..., Any], Callable[..., Any]]] = {}
-    """The same of its other functions."""
+    """What NumPy's functions that are none of elements do with encrypted arrays: `numpy_functions`."""
     _instead: ClassVar[Mapping[str, str]] = {}
     _otherwise = "it has NumPy's operators, indices and the functions of hm.integers; for the rest decrypt it"
     _what = "value"
@@ -112,18 +109,6 @@ class Encrypted(NotAnArray):
 
     # --- NumPy's protocols. ---
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        if method != "__call__" or ufunc not in self._ufuncs:
-            raise TypeError(
-                self._refusal(ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}")
-            )
-        if options:
-            raise TypeError(
-                f"np.{ufunc.__name__} takes no {', '.join(options)} with encrypted arrays, and NumPy's hold "
-                "none: write array + x in place of array += x"
-            )
-        return self._ufuncs[ufunc](*inputs)
-
     def __array_function__(
         self, function: Callable[..., Any], types: Any, arguments: Any, options: Any
     ) -> Any:
@@ -134,12 +119,12 @@ class Encrypted(NotAnArray):
 
     # --- Operators in place. ---
 
-    def _become(self: EncryptedT, found: Any, operator: str) -> Any:
+    def _in_place(self, found: Any, sign: str) -> Any:
         """What `y += x` makes of y: the array has other values, under all its names, as in NumPy. Errors: see
         `require_in_place`."""
         if found is NotImplemented or not self._shape:  # NumPy's numbers stay
             return found
-        require_in_place(self, found, operator, is_shared=self._is_shared)
+        require_in_place(self, found, sign, is_shared=self._is_shared)
         same = found if found.dtype == self._dtype else found.astype(self._dtype)
         self._stored = self._held = same._held
         return self
@@ -320,28 +305,3 @@ def spread(operation: str, x: EncryptedT, shape: tuple[int, ...]) -> EncryptedT:
             f"{operation}: encrypted values of shape {x._shape} do not broadcast to {shape}"
         ) from None
     return x._with(x._held, shape) if chosen.size == x.size else x._chosen(chosen)
-
-
-def _in_place(name: str, operator: str) -> Callable[[Encrypted, Any], Any]:
-    """The method of `y += x` and its siblings."""
-    of = getattr(operators, name)
-
-    def method(self: Encrypted, other: Any) -> Any:
-        return self._become(of(self, other), operator)
-
-    return method
-
-
-for _name, _operator in {
-    "add": "+",
-    "sub": "-",
-    "mul": "*",
-    "floordiv": "//",
-    "mod": "%",
-    "lshift": "<<",
-    "rshift": ">>",
-    "and_": "&",
-    "or_": "|",
-    "xor": "^",
-}.items():
-    setattr(Encrypted, f"__i{_name.rstrip('_')}__", _in_place(_name, _operator))

@@ -88,6 +88,8 @@ def test_no_number_is_a_difference(place: int) -> None:
     taken = (each.__getitem__ for each in ([[np.ones(2)]] * 2, clear, noisy))
     found = exact_agreement(*taken, [np.arange(2)], 2)
     assert (found.bits, found.error) == (-math.inf, [1.0, math.inf][place % 2])
+    alike = exact_agreement(*[[[np.array([1.0, np.nan])]].__getitem__] * 3, [np.arange(1)], 1)
+    assert (alike.bits, alike.largest) == (math.inf, 1)
 
 
 def test_checks_in_the_clear_are_next_to_the_users_function() -> None:

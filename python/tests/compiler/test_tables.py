@@ -75,8 +75,7 @@ STUDIES: dict[str, Callable[[Any], Any]] = {
     "arithmetic": lambda t: (((t.income - t.income.mean()) / 1000) ** 2 + t.stay * 0.01 - t.age / 100).mean(),
     "a function": lambda t: (np.tanh(t.stay / 30) * t.visits).sum(),
     "filled": lambda t: (1 - t.visits).fillna(4).mean(),
-    # Either is missing in places, and neither is 0 there.
-    "missing in both": lambda t: ((t.stay + 1) * (t.visits - 3)).sum(),
+    "missing in both, and not 0 there": lambda t: ((t.stay + 1) * (t.visits - 3)).sum(),
     "missing in one": lambda t: ((t.stay + 1) * t.visits).std(),
     "magnitudes": lambda t: abs(-t.visits).sum(),
     "assigned": lambda t: t.assign(double=t.stay * 2).groupby("ward").double.mean(),
@@ -260,6 +259,12 @@ def test_checks_and_files(tmp_path: Any) -> None:
     assert (agreed.tables, agreed.encrypted) == (2, 2)
     assert agreed.bits > 12
     assert "bits" in str(agreed)
+    # A group of one row has no deviation, here and there.
+    frame = pd.DataFrame({"k": list("aab"), "x": [1.5, 2.5, 4.0]})
+    of_one = hm.compile(
+        lambda t: t.groupby("k").x.std(), hm.TableSpec.of(frame, ranges={"x": (0, 5)}, keys=["k"])
+    )
+    assert 12 < of_one.check(frame, threads=1).bits < 60
     frame = patients(3)
     close(plan.clear(frame)["a"], frame[frame.age > 60].stay.mean())
     plan.save(tmp_path / "study.hemera-model")

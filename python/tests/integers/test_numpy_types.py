@@ -253,7 +253,7 @@ def test_what_numpy_does_in_place() -> None:
     same = total
     total += 1  # numbers of NumPy stay, and the name has another one
     assert total is not same
-    with pytest.raises(TypeError, match=r"takes no out with encrypted arrays.*write array \+ x"):
+    with pytest.raises(TypeError, match=r"takes no out.*write array \+ x"):
         a += counted().encrypt(a)
     mask = counted().encrypt(TRUTHS)
     same = mask

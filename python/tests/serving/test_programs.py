@@ -356,17 +356,3 @@ def test_rows_of_integers_are_turned_and_exchanged() -> None:
 def test_windows_are_powers_of_two(count: int) -> None:
     with pytest.raises(ParameterError, match=f"a power of two, not {count}"):
         record(lambda x: x.inner_sum(count), "ckks", [Form(8)])
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda x: x == x, "comparisons, min and max"),
-        (lambda x: np.ones(8) <= x, "comparisons, min and max"),
-        (lambda x: x // 2, r"np.floor_divide takes no Symbol: .*\+ - \* @"),
-        (lambda x: 2 / x, r"np.divide takes no Symbol: .*\+ - \* @"),
-    ],
-)
-def test_operators_that_values_have_not(call: Any, words: str) -> None:
-    with pytest.raises(TypeError, match=words):
-        record(call, "ckks", [Form(8)])

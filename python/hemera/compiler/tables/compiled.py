@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from hemera.arrays.array import Array
 from hemera.arrays.exact_recorder import ExactRecorder
 from hemera.arrays.recorder import Recorder
 from hemera.compiler import compiling
+from hemera.compiler.agreement import Agreement, compared
 from hemera.compiler.compiled import Compiled
 from hemera.compiler.packaged import Local, Packaged
 from hemera.compiler.specs import ArraySpec
@@ -27,7 +27,7 @@ from hemera.errors import ParameterError
 from hemera.inputs.arguments import Progress
 from hemera.objects.context import Context
 
-__all__ = ["CompiledTable", "LocalTable", "TableAgreement", "compile_table"]
+__all__ = ["CompiledTable", "LocalTable", "compile_table"]
 
 Study = Callable[[Table], Any]
 Values = NDArray[Any]
@@ -147,35 +147,6 @@ class LocalTable:
         return self._plan.decode(self._local(*self._plan.encode(frame)), frame)
 
 
-@dataclass(frozen=True)
-class TableAgreement:
-    """The results of a compiled table next to those of the same function on the table in the clear."""
-
-    tables: int
-    """How many were compared in the clear."""
-    encrypted: int
-    """How many of them were encrypted, too."""
-    largest: float
-    """The largest magnitude of a result."""
-    clear_error: float
-    """The largest difference of the compiled program in the clear: of approximations."""
-    error: float
-    """The largest difference of the encrypted results; NaN where none was encrypted."""
-
-    @property
-    def bits(self) -> float:
-        """-log2 of the largest difference, relative to the largest result."""
-        worst = float(np.nanmax([self.clear_error, self.error]))
-        return math.inf if worst == 0 else -math.log2(worst / (self.largest or 1.0))
-
-    def __str__(self) -> str:
-        return (
-            f"{self.tables} tables, {self.encrypted} of them encrypted: {self.bits:.1f} bits\n"
-            f"largest result {self.largest:.4g}; error {self.clear_error:.2g} in the clear"
-            + ("" if math.isnan(self.error) else f", {self.error:.2g} encrypted")
-        )
-
-
 class _TableProgram:
     """A function on a table as one on the arrays of the columns that it takes."""
 
@@ -276,11 +247,14 @@ class CompiledTable(Packaged):
 
     def clear(self, frame: Any) -> Any:
         """The function's results of a table in the clear."""
-        readings = self._program.readings_of(self.encode(frame))
-        outputs = {name: np.asarray(each) for name, each in readings.encrypted().items()}
+        readings, outputs = self._in_the_clear(self.encode(frame))
         return readings.finished(outputs, pandas=is_of_pandas(frame))
 
-    def check(self, *frames: Any, encrypted: int = 1, threads: int | None = None) -> TableAgreement:
+    def _in_the_clear(self, arrays: Sequence[Values]) -> tuple[_Readings, dict[str, Values]]:
+        readings = self._program.readings_of(arrays)
+        return readings, {name: np.asarray(each) for name, each in readings.encrypted().items()}
+
+    def check(self, *frames: Any, encrypted: int = 1, threads: int | None = None) -> Agreement:
         """The compiled program next to the function, on tables.
 
         Args:
@@ -291,21 +265,18 @@ class CompiledTable(Packaged):
         Raises:
             MismatchError, RangeError: as `encode`.
         """
-        if not frames:
+        samples = _samples(self._spec, frames)
+        if samples is None:
             raise ParameterError("check needs a table")
-        run = self._plan.local(threads=threads) if encrypted else None
-        largest = clear_error = 0.0
-        error = np.nan
-        for at, frame in enumerate(frames):
-            arrays = self.encode(frame)
-            readings = self._program.readings_of(arrays)
-            plain = {name: np.asarray(each) for name, each in readings.encrypted().items()}
-            expected = readings.values(plain)
-            largest = max(largest, *(float(np.nanmax(np.abs(each), initial=0)) for each in expected))
-            clear_error = max(clear_error, self._difference(expected, self._plan.evaluate_clear(*arrays)))
-            if run is not None and at < encrypted:
-                error = np.nanmax([error, self._difference(expected, run(*arrays))])
-        return TableAgreement(len(frames), min(encrypted, len(frames)), largest, clear_error, float(error))
+        local = self._plan.local(threads=threads) if encrypted else None
+
+        def by(run: Callable[..., Any]) -> Callable[..., list[Values]]:
+            return lambda *arrays: _listed(self._readings, self._by_name(run(*arrays)))
+
+        tables = list(zip(*samples, strict=True))
+        wanted = (_listed(*self._in_the_clear(arrays)) for arrays in tables)
+        clear = (by(self._plan.evaluate_clear)(*arrays) for arrays in tables)
+        return compared(wanted, clear, local and by(local), samples, encrypted, {})
 
     def _by_name(self, outputs: Any) -> dict[str, Values]:
         """What clients decrypted, by the names of the outputs."""
@@ -313,19 +284,15 @@ class CompiledTable(Packaged):
         named = outputs if isinstance(outputs, Mapping) else {names[0]: outputs}
         return {name: np.asarray(named[name]) for name in names}
 
-    def _difference(self, expected: Sequence[Any], outputs: Any) -> float:
-        worst = 0.0
-        for wanted, found in zip(expected, self._readings.values(self._by_name(outputs)), strict=True):
-            own, other = np.atleast_1d(wanted), np.atleast_1d(found)
-            if (np.isnan(own) != np.isnan(other)).any():
-                return float("inf")
-            worst = max(worst, float(np.nanmax(np.abs(own - other), initial=0)))
-        return worst
-
     def __repr__(self) -> str:
         return (
             f"<CompiledTable {self._package.name!r} of {self._spec!r}: depth {self.depth}, {self.params!r}>"
         )
+
+
+def _listed(readings: _Readings, outputs: Mapping[str, Values]) -> list[Values]:
+    """The finished values."""
+    return [np.asarray(each) for each in readings.values(outputs)]
 
 
 def compile_table(what: Study, *inputs: Any, calibrate: Any = None, **options: Any) -> CompiledTable:
@@ -359,7 +326,10 @@ def compile_table(what: Study, *inputs: Any, calibrate: Any = None, **options: A
     bits = float(options.pop("precision_bits", None) or _PRECISION_BITS)
     exact = options.get("scheme", "ckks") != "ckks"
     program = _TableProgram(
-        what, spec, _samples(spec, frames), ExactRecorder() if exact else Recorder(precision_bits=bits)
+        what,
+        spec,
+        _samples(spec, frames),
+        ExactRecorder() if exact else Recorder(precision_bits=bits),
     )
     samples = _samples(program.spec, frames)
     options.setdefault("name", str(getattr(what, "__name__", "table")))
