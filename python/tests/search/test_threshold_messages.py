@@ -10,6 +10,7 @@ import pytest
 from hemera.errors import MismatchError, ParameterError, RangeError
 from hemera.search import Client, Index, Settings, Threshold, wire
 from hemera.search.comparisons.messages import pack_ciphertexts
+from hemera.search.messages import name_of
 
 from .threshold_cases import DIMS, MARGIN, World, floats, payloads_of
 
@@ -32,6 +33,14 @@ def test_queries_of_other_levels(clear: World) -> None:
         query = wire.pack("threshold query", header, *pack_ciphertexts([fresh[x], fresh[thresholds]]))
         with pytest.raises(MismatchError, match="at level"):
             clear.ask(query)
+
+
+def test_an_answer_with_other_results_is_refused(clear: World) -> None:
+    mask, count = clear.client.query(clear.x, 0.2), clear.client.query(clear.x, 0.2, "count")
+    header, body = wire.unpack_any("threshold answer", clear.ask(count))
+    header["query"] = name_of(mask)
+    with pytest.raises(MismatchError, match="the count of a query for the mask"):
+        clear.client.decrypt(wire.pack("threshold answer", header, body))
 
 
 def test_rows_of_another_owner(encrypted: World) -> None:
