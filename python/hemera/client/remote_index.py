@@ -23,6 +23,7 @@ from hemera.inputs.source import Source
 from hemera.package.local_model import no_pickle, secret_key_file
 from hemera.parameters import require_security
 from hemera.search import Client, Settings
+from hemera.search.comparisons.messages import Want
 
 __all__ = ["RemoteIndex"]
 
@@ -34,6 +35,7 @@ class RemoteIndex:
     Attributes:
         name: of the index.
         settings: those of the index.
+        is_doubtful: whether something did not fit: perhaps the index was replaced by one of other settings.
     """
 
     def __init__(
@@ -63,7 +65,7 @@ class RemoteIndex:
             secret_key = secret_key_file(folder, self.settings.params, lambda: made.secret_key)
         self._client = Client(self.settings, secret_key)
         self._lock = Lock()
-        self._is_doubtful = False
+        self.is_doubtful = False
         self._keys = RemoteKeys(
             transport,
             path,
@@ -94,11 +96,6 @@ class RemoteIndex:
             return False  # damaged: whoever makes a client of it says so
         return now.digest == self.settings.digest
 
-    @property
-    def is_doubtful(self) -> bool:
-        """Whether something did not fit: perhaps the index was replaced by one of other settings."""
-        return self._is_doubtful
-
     @contextlib.contextmanager
     def _doubting(self) -> Iterator[None]:
         """Within it, what does not fit makes the index doubtful, by the server or by this client. An index of
@@ -106,9 +103,9 @@ class RemoteIndex:
         try:
             yield
         except (FormatError, MismatchError):
-            self._is_doubtful = True
+            self.is_doubtful = True
             raise
-        self._is_doubtful = False
+        self.is_doubtful = False
 
     def upload_keys(self) -> None:
         """Send the evaluation keys, unless the server has them. `query` does it when it is needed."""
@@ -201,7 +198,7 @@ class RemoteIndex:
         """
         given = plain_array(x, "a query")
         rows = [given] if given.ndim < 2 else list(given)
-        want = "payloads" if payloads else "mask"
+        want: Want = "payloads" if payloads else "mask"
         kind = self.settings.answers.kind
         if threshold is not None and kind != "threshold":
             raise ParameterError(f"threshold= is for an index with thresholds, and {self.name!r} is none")
@@ -216,18 +213,16 @@ class RemoteIndex:
             found = self._results(self._client.query(each, threshold, want, k=rank) for each in rows)
         return found[0] if given.ndim < 2 else found
 
-    def count(self, x: ArrayLike, threshold: ArrayLike) -> NDArray[np.float64]:
+    def count(self, x: ArrayLike, threshold: ArrayLike) -> Any:
         """The number of rows above a threshold, or above each of several: [thresholds], as
         `hemera.search.Client.decrypt` has it. Raises as `query`."""
         levels = plain_array(threshold, "a threshold")
         at_once = self._thresholds
-        if levels.ndim != 1 or len(levels) <= at_once:
-            counts: NDArray[np.float64] = self._results(
-                self._client.query(x, each, "count") for each in (threshold,)
-            )[0]
-            return counts
-        parts = (levels[at : at + at_once] for at in range(0, len(levels), at_once))
-        return np.concatenate(self._results(self._client.query(x, part, "count") for part in parts))
+        parts: list[ArrayLike] = [threshold]
+        if levels.ndim == 1 and len(levels) > at_once:
+            parts = [levels[at : at + at_once] for at in range(0, len(levels), at_once)]
+        found = self._results(self._client.query(x, part, "count") for part in parts)
+        return found[0] if len(parts) == 1 else np.concatenate(found)
 
     def _top(self, x: NDArray[Any], k: int | None, payloads: bool) -> Any:
         if k is None:

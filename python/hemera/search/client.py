@@ -20,7 +20,7 @@ from hemera.inputs.source import Source
 from hemera.objects.context import Context
 from hemera.objects.keys import SecretKey
 from hemera.search import wire
-from hemera.search.comparisons.messages import Matches
+from hemera.search.comparisons.messages import Matches, Want
 from hemera.search.comparisons.program import Comparisons, Relative
 from hemera.search.index import fitted_settings
 from hemera.search.messages import name_of, new_ids
@@ -231,7 +231,7 @@ class Client:
         self,
         x: ArrayLike,
         threshold: ArrayLike | None = None,
-        want: str = "mask",
+        want: Want = "mask",
         *,
         k: int | None = None,
         prepared: bool = False,
@@ -361,7 +361,7 @@ class Client:
         program = self._program
         if not isinstance(program, Comparisons) or "count" not in program.wants:
             raise ParameterError("top asks for numbers of rows above thresholds: query(x, k=) is for ranks")
-        want = "payloads" if payloads else "mask"
+        want: Want = "payloads" if payloads else "mask"
         program.require_want(want)
         if as_integer(k, "top", "k") < 1:
             raise ParameterError(f"k must be 1 or more, not {k}")

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hemera._process import Lock
 from hemera.errors import FormatError, MismatchError, ParameterError
-from hemera.inputs.arguments import in_own_words, require_type
+from hemera.inputs.arguments import described, in_own_words, require_type
 from hemera.inputs.fields import Kind, Whole, damaged, require_memory
 from hemera.inputs.source import Source, read_bytes, write_bytes
 from hemera.objects.context import Context
@@ -121,7 +121,7 @@ class Index:
             given = as_vectors(rows, "the vectors of an index")
             settings = fitted_settings(given, metric, *options, payloads)
         self._open(settings, device, threads)
-        self._add(given, payloads, ids)
+        self.add(given, payloads=payloads, ids=ids)
 
     def _open(self, settings: Settings, device: str, threads: int | None) -> None:
         """Begin without rows."""
@@ -219,9 +219,6 @@ class Index:
             MismatchError: if rows have another shape, or another owner.
             RangeError: if a number is too large for the index's scale, or bounds.
         """
-        return self._add(rows, payloads, ids)
-
-    def _add(self, rows: Any, payloads: ArrayLike | None, ids: ArrayLike | None) -> NDArray[np.int64]:
         given = self._rows.read(rows, payloads, ids)
         with self._lock:
             named = new_ids(given.ids, given.number, self._rows.ids, self._next_id)
@@ -457,5 +454,7 @@ def fitted_settings(
         answers = Scores(exact, query_bound=query_bound, largest=largest)
     elif (exact, largest, query_bound) != (False, None, 127):
         raise ParameterError("exact=, largest= and query_bound= are of scores, and these answers have none")
+    if not isinstance(answers, Answers):
+        raise TypeError(f"answers= is a hemera.search.Threshold or Top, not {described(answers)}")
     fitted = answers.fitted(vectors, metric, payloads)
     return Settings(vectors.shape[1], metric, fitted, owner)

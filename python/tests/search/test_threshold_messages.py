@@ -73,6 +73,15 @@ def test_arguments(clear: World) -> None:
     for options in ({"k": 3}, {}):
         with pytest.raises(ParameterError, match="compares scores with a threshold"):
             client.query(x, **options)
+    with pytest.raises(ParameterError, match="1 or more; 0 takes all"):
+        Index(floats(4), answers=Threshold(rows=-1))
+    for wrong in (Threshold, "threshold", 0.5):
+        with pytest.raises(TypeError, match=r"Threshold or Top"):
+            Index(floats(4), answers=wrong)  # type: ignore[arg-type]
+    for rows in (3.5, "4"):
+        with pytest.raises(TypeError, match="rows"):
+            Index(floats(4), answers=Threshold(rows=rows))  # type: ignore[arg-type]
+    assert Index(floats(4), answers=Threshold(rows=9)).settings.program.rows == 16
     with pytest.raises(ParameterError, match="are of scores"):
         Index(floats(4), answers=Threshold(), exact=True)
     with pytest.raises(ParameterError, match="k must be"):

@@ -74,7 +74,7 @@ def remote(answers: Any, most: int = 2, copies: int = 1) -> Any:
     program = SimpleNamespace(layout=layout, thresholds_of_round=3)
     made.settings = SimpleNamespace(answers=answers, program=program)
     made._client, made._transport, made._keys = Searching(), Sent(), Keys()
-    made._path, made._most, made._is_doubtful, made.name = "/v1/indexes/rows", most, False, "rows"
+    made._path, made._most, made.is_doubtful, made.name = "/v1/indexes/rows", most, False, "rows"
     made._lock = threading.Lock()
     return made
 
@@ -172,7 +172,7 @@ def test_what_was_sent_is_forgotten_whatever_comes(
     sent = lambda row: index._client.query(row, level, "mask", k=k)  # noqa: E731
     bodies = [sent(each) for each in x[:2]]
     for doubted in (False, True):
-        index._is_doubtful = doubted
+        index.is_doubtful = doubted
         index._client.wrong, index._client.forgotten = None, []
         if isinstance(wrong, int):
             index._client.wrong = sent(x[wrong])

@@ -171,7 +171,10 @@ class Threshold(Answers):
 
     def room(self, count: int, dims: int) -> int:
         """The field `rows` for an index that begins with `count` rows."""
-        rows = max(power_of_two(max(1, self.rows or count)), power_of_two(dims))
+        given = as_integer(self.rows, "Threshold", "rows")
+        if given < 0:
+            raise ParameterError(f"Threshold(rows={given}): the rows of a block are 1 or more; 0 takes all")
+        rows = max(power_of_two(given or count), power_of_two(dims))
         return min(slots_of(self.margin), rows)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
 from hemera.objects.evaluator import Evaluator
 
+Want = Literal["mask", "count", "payloads"]
 GONE = -1
 """A mark in the place of the id of a row that was removed, or that there is not yet."""
 
