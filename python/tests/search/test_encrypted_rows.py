@@ -11,8 +11,7 @@ import pytest
 import hemera as hm
 from hemera.search import Client, Index, wire
 
-from .encrypted_cases import scores_of
-from .search_cases import DEGREE, ask, bytes_of
+from .search_cases import DEGREE, ask, bytes_of, scores_of
 from .search_cases import doubles as floats
 
 

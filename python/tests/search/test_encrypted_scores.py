@@ -11,8 +11,7 @@ import hemera as hm
 from hemera.search import Client, Index, Settings
 from hemera.search.scores.program import Scores
 
-from .encrypted_cases import scores_of
-from .search_cases import DEGREE, Metric, ask, bytes_of
+from .search_cases import DEGREE, Metric, ask, bytes_of, scores_of
 from .search_cases import doubles as floats
 
 

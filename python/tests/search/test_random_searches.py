@@ -67,7 +67,7 @@ KINDS = [
 
 
 def largest_errors(
-    index: Index | Index, rows: NDArray[Any], query: NDArray[Any], metric: Metric
+    index: Index, rows: NDArray[Any], query: NDArray[Any], metric: Metric
 ) -> NDArray[np.float64]:
     """The largest error of each row's score: at most half a step in each number by rounding, and less than
     eight deviations by noise."""

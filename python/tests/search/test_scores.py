@@ -14,6 +14,7 @@ from hemera.search import Client, Index, Settings
 from hemera.search.scores.program import Scores
 
 from .search_cases import DEGREE, Metric, ask, bytes_of, doubles, floats
+from .search_cases import scores_of as scores_of_vectors
 
 
 def integers(vectors: NDArray[Any], metric: Metric, scale: float) -> NDArray[np.float64]:
@@ -25,13 +26,11 @@ def integers(vectors: NDArray[Any], metric: Metric, scale: float) -> NDArray[np.
 
 
 def scores_of(rows: NDArray[np.float64], queries: NDArray[Any], metric: Metric) -> NDArray[np.float64]:
-    """[query, row]."""
+    """[query, row]. Rows of cosines have the norm 1 up to their rounding."""
     wide = np.atleast_2d(queries).astype(np.float64)
     if metric == "cosine":
-        wide = wide / np.sqrt((wide**2).sum(axis=1, keepdims=True))
-    if metric == "l2":
-        return np.stack([((rows - query) ** 2).sum(axis=1) for query in wide])
-    return np.asarray(wide @ rows.T)
+        return scores_of_vectors(rows, wide / np.linalg.norm(wide, axis=1, keepdims=True), "dot")
+    return scores_of_vectors(rows, wide, metric)
 
 
 @pytest.mark.parametrize("metric", ["cosine", "dot", "l2"])

@@ -68,21 +68,3 @@ def test_one_bad_message_answers_none() -> None:
     index.remove(np.arange(20))
     with pytest.raises(MismatchError, match="no row"):
         index.query_many([good])
-
-
-def test_tickets_are_made_for_as_many_as_asked() -> None:
-    index = Index(vectors(20), "dot")
-    client = Client(index.settings)
-    tickets = index.prepare(client.prepare(3), client.keys, most=2)
-    assert len(tickets) == 2
-    assert tickets.memory_bytes == 2 * index.ticket_bytes
-    more = index.prepare(client.prepare(2), client.keys)
-    tickets.join(more)
-    assert (len(tickets), len(more)) == (4, 0)
-    first = client.query(np.ones(DIMS), prepared=True)
-    assert index.query(first, tickets) == index.query(first, client.keys)
-    with pytest.raises(MismatchError, match="serves once"):
-        index.query(first, tickets)
-    index.add(vectors(1))
-    tickets.join(index.prepare(client.prepare(1), client.keys))
-    assert len(tickets) == 1

@@ -35,17 +35,6 @@ def test_answers_take_what_is_announced(encrypted: bool, metric: Metric) -> None
             assert numbers < length <= told + HEADER
 
 
-@pytest.mark.parametrize("encrypted", [False, True])
-def test_keys_take_what_is_announced(encrypted: bool) -> None:
-    rows = bytes_of(2, 2)
-    client = Client.owning(rows, "dot") if encrypted else None
-    index = Index(rows, "dot") if client is None else Index(client.encrypt(rows))
-    keys = index.load_keys((client or Client(index.settings)).keys)
-    index.settings.program.require_keys(keys)
-    one = index.settings.params.switching_key_bytes
-    assert 0 <= index.settings.program.key_bytes - keys.memory_bytes <= 2 * one
-
-
 @pytest.mark.parametrize(("exact", "of_a_number"), [(False, 65_536), (True, 262_144)])
 @pytest.mark.parametrize("dims", [1, 100, 4096, 8192])
 def test_queries_at_once_fit_a_gibibyte_or_are_one(exact: bool, of_a_number: int, dims: int) -> None:
