@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 WORDS = "Of|By|That|Those|Whose"
-FOLDERS = ("bench", "examples", "include", "python/apps", "python/bindings", "src", "tests", "tools")
+FOLDERS = ("bench", "examples", "include", "integrations", "python", "src", "tests", "tools")
 SUFFIXES = (".py", ".h", ".hpp", ".cpp", ".cuh", ".cu")
 BEGINNING = re.compile(rf'^[ \t]*(?:///?|"""|# ) ?({WORDS})\b', re.MULTILINE)
 

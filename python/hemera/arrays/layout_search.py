@@ -38,7 +38,7 @@ _CORRELATED = 0.1
 """Bits of two indices go along with each other from here: of neighbours that a kernel of three numbers joins
 the lowest bits have the correlation 1/3; noise of the sample is below a hundredth."""
 _LESS = 1e-9
-"""By so much a layout must cost less than another one that is kept."""
+"""A layout must cost this much less than another one that is kept."""
 _DIAGONAL, _ROTATION, _LEVEL = 0.06, 0.7, 2.0
 """Costs in units of a rotation with its own preparation: of a diagonal; of a rotation of baby and giant
 steps, on average; of the level that a map takes."""
@@ -73,8 +73,8 @@ class _Edge:
 
     @cached_property
     def partners(self) -> tuple[Partners, ...]:
-        """Of bits of the source's indices those of the target's that go along with them, the other way, and
-        of the source's those of the target's that are the same in all entries."""
+        """Bits of the target's indices that go along with bits of the source's, the other way, and bits of
+        the target's that are the same as the source's in all entries."""
         of, to = map(index_bits, self.shapes)
         one = _layout(self.shapes[0], of).places[self.columns]
         other = _layout(self.shapes[1], to).places[self.rows]

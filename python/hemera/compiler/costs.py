@@ -27,7 +27,7 @@ _T = TypeVar("_T")
 
 
 _MOST_PRICES = 1 << 14
-"""That a table of times keeps."""
+"""The most prices that a table of times keeps."""
 _OF_KEYS = 0.1
 """Keys count by this power of their number: half of them are worth 7 % of the time."""
 

@@ -84,7 +84,7 @@ class Search:
     reach: float = 0.0
     """The largest magnitude of a result that inputs in their ranges lead to, beyond what samples show."""
     params: Parameters | None = None
-    """Those that are given; None: they are found."""
+    """The parameters that are given; None: they are found."""
 
     @property
     def most_slots(self) -> int:

@@ -91,7 +91,7 @@ _MIRRORED: dict[np.ufunc, np.ufunc] = {
     np.greater: np.less,
     np.greater_equal: np.less_equal,
 }
-"""By function: the one of the operands in the other order."""
+"""The function of the operands in the other order, by function."""
 
 
 class _OfTwo(Protocol):

@@ -56,7 +56,7 @@ class Booleans(Encrypted):
     "and", and with integers they count as 0 and 1."""
 
     _what = "boolean"
-    # Of truth values or, with integers, of numbers.
+    # Operators of truth values or, with integers, of numbers.
     __and__: Any
     __or__: Any
     __xor__: Any

@@ -58,7 +58,7 @@ class Column(Operators, Statistics):
 
     @property
     def rows(self) -> int:
-        """Those of the whole table, filtered or not."""
+        """The rows of the whole table, filtered or not."""
         return len(self.values)
 
     @property
@@ -92,7 +92,7 @@ class Column(Operators, Statistics):
             return _computed(lambda x: x, self, keeps_zero=True)  # also of truth values
         if ufunc is np.divide and isinstance(inputs[1], (int, float)) and not isinstance(inputs[1], bool):
             ufunc, inputs = np.multiply, (self, 1 / inputs[1])
-        # Of absolute values, an approximation, 0 does not stay.
+        # With absolute values, an approximation, 0 does not stay.
         return _computed(ufunc, *inputs, keeps_zero=ufunc in (np.negative, np.multiply))
 
     def astype(self, dtype: Any) -> Column:

@@ -108,7 +108,7 @@ def _quotient(s: Any, n: Any) -> Any:
 
 
 def _var(column: Any, groups: Groups | None, ddof: int) -> Any:
-    """By the sums of values and of their squares, around the middle of their range, and the count."""
+    """Variances by sums of values and of their squares, around the middle of their range, and counts."""
     own, weights = require_numbers(column), _counted(column)
     values, middle = own.values, 0.0
     if isinstance(values, Array):
