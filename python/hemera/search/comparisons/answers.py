@@ -15,21 +15,12 @@ from hemera.inputs.arguments import as_integer
 from hemera.inputs.fields import Kind, Real, Whole
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.evaluator import Evaluator
+from hemera.search.comparisons import slots
 from hemera.search.comparisons.circuit import Block, batched, window_sums
 from hemera.search.comparisons.layout import power_of_two
 from hemera.search.comparisons.messages import Query
 from hemera.search.comparisons.program import Compared, Comparisons
-from hemera.search.comparisons.slots import (
-    BOUND,
-    LEAST_MARGIN,
-    RESULT_LEVELS,
-    ROWS,
-    Asked,
-    depth_of,
-    payload_numbers,
-    slots_of,
-    step_of,
-)
+from hemera.search.comparisons.slots import Asked
 from hemera.search.settings import MOST_DIMS, Answers, Metric, Settings
 from hemera.search.vectors import norms_of
 
@@ -52,11 +43,11 @@ class Ranks(Comparisons):
 
     def levels(self) -> tuple[int, int]:
         # The sign of k - 1/2 minus a rank from 0 on, both divided by the number of rows.
-        self.rank_step = step_of((0.5 - _RANK_NOISE) / self.rows)
-        last = self.rank_step.depth + RESULT_LEVELS
-        return depth_of(self.margin) - RESULT_LEVELS + _RANK_LEVELS + last, last
+        self.rank_step = slots.step_of((0.5 - _RANK_NOISE) / self.rows)
+        last = self.rank_step.depth + slots.RESULT_LEVELS
+        return slots.depth_of(self.margin) - slots.RESULT_LEVELS + _RANK_LEVELS + last, last
 
-    def limits(self, slots: int) -> tuple[int, int]:  # noqa: ARG002
+    def limits(self, _: int) -> tuple[int, int]:
         return least_rows(self.dims), MOST_ROWS
 
     @property
@@ -129,11 +120,11 @@ class Threshold(Answers):
 
     kind: ClassVar[str] = "threshold"
     ranges: ClassVar[Mapping[str, Kind]] = {
-        "margin": Real(LEAST_MARGIN, 1),
-        "rows": ROWS,
-        "row_bound": BOUND,
+        "margin": Real(slots.LEAST_MARGIN, 1),
+        "rows": slots.ROWS,
+        "row_bound": slots.BOUND,
         "payload": Whole(0, MOST_DIMS),
-        "payload_bound": BOUND,
+        "payload_bound": slots.BOUND,
     }
 
     margin: float = 2.0**-5
@@ -154,7 +145,7 @@ class Threshold(Answers):
             raise ParameterError("row_bound= is for other metrics; cosines are of rows of norm 1")
         width, most = 0, 1.0
         if payloads is not None:
-            numbers = payload_numbers(payloads)
+            numbers = slots.payload_numbers(payloads)
             width = numbers.shape[1]
             most = float(np.abs(numbers).max(initial=0)) or 1.0
         return replace(
@@ -175,7 +166,7 @@ class Threshold(Answers):
         if given < 0:
             raise ParameterError(f"Threshold(rows={given}): the rows of a block are 1 or more; 0 takes all")
         rows = max(power_of_two(given or count), power_of_two(dims))
-        return min(slots_of(self.margin), rows)
+        return min(slots.slots_of(self.margin), rows)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from hemera.objects.context import Context
 from hemera.objects.cost import Cost
 from hemera.objects.evaluator import Evaluator
 from hemera.objects.keys import Keys, SecretKey
-from hemera.search import wire
+from hemera.search import messages, wire
 from hemera.search.comparisons import circuit
 from hemera.search.comparisons.circuit import Block
 from hemera.search.comparisons.messages import (
@@ -30,16 +30,7 @@ from hemera.search.comparisons.messages import (
     take_ciphertexts,
 )
 from hemera.search.comparisons.slots import Asked, Slots
-from hemera.search.messages import (
-    Group,
-    Header,
-    keys_of,
-    name_of,
-    not_prepared,
-    read_ids,
-    require_keys,
-    require_settings,
-)
+from hemera.search.messages import Group, Header
 from hemera.search.settings import Errors
 
 _FIELDS: dict[str, type] = {"settings": str, "want": str}
@@ -228,11 +219,11 @@ class Comparisons(Slots):
         """An answer from its message. FormatError, MismatchError."""
         fields = {**_FIELDS, **_ANSWER_FIELDS, **self.answer_fields}
         header, body = wire.unpack(self.settings.kind("answer"), data, fields)
-        require_settings(header["settings"], self.settings, "answer")
+        messages.require_settings(header["settings"], self.settings, "answer")
         want = self._sent_want(header)
         results, rest = take_ciphertexts(body, 2 if want == "payloads" else 1, context, "answer")
         if len(rest) % 8 == 0 and all(x.slots == self.layout.slots for x in results):
-            answer = Answer(header["query"], want, read_ids(rest), results)
+            answer = Answer(header["query"], want, messages.read_ids(rest), results)
             shapes = [x.shape for x in results]
             if want == "count":
                 is_right = results[0].ndim == 1 and len(rest) == 0 and header["blocks"] == 0
@@ -256,7 +247,9 @@ class Comparisons(Slots):
 
     def require_keys(self, keys: Keys) -> None:
         needs = self.cost().needed_keys
-        require_keys(keys, {each.galois_element for each in needs if each.kind == "galois"}, products=True)
+        messages.require_keys(
+            keys, {each.galois_element for each in needs if each.kind == "galois"}, products=True
+        )
 
     @property
     def key_bytes(self) -> int:
@@ -264,7 +257,7 @@ class Comparisons(Slots):
 
     def count(self, query: bytes) -> int:
         header, _ = wire.unpack_any(self.settings.kind("query"), query)
-        require_settings(str(header.get("settings")), self.settings, "query")
+        messages.require_settings(str(header.get("settings")), self.settings, "query")
         count = header.get("thresholds")
         return int(-(-count // self.layout.copies)) if type(count) is int else 1
 
@@ -273,7 +266,7 @@ class Comparisons(Slots):
 
     def seeds(self, _: bytes) -> list[bytes]:
         """MismatchError: there are no prepared queries."""
-        raise not_prepared(self.settings)
+        raise messages.not_prepared(self.settings)
 
     def answer_bytes(self, count: int, blocks: int) -> int:
         results = max(count, blocks * (1 + self.payloads))
@@ -287,15 +280,15 @@ class Comparisons(Slots):
             of_clients.setdefault(keys if isinstance(keys, bytes) else id(keys), []).append(at)
         found = []
         for places in of_clients.values():
-            ev = context.bind(keys_of(asked[places[0]][1], context, "query"))
-            names = [name_of(asked[at][0]) for at in places]
+            ev = context.bind(messages.keys_of(asked[places[0]][1], context, "query"))
+            names = [messages.name_of(asked[at][0]) for at in places]
             found.append(Group(places, names, ev, [self.unpack(asked[at][0], ev) for at in places]))
         return found
 
     def unpack(self, query: bytes, ev: Evaluator) -> Query:
         """A query from its message. FormatError, MismatchError."""
         header, body = wire.unpack(self.settings.kind("query"), query, {**_FIELDS, **self.query_fields})
-        require_settings(header["settings"], self.settings, "query")
+        messages.require_settings(header["settings"], self.settings, "query")
         want = self._sent_want(header)
         (x, compared), rest = take_ciphertexts(body, 2, ev, "query")
         if len(rest):
