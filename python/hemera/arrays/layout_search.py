@@ -65,7 +65,7 @@ class _Edge:
     costs: dict[tuple[Bits, Bits], float]  # of all maps between the same elements, in all searches
 
     def cost(self, source: Bits, target: Bits) -> float:
-        """In units of a rotation."""
+        """The cost in units of a rotation."""
         key = source, target
         if key not in self.costs:
             self.costs[key] = _cost_of(self, _layout(self.shapes[0], source), _layout(self.shapes[1], target))

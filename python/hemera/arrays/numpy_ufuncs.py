@@ -172,7 +172,7 @@ _REDUCED: dict[np.ufunc, Function] = {
 def of_ufunc(
     apply: Function, ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Mapping[str, Any]
 ) -> Any:
-    """What NumPy's `__array_ufunc__` gives. TypeError for functions that are not there.
+    """The result of NumPy's `__array_ufunc__`. TypeError for functions that are not there.
 
     Args:
         apply: gives the function of single elements of operands.

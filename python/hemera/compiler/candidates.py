@@ -32,7 +32,7 @@ class LaidOut:
 
     @classmethod
     def in_slots(cls, chosen: Chosen, samples: int, requests: int = 1) -> LaidOut:
-        """With elements in slots."""
+        """A candidate with elements in slots."""
         own = samples // 2 if chosen.steps.in_parts else samples
         cut, whole = chosen.cut, chosen.cut.whole
 

@@ -309,7 +309,7 @@ class Search:
 
 
 def _tiles(program: TensorProgram, slots: int) -> int:
-    """The tiles of all arrays, with so many slots for each."""
+    """The tiles of all arrays, with `slots` slots for each."""
     return sum(Tiling.of(node.shape, slots).count for node in program.nodes)
 
 

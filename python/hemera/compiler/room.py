@@ -33,7 +33,7 @@ _FOR_NOISE = 1 - 2.0**-6
 MOST_BITS = 60
 """The most bits of a range."""
 _LEAST_SPARED = 12
-"""From so many range_bits on `for_circuit` gives two bits to spare."""
+"""From this many range_bits on `for_circuit` gives two bits to spare."""
 
 
 def largest_of(program: TensorProgram) -> float:

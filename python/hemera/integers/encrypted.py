@@ -120,7 +120,7 @@ class Encrypted(Operators):
     # --- Operators in place. ---
 
     def _in_place(self, found: Any, sign: str) -> Any:
-        """What `y += x` makes of y: the array has other values, under all its names, as in NumPy. Errors: see
+        """y after `y += x`: the array has other values, under all its names, as in NumPy. Errors: see
         `require_in_place`."""
         if found is NotImplemented or not self._shape:  # NumPy's numbers stay
             return found

@@ -279,7 +279,7 @@ class CompiledTable(Packaged):
         return compared(wanted, clear, local and by(local), samples, encrypted, {})
 
     def _by_name(self, outputs: Any) -> dict[str, Values]:
-        """What clients decrypted, by the names of the outputs."""
+        """The values that clients decrypted, by the names of the outputs."""
         names = list(self.outputs)
         named = outputs if isinstance(outputs, Mapping) else {names[0]: outputs}
         return {name: np.asarray(named[name]) for name in names}
