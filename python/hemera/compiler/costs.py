@@ -21,7 +21,7 @@ from hemera.program.operations import Operation, Place, Running
 from hemera.program.values import Form
 from hemera.times.table import DeviceTimes
 
-__all__ = ["CostModel", "Price", "cheapest"]
+__all__ = ["CostModel", "Price", "cheapest", "timed_by"]
 
 _T = TypeVar("_T")
 
@@ -101,7 +101,7 @@ class CostModel:
 
         lead = (self._requests,) if self._requests > 1 else ()
         shapes = tuple((*lead, *form.shape, form.slots) for form in forms)
-        own = self._counted((*_key_of(operation), level), circuit, shapes)
+        own = self._counted((*timed_by(operation), level), circuit, shapes)
         if level == self._fresh:
             return max(0.0, own)
         # Operands of a program are at their level already.
@@ -126,7 +126,8 @@ def _lowered(xs: Sequence[Any], level: int) -> list[Any]:
     return [x.evaluator.at_level(x, level) if x.level > level else x for x in xs]
 
 
-def _key_of(operation: Operation) -> tuple[Hashable, ...]:
+def timed_by(operation: Operation) -> tuple[Hashable, ...]:
+    """What decides the time of an operation, at a level, of operands of given forms."""
     return (type(operation), *(_told(operator.attrgetter(name)(operation)) for name in operation.timed_by))
 
 

@@ -25,9 +25,12 @@ from hemera.program.operations import Operation
 from hemera.program.tracing import Recorder, Symbol, number_of
 from hemera.program.values import Form, SchemeName
 
-__all__ = ["lowered"]
+__all__ = ["Maps", "lowered"]
 
 Ends = tuple[float, float]
+Maps = dict[tuple[bytes, Layout, Layout], tuple[Operation, int, tuple[int, ...], Ends]]
+"""Operations of maps that come again, as those of tiles do, with their diagonals, folds and sums of weights
+in FREE slots."""
 
 _MOST_WHOLE = 1 << 20
 _ROUNDING = 2.0**-45
@@ -40,17 +43,19 @@ def lowered(
     slots: int,
     scheme: SchemeName = "ckks",
     modulus: int | None = None,
+    maps: Maps | None = None,
 ) -> Lowered:
     """The program on slots, with the tiles in these layouts.
 
     Args:
         slots: of a ciphertext; with BFV and BGV of the two rows together, which hold the same values.
         modulus: the prime t of BFV and BGV.
+        maps: those of the same program in other layouts, to which its own are added.
 
     Raises:
         NotPossibleError: for a function that no file can keep.
     """
-    return _Slots(parts, layouts, slots, scheme, modulus).run()
+    return _Slots(parts, layouts, slots, scheme, modulus, {} if maps is None else maps).run()
 
 
 class _Slots(Lowering[Value]):
@@ -61,14 +66,13 @@ class _Slots(Lowering[Value]):
         slots: int,
         scheme: SchemeName,
         modulus: int | None,
+        maps: Maps,
     ) -> None:
         recorder = Recorder(scheme, [Form(slots)] * len(parts.program.inputs))
         super().__init__(parts.program, recorder, map(Value, recorder.inputs))
         self._arrays, self._layouts, self._slots, self._modulus = parts.arrays, layouts, slots, modulus
         self._ranges = [node.range for node in parts.program.nodes]
-        self._maps: dict[tuple[bytes, Layout, Layout], tuple[Operation, int, tuple[int, ...], Ends]] = {}
-        """Operations of maps that come again, as those of tiles do, with their diagonals, folds and sums of
-        weights in FREE slots."""
+        self._maps = maps
         self._powers: dict[int, Powers] = {}
         self._folds = 0
         self._how = {at: Step(at, layout) for at, layout in enumerate(layouts)}

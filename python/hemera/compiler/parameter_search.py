@@ -6,6 +6,7 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,8 @@ from hemera.compiler.bootstraps import (
     seconds_of_bootstrap,
     seconds_without,
 )
-from hemera.compiler.costs import Price, cheapest
+from hemera.compiler.costs import Price, cheapest, timed_by
+from hemera.compiler.diagonals import Maps
 from hemera.compiler.impossible import Impossible, NotPossibleError, attempted
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.passes import LEVELS, SLOTS, OnSlots
@@ -234,13 +236,19 @@ class Search:
         in_slots = samples // 2 if halves else samples
         cut = split(self.whole, 2 * most if halves else most)
         spread = 1 if free is None else max(1, free // in_slots)
-        found = []
+        found, maps = dict[Any, Lowered](), Maps()  # of those that differ in nothing that is priced the first
         for choice in layout_choices(cut.program, most_slots=spread, alike=cut.alike):
             slots = max(1, _LEAST_SLOTS // in_slots, *(layout.period for layout in choice.layouts))
-            found.append(SLOTS.run(OnSlots(cut, choice.layouts, slots, samples, halves)).steps)
-        if len(found) == 1:
-            return cut, found[0]
-        return cut, cheapest(found, lambda steps: self._price(cut, steps, refreshed=free is None))
+            at = OnSlots(cut, choice.layouts, slots, samples, halves, maps=maps)
+            steps = SLOTS.run(at).steps
+            nodes = tuple((*timed_by(node.operation), node.operands) for node in steps.program.nodes)
+            found.setdefault((slots, nodes, *steps.magnitudes.items()), steps)
+        first, *others = found.values()
+
+        def price(steps: Lowered) -> Price:
+            return self._price(cut, steps, refreshed=free is None)
+
+        return cut, cheapest([first, *others], price) if others else first
 
     def _price(self, cut: SplitProgram, steps: Lowered, *, refreshed: bool) -> Price:
         """The price by which layouts are compared: infinite where no parameters hold the program. With

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from hemera.arrays.folding import folded
@@ -26,7 +26,7 @@ from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.squares import with_squares
 from hemera.arrays.tensor import TensorProgram
 from hemera.compiler.bootstraps import bootstrap_of, placed
-from hemera.compiler.diagonals import lowered
+from hemera.compiler.diagonals import Maps, lowered
 from hemera.compiler.exact_bootstraps import exact_bootstrap_of, exactly_placed
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.room import require_levels
@@ -36,17 +36,7 @@ from hemera.compiler.specs import ArraySpec
 from hemera.parameters import IntegerParameters, Parameters
 from hemera.program.values import SchemeName
 
-__all__ = [
-    "ARRAYS",
-    "LEVELS",
-    "PASSES",
-    "SLOTS",
-    "OnArrays",
-    "OnSlots",
-    "Stage",
-    "require_arrays",
-    "require_slots",
-]
+__all__ = ["ARRAYS", "LEVELS", "PASSES", "SLOTS", "OnArrays", "OnSlots", "Stage"]
 
 _S = TypeVar("_S")
 
@@ -84,6 +74,8 @@ class OnSlots:
     device: str = ""
     """The table of times by which bootstraps are placed."""
     lowered: Lowered | None = None
+    maps: Maps = field(default_factory=dict)
+    """What is known of maps from other layouts of the program."""
 
     @property
     def steps(self) -> Lowered:
@@ -114,7 +106,8 @@ def fold(at: OnArrays) -> OnArrays:
 def lower(at: OnSlots) -> OnSlots:
     """Maps as diagonals, rotations and folds; look-ups as polynomials modulo the prime."""
     modulus = at.params.plain_modulus if isinstance(at.params, IntegerParameters) else None
-    return replace(at, lowered=lowered(at.cut, at.layouts, at.slots, at.scheme, modulus))
+    steps = lowered(at.cut, at.layouts, at.slots, at.scheme, modulus, at.maps)
+    return replace(at, lowered=steps)
 
 
 def samples(at: OnSlots) -> OnSlots:

@@ -95,8 +95,10 @@ class Program:
         return sorted(used | set(range(first)))
 
     def pruned(self) -> Program:
-        """The program of the values of `used`, in their order."""
+        """The program of the values of `used`, in their order: itself where these are all."""
         first = len(self.inputs)
+        if len(self.used) == len(self.forms):
+            return self
         found = Program(self.scheme, self.inputs)
         places = {at: at for at in range(first)}
         for value in self.used[first:]:
