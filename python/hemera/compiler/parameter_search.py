@@ -27,8 +27,14 @@ from hemera.compiler.diagonals import Maps
 from hemera.compiler.impossible import Impossible, NotPossibleError, attempted
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.passes import LEVELS, SLOTS, OnSlots
-from hemera.compiler.room import MOST_BITS, largest_of, range_bits_for, require_representable, require_room
-from hemera.compiler.sharing import room_of
+from hemera.compiler.room import (
+    MOST_BITS,
+    largest_of,
+    range_bits_for,
+    require_representable,
+    require_room,
+    room_of,
+)
 from hemera.errors import ParameterError
 from hemera.package.sharing import Sharing
 from hemera.parameters import Parameters

@@ -8,7 +8,7 @@ or the next; after each the program is checked for what must hold of its form.
                 through the stages below, and the cheapest is taken (`hemera.compiler.candidates`)
     SLOTS       on the slots of ciphertexts
     LEVELS      with parameters
-    package     what a server runs, and what clients encode and decode (`hemera.compiler.packaging`)
+    package     what a server runs, and what clients encode and decode (`hemera.compiler.candidates`)
 
 `hemera.compiler.precision` goes through all of them again with other budgets until each result has its bits.
 """

@@ -26,8 +26,8 @@ import hemera as hm
 from hemera.arrays.array import Array
 from hemera.arrays.recorder import Recorder
 from hemera.compiler.networks.graph import Graph
-from hemera.compiler.networks.kinds import DTYPES, is_real
 from hemera.compiler.networks.reader import graph_of
+from hemera.compiler.networks.tensors import DTYPES, is_real
 
 BITS = 16
 TOLERANCE = 2.0**-12

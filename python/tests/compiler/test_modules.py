@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.compiler.networks.modules import compile_module
+from hemera.compiler.networks.reader import compile_module
 from hemera.errors import MismatchError, ParameterError
 
 from .onnx_models import model, node

@@ -14,8 +14,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import hemera as hm
-from hemera.compiler.networks.operators import OPERATORS, meaning_of
 from hemera.compiler.networks.reader import graph_of
+from hemera.compiler.networks.resolving import OPERATORS, meaning_of
 
 from . import onnx_cases
 from .onnx_cases import Case, Verdict

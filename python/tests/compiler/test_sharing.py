@@ -15,7 +15,7 @@ import pytest
 import hemera as hm
 from hemera.client.client import LocalModel
 from hemera.compiler import Compiled
-from hemera.compiler.sharing import Room, noise_bounds
+from hemera.compiler.room import Room, noise_bounds
 from hemera.errors import FormatError, ParameterError, SecurityError
 from hemera.package.interface import Interface
 from hemera.package.sharing import Sharing, Shown

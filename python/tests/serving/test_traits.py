@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.compiler.sharing import noise_bounds
+from hemera.compiler.room import noise_bounds
 from hemera.errors import ParameterError
 from hemera.program import operations as op
 from hemera.program.noise import ExpectedNoise

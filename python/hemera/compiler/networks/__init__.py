@@ -2,7 +2,6 @@
 they are given one."""
 
 from hemera.compiler.networks.graph import Graph, Node
-from hemera.compiler.networks.modules import compile_module
-from hemera.compiler.networks.reader import compile_onnx
+from hemera.compiler.networks.reader import compile_module, compile_onnx
 
 __all__ = ["Graph", "Node", "compile_module", "compile_onnx"]

@@ -10,8 +10,8 @@ import numpy as np
 
 from hemera.arrays.array import Array
 from hemera.arrays.comparisons import of_few
-from hemera.compiler.networks.kinds import KINDS, converted, is_real, limits_of
 from hemera.compiler.networks.meanings import Attributes, Meaning, Operator, largest, named, plain
+from hemera.compiler.networks.tensors import KINDS, converted, is_real, limits_of
 from hemera.errors import FormatError, MismatchError, ParameterError, RangeError
 
 __all__ = ["ELEMENTWISE", "quotient"]

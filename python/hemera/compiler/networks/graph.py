@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from hemera.arrays.array import Array
 from hemera.arrays.recorded import of_kind
 from hemera.arrays.recorder import MOST_ELEMENTS
-from hemera.compiler.networks.kinds import DTYPES, UNKNOWN, converted, is_real, limits_of
 from hemera.compiler.networks.meanings import Attributes, Meaning
-from hemera.compiler.networks.tensors import MOST_KEPT
+from hemera.compiler.networks.tensors import DTYPES, MOST_KEPT, UNKNOWN, converted, is_real, limits_of
 from hemera.errors import Error, FormatError, ParameterError, RangeError
 
 __all__ = ["Graph", "Node"]

@@ -11,9 +11,9 @@ import numpy as np
 
 from hemera.arrays.functions import softmax
 from hemera.compiler.networks.graph import Graph, Node
-from hemera.compiler.networks.kinds import UNKNOWN
 from hemera.compiler.networks.meanings import Attributes, Meaning
-from hemera.compiler.networks.operators import meaning_of
+from hemera.compiler.networks.resolving import meaning_of
+from hemera.compiler.networks.tensors import UNKNOWN
 
 __all__ = ["with_masks"]
 

@@ -6,15 +6,19 @@ import difflib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from hemera.compiler.networks.elementwise import ELEMENTWISE
 from hemera.compiler.networks.graph import Node
 from hemera.compiler.networks.inlining import Call
-from hemera.compiler.networks.kinds import KINDS, UNKNOWN, result_kinds
 from hemera.compiler.networks.meanings import Attributes, Meaning
-from hemera.compiler.networks.operators import OPERATORS, meaning_of
-from hemera.compiler.networks.tensors import value_of
+from hemera.compiler.networks.places import PLACES
+from hemera.compiler.networks.products import PRODUCTS
+from hemera.compiler.networks.recurrent import RECURRENT
+from hemera.compiler.networks.resizing import RESIZING
+from hemera.compiler.networks.tensors import KINDS, UNKNOWN, result_kinds, value_of
+from hemera.compiler.networks.windows import WINDOWS
 from hemera.errors import FormatError, ParameterError
 
-__all__ = ["Replacements", "Resolver"]
+__all__ = ["OPERATORS", "Replacements", "Resolver", "meaning_of"]
 
 Replacements = Mapping[str, Callable[..., Any]]
 
@@ -143,3 +147,15 @@ class Resolver:
         for name, kind in zip(call.outputs, found, strict=True):
             if name:
                 self._kinds[name] = kind
+
+
+OPERATORS: dict[str, tuple[Meaning, ...]] = dict(
+    sorted({**ELEMENTWISE, **PRODUCTS, **PLACES, **RECURRENT, **RESIZING, **WINDOWS}.items())
+)
+"""The operators' meanings, by their names in ONNX's own domain."""
+
+
+def meaning_of(operator: str, version: int) -> Meaning | None:
+    """The meaning of ONNX's operator in the version in which its schema changed; None: it is not there."""
+    known = (each for each in OPERATORS.get(operator, ()) if version in each.versions)
+    return next(known, None)
