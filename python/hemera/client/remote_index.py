@@ -15,7 +15,7 @@ from hemera._process import Lock
 from hemera.client.remote_keys import RemoteKeys
 from hemera.client.transport import Transport
 from hemera.client.wire import KEYS_HEADER
-from hemera.errors import FormatError, MismatchError, ParameterError
+from hemera.errors import Error, FormatError, MismatchError, ParameterError
 from hemera.inputs.arguments import as_integer
 from hemera.inputs.fields import damaged, read_json
 from hemera.inputs.plain import plain_array
@@ -138,8 +138,8 @@ class RemoteIndex:
             for body in sent:
                 self._client.forget(body)
 
-    def _send(self, body: bytes) -> tuple[bytes, str | None]:
-        response = self._transport.request("POST", f"{self._path}/query", body)
+    def _send(self, body: bytes, route: str = "query") -> tuple[bytes, str | None]:
+        response = self._transport.request("POST", f"{self._path}/{route}", body)
         return response.content, response.headers.get(KEYS_HEADER)
 
     def prepare(self, count: int) -> int:
@@ -162,8 +162,9 @@ class RemoteIndex:
         while True:
             part = min(left, self._most)
             body = self._client.prepare(part)
-            with self._doubting():
-                found = int(self._keys.answer(functools.partial(self._prepare, body)))
+            with self._doubting(), damaged("the server's number of prepared queries", Error):
+                told = self._keys.answer(functools.partial(self._send, body, "prepare"))
+                found = int(read_json(told, "no JSON")["prepared"])
             made, left = made + found, left - part
             if left <= 0 or found < part:
                 return made
@@ -256,8 +257,3 @@ class RemoteIndex:
         is_one = part.ndim == 1 or len(part) == 1
         with self._lock:  # no other thread takes the last prepared one in between
             return self._client.query(part, prepared=is_one and self._client.prepared > 0)
-
-    def _prepare(self, body: bytes) -> tuple[Any, str | None]:
-        response = self._transport.request("POST", f"{self._path}/prepare", body)
-        with damaged("the server's number of prepared queries"):
-            return read_json(response.content, "no JSON")["prepared"], response.headers.get(KEYS_HEADER)

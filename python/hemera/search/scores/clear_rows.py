@@ -121,13 +121,7 @@ class ClearScoreRows:
     # --- Answers. ---
 
     def answers(self, group: Group, header: Header) -> list[bytes]:
-        drafts = [
-            self._draft(header(name), len(query.numbers))
-            for name, query in zip(group.names, group.queries, strict=True)
-        ]
-        asked = [(key, each.seed, each.numbers) for key, each in zip(group.keys, group.queries, strict=True)]
-        self._database.answer(asked, *self._program.packing, [each.memory for each in drafts])
-        return [each.finish() for each in drafts]
+        return [each.finish() for each in self._program.answered(group, header, self._draft, self._database)]
 
     def _header(self, header: dict[str, Any], count: int) -> dict[str, Any]:
         return {**header, "rows": self._count, "count": count, "has_ids": self._has_ids}

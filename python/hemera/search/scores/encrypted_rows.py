@@ -133,12 +133,7 @@ class EncryptedScoreRows:
     # --- Answers. ---
 
     def answers(self, group: Group, header: Header) -> list[bytes]:
-        drafts = [
-            self._draft(header(name), len(query.numbers))
-            for name, query in zip(group.names, group.queries, strict=True)
-        ]
-        asked = [(key, each.seed, each.numbers) for key, each in zip(group.keys, group.queries, strict=True)]
-        self._databases[0].answer(asked, *self._program.packing, [each.memory for each in drafts])
+        drafts = self._program.answered(group, header, self._draft, self._databases[0])
         return [self._finished(each) for each in drafts]
 
     def clear_query(self, x: ArrayLike) -> Any:

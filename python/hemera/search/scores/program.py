@@ -18,6 +18,7 @@ from hemera.objects.keys import Keys, SecretKey
 from hemera.search import wire
 from hemera.search.messages import (
     Group,
+    Header,
     keys_of,
     name_of,
     not_prepared,
@@ -295,6 +296,16 @@ class ScoreProgram(Scales):
         sent = [self.unpack(query) for query, _ in asked]
         keys = [keys_of(keys, context, "query")._native for _, keys in asked]
         return [Group(range(len(asked)), [name_of(query) for query, _ in asked], keys, sent)]
+
+    def answered(
+        self, group: Group, header: Header, draft: Callable[[dict[str, Any], int], wire.Draft], database: Any
+    ) -> list[wire.Draft]:
+        """The messages of answers by one pass over a database. `draft` makes one of a number of queries."""
+        pairs = zip(group.names, group.queries, strict=True)
+        drafts = [draft(header(name), len(query.numbers)) for name, query in pairs]
+        asked = [(key, each.seed, each.numbers) for key, each in zip(group.keys, group.queries, strict=True)]
+        database.answer(asked, *self.packing, [each.memory for each in drafts])
+        return drafts
 
     @property
     def queries_at_once(self) -> int:
