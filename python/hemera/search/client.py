@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import secrets
-import sys
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -22,16 +21,10 @@ from hemera.objects.keys import SecretKey
 from hemera.search import wire
 from hemera.search.comparisons.messages import Matches, Want
 from hemera.search.comparisons.program import Comparisons, Relative
-from hemera.search.index import fitted_settings
 from hemera.search.messages import name_of, new_ids
-from hemera.search.scores.program import MOST_PREPARED, ScoreProgram
+from hemera.search.scores.program import MOST_PREPARED, ScoreProgram, fitted_settings
 from hemera.search.settings import Answers, Errors, Metric, Settings
 from hemera.search.vectors import as_vectors
-
-if sys.version_info >= (3, 11):
-    from typing import Self
-else:
-    from typing_extensions import Self
 
 __all__ = ["Client"]
 
@@ -96,7 +89,7 @@ class Client:
         largest: float | None = None,
         query_bound: int = 127,
         threads: int | None = None,
-    ) -> Self:
+    ) -> Client:
         """The owner of an encrypted index for vectors such as these, with a fresh secret key: `encrypt` makes
         rows for an `Index`, which only this key reads. Keep it, and the settings:
         `client.secret_key.save(path)`, `bytes(client.settings)`.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hemera._process import Lock
 from hemera.errors import FormatError, MismatchError, ParameterError
-from hemera.inputs.arguments import described, in_own_words, require_type
+from hemera.inputs.arguments import in_own_words, require_type
 from hemera.inputs.fields import Kind, Whole, damaged, require_memory
 from hemera.inputs.source import Source, read_bytes, write_bytes
 from hemera.objects.context import Context
@@ -25,15 +24,10 @@ from hemera.search.comparisons.rows import ClearRows, EncryptedRows, PairedRows
 from hemera.search.messages import IDS, keys_of, new_ids, not_prepared, places_of, require_ids, sent_rows
 from hemera.search.scores.clear_rows import ClearScoreRows
 from hemera.search.scores.encrypted_rows import EncryptedScoreRows
-from hemera.search.scores.program import ScoreProgram, Scores
+from hemera.search.scores.program import ScoreProgram, fitted_settings
 from hemera.search.scores.tickets import Ticket, Tickets
 from hemera.search.settings import Answers, Errors, Metric, Settings
 from hemera.search.vectors import as_vectors
-
-if sys.version_info >= (3, 11):
-    from typing import Self
-else:
-    from typing_extensions import Self
 
 __all__ = ["Index", "fitted_settings", "settings_of"]
 
@@ -56,9 +50,6 @@ class Index:
     """A database of vectors that answers encrypted queries: with encrypted scores of all rows, or with the
     results of comparisons. Any thread may use an index; one call runs at a time.
 
-    For scores, vectors in the clear take 9 bytes an entry of the device's memory (exact: 17), and encrypted
-    ones 16 (exact: 32), with metric "l2" for one entry more.
-
     Args:
         rows: vectors [rows, dims], at least one; float32, float64 or int8. For scores floats are rounded to
             int8 by one scale: `expected_error` has the error, and a `PrecisionWarning` says that it changes
@@ -78,14 +69,12 @@ class Index:
         threads: the number of threads of the CPU; None: as many as the process may run on.
 
     Raises:
-        DeviceError: if there is no such device.
+        DeviceError, OutOfMemoryError: if there is no such device, or it has no room.
         FormatError: if encrypted rows are damaged.
-        MismatchError: if vectors, payloads or ids have another shape.
-        OutOfMemoryError: if the device has no room.
+        MismatchError, TypeError: if vectors, payloads or ids have another shape, or other numbers.
         ParameterError: if an argument is out of its range, ids repeat, or a vector is zero where the metric
             is "cosine".
         RangeError: if numbers are not finite, or above a bound.
-        TypeError: if vectors have other numbers.
 
     Examples:
         >>> vectors = np.random.default_rng(1).normal(size=(1000, 64)).astype(np.float32)
@@ -140,8 +129,7 @@ class Index:
 
     @property
     def kind(self) -> str:
-        """The kind of its files: "index", "encrypted index", "threshold index", "encrypted threshold index"
-        or "top index"."""
+        """The kind of its files: "index", "threshold index" or "top index", also with "encrypted" before."""
         return self._settings.index_kind
 
     @property
@@ -161,14 +149,14 @@ class Index:
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes of the rows in the device's memory."""
+        """Bytes of the rows in the device's memory: for scores 9 an entry (exact: 17), of encrypted ones 16
+        (exact: 32), with metric "l2" for one entry more."""
         return self._rows.memory_bytes
 
     @property
     def expected_error(self) -> Errors:
         """The errors of scores, or of their differences, before they are compared, for a query of norm 1: as
-        standard deviations over all rows; of encrypted ones at most (docs/search.md). With exact scores both
-        are 0."""
+        standard deviations over all rows; of encrypted ones at most. With exact scores both are 0."""
         return self._rows.errors
 
     def cost(self, device: str | None = None) -> Cost:
@@ -183,25 +171,16 @@ class Index:
         return len(self._rows.ids)
 
     def __repr__(self) -> str:
-        settings = self._settings
-        return (
-            f"<Index of {len(self)} x {settings.dims}, {settings.metric!r}: {self.kind}; "
-            f"{self.memory_bytes / 2**20:.1f} MiB on {self.device}>"
-        )
+        of = f"{len(self)} x {self._settings.dims}, {self._settings.metric!r}: {self.kind}"
+        return f"<Index of {of}; {self.memory_bytes / 2**20:.1f} MiB on {self.device}>"
 
     def require_rows(self) -> None:
         """MismatchError unless there is a row to search."""
         if len(self) == 0:
             raise MismatchError("the index has no row to search")
 
-    # --- Rows. ---
-
     def add(
-        self,
-        rows: ArrayLike | bytes,
-        *,
-        payloads: ArrayLike | None = None,
-        ids: ArrayLike | None = None,
+        self, rows: ArrayLike | bytes, *, payloads: ArrayLike | None = None, ids: ArrayLike | None = None
     ) -> NDArray[np.int64]:
         """Add rows after the others.
 
@@ -265,20 +244,17 @@ class Index:
 
         Raises:
             FormatError: if the query, or the keys, are damaged.
-            MismatchError: if the query is for another index's settings, the keys belong to other parameters
-                or another index's context, the index has no row, there is no ticket for the query, or the
-                tickets are for another version of the index.
+            MismatchError: if the query is for another index's settings, or the keys for other parameters or
+                another context; the index has no row, or there is no ticket of its version for the query.
             SecurityError: if the tickets have served another query with this one's seed.
             MissingKeyError: if the keys lack one that the client makes for such an index.
-            OutOfMemoryError: if the device has no room; an expanded query of scores takes 65,536 bytes for
-                each number (exact: 262,144).
+            OutOfMemoryError: if the device has no room, as for 65,536 bytes a number of a query for scores
+                (exact: 262,144).
             RangeError, ParameterError, TypeError: of a query in the clear, as for `Client.query`.
         """
         if not isinstance(query, bytes):
             if not isinstance(self._rows, EncryptedScoreRows):
-                raise TypeError(
-                    "queries are the bytes of Client.query; encrypted rows take clear ones for scores"
-                )
+                raise TypeError("a query is of Client.query; encrypted rows of scores take clear ones too")
             in_clear = self._rows.clear_query(query)
             with self._searching():
                 return self._rows.clear_answer(in_clear, self._header)
@@ -299,7 +275,7 @@ class Index:
             asked: for each message the query, from `Client.query`, and the keys of the same client.
 
         Returns:
-            The answers in the same order. If one of the messages has what `query` refuses, none.
+            The answers in the same order; none if one of the messages has what `query` refuses.
 
         Examples:
             >>> index = hm.search.Index(np.eye(4, dtype=np.float32), metric="dot")
@@ -326,8 +302,6 @@ class Index:
         """The fields that the headers of all answers have, to the query of this name."""
         return {"settings": self._settings.digest, "query": name, "index_version": self._version}
 
-    # --- Prepared queries. ---
-
     def _preparing(self) -> ClearScoreRows:
         """MismatchError unless queries can be prepared."""
         if not isinstance(self._rows, ClearScoreRows):
@@ -349,9 +323,8 @@ class Index:
             most: the number of tickets to make, of the first queries; None: all.
 
         Raises:
-            MismatchError: as for `query`, if the index changes while tickets are made, or if it has no
-                prepared queries.
-            FormatError, MissingKeyError, OutOfMemoryError: as for `query`.
+            MismatchError: if the index changes while tickets are made, or has no prepared queries.
+            FormatError, MismatchError, MissingKeyError, OutOfMemoryError: as for `query`.
         """
         rows, seeds = self._preparing(), self._program.seeds(preparation)[:most]
         loaded = keys_of(keys, self._context, "prepare")
@@ -374,24 +347,15 @@ class Index:
         can not be written."""
         with self._lock:
             fields, parts = self._rows.contents()
-            header = {
-                "settings": self._settings.to_fields(),
-                **fields,
-                "index_version": self._version,
-                "next_id": self._next_id,
-            }
+            numbers = {"index_version": self._version, "next_id": self._next_id}
+            header = {"settings": self._settings.to_fields(), **fields, **numbers}
             data = wire.pack(self.kind, header, *parts)
         write_bytes(path, data)
 
     @classmethod
     def load(
-        cls,
-        source: Source,
-        *,
-        device: str = "cpu",
-        threads: int | None = None,
-        limit: int = MOST_BYTES,
-    ) -> Self:
+        cls, source: Source, *, device: str = "cpu", threads: int | None = None, limit: int = MOST_BYTES
+    ) -> Index:
         """An index of any kind from what `save` wrote.
 
         Args:
@@ -401,14 +365,13 @@ class Index:
 
         Raises:
             FormatError: if it is damaged, no index, or its rows would take more memory than the limit.
-            FileError: if the file can not be read.
-            DeviceError, OutOfMemoryError: as for an index.
+            FileError, DeviceError, OutOfMemoryError: if the file can not be read, and as for an index.
         """
         data = read_bytes(source)
         settings, header, body = _opened(data)
-        kind, storage = settings.index_kind, _ROWS[settings.index_kind]
+        kind = settings.index_kind
         with damaged(f"the {kind}"):
-            needed = storage.memory_of(settings.program, header)
+            needed = _ROWS[kind].memory_of(settings.program, header)
         way = "load it with limit= (of a server: --max-index)"
         require_memory(needed, len(data), limit, f"the {kind}", way)
         index = cls.__new__(cls)
@@ -435,26 +398,3 @@ def _opened(data: bytes) -> tuple[Settings, dict[str, Any], memoryview]:
     if settings.index_kind != kind:
         raise FormatError(f"the settings of the {kind} are those of the kind {settings.index_kind!r}")
     return settings, header, body
-
-
-def fitted_settings(
-    vectors: NDArray[Any],
-    metric: Metric,
-    answers: Answers | None,
-    exact: bool,
-    largest: float | None,
-    query_bound: int,
-    payloads: ArrayLike | None,
-    owner: str = "",
-) -> Settings:
-    """The settings of an index that begins with these vectors. Errors of `Index`."""
-    if len(vectors) == 0:
-        raise MismatchError("an index begins with one vector at least")
-    if answers is None:
-        answers = Scores(exact, query_bound=query_bound, largest=largest)
-    elif (exact, largest, query_bound) != (False, None, 127):
-        raise ParameterError("exact=, largest= and query_bound= are of scores, and these answers have none")
-    if not isinstance(answers, Answers):
-        raise TypeError(f"answers= is a hemera.search.Threshold or Top, not {described(answers)}")
-    fitted = answers.fitted(vectors, metric, payloads)
-    return Settings(vectors.shape[1], metric, fitted, owner)

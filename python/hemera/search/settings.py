@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,11 +19,6 @@ from hemera.errors import FormatError, ParameterError, RangeError
 from hemera.inputs.fields import Kind, Real, Whole, damaged, require_fields
 from hemera.inputs.source import Source, read_bytes
 from hemera.search import wire
-
-if sys.version_info >= (3, 11):
-    from typing import Self
-else:
-    from typing_extensions import Self
 
 A = TypeVar("A", bound="Answers")
 
@@ -150,7 +144,7 @@ class Settings:
         return self.to_bytes()
 
     @classmethod
-    def load(cls, source: Source) -> Self:
+    def load(cls, source: Source) -> Settings:
         """Settings from their bytes or a file's path.
 
         Raises:
@@ -167,7 +161,7 @@ class Settings:
         return cls.from_fields(header, kind)
 
     @classmethod
-    def from_fields(cls, given: dict[str, Any], kind: str = "settings") -> Self:
+    def from_fields(cls, given: dict[str, Any], kind: str = "settings") -> Settings:
         """Settings of a header.
 
         Args:

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
-from hemera.errors import FormatError, NoiseError, ParameterError
+from hemera.errors import FormatError, MismatchError, NoiseError, ParameterError
+from hemera.inputs.arguments import described
 from hemera.inputs.fields import Kind, Real, Whole
 from hemera.objects.context import Context
 from hemera.objects.keys import Keys, SecretKey
@@ -365,3 +366,26 @@ def _best(scores: NDArray[Any], k: int | None, descending: bool) -> NDArray[np.i
     else:
         candidates = np.arange(len(order))
     return candidates[np.argsort(order[candidates], kind="stable")[:k]]
+
+
+def fitted_settings(
+    vectors: NDArray[Any],
+    metric: Metric,
+    answers: Answers | None,
+    exact: bool,
+    largest: float | None,
+    query_bound: int,
+    payloads: ArrayLike | None,
+    owner: str = "",
+) -> Settings:
+    """The settings of an index that begins with these vectors. Errors of `Index`."""
+    if len(vectors) == 0:
+        raise MismatchError("an index begins with one vector at least")
+    if answers is None:
+        answers = Scores(exact, query_bound=query_bound, largest=largest)
+    elif (exact, largest, query_bound) != (False, None, 127):
+        raise ParameterError("exact=, largest= and query_bound= are of scores, and these answers have none")
+    if not isinstance(answers, Answers):
+        raise TypeError(f"answers= is a hemera.search.Threshold or Top, not {described(answers)}")
+    fitted = answers.fitted(vectors, metric, payloads)
+    return Settings(vectors.shape[1], metric, fitted, owner)
