@@ -41,7 +41,7 @@ constexpr int balancing_steps = 24;
 
 constexpr std::size_t points_below_gap = 4096;
 // Exchanges end before errors are level: a part of 1e-4 of an error is left.
-constexpr double near = 0.99;
+constexpr double part_of_error = 0.99;
 
 // A sign of values in [-1, 1], and the largest |t - t s(t)| on both sides of its gap.
 struct Composition {
@@ -124,7 +124,8 @@ std::optional<std::vector<std::size_t>> degrees_for(double gap, double tolerance
       const auto& [row, degree] = longer.begin()->second;
       // A wider gap leaves no less, but for what an exchange leaves out.
       const auto wider = known[degree].lower_bound(row->from);
-      if (wider != known[degree].end() && has_better(costs, 1 - (1 - wider->second) * near)) continue;
+      if (wider != known[degree].end() && has_better(costs, 1 - (1 - wider->second) * part_of_error))
+        continue;
       const SignStage stage = measured_stage(row->from, degree);
       if (!(stage.error < 1)) continue;
       known[degree][row->from] = stage.next();
