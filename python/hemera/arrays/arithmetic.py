@@ -39,8 +39,9 @@ def plus(x: A, other: Any, sign: float = 1, own: float = 1) -> A:
         offset = np.broadcast_to(sign * given, shape).ravel()
     else:
         terms.append((broadcast(given, shape), sign))
-    maps = [(each, SparseMap.scaling(np.full(each.size, factor))) for each, factor in terms]
-    return of_kind(sum_of_maps(x, maps, shape, offset), of_numbers([kind_of(x), kind_of(other)]))
+    maps = [(number_of(each), SparseMap.scaling(np.full(each.size, factor))) for each, factor in terms]
+    found = recorder_of(x).affine(maps, shape, offset)
+    return at_node(x, found, of_numbers([kind_of(x), kind_of(other)]))
 
 
 def times(x: A, other: Any) -> A:

@@ -71,7 +71,7 @@ class Array(Recorded):
     def _applied(self, ufunc: np.ufunc, *operands: Any) -> Any:
         found = super()._applied(ufunc, *operands)
         # An array of its own: arrays change in place.
-        return found.copy() if any(found is each for each in operands) else found
+        return found.copy() if found is operands[0] or found is operands[-1] else found
 
     @classmethod
     def _refusal(cls, function: str) -> str:

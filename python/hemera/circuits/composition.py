@@ -45,7 +45,7 @@ class Composed(Function):
         return self._formula
 
 
-@dataclass(frozen=True, eq=False, repr=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class Expression(Operators):
     """A value inside of a function that is being composed, with + - * ** and functions of `hm.circuits`.
 
