@@ -146,7 +146,7 @@ def test_room_for_results_is_each_one_by_its_own_scale(watch: bool, monkeypatch:
     """A large result of a large factor needs no more room than a small one: 4 at most, whatever the units."""
     reaches = []
     made = compiling.Search
-    monkeypatch.setattr(compiling, "Search", lambda *args: reaches.append(args[-1]) or made(*args))
+    monkeypatch.setattr(compiling, "Search", lambda *args: reaches.append(made(*args).reach) or made(*args))
 
     def program(x: Any) -> Any:
         return {"large": 3000 * x[0], "small": x[1] / 4096, "bent": np.tanh(x[2] - 1e4)}
