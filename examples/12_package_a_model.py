@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline  # type: ignore[import-untyped]
 from sklearn.preprocessing import StandardScaler  # type: ignore[import-untyped]
 
 import hemera as hm
-from hemera.serving import InputSpec, Interface, Package, Symbol, export, export_linear, export_trees
+from hemera.serving import InputSpec, Interface, Package, Symbol, export, export_trees
 
 # Any function of encrypted vectors: it is called once, with values that note what is done to them.
 random = np.random.default_rng(12)
@@ -73,13 +73,13 @@ expected = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
 print(f"largest error of a probability: {np.abs(probabilities - expected).max():.0e}")
 assert np.abs(probabilities - server.evaluate_clear(rows)).max() < 1e-4
 
-# Ready-made: a logistic model with its scaler, many rows in a ciphertext; and boosted trees, exactly.
+# Compiled: a logistic model with its scaler, many rows in a ciphertext; and boosted trees, exactly.
 table, labels = load_breast_cancer(return_X_y=True)
-tumours = export_linear(
+tumours = hm.compile(
     make_pipeline(StandardScaler(), LogisticRegression()).fit(table, labels),
     name="tumours",
     calibrate=table,  # rows of which the package takes the range of each feature
-)
+).package
 print(tumours)
 wines, kinds = load_wine(return_X_y=True)
 boosted = GradientBoostingClassifier(n_estimators=5, max_depth=2, random_state=0).fit(wines, kinds)

@@ -34,7 +34,7 @@ def hemera(*words: object) -> str:
 # The operator trains a model, packages it, and lets two clients in.
 table, labels = load_breast_cancer(return_X_y=True)
 trained = make_pipeline(StandardScaler(), LogisticRegression()).fit(table[:400], labels[:400])
-packaged = hm.serving.export_linear(trained, name="tumours", calibrate=table[:400])
+packaged = hm.compile(trained, name="tumours", calibrate=table[:400], method="predict_proba")
 packaged.save(folder / "tumours.hemera-model")
 hemera("serve", home, "--add-model", folder / "tumours.hemera-model")
 tokens = {name: hemera("serve", home, "--add-client", name) for name in ("alice", "bob")}
@@ -57,8 +57,8 @@ try:
     with hm.Client(url, token=tokens["alice"], folder=folder / "alice") as client:
         found = client.predict("tumours", table[400:])
         print("models:", [model["name"] for model in client.models()])
-    print(f"probabilities of {len(found)} tumours, the first: {found[0]:.4f}")
-    expected = trained.predict_proba(table[400:])[:, 1]
+    print(f"probabilities of {len(found)} tumours, the first: {found[0, 1]:.4f}")
+    expected = trained.predict_proba(table[400:])
     print(f"largest difference from the clear model: {abs(found - expected).max():.0e}")
     assert abs(found - expected).max() < 1e-4
 

@@ -210,7 +210,7 @@ def _patched(recorder: Recorder, patch: pytest.MonkeyPatch) -> None:
 
     patch.setattr(hm, "compile", _recorded(recorder, hm.compile, "compiled", _of_plan))
     patch.setattr(hm, "cost", _recorded(recorder, hm.cost, "cost", of_cost))
-    for name in ("export", "export_linear", "export_trees"):
+    for name in ("export", "export_trees"):
         patch.setattr(serving, name, _recorded(recorder, getattr(serving, name), name, _of_package))
     patch.setattr(Package, "load", staticmethod(_recorded(recorder, Package.load, "loaded", _of_package)))
     make = Context.__init__

@@ -357,13 +357,10 @@ def linear() -> Model:
     random = np.random.default_rng(10)
     weights, mean, deviation = random.integers(-8, 9, 5) / 8, np.arange(5) / 2, np.arange(1, 6) / 4
     rows = random.integers(-8, 9, (7, 5)) / 8
-    package = serving.export_linear(
-        serving.LinearModel.of(weights, 0.25, mean=mean, deviation=deviation, read="sigmoid", names="abcde"),
-        name="linear",
-        clip=4.0,
-        security=None,
-        degree=DEGREE,
+    model = serving.LinearModel.of(
+        weights, 0.25, mean=mean, deviation=deviation, read="sigmoid", names="abcde"
     )
+    package = hm.compile(model, name="linear", clip=4.0, rows=8, security=None).package
     return Model(package, rows, 1 / (1 + np.exp(-(((rows - mean) / deviation) @ weights + 0.25))))
 
 
@@ -373,13 +370,8 @@ def labels() -> Model:
     random = np.random.default_rng(11)
     weights, rows = random.integers(-8, 9, (3, 4)) / 8, random.uniform(-1, 1, (6, 4))
     names = np.array(["low", "middle", "high"])
-    package = serving.export_linear(
-        serving.LinearModel.of(weights, [0.5, 0.0, -0.25], read="argmax", labels=names),
-        name="labels",
-        clip=2.0,
-        security=None,
-        degree=DEGREE,
-    )
+    model = serving.LinearModel.of(weights, [0.5, 0.0, -0.25], read="argmax", labels=names)
+    package = hm.compile(model, name="labels", clip=2.0, rows=8, security=None).package
     return Model(package, rows, names[(rows @ weights.T + [0.5, 0.0, -0.25]).argmax(-1)])
 
 

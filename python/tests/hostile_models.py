@@ -78,9 +78,7 @@ def _packages() -> dict[str, Target]:
     exact = hm.compile(lambda x: x + x, integers, scheme="bfv", security=None)
     frame = patients()
     table = hm.compile(lambda t: t.groupby("ward").age.mean(), spec_of(frame), security=None)
-    linear = serving.export_linear(
-        LogisticRegression().fit(rows, labels), name="linear", calibrate=rows, security=None
-    )
+    linear = hm.compile(LogisticRegression().fit(rows, labels), calibrate=rows, security=None).package
     made = {
         "": (simple, np.zeros((1, 4))),
         " of arrays": (arrays.package, np.zeros((1, 2, 3))),

@@ -8,25 +8,32 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from rich.console import Console
 
+import hemera
 from hemera import _options
 from hemera._extras import how_to_install
 from hemera.commands.tables import read_table
+from hemera.compiler.estimators.trees import is_boosted
 from hemera.errors import FileError, FormatError, ParameterError
-from hemera.exporting.estimators import Results, is_exactly, steps_of
+from hemera.exporting.estimators import TREE_LIBRARIES, steps_of
 from hemera.inputs.fields import SAYS_MORE, read_json
-from hemera.serving import LinearModel, Package, export_linear, export_trees
+from hemera.package.encodings import Table
+from hemera.serving import LinearModel, Package, export_trees
 from hemera.trees.parameters import PARAMETERS
 from hemera.trees.read import library_of
 
-_BOOSTED = tuple(
-    f"{way}GradientBoosting{kind}" for way in ("", "Hist") for kind in ("Classifier", "Regressor")
-)
-"""The classes of sklearn.ensemble that `read_model` takes, or refuses with a reason."""
+_RESULTS = {
+    "values": "predict",
+    "labels": "predict",
+    "probabilities": "predict_proba",
+    "scores": "decision_function",
+}
+"""Methods of estimators by the results that clients ask for."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,8 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--calibrate",
         metavar="ROWS",
         type=Path,
-        help="a table of rows, .csv or .npy: linear models are packaged for twice its range, and every model "
-        "is compared with its library on it",
+        help="a table of rows, .csv or .npy: models other than trees are packaged for twice its range, and "
+        "every model is compared with its library on it",
     )
     trees = parser.add_argument_group("boosted trees")
     trees.add_argument(
@@ -56,20 +63,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help="parameters by name, or auto: the smallest (default)",
     )
-    linear = parser.add_argument_group("linear and logistic models")
-    linear.add_argument(
+    others = parser.add_argument_group("other models")
+    others.add_argument(
         "--clip",
         type=float,
-        help="the largest size of a feature after the model's scaler, in place of --calibrate",
+        help="of a linear model, in place of --calibrate: the largest size of a feature after its scaler",
     )
-    linear.add_argument(
+    others.add_argument(
         "--results",
-        choices=get_args(Results),
+        choices=("auto", *_RESULTS),
         default="auto",
         help="results for clients (default: probabilities of models fitted for them, else predictions)",
-    )
-    linear.add_argument(
-        "--scale-bits", type=_options.positive, default=40, help="log2 of the scale of CKKS (default: 40)"
     )
     parser.add_argument(
         "--json", metavar="FILE", help='also write the description to FILE ("-": standard output)'
@@ -98,22 +102,20 @@ def _package(options: argparse.Namespace) -> Package:
         return export_trees(
             model, calibrate=rows, samples=options.samples, parameters=options.parameters, **told
         )
-    return export_linear(
-        model,
-        calibrate=rows,
-        clip=options.clip,
-        results=options.results,
-        scale_bits=options.scale_bits,
-        **told,
-    )
+    given = {"calibrate": rows, "clip": options.clip, "method": _RESULTS.get(options.results), **told}
+    try:
+        plan = hemera.compile(model, **{name: value for name, value in given.items() if value is not None})
+    except TypeError as error:  # a type that is not compiled, with the way out
+        raise ParameterError(str(error)) from None
+    package: Package = plan.package
+    table = package.interface.encoding
+    if options.results == "auto" and isinstance(table, Table) and "predict_proba" in table.methods:
+        return Package(replace(package.interface, encoding=table.first("predict_proba")), package.program)
+    return package
 
 
 def _has_trees(model: object) -> bool:
-    last = steps_of(model)[-1:]
-    return bool(last) and (
-        library_of(last[0]) in ("xgboost", "lightgbm")
-        or any(is_exactly(last[0], "sklearn.ensemble", name) for name in _BOOSTED)
-    )
+    return is_boosted(model) or any(library_of(last) in TREE_LIBRARIES for last in steps_of(model)[-1:])
 
 
 def _called(path: Path, name: str) -> Package:
@@ -131,9 +133,10 @@ def _called(path: Path, name: str) -> Package:
         function: Callable[[], Any] | None = getattr(module, name, None)
         if not callable(function):
             raise ParameterError(f"{path} has no function {name!r}")
-        package = function()
+        found = function()
     finally:
         sys.path.pop(0)
+    package = getattr(found, "package", found)
     if not isinstance(package, Package):
         raise ParameterError(
             f"{path}:{name} returned {type(package).__name__}; return the package that "

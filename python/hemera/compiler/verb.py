@@ -17,6 +17,7 @@ from hemera.compiler.tables import TableSpec, compile_table
 from hemera.compiler.tables.compiled import CompiledTable
 from hemera.compiler.tracing import telling
 from hemera.exporting.estimators import TREE_LIBRARIES
+from hemera.exporting.linear import LinearModel
 from hemera.inputs.arguments import Progress
 from hemera.parameters import Parameters
 
@@ -96,6 +97,10 @@ def compile(  # noqa: A001
 
 
 @overload
+def compile(what: LinearModel, **options: Any) -> CompiledEstimator: ...  # noqa: A001
+
+
+@overload
 def compile(what: _Estimator, **options: Any) -> CompiledEstimator | CompiledTrees: ...  # noqa: A001
 
 
@@ -111,15 +116,15 @@ def compile(what: Any, *inputs: Any, progress: Progress = None, **options: Any) 
     Args:
         what: a function (`hemera.compiler.compiling.compile` has its options), arrays of `hemera.array`, a
             fitted estimator (`hemera.compiler.estimators.compile_estimator`, of boosted trees
-            `compile_trees`; both are in docs/compile-estimators.md), a `torch.nn.Module`, or the path, the
-            bytes or the `onnx.ModelProto` of a network (`hemera.compiler.networks`,
-            docs/compile-networks.md).
+            `compile_trees`; both are in docs/compile-estimators.md), a `hemera.serving.LinearModel`, a
+            `torch.nn.Module`, or the path, the bytes or the `onnx.ModelProto` of a network
+            (`hemera.compiler.networks`, docs/compile-networks.md).
         inputs: of functions: for each argument an `ArraySpec`, or an array as an example of the shape; or a
             `TableSpec` (docs/tables.md).
         options: `calibrate=`, `precision_bits=`, `margin=`, `params=`, `security=`, `share=`,
-            `shares=`, `watch=`, `name=`, `description=`; of estimators also `rows=`; of functions and
-            networks also `samples=` and `scales=`; of functions also `layout=`, and `scheme=`, "bfv" or "bgv"
-            for exact programs on whole numbers.
+            `shares=`, `watch=`, `name=`, `description=`; of estimators also `clip=`, `method=` and `rows=`;
+            of functions and networks also `samples=` and `scales=`; of functions also `layout=`, and
+            `scheme=`, "bfv" or "bgv" for exact programs on whole numbers.
         progress: called with a stage ("trace"; "lower" for each layout that is tried; "package"), the steps
             that are done and the number of all. An exception that it raises ends the compilation.
 
@@ -156,7 +161,7 @@ def _reader_of(what: Any, *inputs: Any) -> Callable[..., Any] | None:
     if any(isinstance(each, TableSpec) for each in inputs):
         return compile_table
     library = type(what).__module__.partition(".")[0]
-    if library == "sklearn":
+    if library == "sklearn" or isinstance(what, LinearModel):
         from hemera.compiler.estimators import compile_fitted
 
         return compile_fitted

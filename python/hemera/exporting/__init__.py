@@ -1,1 +1,1 @@
-"""Packages of functions on encrypted rows, linear models and trees; `hemera.compile` is the general way."""
+"""Packages of functions on encrypted rows and of trees; `hemera.compile` is the general way."""

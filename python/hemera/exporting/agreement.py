@@ -66,8 +66,6 @@ def require_agreement(package: Package, rows: Any, expected: Array, slack: Float
         good = (found == expected) | _tied(scores, slack, spec.read).reshape(found.shape)
     else:
         own = slack if found.size == slack.size else slack.max(axis=1, keepdims=True)
-        if spec.read == "exp":
-            own = 2 * own * np.abs(expected).reshape(own.shape)
         with np.errstate(invalid="ignore"):
             difference = np.abs(found - expected).reshape(len(found), -1)
             good = (difference <= own).reshape(found.shape) | (found == expected)

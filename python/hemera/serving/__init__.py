@@ -10,7 +10,7 @@ docs/serving.md describes them.
 
 from hemera.client.remote_index import RemoteIndex
 from hemera.exporting.function import export
-from hemera.exporting.linear import LinearModel, export_linear
+from hemera.exporting.linear import LinearModel
 from hemera.exporting.trees import export_trees
 from hemera.package.interface import Interface
 from hemera.package.package import Package, PreparedModel
@@ -28,6 +28,5 @@ __all__ = [
     "Symbol",
     "dot",
     "export",
-    "export_linear",
     "export_trees",
 ]

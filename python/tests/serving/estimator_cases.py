@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.preprocessing import StandardScaler
-from sklearn.utils import all_estimators
 
 import hemera as hm
 from hemera import serving
 
-SMALL = {"security": None, "degree": 1024}
+SMALL = {"security": None, "rows": 16}
 TYPED = hm.errors.Error
 
 # Columns of different places and sizes: what a scaler forgets shows.
@@ -28,53 +24,7 @@ TWO = np.where(VALUES > 0.2, "yes", "no")
 THREE = np.digitize(VALUES, [-0.6, 0.6]) + 5
 TARGETS = np.stack([VALUES, POSITIVE], axis=1)
 OTHERS = RANDOM.permuted(ROWS, axis=0)
-"""Rows within the ranges of ROWS, which the export does not see."""
-
-CLASSIFIERS = dict(all_estimators(type_filter="classifier"))
-REGRESSORS = dict(all_estimators(type_filter="regressor"))
-TRANSFORMERS = dict(all_estimators(type_filter="transformer"))
-REST = {
-    name: kind for name, kind in all_estimators() if name not in (*CLASSIFIERS, *REGRESSORS, *TRANSFORMERS)
-}
-LINEAR = {
-    *("LogisticRegression", "LogisticRegressionCV", "LinearDiscriminantAnalysis", "LinearSVC", "Perceptron"),
-    *("PassiveAggressiveClassifier", "RidgeClassifier", "RidgeClassifierCV", "SGDClassifier"),
-    "OneVsRestClassifier",
-    *("ARDRegression", "BayesianRidge", "CCA", "ElasticNet", "ElasticNetCV", "GammaRegressor"),
-    *("HuberRegressor", "Lars", "LarsCV", "Lasso", "LassoCV", "LassoLars", "LassoLarsCV", "LassoLarsIC"),
-    *("LinearRegression", "LinearSVR", "MultiOutputRegressor", "MultiTaskElasticNet"),
-    *("MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV", "OrthogonalMatchingPursuit"),
-    *("OrthogonalMatchingPursuitCV", "PLSCanonical", "PLSRegression", "PassiveAggressiveRegressor"),
-    *("PoissonRegressor", "QuantileRegressor", "RANSACRegressor", "Ridge", "RidgeCV", "SGDRegressor"),
-    *("TheilSenRegressor", "TweedieRegressor"),
-}
-"""Estimators that are packaged as they come; SVC and its like are with kernel="linear" only."""
-
-
-def made(kind: type) -> Any:
-    """An estimator with its usual settings, and small ones where training would take long."""
-    inner: dict[str, Any] = {
-        "estimator": LogisticRegression() if issubclass(kind, tuple(CLASSIFIERS.values())) else Ridge(),
-        "estimators": [("a", LogisticRegression() if kind in CLASSIFIERS.values() else Ridge())],
-        "transformer_list": [("a", StandardScaler())],
-        "transformers": [("a", StandardScaler(), [0, 1, 2, 3])],
-        "steps": [("a", StandardScaler()), ("b", Ridge())],
-        "param_grid": {},
-        "param_distributions": {},
-        "dictionary": np.eye(4),
-    }
-    known = inspect.signature(kind).parameters
-    settings = {
-        name: value
-        for name, value in inner.items()
-        if name in known and known[name].default is inspect.Parameter.empty
-    }
-    for name, value in (("Cs", 2), ("n_estimators", 3), ("random_state", 0), ("n_components", 1)):
-        if name in known:
-            settings[name] = value
-    if "Cs" in known:
-        settings["cv"] = 2
-    return kind(**settings)
+"""Rows within the ranges of ROWS, which the compiler does not see."""
 
 
 def fitted(model: Any, rows: Any, targets: Any) -> Any:
@@ -85,16 +35,6 @@ def fitted(model: Any, rows: Any, targets: Any) -> Any:
             return model.fit(rows, targets)
         except (ValueError, TypeError, NotImplementedError, IndexError, AttributeError):
             return None
-
-
-def library_results(model: Any, rows: Any) -> Any:
-    """What docs/serving.md promises: probabilities where the model is fitted for them, else predictions."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        if hasattr(model, "predict_proba"):
-            found = model.predict_proba(rows)
-            return found[:, 1] if found.shape[1] == 2 else found
-        return model.predict(rows)
 
 
 def require_same(found: Any, expected: Any) -> None:
@@ -110,9 +50,15 @@ def require_same(found: Any, expected: Any) -> None:
 
 def packaged(model: Any, rows: Any = ROWS, **more: Any) -> serving.Package:
     """The package after its bytes."""
-    return serving.Package.load(
-        bytes(serving.export_linear(model, name="m", calibrate=rows, **SMALL, **more))
-    )
+    given = more if "clip" in more else {"calibrate": rows, **more}
+    return serving.Package.load(bytes(hm.compile(model, **given, **SMALL).package))
+
+
+def require_its_results(model: Any, rows: Any = OTHERS, **more: Any) -> None:
+    """Each method of the compiled model is that of the library's."""
+    plan = hm.compile(model, calibrate=ROWS, **more, **SMALL)
+    for method in plan.methods:
+        require_same(plan.evaluate_clear(rows, method=method), getattr(model, method)(rows))
 
 
 def encrypted(package: serving.Package, rows: Any) -> Any:

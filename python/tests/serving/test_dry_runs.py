@@ -30,7 +30,7 @@ def linear(classes: int, *scalers: Any) -> serving.Package:
     regression = pytest.importorskip("sklearn.linear_model").LogisticRegression
     make_pipeline = pytest.importorskip("sklearn.pipeline").make_pipeline
     fitted = make_pipeline(*scalers, regression()).fit(ROWS, KINDS if classes > 2 else KINDS > 0)
-    return serving.export_linear(fitted, name="m", calibrate=ROWS)
+    return hm.compile(fitted, calibrate=ROWS).package
 
 
 def scaled() -> serving.Package:

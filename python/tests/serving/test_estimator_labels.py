@@ -23,7 +23,20 @@ from hemera.serving.service import Home
 
 from .conftest import client_of
 from .conftest import serving as running
-from .estimator_cases import OTHERS, ROWS, SMALL, THREE, TWO, TYPED, VALUES, packaged, require_same
+from .estimator_cases import (
+    OTHERS,
+    ROWS,
+    SMALL,
+    THREE,
+    TWO,
+    TYPED,
+    VALUES,
+    packaged,
+    require_its_results,
+    require_same,
+)
+
+RELEASED = Path(__file__).parents[3] / "tests/vectors/releases/0.2.0/models/labels.hemera-model"
 
 
 @pytest.mark.parametrize(
@@ -44,7 +57,7 @@ def test_labels_of_any_type(labels: Any) -> None:
     linear = LinearSVC(random_state=0).fit(ROWS, targets)
     require_same(packaged(linear).evaluate_clear(OTHERS), linear.predict(OTHERS))
     logistic = make_pipeline(StandardScaler(), LogisticRegression()).fit(ROWS, targets)
-    package = packaged(logistic, results="labels")
+    package = packaged(logistic)
     assert package.evaluate_clear(OTHERS).dtype == logistic.predict(OTHERS).dtype
     require_same(package.evaluate_clear(OTHERS), logistic.predict(OTHERS))
     trees = GradientBoostingClassifier(n_estimators=3, max_depth=2).fit(np.round(ROWS), targets)
@@ -58,7 +71,7 @@ def test_three_labels_and_several_for_each_row() -> None:
         linear_model.RidgeClassifier().fit(ROWS, names),
         LinearDiscriminantAnalysis().fit(ROWS, names),
     ):
-        require_same(packaged(model, results="labels").evaluate_clear(OTHERS), model.predict(OTHERS))
+        require_its_results(model)
     both = np.stack([VALUES > 0, VALUES > 0.5, ROWS[:, 0] > 0], axis=1).astype(int)
     model = linear_model.RidgeClassifier().fit(ROWS, both)
     require_same(packaged(model).evaluate_clear(OTHERS), model.predict(OTHERS))
@@ -66,18 +79,12 @@ def test_three_labels_and_several_for_each_row() -> None:
 
 def test_results_by_name() -> None:
     model = LogisticRegression(max_iter=1000).fit(ROWS, THREE)
-    for results, method in (
-        ("auto", "predict_proba"),
-        ("probabilities", "predict_proba"),
-        ("labels", "predict"),
-        ("scores", "decision_function"),
-    ):
-        found = packaged(model, results=results).evaluate_clear(OTHERS)
-        require_same(found, getattr(model, method)(OTHERS))
-    with pytest.raises(TYPED, match="one of probabilities, labels, scores, not values"):
-        packaged(model, results="values")
-    with pytest.raises(TYPED, match="one of values, not labels"):
-        packaged(Ridge().fit(ROWS, VALUES), results="labels")
+    for method in ("predict", "predict_proba", "predict_log_proba", "decision_function"):
+        require_same(packaged(model, method=method).evaluate_clear(OTHERS), getattr(model, method)(OTHERS))
+    with pytest.raises(TYPED, match=r"is one of predict, predict_proba, .*, not transform"):
+        packaged(model, method="transform")
+    with pytest.raises(TYPED, match="is one of predict, not predict_proba"):
+        packaged(Ridge().fit(ROWS, VALUES), method="predict_proba")
 
 
 def test_labels_by_a_server(tmp_path: Path) -> None:
@@ -86,7 +93,7 @@ def test_labels_by_a_server(tmp_path: Path) -> None:
     column = LinearRegression().fit(ROWS, VALUES[:, np.newaxis])
     home = Home(tmp_path / "home")
     for name, trained in (("labels", model), ("column", column)):
-        serving.export_linear(trained, name=name, calibrate=ROWS, **SMALL).save(tmp_path / name)
+        hm.compile(trained, name=name, calibrate=ROWS, **SMALL).save(tmp_path / name)
         home.add_model(tmp_path / name)
     with running(home) as server, client_of(server.url, home.clients.add("alice")) as client:
         require_same(client.predict("labels", OTHERS), model.predict(OTHERS))
@@ -99,10 +106,14 @@ def test_labels_by_a_server(tmp_path: Path) -> None:
             client.predict("labels", far)
 
 
+def labelled_rows() -> dict[str, Any]:
+    """The description of a packaged model of three labels, as 0.2.0 wrote it."""
+    return json.loads(json.dumps(serving.Package.load(RELEASED).describe()))  # type: ignore[no-any-return]
+
+
 def test_packages_from_before_there_were_labels() -> None:
     """Descriptions without the newer fields keep loading: numbers of classes, and warnings."""
-    model = make_pipeline(StandardScaler(), LinearSVC()).fit(ROWS, THREE)
-    told = json.loads(json.dumps(packaged(model).describe()))
+    told = labelled_rows()
     for field in ("labels", "column"):
         del told["outputs"][0][field]
     del told["encoding"]["saturates"]
@@ -146,16 +157,15 @@ def test_packages_of_trees_from_before_there_were_labels() -> None:
     ids=str,
 )
 def test_labels_that_are_damaged(labels: Any) -> None:
-    told = json.loads(json.dumps(packaged(LinearSVC().fit(ROWS, THREE)).describe()))
+    told = labelled_rows()
     told["outputs"][0]["labels"] = labels
     with pytest.raises(hm.errors.FormatError):
         serving.Interface.from_dict(told)
 
 
 def test_fewer_labels_than_classes() -> None:
-    package = packaged(LinearSVC().fit(ROWS, THREE))
-    told = json.loads(json.dumps(package.describe()))
-    told["outputs"][0]["labels"]["values"] = [5]
+    told = labelled_rows()
+    told["outputs"][0]["labels"]["values"] = ["low"]
     interface = serving.Interface.from_dict(told)
     slots = np.zeros((1, interface.inputs[0].slots))
     slots[0, 1] = 1
@@ -173,7 +183,7 @@ def test_linear_models_of_arrays() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", hm.errors.HemeraWarning)
         warnings.simplefilter("ignore", hm.errors.SecurityWarning)
-        found = serving.export_linear(model, name="m", **SMALL).evaluate_clear(rows)
+        found = hm.compile(model, **SMALL).evaluate_clear(rows)
     np.testing.assert_array_equal(found, np.array(["a", "b"])[scores.argmax(axis=1)])
     for wrong, said in (
         ({"labels": [1, 2, 3]}, "3 labels for 2 classes"),
@@ -185,5 +195,3 @@ def test_linear_models_of_arrays() -> None:
     ):
         with pytest.raises(TYPED, match=said):
             serving.LinearModel.of([[1, -1], [2, 0]], **{"read": "argmax", **wrong})
-    with pytest.raises(TYPED, match="are its `read`"):
-        serving.export_linear(model, name="m", results="labels")

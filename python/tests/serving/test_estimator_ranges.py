@@ -16,25 +16,25 @@ from sklearn.linear_model import LogisticRegression, Ridge
 import hemera as hm
 from hemera import serving
 
-from .estimator_cases import ROWS, SMALL, TWO, TYPED, VALUES, fitted, library_results, packaged, require_same
+from .estimator_cases import ROWS, SMALL, TWO, TYPED, VALUES, fitted, packaged, require_same
 
 
 def test_the_range_comes_from_rows_or_is_demanded() -> None:
     rows, labels = load_breast_cancer(return_X_y=True)
     model = fitted(LogisticRegression(), rows, labels)
-    with pytest.raises(TYPED, match=r"calibrate=rows .*--calibrate FILE.*clip="):
-        serving.export_linear(model, name="m", **SMALL)
+    with pytest.raises(TYPED, match=r"calibrate=X .*--calibrate FILE.*clip="):
+        hm.compile(model, **SMALL)
     with warnings.catch_warnings():
         warnings.simplefilter("error", hm.errors.HemeraWarning)
         warnings.simplefilter("ignore", hm.errors.SecurityWarning)
-        require_same(packaged(model, rows).evaluate_clear(rows), library_results(model, rows))
+        require_same(packaged(model, rows).evaluate_clear(rows), model.predict(rows))
     with pytest.raises(TYPED, match="give one of them"):
-        packaged(model, rows, clip=3)
+        hm.compile(model, calibrate=rows, clip=3)
     for clip in (0, -1, np.inf, np.nan):
         with pytest.raises(TYPED, match="above 0 and finite"):
-            serving.export_linear(model, name="m", clip=clip, **SMALL)
+            hm.compile(model, clip=clip, **SMALL)
     with pytest.raises(TYPED, match="one for each of 30"):
-        serving.export_linear(model, name="m", clip=[1, 2], **SMALL)
+        hm.compile(model, clip=[1, 2], **SMALL)
     for bad, said in ((rows[:, :5], "30 features"), (rows[:0], "at least"), (rows * np.nan, "missing")):
         with pytest.raises(TYPED, match=said):
             packaged(model, bad)
@@ -65,7 +65,7 @@ def test_exporting_warns_of_nothing() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for given in ({"calibrate": frame}, {"clip": 9}):
-            serving.export_linear(PLSRegression(1).fit(frame, VALUES), name="m", **given)
-            serving.export_linear(linear_model.RidgeClassifier().fit(frame, TWO), name="m", **given)
+            hm.compile(PLSRegression(1).fit(frame, VALUES), **given)
+            hm.compile(linear_model.RidgeClassifier().fit(frame, TWO), **given)
         boosted = GradientBoostingRegressor(n_estimators=2, max_depth=1).fit(frame, VALUES)
         serving.export_trees(boosted, name="t")

@@ -11,7 +11,6 @@ import joblib
 import numpy as np
 import pytest
 from sklearn.datasets import load_wine
-from sklearn.decomposition import PCA
 from sklearn.ensemble import (
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
@@ -19,8 +18,8 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import LinearSVC
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC, LinearSVC
 
 import hemera as hm
 from hemera import trees
@@ -66,6 +65,10 @@ def test_joblib_files(tmp_path: Path, capsys: Any) -> None:
 
     package = exported(tmp_path, tmp_path / "linear.joblib", "--clip", "16", "--results", "labels")
     np.testing.assert_array_equal(package.evaluate_clear(rows), linear.predict(rows))
+    vectors = SVC(kernel="linear", probability=True, random_state=0).fit(rows, kinds)
+    joblib.dump(vectors, tmp_path / "vectors.joblib")  # whose probabilities are calibrated apart
+    package = exported(tmp_path, tmp_path / "vectors.joblib", "--calibrate", str(tmp_path / "rows.csv"))
+    np.testing.assert_array_equal(package.evaluate_clear(rows), vectors.predict(rows))
     assert main(["export", str(tmp_path / "linear.joblib"), str(tmp_path / "none")]) == 1
     assert "--calibrate FILE" in capsys.readouterr().err
 
@@ -90,7 +93,7 @@ def test_json_files(tmp_path: Path, capsys: Any) -> None:
     (tmp_path / "linear.json").write_text(json.dumps({"coefficients": [1, 2], "read": "sigmoid"}))
     package = exported(tmp_path, tmp_path / "linear.json", "--json", "-", "--clip", "4")
     assert json.loads(capsys.readouterr().out) == package.describe()
-    assert package.outputs[0].read == "sigmoid"
+    np.testing.assert_allclose(package.evaluate_clear([[1, 0.5], [-3, 1]]), 1 / (1 + np.exp([-2.0, 1.0])))
 
 
 def test_labels_travel_by_files(tmp_path: Path, capsys: Any) -> None:
@@ -136,10 +139,10 @@ def test_labels_travel_by_files(tmp_path: Path, capsys: Any) -> None:
         ("rubbish.json", "is not JSON"),
         ("rubbish.joblib", "is no file of joblib"),
         ("list.json", "no model of xgboost or LightGBM"),
-        ("dict.joblib", "dict: no linear model that is packaged"),
-        ("forest.joblib", "RandomForestClassifier: no linear model that is packaged"),
+        ("dict.joblib", "compile takes a function, not dict"),
+        ("forest.joblib", "RandomForestClassifier is not compiled: it compares features"),
         ("histogram.joblib", "HistGradientBoostingClassifier is not"),
-        ("pca.joblib", "PCA is no step that is packaged"),
+        ("text.joblib", "OneHotEncoder is not compiled: it takes text or objects; apply it"),
     ],
 )
 def test_errors(model: str, said: str, tmp_path: Path, capsys: Any) -> None:
@@ -151,7 +154,8 @@ def test_errors(model: str, said: str, tmp_path: Path, capsys: Any) -> None:
     joblib.dump({"coef_": 1}, tmp_path / "dict.joblib")
     joblib.dump(RandomForestClassifier(), tmp_path / "forest.joblib")
     joblib.dump(HistGradientBoostingClassifier(), tmp_path / "histogram.joblib")
-    joblib.dump(make_pipeline(PCA(), RidgeClassifier()).fit(np.eye(4), [1, 1, 0, 0]), tmp_path / "pca.joblib")
+    encoder = make_pipeline(OneHotEncoder(), RidgeClassifier()).fit(np.eye(4), [1, 1, 0, 0])
+    joblib.dump(encoder, tmp_path / "text.joblib")
     target = tmp_path / "out"
     assert main(["export", str(tmp_path / model), str(target)]) == 1
     assert said in capsys.readouterr().err

@@ -9,17 +9,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import GradientBoostingClassifier
-from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import KBinsDiscretizer
-from sklearn.svm import SVR
 
 import hemera as hm
 from hemera import errors
-from hemera.exporting import estimators, trees
+from hemera.exporting import trees
 from hemera.exporting.agreement import _tied, of_library, require_agreement, thinned
 from hemera.package.encodings import Rows
-from hemera.serving import InputSpec, LinearModel, export, export_linear
+from hemera.serving import InputSpec, Package, Symbol, export
 
 
 @pytest.mark.parametrize("count", [1, 9, 10, 11, 19, 20, 21, 100, 101])
@@ -51,15 +49,23 @@ def test_scores_that_are_near_a_tie(scores: Any, slack: float, read: str, tied: 
     assert _tied(given, np.full(given.shape, slack), read).tolist() == tied
 
 
-LINE = LinearModel.of([[1.0, -2.0]], 0.5)
+def line() -> Package:
+    """x - 2 y + 0.5 of rows (x, y)."""
+
+    def circuit(x: Symbol) -> Symbol:
+        terms = x * np.array([1.0, -2.0])
+        return terms + terms.rotate(1) + 0.5
+
+    spec, rows = InputSpec("rows", 2, 2), Rows((0.0, 0.0), (1.0, 1.0), 2.0, 2)
+    return export(circuit, inputs=spec, name="line", encoding=rows)
 
 
 @pytest.mark.parametrize("at", [0, 2])
 @pytest.mark.parametrize(("off", "is_refused"), [(0.009, False), (0.011, True), (-0.011, True)])
 def test_a_package_that_differs_from_its_library_is_refused(at: int, off: float, is_refused: bool) -> None:
-    package = export_linear(LINE, name="line", clip=2.0)
+    package = line()
     rows = np.array([[1.0, 1.0], [0.5, -0.5], [-1.0, 2.0]])
-    expected = LINE.scores(rows)[:, 0]
+    expected = rows @ [1.0, -2.0] + 0.5
     wrong = expected.copy()
     wrong[at] += off
     slack = np.full((3, 1), 0.01)
@@ -72,21 +78,6 @@ def test_a_package_that_differs_from_its_library_is_refused(at: int, off: float,
         require_agreement(package, rows, wrong, slack, "Line.predict")
     with pytest.raises(errors.MismatchError, match=r"shape \(3, 1\), and the package one of \(3,\)"):
         require_agreement(package, rows, expected[:, None], slack, "Line.predict")
-
-
-def test_exponentials_may_differ_by_their_own_size() -> None:
-    """An error e of a score is one of about exp(score) e: twice as much is taken."""
-    package = export_linear(LinearModel.of([[3.0]], read="exp"), name="e", clip=2.0)
-    rows = np.array([[1.9], [-1.9]])
-    expected = np.exp(3 * rows[:, 0])
-    for factor, is_refused in ((1.019, False), (1.023, True)):
-        for at in range(2):
-            wrong = expected * np.where(np.arange(2) == at, factor, 1.0)
-            if is_refused:
-                with pytest.raises(errors.MismatchError, match=f"for row {at}"):
-                    require_agreement(package, rows, wrong, np.full((2, 1), 0.0105), "m")
-            else:
-                require_agreement(package, rows, wrong, np.full((2, 1), 0.0105), "m")
 
 
 def test_a_library_that_fails_is_told() -> None:
@@ -228,15 +219,7 @@ def test_margins_of_trees_are_classes_where_they_are(objective: str, of_one: Any
         assert found.tolist() == of_three
 
 
-def test_what_is_inside_of_others_must_be_linear_and_bins_come_once() -> None:
-    rows = np.random.default_rng(2).normal(size=(20, 2))
-    classifier = LogisticRegression().fit(rows, rows[:, 0] > 0)
-    assert (
-        estimators._of_kind(classifier, "scores", "Outer").coefficients.tolist() == classifier.coef_.tolist()
-    )
-    for model, kind in ((classifier, "values"), (SVR(), "values"), (KBinsDiscretizer(), "scores")):
-        with pytest.raises(errors.ParameterError, match=f"Outer|{type(model).__name__}"):
-            estimators._of_kind(model, kind, "Outer")
+def test_bins_come_once() -> None:
     steps = [("bins", KBinsDiscretizer(encode="ordinal")), ("trees", GradientBoostingClassifier())]
     with pytest.raises(errors.ParameterError, match="give no quantiser with it"):
         trees.export_trees(Pipeline(steps), object(), name="m")  # type: ignore[arg-type]

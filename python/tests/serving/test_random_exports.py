@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import hemera as hm
 from hemera import errors, serving
 from hemera.trees import Quantiser
 from hemera.trees.ensemble import LOWEST
@@ -90,7 +91,7 @@ def test_linear_models_are_numpys(seed: int) -> None:
             clipped["clip"] = clip
             low, high = mean - clip * deviation, mean + clip * deviation
     model = serving.LinearModel.of(weights, intercept, **given)
-    package = serving.Package.load(bytes(serving.export_linear(model, name="m", **SMALL, **clipped)))
+    package = serving.Package.load(bytes(hm.compile(model, **SMALL, **clipped).package))
     inside = (np.clip(rows, low, high) - mean) / deviation
     wanted = inside @ weights.T + intercept
     wanted = wanted if scores > 1 else wanted[:, 0]

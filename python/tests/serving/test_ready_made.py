@@ -22,7 +22,7 @@ import hemera as hm
 from hemera import serving
 from hemera_apps import trees
 
-SMALL = {"security": None, "degree": 1024}
+SMALL = {"security": None, "rows": 64}
 
 
 def answers(package: serving.Package, rows: Any) -> Any:
@@ -38,33 +38,26 @@ def answers(package: serving.Package, rows: Any) -> Any:
     return interface.decode([ctx.decrypt(y, sk) for y in results], len(rows))
 
 
-def test_probabilities_of_two_classes() -> None:
-    rows, labels = load_breast_cancer(return_X_y=True)
+@pytest.mark.parametrize("table", [load_breast_cancer, load_wine])
+def test_probabilities(table: Any) -> None:
+    rows, labels = table(return_X_y=True)
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(rows, labels)
-    package = serving.export_linear(model, name="tumours", calibrate=rows, **SMALL)
-    np.testing.assert_allclose(answers(package, rows), model.predict_proba(rows)[:, 1], atol=2**-20)
+    package = hm.compile(model, calibrate=rows, method="predict_proba", **SMALL).package
+    np.testing.assert_allclose(answers(package, rows), model.predict_proba(rows), atol=2**-20)
     assert package.describe()["depth"] == 1
     assert not package.describe()["keys"]["relinearization"]
-
-
-def test_probabilities_of_many_classes() -> None:
-    rows, labels = load_wine(return_X_y=True)
-    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(rows, labels)
-    found = answers(serving.export_linear(model, name="wines", calibrate=rows, **SMALL), rows)
-    np.testing.assert_allclose(found, model.predict_proba(rows), atol=2**-20)
 
 
 def test_regression_and_classes() -> None:
     rows, values = load_diabetes(return_X_y=True)
     model = LinearRegression().fit(rows, values)
-    package = serving.export_linear(model, name="progress", calibrate=rows, **SMALL)
+    package = hm.compile(model, calibrate=rows, **SMALL).package
     np.testing.assert_allclose(answers(package, rows[:50]), model.predict(rows[:50]), atol=2**-12)
     np.testing.assert_allclose(package.evaluate_clear(rows[:50]), model.predict(rows[:50]))
-    for table, read in ((load_wine, "argmax"), (load_breast_cancer, "sign")):
+    for table in (load_wine, load_breast_cancer):
         rows, labels = table(return_X_y=True)
         classifier = make_pipeline(StandardScaler(), RidgeClassifier()).fit(rows, labels)
-        package = serving.export_linear(classifier, name="classes", calibrate=rows, **SMALL)
-        assert package.outputs[0].read == read
+        package = hm.compile(classifier, calibrate=rows, **SMALL).package
         np.testing.assert_array_equal(answers(package, rows), classifier.predict(rows))
 
 
@@ -74,7 +67,7 @@ def test_linear_models_from_json(tmp_path: Path) -> None:
     model = serving.LinearModel.from_json(path)
     rows = np.array([[1.0, 2, 3], [0, 0, 0]])
     np.testing.assert_allclose(model.scores(rows), [[3 - 4 + 1.5], [-1 + 3]])
-    found = answers(serving.export_linear(model, name="json", clip=16, **SMALL), rows)
+    found = answers(hm.compile(model, clip=16, **SMALL).package, rows)
     np.testing.assert_allclose(found, model.scores(rows)[:, 0], atol=2**-20)
     for text in (
         "[]",
@@ -88,13 +81,11 @@ def test_linear_models_from_json(tmp_path: Path) -> None:
             serving.LinearModel.from_json(path)
     with pytest.raises(hm.errors.FileError):
         serving.LinearModel.from_json(tmp_path / "missing")
-    with pytest.raises(hm.errors.ParameterError, match="GradientBoostingClassifier: no linear model"):
-        serving.export_linear(GradientBoostingClassifier(), name="trees")
 
 
 def test_rows_that_do_not_fit() -> None:
     model = serving.LinearModel.of([1.0, 2.0])
-    interface = serving.export_linear(model, name="a", clip=16, **SMALL).interface
+    interface = hm.compile(model, clip=16, **SMALL).package.interface
     with pytest.raises(hm.errors.MismatchError, match="2 features"):
         interface.encode(np.zeros((3, 5)))
     with pytest.raises(hm.errors.ParameterError, match="missing"):

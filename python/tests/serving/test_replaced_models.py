@@ -19,7 +19,7 @@ import hemera as hm
 from hemera import errors
 from hemera.client.client import Client, LocalModel
 from hemera.client.problems import ServerError
-from hemera.serving import Package, export, export_linear
+from hemera.serving import Package, export
 from hemera.serving.server import listen, make_server
 from hemera.serving.service import Home, Service
 from hemera.serving.settings import Settings
@@ -44,7 +44,7 @@ def classifiers() -> list[tuple[Any, Package]]:
     for names in ("abc", "bcd"):
         x, y = data(names)
         model = LogisticRegression(C=10).fit(x, y)
-        found.append((model, export_linear(model, name="risk", calibrate=x, results="labels")))
+        found.append((model, hm.compile(model, name="risk", calibrate=x).package))
     assert found[0][1].params == found[1][1].params
     assert found[0][1].digest != found[1][1].digest
     return found

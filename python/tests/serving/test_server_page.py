@@ -22,7 +22,8 @@ def test_the_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = np.random.default_rng(7).normal(size=(40, 5))
     model = LogisticRegression().fit(rows, rows[:, 0] > 0)
     home = Home(tmp_path / "home")
-    hm.serving.export_linear(model, name="tumours", calibrate=rows).save(tmp_path / "tumours.hemera-model")
+    plan = hm.compile(model, name="tumours", calibrate=rows, method="predict_proba")
+    plan.save(tmp_path / "tumours.hemera-model")
     home.add_model(tmp_path / "tumours.hemera-model")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HEMERA_TOKEN", home.clients.add("alice"))
@@ -34,7 +35,7 @@ def test_the_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             compile(program.replace("https://models.example.org", server.url), "docs/server.md", "exec"),
             space,
         )
-    np.testing.assert_allclose(space["probabilities"], model.predict_proba(rows)[:, 1], atol=1e-4)
+    np.testing.assert_allclose(space["probabilities"], model.predict_proba(rows), atol=1e-4)
 
 
 def test_limits_are_those_of_the_command() -> None:

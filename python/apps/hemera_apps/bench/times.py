@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
+import hemera
 from hemera import _machine, _options, serving
 from hemera._noise_warning import ranges_are_known
 from hemera.circuits import Bootstrap, LinearTransform, inverse, sigmoid
@@ -195,7 +196,7 @@ def _packages() -> Iterable[serving.Package]:
     def linear(features: int, scores: int, read: str, **fields: Any) -> serving.Package:
         weights = random.uniform(-1, 1, (scores, features))
         model = serving.LinearModel.of(weights, 0.1, read=read, **fields)
-        return serving.export_linear(model, name=f"linear, {features} x {scores}", clip=3)
+        return hemera.compile(model, name=f"linear, {features} x {scores}", clip=3).package
 
     yield linear(30, 1, "sigmoid")
     yield linear(64, 10, "softmax")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hemera.arrays.array import Array
 from hemera.arrays.recorded import number_of
@@ -22,7 +22,8 @@ from hemera.compiler.estimators.reading import read, read_steps
 from hemera.compiler.specs import ArraySpec
 from hemera.errors import MismatchError, ParameterError
 from hemera.exporting.agreement import of_library, thinned
-from hemera.exporting.estimators import SCALERS, is_exactly, read_features, steps_of
+from hemera.exporting.estimators import SCALERS, Scaled, is_exactly, scaled_by, steps_of
+from hemera.exporting.linear import LinearModel
 from hemera.package.encodings import Arrays, Scaling, Table, chunked, column_ranges, finite_rows
 from hemera.package.finishing import Method, Neighbours
 from hemera.parameters import Parameters
@@ -40,6 +41,8 @@ _MOST_SAMPLES = 1 << 24
 """Products of samples with entries of one map."""
 _TRIED = 32
 """Samples of the program of one row."""
+_DRAWN = 512
+"""Rows that are drawn where none are given."""
 _COMPARED = 200
 """Rows on which a reading is compared with its library."""
 _TOLERANCE = 1e-5
@@ -51,7 +54,7 @@ _TIES = 0.02
 class _Parts:
     """The clients' first steps, and the rest for the program."""
 
-    scalers: list[Any]
+    scaled: Scaled
     threshold: float | None
     """The threshold with which clients compare features after the scalers."""
     model: Model
@@ -71,6 +74,8 @@ def compile_estimator(
     what: Any,
     *inputs: Any,
     calibrate: Any = None,
+    clip: ArrayLike | None = None,
+    method: str | None = None,
     rows: int | None = None,
     precision_bits: float = 16,
     margin: float = _MARGIN,
@@ -82,7 +87,7 @@ def compile_estimator(
     name: str | None = None,
     description: str = "",
 ) -> CompiledEstimator:
-    """Compile a fitted estimator of scikit-learn, or a Pipeline.
+    """Compile a fitted estimator of scikit-learn, a Pipeline, or a `hemera.serving.LinearModel` of arrays.
 
         model = hm.compile(make_pipeline(StandardScaler(), SVC()).fit(X, y), calibrate=X)
         model.local().predict(X_test)
@@ -94,6 +99,10 @@ def compile_estimator(
     Args:
         what: the estimator, of an exact type of scikit-learn.
         calibrate: rows of shape (rows, features) like those to come, which give ranges to all values.
+        clip: in place of `calibrate`, of linear models: the largest size of a feature after the scalers at
+            the start, one number or one for each. A model whose scaler clips needs neither.
+        method: the one whose results clients of the packaged model read, like "predict_proba"; None: the
+            first, `predict` or `transform`.
         rows: how many each run takes. None: the power of two with which the widest value of the program fills
             4,096 slots, of up to 1,024 rows and 2^20 entries of linear maps.
         precision_bits: bits that scores have, relative to their largest value.
@@ -102,20 +111,23 @@ def compile_estimator(
 
     Raises:
         TypeError: for an estimator that is not compiled; the message has the way out.
-        ParameterError: for one that is not fitted, without `calibrate`, and when a value needs more slots
-            than there are or no approximation has the precision.
+        ParameterError: for one that is not fitted, without `calibrate`, for a method that it has not, and
+            when a value needs more slots than there are or no approximation has the precision.
         MismatchError: for rows that do not fit it, and when the reading differs from scikit-learn's results.
         LevelError: when the given parameters have too few levels.
     """
     if inputs:
         raise ParameterError("an estimator's rows are its input: give them as calibrate=, and no others")
-    parts = _parts_of(what)
+    first = (steps_of(what) or [what])[0]
+    count = int(getattr(first, "n_features_in_", (np.shape(calibrate) or (0,))[-1]))
+    names = tuple(map(str, getattr(first, "feature_names_in_", ())))
+    parts = _parts_of(what, count)
     if calibrate is None:
-        raise ParameterError("which range are the features in? Give rows like those to come: calibrate=X")
-    count = int(getattr(what, "n_features_in_", np.shape(calibrate)[-1]))
+        calibrate = _drawn(parts.scaled, count, clip)
+    elif clip is not None:
+        raise ParameterError("the range comes from calibrate= or from clip=; give one of them")
     given = finite_rows(calibrate, count, "calibrate")
-    names = tuple(map(str, getattr(what, "feature_names_in_", ())))
-    client = _client(parts, given, names, margin)
+    client = _client(parts, given, names, margin if clip is None else 0.0)
 
     def program(z: Any) -> Any:
         return parts.model.run(Features(z, client.scale, client.offset)).array
@@ -125,6 +137,9 @@ def compile_estimator(
     taken = _spread(given, samples)
     encrypted = _prepared(client, taken)
     methods = _compared(what, parts.model, program(_prepared(client, few)), few)
+    if method is not None and method not in methods:
+        known = ", ".join(methods)
+        raise ParameterError(f"{type(what).__name__}: the method is one of {known}, not {method}")
     plan = compiling.compile(
         program,
         ArraySpec((chosen, count), (0.0, 1.0) if client.thresholds else (-1.0, 1.0), "rows"),
@@ -145,14 +160,38 @@ def compile_estimator(
     assert isinstance(encoding, Arrays)
     (before,), (after, *watched), unwatched = encoding.inputs, encoding.outputs, encoding.unwatched
     table = Table(client.scaling, client.thresholds, before, after, methods, tuple(watched), unwatched)
-    return CompiledEstimator(plan, table)
+    return CompiledEstimator(plan, table if method is None else table.first(method))
 
 
-def _parts_of(what: Any) -> _Parts:
+def _drawn(scaled: Scaled, count: int, clip: ArrayLike | None) -> Floats:
+    """Rows of the range that `clip` tells, with its ends; of scalers that clip rows of theirs and beyond."""
+    at = np.random.default_rng(0).uniform(-1, 1, (_DRAWN, count))
+    if np.isfinite(scaled.low).all():
+        return np.asarray((scaled.low + scaled.high) / 2 + (scaled.high - scaled.low) * at)
+    if clip is None:
+        raise ParameterError(
+            "which range are the features in? Give rows like those to come, calibrate=X (of `hemera export`: "
+            "--calibrate FILE); or, of a linear model, clip= (--clip), the largest size of a feature after "
+            "the scalers at the start"
+        )
+    try:
+        half = np.broadcast_to(np.asarray(clip, np.float64), (count,)) * scaled.deviation
+    except ValueError:
+        raise MismatchError(f"clip: one number, or one for each of {count} features") from None
+    if not (half > 0).all() or not np.isfinite(half).all():
+        raise ParameterError(f"clip must be above 0 and finite, not {clip}")
+    at[0], at[1] = -1, 1
+    return np.asarray(scaled.mean + half * at)
+
+
+def _parts_of(what: Any, count: int) -> _Parts:
     """Scalers at the start are the client's, with what they clip; so are thresholds."""
+    if isinstance(what, LinearModel):
+        return _Parts(what.scaled, None, read(what))
     if not is_exactly(what, "sklearn.pipeline", "Pipeline") and not _is_scaler(what):
         bits = is_exactly(what, "sklearn.naive_bayes", "BernoulliNB")
-        return _Parts([], what.binarize if bits else None, read(what))
+        model = read(what)
+        return _Parts(scaled_by([], count), what.binarize if bits else None, model)
     steps = steps_of(what)
     scalers = list(itertools.takewhile(_is_scaler, steps))
     rest = steps[len(scalers) :]
@@ -165,7 +204,11 @@ def _parts_of(what: Any) -> _Parts:
         _require_bits(rest, threshold)
     elif len(rest) == 1 and is_exactly(rest[0], "sklearn.naive_bayes", "BernoulliNB"):
         threshold = rest[0].binarize
-    return _Parts(scalers, threshold, read_steps(what, rest))
+    model = read_steps(what, rest)
+    scaled = scaled_by(scalers, count)
+    if threshold is not None and np.isfinite(scaled.low).all():
+        refuse(scalers[-1], "it clips before a threshold; train it with clip=False")
+    return _Parts(scaled, threshold, model)
 
 
 def _require_bits(steps: list[Any], threshold: float) -> None:
@@ -176,21 +219,18 @@ def _require_bits(steps: list[Any], threshold: float) -> None:
 
 
 def _client(parts: _Parts, rows: Floats, names: tuple[str, ...], margin: float) -> _Client:
-    count = rows.shape[1]
-    own = read_features(parts.scalers, count)
-    clips = bool(np.isfinite(own.low).all())
+    own, count = parts.scaled, rows.shape[1]
     if parts.threshold is not None:
-        if clips:
-            refuse(parts.scalers[-1], "it clips before a threshold; train it with clip=False")
         limits = tuple((own.mean + own.deviation * parts.threshold).tolist())
         scaling = Scaling((0.0,) * count, (1.0,) * count, 1.0, names, True)
         return _Client(scaling, limits, np.ones(count), np.zeros(count))
+    clips = bool(np.isfinite(own.low).all())
     if clips:
         centre, half = (own.low + own.high) / 2, (own.high - own.low) / 2
-        half = np.where(half > 0, half, 1.0)
     else:
         centre, half = column_ranges(rows, 1 + 2 * margin)
-    scaling = Scaling(tuple(centre.tolist()), tuple(half.tolist()), 1.0, names, clips)
+    reach = np.where(half > 0, half, 1.0)  # a feature between equal limits counts as them
+    scaling = Scaling(tuple(centre.tolist()), tuple(reach.tolist()), 1.0, names, clips)
     return _Client(scaling, (), half / own.deviation, (centre - own.mean) / own.deviation)
 
 

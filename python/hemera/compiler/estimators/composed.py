@@ -18,6 +18,7 @@ __all__ = [
     "chain",
     "column_transformer",
     "feature_union",
+    "of_inliers",
     "one_against_one",
     "one_against_rest",
     "regressor_chain",
@@ -246,6 +247,12 @@ def one_against_one(model: Any, read: Read) -> Model:
             "decision_function": scores,
         }
     return Model(_together(models), methods)
+
+
+def of_inliers(model: Any, read: Read) -> Model:
+    """RANSACRegressor: the regressor that was trained on the rows that fit it."""
+    inner = read(model.estimator_)
+    return Model(inner.run, {"predict": _method(model, inner, "predict")})
 
 
 def several_values(model: Any, read: Read) -> Model:

@@ -15,7 +15,8 @@ from hemera.compiler.estimators import (
 )
 from hemera.compiler.estimators.model import Model, refuse
 from hemera.errors import ParameterError
-from hemera.exporting.estimators import SCALERS, TREE_LIBRARIES, is_exactly, linear_types, steps_of
+from hemera.exporting.estimators import SCALERS, TREE_LIBRARIES, is_exactly, steps_of
+from hemera.exporting.linear import LinearModel
 
 __all__ = ["KNOWN", "read", "read_steps"]
 
@@ -30,7 +31,10 @@ _ALONE: dict[str, dict[Read, tuple[str, ...]]] = {
         transformers.linear_map: ("FeatureAgglomeration",),
     },
     "sklearn.covariance": {gaussians.elliptic_envelope: ("EllipticEnvelope",)},
-    "sklearn.cross_decomposition": {transformers.linear_map: ("PLSSVD",)},
+    "sklearn.cross_decomposition": {
+        linear.centred: ("CCA", "PLSCanonical", "PLSRegression"),
+        transformers.linear_map: ("PLSSVD",),
+    },
     "sklearn.decomposition": {
         transformers.linear_map: (
             "FactorAnalysis",
@@ -61,7 +65,23 @@ _ALONE: dict[str, dict[Read, tuple[str, ...]]] = {
         ),
     },
     "sklearn.gaussian_process": {kernels.gaussian_process: ("GaussianProcessRegressor",)},
-    "sklearn.linear_model": {kernels.linear_one_class: ("SGDOneClassSVM",)},
+    "sklearn.linear_model": {
+        kernels.linear_one_class: ("SGDOneClassSVM",),
+        linear.classifier: ("PassiveAggressiveClassifier", "Perceptron"),
+        linear.gradient_descent: ("SGDClassifier",),
+        linear.log_link: ("GammaRegressor", "PoissonRegressor"),
+        linear.logistic: ("LogisticRegression", "LogisticRegressionCV"),
+        linear.regressor: (
+            *("ARDRegression", "BayesianRidge", "ElasticNet", "ElasticNetCV", "HuberRegressor"),
+            *("Lars", "LarsCV", "Lasso", "LassoCV", "LassoLars", "LassoLarsCV", "LassoLarsIC"),
+            *("LinearRegression", "MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso"),
+            *("MultiTaskLassoCV", "OrthogonalMatchingPursuit", "OrthogonalMatchingPursuitCV"),
+            *("PassiveAggressiveRegressor", "QuantileRegressor", "Ridge", "RidgeCV", "SGDRegressor"),
+            "TheilSenRegressor",
+        ),
+        linear.ridge_classifier: ("RidgeClassifier", "RidgeClassifierCV"),
+        linear.tweedie: ("TweedieRegressor",),
+    },
     "sklearn.kernel_approximation": {
         kernels.nystroem: ("Nystroem",),
         kernels.random_fourier: ("RBFSampler",),
@@ -95,6 +115,8 @@ _ALONE: dict[str, dict[Read, tuple[str, ...]]] = {
     "sklearn.svm": {
         kernels.svm: ("NuSVC", "NuSVR", "SVC", "SVR"),
         kernels.one_class: ("OneClassSVM",),
+        linear.classifier: ("LinearSVC",),
+        linear.regressor: ("LinearSVR",),
     },
 }
 
@@ -106,6 +128,7 @@ _OF_OTHERS: dict[str, dict[Callable[[Any, Read], Model], tuple[str, ...]]] = {
         composed.voting_of_classes: ("VotingClassifier",),
         composed.voting_of_values: ("VotingRegressor",),
     },
+    "sklearn.linear_model": {composed.of_inliers: ("RANSACRegressor",)},
     "sklearn.multiclass": {
         composed.one_against_one: ("OneVsOneClassifier",),
         composed.one_against_rest: ("OneVsRestClassifier",),
@@ -203,7 +226,6 @@ _OTHERWISE = (
 )
 
 KNOWN: dict[str, str] = {
-    **{name: module for module, names in linear_types().items() for name in names},
     **{
         name: module
         for readers in (_ALONE, _OF_OTHERS)
@@ -217,27 +239,26 @@ KNOWN: dict[str, str] = {
 
 
 def read(model: Any) -> Model:
-    """The program and the methods of a fitted estimator.
+    """The program and the methods of a fitted estimator, or of a linear model of arrays.
 
     Raises:
         TypeError: for a type that is not compiled, or settings that are not; the message has the way out.
         ParameterError: for an estimator that is not fitted.
     """
+    if isinstance(model, LinearModel):
+        return linear.of_arrays(model)
     name = type(model).__name__
     if name not in KNOWN or not is_exactly(model, KNOWN[name], name):
         _refuse_type(model)
     if name == "Pipeline":
         return read_steps(model, steps_of(model))
     try:
-        for readers in _OF_OTHERS.get(KNOWN[name], {}).items():
-            if name in readers[1]:
-                return readers[0](model, read)
-        for reader, names in _ALONE.get(KNOWN[name], {}).items():
+        for of_others, names in _OF_OTHERS.get(KNOWN[name], {}).items():
             if name in names:
-                return reader(model)
+                return of_others(model, read)
+        return next(own for own, names in _ALONE[KNOWN[name]].items() if name in names)(model)
     except AttributeError as error:
         raise ParameterError(f"the {name} is not fitted; call fit first ({error})") from None
-    return linear.linear(model)
 
 
 def read_steps(outer: Any, steps: list[Any]) -> Model:

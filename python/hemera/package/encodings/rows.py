@@ -98,10 +98,8 @@ class Rows(Encoding):
         return len(self.mean)
 
     def prepared(self, rows: Any) -> Floats:
-        """Standardised and clipped rows. Warns of the columns that are clipped, unless the model saturates
-        there."""
-        own = Scaling(self.mean, self.deviation, self.clip, self.names, self.saturates)
-        return own(rows)
+        """Standardised and clipped rows, as `Scaling` makes them."""
+        return Scaling(self.mean, self.deviation, self.clip, self.names, self.saturates)(rows)
 
     def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
         values = self.prepared(rows)

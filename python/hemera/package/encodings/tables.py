@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -53,6 +53,10 @@ class Table(Encoding):
         filled up with the last row."""
         values = self.scaling(rows) if not self.thresholds else self._compared(rows)
         return chunked(values, self.rows)
+
+    def first(self, method: str) -> Table:
+        """The same with a method as the first one, whose results clients read."""
+        return replace(self, methods={method: self.methods[method], **self.methods})
 
     def _compared(self, rows: Any) -> Floats:
         require_columns(rows, self.scaling.names)
