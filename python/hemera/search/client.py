@@ -291,13 +291,13 @@ class Client:
                 order.
 
         Returns:
-            - Of scores: `scores, ids`, [k] each, or [queries, k] where several queries were asked at once;
-              best first: the largest cosine or inner product, the smallest distance. Scores are float64,
-              int64 if exact. Rows of equal scores come in the order of the index.
-            - Of a threshold, and of a k: `Matches`, in the index's order. A row is among the first k for sure
-              if fewer than k rows are before it or within the margin; and not if k are before it by this.
-            - Of a count: the number of rows above the threshold, or above each of several, [thresholds].
-              Rows within the margin count as numbers from 0 to 1, others within 2^-17.
+            For scores `scores, ids`, [k] each, or [queries, k] where several queries were asked at once; best
+            first: the largest cosine or inner product, the smallest distance. Scores are float64, int64 if
+            exact. Rows of equal scores come in the order of the index. For a threshold, and for a k,
+            `Matches`, in the index's order. A row is among the first k for sure if fewer than k rows are
+            before it or within the margin; and not if k are before it by this. For a count the number of rows
+            above the threshold, or above each of several, [thresholds]. Rows within the margin count as
+            numbers from 0 to 1, others within 2^-17.
 
         Raises:
             FormatError: if the answer is damaged.
