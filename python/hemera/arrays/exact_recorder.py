@@ -9,12 +9,10 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.arrays.formulas import Formula
 from hemera.arrays.operations import LookUp, Shape
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.user_lines import user_line
-from hemera.circuits import Function
 from hemera.errors import ParameterError
 
 __all__ = ["MOST_POINTS", "MOST_WHOLE", "ExactRecorder"]
@@ -58,18 +56,6 @@ class ExactRecorder(Recorder):
         number = super().multiply(a, b)
         self._set_step(number, self._step(a) * self._step(b))
         return number
-
-    def apply(
-        self,
-        function: Function,
-        *operands: int,
-        limits: tuple[float, float] | None = None,
-        step: float | None = None,
-        formula: Formula | None = None,
-    ) -> int:
-        """ParameterError: functions of `hemera.circuits` are approximations."""
-        del operands, limits, step, formula
-        self.approximates(function.name)
 
     def approximates(self, what: str) -> NoReturn:
         """ParameterError, with the way out."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,18 +64,11 @@ class FusingRecorder(Recorder):
         number = super().multiply(a, b)
         return self._fused(number, product(self.chain(a), self.chain(b)))
 
-    def apply(
-        self,
-        function: Function,
-        *operands: int,
-        limits: tuple[float, float] | None = None,
-        step: float | None = None,
-        formula: Formula | None = None,
-    ) -> int:
-        number = super().apply(function, *operands, limits=limits, step=step, formula=formula)
-        if len(operands) > 1 or step is not None:
+    def apply(self, function: Function, *operands: int, **known: Any) -> int:
+        number = super().apply(function, *operands, **known)
+        if len(operands) > 1 or known.get("step") is not None:
             return number
-        return self._fused(number, after(self.chain(operands[0]), function, formula))
+        return self._fused(number, after(self.chain(operands[0]), function, known.get("formula")))
 
     def composed(self, formula: Formula, name: str, number: int) -> int | None:
         chain = self.chain(number)

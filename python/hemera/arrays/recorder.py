@@ -140,9 +140,10 @@ class Recorder:
 
         Raises:
             TypeError: for polynomials with complex coefficients, and several at once.
-            ParameterError: for another number of operands.
+            ParameterError: for another number of operands, and in exact programs.
             RangeError: when values can lie outside of the function's intervals.
         """
+        self.approximates(function.name)
         if len(operands) != len(function.intervals):
             raise ParameterError(
                 f"{function.name} takes {len(function.intervals)} values, and {len(operands)} were given"
