@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.compiler import bootstraps, parts, report
+from hemera.compiler import bootstraps, report, samples
 from hemera.compiler.impossible import NotPossibleError
 from hemera.compiler.lowering import Step
 from hemera.compiler.placement import Placement
@@ -165,14 +165,14 @@ def test_noise_is_the_root_mean_square_of_runs() -> None:
 def test_halves_of_operations_for_imaginary_parts() -> None:
     """What has numbers is halved, but for whole factors, which take no level; sums are of both parts."""
     for operation, halved in ((op.MultiplyNumber(0.5), 0.25), (op.MultiplyNumber(3), 3)):
-        assert parts._for(operation, "half").number == halved
-        assert parts._for(operation, "both").number == operation.number
-    assert parts._for(op.MultiplyArray(np.array([1.0, 3])), "half").values.tolist() == [0.5, 1.5]
-    assert parts._for(op.AddNumber(3.0), "both").values.tolist() == [3 + 3j]
-    assert parts._for(op.AddNumber(3.0), "half").values.tolist() == [1.5 + 1.5j]
-    assert parts._for(op.AddNumber(3.0), "apart").number == 3
+        assert samples._for(operation, "half").number == halved
+        assert samples._for(operation, "both").number == operation.number
+    assert samples._for(op.MultiplyArray(np.array([1.0, 3])), "half").values.tolist() == [0.5, 1.5]
+    assert samples._for(op.AddNumber(3.0), "both").values.tolist() == [3 + 3j]
+    assert samples._for(op.AddNumber(3.0), "half").values.tolist() == [1.5 + 1.5j]
+    assert samples._for(op.AddNumber(3.0), "apart").number == 3
     with pytest.raises(NotPossibleError, match="'power' is not done for samples in imaginary parts"):
-        parts._for(op.Power(3), "both")
+        samples._for(op.Power(3), "both")
 
 
 def test_groups_of_operations_take_the_levels_of_their_longest_way() -> None:
