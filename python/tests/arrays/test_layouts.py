@@ -120,8 +120,7 @@ def test_what_searches_remember_changes_no_choice(monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_search_is_deterministic() -> None:
-    first, second = (diagonals(lambda x: residual(x, (2, 4)), (2, 8, 8)) for _ in range(2))
-    assert first == second
+    assert len({tuple(diagonals(lambda x: residual(x, (2, 4)), (2, 8, 8))) for _ in range(2)}) == 1
 
 
 @pytest.mark.parametrize("shape", [(3, 5), (4, 8), (1, 7), (6,)])
@@ -136,3 +135,9 @@ def test_copies_only_where_there_is_room() -> None:
     wide = diagonals(lambda x: conv(x, kernel, padding=1) ** 2, (8, 8, 8), most_slots=1 << 13)
     assert sum(wide) <= sum(tight)
     assert Layout.raster((8, 8, 8)).period == 512
+
+
+def test_convolutions_that_differ_in_one_field_are_different_maps() -> None:
+    x = Array(recorder := Recorder(), recorder.input("x", (1, 9), -1, 1))
+    fields: list[dict[str, int]] = [{}, {"stride": 2}, {"padding": 1}, {"dilation": 2}]
+    assert [conv(x, np.ones((1, 1, 3)), **each).shape[1] for each in fields] == [7, 4, 9, 5]
