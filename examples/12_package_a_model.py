@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline  # type: ignore[import-untyped]
 from sklearn.preprocessing import StandardScaler  # type: ignore[import-untyped]
 
 import hemera as hm
-from hemera.serving import InputSpec, Interface, Package, Symbol, export, export_trees
+from hemera.serving import InputSpec, Interface, Package, Symbol, export
 
 # Any function of encrypted vectors: it is called once, with values that note what is done to them.
 random = np.random.default_rng(12)
@@ -83,6 +83,6 @@ tumours = hm.compile(
 print(tumours)
 wines, kinds = load_wine(return_X_y=True)
 boosted = GradientBoostingClassifier(n_estimators=5, max_depth=2, random_state=0).fit(wines, kinds)
-trees = export_trees(boosted, name="wines")
+trees = hm.compile(boosted, name="wines").package
 print(trees)
 assert np.array_equal(trees.evaluate_clear(wines), boosted.predict(wines))

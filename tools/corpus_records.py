@@ -102,13 +102,16 @@ class Recorder:
 
 
 def _shared_origin(frame: FrameType | None) -> str | None:
-    """The fixture or the cached function that is running: which test runs it first is no matter."""
+    """The fixture, with its parameter, or the cached function that is running: which test runs it first is no
+    matter."""
     while frame is not None:
         file, name = frame.f_code.co_filename, frame.f_code.co_name
         if file.startswith(FOLDERS):
             own = frame.f_globals.get(name)
             if hasattr(own, "cache_info") or type(own).__name__ == "FixtureFunctionDefinition":
-                return f"{Path(file).relative_to(ROOT).as_posix()}::{name}"
+                given = getattr(frame.f_locals.get("request"), "param", None)
+                of = f"[{given}]" if isinstance(given, str) else ""
+                return f"{Path(file).relative_to(ROOT).as_posix()}::{name}{of}"
         frame = frame.f_back
     return None
 
@@ -210,8 +213,7 @@ def _patched(recorder: Recorder, patch: pytest.MonkeyPatch) -> None:
 
     patch.setattr(hm, "compile", _recorded(recorder, hm.compile, "compiled", _of_plan))
     patch.setattr(hm, "cost", _recorded(recorder, hm.cost, "cost", of_cost))
-    for name in ("export", "export_trees"):
-        patch.setattr(serving, name, _recorded(recorder, getattr(serving, name), name, _of_package))
+    patch.setattr(serving, "export", _recorded(recorder, serving.export, "export", _of_package))
     patch.setattr(Package, "load", staticmethod(_recorded(recorder, Package.load, "loaded", _of_package)))
     make = Context.__init__
 

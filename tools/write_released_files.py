@@ -380,7 +380,7 @@ def trees() -> Model:
     """Boosted trees, walked node by node here."""
     ensemble = random_ensemble(1, 3, 2, feature_count=4, levels=6, seed=12)
     rows = np.random.default_rng(12).integers(0, 6, (5, 4))
-    package = serving.export_trees(ensemble, name="trees", samples=4)
+    package = hm.compile(ensemble, name="trees", samples=4).package
 
     def score(row: Any) -> float:
         total = float(ensemble.base[0])

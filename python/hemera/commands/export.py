@@ -20,12 +20,10 @@ from hemera._extras import how_to_install
 from hemera.commands.tables import read_table
 from hemera.compiler.estimators.trees import is_boosted
 from hemera.errors import FileError, FormatError, ParameterError
-from hemera.exporting.estimators import TREE_LIBRARIES, steps_of
 from hemera.inputs.fields import SAYS_MORE, read_json
 from hemera.package.encodings import Table
-from hemera.serving import LinearModel, Package, export_trees
+from hemera.serving import LinearModel, Package
 from hemera.trees.parameters import PARAMETERS
-from hemera.trees.read import library_of
 
 _RESULTS = {
     "values": "predict",
@@ -98,11 +96,11 @@ def _package(options: argparse.Namespace) -> Package:
     source = Path(options.model)
     model = _from_json(source) if source.suffix == ".json" else _from_joblib(source)
     rows = None if options.calibrate is None else read_table(options.calibrate)
-    if isinstance(model, Path) or _has_trees(model):
-        return export_trees(
-            model, calibrate=rows, samples=options.samples, parameters=options.parameters, **told
-        )
-    given = {"calibrate": rows, "clip": options.clip, "method": _RESULTS.get(options.results), **told}
+    given: dict[str, Any] = {"calibrate": rows, **told}
+    if is_boosted(model):
+        given |= {"samples": options.samples, "params": options.parameters}
+    else:
+        given |= {"clip": options.clip, "method": _RESULTS.get(options.results)}
     try:
         plan = hemera.compile(model, **{name: value for name, value in given.items() if value is not None})
     except TypeError as error:  # a type that is not compiled, with the way out
@@ -112,10 +110,6 @@ def _package(options: argparse.Namespace) -> Package:
     if options.results == "auto" and isinstance(table, Table) and "predict_proba" in table.methods:
         return Package(replace(package.interface, encoding=table.first("predict_proba")), package.program)
     return package
-
-
-def _has_trees(model: object) -> bool:
-    return is_boosted(model) or any(library_of(last) in TREE_LIBRARIES for last in steps_of(model)[-1:])
 
 
 def _called(path: Path, name: str) -> Package:

@@ -20,6 +20,7 @@ from hemera.exporting.estimators import TREE_LIBRARIES
 from hemera.exporting.linear import LinearModel
 from hemera.inputs.arguments import Progress
 from hemera.parameters import Parameters
+from hemera.trees.ensemble import Ensemble
 
 if TYPE_CHECKING:
     from hemera.compiler.estimators.compiled import CompiledEstimator
@@ -101,6 +102,10 @@ def compile(what: LinearModel, **options: Any) -> CompiledEstimator: ...  # noqa
 
 
 @overload
+def compile(what: Ensemble, **options: Any) -> CompiledTrees: ...  # noqa: A001
+
+
+@overload
 def compile(what: _Estimator, **options: Any) -> CompiledEstimator | CompiledTrees: ...  # noqa: A001
 
 
@@ -122,9 +127,10 @@ def compile(what: Any, *inputs: Any, progress: Progress = None, **options: Any) 
         inputs: of functions: for each argument an `ArraySpec`, or an array as an example of the shape; or a
             `TableSpec` (docs/tables.md).
         options: `calibrate=`, `precision_bits=`, `margin=`, `params=`, `security=`, `share=`,
-            `shares=`, `watch=`, `name=`, `description=`; of estimators also `clip=`, `method=` and `rows=`;
-            of functions and networks also `samples=` and `scales=`; of functions also `layout=`, and
-            `scheme=`, "bfv" or "bgv" for exact programs on whole numbers.
+            `shares=`, `watch=`, `name=`, `description=`; of estimators also `clip=`, `method=` and `rows=`,
+            of boosted trees `quantiser=` and `samples=`; of functions and networks also `samples=` and
+            `scales=`; of functions also `layout=`, and `scheme=`, "bfv" or "bgv" for exact programs on whole
+            numbers.
         progress: called with a stage ("trace"; "lower" for each layout that is tried; "package"), the steps
             that are done and the number of all. An exception that it raises ends the compilation.
 
@@ -152,16 +158,14 @@ def _reader_of(what: Any, *inputs: Any) -> Callable[..., Any] | None:
     as `compile`; None: there is none.
 
     Libraries are recognized by the module of the object's class, and never imported for it.
-
-    Raises:
-        TypeError: for boosted trees of other libraries than scikit-learn, with the way out.
     """
     if is_of_arrays(what):
         return compile_arrays
     if any(isinstance(each, TableSpec) for each in inputs):
         return compile_table
     library = type(what).__module__.partition(".")[0]
-    if library == "sklearn" or isinstance(what, LinearModel):
+    is_json = isinstance(what, (str, os.PathLike)) and str(what).endswith(".json")
+    if library in ("sklearn", *TREE_LIBRARIES) or is_json or isinstance(what, (Ensemble, LinearModel)):
         from hemera.compiler.estimators import compile_fitted
 
         return compile_fitted
@@ -173,9 +177,4 @@ def _reader_of(what: Any, *inputs: Any) -> Callable[..., Any] | None:
         from hemera.compiler.networks import compile_module
 
         return compile_module
-    if library in TREE_LIBRARIES:
-        raise TypeError(
-            f"{type(what).__name__} of {library} is not compiled to CKKS, where comparisons are not exact: "
-            "hm.serving.export_trees(model, name=..., calibrate=rows) packages boosted trees exactly, in BFV"
-        )
     return None

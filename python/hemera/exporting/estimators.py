@@ -111,7 +111,7 @@ def _robust(scaler: Any) -> Affine:
 
 
 TREE_LIBRARIES = ("lightgbm", "xgboost")
-"""Libraries of boosted trees that `hemera.serving.export_trees` takes, and `hemera.compile` does not."""
+"""Libraries of boosted trees."""
 SCALERS: dict[str, Callable[[Any], Affine]] = {
     "StandardScaler": _standard,
     "MinMaxScaler": _min_max,

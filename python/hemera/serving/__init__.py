@@ -11,7 +11,6 @@ docs/serving.md describes them.
 from hemera.client.remote_index import RemoteIndex
 from hemera.exporting.function import export
 from hemera.exporting.linear import LinearModel
-from hemera.exporting.trees import export_trees
 from hemera.package.interface import Interface
 from hemera.package.package import Package, PreparedModel
 from hemera.package.specs import InputSpec, OutputSpec
@@ -28,5 +27,4 @@ __all__ = [
     "Symbol",
     "dot",
     "export",
-    "export_trees",
 ]

@@ -1,6 +1,6 @@
 """Gradient-boosted trees: models as an `Ensemble`, its integers, layout and circuit (BFV).
 
-`hemera.serving.export_trees` packages models. Client and server of the package hemera-apps exchange samples
+`hemera.compile` packages models. Client and server of the package hemera-apps exchange samples
 and scores. docs/applications.md describes the circuit.
 """
 

@@ -41,7 +41,7 @@ def boosted() -> serving.Package:
     """Boosted trees in BFV."""
     boosting = pytest.importorskip("sklearn.ensemble").GradientBoostingClassifier
     fitted = boosting(n_estimators=4, max_depth=2, random_state=0).fit(ROWS, KINDS > 0)
-    return serving.export_trees(fitted, name="t", samples=8)
+    return hm.compile(fitted, name="t", samples=8).package
 
 
 def recorded(x: Any) -> Any:

@@ -61,7 +61,7 @@ def test_labels_of_any_type(labels: Any) -> None:
     assert package.evaluate_clear(OTHERS).dtype == logistic.predict(OTHERS).dtype
     require_same(package.evaluate_clear(OTHERS), logistic.predict(OTHERS))
     trees = GradientBoostingClassifier(n_estimators=3, max_depth=2).fit(np.round(ROWS), targets)
-    package = serving.Package.load(bytes(serving.export_trees(trees, name="t")))
+    package = serving.Package.load(bytes(hm.compile(trees, name="t").package))
     require_same(package.evaluate_clear(np.round(OTHERS)), trees.predict(np.round(OTHERS)))
 
 
@@ -127,7 +127,7 @@ def test_packages_from_before_there_were_labels() -> None:
 
 def test_packages_of_trees_from_before_there_were_labels() -> None:
     model = GradientBoostingClassifier(n_estimators=3, max_depth=2).fit(ROWS, TWO)
-    package = serving.export_trees(model, name="t", samples=16)
+    package = hm.compile(model, name="t", samples=16).package
     told = json.loads(json.dumps(package.describe()))
     for field in ("labels", "column"):
         del told["outputs"][0][field]

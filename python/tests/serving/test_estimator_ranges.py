@@ -54,7 +54,7 @@ def test_columns_in_another_order_are_refused() -> None:
     with pytest.raises(TYPED, match="column 2"):
         packaged(model, frame[["age", "dose", "days", "ratio"]])
     boosted = GradientBoostingRegressor(n_estimators=2, max_depth=1).fit(frame, VALUES)
-    package = serving.Package.load(bytes(serving.export_trees(boosted, name="t")))
+    package = serving.Package.load(bytes(hm.compile(boosted, name="t").package))
     with pytest.raises(hm.errors.MismatchError, match="column 0 is 'dose', and the model's is 'age'"):
         package.interface.encode(frame[["dose", "age", "ratio", "days"]])
     np.testing.assert_allclose(package.evaluate_clear(frame), boosted.predict(frame), atol=1e-2)
@@ -68,4 +68,4 @@ def test_exporting_warns_of_nothing() -> None:
             hm.compile(PLSRegression(1).fit(frame, VALUES), **given)
             hm.compile(linear_model.RidgeClassifier().fit(frame, TWO), **given)
         boosted = GradientBoostingRegressor(n_estimators=2, max_depth=1).fit(frame, VALUES)
-        serving.export_trees(boosted, name="t")
+        hm.compile(boosted, name="t")

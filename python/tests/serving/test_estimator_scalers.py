@@ -15,7 +15,6 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
 import hemera as hm
-from hemera import serving
 
 from .estimator_cases import (
     OTHERS,
@@ -78,16 +77,16 @@ def test_pipelines_of_trees() -> None:
     bins = KBinsDiscretizer(4, encode="ordinal", strategy="uniform")
     boosted = GradientBoostingClassifier(n_estimators=3, max_depth=2)
     model = make_pipeline(bins, boosted).fit(ROWS, TWO)
-    require_same(serving.export_trees(model, name="t").evaluate_clear(OTHERS), model.predict(OTHERS))
+    require_same(hm.compile(model, name="t").package.evaluate_clear(OTHERS), model.predict(OTHERS))
     nothing = Pipeline([("a", "passthrough"), ("b", GradientBoostingRegressor(n_estimators=2, max_depth=1))])
     nothing.fit(ROWS, VALUES)
-    found = serving.export_trees(nothing, name="t").evaluate_clear(OTHERS)
+    found = hm.compile(nothing, name="t").package.evaluate_clear(OTHERS)
     np.testing.assert_allclose(found, nothing.predict(OTHERS), atol=1e-2)
     with pytest.raises(TYPED, match="KBinsDiscretizer is not fitted"):
-        serving.export_trees(make_pipeline(KBinsDiscretizer(encode="ordinal"), boosted), name="t")
+        hm.compile(make_pipeline(KBinsDiscretizer(encode="ordinal"), boosted), name="t")
     onehot = make_pipeline(KBinsDiscretizer(4), boosted)
     with pytest.raises(TYPED, match="alone"):
-        serving.export_trees(onehot, name="t")
+        hm.compile(onehot, name="t")
 
 
 def test_features_of_very_different_sizes() -> None:

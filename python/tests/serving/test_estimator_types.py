@@ -17,7 +17,6 @@ from sklearn.svm import SVR, LinearSVC
 from sklearn.tree import DecisionTreeRegressor
 
 import hemera as hm
-from hemera import serving
 
 from .estimator_cases import (
     OTHERS,
@@ -85,10 +84,10 @@ def test_trees_that_differ_from_their_library_are_refused() -> None:
     ):
         for calibrate in (None, ROWS):
             trained.__dict__.pop("predict", None)
-            serving.export_trees(trained, name="t", calibrate=calibrate)
+            hm.compile(trained, name="t", calibrate=calibrate)
             trained.predict = wrong
             with pytest.raises(TYPED, match=said):
-                serving.export_trees(trained, name="t", calibrate=calibrate)
+                hm.compile(trained, name="t", calibrate=calibrate)
 
 
 def test_under_encryption() -> None:
@@ -113,6 +112,6 @@ def test_under_encryption() -> None:
             np.testing.assert_allclose(found, expected, atol=tolerance)
     rows, values = load_diabetes(return_X_y=True)
     boosted = GradientBoostingRegressor(n_estimators=3, max_depth=1).fit(rows, values)
-    found = encrypted(serving.export_trees(boosted, name="t", samples=16), rows[:16])
+    found = encrypted(hm.compile(boosted, name="t", samples=16).package, rows[:16])
     assert found.shape == (16,)
     np.testing.assert_allclose(found, boosted.predict(rows[:16]), atol=0.5)

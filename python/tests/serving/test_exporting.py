@@ -14,7 +14,7 @@ from sklearn.preprocessing import KBinsDiscretizer
 
 import hemera as hm
 from hemera import errors
-from hemera.exporting import trees
+from hemera.compiler.estimators import trees
 from hemera.exporting.agreement import _tied, of_library, require_agreement, thinned
 from hemera.package.encodings import Rows
 from hemera.serving import InputSpec, Package, Symbol, export
@@ -222,7 +222,7 @@ def test_margins_of_trees_are_classes_where_they_are(objective: str, of_one: Any
 def test_bins_come_once() -> None:
     steps = [("bins", KBinsDiscretizer(encode="ordinal")), ("trees", GradientBoostingClassifier())]
     with pytest.raises(errors.ParameterError, match="give no quantiser with it"):
-        trees.export_trees(Pipeline(steps), object(), name="m")  # type: ignore[arg-type]
+        hm.compile(Pipeline(steps), quantiser=object())
 
 
 def test_a_package_with_another_encoding_is_the_same_file() -> None:

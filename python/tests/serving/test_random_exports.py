@@ -125,7 +125,7 @@ def test_trees_are_their_librarys(seed: int) -> None:
     make = getattr(pytest.importorskip(library), name.format("Classifier" if classes else "Regressor"))
     model = make(**options, max_depth=depth, **{"max_iter" if library[0] == "s" else "n_estimators": count})
     model.fit(rows, targets)
-    package = serving.Package.load(bytes(serving.export_trees(model, name="t", calibrate=rows)))
+    package = serving.Package.load(bytes(hm.compile(model, name="t", calibrate=rows).package))
     others = np.where(rng.random(rows.shape) < 0.5, rows, rng.permuted(rows, axis=0))
     found, expected = package.evaluate_clear(others), model.predict(others)
     if classes:

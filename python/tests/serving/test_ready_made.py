@@ -105,7 +105,7 @@ def test_trees_are_exact(depth: int) -> None:
     trained.fit(quantiser.bins(rows), kinds)
     model = quantiser.of_values(trees.read_model(trained))
     asked = rows[:40]
-    package = serving.export_trees(model, quantiser, name="wines", samples=16)
+    package = hm.compile(model, quantiser=quantiser, name="wines", samples=16).package
     assert package.interface.encoding.layout.samples <= 16  # so that there are several requests
 
     # The server of the application, on the same rows, has the same integers.
@@ -142,7 +142,7 @@ def test_deep_trees_with_missing_values() -> None:
     ring = hm.bfv.Parameters.from_bits(
         degree=2048, plain_modulus=12289, prime_bits=[45] * 8, special_bits=[49], security=None
     )
-    package = serving.export_trees(trained, name="tumours", parameters=ring)
+    package = hm.compile(trained, name="tumours", params=ring).package
     np.testing.assert_array_equal(answers(package, rows[:60]), trained.predict(rows[:60]))
     rows[0, 0] = np.inf
     with pytest.raises(hm.errors.ParameterError, match="infinite"):
@@ -154,11 +154,11 @@ def test_trees_after_bins_of_scikit_learn() -> None:
     bins = KBinsDiscretizer(6, encode="ordinal", strategy="uniform")
     boosted = GradientBoostingClassifier(n_estimators=8, max_depth=2, random_state=0)
     model = make_pipeline(bins, boosted).fit(rows, labels)
-    package = serving.export_trees(model, name="tumours")
+    package = hm.compile(model, name="tumours").package
     np.testing.assert_array_equal(package.evaluate_clear(rows), model.predict(rows))
     np.testing.assert_array_equal(answers(package, rows[:30]), model.predict(rows[:30]))
-    with pytest.raises(hm.errors.ParameterError, match="StandardScaler and GradientBoosting"):
-        serving.export_trees(make_pipeline(StandardScaler(), boosted).fit(rows, labels), name="scaled")
+    with pytest.raises(TypeError, match=r"GradientBoostingClassifier is not compiled: .* KBinsDiscretizer"):
+        hm.compile(make_pipeline(StandardScaler(), boosted).fit(rows, labels), calibrate=rows)
 
 
 def test_trees_of_two_classes_and_of_a_regression() -> None:
@@ -167,12 +167,12 @@ def test_trees_of_two_classes_and_of_a_regression() -> None:
     trained = GradientBoostingClassifier(n_estimators=10, max_depth=2, random_state=0)
     trained.fit(quantiser.bins(rows), labels)
     model = quantiser.of_values(trees.read_model(trained))
-    package = serving.export_trees(model, quantiser, name="tumours")
+    package = hm.compile(model, quantiser=quantiser, name="tumours").package
     np.testing.assert_array_equal(answers(package, rows[:60]), trained.predict(quantiser.bins(rows[:60])))
 
     rows, values = load_diabetes(return_X_y=True)
     regressor = GradientBoostingRegressor(n_estimators=5, max_depth=1, random_state=0).fit(rows, values)
-    package = serving.export_trees(regressor, name="progress")
+    package = hm.compile(regressor, name="progress").package
     found = answers(package, rows[:20])
     assert found.shape == (20,)
     np.testing.assert_allclose(found, regressor.predict(rows[:20]), atol=1)

@@ -56,11 +56,11 @@ def test_every_stored_model(library: str, name: str, tmp_path: Path) -> None:
     path = tmp_path / "model.json"
     path.write_text(json.dumps(stored["model"]))
     if name in PACKAGED[library]:
-        package = serving.export_trees(path, name="t", samples=16)
+        package = hm.compile(path, name="t", samples=16).package
         require_same(package.evaluate_clear(rows), stored["predictions"])
     else:
         with pytest.raises(hm.errors.ParameterError, match=r"the model('s| has).*; train "):
-            serving.export_trees(path, name="t")
+            hm.compile(path, name="t")
 
 
 def test_several_targets_under_encryption(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_several_targets_under_encryption(tmp_path: Path) -> None:
     stored = FILES["xgboost"]["models"]["reg:squarederror of two targets"]
     path = tmp_path / "model.json"
     path.write_text(json.dumps(stored["model"]))
-    package = serving.Package.load(bytes(serving.export_trees(path, name="t", samples=8)))
+    package = serving.Package.load(bytes(hm.compile(path, name="t", samples=8).package))
     ctx = hm.Context(package.params, "cpu")
     sk = ctx.generate_secret_key()
     inputs = [ctx.encrypt(values, sk) for values in package.interface.encode(rows)]
@@ -110,13 +110,13 @@ def test_every_live_model(library: str, name: str) -> None:
         model = getattr(own, f"of_{library}")(name)
         if name not in PACKAGED[library]:
             with pytest.raises(hm.errors.ParameterError, match="train"):
-                serving.export_trees(model, name="t")
+                hm.compile(model, name="t")
             return
         for calibrate in (None, own.ROWS):
-            package = serving.export_trees(model, name="t", calibrate=calibrate, samples=16)
+            package = hm.compile(model, name="t", calibrate=calibrate, samples=16).package
             require_same(package.evaluate_clear(own.ROWS), model.predict(own.ROWS))
         booster = model.get_booster() if library == "xgboost" else model.booster_
-        package = serving.export_trees(booster, name="t", samples=16)
+        package = hm.compile(booster, name="t", samples=16).package
         require_same(package.evaluate_clear(own.ROWS), model.predict(own.ROWS))
 
 
@@ -132,35 +132,31 @@ def test_labels_shapes_and_settings_of_live_models(library: str) -> None:
         if library == "lightgbm":
             for labels in (np.array(["b", "a", "c"])[own.THREE], own.TWO * 2 - 1, own.THREE + 5):
                 model = classifier(**settings).fit(own.ROWS, labels)
-                found = serving.export_trees(model, name="t").evaluate_clear(own.ROWS)
+                found = hm.compile(model, name="t").package.evaluate_clear(own.ROWS)
                 require_same(found, model.predict(own.ROWS))
                 assert found.dtype.kind == model.predict(own.ROWS).dtype.kind
         else:
             column = regressor(**settings).fit(own.ROWS, own.VALUES[:, np.newaxis])
             require_same(
-                serving.export_trees(column, name="t").evaluate_clear(own.ROWS), column.predict(own.ROWS)
+                hm.compile(column, name="t").package.evaluate_clear(own.ROWS), column.predict(own.ROWS)
             )
             zeros = regressor(**settings, missing=0.0).fit(own.ROWS, own.VALUES)
             with pytest.raises(
                 hm.errors.ParameterError, match=r"takes 0 for a missing value.*missing=numpy.nan"
             ):
-                serving.export_trees(zeros, name="t")
+                hm.compile(zeros, name="t")
             for kind, targets in ((module.XGBRFClassifier, own.THREE), (module.XGBRFRegressor, own.VALUES)):
                 forest = kind(n_estimators=4, max_depth=2, random_state=0).fit(own.ROWS, targets)
                 require_same(
-                    serving.export_trees(forest, name="t").evaluate_clear(own.ROWS), forest.predict(own.ROWS)
+                    hm.compile(forest, name="t").package.evaluate_clear(own.ROWS), forest.predict(own.ROWS)
                 )
             mine = regressor(**{**settings, "objective": own.squared_error}).fit(own.ROWS, own.VALUES)
-            require_same(
-                serving.export_trees(mine, name="t").evaluate_clear(own.ROWS), mine.predict(own.ROWS)
-            )
+            require_same(hm.compile(mine, name="t").package.evaluate_clear(own.ROWS), mine.predict(own.ROWS))
         for unfit in (classifier(), regressor()):
             with pytest.raises(hm.errors.ParameterError, match="not fitted; call fit"):
-                serving.export_trees(unfit, name="t")
+                hm.compile(unfit, name="t")
     with pytest.raises(hm.errors.ParameterError, match="is not read; train one of Booster"):
-        serving.export_trees(
-            getattr(module, "DMatrix" if library == "xgboost" else "Dataset")(own.ROWS), name="t"
-        )
+        hm.compile(getattr(module, "DMatrix" if library == "xgboost" else "Dataset")(own.ROWS), name="t")
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["the first is the best", "a later one is"])
@@ -190,7 +186,7 @@ def test_a_file_that_its_library_reads_otherwise(tmp_path: Path, monkeypatch: An
     path = tmp_path / "model.json"
     path.write_text(json.dumps(FILES["xgboost"]["models"]["reg:squarederror"]["model"]))
     true = xgboost.Booster.predict
-    serving.export_trees(path, name="t")
+    hm.compile(path, name="t")
     monkeypatch.setattr(xgboost.Booster, "predict", lambda *given, **more: true(*given, **more) + 0.01)
     with pytest.raises(hm.errors.MismatchError, match=r"Booster.predict gives .*not packaged"):
-        serving.export_trees(path, name="t")
+        hm.compile(path, name="t")

@@ -208,7 +208,8 @@ def _packages() -> Iterable[serving.Package]:
         name="matrices and a sigmoid",
     )
     trees = random_ensemble(3, 50, 3, feature_count=30, levels=_LEVELS, seed=2)
-    yield serving.export_trees(trees, Quantiser.of_levels(30, _LEVELS), name="boosted trees", samples=64)
+    bins = Quantiser.of_levels(30, _LEVELS)
+    yield hemera.compile(trees, quantiser=bins, name="boosted trees", samples=64).package
 
 
 def _models(bench: _Bench) -> Iterator[Measured]:

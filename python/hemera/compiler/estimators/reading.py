@@ -270,7 +270,7 @@ def _refuse_type(model: Any) -> None:
     name = type(model).__name__
     of_library = type(model).__module__.partition(".")[0] == "sklearn"
     if type(model).__module__.partition(".")[0] in TREE_LIBRARIES:
-        refuse(model, f"{_BOOSTED}, by hm.serving.export_trees")
+        refuse(model, _BOOSTED)
     if not of_library:
         refuse(
             model,
