@@ -76,6 +76,8 @@ def test_joblib_files(tmp_path: Path, capsys: Any) -> None:
     joblib.dump(boosted, tmp_path / "trees.joblib")
     rows_file = str(tmp_path / "rows.csv")
     told = ("--description", "of wines", "--calibrate", rows_file)
+    package = exported(tmp_path, tmp_path / "trees.joblib", "--parameters", "16384-438", *told)
+    assert package.params.degree == 16384
     package = exported(tmp_path, tmp_path / "trees.joblib", "--samples", "8", *told)
     assert (package.name, package.description) == ("out", "of wines")
     np.testing.assert_array_equal(package.evaluate_clear(rows), boosted.predict(rows))

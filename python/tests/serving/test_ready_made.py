@@ -143,6 +143,7 @@ def test_deep_trees_with_missing_values() -> None:
         degree=2048, plain_modulus=12289, prime_bits=[45] * 8, special_bits=[49], security=None
     )
     package = hm.compile(trained, name="tumours", params=ring).package
+    assert package.params == ring
     np.testing.assert_array_equal(answers(package, rows[:60]), trained.predict(rows[:60]))
     rows[0, 0] = np.inf
     with pytest.raises(hm.errors.ParameterError, match="infinite"):
