@@ -34,8 +34,6 @@ _OF_APPROXIMATIONS = 0.7
 rest."""
 _MORE_THAN_ASKED = 1.5
 """Bits that results have beyond those that were asked for, from which on functions are given fewer."""
-_HALVINGS = 3
-"""The most halves that they are given less."""
 _TRIES = 6
 _MOST_PLANS = 4
 """The most tries that are laid out; others were only recorded."""
@@ -148,18 +146,13 @@ def precise(
 def _fewer(
     record: Callable[[Budget], Recording], budget: Budget, had: Budget, tried: _Tried, asked: float
 ) -> tuple[Budget, Recording, _Tried]:
-    """The program whose functions, where results have more than what was asked for, get back the least of the
-    bits that they were given more than before: a half, a quarter or an eighth of them. Errors of many
-    functions add up to less than their sum."""
-    best = (budget, tried.recording, tried)
-    for _ in range(_HALVINGS):
-        fewer = replace(best[0].halfway_from(had), noise_bits=budget.noise_bits)
-        recording = record(fewer)
-        found = _Tried(recording, recording.errors)
-        if not found.has(asked + _TOLERANCE):
-            break
-        best = (fewer, recording, found)
-    return best
+    """Half of the bits that functions were given more than before, where results have more than was asked
+    for: errors of many functions add up to less than their sum."""
+    fewer = replace(budget.halfway_from(had), noise_bits=budget.noise_bits)
+    recording = record(fewer)
+    found = _Tried(recording, recording.errors)
+    is_enough = found.has(asked + _TOLERANCE)
+    return (fewer, recording, found) if is_enough else (budget, tried.recording, tried)
 
 
 def _first(record: Callable[[Budget], Recording], asked: float, scaled: bool) -> tuple[Budget, Recording]:

@@ -441,26 +441,26 @@ def test_negative_numbers_under_roots_are_told_a_number_that_is_enough(function:
 
 
 @pytest.mark.parametrize(
-    ("bits", "halvings"),
-    [([13.0, 12, 11.5, 11.0], 3), ([13.0, 11.0, 10.9], 1), ([13.0, 10.9], 0), ([11.9], 0)],
+    ("first", "raised", "half", "taken"),
+    [(10.0, 13.0, 11.0, "half"), (10.0, 13.0, 10.9, "raised"), (10.0, 11.9, 11.5, "raised")],
 )
-def test_functions_get_fewer_bits_where_results_have_far_more(bits: list[float], halvings: int) -> None:
-    """Errors of many functions add up to less than their sum, by which bits are asked for. `bits`: with what
-    was asked for more, with a half, a quarter and an eighth of it."""
-    lacking = math.log2(2.0**-10 / (0.7 * 2.0**-11))  # noise has the rest
+def test_functions_get_fewer_bits_where_results_have_far_more(
+    first: float, raised: float, half: float, taken: str
+) -> None:
+    """Errors of many functions add up to less than their sum, by which bits are asked for."""
     recorded: list[float] = []
 
     def record(budget: Budget) -> Any:
         more = budget.more_bits.get(0, 0.0)
-        recorded.append(10.0 if more == 0 else bits[round(math.log2(lacking / more))])
-        error = ResultError("output", 1.0, 2.0 ** -recorded[-1], 0.0)
-        return SimpleNamespace(
-            errors=[error], contributions=lambda: [((0,), {"output": error.approximations})]
-        )
+        bits = first if more == 0 else raised if more > 1 else half
+        recorded.append(bits)
+        error = ResultError("output", 1.0, 2.0**-bits, 0.0)
+        return SimpleNamespace(errors=[error], contributions=lambda: [((0,), {"output": 2.0**-bits})])
 
     def make(_: Any, budget: Budget) -> Any:
         return SimpleNamespace(_errors_of=lambda own, _: own.errors, budget=budget)
 
     plan: Any = precise(record, make, 11.0, far=False, scales=True)
-    assert plan.budget.more_bits[0] == pytest.approx(lacking / 2**halvings)
-    assert recorded == [10.0, *bits]
+    lacking = math.log2(2.0**-first / (0.7 * 2.0**-11))  # noise has the rest
+    assert plan.budget.more_bits[0] == pytest.approx(lacking / (2 if taken == "half" else 1))
+    assert recorded == [first, raised, *([half] if raised >= 12 else [])]
