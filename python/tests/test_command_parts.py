@@ -19,7 +19,7 @@ import hemera as hm
 from hemera import _machine
 from hemera.circuits.needs import size_text
 from hemera.cli import COMMANDS, main, make_parser
-from hemera.commands import client, convert, export, plan
+from hemera.commands import client, convert, plan
 from hemera.commands.tables import read_table, write_table
 from hemera.errors import FormatError
 from hemera.package.package import Package
@@ -138,21 +138,6 @@ def test_a_search_tells_scores_or_matches(queries: Any, tmp_path: Path) -> None:
     for threshold in (None, 0.5):
         asked = found(False, threshold)
         assert asked == {"ids": [[(count, 4), 7, threshold]] * count, "doubtful": numbers}
-
-
-def test_pipelines_that_end_with_trees_are_trees() -> None:
-    ensemble = pytest.importorskip("sklearn.ensemble")
-    from sklearn.linear_model import LinearRegression, LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    for kind in ("GradientBoostingClassifier", "HistGradientBoostingRegressor"):
-        model = getattr(ensemble, kind)()
-        assert export._has_trees(model)
-        assert export._has_trees(make_pipeline(StandardScaler(), model))
-    for linear in (LogisticRegression(), LinearRegression(), ensemble.RandomForestClassifier(), 3, None):
-        assert not export._has_trees(linear)
-    assert not export._has_trees(make_pipeline(StandardScaler(), LogisticRegression()))
 
 
 def test_inspect_tells_a_model_s_bytes(tmp_path: Path, capsys: Any) -> None:
