@@ -12,6 +12,8 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera_apps.bench.harness import Instance
+
 __all__ = ["Words", "Workload", "parse", "read_words", "write_words"]
 
 Words = NDArray[np.uint64]
@@ -19,45 +21,16 @@ _METHODS = ("levelled", "integers")
 
 
 @dataclass(frozen=True)
-class Workload:
+class Workload(Instance):
     """An instance of the workload, in the harness' folders."""
 
-    name: str
-    """"single", "small", "medium" or "large"."""
     count: int = 0
     """Products, of the stages that the harness gives their number; else 0."""
-    root: Path = Path()
-
-    @property
-    def data(self) -> Path:
-        return self.root / "datasets" / self.name
-
-    @property
-    def io(self) -> Path:
-        return self.root / "io" / self.name
-
-    @property
-    def keys(self) -> Path:
-        """For the server."""
-        return self.io / "public_keys"
 
     @property
     def secret(self) -> Path:
         """The client's alone."""
         return self.io / "private_keys"
-
-    @property
-    def up(self) -> Path:
-        return self.io / "ciphertexts_upload"
-
-    @property
-    def down(self) -> Path:
-        return self.io / "ciphertexts_download"
-
-    @property
-    def device(self) -> str:
-        """The server's."""
-        return os.environ.get("HEMERA_DEVICE", "auto")
 
     @property
     def method(self) -> ModuleType:
@@ -86,7 +59,7 @@ def parse() -> Workload:
     parser.add_argument("name")
     parser.add_argument("count", type=int, nargs="?", default=0)
     options = parser.parse_args()
-    return Workload(options.name, options.count)
+    return Workload(options.name, count=options.count)
 
 
 def read_words(path: Path) -> Words:

@@ -12,45 +12,50 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, TypeVar
-
-import hemera as hm
+from typing import TYPE_CHECKING, TypeVar
 
 if sys.version_info >= (3, 11):
     from typing import Self
 else:
     from typing_extensions import Self
 
+if TYPE_CHECKING:
+    import hemera as hm  # which stages that only read results do not wait for
+
 __all__ = ["Instance", "Steps"]
 
 T = TypeVar("T")
+_SIZES = ("single", "small", "medium", "large")
 
 
 @dataclass(frozen=True)
 class Instance:
     """An instance of a workload, in the harness' folders."""
 
-    size: int
+    name: str
+    """"single", "small", "medium" or "large"."""
     root: Path = Path()
-
-    SIZES: ClassVar = ("single", "small", "medium", "large")
-    """The names of sizes."""
 
     @classmethod
     def parse(cls) -> Self:
         """The instance that the harness asks for, by the number of its size."""
         parser = argparse.ArgumentParser()
-        parser.add_argument("size", type=int, choices=range(len(cls.SIZES)))
-        return cls(parser.parse_args().size)
+        parser.add_argument("size", type=int, choices=range(len(_SIZES)))
+        return cls(_SIZES[parser.parse_args().size])
+
+    @property
+    def size(self) -> int:
+        """The number of its size, from 0 on."""
+        return _SIZES.index(self.name)
 
     @property
     def data(self) -> Path:
         """The harness' inputs."""
-        return self.root / "datasets" / self.SIZES[self.size]
+        return self.root / "datasets" / self.name
 
     @property
     def io(self) -> Path:
-        return self.root / "io" / self.SIZES[self.size]
+        return self.root / "io" / self.name
 
     @property
     def keys(self) -> Path:

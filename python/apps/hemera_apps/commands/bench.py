@@ -8,7 +8,8 @@ from rich.console import Console
 
 from hemera import _options
 from hemera.errors import ParameterError
-from hemera_apps.bench import SUITES, gpu, operations
+from hemera_apps.bench import gpu, operations
+from hemera_apps.bench.suites import SUITES
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

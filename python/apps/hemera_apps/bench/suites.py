@@ -1,0 +1,43 @@
+"""The suites of `hemera bench`, in the order of its help."""
+
+from hemera_apps.bench import (
+    against_seal,
+    apps,
+    bert,
+    bootstraps,
+    exact,
+    matrices,
+    multiply,
+    networks,
+    official,
+    operations,
+    plans,
+    pool,
+    replicas,
+    requests,
+    scaling,
+    serve,
+    times,
+)
+
+__all__ = ["SUITES"]
+
+SUITES = (
+    operations,
+    against_seal,
+    apps,
+    bert,
+    bootstraps,
+    exact,
+    matrices,
+    multiply,
+    networks,
+    official,
+    plans,
+    pool,
+    replicas,
+    requests,
+    scaling,
+    serve,
+    times,
+)
