@@ -14,8 +14,7 @@ from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.watch import results_of
 from hemera.compiler.agreement import Agreement, agreement, exact_agreement, expected_bits
-from hemera.compiler.candidates import Compared
-from hemera.compiler.layouts import LayoutName
+from hemera.compiler.candidates import Compared, LayoutName
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.packaged import Local, Packaged
 from hemera.compiler.report import layout_lines, table

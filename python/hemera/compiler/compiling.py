@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from hemera.arrays.fusing import FusingRecorder
 from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.watch import watched
-from hemera.compiler.candidates import Compared, Found, Packaging, cheapest_of
+from hemera.compiler.candidates import Compared, Found, LaidOut, LayoutName, Packaging, cheapest_of
 from hemera.compiler.compiled import Compiled
 from hemera.compiler.exact import exact_parts, require_no_approximations
 from hemera.compiler.impossible import Impossible, attempted
-from hemera.compiler.layouts import LaidOut, LayoutName, Samples
+from hemera.compiler.layouts import Samples
 from hemera.compiler.parameter_search import MOST_SLOTS, Search
 from hemera.compiler.passes import ARRAYS, OnArrays
 from hemera.compiler.precision import Budget, precise

@@ -14,9 +14,8 @@ from hemera.arrays.layout_search import LayoutChoice, layout_choices
 from hemera.arrays.operations import LookUp
 from hemera.arrays.splitting import SplitProgram, split
 from hemera.arrays.tensor import TensorProgram
-from hemera.compiler.candidates import Found, Packaging
+from hemera.compiler.candidates import Found, LaidOut, Packaging
 from hemera.compiler.impossible import Impossible, NotPossibleError, attempted
-from hemera.compiler.layouts import LaidOut
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.parameter_search import Chosen
 from hemera.compiler.passes import ARRAYS, LEVELS, SLOTS, OnArrays, OnSlots

@@ -27,7 +27,7 @@ from hemera.errors import ParameterError
 from hemera.parameters import Parameters
 from hemera.program.operations import MatrixRows, SumsOfProducts
 
-__all__ = ["LaidOut", "LayoutName", "Samples"]
+__all__ = ["Samples"]
 
 Layouts = tuple[Layout, ...]
 
