@@ -1,4 +1,4 @@
-"""Search that tells a client which rows are near, and not the scores of all: encrypted thresholds."""
+"""Search that shows a client which rows are near, and not the scores of all: encrypted thresholds."""
 
 # Hidden from the server: the query, the threshold, all scores, and which rows match.
 # Hidden from a client that keeps to the protocol: the scores of rows.

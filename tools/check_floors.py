@@ -310,7 +310,7 @@ def knots(found: list[Import]) -> list[tuple[set[str], set[Arrow]]]:
 
 
 def _circles_of(below: dict[str, set[str]]) -> list[frozenset[str]]:
-    """The names of each circle, of what each name points to."""
+    """The names of each circle, by the names that each one points to."""
 
     def reached(module: str) -> set[str]:
         seen: set[str] = set()

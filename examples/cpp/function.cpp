@@ -1,4 +1,4 @@
-// A function of encrypted values: its plan tells depth, error, keys and memory before there is a key.
+// A function of encrypted values: its plan gives depth, error, keys and memory before there is a key.
 #include "example.hpp"
 #include "hemera/circuits/functions/function_plan.hpp"
 #include "hemera/hemera.hpp"

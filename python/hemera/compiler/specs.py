@@ -173,8 +173,8 @@ def checked_range(what: str, limits: tuple[float, float]) -> tuple[float, float]
 
 
 def require_slots(specs: Iterable[ArraySpec], samples: int, slots: int) -> None:
-    """ParameterError unless ciphertexts of `slots` slots can hold so many samples each, and inputs are of few
-    enough ciphertexts: before anything of their size is made."""
+    """ParameterError unless ciphertexts of `slots` slots can hold `samples` samples each, and inputs are of
+    few enough ciphertexts: before anything of their size is made."""
     if not 1 <= samples <= slots or samples & (samples - 1):
         raise ParameterError(
             f"samples={samples}: a ciphertext of {slots} slots holds a power of two of samples, up to {slots}"

@@ -164,7 +164,7 @@ def compile_estimator(
 
 
 def _drawn(scaled: Scaled, count: int, clip: ArrayLike | None) -> Floats:
-    """Rows of the range that `clip` tells, with its ends; of scalers that clip rows of theirs and beyond."""
+    """Rows of the range of `clip`, with its ends; of scalers that clip, rows of their range and beyond."""
     at = np.random.default_rng(0).uniform(-1, 1, (_DRAWN, count))
     if np.isfinite(scaled.low).all():
         return np.asarray((scaled.low + scaled.high) / 2 + (scaled.high - scaled.low) * at)

@@ -337,8 +337,8 @@ class Comparisons(Slots):
     def compare(
         self, ev: Evaluator, halves: Iterable[Ciphertext], queries: Sequence[Query], blocks: Sequence[Block]
     ) -> list[Ciphertext]:
-        """2 for rows that match, 0 for others, at the level RESULT_LEVELS or below: of each query, of each
-        ciphertext of what it is compared with, of each block. `halves` are half the scores."""
+        """2 for rows that match, 0 for others, at the level RESULT_LEVELS or below: for each query, each
+        ciphertext of its thresholds or ranks, and each block. `halves` are half the scores."""
         left = iter(halves)
         differences = (
             half - threshold
