@@ -3,6 +3,7 @@ of it."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import Any
 
@@ -15,12 +16,13 @@ from hemera.compiler.tables.weights import Weight, joined
 __all__ = ["STATISTICS", "Statistics", "require_numbers"]
 
 
-class Statistics:
+class Statistics(ABC):
     """The base of columns and groups, which have statistics by name. Those of columns are encrypted numbers,
     where clients finish nothing."""
 
+    @abstractmethod
     def _statistic(self, name: str, ddof: int = 1) -> Any:
-        raise NotImplementedError
+        """The statistic of this name."""
 
     def sum(self) -> Any:
         """The sum."""
