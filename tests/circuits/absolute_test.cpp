@@ -48,6 +48,12 @@ TEST(Absolute, TakesFewProductsWhereThereAreLevels) {
   EXPECT_LT(relinearizations(13), relinearizations(13.3));
 }
 
+// 12 levels hold 2^-11.7 by a degree above 31, and 2^-11.85 too, for six products more than 13 levels take.
+TEST(Absolute, TakesALevelMoreForFourProductsAtMost) {
+  EXPECT_EQ(relu({-1, 1}, std::exp2(-11.7)).depth(), 12U);
+  EXPECT_EQ(relu({-1, 1}, std::exp2(-11.85)).depth(), 13U);
+}
+
 TEST(Absolute, HasTheDegreesOfASearchOfAllRowsAndGaps) {
   EXPECT_EQ(degrees_of(relu({-1, 1}, 0x1p-18)), (std::vector<std::size_t>{15, 27, 27, 29}));
   EXPECT_EQ(degrees_of(relu({-64, 64}, 0x1p-6)), (std::vector<std::size_t>{7, 15, 27}));

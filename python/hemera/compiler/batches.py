@@ -28,7 +28,6 @@ from hemera.arrays.tensor import Node, TensorProgram
 from hemera.arrays.tiling import MOST_CIPHERTEXTS
 from hemera.arrays.token_places import Places, token_axes
 from hemera.arrays.token_turns import Products, products_of, turns_of
-from hemera.compiler.alike import alike_nodes
 from hemera.compiler.impossible import NotPossibleError
 from hemera.compiler.lowering import Lowered, Step, applied
 from hemera.compiler.matrices import Matrices, Shapes
@@ -36,7 +35,7 @@ from hemera.compiler.token_values import Placed, TokenValues, View
 from hemera.program import operations as op
 from hemera.program.tracing import Symbol
 
-__all__ = ["in_batches", "input_places"]
+__all__ = ["alike_nodes", "in_batches", "input_places"]
 
 Indices = NDArray[np.int64]
 Where = Literal["left", "right", "target"]
@@ -347,3 +346,28 @@ def _refusal(node: Node) -> NotPossibleError:
         'layout="sequences": tokens meet otherwise than by sums over tokens and by products, the same for '
         f'each token; take layout="slots"{node.line}'
     )
+
+
+def alike_nodes(program: TensorProgram) -> list[int]:
+    """For each node the number of its class: of operations that are done alike, as those of the heads of a
+    transformer are. Nodes of a class have operations of one kind and shape, and take values of the same
+    classes, and so do those that take them. They may differ in numbers and ranges."""
+    nodes = program.nodes
+    before: list[int] = []
+    known: dict[Any, int] = {}
+    for node in nodes:
+        taken = [before[each] for each in node.operands]
+        operands = tuple(sorted(taken) if node.operation.is_linear else taken)
+        key = node.operation.likeness, node.shape, operands
+        before.append(known.setdefault(key, len(known)))
+    uses: list[set[Any]] = [set() for _ in nodes]
+    for number, (name, at) in enumerate(program.outputs):
+        uses[at].add(("output", name, number))
+    found = [0] * len(nodes)
+    classes: dict[Any, int] = {}
+    for at in reversed(range(len(nodes))):
+        found[at] = classes.setdefault((before[at], frozenset(uses[at])), len(classes))
+        for place, each in enumerate(nodes[at].operands):
+            where = 0 if nodes[at].operation.is_linear else place
+            uses[each].add((found[at], where))
+    return found

@@ -32,8 +32,10 @@ _TOLERANCE = 0.5
 _OF_APPROXIMATIONS = 0.7
 """The part of the allowed error that approximations may take where they are made again; noise has the
 rest."""
-_MORE_THAN_ASKED = 1.5
-"""Bits that results have beyond those that were asked for, from which on functions are given fewer."""
+_PARTS_OF_MORE = (0.125, 0.25, 0.5)
+"""Parts of the bits that functions were given more: the first that is enough is taken."""
+_STEP_OF_BITS = 0.25
+"""More bits are in steps: many functions are approximated alike, and found once."""
 _TRIES = 6
 _MOST_PLANS = 4
 """The most tries that are laid out; others were only recorded."""
@@ -64,13 +66,12 @@ class Budget:
             max(self._more_than(other).values(), default=0.0) >= 1 or self.noise_bits > other.noise_bits + 1
         )
 
-    def halfway_from(self, other: Budget) -> Budget:
-        """The budget in the middle between another one and this one."""
-        more = {
-            place: other.more_bits.get(place, 0.0) + bits / 2
-            for place, bits in self._more_than(other).items()
-        }
-        return replace(self, noise_bits=(self.noise_bits + other.noise_bits) / 2, more_bits=more)
+    def between(self, other: Budget, part: float) -> Budget:
+        """A budget between another one and this one: `part` of the way from the other one."""
+        more = {at: _in_steps(part * bits) for at, bits in self._more_than(other).items()}
+        more = {at: other.more_bits.get(at, 0.0) + bits for at, bits in more.items()}
+        noise_bits = other.noise_bits + part * (self.noise_bits - other.noise_bits)
+        return replace(self, noise_bits=noise_bits, more_bits=more)
 
     def _more_than(self, other: Budget) -> dict[int, float]:
         return {place: bits - other.more_bits.get(place, 0.0) for place, bits in self.more_bits.items()}
@@ -101,8 +102,7 @@ def precise(
     start, first = _first(record, asked, far and scales)
     budget, recording = start, first
     best: _Tried | None = None
-    had = budget
-    """The budget of the best program."""
+    had = budget  # of the best program
     reason: Exception | None = None
     unscaled: list[Budget] = []
     plans = 0
@@ -110,7 +110,7 @@ def precise(
         try:
             recording = record(budget) if tries else recording
             tried, plan = _Tried(recording, recording.errors), None
-            if best is not None and tried.has(asked + _MORE_THAN_ASKED) and budget.more_bits != had.more_bits:
+            if best is not None and tried.has(asked) and budget.more_bits != had.more_bits:
                 budget, recording, tried = _fewer(record, budget, had, tried, asked)
             if tried.has(asked):
                 plan, plans = make(recording, budget), plans + 1
@@ -120,7 +120,7 @@ def precise(
             if unscaled:
                 budget = unscaled.pop()
             elif best is not None and budget.is_above(had):
-                budget = budget.halfway_from(had)
+                budget = budget.between(had, 0.5)
             elif best is None:
                 raise
             else:
@@ -146,13 +146,15 @@ def precise(
 def _fewer(
     record: Callable[[Budget], Recording], budget: Budget, had: Budget, tried: _Tried, asked: float
 ) -> tuple[Budget, Recording, _Tried]:
-    """Half of the bits that functions were given more than before, where results have more than was asked
-    for: errors of many functions add up to less than their sum."""
-    fewer = replace(budget.halfway_from(had), noise_bits=budget.noise_bits)
-    recording = record(fewer)
-    found = _Tried(recording, recording.errors)
-    is_enough = found.has(asked + _TOLERANCE)
-    return (fewer, recording, found) if is_enough else (budget, tried.recording, tried)
+    """The first part of the bits that functions were given more with which results have what was asked for:
+    errors of many functions add up to less than their sum, and few bits more may take a level."""
+    for part in _PARTS_OF_MORE:
+        fewer = replace(budget.between(had, part), noise_bits=budget.noise_bits)
+        recording = record(fewer)
+        found = _Tried(recording, recording.errors)
+        if found.has(asked + _TOLERANCE):
+            return fewer, recording, found
+    return budget, tried.recording, tried
 
 
 def _first(record: Callable[[Budget], Recording], asked: float, scaled: bool) -> tuple[Budget, Recording]:
@@ -201,7 +203,7 @@ class _Tried:
         for places, errors in found:
             lacking = max((_bits_above(errors[name], most[name]) for name in most), default=0.0)
             for place in places if lacking > 0 else ():
-                more[place] = more.get(place, 0.0) + lacking
+                more[place] = more.get(place, 0.0) + _in_steps(lacking)
         return replace(budget, noise_bits=noise_bits, more_bits=more)
 
     @staticmethod
@@ -233,6 +235,10 @@ class _Tried:
             "for fewer bits (precision_bits=), give the inputs narrower ranges (range=, or calibrate=), or "
             "compute it in another way" + (f" ({reason})" if reason else "")
         )
+
+
+def _in_steps(bits: float) -> float:
+    return math.ceil(bits / _STEP_OF_BITS) * _STEP_OF_BITS
 
 
 def _bits_above(error: float, allowed: float) -> float:

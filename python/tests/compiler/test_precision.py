@@ -382,7 +382,8 @@ def test_what_lacks_bits_by_approximations_is_laid_out_once() -> None:
             stages.append(stage)
 
     plan = assert_has(two_layers, (16,), (-1, 1), 9, progress=note)
-    assert stages[:3] == ["trace", "trace", "lower"]
+    # As asked, with more bits, and with up to three parts of these.
+    assert 3 <= stages.index("lower") == stages.count("trace") <= 5
     assert stages.count("package") == 1
     assert plan.depth <= 15
 
@@ -440,27 +441,21 @@ def test_negative_numbers_under_roots_are_told_a_number_that_is_enough(function:
     assert_has(lambda x: function(x + 0.51), (8,), (-0.5, 1), 8)
 
 
-@pytest.mark.parametrize(
-    ("first", "raised", "half", "taken"),
-    [(10.0, 13.0, 11.0, "half"), (10.0, 13.0, 10.9, "raised"), (10.0, 11.9, 11.5, "raised")],
-)
-def test_functions_get_fewer_bits_where_results_have_far_more(
-    first: float, raised: float, half: float, taken: str
-) -> None:
+@pytest.mark.parametrize("taken", [0.25, 0.5, 1.0, 1.75])
+def test_functions_get_the_fewest_bits_that_are_enough(taken: float) -> None:
     """Errors of many functions add up to less than their sum, by which bits are asked for."""
+    bits_of = {0.0: 10.0} | {more: 11.0 if more >= taken else 10.99 for more in (0.25, 0.5, 1.0, 1.75)}
     recorded: list[float] = []
 
     def record(budget: Budget) -> Any:
-        more = budget.more_bits.get(0, 0.0)
-        bits = first if more == 0 else raised if more > 1 else half
-        recorded.append(bits)
-        error = ResultError("output", 1.0, 2.0**-bits, 0.0)
-        return SimpleNamespace(errors=[error], contributions=lambda: [((0,), {"output": 2.0**-bits})])
+        recorded.append(budget.more_bits.get(0, 0.0))
+        error = ResultError("output", 1.0, 2.0 ** -bits_of[recorded[-1]], 0.0)
+        return SimpleNamespace(errors=[error], contributions=lambda: [((0,), {"output": 2.0**-10})])
 
     def make(_: Any, budget: Budget) -> Any:
         return SimpleNamespace(_errors_of=lambda own, _: own.errors, budget=budget)
 
     plan: Any = precise(record, make, 11.0, far=False, scales=True)
-    lacking = math.log2(2.0**-first / (0.7 * 2.0**-11))  # noise has the rest
-    assert plan.budget.more_bits[0] == pytest.approx(lacking / (2 if taken == "half" else 1))
-    assert recorded == [first, raised, *([half] if raised >= 12 else [])]
+    assert plan.budget.more_bits[0] == taken
+    # Noise has 0.3 of the error: log2(2^-10 / (0.7 * 2^-11)) = 1.51 bits are lacking, in steps of a quarter.
+    assert recorded == [0.0, 1.75, *(more for more in (0.25, 0.5, 1.0) if more <= taken)]

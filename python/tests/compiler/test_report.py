@@ -110,8 +110,9 @@ def test_budgets_are_above_by_a_bit_somewhere() -> None:
         (10, {2: 1.0, 1: -5.0}, True),
     ):
         assert Budget(noise, 10, more_bits=more).is_above(low) == above
-    half = Budget(14, 10, True, {1: 6.0, 2: 3.0}).halfway_from(low)
-    assert half == Budget(12, 10, True, {1: 4.0, 2: 1.5})
+    high = Budget(14, 10, True, {1: 6.0, 2: 3.0})
+    assert high.between(low, 0.5) == Budget(12, 10, True, {1: 4.0, 2: 1.5})
+    assert high.between(low, 0.125) == Budget(10.5, 10, True, {1: 2.5, 2: 0.5})  # upwards by a quarter
 
 
 @pytest.mark.parametrize(
@@ -141,7 +142,7 @@ def test_functions_get_the_bits_that_their_results_lack() -> None:
     recording: Any = SimpleNamespace(contributions=lambda: iter(found))
     own = [ResultError("a", 1.0, 4.01 * allowed, 0.0)]
     more = _Tried(recording, own).raised(Budget(10, 10, more_bits={2: 1.0}), 10).more_bits
-    assert more[0] == pytest.approx(2, abs=0.02)
+    assert more[0] == 2.25  # in steps of a quarter, upwards
     assert more[2] == more[0] + 1
     assert 1 not in more
     assert _Tried(recording, [ResultError("a", 1.0, allowed, 0.0)]).has(10)

@@ -13,8 +13,7 @@ import pytest
 import hemera as hm
 from hemera.arrays.layout import Layout
 from hemera.arrays.token_places import Places
-from hemera.compiler.alike import alike_nodes
-from hemera.compiler.batches import in_batches
+from hemera.compiler.batches import alike_nodes, in_batches
 from hemera.compiler.bootstraps import seconds_without
 from hemera.compiler.parameter_search import Chosen, Search
 from hemera.compiler.placement import Placement

@@ -21,11 +21,11 @@ namespace {
 using Value = Function::Value;
 
 // Odd degrees and the relinearizations that their polynomials take: of each number of them the highest.
-struct StageDegree {
-  std::size_t degree, products;
-};
-constexpr std::array<StageDegree, 10> absolute_degrees{
-    {{3, 2}, {5, 3}, {7, 4}, {11, 5}, {13, 6}, {15, 7}, {19, 7}, {27, 8}, {29, 9}, {31, 10}}};
+using StageDegree = std::pair<std::size_t, std::size_t>;
+constexpr StageDegree absolute_degrees[] = {{3, 2},  {5, 3},  {7, 4},   {11, 5},  {13, 6},  {15, 7}, {19, 7},
+                                            {27, 8}, {29, 9}, {31, 10}, {39, 10}, {55, 11}, {59, 12}};
+// What a level is worth: with it each operation of a program has a limb more.
+constexpr std::size_t products_of_level = 4;
 constexpr std::size_t most_absolute_depth = 40;
 
 // Bits of precision that the map of an interval may take in place of a level.
@@ -94,8 +94,7 @@ Composition balanced(const std::vector<std::size_t>& degrees, double tolerance) 
   return best;
 }
 
-// Degrees of stages one after the other.
-struct Row {
+struct Row {  // of stages one after the other
   std::vector<std::size_t> degrees;
   double from = 0;  // where they leave values, the largest one as 1
 };
@@ -103,7 +102,7 @@ struct Row {
 using Costs = std::pair<std::size_t, std::size_t>;  // depth, products
 
 // The degrees of the row of the least depth, then the fewest products, that leaves values from the gap on
-// within the tolerance of 1. `depth_of_first` is that of a first stage.
+// within the tolerance of 1; or of a level more, if that saves products. `depth_of_first`: of a first stage.
 std::optional<std::vector<std::size_t>> degrees_for(double gap, double tolerance,
                                                     const auto& depth_of_first) {
   std::map<Costs, Row> rows{{{0, 0}, {.degrees = {}, .from = gap}}};
@@ -118,7 +117,9 @@ std::optional<std::vector<std::size_t>> degrees_for(double gap, double tolerance
   for (const auto& [degree, products] : absolute_degrees) {
     longer.insert({{depth_of_first(degree), products}, {&rows.begin()->second, degree}});
   }
-  while (!longer.empty() && longer.begin()->first.first <= most_absolute_depth) {
+  std::optional<Costs> best;
+  std::size_t most_depth = most_absolute_depth;
+  while (!longer.empty() && longer.begin()->first.first <= most_depth) {
     const Costs costs = longer.begin()->first;
     for (; !longer.empty() && longer.begin()->first == costs; longer.erase(longer.begin())) {
       const auto& [row, degree] = longer.begin()->second;
@@ -135,12 +136,16 @@ std::optional<std::vector<std::size_t>> degrees_for(double gap, double tolerance
     }
     if (!rows.contains(costs)) continue;
     const Row& found = rows[costs];
-    if ((1 - found.from) / (1 + found.from) <= tolerance) return found.degrees;
+    if ((1 - found.from) / (1 + found.from) <= tolerance) {
+      if (!best || costs.second + products_of_level < best->second) best = costs;
+      most_depth = std::min(most_depth, best->first + 1);
+      continue;
+    }
     for (const auto& [degree, products] : absolute_degrees) {
       longer.insert({{costs.first + std::bit_width(degree), costs.second + products}, {&found, degree}});
     }
   }
-  return std::nullopt;
+  return best ? std::optional(rows[*best].degrees) : std::nullopt;
 }
 
 Polynomial of_degree(std::size_t degree, const Interval& interval) {

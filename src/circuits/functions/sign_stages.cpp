@@ -144,26 +144,24 @@ std::vector<double> values_at(const SignStage& stage, std::vector<double> values
 }
 
 std::vector<SignStage> stages_for(double from, double tolerance) {
-  struct State {
-    double from = 0;
-    std::vector<SignStage> stages;
+  std::vector<std::optional<std::vector<SignStage>>> best(most_sign_depth + 1);
+  best[0].emplace();
+  const auto left_by = [&](const std::vector<SignStage>& row) {
+    return row.empty() ? from : row.back().next();
   };
-  std::vector<std::optional<State>> best(most_sign_depth + 1);
-  best[0] = State{from, {}};
   for (std::size_t depth = 1; depth <= most_sign_depth; ++depth) {
     for (const std::size_t degree : stage_degrees) {
       const auto own = static_cast<std::size_t>(std::bit_width(degree));
       if (own > depth || !best[depth - own]) continue;
-      const State& before = *best[depth - own];
-      SignStage stage = nearest_to_sign(before.from, degree);
+      const double gap = left_by(*best[depth - own]);
+      SignStage stage = nearest_to_sign(gap, degree);
       // A narrow gap leaves errors nearer to 1 than the approximation's margin.
-      if (!(stage.error < 1)) stage = measured_stage(before.from, degree);
-      if (!(stage.error < 1)) continue;
-      if (best[depth] && best[depth]->from >= stage.next()) continue;
-      best[depth] = State{stage.next(), before.stages};
-      best[depth]->stages.push_back(std::move(stage));
+      if (!(stage.error < 1)) stage = measured_stage(gap, degree);
+      if (!(stage.error < 1) || (best[depth] && left_by(*best[depth]) >= stage.next())) continue;
+      best[depth] = best[depth - own];
+      best[depth]->push_back(std::move(stage));
     }
-    if (best[depth] && best[depth]->stages.back().error <= tolerance) return best[depth]->stages;
+    if (best[depth] && best[depth]->back().error <= tolerance) return *best[depth];
   }
   throw ParameterError("no sign of a depth up to " + std::to_string(most_sign_depth) + " is within 2^" +
                        std::to_string(std::log2(tolerance)) + "; allow a larger error, or a larger gap");
