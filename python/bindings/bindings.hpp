@@ -105,5 +105,6 @@ void bind_transfer(nb::module_& m);
 void bind_multiply(nb::module_& m);
 void bind_shared_circuits(nb::module_& m);
 void bind_search(nb::module_& m);
+void bind_multiparty(nb::module_& m);
 
 }  // namespace hemera::python

@@ -1,0 +1,267 @@
+"""What messages of a federation must be, from the formulas, in NumPy and Python's integers.
+
+ChaCha20 (RFC 8439), the samplers of include/hemera/poly/random.hpp, wide Gaussians of
+docs/randomness.md, HMAC, and
+docs/multiparty.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import itertools
+import math
+import struct
+from collections.abc import Sequence
+from decimal import Decimal, localcontext
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[Any]  # of Python's integers
+UNIFORM, TERNARY, ERROR = 1, 2, 4
+
+
+def pack(*parts: bytes | str | int) -> bytes:
+    """Texts with their length; other integers come packed."""
+    out = b""
+    for part in parts:
+        if isinstance(part, str):
+            out += struct.pack("<I", len(part.encode())) + part.encode()
+        else:
+            assert isinstance(part, bytes)
+            out += part
+    return out
+
+
+def u32(value: int) -> bytes:
+    return struct.pack("<I", value)
+
+
+def u64(value: int) -> bytes:
+    return struct.pack("<Q", value)
+
+
+def prf(key: bytes, *parts: bytes | str) -> bytes:
+    return hmac.new(key, pack(*parts), hashlib.sha256).digest()
+
+
+def random_words(seed: bytes, k: int, j: int, purpose: int, n: int) -> NDArray[np.uint64]:
+    """[n, 2]: the low and high word of each coefficient's 128 bits."""
+    blocks = n // 4
+    state = np.empty((16, blocks), np.uint32)
+    state[:4] = np.frombuffer(b"expand 32-byte k", "<u4")[:, None]
+    state[4:12] = np.frombuffer(seed, "<u4")[:, None]
+    state[12] = np.arange(blocks)
+    state[13:] = np.array([k, j, purpose], np.uint32)[:, None]
+    x = state.copy()
+
+    def turn(a: int, b: int, by: int) -> None:
+        x[a] ^= x[b]
+        x[a] = (x[a] << np.uint32(by)) | (x[a] >> np.uint32(32 - by))
+
+    for _ in range(10):
+        for a, b, c, d in [(i, 4 + i, 8 + i, 12 + i) for i in range(4)] + [
+            (i, 4 + (i + 1) % 4, 8 + (i + 2) % 4, 12 + (i + 3) % 4) for i in range(4)
+        ]:
+            x[a] += x[b]
+            turn(d, a, 16)
+            x[c] += x[d]
+            turn(b, c, 12)
+            x[a] += x[b]
+            turn(d, a, 8)
+            x[c] += x[d]
+            turn(b, c, 7)
+    return (x + state).T.copy().view("<u8").reshape(n, 2)
+
+
+def ternary(seed: bytes, n: int) -> Integers:
+    low = random_words(seed, 0, 0, TERNARY, n)[:, 0].astype(object)
+    return np.array([(3 * int(r) >> 64) - 1 for r in low], object)
+
+
+def uniform(seed: bytes, k: int, primes: Sequence[int], n: int) -> list[Integers]:
+    """In evaluation form, for each prime."""
+    rows = []
+    for j, q in enumerate(primes):
+        r = random_words(seed, k, j, UNIFORM, n).astype(object)
+        rows.append((r[:, 0] + (r[:, 1] << 64)) % q)
+    return rows
+
+
+@cache
+def error_table(sigma: float) -> NDArray[np.uint64]:
+    """2^63 P(|e| <= m), rounded, while below 2^63."""
+    with localcontext() as context:
+        context.prec = 60
+        rho = [(-Decimal(m * m) / (2 * Decimal(sigma) ** 2)).exp() for m in range(400)]
+        total = rho[0] + 2 * sum(rho[1:])
+        part, table = rho[0], []
+        for following in rho[1:]:
+            entry = int((part / total * 2**63).to_integral_value())
+            if entry >= 2**63:
+                break
+            table.append(entry)
+            part += 2 * following
+    return np.array(table, np.uint64)
+
+
+def errors(seed: bytes, k: int, n: int, sigma: float) -> Integers:
+    r = random_words(seed, k, 0, ERROR, n)
+    size = np.searchsorted(error_table(sigma), r[:, 0] & np.uint64(2**63 - 1), side="right")
+    return np.where(r[:, 1] >> np.uint64(63) == 1, -size, size).astype(object)
+
+
+def wide_gaussian(seed: bytes, n: int, sigma: float) -> Integers:
+    """g_0 + 8 (g_1 + 8 (... + c g_(k-1))), of one narrow deviation of at most 20."""
+    if sigma <= 20:
+        return errors(seed, 0, n, sigma)
+    for layers in itertools.count(2):
+        for top in range(1, 9):
+            factor = math.sqrt(sum(64.0**i for i in range(layers - 1)) + top * top * 64.0 ** (layers - 2))
+            if 20 * factor < sigma:
+                continue
+            x = top * errors(seed, layers - 1, n, sigma / factor)
+            for i in range(layers - 2, -1, -1):
+                x = errors(seed, i, n, sigma / factor) + (x if i == layers - 2 else 8 * x)
+            return x
+    raise AssertionError
+
+
+class Ring:
+    """Z_Q[X]/(X^N + 1), Q the product of two primes, by number-theoretic transforms."""
+
+    def __init__(self, n: int, primes: Sequence[int]) -> None:
+        self.n, self.primes, self.modulus = n, list(primes), math.prod(primes)
+        self.order = [int(format(i, f"0{n.bit_length() - 1}b")[::-1], 2) for i in range(n)]
+        self.roots = [self._root(q) for q in primes]
+
+    def _root(self, q: int) -> int:
+        """The smallest primitive 2N-th root of unity."""
+        some = next(
+            r for g in range(2, 100) if pow(r := pow(g, (q - 1) // (2 * self.n), q), self.n, q) == q - 1
+        )
+        return min(pow(some, e, q) for e in range(1, 2 * self.n, 2))
+
+    def _cyclic(self, x: Integers, w: int, q: int) -> Integers:
+        if len(x) == 1:
+            return x
+        even, odd = self._cyclic(x[::2], w * w % q, q), self._cyclic(x[1::2], w * w % q, q)
+        powers = np.array(
+            list(itertools.accumulate([1] + [w] * (len(odd) - 1), lambda a, b: a * b % q)), object
+        )
+        return np.concatenate([(even + powers * odd) % q, (even - powers * odd) % q])
+
+    def _powers(self, root: int, q: int) -> Integers:
+        return np.array(
+            list(itertools.accumulate([1] + [root] * (self.n - 1), lambda a, b: a * b % q)), object
+        )
+
+    def values(self, x: Integers) -> list[Integers]:
+        """Entry i: the value at root^(2 rev(i) + 1)."""
+        out = []
+        for q, root in zip(self.primes, self.roots, strict=True):
+            natural = self._cyclic(x % q * self._powers(root, q) % q, root * root % q, q)
+            out.append(natural[self.order])
+        return out
+
+    def coefficients(self, values: Sequence[Integers]) -> Integers:
+        """Integers modulo Q."""
+        total = np.zeros(self.n, object)
+        for q, root, row in zip(self.primes, self.roots, values, strict=True):
+            natural = self._cyclic(np.asarray(row)[self.order], pow(root, -2, q), q)
+            part = natural * self._powers(pow(root, -1, q), q) % q * pow(self.n, -1, q) % q
+            other = self.modulus // q
+            total = total + part * (other * pow(other, -1, q))
+        return total % self.modulus
+
+    def product(self, values: Sequence[Integers], x: Integers) -> Integers:
+        """The product with a polynomial in evaluation form, in coefficients."""
+        pairs = zip(values, self.values(x), self.primes, strict=True)
+        return self.coefficients([a * b % q for a, b, q in pairs])
+
+    def quotient(self, x: Integers, values: Sequence[Integers]) -> Integers:
+        """What one who knows y and rho y has: y, centred."""
+        pairs = zip(self.values(x), values, self.primes, strict=True)
+        return self.centred(
+            self.coefficients(
+                [a * np.array([pow(int(v), -1, q) for v in b], object) % q for a, b, q in pairs]
+            )
+        )
+
+    def centred(self, x: Integers) -> Integers:
+        x = x % self.modulus
+        return np.where(x > self.modulus // 2, x - self.modulus, x)
+
+
+def rounded(x: Integers, dropped: int) -> Integers:
+    return (x + (1 << dropped >> 1)) >> dropped
+
+
+def packed(values: Sequence[int], bits: int) -> bytes:
+    total = sum(int(v) << (bits * i) for i, v in enumerate(values))
+    return total.to_bytes((bits * len(values) + 7) // 8, "little")
+
+
+def unpacked(data: bytes, bits: int, count: int) -> Integers:
+    total = int.from_bytes(data, "little")
+    return np.array([total >> (bits * i) & ((1 << bits) - 1) for i in range(count)], object)
+
+
+class Messages:
+    """The messages of one list of a federation."""
+
+    def __init__(self, description: Any, plan: Any, n: int, data: bytes) -> None:
+        self.id, self.plan, self.margin, self.n = description.id, plan, plan.margin, n
+        self.digest = hashlib.sha256(data).digest()
+        self.ring = Ring(n, plan.primes)
+        self.delta = self.ring.modulus >> self.margin.sum_bits
+        self.public_seed = hashlib.sha256(pack("hemera federation public 1", self.digest)).digest()
+
+    def public(self, k: int) -> list[Integers]:
+        return uniform(self.public_seed, k, self.ring.primes, self.n)
+
+    def dealt(self, key: bytes, name: str) -> bytes:
+        return prf(key, "hemera federation contributor 1", self.id, name)
+
+    def secret(self, dealt: bytes) -> Integers:
+        return ternary(prf(dealt, "hemera federation secret 1", self.digest), self.n)
+
+    def flooding(self, key: bytes, k: int, factor: Sequence[Integers] | None = None) -> Integers:
+        rho = b"".join(u64(int(v)) for row in factor or self.public(k) for v in row)
+        log2 = self.margin.flooding_log2
+        named = u32(k) + u32(log2) + hashlib.sha256(rho).digest()
+        return wide_gaussian(prf(key, "hemera federation flooding 1", self.digest, named), self.n, 2.0**log2)
+
+    def envelope(self, kind: int, sender: str, piece: int, dropped: int, payload: bytes) -> bytes:
+        head = u32(0x31504D48) + bytes([kind]) + self.id + self.digest + pack(sender) + u32(piece)
+        message = head + u32(self.margin.flooding_log2) + u32(dropped) + payload
+        return message + hashlib.sha256(message).digest()
+
+    def share(self, piece: int, key: bytes, weights: dict[str, int]) -> bytes:
+        z = sum(w * self.secret(self.dealt(key, name)) for name, w in weights.items())
+        rows = []
+        for k in range(self.plan.polynomials):
+            d = (self.ring.product(self.public(k), z) + self.flooding(key, k)) % self.ring.modulus
+            rows.append(rounded(d, self.margin.share_dropped))
+        values = np.concatenate(rows)[: self.margin.values]
+        payload = packed(values, self.plan.share_bits)
+        return self.envelope(2, "", piece, self.margin.share_dropped, payload)
+
+    def upload_of(self, name: str, values: Sequence[int]) -> bytes:
+        """A whole message of these values, whatever they are: what an attacker writes."""
+        return self.envelope(1, name, 0, self.margin.upload_dropped, packed(values, self.plan.upload_bits))
+
+    def values_of(self, message: bytes) -> Integers:
+        bits = self.plan.upload_bits if message[4] == 1 else self.plan.share_bits
+        size = (bits * self.margin.values + 7) // 8
+        return unpacked(message[-32 - size : -32], bits, self.margin.values)
+
+    def phase(self, uploads: dict[str, bytes], weights: dict[str, int], shares: Sequence[bytes]) -> Integers:
+        """What is opened, centred, from all that is public."""
+        total = sum(w * self.values_of(uploads[n]) for n, w in weights.items()) << self.margin.upload_dropped
+        for share in shares:
+            total = total + (self.values_of(share) << self.margin.share_dropped)
+        return self.ring.centred(total)

@@ -1,0 +1,110 @@
+"""Damaged and false messages are refused, and change nothing."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from hemera import _core, errors
+
+from .federation_oracle import rounded
+from .federation_setting import Committee, integers, nonce
+
+
+def test_damaged_messages_are_refused() -> None:
+    """Ten thousand of them, and none changes the sum."""
+    committee = Committee(values=30)
+    listed = committee.list({"x": 1, "y": 1})
+    values = {name: integers(k, 30) for k, name in enumerate("xy")}
+    good = {name: committee.upload(listed, name, v) for name, v in values.items()}
+    shares = committee.shares(listed)
+    total = committee.sum(listed, {"y": good["y"]})
+    drawn = random.Random(7)
+    for trial in range(10_000):
+        data = bytearray(good["x"] if trial % 2 else shares[trial % 3])
+        kind = trial % 5
+        if kind == 0:
+            data[drawn.randrange(len(data))] ^= 1 << drawn.randrange(8)
+        elif kind == 1:
+            del data[drawn.randrange(len(data)) :]
+        elif kind == 2:
+            data += drawn.randbytes(drawn.randrange(1, 40))
+        elif kind == 3:
+            data = bytearray(drawn.randbytes(len(data)))
+        else:
+            at = drawn.randrange(len(data) - 4)
+            data[at : at + 4] = drawn.choice([b"\xff" * 4, bytes(4), drawn.randbytes(4)])
+        if bytes(data) in (good["x"], shares[trial % 3]):
+            continue
+        with pytest.raises((errors.FormatError, errors.MismatchError)):
+            total.add(bytes(data))
+        with pytest.raises((errors.FormatError, errors.MismatchError)):
+            _core.share_piece(committee.description, listed, bytes(data))
+    total.add(good["x"])
+    assert np.array_equal(total.open(shares), values["x"] + values["y"])
+
+
+def test_messages_with_a_right_digest_and_wrong_contents() -> None:
+    committee = Committee(values=30)
+    listed, other = committee.list({"x": 1}), committee.list({"x": 1}, turn=1)
+    oracle, margin = committee.oracle(listed), committee.plan.margin
+    values = integers(1, 30)
+    good = committee.upload(listed, "x", values)
+    largest = int(rounded(np.array([oracle.ring.modulus - 1], object), margin.upload_dropped)[0])
+    payload = committee.plan.upload_bits * 30
+    wrong = {
+        "a value above the modulus": (oracle.upload_of("x", [largest + 1] + [0] * 29), errors.FormatError),
+        "a share": (committee.shares(listed)[0], errors.FormatError),
+        "another round": (committee.upload(other, "x", values), errors.MismatchError),
+        "another federation": (
+            Committee(values=30, made=2).upload(listed, "x", values),
+            errors.MismatchError,
+        ),
+        "another name": (oracle.upload_of("y", [0] * 30), errors.MismatchError),
+        "no name": (oracle.upload_of("", [0] * 30), errors.MismatchError),
+        "another plan": (
+            oracle.envelope(1, "x", 0, margin.upload_dropped - 1, bytes(-(-payload // 8))),
+            errors.MismatchError,
+        ),
+        "one value more": (oracle.upload_of("x", [0] * 31), errors.FormatError),
+        "bits behind the last value": (
+            oracle.envelope(1, "x", 0, margin.upload_dropped, bytes(payload // 8) + b"\xff"),
+            errors.FormatError,
+        ),
+    }
+    assert payload % 8 != 0
+    for what, (message, error) in wrong.items():
+        total = _core.UploadSum(committee.description, listed)
+        with pytest.raises(error):
+            total.add(message)
+        assert total.missing == ["x"], what
+    total = committee.sum(listed, {"x": good})
+    with pytest.raises(errors.MismatchError, match="already"):
+        total.add(good)
+    total = committee.sum(listed, {"x": oracle.upload_of("x", [largest] * 30)})  # the largest is one
+
+
+def test_shares_that_differ_or_are_false() -> None:
+    committee = Committee(values=30)
+    weights = {"x": 1}
+    listed = committee.list(weights)
+    total = committee.sum(listed, {"x": committee.upload(listed, "x", integers(1, 30))})
+    shares, oracle = committee.shares(listed), committee.oracle(listed)
+    false = oracle.share(1, nonce("no key"), weights)
+    with pytest.raises(errors.MismatchError, match="differ"):
+        total.open([*shares, false])
+    with pytest.raises(errors.NoiseError, match="something else"):
+        total.open([shares[0], false, shares[2]])
+    with pytest.raises(errors.MismatchError):
+        total.open([*shares, oracle.share(3, nonce("no key"), weights)])
+
+
+def test_a_sum_with_a_missing_upload_is_not_opened() -> None:
+    committee = Committee()
+    listed = committee.list({"x": 1, "y": 1})
+    total = committee.sum(listed, {"x": committee.upload(listed, "x", integers(1, 40))})
+    assert total.missing == ["y"]
+    with pytest.raises(errors.MismatchError, match="'y'"):
+        total.open(committee.shares(listed))

@@ -1,0 +1,287 @@
+#include "hemera/multiparty/dealt_sums.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include "hemera/poly/backend.hpp"
+#include "hemera/runtime/bytes.hpp"
+#include "hemera/runtime/error.hpp"
+#include "multiparty/messages.hpp"
+#include "multiparty/public_factor.hpp"
+#include "rlwe/wide_gaussian.hpp"
+
+namespace hemera::multiparty {
+namespace {
+
+using arith::uint128;
+using poly::Form;
+using runtime::Secrecy;
+
+constexpr std::string_view commitment_label = "hemera federation piece 1";
+constexpr std::string_view dealt_label = "hemera federation contributor 1";
+constexpr std::string_view secret_label = "hemera federation secret 1";
+constexpr std::string_view flooding_label = "hemera federation flooding 1";
+// Bytes of polynomials that are worked on at once.
+constexpr std::size_t batch_bytes = std::size_t{1} << 20;
+
+poly::Seed derived(const poly::Seed& key, const runtime::ByteWriter& input) {
+  poly::Seed seed;
+  runtime::hmac_sha256(seed.bytes, std::as_bytes(std::span(key.bytes)), input.view());
+  return seed;
+}
+
+// The seed of the dealt secret of a contributor's part in a list.
+poly::Seed secret_seed(const poly::Seed& dealt, const Transcript& transcript) {
+  runtime::ByteWriter in;
+  in.string(secret_label);
+  in.bytes(transcript.digest());
+  return derived(dealt, in);
+}
+
+poly::Seed flooding_seed(const Piece& piece, const Transcript& transcript, std::size_t number,
+                         int flooding_log2, const Sha256Digest& factor) {
+  runtime::ByteWriter in;
+  in.string(flooding_label);
+  in.bytes(transcript.digest());
+  in.u32(static_cast<std::uint32_t>(number));
+  in.u32(static_cast<std::uint32_t>(flooding_log2));
+  in.bytes(factor);
+  return derived(piece.key(), in);
+}
+
+// A weighted sum of ternary secrets, in evaluation form.
+class SecretSum {
+ public:
+  explicit SecretSum(const rlwe::Context& context)
+      : context_(context),
+        base_(context.base(context.top_level())),
+        sum_(context.make_poly(1, 1, base_, Form::coefficient, Secrecy::secret)),
+        term_(context.make_poly(1, 1, base_, Form::coefficient, Secrecy::secret)) {
+    context_.backend().fill_zero(context_.queue(), sum_.view());
+  }
+  void add(const poly::Seed& seed, std::uint64_t weight) {
+    const poly::Backend& backend = context_.backend();
+    runtime::Queue& queue = context_.queue();
+    auto workspace = context_.make_workspace(Secrecy::secret);
+    backend.sample(queue, term_.view(), {seed, 0}, poly::Distribution::ternary(), base_, workspace);
+    if (weight != 1) {
+      std::vector<std::uint64_t> residues;
+      for (std::size_t j = 0; j < base_.size(); ++j) residues.push_back(base_.modulus(j).reduce(weight));
+      backend.multiply_scalar(queue, term_.view(), std::as_const(term_).view(), residues, base_);
+    }
+    backend.add(queue, sum_.view(), std::as_const(sum_).view(), std::as_const(term_).view(), base_);
+  }
+  [[nodiscard]] poly::Poly take() && {
+    context_.backend().forward_transform(context_.queue(), sum_.view(), std::as_const(sum_).view(), base_);
+    sum_.set_form(Form::evaluation);
+    return std::move(sum_);
+  }
+
+ private:
+  const rlwe::Context& context_;
+  const poly::RnsBase& base_;
+  poly::Poly sum_;
+  poly::Poly term_;
+};
+
+// Residues modulo two primes, [limb, N], as integers modulo their product.
+class Lift {
+ public:
+  explicit Lift(const poly::RnsBase& base)
+      : first_(base.modulus(0)),
+        second_(base.modulus(1)),
+        inverse_(second_.power(second_.reduce(first_.value()), second_.value() - 2)) {}
+  [[nodiscard]] uint128 operator()(std::uint64_t x, std::uint64_t y) const {
+    const std::uint64_t step = second_.multiply(second_.subtract(y, second_.reduce(x)), inverse_);
+    return static_cast<uint128>(first_.value()) * step + x;
+  }
+
+ private:
+  arith::Modulus first_;
+  arith::Modulus second_;
+  std::uint64_t inverse_;
+};
+
+void require_context(const rlwe::Context& context, const Description& description) {
+  if (context.parameters() == description.plan().parameters()) return;
+  throw MismatchError("the context has other parameters than the federation; make it of the plan's");
+}
+
+// Calls work(first, count) for all polynomials of a round, as many at a time as fit `batch_bytes`.
+template <typename Work>
+void for_polynomials(const Plan& plan, const Work& work) {
+  const std::size_t most = std::max<std::size_t>(1, batch_bytes / (2 * plan.request().degree * 8));
+  for (std::size_t first = 0; first < plan.polynomials(); first += most) {
+    work(first, std::min(most, plan.polynomials() - first));
+  }
+}
+
+// Gives each coefficient of `from`, [batch, 1, limb, N] in coefficient form, as an integer modulo Q, with its
+// number in the round; those after the last value are left out.
+template <typename Take>
+void for_values(const rlwe::Context& context, const Plan& plan, const poly::Poly& from, std::size_t first,
+                const Take& take) {
+  std::vector<std::uint64_t> words(from.shape().words());
+  const runtime::ZeroedAtEnd zeroed{std::span(words)};
+  context.backend().download(context.queue(), words, from.view(), Form::coefficient);
+  context.queue().synchronize();
+  const Lift lift(from.base());
+  const std::size_t degree = plan.request().degree;
+  for (std::size_t b = 0; b < from.shape().batch; ++b) {
+    const std::uint64_t* x = words.data() + b * 2 * degree;  // [limb, N]
+    const std::size_t start = (first + b) * degree;
+    const std::size_t count = std::min(degree, plan.request().values - start);
+    for (std::size_t i = 0; i < count; ++i) take(start + i, lift(x[i], x[degree + i]));
+  }
+}
+
+void require_values(const Plan& plan, std::span<const std::int64_t> values) {
+  if (values.size() != plan.request().values) {
+    throw MismatchError("an upload of this federation has " + std::to_string(plan.request().values) +
+                        " values, not " + std::to_string(values.size()));
+  }
+  const std::int64_t largest = (std::int64_t{1} << (plan.request().value_bits - 1)) - 1;
+  if (std::ranges::any_of(values, [largest](std::int64_t v) { return v > largest || v < -largest; })) {
+    throw RangeError("a value of an upload exceeds " + std::to_string(largest) +
+                     " in magnitude; clip values before they are uploaded");
+  }
+}
+
+}  // namespace
+
+Piece Piece::fresh(std::size_t number) { return {number, poly::Seed::fresh()}; }
+
+Sha256Digest Piece::commitment(const Description& description) const {
+  runtime::ByteWriter in;
+  in.string(commitment_label);
+  in.bytes(description.id());
+  in.u32(static_cast<std::uint32_t>(number_));
+  return derived(key_, in).bytes;
+}
+
+poly::Seed Piece::dealt(const Description& description, const std::string& contributor) const {
+  runtime::ByteWriter in;
+  in.string(dealt_label);
+  in.bytes(description.id());
+  in.string(contributor);
+  return derived(key_, in);
+}
+
+std::vector<std::byte> upload(const rlwe::ContextPointer& context, const Description& description,
+                              const Transcript& transcript, const std::string& name,
+                              std::span<const poly::Seed> dealt, std::span<const std::int64_t> values) {
+  require_context(*context, description);
+  const Plan& plan = description.plan();
+  require_values(plan, values);
+  if (transcript.find(name) == nullptr) {
+    throw MismatchError("'" + name + "' is not on the list of round " + std::to_string(transcript.round()));
+  }
+  if (dealt.size() != plan.request().pieces) {
+    throw MismatchError("'" + name + "' has parts of " + std::to_string(dealt.size()) + " pieces, not of " +
+                        std::to_string(plan.request().pieces) + "; members hand them out");
+  }
+  SecretSum sum(*context);
+  for (const poly::Seed& part : dealt) sum.add(secret_seed(part, transcript), 1);
+  const poly::Poly secret = std::move(sum).take();
+  const poly::Seed errors = poly::Seed::fresh();
+  const uint128 modulus = plan.modulus(), delta = plan.delta();
+  MessageWriter message(description, transcript, {.kind = MessageKind::upload, .sender = name});
+  for_polynomials(plan, [&](std::size_t first, std::size_t count) {
+    const PublicFactor rho(*context, transcript.public_seed(), first, count);
+    const poly::Poly b = upload_of_zeros(*context, rho, secret, {errors, static_cast<std::uint32_t>(first)});
+    for_values(*context, plan, b, first, [&](std::size_t i, uint128 x) {
+      const std::int64_t m = values[i];
+      const uint128 scaled = delta * static_cast<std::uint64_t>(m < 0 ? -m : m);  // below Q / 2
+      x += m < 0 ? modulus - scaled : scaled;
+      message.put(rounded(x >= modulus ? x - modulus : x, plan.margin().upload_dropped));
+    });
+  });
+  return message.finish();
+}
+
+namespace {
+
+// One computation of a share, from its seeds on.
+std::vector<std::byte> computed_share(const rlwe::Context& context, const Description& description,
+                                      const Transcript& transcript, const Piece& piece) {
+  const Plan& plan = description.plan();
+  const Margin& margin = plan.margin();
+  require_margin(margin);
+  SecretSum sum(context);
+  for (const Contribution& each : transcript.list()) {
+    sum.add(secret_seed(piece.dealt(description, each.name), transcript), each.weight);
+  }
+  const poly::Poly secret = std::move(sum).take();
+  const poly::RnsBase& base = secret.base();
+  const rlwe::WideGaussian flooding(std::exp2(margin.flooding_log2));
+  MessageWriter message(description, transcript,
+                        {.kind = MessageKind::share, .piece = static_cast<std::uint32_t>(piece.number())});
+  for_polynomials(plan, [&](std::size_t first, std::size_t count) {
+    const PublicFactor rho(context, transcript.public_seed(), first, count);
+    std::vector<poly::Seed> seeds;
+    for (std::size_t k = 0; k < count; ++k) {
+      seeds.push_back(flooding_seed(piece, transcript, first + k, margin.flooding_log2, rho.digests()[k]));
+    }
+    poly::Poly noise = context.make_poly(count, 1, base, Form::coefficient, Secrecy::secret);
+    flooding.sample(context, noise.view(), seeds, base);
+    poly::Poly answer = context.make_poly(count, 1, base, Form::coefficient, Secrecy::secret);
+    rho.multiply(answer.view(), secret.view());
+    context.backend().add(context.queue(), answer.view(), std::as_const(answer).view(),
+                          std::as_const(noise).view(), base);
+    for_values(context, plan, answer, first,
+               [&](std::size_t, uint128 x) { message.put(rounded(x, margin.share_dropped)); });
+  });
+  return message.finish();
+}
+
+}  // namespace
+
+Member::Member(rlwe::ContextPointer context, const Description& description, std::size_t number,
+               std::vector<Piece> pieces, Ledger ledger)
+    : context_(std::move(context)),
+      description_(description),
+      pieces_(std::move(pieces)),
+      ledger_(std::move(ledger)) {
+  require_context(*context_, description_);
+  std::vector<std::size_t> numbers;
+  for (const Piece& piece : pieces_) numbers.push_back(piece.number());
+  if (numbers != description_.access().held_by(number)) {
+    throw MismatchError("member " + std::to_string(number) + " has not the pieces that it holds, in order");
+  }
+}
+
+void Member::answer_once(const Transcript& transcript) {
+  const std::lock_guard lock(mutex_);
+  const auto known = answered_.find(transcript.round());
+  std::optional<Sha256Digest> before;
+  if (known != answered_.end()) before = known->second;
+  const std::optional<Sha256Digest> kept = ledger_.answered(transcript.round());
+  for (const auto& digest : {before, kept}) {
+    if (digest && *digest != transcript.digest()) {
+      throw MismatchError("round " + std::to_string(transcript.round()) +
+                          " was answered for another list; two lists of one round would open the "
+                          "contributors in which they differ: start another round");
+    }
+  }
+  if (!kept) ledger_.note(transcript.round(), transcript.digest());
+  answered_.insert_or_assign(transcript.round(), transcript.digest());
+}
+
+std::vector<std::byte> Member::share(const Transcript& transcript, std::size_t piece) {
+  const auto mine = std::ranges::find(pieces_, piece, &Piece::number);
+  if (mine == pieces_.end()) {
+    throw ParameterError("this member does not hold piece " + std::to_string(piece));
+  }
+  // The list is of this federation: its digest says so.
+  static_cast<void>(Transcript::read(description_, transcript.bytes()));
+  answer_once(transcript);
+  std::vector<std::byte> answer = computed_share(*context_, description_, transcript, *mine);
+  if (answer != computed_share(*context_, description_, transcript, *mine)) {
+    throw DeviceError("two computations of a share differ: a fault of the machine; nothing was sent");
+  }
+  return answer;
+}
+
+}  // namespace hemera::multiparty

@@ -1,0 +1,149 @@
+#include "multiparty/messages.hpp"
+
+#include <algorithm>
+
+#include "hemera/runtime/bytes.hpp"
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::multiparty {
+namespace {
+
+constexpr std::uint32_t magic = 0x31504D48;  // "HMP1"
+
+int bits_of(const Plan& plan, MessageKind kind) {
+  return kind == MessageKind::upload ? plan.upload_bits() : plan.share_bits();
+}
+
+int dropped_by(const Plan& plan, MessageKind kind) {
+  return kind == MessageKind::upload ? plan.margin().upload_dropped : plan.margin().share_dropped;
+}
+
+std::size_t packed_bytes(const Plan& plan, MessageKind kind) {
+  return (plan.request().values * static_cast<std::size_t>(bits_of(plan, kind)) + 7) / 8;
+}
+
+// What is before the values. `flooding` and `dropped` are the plan's, which the reader compares with its own.
+std::vector<std::byte> head(const Description& description, const Transcript& transcript,
+                            const Envelope& envelope) {
+  runtime::ByteWriter out;
+  out.u32(magic);
+  out.u8(static_cast<std::uint8_t>(envelope.kind));
+  out.bytes(description.id());
+  out.bytes(transcript.digest());
+  out.string(envelope.sender);
+  out.u32(envelope.piece);
+  out.u32(static_cast<std::uint32_t>(description.plan().margin().flooding_log2));
+  out.u32(static_cast<std::uint32_t>(dropped_by(description.plan(), envelope.kind)));
+  return out.take();
+}
+
+// Unpacks values of `bits` bits.
+class Unpacker {
+ public:
+  Unpacker(std::span<const std::byte> bytes, int bits) : bytes_(bytes), bits_(bits) {}
+
+  std::uint64_t next() {
+    while (pending_bits_ < bits_) {
+      pending_ |= static_cast<arith::uint128>(std::to_integer<std::uint64_t>(bytes_[at_++])) << pending_bits_;
+      pending_bits_ += 8;
+    }
+    const std::uint64_t mask = bits_ == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits_) - 1;
+    const auto value = static_cast<std::uint64_t>(pending_) & mask;
+    pending_ >>= bits_;
+    pending_bits_ -= bits_;
+    return value;
+  }
+  /// Whether the bits that no value has are 0.
+  [[nodiscard]] bool ends_clean() const { return pending_ == 0; }
+
+ private:
+  std::span<const std::byte> bytes_;
+  int bits_;
+  std::size_t at_ = 0;
+  arith::uint128 pending_ = 0;
+  int pending_bits_ = 0;
+};
+
+// The envelope, and where the values begin.
+std::pair<Envelope, std::size_t> open_envelope(const Description& description, const Transcript& transcript,
+                                               MessageKind kind, std::span<const std::byte> message) {
+  const std::size_t digest_bytes = sizeof(Sha256Digest);
+  runtime::ByteReader in(message, "a message of a federation");
+  if (in.u32() != magic) in.fail("this is no message of a federation");
+  if (in.u8() != static_cast<std::uint8_t>(kind)) in.fail("this is another kind of message");
+  const auto is_of = [&](const Sha256Digest& digest) {
+    return std::ranges::equal(in.bytes(digest.size()), std::as_bytes(std::span(digest)));
+  };
+  if (!is_of(description.id())) throw MismatchError("a message is of another federation");
+  if (!is_of(transcript.digest())) throw MismatchError("a message is of another list, or another round");
+  Envelope envelope{.kind = kind, .sender = in.string(), .piece = in.u32()};
+  const Plan& plan = description.plan();
+  if (in.u32() != static_cast<std::uint32_t>(plan.margin().flooding_log2) ||
+      in.u32() != static_cast<std::uint32_t>(dropped_by(plan, kind))) {
+    throw MismatchError("a message is of another plan: its flooding or its dropped bits differ");
+  }
+  const std::size_t start = in.position();
+  const std::size_t packed = packed_bytes(plan, kind);
+  if (in.remaining() != packed + digest_bytes) {
+    in.fail("it has " + std::to_string(in.remaining()) + " bytes of values and digest, not " +
+            std::to_string(packed + digest_bytes));
+  }
+  const Sha256Digest digest = runtime::sha256(message.first(start + packed));
+  static_cast<void>(in.bytes(packed));
+  if (!is_of(digest)) in.fail("its digest is wrong: it is damaged");
+  return {envelope, start};
+}
+
+}  // namespace
+
+MessageWriter::MessageWriter(const Description& description, const Transcript& transcript,
+                             const Envelope& envelope)
+    : bytes_(head(description, transcript, envelope)),
+      at_(bytes_.size()),
+      left_(description.plan().request().values),
+      bits_(bits_of(description.plan(), envelope.kind)) {
+  bytes_.resize(at_ + packed_bytes(description.plan(), envelope.kind) + sizeof(Sha256Digest));
+}
+
+void MessageWriter::put(std::uint64_t value) {
+  pending_ |= static_cast<arith::uint128>(value) << pending_bits_;
+  pending_bits_ += bits_;
+  while (pending_bits_ >= 8) {
+    bytes_[at_++] = static_cast<std::byte>(static_cast<std::uint64_t>(pending_) & 0xFF);
+    pending_ >>= 8;
+    pending_bits_ -= 8;
+  }
+  --left_;
+}
+
+std::vector<std::byte> MessageWriter::finish() {
+  if (left_ != 0) throw MismatchError("a message has another number of values than its plan");
+  if (pending_bits_ > 0) bytes_[at_++] = static_cast<std::byte>(static_cast<std::uint64_t>(pending_));
+  const Sha256Digest digest = runtime::sha256(std::span(bytes_).first(at_));
+  std::ranges::copy(std::as_bytes(std::span(digest)), bytes_.begin() + static_cast<std::ptrdiff_t>(at_));
+  return std::move(bytes_);
+}
+
+Envelope read_envelope(const Description& description, const Transcript& transcript, MessageKind kind,
+                       std::span<const std::byte> message) {
+  return open_envelope(description, transcript, kind, message).first;
+}
+
+Envelope read_message(const Description& description, const Transcript& transcript, MessageKind kind,
+                      std::span<const std::byte> message,
+                      const std::function<void(std::span<const std::uint64_t>)>& take) {
+  const auto [envelope, start] = open_envelope(description, transcript, kind, message);
+  const Plan& plan = description.plan();
+  const std::uint64_t largest = rounded(plan.modulus() - 1, dropped_by(plan, kind));
+  std::vector<std::uint64_t> values(plan.request().values);
+  Unpacker packed(message.subspan(start, packed_bytes(plan, kind)), bits_of(plan, kind));
+  for (std::uint64_t& value : values) value = packed.next();
+  if (std::ranges::any_of(values, [largest](std::uint64_t value) { return value > largest; })) {
+    throw FormatError("a message of a federation has a value that is not below the modulus");
+  }
+  if (!packed.ends_clean()) throw FormatError("a message of a federation has bits after its last value");
+  take(values);
+  return envelope;
+}
+
+}  // namespace hemera::multiparty

@@ -1,0 +1,55 @@
+// The bytes of uploads and shares: an envelope, packed values, a digest.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hemera/multiparty/federation.hpp"
+
+namespace hemera::multiparty {
+
+enum class MessageKind : std::uint8_t { upload = 1, share = 2 };
+
+/// What stands before the values. `sender`: a contributor's name, empty for a share. `piece`: of a share.
+struct Envelope {
+  MessageKind kind = MessageKind::upload;
+  std::string sender;
+  std::uint32_t piece = 0;
+};
+
+/// An integer modulo Q without its low bits, rounded: floor((x + 2^(dropped - 1)) / 2^dropped).
+inline std::uint64_t rounded(arith::uint128 x, int dropped) {
+  return static_cast<std::uint64_t>((x + ((static_cast<arith::uint128>(1) << dropped) >> 1)) >> dropped);
+}
+
+/// Writes a message value by value.
+class MessageWriter {
+ public:
+  MessageWriter(const Description& description, const Transcript& transcript, const Envelope& envelope);
+  /// The next value, of the kind's bits.
+  void put(std::uint64_t value);
+  /// The whole message. Throws MismatchError unless there were as many values as the plan has.
+  [[nodiscard]] std::vector<std::byte> finish();
+
+ private:
+  std::vector<std::byte> bytes_;
+  std::size_t at_;
+  std::size_t left_;
+  int bits_;
+  arith::uint128 pending_ = 0;
+  int pending_bits_ = 0;
+};
+
+/// A message that is whole, and of this federation and list. Throws FormatError and MismatchError otherwise.
+Envelope read_envelope(const Description& description, const Transcript& transcript, MessageKind kind,
+                       std::span<const std::byte> message);
+/// The same, and its values, in order. All are checked to be below their bound before the first is given.
+Envelope read_message(const Description& description, const Transcript& transcript, MessageKind kind,
+                      std::span<const std::byte> message,
+                      const std::function<void(std::span<const std::uint64_t>)>& take);
+
+}  // namespace hemera::multiparty

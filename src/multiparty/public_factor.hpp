@@ -1,0 +1,44 @@
+// The public polynomials of a list, which secrets are multiplied by, and what keeps them the ones that were
+// hashed.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "hemera/multiparty/federation.hpp"
+#include "hemera/poly/poly.hpp"
+#include "hemera/poly/random.hpp"
+#include "hemera/rlwe/context.hpp"
+
+namespace hemera::multiparty {
+
+/// Polynomials `first` to `first + count - 1` of the public stream, in memory of their own, with SHA-256 of
+/// each.
+///
+/// A share's flooding is named by these digests. If what is multiplied differed from what is hashed (another
+/// stream's write, a fault), two shares would have one flooding for two products, and their difference would
+/// be the piece. So the polynomials are hashed where they are multiplied, before and after.
+class PublicFactor {
+ public:
+  PublicFactor(const rlwe::Context& context, const poly::Seed& seed, std::size_t first, std::size_t count);
+
+  [[nodiscard]] const std::vector<Sha256Digest>& digests() const { return digests_; }
+  [[nodiscard]] poly::Poly& polynomials() { return rho_; }
+  /// out = rho * secret, in coefficient form; [count, 1, limb, N]. Throws DeviceError if the polynomials are
+  /// no longer those that were hashed.
+  void multiply(const poly::PolyView& out, const poly::ConstPolyView& secret) const;
+
+ private:
+  [[nodiscard]] std::vector<Sha256Digest> hashed() const;
+
+  const rlwe::Context& context_;
+  poly::Poly rho_;
+  std::vector<Sha256Digest> digests_;
+};
+
+/// Uploads of zeros in full, e - rho secret: [count, 1, limb, N] in coefficient form. `secret`: in evaluation
+/// form. `errors`: whose polynomials are numbered as those of rho.
+poly::Poly upload_of_zeros(const rlwe::Context& context, const PublicFactor& rho, const poly::Poly& secret,
+                           const poly::RandomStream& errors);
+
+}  // namespace hemera::multiparty

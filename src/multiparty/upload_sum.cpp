@@ -1,0 +1,157 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "hemera/multiparty/dealt_sums.hpp"
+#include "hemera/runtime/error.hpp"
+#include "multiparty/messages.hpp"
+
+namespace hemera::multiparty {
+namespace {
+
+using arith::int128;
+using arith::uint128;
+
+double as_double(int128 value) { return static_cast<double>(value); }
+
+// The centred noise of values beside multiples of Delta: nobody knows it before a sum is opened.
+class NoiseCheck {
+ public:
+  NoiseCheck(const Margin& margin, const Transcript& transcript)
+      : largest_(std::exp2(noise_log2(margin))), values_(static_cast<double>(margin.values)) {
+    double weights = 0;  // sum of squares
+    for (const Contribution& each : transcript.list()) {
+      weights += static_cast<double>(each.weight) * static_cast<double>(each.weight);
+    }
+    // Honest parties have floodings, and roundings to within half of a step.
+    expected_ = static_cast<double>(margin.pieces) *
+                    (std::exp2(2 * margin.flooding_log2) + std::exp2(2 * margin.share_dropped - 2)) +
+                weights * (margin.sigma * margin.sigma + std::exp2(2 * margin.upload_dropped - 2));
+  }
+  void add(double noise) {
+    squares_ += noise * noise;
+    is_large_ = is_large_ || std::abs(noise) > largest_;
+  }
+  // A sum of squares of so many subgaussian values exceeds this but for 2^-40 (B. Laurent, P. Massart, 2000).
+  [[nodiscard]] bool is_plausible() const {
+    const double nats = 40 * std::log(2.0);
+    return !is_large_ && squares_ <= expected_ * (values_ + 2 * std::sqrt(values_ * nats) + 2 * nats);
+  }
+
+ private:
+  double largest_;
+  double values_;
+  double expected_ = 0;
+  double squares_ = 0;
+  bool is_large_ = false;
+};
+
+// The sums of the pieces' shares, before they are shifted by the dropped bits.
+std::vector<uint128> sum_of_shares(const Description& description, const Transcript& transcript,
+                                   std::span<const std::span<const std::byte>> shares) {
+  std::map<std::size_t, std::span<const std::byte>> of_piece;
+  for (const std::span<const std::byte> share : shares) {
+    const std::size_t piece = share_piece(description, transcript, share);
+    const auto [first, is_new] = of_piece.try_emplace(piece, share);
+    if (!is_new && !std::ranges::equal(first->second, share)) {
+      throw MismatchError("two shares of piece " + std::to_string(piece) +
+                          " differ: one of its holders sends something else than it should");
+    }
+  }
+  const std::size_t pieces = description.access().pieces();
+  if (of_piece.size() != pieces) {
+    throw MismatchError("shares of " + std::to_string(of_piece.size()) + " pieces of " +
+                        std::to_string(pieces) + " are there; more members must answer");
+  }
+  std::vector<uint128> sums(description.plan().request().values);
+  for (const auto& [piece, share] : of_piece) {
+    read_message(description, transcript, MessageKind::share, share,
+                 [&sums](std::span<const std::uint64_t> values) {
+                   for (std::size_t i = 0; i < values.size(); ++i) sums[i] += values[i];
+                 });
+  }
+  return sums;
+}
+
+}  // namespace
+
+std::string upload_sender(const Description& description, const Transcript& transcript,
+                          std::span<const std::byte> message) {
+  const Envelope envelope = read_envelope(description, transcript, MessageKind::upload, message);
+  if (transcript.find(envelope.sender) == nullptr) {
+    throw MismatchError("an upload is of '" + envelope.sender + "', who is not on the list");
+  }
+  return envelope.sender;
+}
+
+std::size_t share_piece(const Description& description, const Transcript& transcript,
+                        std::span<const std::byte> message) {
+  const Envelope envelope = read_envelope(description, transcript, MessageKind::share, message);
+  if (envelope.piece >= description.access().pieces()) {
+    throw MismatchError("a share is of piece " + std::to_string(envelope.piece) + ", which there is not");
+  }
+  return envelope.piece;
+}
+
+UploadSum::UploadSum(const Description& description, const Transcript& transcript)
+    : description_(description), transcript_(transcript), sums_(description.plan().request().values) {}
+
+std::string UploadSum::add(std::span<const std::byte> message) {
+  std::string name = upload_sender(description_, transcript_, message);
+  if (added_.contains(name)) throw MismatchError("the upload of '" + name + "' is in the sum already");
+  const std::uint64_t weight = transcript_.find(name)->weight;
+  read_message(description_, transcript_, MessageKind::upload, message,
+               [&](std::span<const std::uint64_t> values) {
+                 for (std::size_t i = 0; i < values.size(); ++i)
+                   sums_[i] += static_cast<uint128>(weight) * values[i];
+               });
+  added_.insert(name);
+  return name;
+}
+
+std::vector<std::string> UploadSum::missing() const {
+  std::vector<std::string> names;
+  for (const Contribution& each : transcript_.list()) {
+    if (!added_.contains(each.name)) names.push_back(each.name);
+  }
+  return names;
+}
+
+std::vector<std::int64_t> UploadSum::open(std::span<const std::span<const std::byte>> shares) const {
+  const Plan& plan = description_.plan();
+  const Margin& margin = plan.margin();
+  require_margin(margin);
+  if (const auto names = missing(); !names.empty()) {
+    throw MismatchError("the upload of '" + names.front() + "' and " + std::to_string(names.size() - 1) +
+                        " more are missing; a list without them is another attempt");
+  }
+  const std::vector<uint128> shared = sum_of_shares(description_, transcript_, shares);
+  const uint128 modulus = plan.modulus();
+  const auto delta = static_cast<int128>(plan.delta());
+  const double largest =
+      static_cast<double>(transcript_.weight_sum()) * (std::exp2(margin.value_bits - 1) - 1);
+  NoiseCheck noise(margin, transcript_);
+  bool is_in_range = true;
+  std::vector<std::int64_t> result(sums_.size());
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    const uint128 uploads = (sums_[i] << margin.upload_dropped) % modulus;
+    const uint128 phase = (uploads + (shared[i] << margin.share_dropped) % modulus) % modulus;
+    const int128 centred = phase > modulus / 2 ? static_cast<int128>(phase) - static_cast<int128>(modulus)
+                                               : static_cast<int128>(phase);
+    const int128 half = centred < 0 ? -(delta / 2) : delta / 2;
+    const int128 sum = (centred + half) / delta;
+    noise.add(as_double(centred - sum * delta));
+    is_in_range = is_in_range && std::abs(as_double(sum)) <= largest;
+    result[i] = static_cast<std::int64_t>(sum);
+  }
+  if (!is_in_range || !noise.is_plausible()) {
+    throw NoiseError("what was opened for round " + std::to_string(transcript_.round()) +
+                     " is no sum of values in their range: a contributor or a member sent something else "
+                     "than it should; open another round without it");
+  }
+  return result;
+}
+
+}  // namespace hemera::multiparty
