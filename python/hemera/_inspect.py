@@ -152,7 +152,7 @@ def _begins_like_hemera(source: Source) -> bool:
 
 def _inspect_named(data: bytes) -> Description | None:
     """The model that the file of a request or an answer names, then the file's own fields; None of others."""
-    from hemera.inputs.named_files import model_of
+    from hemera.inputs.source import model_of
 
     digest, file = model_of(data)
     if digest is None:

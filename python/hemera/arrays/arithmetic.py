@@ -1,35 +1,223 @@
-"""Arithmetic of encrypted arrays, and of truth values as NumPy has it."""
+"""Arithmetic of encrypted arrays: sums, products, means, and truth values as NumPy has them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.arrays import masks
-from hemera.arrays.kinds import are_truths, kind_of, of_numbers
 from hemera.arrays.recorded import (
     A,
+    Axis,
+    Recorded,
+    are_truths,
+    as_numbers,
     as_operand,
     at_node,
+    axes_of,
     broadcast,
+    facts_of,
     joined_shape,
+    kind_of,
+    moved,
     number_of,
     of_kind,
+    of_numbers,
+    rearranged,
     recorder_of,
+    reduced,
     sum_of_maps,
 )
 from hemera.arrays.sparse_map import SparseMap
+from hemera.errors import ParameterError
+from hemera.inputs.arguments import described
 
-__all__ = ["bitwise", "negative", "plus", "positive", "times"]
+__all__ = [
+    "all_of",
+    "any_of",
+    "as_mask",
+    "bitwise",
+    "both",
+    "combined",
+    "either",
+    "inverted",
+    "is_mask",
+    "mean",
+    "negated",
+    "negative",
+    "one_of",
+    "plus",
+    "positive",
+    "product",
+    "require_mask",
+    "times",
+    "total",
+    "variance",
+]
+
+
+def total(x: A, axis: Axis = None, *, keepdims: bool = False) -> A:
+    """The sum over axes; None: over all."""
+    return _summed(x, reduced(axis, x), keepdims, 1)
+
+
+def mean(x: A, axis: Axis = None, *, keepdims: bool = False) -> A:
+    """The mean over axes; None: over all."""
+    return of_kind(_summed(x, axis, keepdims, 1 / _count(x, axis)), "f")
+
+
+def variance(x: A, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False) -> A:
+    """The variance over axes, with the divisor n - ddof. ParameterError where that is not positive."""
+    count = _count(x, axis)
+    if not count > ddof:
+        raise ParameterError(f"the variance of {count} values with ddof={ddof}")
+    apart = as_numbers(x) - mean(x, axis, keepdims=True)
+    return of_kind(_summed(apart.square(), axis, keepdims, 1 / (count - ddof)), "f")
+
+
+def _count(x: A, axis: Axis) -> int:
+    """How many elements each sum over axes has."""
+    return math.prod(x.shape[at] for at in axes_of(axis, x.ndim))
+
+
+def _summed(x: A, axis: Axis, keepdims: bool, factor: float) -> A:
+    """A sum times a factor."""
+    axes = axes_of(axis, x.ndim)
+    kept = tuple(1 if at in axes else extent for at, extent in enumerate(x.shape))
+    shape = kept if keepdims else tuple(extent for at, extent in enumerate(x.shape) if at not in axes)
+    outputs = math.prod(kept)
+    rows = np.broadcast_to(np.arange(outputs).reshape(kept), x.shape).ravel()
+    own = SparseMap.of(outputs, x.size, rows, np.arange(x.size), np.full(x.size, float(factor)))
+    return sum_of_maps(x, [(x, own)], shape)
+
+
+def _columns(x: A, start: int, stop: int) -> A:
+    """A part of the last axis."""
+    return rearranged(x, lambda y: y[..., start:stop])
+
+
+def product(x: A, axis: Axis = None, *, keepdims: bool = False) -> A:
+    """The product over axes, in pairs."""
+    return combined(as_numbers(x), axis, lambda a, b: a * b, keepdims)
+
+
+def combined(x: A, axis: Axis, combine: Callable[[Any, Any], Any], keepdims: bool = False) -> A:
+    """All elements along axes, brought together by an associative operation in pairs: log2(n) rounds."""
+    axes = axes_of(reduced(axis, x), x.ndim)
+    rest = [at for at in range(x.ndim) if at not in axes]
+    shape = [x.shape[at] for at in rest]
+
+    def last(y: Any) -> Any:
+        return y.transpose(*rest, *axes).reshape(*shape, -1)
+
+    found = rearranged(x, last)
+    while found.shape[-1] > 1:
+        half, odd = divmod(found.shape[-1], 2)
+        pairs = combine(_columns(found, 0, half), _columns(found, half, 2 * half))
+        if odd:
+            pairs = moved([pairs, found], lambda p, y: np.concatenate([p, y[..., -1:]], -1))
+        found = pairs
+    kept = [1 if at in axes else extent for at, extent in enumerate(x.shape)]
+    return rearranged(found, lambda y: y.reshape(kept if keepdims else shape))
+
+
+Values = NDArray[Any]
+
+
+def as_mask(x: A) -> A:
+    """The array, known to be 0 or 1, as truth values."""
+    facts_of(x).step = 1.0
+    return of_kind(x, "b")
+
+
+def is_mask(x: Recorded) -> bool:
+    """Whether elements are known to be 0 or 1."""
+    low, high = x.range
+    is_whole = x.step is not None and abs(x.step - 1) <= 2.0**-10
+    return kind_of(x) == "b" or (is_whole and low >= -0.25 and high <= 1.25)
+
+
+def require_mask(x: Recorded) -> None:
+    """TypeError for what is no mask."""
+    if not is_mask(x):
+        low, high = x.range
+        raise TypeError(
+            f"a mask of 0 and 1 is needed, not values from {low:g} to {high:g}: comparisons give one, and so "
+            "do inputs with range=(0, 1), step=1"
+        )
+
+
+def _masks(x: A, other: Any) -> tuple[A, A | Values]:
+    """Both masks as numbers; plain ones as arrays of 0 and 1. TypeError for others."""
+    require_mask(x)
+    given = as_operand(other, x)
+    if isinstance(given, Recorded):
+        require_mask(given)
+        return as_numbers(x), as_numbers(given)
+    if given is None or not np.isin(given, (0, 1)).all():
+        raise TypeError(f"a mask of 0 and 1 goes with another one, not with {described(other)}")
+    return as_numbers(x), given
+
+
+def both(x: A, other: Any) -> A:
+    """1 where both masks are 1. TypeError for others than masks, as in the functions below."""
+    a, b = _masks(x, other)
+    return as_mask(a * b)
+
+
+def either(x: A, other: Any) -> A:
+    """1 where at least one mask is 1."""
+    a, b = _masks(x, other)
+    if isinstance(b, np.ndarray):
+        return as_mask(a * (1 - b) + b)
+    return as_mask(1 - (1 - a) * (1 - b))
+
+
+def one_of(x: A, other: Any) -> A:
+    """1 where the masks differ."""
+    a, b = _masks(x, other)
+    if isinstance(b, np.ndarray):
+        return as_mask(a * (1 - 2 * b) + b)
+    return as_mask((a - b).square())
+
+
+def negated(x: A) -> A:
+    """1 where the mask is 0."""
+    require_mask(x)
+    found = as_mask(1 - as_numbers(x))
+    facts_of(found).jump = facts_of(x).jump
+    return found
+
+
+def inverted(x: A) -> A:
+    """`~x` of truth values. TypeError for numbers, whose bits NumPy turns."""
+    if kind_of(x) != "b":
+        raise TypeError(
+            "~ of whole numbers is -1 - x in NumPy, and of real ones an error. It is the opposite of truth "
+            "values, as comparisons give; for 0 and 1 take np.logical_not(x), or declare truth values by "
+            "hm.ArraySpec(shape, dtype=bool)"
+        )
+    return negated(x)
+
+
+def all_of(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
+    """1 where the mask is 1 everywhere along axes."""
+    require_mask(x)
+    return as_mask(product(as_numbers(x), axis, keepdims=keepdims))
+
+
+def any_of(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
+    """1 where the mask is 1 anywhere along axes."""
+    return negated(all_of(negated(x), axis, keepdims=keepdims))
 
 
 def plus(x: A, other: Any, sign: float = 1, own: float = 1) -> A:
     """own * x + sign * other. Of truth values: whether one is true; TypeError for their difference."""
     if are_truths(x, other):
-        return masks.either(x, other) if sign == own else _refuse_truths("-")
+        return either(x, other) if sign == own else _refuse_truths("-")
     given = as_operand(other, x)
     if given is None:
         return NotImplemented  # type: ignore[no-any-return]
@@ -47,7 +235,7 @@ def plus(x: A, other: Any, sign: float = 1, own: float = 1) -> A:
 def times(x: A, other: Any) -> A:
     """x * other. Of truth values: whether both are true."""
     if are_truths(x, other):
-        return masks.both(x, other)
+        return both(x, other)
     given = as_operand(other, x)
     if given is None:
         return NotImplemented  # type: ignore[no-any-return]

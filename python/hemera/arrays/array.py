@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hemera.arrays import (
+    arithmetic,
     comparisons,
     contraction,
     elementwise,
     numpy_functions,
     numpy_ufuncs,
-    order,
     statistics,
-    sums,
 )
-from hemera.arrays.missing import missing, refused
 from hemera.arrays.namespace import NAMESPACE
 from hemera.arrays.numpy_moves import require_order
+from hemera.arrays.numpy_ufuncs import missing, refused
 from hemera.arrays.recorded import Recorded, moved, needs_values, of_kind
 from hemera.circuits import Function
 from hemera.inputs.operators import require_in_place
@@ -123,10 +122,21 @@ class Array(Recorded):
 
     # --- Over axes: the functions of NumPy. ---
 
-    sum, mean, prod, var, std = sums.total, sums.mean, sums.product, sums.variance, statistics.deviation
-    max, min, argmax, argmin = order.most, order.least, order.place_of_most, order.place_of_least
+    sum, mean, prod, var, std = (
+        arithmetic.total,
+        arithmetic.mean,
+        arithmetic.product,
+        arithmetic.variance,
+        statistics.deviation,
+    )
+    max, min, argmax, argmin = (
+        statistics.most,
+        statistics.least,
+        statistics.place_of_most,
+        statistics.place_of_least,
+    )
     all, any = comparisons.all_true, comparisons.any_true
-    argsort, cumsum, dot = order.argsort, numpy_functions.running_sums, contraction.dot
+    argsort, cumsum, dot = statistics.argsort, numpy_functions.running_sums, contraction.dot
     trace, take = numpy_functions.trace, numpy_functions.taken
 
     # --- Shapes. ---

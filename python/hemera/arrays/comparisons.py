@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera import circuits
-from hemera.arrays.kinds import DTYPES, Kind, kind_of, promoted
-from hemera.arrays.masks import all_of, any_of, as_mask, both, is_mask, negated, require_mask
+from hemera.arrays.arithmetic import all_of, any_of, as_mask, both, is_mask, negated, require_mask, total
+from hemera.arrays.facts import multiples
 from hemera.arrays.operations import Input
 from hemera.arrays.recorded import (
+    DTYPES,
     A,
+    Kind,
     Recorded,
     as_numbers,
     as_operand,
@@ -25,13 +27,13 @@ from hemera.arrays.recorded import (
     facts_of,
     filled,
     joined_shape,
+    kind_of,
     number_of,
     of_kind,
+    promoted,
     recorder_of,
 )
-from hemera.arrays.steps import multiples
-from hemera.arrays.sums import total
-from hemera.arrays.user_lines import user_line
+from hemera.arrays.recorder import user_line
 from hemera.errors import ParameterError
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Sums of products of arrays over axes: matrices, inner products, `einsum`, convolutions."""
+"""Sums of products of arrays over axes: matrices, inner products, `einsum`."""
 
 from __future__ import annotations
 
@@ -7,83 +7,78 @@ import inspect
 import itertools
 import math
 import string
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera.arrays.arithmetic import any_of, total
 from hemera.arrays.comparisons import differs
-from hemera.arrays.kinds import are_truths, kind_of, of_numbers
 from hemera.arrays.recorded import (
     Recorded,
+    are_truths,
     as_numbers,
     as_operand,
     axes_of,
+    kind_of,
     moved,
     of_kind,
+    of_numbers,
     rearranged,
     sum_of_maps,
 )
 from hemera.arrays.recorder import MOST_ELEMENTS
-from hemera.arrays.repeated_map import RepeatedMap
-from hemera.arrays.sparse_map import SparseMap
-from hemera.arrays.sums import total
+from hemera.arrays.sparse_map import RepeatedMap, SparseMap
 from hemera.errors import MismatchError, ParameterError
 
 __all__ = [
-    "along_axis",
-    "convolve",
-    "correlate",
+    "MOST_ENTRIES",
     "dot",
+    "each_moved",
     "einsum",
     "inner",
     "kron",
-    "linear",
     "matmul",
+    "of_kinds",
     "outer",
+    "product_sum",
     "tensordot",
     "vdot",
 ]
 
 Values = NDArray[Any]
 
-_MOST_ENTRIES = 1 << 26
+MOST_ENTRIES = 1 << 26
 _MOST_LISTED = 1 << 22
 """Entries of a map that does the same with many parts of an array."""
 
 
-def _of_kinds(function: Callable[..., Any]) -> Callable[..., Any]:
+def of_kinds(function: Callable[..., Any]) -> Callable[..., Any]:
     """A sum of products of two operands, with the kind of NumPy's: of truth values, whether any product is
     true."""
 
     signature = inspect.signature(function)
 
     @functools.wraps(function)
-    def of_kinds(*arguments: Any, **options: Any) -> Any:
+    def call(*arguments: Any, **options: Any) -> Any:
         a, b, *rest = (given := signature.bind(*arguments, **options)).args
         found = function(*_operands(a, b), *rest, **given.kwargs)
         if are_truths(a, b):
             return differs(found, 0)
         return of_kind(found, of_numbers([kind_of(a), kind_of(b)]))
 
-    return of_kinds
+    return call
 
 
-def einsum(subscripts: str, a: Any, b: Any) -> Any:
-    """`numpy.einsum` of two operands, of which one at least is encrypted, by subscripts that name each axis
-    of them and of the result once: see `hemera.arrays.summation`.
+def _of_two(a: Any, b: Any, subscripts: str) -> Any:
+    """The sum of products of two operands, as `_operands` gives them, by subscripts that name each axis of
+    them and of the result once.
 
     Raises:
         ParameterError: for more products than there can be.
         MismatchError: where the extents of a label differ.
     """
-    return _summed(a, b, subscripts)
-
-
-@_of_kinds
-def _summed(a: Any, b: Any, subscripts: str) -> Any:
-    """See `einsum`."""
     inputs, _, out = subscripts.partition("->")
     parts = inputs.split(",")
     extents: dict[str, int] = {}
@@ -96,6 +91,10 @@ def _summed(a: Any, b: Any, subscripts: str) -> Any:
     if isinstance(a, Recorded):
         return _with_plain(a, parts[0], b, parts[1], out, extents)
     return _with_plain(b, parts[1], a, parts[0], out, extents)
+
+
+product_sum = of_kinds(_of_two)
+"""The same of any operands, of which one at least is encrypted."""
 
 
 def _operands(a: Any, b: Any) -> tuple[Any, Any]:
@@ -143,8 +142,8 @@ def _map_of(xs: str, plain: Values, cs: str, out: str, extents: dict[str, int]) 
     """The map from an array with labels `xs` to one with labels `out`, by a plain one."""
     all_labels = "".join(dict.fromkeys(xs + cs))
     grid = tuple(extents[label] for label in all_labels)
-    if math.prod(grid) > _MOST_ENTRIES:
-        raise ParameterError(f"a linear map of {math.prod(grid)} entries; at most {_MOST_ENTRIES}")
+    if math.prod(grid) > MOST_ENTRIES:
+        raise ParameterError(f"a linear map of {math.prod(grid)} entries; at most {MOST_ENTRIES}")
 
     def numbers(labels: str) -> Values:
         shape = [extents[label] for label in labels]
@@ -172,7 +171,7 @@ def _of_encrypted(
     return total(found, tuple(range(len(dropped)))) if dropped else found
 
 
-@_of_kinds
+@of_kinds
 def matmul(a: Any, b: Any) -> Any:
     """`numpy.matmul`, of which one operand at least is encrypted. MismatchError where they do not fit."""
     left, right = a.shape, b.shape
@@ -193,22 +192,26 @@ def matmul(a: Any, b: Any) -> Any:
         own = max(0, len(value.shape) - 2)
         shape = (*batch[len(batch) - own :], *value.shape[-2:])
         if value.shape != shape:
-            value = _each(value, lambda y: np.broadcast_to(y, shape))
+            value = each_moved(value, lambda y: np.broadcast_to(y, shape))
         return value, names[len(names) - own :]
 
     (a, a_names), (b, b_names) = whole(a), whole(b)
     a_labels = a_names + (row + inner if len(left) > 1 else inner)
     b_labels = b_names + (inner + column if len(right) > 1 else inner)
     out = names + (row if len(left) > 1 else "") + (column if len(right) > 1 else "")
-    return einsum(f"{a_labels},{b_labels}->{out}", a, b)
+    return _of_two(a, b, f"{a_labels},{b_labels}->{out}")
 
 
-def _each(value: Any, function: Callable[[Values], Values]) -> Any:
+def each_moved(value: Any, function: Callable[..., Any]) -> Any:
     """A function that moves elements, of an encrypted array or a plain one."""
     return moved([value], function) if isinstance(value, Recorded) else function(value)
 
 
-@_of_kinds
+def _reshaped(value: Any, shape: tuple[int, ...]) -> Any:
+    return each_moved(value, lambda y: y.reshape(shape))
+
+
+@of_kinds
 def dot(a: Any, b: Any) -> Any:
     """`numpy.dot`, of which one operand at least is encrypted."""
     if not a.shape or not b.shape:
@@ -216,7 +219,7 @@ def dot(a: Any, b: Any) -> Any:
     return _contracted(a, b, [(-1, -1 if len(b.shape) == 1 else -2)])
 
 
-@_of_kinds
+@of_kinds
 def inner(a: Any, b: Any) -> Any:
     """`numpy.inner`."""
     if not a.shape or not b.shape:
@@ -224,7 +227,7 @@ def inner(a: Any, b: Any) -> Any:
     return _contracted(a, b, [(-1, -1)])
 
 
-@_of_kinds
+@of_kinds
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     """`numpy.tensordot`. MismatchError where the axes do not fit."""
     if isinstance(axes, (int, np.integer)):
@@ -253,22 +256,22 @@ def _contracted(a: Any, b: Any, pairs: list[tuple[int, int]]) -> Any:
             raise MismatchError(f"arrays of shapes {a.shape} and {b.shape} do not fit each other")
         second[other] = first[one]
     kept = [x for x in first if x not in second] + [x for x in second if x not in first]
-    return einsum(f"{''.join(first)},{''.join(second)}->{''.join(kept)}", a, b)
+    return _of_two(a, b, f"{''.join(first)},{''.join(second)}->{''.join(kept)}")
 
 
-@_of_kinds
+@of_kinds
 def outer(a: Any, b: Any) -> Any:
     """`numpy.outer`."""
-    return einsum("a,b->ab", _each(a, np.ravel), _each(b, np.ravel))
+    return _of_two(each_moved(a, np.ravel), each_moved(b, np.ravel), "a,b->ab")
 
 
-@_of_kinds
+@of_kinds
 def vdot(a: Any, b: Any) -> Any:
     """`numpy.vdot` of real numbers."""
-    return einsum("a,a->", _each(a, np.ravel), _each(b, np.ravel))
+    return _of_two(each_moved(a, np.ravel), each_moved(b, np.ravel), "a,a->")
 
 
-@_of_kinds
+@of_kinds
 def kron(a: Any, b: Any) -> Any:
     """`numpy.kron`."""
     count = max(len(a.shape), len(b.shape))
@@ -276,61 +279,105 @@ def kron(a: Any, b: Any) -> Any:
     letters = string.ascii_letters
     one, other = letters[:count], letters[count : 2 * count]
     joined = "".join(x + y for x, y in zip(one, other, strict=True))
-    found = einsum(
-        f"{one},{other}->{joined}",
-        _each(a, lambda y: y.reshape(left)),
-        _each(b, lambda y: y.reshape(right)),
-    )
+    found = _of_two(_reshaped(a, left), _reshaped(b, right), f"{one},{other}->{joined}")
     shape = [x * y for x, y in zip(left, right, strict=True)]
     return rearranged(found, lambda y: y.reshape(shape))
 
 
-@_of_kinds
-def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
-    """`numpy.convolve`."""
-    return _slid(a, v, lambda x, y: np.convolve(x, y, mode))
-
-
-@_of_kinds
-def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
-    """`numpy.correlate`."""
-    return _slid(a, v, lambda x, y: np.correlate(x, y, mode))
-
-
-def _slid(a: Any, b: Any, function: Callable[[Values, Values], Values]) -> Any:
-    """A bilinear function of two vectors, by its values at pairs of unit vectors."""
-    if len(a.shape) > 1 or len(b.shape) > 1:
-        raise MismatchError(f"two vectors are needed, not arrays of shapes {a.shape} and {b.shape}")
-    a, b = (_each(x, np.atleast_1d) for x in (a, b))
-    if isinstance(b, Recorded) and not isinstance(a, Recorded):
-        return linear(lambda y: function(a, y), b)
-    if not isinstance(b, Recorded):
-        return linear(lambda x: function(x, b), a)
-    # Each result is a sum of products of pairs: its place is that of the pair's.
-    n, m = a.size, b.size
-    if n * m > _MOST_ENTRIES // max(n, m):
-        raise ParameterError(f"encrypted vectors of {n} and {m} elements are too long for this")
-    values = np.stack([[function(x, y) for y in np.eye(m)] for x in np.eye(n)])
-    return linear(lambda pairs: np.tensordot(pairs.reshape(n, m), values, 2), outer(a, b))
-
-
-def linear(function: Callable[[Values], Any], x: Recorded) -> Any:
-    """A linear function of an array, by its values at unit vectors.
+def einsum(subscripts: Any, *operands: Any) -> Any:
+    """`numpy.einsum`, by subscripts as text, or by lists of numbers after each operand.
 
     Raises:
-        ParameterError: for more elements than it can be tried with.
+        ParameterError: for subscripts that do not fit the operands; for more products than there can be.
+        MismatchError: where the extents of a label differ.
     """
-    if x.size**2 > _MOST_ENTRIES:
-        raise ParameterError(f"an array of shape {x.shape} is too large for this function")
-    units = np.eye(x.size).reshape(x.size, *x.shape)
-    rows = [np.asarray(function(unit), np.float64) for unit in units]
-    own = SparseMap.dense(np.stack([row.ravel() for row in rows], axis=1))
-    return sum_of_maps(x, [(x, own)], rows[0].shape)
+    if not isinstance(subscripts, str):
+        return einsum(*_as_text([subscripts, *operands]))
+    given = [x if isinstance(x, Recorded) else np.asarray(x) for x in operands]
+    labels, out = _labels(subscripts, [x.shape for x in given])
+    terms = _of_one_extent(given, labels)
+    while True:
+        terms = [
+            _alone(x, own, out + "".join(each for at, (_, each) in enumerate(terms) if at != number))
+            for number, (x, own) in enumerate(terms)
+        ]
+        if len(terms) == 1:
+            break
+        (a, first), (b, second), *rest = terms
+        kept = "".join(x for x in dict.fromkeys(first + second) if x in out + "".join(own for _, own in rest))
+        pair = f"{first},{second}->{kept}"
+        is_plain = not (isinstance(a, Recorded) or isinstance(b, Recorded))
+        terms = [(np.einsum(pair, a, b) if is_plain else product_sum(a, b, pair), kept), *rest]
+    ((found, own),) = terms
+    return each_moved(found, lambda y: np.einsum(f"{own}->{out}", y))
 
 
-def along_axis(x: Recorded, matrix: Values, axis: int) -> Any:
-    """A plain matrix of shape (results, extent) times the vectors along an axis."""
-    (at,) = axes_of(int(axis), x.ndim)
-    letters = string.ascii_letters
-    labels, new = letters[: x.ndim], letters[x.ndim]
-    return einsum(f"{new}{labels[at]},{labels}->{labels.replace(labels[at], new)}", matrix, x)
+def _as_text(given: Sequence[Any]) -> list[Any]:
+    """Subscripts and operands of the form operand, list, operand, list, ... and maybe a list of results."""
+
+    def text(numbers: Any) -> str:
+        if any(at is not Ellipsis and not 0 <= at < len(string.ascii_letters) for at in numbers):
+            raise ParameterError(f"einsum: labels are numbers from 0 to 51, not {numbers}")
+        return "".join("..." if at is Ellipsis else string.ascii_letters[at] for at in numbers)
+
+    count = len(given) // 2
+    inputs = ",".join(text(each) for each in given[1 : 2 * count : 2])
+    return [f"{inputs}->{text(given[-1])}" if len(given) % 2 else inputs, *given[: 2 * count : 2]]
+
+
+def _labels(subscripts: str, shapes: Sequence[tuple[int, ...]]) -> tuple[list[str], str]:
+    """A label for each axis of each operand and of the result. ParameterError where they do not fit."""
+    inputs, arrow, out = subscripts.replace(" ", "").partition("->")
+    parts = inputs.split(",")
+    named = "".join((*parts, out)).replace("...", "")
+    free = [label for label in string.ascii_letters if label not in named]
+    extra = [len(shape) - len(part.replace("...", "")) for part, shape in zip(parts, shapes, strict=False)]
+    most = max((n for n, part in zip(extra, parts, strict=False) if "..." in part), default=0)
+    if (
+        len(parts) != len(shapes)
+        or not set(named) <= set(string.ascii_letters)
+        or any(n < 0 or (n and "..." not in part) for n, part in zip(extra, parts, strict=True))
+        or any(part.count("...") > 1 for part in (*parts, out))
+        or most > len(free)
+    ):
+        raise ParameterError(f"einsum: {subscripts!r} does not name each axis of {len(shapes)} operands")
+    more = "".join(free[:most])
+    if not arrow:
+        once = (x for x in named if named.count(x) == 1)
+        out = ("..." if most else "") + "".join(sorted(once))
+    known = [part.replace("...", more[most - n :]) for part, n in zip(parts, extra, strict=True)]
+    found = out.replace("...", more)
+    if len(set(found)) != len(found) or not set(found) <= set("".join(known)):
+        raise ParameterError(f"einsum: {subscripts!r} does not name each axis of the result once")
+    if most and arrow and "..." not in out:
+        raise ParameterError(f"einsum: the result of {subscripts!r} needs ... too, as in NumPy")
+    return known, found
+
+
+def _of_one_extent(operands: Sequence[Any], labels: Sequence[str]) -> list[tuple[Any, str]]:
+    """Operands without axes of one element that others have more of. MismatchError where extents differ."""
+    pairs = [pair for x, own in zip(operands, labels, strict=True) for pair in zip(own, x.shape, strict=True)]
+    extents = {label: max(n for own, n in pairs if own == label) for label, _ in pairs}
+    found = []
+    for x, own in zip(operands, labels, strict=True):
+        for label, extent in zip(own, x.shape, strict=True):
+            if extent not in (1, extents[label]):
+                raise MismatchError(f"einsum: label {label!r} stands for {extents[label]} and for {extent}")
+        wide = [at for at, label in enumerate(own) if x.shape[at] == extents[label]]
+        shape = tuple(x.shape[at] for at in wide)
+        found.append((_reshaped(x, shape), "".join(own[at] for at in wide)))
+    return found
+
+
+def _alone(x: Any, labels: str, needed: str) -> tuple[Any, str]:
+    """An operand with each label once, summed over those that nothing else has."""
+    single = "".join(dict.fromkeys(labels))
+    if single != labels:
+        x = each_moved(x, lambda y: np.einsum(f"{labels}->{single}", y))
+    axes = tuple(at for at, label in enumerate(single) if label not in needed)
+    if axes:
+        kept = "".join(label for label in single if label in needed)
+        if not isinstance(x, Recorded):
+            return np.einsum(f"{single}->{kept}", x), kept
+        return (any_of if are_truths(x) else total)(x, axes), kept
+    return x, single

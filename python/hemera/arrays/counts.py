@@ -8,22 +8,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera.arrays.arithmetic import as_mask, negated, total
 from hemera.arrays.comparisons import bounded, equal, exceeds, of_few, reaches, step_of
-from hemera.arrays.kinds import kind_of, promoted
-from hemera.arrays.masks import as_mask
+from hemera.arrays.facts import common_step, multiples
 from hemera.arrays.recorded import (
     A,
     Recorded,
     as_numbers,
     as_operand,
     filled,
+    kind_of,
     moved,
     of_kind,
+    promoted,
     rearranged,
     recorder_of,
 )
-from hemera.arrays.steps import common_step, multiples
-from hemera.arrays.sums import total
 from hemera.errors import ParameterError
 
 __all__ = ["bin_counts", "bins_of", "chosen", "is_in", "values_counted"]
@@ -34,10 +34,13 @@ _MOST_TOGETHER = 1 << 15
 """Elements times plain numbers that exact programs compare at once: the largest rows have no more slots."""
 
 
-def is_in(x: A, values: Any) -> A:
-    """`numpy.isin`: 1 where an element is one of some plain numbers."""
-    known = np.unique(np.asarray(values, np.float64))
-    x = as_numbers(x)
+def is_in(element: A, test_elements: Any, invert: bool = False) -> A:
+    """`numpy.isin`: 1 where an element is one of some plain numbers; with `invert`, where it is none."""
+    found = _is_in(as_numbers(element), np.unique(np.asarray(test_elements, np.float64)))
+    return negated(found) if invert else found
+
+
+def _is_in(x: A, known: Values) -> A:
     step = step_of(x)
     whole, is_whole = multiples(known, step)
     low, high = x.range
@@ -56,9 +59,9 @@ def _edges(edges: Any) -> Values:
     return known
 
 
-def bins_of(x: A, edges: Any, *, right: bool = False) -> A:
+def bins_of(x: A, bins: Any, right: bool = False) -> A:
     """`numpy.digitize`: how many of ascending edges are at most x; with `right`, below x."""
-    reached = (exceeds if right else reaches)(rearranged(x, lambda y: y[..., None]), _edges(edges))
+    reached = (exceeds if right else reaches)(rearranged(x, lambda y: y[..., None]), _edges(bins))
     return total(reached, -1)
 
 

@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera import circuits
+from hemera.arrays.arithmetic import both, either
 from hemera.arrays.comparisons import stepped
-from hemera.arrays.formulas import FORMULAS, Formula
-from hemera.arrays.kinds import are_truths, kind_of, of_numbers, promoted
-from hemera.arrays.masks import both, either
+from hemera.arrays.facts import common_step
+from hemera.arrays.operations import FORMULAS, Formula
 from hemera.arrays.recorded import (
     A,
     Recorded,
+    are_truths,
     as_numbers,
     as_operand,
     at_node,
@@ -26,12 +27,14 @@ from hemera.arrays.recorded import (
     encrypted,
     filled,
     joined_shape,
+    kind_of,
     number_of,
     of_kind,
+    of_numbers,
+    promoted,
     recorder_of,
 )
-from hemera.arrays.steps import common_step
-from hemera.arrays.user_lines import user_line
+from hemera.arrays.recorder import user_line
 from hemera.circuits import Function
 from hemera.errors import ParameterError, RangeError
 

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.arrays.operations import LookUp, Shape
-from hemera.arrays.recorder import Recorder
+from hemera.arrays.recorder import Recorder, user_line
 from hemera.arrays.sparse_map import SparseMap
-from hemera.arrays.user_lines import user_line
 from hemera.errors import ParameterError
 
 __all__ = ["MOST_POINTS", "MOST_WHOLE", "ExactRecorder"]

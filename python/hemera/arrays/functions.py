@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.arrays import elementwise, sums
-from hemera.arrays.formulas import FORMULAS
+from hemera.arrays import arithmetic, elementwise
+from hemera.arrays.operations import FORMULAS
 from hemera.arrays.recorded import Recorded, axes_of, number_of, rearranged, recorder_of
 from hemera.errors import ParameterError
 from hemera.inputs.plain import plain_array
@@ -180,7 +180,7 @@ def _shares(x: Any, axis: Any, kept: NDArray[np.bool_] | None = None) -> tuple[A
     for stage in range(stages + 1):
         powers = shares.square() if stage else shares
         ends = (1 / count, 1.0) if stage else (fewest * least, count)
-        total = sums.total(powers, axes, keepdims=True)
+        total = arithmetic.total(powers, axes, keepdims=True)
         recorder_of(total).bound(number_of(total), ends[0] * _LESS, ends[1] * _MORE)
         totals.append(total)
         shares = powers * elementwise.reciprocal(total)

@@ -12,11 +12,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera._process import cached_property
-from hemera.arrays.lines import as_entries, as_values
 from hemera.arrays.tiling import Tiling, axes_before
 from hemera.errors import FormatError, ParameterError
 
-__all__ = ["COPY", "FREE", "Layout", "index_bits"]
+__all__ = ["COPY", "FREE", "Layout", "as_entries", "as_values", "index_bits"]
+
+Complex = NDArray[np.complex128]
+
+_GENERATOR = 5
+"""The generator of the rotations of slots, which gives their order."""
+
+
+@functools.lru_cache(maxsize=4)
+def _powers(slots: int, size: int) -> Complex:
+    """Powers of each slot's root of X^N + 1, for N = 2 `slots`: of shape (entries, entries, pairs), the
+    exponents first."""
+    exponents = [pow(_GENERATOR, slot, 4 * slots) for slot in range(slots)]
+    roots: Complex = np.exp(1j * np.pi * np.array(exponents) / (2 * slots))
+    return roots.reshape(1, size, -1) ** np.arange(size).reshape(-1, 1, 1)
+
+
+def as_values(entries: NDArray[Any], size: int) -> Complex:
+    """The values of lines of `size` entries, of shape (..., slots)."""
+    own = entries.reshape(*entries.shape[:-1], size, -1)
+    found: Complex = np.einsum("...up,usp->...sp", own, _powers(entries.shape[-1], size))
+    return found.reshape(entries.shape)
+
+
+def as_entries(values: NDArray[Any], size: int) -> Complex:
+    """The entries of lines of such values."""
+    own = values.reshape(*values.shape[:-1], size, -1)
+    found: Complex = np.einsum("...sp,usp->...up", own, np.conj(_powers(values.shape[-1], size)) / size)
+    return found.reshape(values.shape)
+
 
 Indices = NDArray[np.int64]
 Place = tuple[int, int]
@@ -57,7 +85,7 @@ class Layout:
         is_batch: whether the ciphertexts are one batch; else each is an input, or an output, of its own.
         axis: that of samples in the arrays that clients have, where the first one here is of samples.
         lines: the extent to which the last two axes are filled up, where slots hold values of polynomials
-            whose coefficients are the lines of a matrix (`hemera.arrays.lines`); 0: they hold elements.
+            whose coefficients are the lines of a matrix (`hemera.arrays.layout`); 0: they hold elements.
 
     Raises:
         ParameterError: for bits that are missing, come twice, or belong to no axis.
@@ -182,17 +210,17 @@ class Layout:
         """The batch shape of its ciphertexts."""
         return (self.tiling.count,) if self.is_batch else ()
 
-    @property
+    @cached_property
     def count(self) -> int:
         """Inputs, or outputs, that it is."""
         return 1 if self.is_batch else self.tiling.count
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Elements of a tile."""
         return math.prod(self.tile or self.shape)
 
-    @property
+    @cached_property
     def period(self) -> int:
         """Slots after which the contents repeat."""
         return 1 << len(self.bits)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hemera._process import cached_property
 from hemera.arrays.layout import COPY, FREE, Layout, Place, index_bits
-from hemera.arrays.operations import Input, Shape
+from hemera.arrays.operations import Shape
 from hemera.arrays.packing import free_folds, offsets
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.tensor import TensorProgram
@@ -140,7 +140,6 @@ def layout_choices(
         these take few trials, inputs come last, since what is encrypted can lie as its users want it, or
         the first order is that of columns. Of programs without maps the first one alone.
     """
-    most_bits = max(most_slots.bit_length() - 1, *(len(index_bits(node.shape)) for node in program.nodes))
     groups = _Groups(program, alike)
     names = [groups.of(at) for at in range(len(program.nodes))]
     known: dict[Any, Any] = {}
@@ -149,86 +148,92 @@ def layout_choices(
         for source, at, own in program.maps
     ]
     shapes = {name: program.nodes[name].shape for name in names}
-    order = tuple(dict.fromkeys(names))
     used = Counter(names)
-    inputs_last = tuple(
-        sorted(order, key=lambda name: used[name] == 1 and isinstance(program.nodes[name].operation, Input))
-    )
-    have_columns = any(list(index_bits(shape)) != sorted(index_bits(shape)) for shape in shapes.values())
+    inputs = [name for name in program.inputs if used[name] == 1]
+    inputs_last = tuple(sorted(shapes, key=inputs.__contains__))
+    have_columns = any(list(each) != sorted(each) for each in map(index_bits, shapes.values()))
+    search = _Search(shapes, edges, most_slots.bit_length() - 1)
     found: dict[tuple[Bits, ...], LayoutChoice] = {}
-    for own, by_columns in dict.fromkeys(((order, False), (inputs_last, False), (inputs_last, have_columns))):
-        for in_place in (False, True):
-            search = _Search(shapes, edges, most_bits, in_place=in_place, by_columns=by_columns)
-            bits = search.run(own)
-            known_as = tuple(bits[name] for name in names)
-            if known_as not in found:
-                layouts = {name: _layout(shapes[name], each) for name, each in bits.items()}
-                cost = sum(edge.cost(bits[edge.source], bits[edge.target]) for edge in edges)
-                found[known_as] = LayoutChoice(tuple(layouts[name] for name in names), cost)
+    for own, by_columns in dict.fromkeys(
+        ((tuple(shapes), False), (inputs_last, False), (inputs_last, have_columns))
+    ):
+        for in_place in (False, True)[: 1 + bool(edges)]:
+            bits = search.run(own, in_place=in_place, by_columns=by_columns)
+            if (known_as := tuple(bits.values())) not in found:
+                cost = sum([edge.cost(bits[edge.source], bits[edge.target]) for edge in edges])
+                layouts = [_layout(shapes[name], bits[name]) for name in names]
+                found[known_as] = LayoutChoice(tuple(layouts), cost)
         if search.trials > _FEW_TRIALS or not edges:
             break
     plain, *others = found.values()
     return [plain, *sorted(others, key=lambda each: each.cost)[:_OTHERS]]
 
 
-class _Search:
-    def __init__(
-        self,
-        shapes: dict[int, Shape],
-        edges: Sequence[_Edge],
-        most_bits: int,
-        *,
-        in_place: bool,
-        by_columns: bool,
-    ) -> None:
-        self._by_columns = by_columns
-        self._in_place = in_place
-        self._shapes = shapes
-        self._most_bits = most_bits
-        self._largest_bits = max(len(index_bits(shape)) for shape in shapes.values())
-        self._bits: dict[int, Bits] = {}
-        self.trials = 0
-        self._settled: dict[int, tuple[list[Bits], int]] = {}
-        """Groups that keep their layouts beside these of others, and the trials that tell."""
-        self._near: dict[int, list[_Edge]] = {name: [] for name in shapes}
-        for edge in edges:
-            for name in {edge.source, edge.target}:
-                self._near[name].append(edge)
+_Settled = dict[tuple[int, Bits, tuple[Bits | None, ...], bool], tuple[Bits, bool, int]]
 
-    def run(self, names: Sequence[int]) -> dict[int, Bits]:
-        """The layouts of groups, whose first nodes come in this order."""
+
+class _Search:
+    """Searches of one program. No layout has more than `most_bits`, unless an array has more elements."""
+
+    def __init__(self, shapes: dict[int, Shape], edges: Sequence[_Edge], most_bits: int) -> None:
+        self._shapes = shapes
+        self._largest_bits = max([len(index_bits(shape)) for shape in shapes.values()])
+        self._most_bits = max(most_bits, self._largest_bits)
+        self._near: dict[int, list[_Edge]] = {name: [] for name in shapes}
+        self._others: dict[int, list[int]] = {name: [] for name in shapes}
+        for edge in edges:
+            for name, other in {(edge.source, edge.target), (edge.target, edge.source)}:
+                self._near[name].append(edge)
+                self._others[name].append(other)
+        self._targets = {edge.target for edge in edges}
+        self._settled: _Settled = {}
+        """The layouts that groups take, by their first ones, those of other groups, and whether sums may stay
+        in place; whether they cost less than the first ones, and the trials that tell: in all searches."""
+        self._bits: dict[int, Bits] = {}
+        self._in_place = False
+        self.trials = 0
+
+    def run(self, names: Sequence[int], *, in_place: bool, by_columns: bool) -> dict[int, Bits]:
+        """The layouts of groups, whose first nodes come in this order.
+
+        Args:
+            in_place: whether sums may stay in place.
+            by_columns: whether the first order is that of columns.
+        """
+        self._bits, self._in_place, self.trials = {}, in_place, 0
         for name in names:
             first = index_bits(self._shapes[name])
-            self._settle(name, tuple(sorted(first)) if self._by_columns else first)
+            self._settle(name, tuple(sorted(first)) if by_columns else first)
         changed = True
         while changed and self.trials < _MOST_TRIALS:
             # All of them, not only up to the first that changes.
-            changed = any([self._resettle(name) for name in names])  # noqa: C419
+            changed = any([self._settle(name, self._bits[name]) for name in names])  # noqa: C419
         return {name: self._bits[name] for name in self._shapes}
 
-    def _resettle(self, name: int) -> bool:
-        """Whether a group's layout changes for one that costs less."""
-        near = [self._bits[each] for edge in self._near[name] for each in (edge.source, edge.target)]
-        known, trials, old = self._settled.get(name), self.trials, self._bits[name]
-        if known is not None and known[0] == near:  # it would try the same again
-            self.trials += known[1]
-            return False
-        _, before = self._cheapest(name, [old], old)
-        after = self._settle(name, old)
-        if self._bits[name] == old:
-            self._settled[name] = near, self.trials - trials
-        return after < before - _LESS
-
-    def _settle(self, name: int, first: Bits) -> float:
+    def _settle(self, name: int, first: Bits) -> bool:
         """Take the best of a layout and those that neighbours suggest, and move single bits of it as long as
-        that costs less."""
-        best, cost = self._cheapest(name, [first, *self._suggested(name)], first)
-        before: Bits | None = None
-        while best != before and self.trials < _MOST_TRIALS:
-            before = best
+        that costs less.
+
+        Returns:
+            Whether it costs less than the first one.
+        """
+        others = tuple(map(self._bits.get, self._others[name]))
+        key = name, first, others, self._in_place and name in self._targets
+        known = self._settled.get(key)
+        if known is not None and self.trials + known[2] < _MOST_TRIALS:
+            self._bits[name], is_less, trials = known
+            self.trials += trials
+            return is_less
+        trials = self.trials
+        _, before = self._cheapest(name, [first], first)
+        best, cost = self._cheapest(name, self._suggested(name), first, before)
+        last: Bits | None = None
+        while best != last and self.trials < _MOST_TRIALS:
+            last = best
             best, cost = self._cheapest(name, _moves(best, self._largest_bits), best, cost, _LESS)
         self._bits[name] = best
-        return cost
+        self._settled[key] = best, cost < before - _LESS, self.trials - trials
+        return cost < before - _LESS
 
     def _cheapest(
         self, name: int, candidates: Sequence[Bits], best: Bits, least: float = math.inf, less: float = 0.0

@@ -1,20 +1,35 @@
-"""`numpy.linalg` of encrypted arrays: determinants and inverses of small matrices, systems, powers."""
+"""Linear functions of encrypted arrays, and `numpy.linalg`: determinants, inverses, systems, powers."""
 
 from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Sequence
+import string
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hemera.arrays.contraction import matmul
+from hemera.arrays.contraction import MOST_ENTRIES, each_moved, matmul, of_kinds, outer, product_sum
 from hemera.arrays.elementwise import reciprocal
-from hemera.arrays.recorded import Recorded, moved
+from hemera.arrays.recorded import Recorded, axes_of, moved, sum_of_maps
+from hemera.arrays.sparse_map import SparseMap
 from hemera.errors import MismatchError, ParameterError
 
-__all__ = ["determinant", "inverse", "matrix_power", "multi_dot", "solution"]
+__all__ = [
+    "along_axis",
+    "convolve",
+    "correlate",
+    "determinant",
+    "inverse",
+    "linear",
+    "matrix_power",
+    "multi_dot",
+    "solution",
+]
+
+Values = NDArray[Any]
 
 _MOST = 4
 """Rows of the largest matrix of which minors are computed."""
@@ -101,3 +116,54 @@ def multi_dot(arrays: Sequence[Any]) -> Any:
     if len(arrays) < 2:
         raise ParameterError("np.linalg.multi_dot takes two arrays at least")
     return functools.reduce(lambda a, b: a @ b, arrays)
+
+
+@of_kinds
+def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
+    """`numpy.convolve`."""
+    return _slid(a, v, lambda x, y: np.convolve(x, y, mode))
+
+
+@of_kinds
+def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
+    """`numpy.correlate`."""
+    return _slid(a, v, lambda x, y: np.correlate(x, y, mode))
+
+
+def _slid(a: Any, b: Any, function: Callable[[Values, Values], Values]) -> Any:
+    """A bilinear function of two vectors, by its values at pairs of unit vectors."""
+    if len(a.shape) > 1 or len(b.shape) > 1:
+        raise MismatchError(f"two vectors are needed, not arrays of shapes {a.shape} and {b.shape}")
+    a, b = (each_moved(x, np.atleast_1d) for x in (a, b))
+    if isinstance(b, Recorded) and not isinstance(a, Recorded):
+        return linear(lambda y: function(a, y), b)
+    if not isinstance(b, Recorded):
+        return linear(lambda x: function(x, b), a)
+    # Each result is a sum of products of pairs: its place is that of the pair's.
+    n, m = a.size, b.size
+    if n * m > MOST_ENTRIES // max(n, m):
+        raise ParameterError(f"encrypted vectors of {n} and {m} elements are too long for this")
+    values = np.stack([[function(x, y) for y in np.eye(m)] for x in np.eye(n)])
+    return linear(lambda pairs: np.tensordot(pairs.reshape(n, m), values, 2), outer(a, b))
+
+
+def linear(function: Callable[[Values], Any], x: Recorded) -> Any:
+    """A linear function of an array, by its values at unit vectors.
+
+    Raises:
+        ParameterError: for more elements than it can be tried with.
+    """
+    if x.size**2 > MOST_ENTRIES:
+        raise ParameterError(f"an array of shape {x.shape} is too large for this function")
+    units = np.eye(x.size).reshape(x.size, *x.shape)
+    rows = [np.asarray(function(unit), np.float64) for unit in units]
+    own = SparseMap.dense(np.stack([row.ravel() for row in rows], axis=1))
+    return sum_of_maps(x, [(x, own)], rows[0].shape)
+
+
+def along_axis(x: Recorded, matrix: Values, axis: int) -> Any:
+    """A plain matrix of shape (results, extent) times the vectors along an axis."""
+    (at,) = axes_of(int(axis), x.ndim)
+    letters = string.ascii_letters
+    labels, new = letters[: x.ndim], letters[x.ndim]
+    return product_sum(matrix, x, f"{new}{labels[at]},{labels}->{labels.replace(labels[at], new)}")

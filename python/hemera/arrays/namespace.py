@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hemera.arrays import order
+from hemera.arrays import statistics
 from hemera.arrays.numpy_functions import running_sums
 from hemera.arrays.recorded import Recorded, broadcast, joined_shape, moved
 from hemera.errors import MismatchError
@@ -90,7 +90,7 @@ class Namespace:
         return np.var(x, axis=axis, ddof=correction, keepdims=keepdims)
 
     def sort(self, x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
-        """The elements along an axis in order."""
+        """The elements along an axis in statistics."""
         del stable
         found = np.sort(x, axis)
         return np.flip(found, axis) if descending else found
@@ -99,7 +99,11 @@ class Namespace:
         """The places of the elements along an axis in order, equal ones in theirs."""
         del stable
         signed = x * -1 if descending else x
-        return order.argsort(signed, axis) if isinstance(x, Recorded) else np.argsort(signed, axis, "stable")
+        return (
+            statistics.argsort(signed, axis)
+            if isinstance(x, Recorded)
+            else np.argsort(signed, axis, "stable")
+        )
 
     def vecdot(self, x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
         """Sums of products of two arrays along an axis, which has one extent in both."""

@@ -11,18 +11,14 @@ from typing import Any
 import numpy as np
 
 from hemera.arrays import (
+    arithmetic,
     comparisons,
     contraction,
     counts,
     elementwise,
     linear_algebra,
-    masks,
-    order,
     statistics,
-    sums,
 )
-from hemera.arrays.kinds import DTYPES, are_truths, kind_of, of_numbers
-from hemera.arrays.missing import refused
 from hemera.arrays.numpy_moves import (
     FIRST_NAMES,
     MOVING,
@@ -33,9 +29,21 @@ from hemera.arrays.numpy_moves import (
     require_kind,
     shared,
 )
+from hemera.arrays.numpy_ufuncs import refused
 from hemera.arrays.pieces import chosen
-from hemera.arrays.recorded import Recorded, as_numbers, axes_of, moved, needs_values, of_kind, reduced
-from hemera.arrays.summation import einsum
+from hemera.arrays.recorded import (
+    DTYPES,
+    Recorded,
+    are_truths,
+    as_numbers,
+    axes_of,
+    kind_of,
+    moved,
+    needs_values,
+    of_kind,
+    of_numbers,
+    reduced,
+)
 from hemera.inputs.plain import refuse_missing
 
 __all__ = ["COMPUTING", "of_function", "running_sums", "taken", "trace"]
@@ -114,7 +122,7 @@ def _average(x: Any, axis: Any = None, weights: Any = None, returned: bool = Fal
     if returned or options:
         raise TypeError("np.average takes axis, weights and keepdims with encrypted arrays")
     if weights is None:
-        return sums.mean(x, axis, keepdims=keepdims)
+        return arithmetic.mean(x, axis, keepdims=keepdims)
     plain = np.asarray(weights, np.float64)
     # NumPy's own checks, and its sum of weights.
     total = np.average(np.zeros(x.shape), axis, plain, returned=True, keepdims=True)[1]
@@ -122,7 +130,7 @@ def _average(x: Any, axis: Any = None, weights: Any = None, returned: bool = Fal
         axes = axes_of(axis, x.ndim)
         plain = plain.transpose(np.argsort(axes))
         plain = plain.reshape([extent if at in axes else 1 for at, extent in enumerate(x.shape)])
-    return sums.total(x * (plain / total), axis, keepdims=keepdims)
+    return arithmetic.total(x * (plain / total), axis, keepdims=keepdims)
 
 
 def _diff(x: Any, n: int = 1, axis: int = -1) -> Any:
@@ -134,9 +142,9 @@ def _diff(x: Any, n: int = 1, axis: int = -1) -> Any:
             before, after = (
                 moved([x], functools.partial(_cut, at, own)) for own in (slice(-1), slice(1, None))
             )
-            x = masks.one_of(after, before)
+            x = arithmetic.one_of(after, before)
         return x
-    found = contraction.along_axis(x, np.diff(np.eye(x.shape[at]), n, axis=0), at)
+    found = linear_algebra.along_axis(x, np.diff(np.eye(x.shape[at]), n, axis=0), at)
     return of_kind(found, kind_of(x))
 
 
@@ -153,7 +161,7 @@ def running_sums(x: Any, axis: Any = None) -> Any:
     """`numpy.cumsum`."""
     along = None if axis is None else reduced(operator.index(axis), x)
     rows, at = (moved([x], np.ravel), 0) if along is None else (x, along)
-    found = contraction.along_axis(rows, np.tri(rows.shape[axes_of(at, rows.ndim)[0]]), at)
+    found = linear_algebra.along_axis(rows, np.tri(rows.shape[axes_of(at, rows.ndim)[0]]), at)
     return of_kind(found, of_numbers([kind_of(x)]))
 
 
@@ -172,14 +180,14 @@ def _polyval(p: Any, x: Any) -> Any:
 
 def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """`numpy.trace`."""
-    return sums.total(moved([x], lambda y: np.diagonal(y, offset, axis1, axis2)), -1)
+    return arithmetic.total(moved([x], lambda y: np.diagonal(y, offset, axis1, axis2)), -1)
 
 
 def _einsum(subscripts: Any, *operands: Any, **options: Any) -> Any:
     refuse(np.einsum, options, *(key for key in options if key not in ("optimize", "order")))
     if isinstance(options.get("optimize"), (list, tuple)):
         raise TypeError("np.einsum takes no path with encrypted arrays: pairs are taken from the left")
-    return einsum(subscripts, *operands)
+    return contraction.einsum(subscripts, *operands)
 
 
 def _where(condition: Any, *sides: Any) -> Any:
@@ -221,15 +229,6 @@ def _histogram(x: Any, bins: Any = 10, range: Any = None, **options: Any) -> Any
     return counts.bin_counts(x, edges), edges
 
 
-def _isin(element: Any, test_elements: Any, invert: bool = False) -> Any:
-    found = counts.is_in(element, test_elements)
-    return masks.negated(found) if invert else found
-
-
-def _digitize(x: Any, bins: Any, right: bool = False) -> Any:
-    return counts.bins_of(x, bins, right=right)
-
-
 def _searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
     if isinstance(a, Recorded) or sorter is not None:
         raise TypeError("np.searchsorted takes plain edges in order, and encrypted values")
@@ -238,7 +237,7 @@ def _searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any
 
 
 def _percentile(x: Any, q: Any, *arguments: Any, **options: Any) -> Any:
-    return order.quantiles(x, np.true_divide(q, 100), *arguments, **options)
+    return statistics.quantiles(x, np.true_divide(q, 100), *arguments, **options)
 
 
 def _rounded(x: Any, decimals: int = 0) -> Any:
@@ -273,14 +272,13 @@ def _clip(
     return elementwise.clip(a, *(None if end is _ABSENT else end for end in ends))
 
 
-def _linear(function: Function, *names: str) -> Function:
-    """A linear function of its first argument. Names are those of options that are not taken."""
+def _linear(function: Function) -> Function:
+    """A linear function of its first argument."""
 
     def call(values: Any, /, *arguments: Any, **options: Any) -> Any:
-        refuse(function, options, *names)
         _refuse_truths(function, values)
         try:
-            return of_kind(contraction.linear(lambda y: function(y, *arguments, **options), values), "f")
+            return of_kind(linear_algebra.linear(lambda y: function(y, *arguments, **options), values), "f")
         except TypeError as error:
             raise TypeError(f"np.{function.__name__} with encrypted arrays: {error}") from None
 
@@ -300,10 +298,10 @@ def _gradient(x: Any, *spacing: Any, axis: Any = None, edge_order: int = 1) -> A
     x = of_kind(x, "f")
     parts = gradient(np.zeros(x.shape))
     if not isinstance(parts, (list, tuple)):
-        return contraction.linear(gradient, x)
+        return linear_algebra.linear(gradient, x)
     found = []
     for at in range(len(parts)):
-        found.append(contraction.linear(functools.partial(lambda which, y: gradient(y)[which], at), x))
+        found.append(linear_algebra.linear(functools.partial(lambda which, y: gradient(y)[which], at), x))
     return type(parts)(found)
 
 
@@ -317,31 +315,31 @@ def _like(value: float) -> Function:
 
 COMPUTING: dict[Function, Function] = {
     np.all: _reduction(comparisons.all_true, "all"),
-    np.amax: _reduction(order.most, "amax"),
-    np.amin: _reduction(order.least, "amin"),
+    np.amax: _reduction(statistics.most, "amax"),
+    np.amin: _reduction(statistics.least, "amin"),
     np.any: _reduction(comparisons.any_true, "any"),
-    np.argmax: _reduction(order.place_of_most, "argmax"),
-    np.argmin: _reduction(order.place_of_least, "argmin"),
-    np.argsort: _of_first(lambda x, axis=-1: order.argsort(x, axis), "argsort"),
+    np.argmax: _reduction(statistics.place_of_most, "argmax"),
+    np.argmin: _reduction(statistics.place_of_least, "argmin"),
+    np.argsort: _of_first(lambda x, axis=-1: statistics.argsort(x, axis), "argsort"),
     np.average: _of_first(_average, "average"),
     np.bincount: _of_first(_bincount, "bincount"),
     np.choose: _choose,
     np.clip: _clip,
-    np.convolve: contraction.convolve,
+    np.convolve: linear_algebra.convolve,
     np.corrcoef: statistics.correlations,
-    np.correlate: contraction.correlate,
+    np.correlate: linear_algebra.correlate,
     np.count_nonzero: _reduction(comparisons.counted, "count_nonzero"),
     np.cov: statistics.covariances,
     np.cumsum: _of_first(running_sums, "cumsum"),
     np.diff: _of_first(_diff, "diff"),
-    np.digitize: _of_first(_digitize, "digitize"),
+    np.digitize: _of_first(counts.bins_of, "digitize"),
     np.dot: contraction.dot,
     np.ediff1d: _of_first(_ediff1d, "ediff1d"),
     np.einsum: _einsum,
     np.gradient: _of_first(_gradient, "gradient"),
     np.histogram: _of_first(_histogram, "histogram"),
     np.inner: contraction.inner,
-    np.isin: _of_first(_isin, "isin"),
+    np.isin: _of_first(counts.is_in, "isin"),
     np.kron: contraction.kron,
     np.linalg.det: _of_first(linear_algebra.determinant, "linalg.det"),
     np.linalg.inv: _of_first(linear_algebra.inverse, "linalg.inv"),
@@ -349,27 +347,27 @@ COMPUTING: dict[Function, Function] = {
     np.linalg.multi_dot: linear_algebra.multi_dot,
     np.linalg.solve: linear_algebra.solution,
     np.percentile: _of_first(_percentile, "percentile"),
-    np.quantile: _of_first(order.quantiles, "quantile"),
+    np.quantile: _of_first(statistics.quantiles, "quantile"),
     np.linalg.norm: _of_first(statistics.norm, "linalg.norm"),
-    np.max: _reduction(order.most, "max"),
-    np.mean: _reduction(sums.mean, "mean"),
-    np.median: _reduction(order.median, "median"),
-    np.min: _reduction(order.least, "min"),
+    np.max: _reduction(statistics.most, "max"),
+    np.mean: _reduction(arithmetic.mean, "mean"),
+    np.median: _reduction(statistics.median, "median"),
+    np.min: _reduction(statistics.least, "min"),
     np.ndim: _of_first(lambda x: x.ndim, "ndim"),
     np.ones_like: _like(1),
     np.outer: contraction.outer,
     np.pad: _of_first(_pad, "pad"),
     np.polyval: _polyval,
-    np.prod: _reduction(sums.product, "prod"),
+    np.prod: _reduction(arithmetic.product, "prod"),
     np.shape: _of_first(lambda x: x.shape, "shape"),
     np.size: _of_first(lambda x, axis=None: x.size if axis is None else x.shape[axis], "size"),
-    np.sort: _of_first(lambda x, axis=-1: order.sorted_along(x, axis), "sort"),
+    np.sort: _of_first(lambda x, axis=-1: statistics.sorted_along(x, axis), "sort"),
     np.std: _reduction(statistics.deviation, "std", "ddof"),
-    np.sum: _reduction(sums.total, "sum"),
+    np.sum: _reduction(arithmetic.total, "sum"),
     np.take: taken,
     np.tensordot: contraction.tensordot,
     np.trace: _of_first(trace, "trace"),
-    np.var: _reduction(sums.variance, "var", "ddof"),
+    np.var: _reduction(arithmetic.variance, "var", "ddof"),
     np.vdot: contraction.vdot,
     np.where: _where,
     np.zeros_like: _like(0),

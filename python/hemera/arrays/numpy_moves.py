@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hemera.arrays.kinds import DTYPES, kind_of
-from hemera.arrays.recorded import Recorded, moved, needs_values, recorder_of
+from hemera.arrays.recorded import DTYPES, Recorded, kind_of, moved, needs_values, recorder_of
 
 __all__ = [
     "FIRST_NAMES",

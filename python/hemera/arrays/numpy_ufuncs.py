@@ -1,4 +1,4 @@
-"""NumPy's functions of single elements (`numpy.ufunc`) of encrypted arrays."""
+"""NumPy's functions of single elements (`numpy.ufunc`) of encrypted arrays, and errors for others."""
 
 from __future__ import annotations
 
@@ -8,12 +8,64 @@ from typing import Any
 
 import numpy as np
 
-from hemera.arrays import arithmetic, comparisons, contraction, elementwise, functions, masks, order, sums
-from hemera.arrays.kinds import kind_of
-from hemera.arrays.missing import IN_PLACE, refused
-from hemera.arrays.recorded import Recorded, as_numbers, of_kind, recorder_of
+from hemera.arrays import arithmetic, comparisons, contraction, elementwise, functions, statistics
+from hemera.arrays.recorded import Recorded, as_numbers, kind_of, of_kind, recorder_of
+from hemera.inputs.arguments import did_you_mean
 
-__all__ = ["REFLECTED", "UFUNCS", "of_ufunc"]
+__all__ = ["IN_PLACE", "REFLECTED", "UFUNCS", "missing", "of_ufunc", "refused"]
+
+_VALUES = (
+    "its values are encrypted when the program runs; return it as a result, and take them after decryption"
+)
+IN_PLACE = (
+    "encrypted arrays do not change so: write x = x + y in place of x += y, and np.where(mask, new, x), "
+    "np.concatenate and np.insert make another one"
+)
+"""The advice of errors for functions that change arrays in place."""
+_INSTEAD = {
+    **dict.fromkeys(("data", "dump", "dumps", "item", "tobytes", "tofile", "tolist", "view"), _VALUES),
+    **dict.fromkeys(("fill", "itemset", "put", "resize", "setfield"), IN_PLACE),
+    "argpartition": "np.argsort(x) has the order of few elements",
+    "conj": "its values are real: the array is its conjugate",
+    "conjugate": "its values are real: the array is its conjugate",
+    "imag": "its values are real",
+    "nonzero": "the shape of its result depends on the values; np.count_nonzero counts, and x != 0 is a mask",
+    "partition": "np.sort(x) makes a sorted array",
+    "ptp": "np.max(x) - np.min(x) is the same",
+    "round": "it jumps; give inputs a step, hm.ArraySpec(shape, range=, step=), and round in the clear",
+    "searchsorted": "np.digitize(values, x) of plain edges x is the same",
+    "sort": "it changes the array in place; np.sort(x) makes a sorted one",
+}
+
+_OTHERWISE = "docs/compile.md has the functions that do; x.approximated(f) is any function of one number"
+_FUNCTIONS_INSTEAD = {
+    "ptp": "np.max(x) - np.min(x) is the same",
+    "nonzero": "its shape depends on the values; np.count_nonzero counts, and x != 0 is a mask",
+    "flatnonzero": "its shape depends on the values; np.count_nonzero counts, and x != 0 is a mask",
+    "argwhere": "its shape depends on the values; np.count_nonzero counts, and x != 0 is a mask",
+    "unique": "its shape depends on the values; np.bincount counts",
+    **dict.fromkeys(("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"), IN_PLACE),
+}
+
+
+def refused(function: str) -> str:
+    """The error for a function of NumPy, or another library, that takes no encrypted array."""
+    way = _FUNCTIONS_INSTEAD.get(function.removeprefix("np."), _OTHERWISE)
+    return f"{function} takes no encrypted array: {way}"
+
+
+def missing(name: str, instance: object) -> AttributeError:
+    """The error for an attribute that an encrypted array does not have."""
+    own = type(instance)
+    told = f"an encrypted array has no {name!r}"
+    if name in _INSTEAD:
+        told += f": {_INSTEAD[name]}"
+    elif not name.startswith("_"):
+        told += did_you_mean(name, (each for each in dir(own) if not each.startswith("_")))
+        if hasattr(np.ndarray, name):
+            told += ". docs/compile.md has the functions and methods of NumPy that there are"
+    return AttributeError(told, name=name, obj=instance)
+
 
 Function = Callable[..., Any]
 
@@ -93,9 +145,9 @@ def _reciprocal(x: Any) -> Any:
 UFUNCS: dict[np.ufunc, Function] = {
     np.absolute: elementwise.absolute,
     np.add: arithmetic.plus,
-    np.bitwise_and: arithmetic.bitwise(masks.both),
-    np.bitwise_or: arithmetic.bitwise(masks.either),
-    np.bitwise_xor: arithmetic.bitwise(masks.one_of),
+    np.bitwise_and: arithmetic.bitwise(arithmetic.both),
+    np.bitwise_or: arithmetic.bitwise(arithmetic.either),
+    np.bitwise_xor: arithmetic.bitwise(arithmetic.one_of),
     np.conjugate: lambda x: as_numbers(x),
     np.deg2rad: lambda x: x * (np.pi / 180),
     np.degrees: lambda x: x * (180 / np.pi),
@@ -110,7 +162,7 @@ UFUNCS: dict[np.ufunc, Function] = {
     np.greater: comparisons.exceeds,
     np.greater_equal: comparisons.reaches,
     np.heaviside: _heaviside,
-    np.invert: masks.inverted,
+    np.invert: arithmetic.inverted,
     np.less: comparisons.stays_below,
     np.less_equal: comparisons.stays_within,
     np.log: _named("log"),
@@ -120,10 +172,10 @@ UFUNCS: dict[np.ufunc, Function] = {
     np.hypot: _hypot,
     np.left_shift: _shifted(operator.mul),
     np.logaddexp: _logaddexp,
-    np.logical_and: _logical(masks.both),
-    np.logical_not: lambda x: masks.negated(comparisons.truths(x)),
-    np.logical_or: _logical(masks.either),
-    np.logical_xor: _logical(masks.one_of),
+    np.logical_and: _logical(arithmetic.both),
+    np.logical_not: lambda x: arithmetic.negated(comparisons.truths(x)),
+    np.logical_or: _logical(arithmetic.either),
+    np.logical_xor: _logical(arithmetic.one_of),
     np.right_shift: _shifted(operator.floordiv),
     np.rint: _stepped(np.rint),
     np.matmul: contraction.matmul,
@@ -160,10 +212,10 @@ REFLECTED: dict[np.ufunc, Function] = {
 """The same with a plain operand at the left, but for functions that commute."""
 
 _REDUCED: dict[np.ufunc, Function] = {
-    np.add: sums.total,
-    np.multiply: sums.product,
-    np.maximum: order.most,
-    np.minimum: order.least,
+    np.add: arithmetic.total,
+    np.multiply: arithmetic.product,
+    np.maximum: statistics.most,
+    np.minimum: statistics.least,
     np.logical_and: comparisons.all_true,
     np.logical_or: comparisons.any_true,
 }

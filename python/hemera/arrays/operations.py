@@ -4,27 +4,73 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.arrays.formulas import Formula
-from hemera.arrays.ranges import range_of, slope_of
+from hemera.arrays.facts import Bounds, Floats, range_of, slope_of
 from hemera.arrays.sparse_map import SparseMap
 from hemera.circuits import Function
 from hemera.errors import MismatchError, ParameterError
 
-__all__ = ["Affine", "Apply", "Bounds", "Ends", "Input", "LookUp", "Multiply", "Operation"]
+__all__ = [
+    "FORMULAS",
+    "Affine",
+    "Apply",
+    "Bounds",
+    "Ends",
+    "Formula",
+    "Input",
+    "LookUp",
+    "Multiply",
+    "Operation",
+]
 
-Floats = NDArray[np.float64]
+Formula = Callable[..., Any]
+"""A function of one or two arrays, element by element."""
+
+_erf = np.vectorize(math.erf, otypes=[np.float64])
+_erfc = np.vectorize(math.erfc, otypes=[np.float64])
+
+
+def _sigmoid(x: Any) -> Any:
+    small = np.exp(-np.abs(x))  # no overflow on either side
+    return np.where(np.asarray(x) < 0, small, 1.0) / (1 + small)
+
+
+def _gelu(x: Any) -> Any:
+    return x / 2 * _erfc(-np.asarray(x) / math.sqrt(2))
+
+
+def _silu(x: Any) -> Any:
+    return x * _sigmoid(x)
+
+
+def _softplus(x: Any) -> Any:
+    return np.logaddexp(0.0, x)
+
+
+FORMULAS: dict[str, Formula] = {
+    "erf": _erf,
+    "exp": np.exp,
+    "log": np.log,
+    "sqrt": np.sqrt,
+    "tanh": np.tanh,
+    "sigmoid": _sigmoid,
+    "gelu": _gelu,
+    "silu": _silu,
+    "softplus": _softplus,
+    "reciprocal": np.reciprocal,
+}
+"""Formulas by the names of `hemera.arrays.elementwise.named`, and erf."""
+
+
 Values = NDArray[Any]
 Shape = tuple[int, ...]
 Ends = tuple[float, float]
-Bounds = tuple[Floats, Floats]
-"""The least and the largest value of each element, flat."""
 
 
 def _between(low: float, high: float, shape: Shape) -> Bounds:
@@ -69,7 +115,7 @@ class Operation(ABC):
 
     def fits(self, shape: Shape, operands: Sequence[Shape]) -> bool:
         """Whether it takes operands of these shapes."""
-        return all(each == shape for each in operands)
+        return {shape}.issuperset(operands)
 
     def of_tile(self, elements: NDArray[np.int64], suffix: str) -> Operation | None:
         """The same for these elements alone, with a suffix to names; None if it takes several together."""

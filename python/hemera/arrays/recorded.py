@@ -1,18 +1,17 @@
-"""`Recorded`: an encrypted array of a program: its arithmetic, and moves of its elements."""
+"""`Recorded`: an encrypted array of a program: its kind of values, its arithmetic, moves of its elements."""
 
 from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Callable, Sequence
-from typing import Any, NoReturn, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hemera.arrays.facts import Facts
-from hemera.arrays.formulas import Formula
-from hemera.arrays.kinds import DTYPES, Kind, kind_of, of_numbers, promoted
+from hemera.arrays.operations import Formula
 from hemera.arrays.recorder import MOST_ELEMENTS, Recorder
 from hemera.arrays.sparse_map import SparseMap
 from hemera.circuits import Function
@@ -21,9 +20,12 @@ from hemera.inputs.operators import Operators
 from hemera.inputs.plain import refuse_missing
 
 __all__ = [
+    "DTYPES",
     "A",
     "Axis",
+    "Kind",
     "Recorded",
+    "are_truths",
     "as_numbers",
     "as_operand",
     "at_node",
@@ -34,15 +36,60 @@ __all__ = [
     "facts_of",
     "filled",
     "joined_shape",
+    "kind_of",
     "moved",
     "needs_values",
     "number_of",
     "of_kind",
+    "of_numbers",
+    "promoted",
     "rearranged",
     "recorder_of",
     "reduced",
     "sum_of_maps",
 ]
+
+Kind = Literal["b", "i", "f"]
+"""As the kinds of NumPy's types: "b" of truth values, "i" of whole numbers, "f" of real ones."""
+
+DTYPES: dict[Kind, np.dtype[Any]] = {
+    "b": np.dtype(np.bool_),
+    "i": np.dtype(np.int64),
+    "f": np.dtype(np.float64),
+}
+"""NumPy's type of each kind."""
+
+
+def kind_of(value: Any) -> Kind:
+    """The kind of an encrypted array, or of plain numbers; "f" for what is neither."""
+    own: Kind | None = getattr(value, "_kind", None)
+    if own is not None:
+        return own
+    if isinstance(value, (bool, np.bool_)):
+        return "b"
+    if isinstance(value, (int, float)):
+        return "i" if isinstance(value, int) else "f"
+    try:
+        found = np.asarray(value).dtype.kind
+    except (TypeError, ValueError):
+        return "f"
+    return "b" if found == "b" else "i" if found in "iu" else "f"
+
+
+def promoted(kinds: Iterable[Kind]) -> Kind:
+    """The least kind that holds values of all these."""
+    return max(kinds, key="bif".index)
+
+
+def of_numbers(kinds: Iterable[Kind]) -> Kind:
+    """The kind of sums and products of these: truth values count as 0 and 1."""
+    return promoted(("i", *kinds))
+
+
+def are_truths(*values: Any) -> bool:
+    """Whether all are truth values."""
+    return set(map(kind_of, values)) == {"b"}
+
 
 Axis = int | tuple[int, ...] | None
 Values = NDArray[Any]
@@ -130,7 +177,7 @@ class Recorded(Operators):
         if exponent == 0:
             return of_kind(filled(self, 1), of_numbers([self._kind]))
         if exponent == 1:
-            return as_numbers(self)
+            return of_kind(self, of_numbers([self._kind]))
         square = self.power(exponent // 2).square()
         return square * self if exponent % 2 else square
 
@@ -198,7 +245,7 @@ def of_kind(x: A, kind: Kind) -> A:
 
 def as_numbers(x: A) -> A:
     """The same values; truth values as 0 and 1."""
-    return of_kind(x, of_numbers([x._kind]))
+    return of_kind(x, "i") if x._kind == "b" else x
 
 
 def at_node(x: A, number: int, kind: Kind | None = None) -> A:

@@ -3,27 +3,52 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hemera.arrays.facts import Facts
-from hemera.arrays.formulas import Formula
-from hemera.arrays.operations import Affine, Apply, Bounds, Input, Multiply, Operation, Shape
-from hemera.arrays.ranges import sign_of, widened
+from hemera.arrays.facts import Facts, Watch, beside_steps, common_step, sign_of, step_of_sum, widened
+from hemera.arrays.operations import Affine, Apply, Bounds, Formula, Input, Multiply, Operation, Shape
 from hemera.arrays.sparse_map import SparseMap
-from hemera.arrays.steps import beside_steps, common_step, step_of_sum
 from hemera.arrays.tensor import TensorProgram
-from hemera.arrays.user_lines import is_of_user, user_line
-from hemera.arrays.watch import Watch
 from hemera.circuits import Function
 from hemera.errors import ParameterError, PrecisionError, RangeError
 
-__all__ = ["MOST_ELEMENTS", "Recorder"]
+__all__ = ["MOST_ELEMENTS", "Recorder", "is_of_user", "user_line"]
+
+_PACKAGE = str(Path(__file__).parents[1])
+_PACKAGES = (Path(_PACKAGE), Path(np.__file__).parent)
+"""Frames of these are not the user's."""
+
+
+def is_of_user(path: str) -> bool:
+    """Whether a file is not Hemera's."""
+    return not path.startswith(_PACKAGE)
+
+
+def user_line() -> str:
+    """File and line of the nearest frame of a program that is neither Hemera's nor NumPy's."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        name = _user_file(frame.f_code.co_filename)
+        if name is not None:
+            return f"{name}:{frame.f_lineno}"
+        frame = frame.f_back  # type: ignore[assignment]
+    return ""
+
+
+@functools.cache
+def _user_file(path: str) -> str | None:
+    """The name of a file of the user's; None of Hemera's and NumPy's."""
+    given = Path(path)
+    return None if any(package in given.parents for package in _PACKAGES) else given.name
+
 
 Floats = NDArray[np.float64]
 

@@ -1,19 +1,254 @@
-"""Deviations, norms, covariances and correlations of encrypted arrays."""
+"""Order, quantiles and extremes of elements, deviations, norms, covariances and correlations."""
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 import numpy as np
 
+from hemera.arrays.arithmetic import all_of, any_of, combined, mean, total, variance
+from hemera.arrays.comparisons import bounded, equal, of_type, reaches
 from hemera.arrays.contraction import matmul
-from hemera.arrays.elementwise import absolute, named, reciprocal
-from hemera.arrays.order import most
-from hemera.arrays.recorded import A, Axis, axes_of, moved, of_kind, rearranged
-from hemera.arrays.sums import mean, total, variance
+from hemera.arrays.elementwise import absolute, larger, named, reciprocal, smaller
+from hemera.arrays.recorded import (
+    A,
+    Axis,
+    are_truths,
+    as_numbers,
+    axes_of,
+    kind_of,
+    moved,
+    of_kind,
+    rearranged,
+    reduced,
+)
 from hemera.errors import MismatchError, ParameterError
 
-__all__ = ["correlations", "covariances", "deviation", "norm"]
+__all__ = [
+    "argsort",
+    "correlations",
+    "covariances",
+    "deviation",
+    "extreme",
+    "least",
+    "median",
+    "most",
+    "norm",
+    "place_of_least",
+    "place_of_most",
+    "quantiles",
+    "sorted_along",
+]
+
+_MOST_PAIRED = 32
+"""Elements along an axis that are compared in pairs, all at once."""
+_MOST_SORTED = 64
+
+
+def most(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
+    """The largest element along axes: by all pairs where a step is known, else by a tournament.
+    For truth values: whether any is true."""
+    if kind_of(x) == "b":
+        return any_of(x, axis, keepdims=keepdims)
+    return extreme(x, axis, keepdims, 1)
+
+
+def least(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
+    """The smallest element along axes: see `most`. For truth values: whether all are true."""
+    if kind_of(x) == "b":
+        return all_of(x, axis, keepdims=keepdims)
+    return extreme(x, axis, keepdims, -1)
+
+
+def extreme(x: A, axis: Any, keepdims: bool, sign: int) -> A:
+    """The largest element (sign 1) or the smallest (-1)."""
+    axes = axes_of(reduced(axis, x), x.ndim)
+    rows = _last(x, axes)
+    if x.step is None or rows.shape[-1] > _MOST_PAIRED:
+        return combined(x, axis, larger if sign > 0 else smaller, keepdims)
+    low, high = x.range
+    found = of_kind(bounded(total(_first_most(rows, sign) * rows, -1), low, high), kind_of(x))
+    return _with_axes(found, x, axes) if keepdims else found
+
+
+def _last(x: A, axes: tuple[int, ...]) -> A:
+    """The array with these axes as one, the last; truth values as numbers."""
+    x = as_numbers(x)
+    rest = [at for at in range(x.ndim) if at not in axes]
+    shape = [x.shape[at] for at in rest]
+    return rearranged(x, lambda y: y.transpose(*rest, *axes).reshape(*shape, -1))
+
+
+def _with_axes(found: A, x: A, axes: tuple[int, ...]) -> A:
+    """A result over axes of an array, with these as axes of one element."""
+    kept = [1 if at in axes else extent for at, extent in enumerate(x.shape)]
+    return rearranged(found, lambda y: y.reshape(kept))
+
+
+def _before(rows: A, sign: int) -> A:
+    """1 where element i of the last axis comes before element j, or is j: the larger one (sign 1) or the
+    smaller one (-1) comes first, and of equal ones the first. Shape (..., i, j)."""
+    count = rows.shape[-1]
+    if count > _MOST_SORTED:
+        raise ParameterError(f"{count} elements along an axis are too many to order; at most {_MOST_SORTED}")
+    ahead = rearranged(rows, lambda y: y[..., :, None])
+    behind = rearranged(rows, lambda y: y[..., None, :])
+    apart = (ahead - behind) * sign
+    if rows.step is None:
+        raise TypeError(
+            "the places of encrypted numbers are found where they are multiples of a known step: give inputs "
+            "one, hm.ArraySpec(shape, range=, step=)"
+        )
+    at = np.arange(count)
+    # With a step of values, x > y is x >= y + step.
+    return reaches(apart, np.where(at[:, None] <= at, 0.0, rows.step))
+
+
+def _first_most(rows: A, sign: int) -> A:
+    """1 at the first of the largest elements (sign 1) or smallest (-1) of the last axis, 0 elsewhere."""
+    return all_of(_before(rows, sign), -1)
+
+
+def place_of_most(x: A, axis: int | None = None, *, keepdims: bool = False) -> A:
+    """`numpy.argmax`: the index of the first of the largest elements.
+
+    Raises:
+        TypeError: where no step is known.
+        ParameterError: for more than 64 elements.
+    """
+    return _place(x, axis, keepdims, 1)
+
+
+def place_of_least(x: A, axis: int | None = None, *, keepdims: bool = False) -> A:
+    """`numpy.argmin`: see `place_of_most`."""
+    return _place(x, axis, keepdims, -1)
+
+
+def _place(x: A, axis: int | None, keepdims: bool, sign: int) -> A:
+    axes = axes_of(None if axis is None else reduced(operator.index(axis), x), x.ndim)
+    rows = _last(x, axes)
+    count = rows.shape[-1]
+    found = of_kind(bounded(total(_first_most(rows, sign) * np.arange(count), -1), 0, count - 1), "i")
+    return _with_axes(found, x, axes) if keepdims else found
+
+
+def _along(x: A, axis: int | None, *, is_lenient: bool = False) -> tuple[A, Callable[[A], A]]:
+    """The array with one axis last, and what brings results of its shape back."""
+    if axis is None or (is_lenient and reduced(axis, x) is None):
+        return rearranged(x, np.ravel), lambda found: found
+    (at,) = axes_of(operator.index(axis), x.ndim)
+    return (
+        rearranged(x, lambda y: np.moveaxis(y, at, -1)),
+        lambda found: rearranged(found, lambda y: np.moveaxis(y, -1, at)),
+    )
+
+
+def _ranks(rows: A) -> A:
+    """How many elements of the last axis come before each one in ascending order, equal ones in theirs."""
+    count = rows.shape[-1]
+    before = total(_before(as_numbers(rows), -1), -2)
+    return bounded(before - 1, 0, count - 1)
+
+
+def argsort(x: A, axis: int | None = -1) -> A:
+    """`numpy.argsort`, stable. Errors as of `place_of_most`."""
+    rows, back = _along(x, axis, is_lenient=True)
+    count = rows.shape[-1]
+    places = equal(rearranged(_ranks(rows), lambda y: y[..., None, :]), np.arange(count)[:, None])
+    return back(bounded(total(places * np.arange(count), -1), 0, count - 1))
+
+
+def sorted_along(x: A, axis: int | None = -1) -> A:
+    """`numpy.sort`, of truth values by how many are true, and of at most 64 others: by their ranks where a
+    step is known, else by a sorting network.
+
+    Raises:
+        ParameterError: for more elements.
+    """
+    rows, back = _along(as_numbers(x), axis)
+    count = rows.shape[-1]
+    if kind_of(x) == "b":  # as many are true as before, and last
+        return back(reaches(total(rows, -1, keepdims=True), count - np.arange(count)))
+    if count > _MOST_SORTED:
+        raise ParameterError(f"{count} elements along an axis are too many to order; at most {_MOST_SORTED}")
+    if x.step is not None and count <= _MOST_PAIRED:
+        places = equal(rearranged(_ranks(rows), lambda y: y[..., None, :]), np.arange(count)[:, None])
+        found = total(places * rearranged(rows, lambda y: y[..., None, :]), -1)
+        rows = bounded(found, *x.range)
+    else:
+        for pairs in _network(count):
+            rows = _exchanged(rows, pairs)
+    return back(of_kind(rows, kind_of(x)))
+
+
+def _network(count: int) -> Iterator[list[tuple[int, int]]]:
+    """Rounds of a sorting network: pairs of which the smaller element goes to the first place (odd-even
+    merge: K. E. Batcher, "Sorting networks and their applications", 1968; D. Knuth, TAOCP 3, 5.2.2,
+    algorithm M)."""
+    bits = (count - 1).bit_length()
+    p = 1 << bits >> 1
+    while p:
+        q, r, d = 1 << bits >> 1, 0, p
+        while True:
+            yield [(at, at + d) for at in range(count - d) if (at & p) == r]
+            if q == p:
+                break
+            d, q, r = q - p, q // 2, p
+        p //= 2
+
+
+def _exchanged(rows: A, pairs: list[tuple[int, int]]) -> A:
+    """The last axis with the elements of each pair in order."""
+    first, second = (np.array(each, np.int64) for each in zip(*pairs, strict=True))
+    a = rearranged(rows, lambda y: y[..., first])
+    b = rearranged(rows, lambda y: y[..., second])
+    upper = larger(a, b)
+    ends = [*a.range, *b.range]
+    lower = bounded(a + b - upper, min(ends), max(ends))
+
+    def put(y: Any, low: Any, high: Any) -> Any:
+        found = y.copy()
+        found[..., first], found[..., second] = low, high
+        return found
+
+    found: A = moved([rows, lower, upper], put)
+    return found
+
+
+def median(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
+    """`numpy.median` of at most 64 elements. Errors as of `sorted_along`."""
+    axes = axes_of(axis, x.ndim)
+    rows = sorted_along(_last(x, axes), -1)
+    count = rows.shape[-1]
+    middle = rearranged(rows, lambda y: y[..., (count - 1) // 2 : count // 2 + 1])
+    found = mean(middle, -1)
+    return _with_axes(found, x, axes) if keepdims else found
+
+
+def quantiles(
+    x: A, q: Any, axis: Any = None, *, method: Any = "linear", keepdims: Any = False, **options: Any
+) -> A:
+    """`numpy.quantile` over axes, by the order of at most 64 elements."""
+    if not set(options) <= {"overwrite_input"} or are_truths(x):
+        raise TypeError("np.quantile takes numbers, and q, axis, method and keepdims, with encrypted arrays")
+    axes = axes_of(axis, x.ndim)
+    last = sorted_along(_last(x, axes), -1)
+    count = last.shape[-1]
+    # A quantile is a sum of ordered elements: NumPy's of 0, ..., 0, 1, ..., 1 are sums of the last weights.
+    sums_of_weights = np.quantile(np.triu(np.ones((count, count))), q, 1, method=method)
+    weights = -np.diff(sums_of_weights, axis=-1, append=0.0)
+    found: A = matmul(last, weights.reshape(-1, count).T)
+    type_of_few = np.quantile(np.zeros(2, x.dtype), q, method=method).dtype
+    found = of_type(found, type_of_few) if type_of_few.kind == "i" else found
+    kept = [1 if at in axes else extent for at, extent in enumerate(x.shape)]
+
+    def placed(y: Any) -> Any:
+        first = np.moveaxis(y, -1, 0)
+        return first.reshape((*np.shape(q), *(kept if keepdims else first.shape[1:])))
+
+    return rearranged(found, placed)
 
 
 def deviation(x: A, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False) -> A:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Generic, NoReturn, TypeVar
 
 import numpy as np
 
+from hemera.arrays.facts import Floats
 from hemera.arrays.operations import (
     Affine,
     Apply,
     Ends,
-    Floats,
     Input,
     LookUp,
     Multiply,
@@ -65,6 +65,11 @@ class TensorProgram:
     nodes: list[Node] = field(default_factory=list)
     outputs: list[tuple[str, int]] = field(default_factory=list)
     """Names and numbers of nodes."""
+    inputs: list[int] = field(init=False)
+    """The numbers of the inputs, in their order."""
+
+    def __post_init__(self) -> None:
+        self.inputs = [at for at, node in enumerate(self.nodes) if not node.operands]
 
     def add(
         self,
@@ -87,17 +92,14 @@ class TensorProgram:
         if not operation.fits(node.shape, shapes):
             raise MismatchError(f"operands of shapes {shapes} do not fit")
         self.nodes.append(node)
+        if not operands:
+            self.inputs.append(len(self.nodes) - 1)
         return len(self.nodes) - 1
 
     @property
     def declared(self) -> dict[int, Input]:
         """The inputs by the numbers of their nodes, in their order."""
-        return {at: own for at, node in enumerate(self.nodes) if isinstance(own := node.operation, Input)}
-
-    @property
-    def inputs(self) -> list[int]:
-        """The numbers of the inputs, in their order."""
-        return list(self.declared)
+        return {at: own for at in self.inputs if isinstance(own := self.nodes[at].operation, Input)}
 
     @property
     def maps(self) -> Iterator[tuple[int, int, SparseMap]]:
@@ -141,19 +143,32 @@ class TensorProgram:
                 found.update(self.nodes[at].operands)
         return sorted(found)
 
+    @property
+    def used(self) -> list[int]:
+        """The inputs, and the nodes of which outputs are made, in their order."""
+        return self.needed([*self.inputs, *[at for _, at in self.outputs]])
+
     def pruned(self) -> TensorProgram:
         """The program without operations that no output takes, if there are any. All inputs stay."""
-        used = {*self.needed(at for _, at in self.outputs), *self.inputs}
-        if len(used) == len(self.nodes):
+        if len(self.used) == len(self.nodes):
             return self
         found = TensorProgram()
         places: dict[int, int] = {}
-        for at, node in enumerate(self.nodes):
-            if at in used:
-                operands = [places[each] for each in node.operands]
-                places[at] = found.add(node.operation, operands, node.shape, node.where, node.range)
+        for at in self.used:
+            node = self.nodes[at]
+            operands = [places[each] for each in node.operands]
+            places[at] = found.add(node.operation, operands, node.shape, node.where, node.range)
         found.outputs = [(name, places[at]) for name, at in self.outputs]
         return found
+
+    def with_outputs(self, more: Mapping[str, int]) -> TensorProgram:
+        """The same nodes, with more outputs after these."""
+        return TensorProgram(self.nodes, [*self.outputs, *more.items()])
+
+    def without_outputs(self, names: Collection[str]) -> TensorProgram:
+        """The same nodes without some outputs, or those of their tiles: no other name begins as these do."""
+        outputs = [(name, at) for name, at in self.outputs if name not in names and f"{name}.0" not in names]
+        return TensorProgram(self.nodes, outputs) if names else self
 
     def values(
         self,

@@ -10,7 +10,7 @@ from hemera._files import read_files, write_files
 from hemera.client.problems import Refused
 from hemera.client.wire import KEYS_FILE
 from hemera.errors import ParameterError
-from hemera.inputs.named_files import named, opened
+from hemera.inputs.source import named, opened
 from hemera.interop import names_of_libraries
 from hemera.objects.devices import DeviceOptions
 from hemera.package.local_model import require_model

@@ -4,7 +4,7 @@ and samples.
 Maps of elements become products of plain matrices with batches of ciphertexts: sums of integer multiples,
 which need no key and no rotation. Products and functions take batches as they are. Tokens meet by turns of
 ciphertexts, where a map or a sum of products does the same with each token: sums over tokens, and products
-of encrypted arrays, as those of attention (`hemera.arrays.token_turns`).
+of encrypted arrays, as those of attention (`hemera.arrays.tokens`).
 """
 
 from __future__ import annotations
@@ -19,15 +19,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.arrays.batches import of_one_sample
-from hemera.arrays.blocks import Blocks, blocks_of
+from hemera.arrays.batches import Blocks, blocks_of, of_one_sample
 from hemera.arrays.operations import Affine, Apply, Multiply, Shape
 from hemera.arrays.sparse_map import SparseMap
-from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import Node, TensorProgram
-from hemera.arrays.tiling import MOST_CIPHERTEXTS
-from hemera.arrays.token_places import Places, token_axes
-from hemera.arrays.token_turns import Products, products_of, turns_of
+from hemera.arrays.tiling import MOST_CIPHERTEXTS, SplitProgram
+from hemera.arrays.tokens import Places, Products, products_of, token_axes, turns_of
 from hemera.compiler.impossible import NotPossibleError
 from hemera.compiler.lowering import Lowered, Step, applied
 from hemera.compiler.matrices import Matrices, Shapes

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera._process import cached_property
-from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import TensorProgram
-from hemera.arrays.watch import results_of
+from hemera.arrays.tiling import SplitProgram
 from hemera.compiler.agreement import Agreement, agreement, exact_agreement, expected_bits
 from hemera.compiler.candidates import Compared, LayoutName
 from hemera.compiler.lowering import Lowered
@@ -64,8 +63,8 @@ class Compiled(Packaged):
         self._function = function
         self._specs = tuple(specs)
         self._parts = parts
-        self._program = results_of(
-            program or parts.whole, [each.name for each in model.outputs if each.watched]
+        self._program = (program or parts.whole).without_outputs(
+            [each.name for each in model.outputs if each.watched]
         )
         """On the arrays of the inputs' shapes."""
         self._of_samples = program is None if of_samples is None else of_samples

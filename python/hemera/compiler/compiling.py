@@ -11,9 +11,8 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.arrays.fusing import FusingRecorder
+from hemera.arrays.chains import FusingRecorder
 from hemera.arrays.tensor import TensorProgram
-from hemera.arrays.watch import watched
 from hemera.compiler.candidates import Compared, Found, LaidOut, LayoutName, Packaging, cheapest_of
 from hemera.compiler.compiled import Compiled
 from hemera.compiler.exact import exact_parts, require_no_approximations
@@ -231,7 +230,7 @@ class _Compilation:
         found, compared = self._of_samples(at, packaging, budget)
         if found is None:
             if self.watch and self.shown is None and watching.watches:
-                program = watched(program, watching.watches)
+                program = program.with_outputs({name: each.at for name, each in watching.watches.items()})
                 packaging = replace(packaging, known=watching.watched, unwatched=())
                 at = self._on_arrays(program, budget)
             search, packaging = self._search(at, packaging, budget)

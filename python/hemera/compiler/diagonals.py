@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera.arrays.facts import range_of
 from hemera.arrays.layout import Layout
 from hemera.arrays.operations import Affine, Apply, LookUp
 from hemera.arrays.packing import PackedMap, free_folds, packed
-from hemera.arrays.ranges import range_of
 from hemera.arrays.sparse_map import SparseMap
-from hemera.arrays.splitting import SplitProgram
+from hemera.arrays.tiling import SplitProgram
 from hemera.compiler.look_ups import Powers, centred, interpolated, polynomial
 from hemera.compiler.lowering import Lowered, Lowering, Step, Value, applied
 from hemera.program import operations as op

@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera.arrays.array import Array
-from hemera.arrays.kinds import kind_of
+from hemera.arrays.facts import beside_steps
 from hemera.arrays.operations import Affine, Apply
-from hemera.arrays.recorded import at_node, number_of
+from hemera.arrays.recorded import at_node, kind_of, number_of
 from hemera.arrays.recorder import Recorder
-from hemera.arrays.steps import beside_steps
 from hemera.arrays.tensor import TensorProgram, Walk
 from hemera.compiler import compiling
 from hemera.compiler.compiled import Compiled

@@ -12,8 +12,8 @@ from hemera._noise_warning import budgets_are_known
 from hemera.arrays.exact_recorder import MOST_WHOLE, ExactRecorder
 from hemera.arrays.layout_search import LayoutChoice, layout_choices
 from hemera.arrays.operations import LookUp
-from hemera.arrays.splitting import SplitProgram, split
 from hemera.arrays.tensor import TensorProgram
+from hemera.arrays.tiling import SplitProgram, split
 from hemera.compiler.candidates import Found, LaidOut, Packaging
 from hemera.compiler.impossible import Impossible, NotPossibleError, attempted
 from hemera.compiler.lowering import Lowered

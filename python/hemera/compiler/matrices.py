@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.arrays.blocks import Blocks, blocks_of
+from hemera.arrays.batches import Blocks, blocks_of
 from hemera.arrays.sparse_map import SparseMap
-from hemera.arrays.token_turns import Products, Turns
+from hemera.arrays.tokens import Products, Turns
 from hemera.compiler.impossible import NotPossibleError
 from hemera.program import operations as op
 from hemera.program.tracing import Symbol, number_of

@@ -6,12 +6,11 @@ import itertools
 from collections.abc import Iterable, Sequence
 
 from hemera.arrays.array import Array
-from hemera.arrays.folding import folded
+from hemera.arrays.folding import folded, with_squares
 from hemera.arrays.recorded import number_of
 from hemera.arrays.recorder import Recorder
-from hemera.arrays.splitting import SplitProgram
-from hemera.arrays.squares import with_squares
 from hemera.arrays.tensor import TensorProgram
+from hemera.arrays.tiling import SplitProgram
 from hemera.compiler.lowering import Lowered, Step
 from hemera.program import operations as op
 from hemera.program.program import Program

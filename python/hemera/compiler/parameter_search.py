@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from hemera import ckks
 from hemera.arrays.layout_search import layout_choices
-from hemera.arrays.splitting import SplitProgram, split
 from hemera.arrays.tensor import TensorProgram
-from hemera.arrays.tiling import Tiling
+from hemera.arrays.tiling import SplitProgram, Tiling, split
 from hemera.compiler.bootstraps import (
     bootstrap_of,
     seconds_at_least,

@@ -2,7 +2,7 @@
 or the next; after each the program is checked for what must hold of its form.
 
     trace       the user's function is called with encrypted arrays; chains of functions of one variable are
-                one function from the beginning (`hemera.arrays.fusing`)
+                one function from the beginning (`hemera.arrays.chains`)
     ARRAYS      on the user's arrays
     layouts     elements in slots, samples in slots, tokens in slots, or pairs: each that is possible goes
                 through the stages below, and the cheapest is taken (`hemera.compiler.candidates`)
@@ -20,11 +20,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
-from hemera.arrays.folding import folded
+from hemera.arrays.folding import folded, with_squares
 from hemera.arrays.layout import Layout
-from hemera.arrays.splitting import SplitProgram
-from hemera.arrays.squares import with_squares
 from hemera.arrays.tensor import TensorProgram
+from hemera.arrays.tiling import SplitProgram
 from hemera.compiler.bootstraps import bootstrap_of, placed
 from hemera.compiler.diagonals import Maps, lowered
 from hemera.compiler.exact_bootstraps import exact_bootstrap_of, exactly_placed

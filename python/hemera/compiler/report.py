@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 from hemera.arrays.operations import Apply
-from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import Node, TensorProgram
+from hemera.arrays.tiling import SplitProgram
 from hemera.compiler.lowering import Lowered, Step
 from hemera.compiler.placement import Placement
 from hemera.objects.cost import Cost

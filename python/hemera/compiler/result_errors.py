@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera._process import cached_property
+from hemera.arrays.facts import multiples_within
 from hemera.arrays.recorder import Recorder
-from hemera.arrays.steps import multiples_within
 from hemera.arrays.tensor import TensorProgram
 from hemera.compiler.agreement import listed, magnitude
 from hemera.compiler.specs import ArraySpec

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.arrays.operations import Affine, Apply, Operation
-from hemera.arrays.repeated_map import RepeatedMap
-from hemera.arrays.sparse_map import SparseMap
+from hemera.arrays.sparse_map import RepeatedMap, SparseMap
 from hemera.arrays.tensor import Node, TensorProgram, Walk
 from hemera.circuits import Polynomial
 from hemera.compiler.specs import ArraySpec

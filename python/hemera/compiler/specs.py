@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from hemera.arrays.kinds import Kind
-from hemera.arrays.ranges import widened
-from hemera.arrays.steps import multiples_within
+from hemera.arrays.facts import multiples_within, widened
+from hemera.arrays.recorded import Kind
 from hemera.arrays.tiling import Tiling
 from hemera.errors import MismatchError, ParameterError
 

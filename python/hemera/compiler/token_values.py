@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from hemera.arrays.operations import Shape
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.tensor import TensorProgram
-from hemera.arrays.token_places import Places
-from hemera.arrays.token_turns import Turns, turns_of
+from hemera.arrays.tokens import Places, Turns, turns_of
 from hemera.compiler.lowering import Lowering, Value
 from hemera.compiler.matrices import Matrices
 from hemera.program.tracing import Recorder

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera.arrays.facts import Watch, watches_by_name
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.tensor import TensorProgram
-from hemera.arrays.watch import Watch, watches_by_name
 from hemera.package.encodings.watching import tell_rows
 from hemera.package.specs import OutputSpec
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hemera._files import locked
 from hemera.errors import FormatError, MismatchError
 from hemera.inputs.arguments import Progress
-from hemera.inputs.named_files import named, opened
+from hemera.inputs.source import named, opened
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
 from hemera.objects.keys import SecretKey

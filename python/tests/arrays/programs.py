@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.arrays.array import Array
-from hemera.arrays.folding import folded
+from hemera.arrays.folding import folded, with_squares
 from hemera.arrays.recorder import Recorder
-from hemera.arrays.splitting import split
-from hemera.arrays.squares import with_squares
+from hemera.arrays.tiling import split
 
 Program = Callable[..., Any]
 Values = NDArray[Any]

@@ -9,8 +9,7 @@ import pytest
 
 from hemera.arrays import contraction
 from hemera.arrays.array import Array
-from hemera.arrays.batches import over_samples
-from hemera.arrays.blocks import blocks_of
+from hemera.arrays.batches import blocks_of, over_samples
 from hemera.arrays.layout import Layout
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.sparse_map import SparseMap

@@ -13,7 +13,7 @@ import pytest
 import hemera as hm
 from hemera.arrays.array import Array
 from hemera.arrays.exact_recorder import ExactRecorder
-from hemera.arrays.kinds import Kind
+from hemera.arrays.recorded import Kind
 from hemera.arrays.recorder import Recorder
 from hemera.errors import ParameterError
 

@@ -99,23 +99,24 @@ def test_costs_of_searches_are_those_of_their_maps() -> None:
 
 
 def test_what_searches_remember_changes_no_choice(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Groups of which nothing near has changed are not tried again, which counts as if they were."""
+    """Groups are not settled again next to the same layouts, which counts as if they were."""
 
     def found(*, remembers: bool) -> Any:
-        searches: list[Any] = []
+        trials: list[int] = []
 
-        def tried(own: Any, name: int) -> Any:
-            searches.append(own)
+        def tried(own: Any, name: int, first: Any) -> Any:
             own._settled = own._settled if remembers else {}
-            return resettle(own, name)
+            changed = settle(own, name, first)
+            trials.append(own.trials)
+            return changed
 
-        monkeypatch.setattr(layout_search._Search, "_resettle", tried)
+        monkeypatch.setattr(layout_search._Search, "_settle", tried)
         recorder = Recorder()
         x = Array(recorder, recorder.input("x", (2, 8, 8), -1, 1))
         recorder.program.outputs = [("y", residual(x, (2, 4, 8))._number)]
-        return layout_choices(folded(recorder.program), most_slots=512), [each.trials for each in searches]
+        return layout_choices(folded(recorder.program), most_slots=512), trials
 
-    resettle = layout_search._Search._resettle
+    settle = layout_search._Search._settle
     assert found(remembers=True) == found(remembers=False)
 
 

@@ -14,8 +14,8 @@ from hemera.arrays.folding import folded
 from hemera.arrays.layout import Layout
 from hemera.arrays.operations import Affine, Apply, Input, LookUp, Multiply
 from hemera.arrays.sparse_map import SparseMap
-from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import TensorProgram
+from hemera.arrays.tiling import SplitProgram
 from hemera.compiler.batches import in_batches
 from hemera.compiler.diagonals import lowered
 from hemera.compiler.impossible import NotPossibleError

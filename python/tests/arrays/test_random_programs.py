@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hemera.arrays import comparisons, contraction, order
+from hemera.arrays import comparisons, contraction, statistics
 from hemera.arrays.array import Array
-from hemera.arrays.folding import folded
+from hemera.arrays.folding import folded, with_squares
 from hemera.arrays.recorder import Recorder
-from hemera.arrays.splitting import split
-from hemera.arrays.squares import with_squares
+from hemera.arrays.tiling import split
 
 from .judged import is_refusal, leaves
 from .random_calls import Call, Drawing, Place, Random, all_draws
@@ -230,7 +229,7 @@ def _called(call: Call, values: Sequence[Any], *, encrypted: bool = False) -> An
 
 
 NAMES = sorted(DRAWS)
-LIMITS = [(contraction, "_MOST_LISTED", 0), (order, "_MOST_PAIRED", 1), (comparisons, "_MOST_POINTS", 3)]
+LIMITS = [(contraction, "_MOST_LISTED", 0), (statistics, "_MOST_PAIRED", 1), (comparisons, "_MOST_POINTS", 3)]
 STEEP = {
     "np.corrcoef",
     "np.hypot",

@@ -14,11 +14,10 @@ from hemera import circuits
 from hemera.arrays.array import Array
 from hemera.arrays.chains import Chain, after, one_polynomial, product, total
 from hemera.arrays.exact_recorder import ExactRecorder
+from hemera.arrays.facts import common_step, range_of
 from hemera.arrays.folding import folded
 from hemera.arrays.operations import LookUp
-from hemera.arrays.ranges import range_of
 from hemera.arrays.recorder import Recorder
-from hemera.arrays.steps import common_step
 from hemera.arrays.tensor import TensorProgram
 from hemera.errors import MismatchError, ParameterError, RangeError
 

@@ -12,8 +12,7 @@ from hemera.arrays import contraction
 from hemera.arrays.array import Array
 from hemera.arrays.folding import folded
 from hemera.arrays.recorder import Recorder
-from hemera.arrays.repeated_map import RepeatedMap
-from hemera.arrays.sparse_map import SparseMap
+from hemera.arrays.sparse_map import RepeatedMap, SparseMap
 from hemera.errors import ParameterError
 
 RNG = np.random.default_rng(11)

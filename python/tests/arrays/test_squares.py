@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hemera as hm
-from hemera.arrays.folding import folded
-from hemera.arrays.squares import with_squares
+from hemera.arrays.folding import folded, with_squares
 from hemera.arrays.tensor import TensorProgram
 
 from .programs import Given, Program, check, recorded

@@ -12,8 +12,7 @@ from hemera.arrays.folding import folded
 from hemera.arrays.layout import Layout
 from hemera.arrays.layout_search import layout_choices
 from hemera.arrays.operations import Affine
-from hemera.arrays.splitting import split
-from hemera.arrays.tiling import Tiling
+from hemera.arrays.tiling import Tiling, split
 from hemera.errors import FormatError, MismatchError, ParameterError
 
 from .programs import Given, recorded

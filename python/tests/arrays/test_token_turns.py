@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from hemera.arrays.sparse_map import SparseMap
-from hemera.arrays.token_places import EVERY, Places
-from hemera.arrays.token_turns import products_of, turns_of
+from hemera.arrays.tokens import EVERY, Places, products_of, turns_of
 
 RNG = np.random.default_rng(17)
 TOKENS = 8

@@ -15,8 +15,8 @@ from hemera.arrays.layout import COPY, FREE, Layout, index_bits
 from hemera.arrays.operations import Affine
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.sparse_map import SparseMap
-from hemera.arrays.splitting import SplitProgram
 from hemera.arrays.tensor import TensorProgram
+from hemera.arrays.tiling import SplitProgram
 from hemera.compiler import parameter_search, scaling, unscaled
 from hemera.compiler.diagonals import lowered
 from hemera.compiler.estimators import features, kernels

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import hemera as hm
+from hemera.arrays.chains import FusingRecorder
 from hemera.arrays.exact_recorder import ExactRecorder
-from hemera.arrays.fusing import FusingRecorder
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.tensor import TensorProgram
 from hemera.compiler import passes

@@ -12,7 +12,7 @@ import pytest
 
 import hemera as hm
 from hemera.arrays.layout import Layout
-from hemera.arrays.token_places import Places
+from hemera.arrays.tokens import Places
 from hemera.compiler.batches import alike_nodes, in_batches
 from hemera.compiler.bootstraps import seconds_without
 from hemera.compiler.parameter_search import Chosen, Search

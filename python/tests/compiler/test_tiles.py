@@ -13,8 +13,8 @@ import hemera as hm
 from hemera.arrays.layout import Layout
 from hemera.arrays.operations import Affine, Input
 from hemera.arrays.sparse_map import SparseMap
-from hemera.arrays.splitting import split
 from hemera.arrays.tensor import TensorProgram
+from hemera.arrays.tiling import split
 from hemera.client.client import LocalModel
 from hemera.compiler import bootstraps
 from hemera.compiler.diagonals import lowered

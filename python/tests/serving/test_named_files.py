@@ -15,7 +15,7 @@ import hemera as hm
 from hemera import errors
 from hemera.cli import main
 from hemera.client.client import LocalModel
-from hemera.inputs.named_files import MAGIC, model_of, named, opened
+from hemera.inputs.source import MAGIC, model_of, named, opened
 from hemera.interop import openfhe
 from hemera.serving import Interface, Package, export
 from hemera.serving.service import Home

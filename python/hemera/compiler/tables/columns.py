@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hemera.arrays.kinds import DTYPES, Kind, kind_of
+from hemera.arrays.recorded import DTYPES, Kind, kind_of
 from hemera.compiler.tables.missing import NO_COLUMN, missing
 from hemera.compiler.tables.results import Result
 from hemera.compiler.tables.statistics import STATISTICS, Statistics, require_numbers

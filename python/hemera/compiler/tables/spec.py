@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.arrays.steps import beside_steps
+from hemera.arrays.facts import beside_steps
 from hemera.compiler.specs import ArraySpec, checked_range
 from hemera.compiler.tables.frames import ReadColumn, read_frame
 from hemera.errors import MismatchError, ParameterError, RangeError

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hemera.arrays.kinds import kind_of
+from hemera.arrays.recorded import kind_of
 from hemera.compiler.eager import array
 from hemera.compiler.tables.columns import Column
 from hemera.compiler.tables.frames import is_of_pandas

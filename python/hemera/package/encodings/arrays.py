@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera._noise_warning import warn_of_rows
+from hemera.arrays.facts import beside_steps, multiples_within
 from hemera.arrays.layout import Layout
-from hemera.arrays.steps import beside_steps, multiples_within
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.inputs.plain import plain_array
 from hemera.package.encodings.base import (

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hemera import _core
-from hemera.arrays.lines import as_entries, as_values
+from hemera.arrays.layout import as_entries, as_values
 from hemera.circuits import MatrixBatchProduct, PlainMatrixProduct
 from hemera.errors import MismatchError, ParameterError
 from hemera.objects.batches import add_many, concatenate, stack

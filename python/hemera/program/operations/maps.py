@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from hemera.arrays.facts import distinct
 from hemera.arrays.packing import by_diagonals
-from hemera.arrays.steps import distinct
 from hemera.circuits import LinearTransform
 from hemera.errors import MismatchError, ParameterError
 from hemera.objects.ciphertext import Ciphertext

@@ -8,7 +8,7 @@ import functools
 from fastapi import APIRouter, Request, Response
 
 from hemera.client.wire import KEYS_HEADER, MODEL_HEADER, write_body
-from hemera.inputs.named_files import named, opened
+from hemera.inputs.source import named, opened
 from hemera.serving.routes.answering import Work, answer, counted
 from hemera.serving.routes.clients import ClientName
 from hemera.serving.routes.schemas import FILES, REQUEST_OF_FILES, problems
