@@ -34,7 +34,7 @@ struct Passes {
     poly::cpu::unrolled<poly::cpu::ButterflyIndex<stages>::count>([&](auto k) __attribute__((always_inline)) {
       using Index = poly::cpu::ButterflyIndex<stages>;
       constexpr Index at = backwards ? Index::reversed(k.value) : Index(k.value);
-      const Factor50 w = factor((block << at.stage) + static_cast<std::size_t>(at.group));
+      const Factors50 w = factor((block << at.stage) + static_cast<std::size_t>(at.group));
       const Doubles x = v[at.x];
       if constexpr (backwards) {
         v[at.x] = add(x, v[at.y]);
@@ -47,7 +47,7 @@ struct Passes {
     });
   }
 
-  HEMERA_VECTOR_FUNCTION Factor50 load_factor(const Word* operands, const Word* quotients) {
+  HEMERA_VECTOR_FUNCTION Factors50 load_factor(const Word* operands, const Word* quotients) {
     return {load_doubles(operands), load_doubles(quotients)};
   }
   HEMERA_VECTOR_FUNCTION Doubles broadcast_double(const Word* p) {
@@ -59,7 +59,7 @@ struct Passes {
     const Modulus50 q = constants;
     const std::size_t half = split_lanes * pairs;
     const auto factor = [&](std::size_t k) __attribute__((always_inline)) {
-      return Factor50{broadcast_double(twiddles.operands + k), broadcast_double(twiddles.quotients + k)};
+      return Factors50{broadcast_double(twiddles.operands + k), broadcast_double(twiddles.quotients + k)};
     };
     // Four columns at a time; an entry of the weights is for eight.
     for (std::size_t j = 0; j < pairs; j += lanes) {
@@ -69,8 +69,8 @@ struct Passes {
       for (std::size_t l = 0; l < 8; ++l, entry += 4 * split_lanes) {
         const Doubles x = to_doubles(load(in + l * pairs + j));
         const Doubles y = to_doubles(load(in + half + l * pairs + j));
-        const Factor50 cosine = load_factor(entry, entry + split_lanes);
-        const Factor50 sine = load_factor(entry + 2 * split_lanes, entry + 3 * split_lanes);
+        const Factors50 cosine = load_factor(entry, entry + split_lanes);
+        const Factors50 sine = load_factor(entry + 2 * split_lanes, entry + 3 * split_lanes);
         re[l] = subtract(multiply50(x, cosine, q.q), multiply50(y, sine, q.q));
         im[l] = add(multiply50(y, cosine, q.q), multiply50(x, sine, q.q));
       }
@@ -94,7 +94,7 @@ struct Passes {
     const Modulus50 q = constants;
     const std::size_t half = split_lanes * pairs;
     const auto factor = [&](std::size_t k) __attribute__((always_inline)) {
-      return Factor50{broadcast_double(twiddles.operands + k), broadcast_double(twiddles.quotients + k)};
+      return Factors50{broadcast_double(twiddles.operands + k), broadcast_double(twiddles.quotients + k)};
     };
     for (std::size_t j = 0; j < pairs; j += lanes) {
       Doubles re[8], im[8];
@@ -113,8 +113,8 @@ struct Passes {
       const Word* entry = weights + 32 * (j - j % split_lanes) + j % split_lanes;
 #pragma GCC unroll 8
       for (std::size_t l = 0; l < 8; ++l, entry += 4 * split_lanes) {
-        const Factor50 cosine = load_factor(entry, entry + split_lanes);
-        const Factor50 sine = load_factor(entry + 2 * split_lanes, entry + 3 * split_lanes);
+        const Factors50 cosine = load_factor(entry, entry + split_lanes);
+        const Factors50 sine = load_factor(entry + 2 * split_lanes, entry + 3 * split_lanes);
         const Doubles x = subtract(multiply50(re[l], cosine, q.q), multiply50(im[l], sine, q.q));
         const Doubles y = add(multiply50(im[l], cosine, q.q), multiply50(re[l], sine, q.q));
         store(out + l * pairs + j, canonical50(reduce50(x, q), q));

@@ -229,36 +229,13 @@ void reduce_scalar(std::uint64_t* out, const std::int64_t* values, std::size_t c
   for (std::size_t i = 0; i < count; ++i) out[i] = q.reduce_signed(values[i]);
 }
 
-namespace {
-
-template <class V>
-EmbeddingKernels make_kernels(const char* name) {
-  using Transform = EmbeddingTransform<V>;
-  return {.name = name,
-          .log_width = Transform::log_width,
-          .top_levels = V::max_levels,
-          .word_bits = 64,
-          .forward_top = Transform::forward_top,
-          .forward_block = Transform::forward_block,
-          .forward_leaf = Transform::forward_leaf,
-          .inverse_leaf = Transform::inverse_leaf,
-          .inverse_block = Transform::inverse_block,
-          .inverse_top = Transform::inverse_top,
-          .largest = largest_scalar,
-          .round_scaled = round_scaled_scalar,
-          .reduce = reduce_scalar,
-          .center = center_scalar};
-}
-
-}  // namespace
-
 const EmbeddingKernels& scalar_embedding_kernels() {
-  static const EmbeddingKernels kernels = make_kernels<Pair>("scalar");
+  static const EmbeddingKernels kernels = EmbeddingTransform<Pair>::table("scalar");
   return kernels;
 }
 
 const EmbeddingKernels& single_embedding_kernels() {
-  static const EmbeddingKernels kernels = make_kernels<Single>("single");
+  static const EmbeddingKernels kernels = EmbeddingTransform<Single>::table("single");
   return kernels;
 }
 

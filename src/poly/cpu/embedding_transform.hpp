@@ -12,6 +12,9 @@
 
 #include <cstddef>
 
+#include "poly/cpu/embedding_kernels.hpp"
+#include "poly/cpu/embedding_scalar.hpp"
+
 namespace hemera::poly::cpu {
 
 template <class V>
@@ -261,6 +264,24 @@ struct EmbeddingTransform {
         V::store(imaginary + (reverse(lane, log_width) * (n / width) + tile * width), square[lane]);
       }
     }
+  }
+
+  /// The table of these transforms, with the scalar kernels for the rest.
+  static EmbeddingKernels table(const char* name) {
+    return {.name = name,
+            .log_width = log_width,
+            .top_levels = V::max_levels,
+            .word_bits = 64,
+            .forward_top = forward_top,
+            .forward_block = forward_block,
+            .forward_leaf = forward_leaf,
+            .inverse_leaf = inverse_leaf,
+            .inverse_block = inverse_block,
+            .inverse_top = inverse_top,
+            .largest = largest_scalar,
+            .round_scaled = round_scaled_scalar,
+            .reduce = reduce_scalar,
+            .center = center_scalar};
   }
 };
 

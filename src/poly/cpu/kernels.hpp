@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
+#include <utility>
 
 #include "hemera/arith/modulus.hpp"
 #include "poly/cpu/limb_tables.hpp"
@@ -153,6 +155,10 @@ struct Kernels {
   /// Inner loops of the samplers: &scalar_sampling, &avx2_sampling, &avx512_sampling or &neon_sampling.
   const SamplingKernels* sampling;
 };
+
+/// The type of the functions that a member of the table points to: Kernel<&Kernels::add> add; declares one.
+template <auto member>
+using Kernel = std::remove_pointer_t<std::remove_reference_t<decltype(std::declval<Kernels&>().*member)>>;
 
 /// The scalar table: the reference, on every processor.
 const Kernels& scalar_kernels();

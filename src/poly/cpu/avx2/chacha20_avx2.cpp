@@ -1,18 +1,19 @@
-#include "poly/cpu/avx2/chacha20_avx2.hpp"
-
+// ChaCha20 for AVX2.
 #include <immintrin.h>
 
-#include <cstring>
-
-#include "hemera/runtime/memory.hpp"
-#include "poly/cpu/chacha20.hpp"
+#include "poly/cpu/vector/chacha20.hpp"
 
 namespace hemera::poly::cpu {
 namespace {
 
-constexpr std::size_t lanes = 8;
+void store(std::uint8_t* out, __m256i x) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), x); }
 
 struct Lanes {
+  using Type = __m256i;
+  static constexpr std::size_t lanes = 8;
+
+  static __m256i broadcast(std::uint32_t word) { return _mm256_set1_epi32(static_cast<int>(word)); }
+  static __m256i numbers() { return _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7); }
   static __m256i add(__m256i a, __m256i b) { return _mm256_add_epi32(a, b); }
   static __m256i exclusive_or(__m256i a, __m256i b) { return _mm256_xor_si256(a, b); }
   template <int bits>
@@ -27,67 +28,36 @@ struct Lanes {
       return _mm256_or_si256(_mm256_slli_epi32(a, bits), _mm256_srli_epi32(a, 32 - bits));
     }
   }
-};
 
-__m256i broadcast(std::uint32_t word) { return _mm256_set1_epi32(static_cast<int>(word)); }
-
-void store(std::uint8_t* out, __m256i x) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), x); }
-
-// x[w] holds word w of 8 blocks; out gets the blocks one after the other.
-void store_transposed(std::uint8_t* out, const __m256i (&x)[16]) {
-  for (int half = 0; half < 2; ++half) {  // words 0 to 7, then 8 to 15
-    // group[g][j]: 128-bit lane L holds words 4g ... 4g + 3 (of the half) of block 4L + j.
-    __m256i group[2][4];
-    for (int g = 0; g < 2; ++g) {
-      const __m256i* y = x + 8 * half + 4 * g;
-      const __m256i low01 = _mm256_unpacklo_epi32(y[0], y[1]);
-      const __m256i high01 = _mm256_unpackhi_epi32(y[0], y[1]);
-      const __m256i low23 = _mm256_unpacklo_epi32(y[2], y[3]);
-      const __m256i high23 = _mm256_unpackhi_epi32(y[2], y[3]);
-      group[g][0] = _mm256_unpacklo_epi64(low01, low23);
-      group[g][1] = _mm256_unpackhi_epi64(low01, low23);
-      group[g][2] = _mm256_unpacklo_epi64(high01, high23);
-      group[g][3] = _mm256_unpackhi_epi64(high01, high23);
-    }
-    for (int j = 0; j < 4; ++j) {
-      std::uint8_t* block = out + static_cast<std::size_t>(j) * chacha20_block_bytes + 32 * half;
-      store(block, _mm256_permute2x128_si256(group[0][j], group[1][j], 0x20));
-      store(block + 4 * chacha20_block_bytes, _mm256_permute2x128_si256(group[0][j], group[1][j], 0x31));
+  static void store_transposed(std::uint8_t* out, const __m256i (&x)[16]) {
+    for (int half = 0; half < 2; ++half) {  // words 0 to 7, then 8 to 15
+      // group[g][j]: 128-bit lane L holds words 4g ... 4g + 3 (of the half) of block 4L + j.
+      __m256i group[2][4];
+      for (int g = 0; g < 2; ++g) {
+        const __m256i* y = x + 8 * half + 4 * g;
+        const __m256i low01 = _mm256_unpacklo_epi32(y[0], y[1]);
+        const __m256i high01 = _mm256_unpackhi_epi32(y[0], y[1]);
+        const __m256i low23 = _mm256_unpacklo_epi32(y[2], y[3]);
+        const __m256i high23 = _mm256_unpackhi_epi32(y[2], y[3]);
+        group[g][0] = _mm256_unpacklo_epi64(low01, low23);
+        group[g][1] = _mm256_unpackhi_epi64(low01, low23);
+        group[g][2] = _mm256_unpacklo_epi64(high01, high23);
+        group[g][3] = _mm256_unpackhi_epi64(high01, high23);
+      }
+      for (int j = 0; j < 4; ++j) {
+        std::uint8_t* block = out + static_cast<std::size_t>(j) * chacha20_block_bytes + 32 * half;
+        store(block, _mm256_permute2x128_si256(group[0][j], group[1][j], 0x20));
+        store(block + 4 * chacha20_block_bytes, _mm256_permute2x128_si256(group[0][j], group[1][j], 0x31));
+      }
     }
   }
-}
-
-void eight_blocks(std::uint8_t* out, const std::uint32_t key[8], std::uint32_t counter,
-                  const std::uint32_t nonce[3]) {
-  __m256i x[16];
-  for (int w = 0; w < 4; ++w) x[w] = broadcast(chacha20_constants[w]);
-  for (int w = 0; w < 8; ++w) x[4 + w] = broadcast(key[w]);
-  const __m256i counters = _mm256_add_epi32(broadcast(counter), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-  x[12] = counters;
-  for (int w = 0; w < 3; ++w) x[13 + w] = broadcast(nonce[w]);
-  chacha20_rounds<Lanes>(x);
-  for (int w = 0; w < 4; ++w) x[w] = Lanes::add(x[w], broadcast(chacha20_constants[w]));
-  for (int w = 0; w < 8; ++w) x[4 + w] = Lanes::add(x[4 + w], broadcast(key[w]));
-  x[12] = Lanes::add(x[12], counters);
-  for (int w = 0; w < 3; ++w) x[13 + w] = Lanes::add(x[13 + w], broadcast(nonce[w]));
-  store_transposed(out, x);
-}
+};
 
 }  // namespace
 
 void chacha20_blocks_avx2(std::uint8_t* out, const std::uint32_t key[8], std::uint32_t counter,
                           const std::uint32_t nonce[3], std::size_t blocks) {
-  for (; blocks >= lanes; blocks -= lanes) {
-    eight_blocks(out, key, counter, nonce);
-    out += lanes * chacha20_block_bytes;
-    counter += static_cast<std::uint32_t>(lanes);
-  }
-  if (blocks != 0) {
-    alignas(64) std::uint8_t last[lanes * chacha20_block_bytes];
-    eight_blocks(last, key, counter, nonce);
-    std::memcpy(out, last, blocks * chacha20_block_bytes);
-    runtime::secure_zero(last, sizeof last);
-  }
+  VectorChaCha20<Lanes>::blocks(out, key, counter, nonce, blocks);
 }
 
 }  // namespace hemera::poly::cpu

@@ -146,21 +146,13 @@ void reduce(std::uint64_t* out, const std::int64_t* values, std::size_t count, i
 }  // namespace
 
 const EmbeddingKernels& avx2_embedding_kernels() {
-  using Transform = EmbeddingTransform<Quartet>;
-  static const EmbeddingKernels kernels = {.name = "avx2",
-                                           .log_width = Transform::log_width,
-                                           .top_levels = Quartet::max_levels,
-                                           .word_bits = 64,
-                                           .forward_top = Transform::forward_top,
-                                           .forward_block = Transform::forward_block,
-                                           .forward_leaf = Transform::forward_leaf,
-                                           .inverse_leaf = Transform::inverse_leaf,
-                                           .inverse_block = Transform::inverse_block,
-                                           .inverse_top = Transform::inverse_top,
-                                           .largest = largest,
-                                           .round_scaled = round_scaled,
-                                           .reduce = reduce,
-                                           .center = center_scalar};
+  static const EmbeddingKernels kernels = [] {
+    EmbeddingKernels table = EmbeddingTransform<Quartet>::table("avx2");
+    table.largest = largest;
+    table.round_scaled = round_scaled;
+    table.reduce = reduce;
+    return table;
+  }();
   return kernels;
 }
 

@@ -1,6 +1,6 @@
 #include <immintrin.h>
 
-#include "poly/cpu/avx2/chacha20_avx2.hpp"
+#include "poly/cpu/chacha20.hpp"
 #include "poly/cpu/sampling_kernels.hpp"
 #include "poly/cpu/sampling_vector.hpp"
 

@@ -1,49 +1,12 @@
 // Sums of products and base conversion for AVX-512.
-#include "poly/cpu/avx512/kernels_avx512.hpp"
 #include "poly/cpu/avx512/sums.hpp"
+#include "poly/cpu/vector/quotient.hpp"
+#include "poly/cpu/vector/sums.hpp"
 
 namespace hemera::poly::cpu::avx512 {
 namespace {
 
-using arith::Modulus;
 using arith::ShoupFactor;
-
-std::size_t smaller(std::size_t a, std::size_t b) { return a < b ? a : b; }
-
-// `tile` vectors from `first` on: each operand is read in runs of several cache lines.
-template <typename Sum, std::size_t tile>
-[[gnu::always_inline]] inline void inner_product_tile(Word* out, const Word* const* a, const Word* const* b,
-                                                      std::size_t terms, std::size_t capacity,
-                                                      std::size_t first, const typename Sum::Constants& q) {
-  Sum sums[tile];
-  for (std::size_t begin = 0; begin < terms; begin += capacity) {
-    if (begin != 0) {
-      for (Sum& sum : sums) sum.fold_sum(q);
-    }
-    const std::size_t end = smaller(terms, begin + capacity);
-    for (std::size_t term = begin; term < end; ++term) {
-      const Word* x = a[term] + first;
-      const Word* y = b[term] + first;
-#pragma GCC unroll 8
-      for (std::size_t k = 0; k < tile; ++k) sums[k].add_product(load(x + k * lanes), load(y + k * lanes));
-    }
-  }
-#pragma GCC unroll 8
-  for (std::size_t k = 0; k < tile; ++k) store(out + first + k * lanes, sums[k].reduce(q));
-}
-
-template <typename Sum, std::size_t tile>
-void inner_product_with(Word* out, const Word* const* a, const Word* const* b, std::size_t terms,
-                        std::size_t count, const Modulus& q) {
-  const auto constants = Sum::Constants::make(q);
-  const std::size_t capacity = Sum::capacity(q.value(), q.value());
-  std::size_t first = 0;
-  for (; first + tile * lanes <= count; first += tile * lanes) {
-    inner_product_tile<Sum, tile>(out, a, b, terms, capacity, first, constants);
-  }
-  for (; first < count; first += lanes)
-    inner_product_tile<Sum, 1>(out, a, b, terms, capacity, first, constants);
-}
 
 // Two sums of products with the same first factors, where the second factors (an evaluation key) come from
 // memory. They are read a page of a few at a time: what the hardware prefetches well, and what does not fall
@@ -161,13 +124,11 @@ void inner_product_pair_rest(Word* const* out, const Word* const* a, const Word*
                              const Modulus& q) {
   const auto constants = Sum::Constants::make(q);
   const std::size_t capacity = Sum::capacity(q.value(), q.value());
-  const auto both = [&](auto width) __attribute__((always_inline)) {
-    inner_product_tile<Sum, width.value>(out[0], a, b0, terms, capacity, first, constants);
-    inner_product_tile<Sum, width.value>(out[1], a, b1, terms, capacity, first, constants);
-    first += width.value * lanes;
-  };
-  while (first + tile * lanes <= count) both(std::integral_constant<std::size_t, tile>{});
-  while (first < count) both(std::integral_constant<std::size_t, 1>{});
+  for_each_tile<tile>(
+      count - first, [&](auto width, std::size_t start) __attribute__((always_inline)) {
+        inner_product_tile<Sum, width.value>(out[0], a, b0, terms, capacity, first + start, constants);
+        inner_product_tile<Sum, width.value>(out[1], a, b1, terms, capacity, first + start, constants);
+      });
 }
 
 template <typename Sum, std::size_t tile>
@@ -176,57 +137,6 @@ void inner_product_pair_with(Word* const* out, const Word* const* a, const Word*
   const std::size_t whole_runs = count / run_words * run_words;
   inner_product_runs<Sum>(out, a, b0, b1, terms, whole_runs, q);
   inner_product_pair_rest<Sum, tile>(out, a, b0, b1, terms, whole_runs, count, q);
-}
-
-// The number that a weighted sum adds to the terms.
-struct Correction {
-  const Word* v;          // or null
-  Word negative_product;  // -product mod q
-  Word negative_shift;    // -shift mod q
-};
-
-template <typename Sum, std::size_t tile>
-[[gnu::always_inline]] inline void weighted_sum_tile(Word* out, const Word* const* y, const Word* weights,
-                                                     std::size_t sources, std::size_t capacity,
-                                                     const Correction& correction, std::size_t first,
-                                                     const typename Sum::Constants& q) {
-  Sum sums[tile];
-  for (Sum& sum : sums) sum.low = broadcast(correction.negative_shift);
-  for (std::size_t begin = 0; begin < sources; begin += capacity) {
-    if (begin != 0) {
-      for (Sum& sum : sums) sum.fold_sum(q);
-    }
-    const std::size_t end = smaller(sources, begin + capacity);
-    for (std::size_t i = begin; i < end; ++i) {
-      const Word* source = y[i] + first;
-      const Vector weight = broadcast(weights[i]);
-#pragma GCC unroll 8
-      for (std::size_t k = 0; k < tile; ++k) sums[k].add_product(load(source + k * lanes), weight);
-    }
-  }
-  if (correction.v != nullptr) {
-    const Vector weight = broadcast(correction.negative_product);
-#pragma GCC unroll 8
-    for (std::size_t k = 0; k < tile; ++k)
-      sums[k].add_product(load(correction.v + first + k * lanes), weight);
-  }
-#pragma GCC unroll 8
-  for (std::size_t k = 0; k < tile; ++k) store(out + first + k * lanes, sums[k].reduce(q));
-}
-
-template <typename Sum, std::size_t tile>
-void weighted_sum_with(Word* out, const Word* const* y, const Word* weights, std::size_t sources,
-                       Word source_bound, const Correction& correction, std::size_t count, const Modulus& q) {
-  const auto constants = Sum::Constants::make(q);
-  // One product more than the capacity is left for the correction.
-  const std::size_t capacity = Sum::capacity(source_bound, q.value());
-  std::size_t first = 0;
-  for (; first + tile * lanes <= count; first += tile * lanes) {
-    weighted_sum_tile<Sum, tile>(out, y, weights, sources, capacity, correction, first, constants);
-  }
-  for (; first < count; first += lanes) {
-    weighted_sum_tile<Sum, 1>(out, y, weights, sources, capacity, correction, first, constants);
-  }
 }
 
 // A weighted sum of one source with weight 1, for source_bound + q <= 2^52: residues modulo another modulus.
@@ -246,30 +156,6 @@ void wide_shifted_residues(Word* out, const Word* y, Word negative_shift, std::s
   const Modulus64 modulus = Modulus64::make(q);
   const Vector shift = broadcast(negative_shift);
   for (std::size_t i = 0; i < count; i += lanes) store(out + i, reduce64(add(load(y + i), shift), modulus));
-}
-
-// Kernels::quotient for moduli of any size: the halves of the terms are summed apart, below 2^32 each.
-bool wide_quotient(Word* v, const Word* const* y, const Word* r, const int* bits, std::size_t sources,
-                   std::size_t count) {
-  const Vector half = broadcast(0xffffffff);
-  Vector differences = broadcast(~Word{0});
-  for (std::size_t first = 0; first < count; first += lanes) {
-    Vector low = zero();
-    Vector high = broadcast(Word{1} << 31);
-    for (std::size_t i = 0; i < sources; ++i) {
-      Vector product_high;
-      Vector product_low;
-      multiply_wide(load(y[i] + first), broadcast(r[i]), product_high, product_low);
-      const Vector term = bit_or(shift_left(product_high, _mm_cvtsi32_si128(65 - bits[i])),
-                                 shift_right(product_low, _mm_cvtsi32_si128(bits[i] - 1)));
-      low = add(low, bit_and(term, half));
-      high = add(high, shift_right<32>(term));
-    }
-    high = add(high, shift_right<32>(low));
-    differences = add_differences(differences, high);
-    store(v + first, shift_right<32>(high));
-  }
-  return one_is_alike<31>(differences);
 }
 
 }  // namespace
@@ -324,7 +210,7 @@ void scale_residues(Word* y, const Word* x, const ShoupFactor& factor, bool cent
 void weighted_sum(Word* out, const Word* const* y, const Word* weights, std::size_t sources,
                   Word source_bound, const Word* v, Word product, Word shift, std::size_t count,
                   const Modulus& q) {
-  const Correction correction{v, product == 0 ? 0 : q.value() - product, shift == 0 ? 0 : q.value() - shift};
+  const Correction correction = Correction::of(v, product, shift, q);
   const bool shifts = sources == 1 && weights[0] == 1 && v == nullptr;
   if (shifts && q.value() < max_modulus_52 && source_bound <= (Word{1} << 52) - q.value()) {
     shifted_residues(out, y[0], correction.negative_shift, count, q);
@@ -373,21 +259,8 @@ bool quotient(Word* v, const Word* const* y, const Word* r, const int* bits, std
       store(v + first + k * lanes, shift_right<11>(whole));
     }
   };
-  std::size_t first = 0;
-  for (; first + tile * lanes <= count; first += tile * lanes) {
-    run(std::integral_constant<std::size_t, tile>{}, first);
-  }
-  for (; first < count; first += lanes) run(std::integral_constant<std::size_t, 1>{}, first);
+  for_each_tile<tile>(count, run);
   return one_is_alike<10>(differences);
-}
-
-bool one_outside(const Word* words, Word least, Word most, std::size_t count) {
-  Vector signs = zero();
-  for (std::size_t i = 0; i < count; i += lanes) {
-    const Vector x = load(words + i);
-    signs = bit_or(signs, bit_or(subtract(x, broadcast(least)), subtract(broadcast(most), x)));
-  }
-  return one_is_negative(signs);
 }
 
 }  // namespace hemera::poly::cpu::avx512

@@ -1,27 +1,13 @@
 // Element-wise kernels for AVX-512.
 #include "poly/cpu/avx512/arithmetic52.hpp"
 #include "poly/cpu/avx512/arithmetic64.hpp"
-#include "poly/cpu/avx512/kernels_avx512.hpp"
 #include "poly/cpu/avx512/within_bound.hpp"
+#include "poly/cpu/vector/words.hpp"
 
 namespace hemera::poly::cpu::avx512 {
 namespace {
 
-using arith::Modulus;
-using arith::ShoupFactor;
 using arith::uint128;
-
-// out[i] = operation(a[i]) and out[i] = operation(a[i], b[i]), eight at a time.
-template <typename Operation>
-[[gnu::always_inline]] inline void map(Word* out, const Word* a, std::size_t count,
-                                       const Operation& operation) {
-  for (std::size_t i = 0; i < count; i += lanes) store(out + i, operation(load(a + i)));
-}
-template <typename Operation>
-[[gnu::always_inline]] inline void map(Word* out, const Word* a, const Word* b, std::size_t count,
-                                       const Operation& operation) {
-  for (std::size_t i = 0; i < count; i += lanes) store(out + i, operation(load(a + i), load(b + i)));
-}
 
 // Operands come from beyond the second-level cache: two pages ahead, which no processor fetches by itself.
 template <typename Operation>
@@ -136,19 +122,7 @@ template <typename Body>
   }
 }
 
-bool is_narrow(const Modulus& q) { return q.value() < max_modulus_52; }
-
 }  // namespace
-
-void add(Word* out, const Word* a, const Word* b, std::size_t count, const Modulus& q) {
-  const Vector modulus = broadcast(q.value());
-  map(out, a, b, count, [=](Vector x, Vector y) { return fold(add(x, y), modulus); });
-}
-
-void subtract(Word* out, const Word* a, const Word* b, std::size_t count, const Modulus& q) {
-  const Vector modulus = broadcast(q.value());
-  map(out, a, b, count, [=](Vector x, Vector y) { return lift(subtract(x, y), modulus); });
-}
 
 void add_past_cache(Word* out, const Word* a, const Word* b, std::size_t count, const Modulus& q) {
   const Vector modulus = broadcast(q.value());
@@ -169,17 +143,6 @@ void multiply_past_cache(Word* out, const Word* a, const Word* b, std::size_t co
   } else {
     with_barrett(q, run);
   }
-}
-
-void negate(Word* out, const Word* a, std::size_t count, const Modulus& q) {
-  const Vector modulus = broadcast(q.value());
-  map(out, a, count, [=](Vector x) { return lift(subtract(zero(), x), modulus); });
-}
-
-void add_scalar(Word* out, const Word* a, Word scalar, std::size_t count, const Modulus& q) {
-  const Vector modulus = broadcast(q.value());
-  const Vector addend = broadcast(scalar);
-  map(out, a, count, [=](Vector x) { return fold(add(x, addend), modulus); });
 }
 
 void multiply(Word* out, const Word* a, const Word* b, std::size_t count, const Modulus& q) {

@@ -363,21 +363,15 @@ void center(double* out, const std::uint64_t* const* limbs, std::size_t stride, 
 }  // namespace
 
 const EmbeddingKernels& avx512_embedding_kernels() {
-  using Transform = EmbeddingTransform<Octet>;
-  static const EmbeddingKernels kernels = {.name = "avx512",
-                                           .log_width = Transform::log_width,
-                                           .top_levels = Octet::max_levels,
-                                           .word_bits = 52,
-                                           .forward_top = Transform::forward_top,
-                                           .forward_block = Transform::forward_block,
-                                           .forward_leaf = Transform::forward_leaf,
-                                           .inverse_leaf = Transform::inverse_leaf,
-                                           .inverse_block = Transform::inverse_block,
-                                           .inverse_top = Transform::inverse_top,
-                                           .largest = largest,
-                                           .round_scaled = round_scaled,
-                                           .reduce = reduce,
-                                           .center = center};
+  static const EmbeddingKernels kernels = [] {
+    EmbeddingKernels table = EmbeddingTransform<Octet>::table("avx512");
+    table.word_bits = 52;
+    table.center = center;
+    table.largest = largest;
+    table.round_scaled = round_scaled;
+    table.reduce = reduce;
+    return table;
+  }();
   return kernels;
 }
 

@@ -2,32 +2,12 @@
 #include "poly/cpu/integer_rows.hpp"
 
 #include "poly/cpu/avx512/arithmetic52.hpp"
-#include "poly/cpu/avx512/kernels_avx512.hpp"
-#include "poly/cpu/avx512/vectors.hpp"
+#include "poly/cpu/vector/integers.hpp"
 
 namespace hemera::poly::cpu::avx512 {
 namespace {
 
 using arith::Modulus;
-
-struct Integers {
-  using Sum = Vector;
-  using Half = Vector;
-  using Weight = Vector;
-  static constexpr std::size_t lanes = avx512::lanes;
-
-  HEMERA_VECTOR_FUNCTION Half load_low(const Word* p) {
-    return bit_and(load(p), avx512::broadcast(0x7fffffff));
-  }
-  HEMERA_VECTOR_FUNCTION Half load_high(const Word* p) { return shift_right<31>(load(p)); }
-  HEMERA_VECTOR_FUNCTION Weight broadcast(std::int32_t w) { return _mm512_set1_epi32(w); }
-  HEMERA_VECTOR_FUNCTION Sum add_product(Sum sum, Half half, Weight w) {
-    return add(sum, _mm512_mul_epi32(half, w));
-  }
-  HEMERA_VECTOR_FUNCTION void store(std::int64_t* out, Sum sum) {
-    avx512::store(reinterpret_cast<Word*>(out), sum);
-  }
-};
 
 // Weights are raised by 2^15, so that none is negative; 2^15 times the sum of the residues goes off again.
 constexpr Word raise = Word{1} << 15;

@@ -1,9 +1,9 @@
 // Permutations for AVX-512: of the automorphism, one permuted vector load for each vector of the result; of
 // slots, eight by eight words transposed in registers.
-#include "poly/cpu/avx512/kernels_avx512.hpp"
 #include "poly/cpu/avx512/transform52.hpp"
 #include "poly/cpu/avx512/vectors.hpp"
 #include "poly/cpu/avx512/within_bound.hpp"
+#include "poly/cpu/vector/declarations.hpp"
 
 namespace hemera::poly::cpu::avx512 {
 

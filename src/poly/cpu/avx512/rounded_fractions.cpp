@@ -1,8 +1,8 @@
 // The rounded fractions of scale-and-round for AVX-512.
 #include <type_traits>
 
-#include "poly/cpu/avx512/kernels_avx512.hpp"
 #include "poly/cpu/avx512/vectors.hpp"
+#include "poly/cpu/vector/declarations.hpp"
 
 namespace hemera::poly::cpu::avx512 {
 

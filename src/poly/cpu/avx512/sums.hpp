@@ -8,9 +8,23 @@
 
 namespace hemera::poly::cpu::avx512 {
 
-/// sum a_i b_i for q < 2^50, a_i < 2^52, b_i < q: sum = high * 2^52 + low.
-struct Sum52 {
+/// The words of products as the loops of poly/cpu/vector/sums.hpp take them, and the parts of sums whose low
+/// one may start from a residue.
+template <typename Sum>
+struct WordSum {
   Vector low = zero();
+
+  [[gnu::always_inline]] static inline Vector operand(Vector x) { return x; }
+  [[gnu::always_inline]] static inline Vector weight(Word w) { return broadcast(w); }
+  [[gnu::always_inline]] inline void start(Word residue) { low = broadcast(residue); }
+  template <typename Constants>
+  [[gnu::always_inline]] inline void add_quotient(Vector v, Word w, const Constants& /*q*/) {
+    static_cast<Sum*>(this)->add_product(v, broadcast(w));
+  }
+};
+
+/// sum a_i b_i for q < 2^50, a_i < 2^52, b_i < q: sum = high * 2^52 + low.
+struct Sum52 : WordSum<Sum52> {
   Vector high = zero();
 
   using Constants = Modulus52;
@@ -37,8 +51,7 @@ struct Sum52 {
 /// The same for q < 2^55 and a_i < 2^55. The sum by the heads of the products, their words less 3 bits, is
 /// too small by less than 2^64, so the low word gives the rest: a product is too small by less than 2^3 (a +
 /// b) + 2^58 < 3 * 2^58.
-struct Sum55 {
-  Vector low = zero();   // of the sum, modulo 2^64
+struct Sum55 : WordSum<Sum55> {
   Vector head = zero();  // times 2^58
 
   using Constants = Modulus64;
@@ -63,8 +76,7 @@ struct Sum55 {
 };
 
 /// The same for q < 2^61 and a_i < 2^61: sum = high * 2^104 + middle * 2^52 + low.
-struct Sum64 {
-  Vector low = zero();
+struct Sum64 : WordSum<Sum64> {
   Vector middle = zero();
   Vector high = zero();
 

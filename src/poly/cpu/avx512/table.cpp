@@ -1,5 +1,6 @@
 // The table of kernels for AVX-512 (F, DQ, VL, BW, IFMA).
-#include "poly/cpu/avx512/kernels_avx512.hpp"
+#include "poly/cpu/avx512/vectors.hpp"
+#include "poly/cpu/vector/declarations.hpp"
 
 namespace hemera::poly::cpu {
 

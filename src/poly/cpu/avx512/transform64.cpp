@@ -14,10 +14,9 @@
 #include <cassert>
 
 #include "poly/cpu/avx512/arithmetic64.hpp"
-#include "poly/cpu/avx512/kernels_avx512.hpp"
 #include "poly/cpu/avx512/transform52.hpp"
 #include "poly/cpu/avx512/transforms.hpp"
-#include "poly/cpu/kernels.hpp"
+#include "poly/cpu/vector/declarations.hpp"
 
 namespace hemera::poly::cpu::avx512 {
 namespace {

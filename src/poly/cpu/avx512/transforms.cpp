@@ -1,7 +1,8 @@
 // The choice between the two arithmetics of the transforms.
 #include "poly/cpu/avx512/transforms.hpp"
 
-#include "poly/cpu/avx512/kernels_avx512.hpp"
+#include "poly/cpu/avx512/vectors.hpp"
+#include "poly/cpu/vector/declarations.hpp"
 
 namespace hemera::poly::cpu::avx512 {
 

@@ -1,31 +1,17 @@
 // The transforms of each arithmetic: canonical in, canonical out, in place or not.
 #pragma once
 
-#include "poly/cpu/limb_tables.hpp"
+#include "poly/cpu/kernels.hpp"
 
 namespace hemera::poly::cpu::avx512 {
 
-/// q < 2^50.
-void forward_transform52(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables);
-void forward_transform_of_sum52(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b,
-                                const arith::ShoupFactor& factor, std::uint64_t shift,
-                                const LimbTables& tables);
-void forward_transform_of_sum64(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b,
-                                const arith::ShoupFactor& factor, std::uint64_t shift,
-                                const LimbTables& tables);
-void inverse_transform52(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables);
-void forward_columns52(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables,
-                       std::size_t first, std::size_t count);
-void forward_row52(std::uint64_t* data, const LimbTables& tables, std::size_t row);
-void inverse_row52(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables, std::size_t row);
-void inverse_columns52(std::uint64_t* data, const LimbTables& tables, std::size_t first, std::size_t count);
-/// q < 2^61.
-void forward_transform64(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables);
-void inverse_transform64(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables);
-void forward_columns64(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables,
-                       std::size_t first, std::size_t count);
-void forward_row64(std::uint64_t* data, const LimbTables& tables, std::size_t row);
-void inverse_row64(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables, std::size_t row);
-void inverse_columns64(std::uint64_t* data, const LimbTables& tables, std::size_t first, std::size_t count);
+// The ones for q < 2^50, and those for q < 2^61.
+Kernel<&Kernels::forward_transform> forward_transform52, forward_transform64;
+Kernel<&Kernels::inverse_transform> inverse_transform52, inverse_transform64;
+Kernel<&Kernels::forward_transform_of_sum> forward_transform_of_sum52, forward_transform_of_sum64;
+Kernel<&Kernels::forward_columns> forward_columns52, forward_columns64;
+Kernel<&Kernels::forward_row> forward_row52, forward_row64;
+Kernel<&Kernels::inverse_row> inverse_row52, inverse_row64;
+Kernel<&Kernels::inverse_columns> inverse_columns52, inverse_columns64;
 
 }  // namespace hemera::poly::cpu::avx512

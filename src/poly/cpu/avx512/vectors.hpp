@@ -16,6 +16,8 @@
 #endif
 
 #define HEMERA_VECTOR_FUNCTION [[gnu::always_inline]] static inline
+/// The namespace of this set, for the loops of poly/cpu/vector.
+#define HEMERA_INSTRUCTION_SET avx512
 
 namespace hemera::poly::cpu::avx512 {
 
@@ -23,6 +25,8 @@ using Word = std::uint64_t;
 using Vector = __m512i;
 
 inline constexpr std::size_t lanes = 8;
+/// Vectors that loops over words take at a time.
+inline constexpr std::size_t unrolled_vectors = 1;
 
 HEMERA_VECTOR_FUNCTION Vector load(const Word* p) { return _mm512_loadu_si512(p); }
 HEMERA_VECTOR_FUNCTION void store(Word* p, Vector x) { _mm512_storeu_si512(p, x); }
@@ -65,8 +69,10 @@ HEMERA_VECTOR_FUNCTION bool one_is_negative(Vector x) { return _mm512_movepi64_m
 
 /// Low words of the products.
 HEMERA_VECTOR_FUNCTION Vector multiply_low(Vector a, Vector b) { return _mm512_mullo_epi64(a, b); }
-/// Products of the low halves.
+/// Products of the low halves, and of the low halves as signed integers.
 HEMERA_VECTOR_FUNCTION Vector multiply_halves(Vector a, Vector b) { return _mm512_mul_epu32(a, b); }
+HEMERA_VECTOR_FUNCTION Vector multiply_signed_halves(Vector a, Vector b) { return _mm512_mul_epi32(a, b); }
+HEMERA_VECTOR_FUNCTION Vector broadcast_half(std::int32_t a) { return _mm512_set1_epi32(a); }
 /// sum + the low or high 52 bits of the 104-bit product of the low 52 bits of a and b.
 HEMERA_VECTOR_FUNCTION Vector add_low52(Vector sum, Vector a, Vector b) {
   return _mm512_madd52lo_epu64(sum, a, b);

@@ -1,8 +1,8 @@
 // Rows of integers times packed residues for Advanced SIMD.
 #include "poly/cpu/integer_rows.hpp"
 
-#include "poly/cpu/neon/kernels_neon.hpp"
 #include "poly/cpu/neon/vectors.hpp"
+#include "poly/cpu/vector/declarations.hpp"
 
 namespace hemera::poly::cpu::neon {
 namespace {

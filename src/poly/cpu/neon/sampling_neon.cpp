@@ -1,6 +1,6 @@
 #include <arm_neon.h>
 
-#include "poly/cpu/neon/chacha20_neon.hpp"
+#include "poly/cpu/chacha20.hpp"
 #include "poly/cpu/sampling_kernels.hpp"
 #include "poly/cpu/sampling_vector.hpp"
 

@@ -1,4 +1,4 @@
-// The common part of the forward and the inverse transform in double precision.
+// The factors and transpositions of the transforms in double precision (poly/cpu/vector).
 //
 // Between stages the words of the array hold doubles: integers, signed, of magnitude up to 2^53.
 #pragma once
@@ -15,13 +15,11 @@ namespace hemera::poly::cpu::neon {
 HEMERA_VECTOR_FUNCTION Doubles load_doubles(const Word* p) { return vreinterpretq_f64_u64(load(p)); }
 HEMERA_VECTOR_FUNCTION void store_doubles(Word* p, Doubles x) { store(p, vreinterpretq_u64_f64(x)); }
 
-/// Whether no lane is larger than `multiple` times q in size: for assertions.
-HEMERA_VECTOR_FUNCTION bool all_within(Doubles x, double multiple, const Modulus50& q) {
-  return all_within(x, multiple * vgetq_lane_f64(q.q, 0));
-}
-
-/// Vectors of the 32 words of the five stages that are done together.
+/// Vectors of the 32 words of the five stages that are done together, and the stages on whole vectors and in
+/// them.
 inline constexpr std::size_t block_vectors = 16;
+inline constexpr int vector_stages = 4;
+inline constexpr int log_lanes = 1;
 
 /// The twiddle factors w of the groups of `stages` stages of one block, centred, with their w / q. Factor
 /// 2^stage + group belongs to a group, stage 0 is the one of the largest distance; two of them share a
@@ -58,10 +56,25 @@ struct BlockFactors {
 };
 
 /// Two vectors as a matrix of two rows, transposed.
-HEMERA_VECTOR_FUNCTION void transpose(Doubles& x, Doubles& y) {
-  const Doubles first = vzip1q_f64(x, y);
-  y = vzip2q_f64(x, y);
-  x = first;
+HEMERA_VECTOR_FUNCTION void transpose(Doubles* v) {
+  const Doubles row = vzip1q_f64(v[0], v[1]);
+  v[1] = vzip2q_f64(v[0], v[1]);
+  v[0] = row;
 }
+
+/// Twiddle factors of the last stage on two transposed vectors, numbered as those of BlockFactors: lane l is
+/// for row l, that is entry row + l.
+struct LaneFactors {
+  Factors50 factors;
+
+  [[gnu::always_inline]] inline LaneFactors(const Word* powers, std::size_t row, const Modulus50& q)
+      : factors(Factors50::of(to_doubles(load(powers + row)), q)) {}
+
+  template <int number>
+  [[gnu::always_inline]] inline const Factors50& get() const {
+    static_assert(number == 1);
+    return factors;
+  }
+};
 
 }  // namespace hemera::poly::cpu::neon

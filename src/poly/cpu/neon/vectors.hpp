@@ -7,6 +7,8 @@
 #include <cstdint>
 
 #define HEMERA_VECTOR_FUNCTION [[gnu::always_inline]] static inline
+/// The namespace of this set, for the loops of poly/cpu/vector.
+#define HEMERA_INSTRUCTION_SET neon
 
 namespace hemera::poly::cpu::neon {
 
@@ -15,8 +17,8 @@ using Vector = uint64x2_t;
 using Doubles = float64x2_t;
 
 inline constexpr std::size_t lanes = 2;
-/// Vectors that loops take at a time: their eight words divide every count.
-inline constexpr std::size_t tile = 4;
+/// Vectors that loops over words take at a time: their eight words divide every count.
+inline constexpr std::size_t unrolled_vectors = 4;
 
 HEMERA_VECTOR_FUNCTION Vector load(const Word* p) { return vld1q_u64(p); }
 HEMERA_VECTOR_FUNCTION void store(Word* p, Vector x) { vst1q_u64(p, x); }
@@ -54,6 +56,9 @@ HEMERA_VECTOR_FUNCTION Doubles nearest(Doubles a) { return vrndnq_f64(a); }
 
 /// Whether no lane is larger in size: for assertions.
 HEMERA_VECTOR_FUNCTION bool all_within(Doubles x, double bound) { return vmaxvq_f64(vabsq_f64(x)) <= bound; }
+
+/// The first lane.
+HEMERA_VECTOR_FUNCTION double first(Doubles x) { return vgetq_lane_f64(x, 0); }
 
 /// Words up to 2^53 to doubles.
 HEMERA_VECTOR_FUNCTION Doubles to_doubles(Vector x) { return vcvtq_f64_u64(x); }
