@@ -22,7 +22,7 @@ from hemera.arrays.numpy_moves import require_order
 from hemera.arrays.numpy_ufuncs import missing, refused
 from hemera.arrays.recorded import Recorded, moved, needs_values, of_kind
 from hemera.circuits import Function
-from hemera.inputs.operators import require_in_place
+from hemera.inputs.operators import holds_arrays, require_in_place
 from hemera.inputs.plain import refuse_missing
 
 if TYPE_CHECKING:
@@ -187,12 +187,15 @@ class Array(Recorded):
     # --- NumPy's protocols. ---
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        if holds_arrays(*map(type, inputs)):
+            return NotImplemented
         return numpy_ufuncs.of_ufunc(self._applied, ufunc, method, inputs, options)
 
     def __array_function__(
         self, function: Callable[..., Any], types: Any, arguments: Any, options: Any
     ) -> Any:
-        del types
+        if holds_arrays(*types):
+            return NotImplemented
         return numpy_functions.of_function(function, arguments, options)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hemera import circuits
 from hemera.arrays.arithmetic import all_of, any_of, as_mask, both, is_mask, negated, require_mask, total
-from hemera.arrays.facts import multiples
+from hemera.arrays.facts import common_step, multiples, step_of_sum
 from hemera.arrays.operations import Input
 from hemera.arrays.recorded import (
     DTYPES,
@@ -372,7 +372,12 @@ def selected(mask: A, x: Any, y: Any) -> A:
     ends = [broadcast(each, found.shape) for each in (first, second)]
     lows, highs = zip(*map(bounds_of, ends), strict=True)
     found = bounded(found, np.minimum(*lows), np.maximum(*highs))
+    facts_of(found).step = step_of_sum([_step_of_side(each) for each in (x, y)])
     return as_mask(found) if kind == "b" else of_kind(found, kind)
+
+
+def _step_of_side(x: Any) -> float | None:
+    return x.step if isinstance(x, Recorded) else common_step(np.asarray(x, np.float64))
 
 
 def of_type(x: A, dtype: np.dtype[Any]) -> A:

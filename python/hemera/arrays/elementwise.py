@@ -259,6 +259,9 @@ def larger(x: A, other: Any) -> A:
     if isinstance(plain, np.ndarray):
         return of_kind(_rectified(x - plain) + plain, kind)
     y = as_numbers(encrypted(x, other))
+    for one, another in ((x, y), (y, x)):
+        if one.range[0] >= another.range[1]:
+            return of_kind(broadcast(one, joined_shape(x.shape, y.shape)), kind)
     if recorder_of(x).is_exact:
         return _rectified(x - y) + y
     middle, largest, bits = _around(x, y)

@@ -11,7 +11,7 @@ import numpy as np
 from hemera._core import MismatchError
 from hemera.inputs.plain import NotMasked
 
-__all__ = ["COMPARISONS", "NotAnArray", "Operators", "require_in_place"]
+__all__ = ["COMPARISONS", "MIRRORED", "NotAnArray", "Operators", "holds_arrays", "require_in_place"]
 
 T = TypeVar("T")
 
@@ -84,7 +84,7 @@ _COMMUTING = (
     *(np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.logical_and, np.logical_or, np.logical_xor),
 )
 COMPARISONS = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
-_MIRRORED: dict[np.ufunc, np.ufunc] = {
+MIRRORED: dict[np.ufunc, np.ufunc] = {
     **dict(zip(_COMMUTING, _COMMUTING, strict=True)),
     np.less: np.greater,
     np.less_equal: np.greater_equal,
@@ -92,6 +92,11 @@ _MIRRORED: dict[np.ufunc, np.ufunc] = {
     np.greater_equal: np.less_equal,
 }
 """The function of the operands in the other order, by function."""
+
+
+def holds_arrays(*classes: type) -> bool:
+    """Whether values of a class hold arrays: see `Operators`."""
+    return any(getattr(each, "_holds_arrays", False) for each in classes)
 
 
 class _OfTwo(Protocol):
@@ -106,13 +111,15 @@ def _of_two(ufunc: np.ufunc, sign: str) -> tuple[_OfTwo, _OfTwo, _OfTwo]:
     """An operator: of the value at its left, at its right, and in place."""
 
     def left(self: Any, other: Any) -> Any:
+        if holds_arrays(type(other)) and not self._holds_arrays:
+            return NotImplemented
         return self._applied(ufunc, self, other)
 
     def right(self: Any, other: Any) -> Any:
         return self._applied(ufunc, other, self)
 
     def in_place(self: Any, other: Any) -> Any:
-        return self._in_place(self._applied(ufunc, self, other), sign)
+        return self._in_place(left(self, other), sign)
 
     return left, right, in_place
 
@@ -133,6 +140,9 @@ class Operators(NotAnArray):
     __slots__ = ()
     __hash__ = None  # type: ignore[assignment]
 
+    _holds_arrays: ClassVar[bool] = False
+    """Whether it holds arrays, as columns do: operations of an array and such a value are the value's."""
+
     _meanings: ClassVar[Mapping[np.ufunc, Callable[..., Any]]] = {}
     """What functions of NumPy do with a value, and another operand."""
     _reflected: ClassVar[Mapping[np.ufunc, Callable[..., Any]]] = {}
@@ -144,8 +154,8 @@ class Operators(NotAnArray):
             meaning = self._meanings.get(ufunc)
         else:
             meaning, operands = self._reflected.get(ufunc), operands[::-1]
-            if meaning is None and ufunc in _MIRRORED:
-                meaning = self._meanings.get(_MIRRORED[ufunc])
+            if meaning is None and ufunc in MIRRORED:
+                meaning = self._meanings.get(MIRRORED[ufunc])
         if meaning is None:
             raise TypeError(self._refusal(ufunc.__name__))
         return meaning(*operands)

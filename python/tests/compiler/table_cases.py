@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 import hemera as hm
+from hemera.arrays.exact_recorder import ExactRecorder
+from hemera.arrays.recorder import Recorder
 from hemera.compiler.tables import CompiledTable
+from hemera.compiler.tables.compiled import _TableProgram
 
 ROWS = 90
 RANGES = {"age": (0, 120), "income": (-1000, 9000), "stay": (0, 60), "visits": (1, 9)}
@@ -73,3 +77,37 @@ def assert_is_pandas_s(
         else:
             close(found, wanted)
     return plan
+
+
+def evaluated(
+    study: Callable[[Any], Any], spec: hm.TableSpec, frame: pd.DataFrame, exact: bool = False
+) -> Any:
+    """A study as it is compiled, computed in the clear. The function in the clear gives the same."""
+    recorder = ExactRecorder() if exact else Recorder(precision_bits=12)
+    program = _TableProgram(study, spec, None, recorder)
+    found = recorder.program.evaluate_clear([each[None] for each in spec.arrays(frame)])
+    names = [name for name, _ in recorder.program.outputs]
+    outputs = {name: each[0] for name, each in zip(names, found, strict=True)}
+    of_program = program.readings.finished(outputs, pandas=True)
+    plain = program.readings_of(program.spec.arrays(frame))
+    clear = {name: np.asarray(each) for name, each in plain.encrypted().items()}
+    assert_like(of_program, plain.finished(clear, pandas=True), "in the clear", 1e-2)
+    return of_program
+
+
+def assert_like(found: Any, wanted: Any, name: str = "", room: float = 2e-3) -> None:
+    """Results are those of pandas, groups and values by their labels."""
+    if isinstance(wanted, dict):
+        for key, each in wanted.items():
+            assert_like(found[key], each, f"{name}: {key}", room)
+        return
+    if isinstance(wanted, (pd.Series, pd.DataFrame)) and isinstance(found, (pd.Series, pd.DataFrame)):
+        assert set(found.index) == set(wanted.index), name
+        wanted = wanted.reindex(found.index)
+    if np.asarray(wanted).dtype.kind in "OUM" and isinstance(np.asarray(found)[-1], (str, datetime)):
+        assert [None if each != each else each for each in wanted] == list(found), name
+        return
+    a, b = np.asarray(found, float), np.asarray(wanted, float)
+    assert a.shape == b.shape, name
+    room *= max(1.0, float(np.abs(np.nan_to_num(b)).max(initial=0)))
+    np.testing.assert_allclose(a, b, rtol=0, atol=room, err_msg=name)

@@ -100,10 +100,18 @@ def _as_result(name: str, found: Any, is_plain: bool) -> Result | Frame:
             "of it, or the whole column and its mask"
         )
     if isinstance(found, Column):
-        parts = {"": found.values}
-        if found.present is not None:
-            parts["present"] = found.present
-        return _Rows(name, parts, _with_missing)
+        parts = {"": found.values, "present": found.present}
+        encrypted = {
+            key: each
+            for key, each in parts.items()
+            if isinstance(each, Array) or (is_plain and each is not None)
+        }
+        return _Rows(
+            name,
+            encrypted,
+            lambda values: _with_missing({**parts, **values}),
+            categories=tuple(found.categories),
+        )
     if not is_plain and isinstance(found, (bool, int, float, np.generic, np.ndarray)):
         return _Rows(name, {}, lambda _: np.asarray(found))  # public
     return _Rows(name, {"": found}, lambda values: values[""])
@@ -118,7 +126,7 @@ class _Rows(Result):
 
 
 def _with_missing(values: Mapping[str, Values]) -> Values:
-    present = values.get("present")
+    present = values["present"]
     return values[""] if present is None else np.where(present > 0.5, values[""], np.nan)
 
 

@@ -107,6 +107,8 @@ def _read(values: Any, missing: Any) -> ReadColumn:
         absent |= np.isnan(plain)
     elif plain.dtype.kind in "mM":
         absent |= np.isnat(plain)
+        times = plain.astype("datetime64[us]") if plain.dtype.kind == "M" else plain
+        plain = times if (times == plain)[~absent].all() else plain  # of which Python has values
     elif plain.dtype.kind == "O":
         absent |= np.array(
             [is_missing(each) or (isinstance(each, float) and each != each) for each in plain], np.bool_

@@ -11,58 +11,31 @@ __all__ = ["NO_COLUMN", "missing"]
 _THERE = "docs/tables.md has what there is"
 NO_COLUMN = f"statistics are methods, as column.sum(). {_THERE}"
 """What errors of functions of NumPy that take no column advise."""
-_ARRAYS = (
-    "hm.compile takes functions on arrays, which have it for a column without missing values: "
-    "hm.ArraySpec((rows,), range=, step=)"
-)
 _INSTEAD = {
-    **dict.fromkeys(
-        ("max", "min", "median", "quantile", "mode", "nunique", "rank", "nlargest", "nsmallest"), _ARRAYS
+    "quantile mode rank nlargest nsmallest cumprod cummax cummin sample rolling ewm expanding pct_change": (
+        "hm.compile takes functions on arrays, which have it for a column without missing values: "
+        "hm.ArraySpec((rows,), range=, step=)"
     ),
-    **dict.fromkeys(
-        ("cumsum", "cumprod", "diff", "shift", "rolling", "ewm", "expanding", "prod", "round"), _ARRAYS
+    "corr cov skew kurt sem": (
+        "sums, means and products of columns make it: ((t.a - t.a.mean()) * (t.b - t.b.mean())).mean()"
     ),
-    **dict.fromkeys(
-        ("corr", "cov", "skew", "kurt", "sem"),
-        "sums, means and products of columns make it: ((t.a - t.a.mean()) * (t.b - t.b.mean())).mean()",
+    "value_counts unique describe": (
+        "t.column.value_counts() counts categories, (column == value).sum() one value, and "
+        "t.groupby(key).size() those of a public key"
     ),
-    **dict.fromkeys(("where", "mask"), "mask * a + ~mask * b selects row by row, and t[mask] filters"),
-    **dict.fromkeys(("clip",), "np.maximum(np.minimum(column, high), low) is the same"),
-    **dict.fromkeys(
-        ("value_counts", "unique", "describe"),
-        "(column == value).sum() counts one value, and t.groupby(key).size() those of a public key",
+    "query loc iloc filter drop head tail": "t[mask] filters rows, and t[[names]] takes columns",
+    "group_by pivot_table pivot resample": "t.groupby(keys) groups by public keys",
+    "merge join append concat": "tables are joined before they are encrypted",
+    "apply map transform pipe": "a column takes operators, and NumPy's functions of single elements",
+    "sort_values sort_index sort": "statistics do not depend on the order of rows",
+    "dropna fillna isna": "t[t.column.notna()] filters rows, and t.column.fillna(value) fills them",
+    "to_numpy tolist item to_list array iterrows itertuples": (
+        "values are encrypted when the program runs; return the column as a result"
     ),
-    **dict.fromkeys(
-        ("query", "loc", "iloc", "filter", "drop", "head", "tail", "sample"),
-        "t[mask] filters rows, and t[[names]] takes columns",
-    ),
-    **dict.fromkeys(
-        ("group_by", "pivot_table", "pivot", "resample"), "t.groupby(keys) groups by public keys"
-    ),
-    **dict.fromkeys(("merge", "join", "append", "concat"), "tables are joined before they are encrypted"),
-    **dict.fromkeys(
-        ("apply", "map", "transform", "pipe"),
-        "a column takes operators, and NumPy's functions of single elements",
-    ),
-    **dict.fromkeys(("sort_values", "sort_index", "sort"), "statistics do not depend on the order of rows"),
-    **dict.fromkeys(
-        ("dropna",), "statistics leave missing values out, t[column.notna()] filters, and fillna fills them"
-    ),
-    **dict.fromkeys(("isnull",), "isna() is the same"),
-    **dict.fromkeys(("notnull",), "notna() is the same"),
-    **dict.fromkeys(
-        ("to_numpy", "tolist", "item", "to_list", "array", "iterrows", "itertuples"),
-        "values are encrypted when the program runs; return the column as a result",
-    ),
-    **dict.fromkeys(
-        ("dt", "str", "cat"), "parts of dates and texts are columns or keys that are made before"
-    ),
-    **dict.fromkeys(
-        ("shape", "size"), "len(t) is how many rows there are, and t.columns has the names of columns"
-    ),
-    **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge"), "== != < <= > >= compare"),
-    **dict.fromkeys(("add", "sub", "mul", "div", "pow"), "+ - * / ** compute row by row"),
+    "dt str cat": "parts of dates and texts are columns or keys that are made before",
+    "shape size": "len(t) is how many rows there are, and t.columns has the names of columns",
 }
+"""What leads to the same, by the names of members."""
 
 
 def missing(what: str, name: str, instance: object, names: Iterable[str] = ()) -> AttributeError:
@@ -71,12 +44,14 @@ def missing(what: str, name: str, instance: object, names: Iterable[str] = ()) -
     Args:
         names: columns that are attributes too.
     """
+    names = list(names)
     told = f"{what} has no {'column ' if names else ''}{name!r}"
     if not name.startswith("_"):
         there = [*names, *(each for each in dir(type(instance)) if not each.startswith("_"))]
         near = did_you_mean(name, there)
-        if name in _INSTEAD and not any(each == name for each in names):
-            told += f": {_INSTEAD[name]}. {_THERE}"
+        way = next((each for known, each in _INSTEAD.items() if name in known.split()), None)
+        if way and name not in names:
+            told += f": {way}. {_THERE}"
         else:
             told += near or f". {_THERE}"
         if names:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -45,15 +45,19 @@ class Result(Operators):
     finish: Callable[[Mapping[str, Values]], Any]
     """The statistic of the parts' decrypted values."""
     groups: Groups | None = None
-    kind: type = field(default=float)
-    """int: the statistic is a whole number."""
+    kind: type = float
+    """int or bool: the statistic is a whole number, or a truth value."""
+    categories: tuple[Any, ...] = ()
+    """What rows' numbers stand for."""
+    is_sorted: bool = False
+    """Whether groups come in the order of their values, the largest first, and those with 0 are left out."""
 
     def finished(self, values: Mapping[str, Values]) -> Any:
         """A number; of groups an array of shape (groups,)."""
         with np.errstate(all="ignore"):
             found = np.asarray(self.finish(values))
-        if self.kind is int:
-            found = np.rint(found).astype(np.int64)
+        if self.kind is not float:
+            found = np.rint(found).astype(self.kind)
         return found if self.groups is not None else found.item()
 
     def decrypt(self, **options: Any) -> Any:
@@ -143,8 +147,14 @@ def labelled(result: Any, values: Any, *, pandas: bool) -> Any:
             for at, label in enumerate(groups.labels)
         }
     groups = result.groups
+    if result.categories:
+        known = np.array([*result.categories, None], object)
+        return known[np.where(np.isnan(values), len(known) - 1, np.rint(values)).astype(np.int64)]
     if groups is None:
         return values
+    if result.is_sorted:
+        order = [at for at in np.argsort(-values, kind="stable") if values[at]]
+        groups, values = replace(groups, labels=tuple(groups.labels[at] for at in order)), values[order]
     if pandas:
         pd = importlib.import_module("pandas")
         return pd.Series(values, index=_index(groups), name=result.name.rpartition(".")[0] or None)

@@ -216,7 +216,9 @@ def _spec_of(
     absent = may_miss or bool(column.missing.any())
     kind = column.kind
     if kind == "O":
-        categories = tuple(sorted(set(column.values[~column.missing].tolist()), key=str))
+        known = set(column.values[~column.missing].tolist())
+        is_one_type = len({type(each) for each in known}) == 1  # else nothing is in order
+        categories = tuple(sorted(known, key=None if is_one_type else str))
         return ColumnSpec(name, (0.0, float(max(1, len(categories) - 1))), 1, categories, absent)
     if kind == "b":
         return ColumnSpec(name, (0.0, 1.0), 1, (), absent, is_truth=True)

@@ -8,15 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from hemera.arrays.recorded import kind_of
 from hemera.compiler.eager import array
-from hemera.compiler.tables.columns import Column
+from hemera.compiler.tables.columns import Column, filter_of
 from hemera.compiler.tables.frames import is_of_pandas
 from hemera.compiler.tables.missing import missing
 from hemera.compiler.tables.results import Frame, Groups, Result
 from hemera.compiler.tables.spec import TableSpec
-from hemera.compiler.tables.statistics import STATISTICS, Statistics
-from hemera.compiler.tables.weights import Weight, as_truths, joined, length
+from hemera.compiler.tables.statistics import STATISTICS, Statistics, Weight, as_truths, joined, length
 from hemera.errors import MismatchError, ParameterError
 
 __all__ = ["GroupBy", "Table"]
@@ -116,39 +114,23 @@ class Table:
         """
         if isinstance(item, str):
             return self._column(item)
-        if isinstance(item, Column):
-            if kind_of(item) != "b" or item.present is not None or item.categories:
-                raise TypeError(
-                    "tables are filtered by masks, as comparisons of columns give them: column "
-                    f"{item.name!r} is none, as in pandas"
-                )
-            if item.weight is not None and item.weight is not self._weight:
-                raise MismatchError(
-                    "the mask is of a table with other filters, and pandas could not align its rows: make it "
-                    "of this table, or combine masks by &"
-                )
-            return self._filtered(item.values)
-        if isinstance(item, np.ndarray) and item.dtype.kind == "b":
-            if item.shape != (self._spec.rows,):
-                raise MismatchError(f"a mask of shape {item.shape}, and the table has {self._spec.rows} rows")
-            return self._filtered(item)
         if isinstance(item, (list, tuple)) and all(isinstance(each, str) for each in item):
             self._require(item)
             return self._with({name: self._columns[name] for name in item})
-        raise TypeError(f"a column's name, a list of names or a mask is needed, not {type(item).__name__}")
+        mask, is_public = filter_of(item, self._weight, self._spec.rows)
+        kept = joined(self._kept, mask) if is_public else self._kept
+        return Table(self._spec, self._columns, joined(self._weight, mask), kept=kept, pandas=self._pandas)
 
     def _column(self, name: str) -> Any:
         if name in self._spec.keys:
             plain = self._spec.keys[name]
-            return plain if self._weight is None else Column(plain, name=name, weight=self._weight)
-        self._require([name])
-        own = self._columns[name]
-        return replace(own, name=name, weight=self._weight, is_of_table=True)
-
-    def _filtered(self, mask: Any) -> Table:
-        """The rows where a mask is true."""
-        kept = joined(self._kept, mask) if isinstance(mask, np.ndarray) else self._kept
-        return Table(self._spec, self._columns, joined(self._weight, mask), kept=kept, pandas=self._pandas)
+            own = Column(plain, is_public=True)
+            if self._weight is None:
+                return plain
+        else:
+            self._require([name])
+            own = self._columns[name]
+        return replace(own, name=name, weight=self._weight, is_of_table=True, is_of_pandas=self._pandas)
 
     def assign(self, **columns: Any) -> Table:
         """The table with more columns: columns of this table or of the whole one, plain values, or functions
@@ -169,7 +151,7 @@ class Table:
                     raise MismatchError(
                         f"{name!r}: values of shape {np.shape(own)} for a table of {rows} rows"
                     )
-                own = Column(np.broadcast_to(np.asarray(own), (self._spec.rows,)), name=name)
+                own = Column(np.broadcast_to(np.asarray(own), (self._spec.rows,)), is_public=True)
             if own.weight is not None and own.weight is not self._weight:
                 raise MismatchError(
                     f"column {name!r} is of a table with other filters; assign before filtering"
@@ -177,12 +159,18 @@ class Table:
             found = found._with({**found._columns, name: own})
         return found
 
-    def groupby(self, by: str | Sequence[str]) -> GroupBy:
-        """Groups by public keys.
+    def groupby(self, by: str | Sequence[str], *, observed: bool = False) -> GroupBy:
+        """Groups by public keys. All groups of which public filters leave a row are there.
 
         Raises:
-            ParameterError: for a key that is not public.
+            ParameterError: for a key that is not public, and to leave out groups without rows where filters
+                are encrypted.
         """
+        if observed and self._weight is not self._kept:
+            raise ParameterError(
+                "observed=True leaves groups without rows out, and which rows encrypted filters leave is not "
+                "known: groupby(keys, observed=False) has all groups, and count() which are empty"
+            )
         names = (by,) if isinstance(by, str) else tuple(by)
         for name in names:
             if name not in self._spec.keys:
