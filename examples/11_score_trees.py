@@ -8,35 +8,40 @@
 import numpy as np
 from sklearn.datasets import load_wine  # type: ignore[import-untyped]
 from sklearn.ensemble import GradientBoostingClassifier  # type: ignore[import-untyped]
+from sklearn.pipeline import make_pipeline  # type: ignore[import-untyped]
+from sklearn.preprocessing import KBinsDiscretizer  # type: ignore[import-untyped]
 
-from hemera_apps.trees import Client, Quantiser, Server, predicted, read_model
+import hemera as hm
 
 data, kinds = load_wine(return_X_y=True)
 order = np.random.default_rng(11).permutation(len(data))
 train, asked = order[:118], order[118:]
 
-# The server trains in the clear, on features in four bins. A model of xgboost or LightGBM reads the same way,
-# also from a file: read_model("model.json").
-quantiser = Quantiser.of_quantiles(data[train], bins=4)
-trained = GradientBoostingClassifier(n_estimators=20, max_depth=2, random_state=0)
-trained.fit(quantiser.bins(data[train]), kinds[train])
-model = quantiser.of_values(read_model(trained))
-server = Server(model, quantiser, samples=len(asked))
-print(server.params)
+# The server trains in the clear, on features in four bins. Models of xgboost and LightGBM are compiled the
+# same way, also from a file: hm.compile("model.json").
+bins = KBinsDiscretizer(4, encode="ordinal", quantile_method="linear")
+boosting = GradientBoostingClassifier(n_estimators=20, max_depth=2, random_state=0)
+trained = make_pipeline(bins, boosting).fit(data[train], kinds[train])
+package = hm.compile(trained, samples=len(asked), name="wines").package
+print(package.params)
 
 # The client learns the bins and which feature each node compares; not with what, and no leaf.
-client = Client(server.offer)
-server.accept(client.keys())
+interface = hm.serving.Interface.from_dict(package.describe())
+client = hm.Context(interface.params)
+secret_key = client.generate_secret_key()
+keys = bytes(interface.generate_keys(client, secret_key))
+(planes,) = interface.encode(data[asked])
+request = bytes(client.encrypt(planes, secret_key))
 
-# Bytes there, bytes back: 60 samples in one answer.
-request = client.request(data[asked])
-response = server.score(request)
-scores = client.scores(response, len(asked))
+# Bytes there, bytes back: 60 samples in one answer. `hemera serve` does this for many clients (example 13).
+server = hm.Context(package.params)
+model = package.prepare(server)
+(answer,) = model.run(model.bind(server.load(keys)), [server.load(request)])
+response = bytes(answer)
 print(f"request of {len(request) / 2**20:.1f} MiB, answer of {len(response) / 2**10:.0f} KiB")
-print("operations:", {name: count for name, count in server.operations.items() if count})
+print(package.cost())
 
-# Exactly the integer scores, and within rounding of the model's.
-print("scores of the first wine:", scores[0] / client.scale, "in the clear", model.scores(data[asked])[0])
-assert np.array_equal(scores, server.model.scores(quantiser.bins(data[asked])))
-assert np.abs(scores / client.scale - trained.decision_function(quantiser.bins(data[asked]))).max() < 1e-3
-print(f"accuracy: {np.mean(predicted(scores, 3) == kinds[asked]):.0%}")
+# Scores are exact, so the classes are the model's.
+found = interface.decode([client.decrypt(client.load(response), secret_key)], len(asked))
+assert np.array_equal(found, trained.predict(data[asked]))
+print(f"accuracy: {np.mean(found == kinds[asked]):.0%}")

@@ -11,8 +11,9 @@ import pytest
 import hemera as hm
 from hemera import _core
 from hemera.objects.calibration import TimedContext
+from hemera.trees import Quantiser, random_ensemble
 from hemera_apps import logistic_regression as logistic
-from hemera_apps.trees import Client, Quantiser, Server, random_ensemble
+from hemera_apps.trees.sides import Packaged, packaged
 
 pytestmark = pytest.mark.filterwarnings("ignore::hemera.errors.SecurityWarning")
 
@@ -144,69 +145,58 @@ def small(primes: int = 5) -> hm.bfv.Parameters:
     )
 
 
+ROWS = np.ones((37, 6), int)
+
+
 @pytest.fixture(params=["packed", "paper", "deep"])
-def trees(request: pytest.FixtureRequest) -> tuple[Server, Client, int]:
+def trees(request: pytest.FixtureRequest) -> Packaged:
     depth = 3 if request.param == "deep" else 2
     workload: Any = "paper" if request.param == "paper" else "packed"
     model = random_ensemble(2, 5, depth, feature_count=6, levels=3, seed=1)
-    own = Server(
-        model,
-        Quantiser.of_levels(6, 3),
-        samples=37,
-        workload=workload,
-        parameters=small(),
-        device="cpu",
-        threads=1,
-    )
-    own._context = TimedContext(own.params, "cpu", threads=1)
-    return own, Client(own.offer, device="cpu"), 37
+    quantiser = Quantiser.of_levels(6, 3)
+    return packaged(model, quantiser, samples=len(ROWS), workload=workload, parameters=small())
 
 
 @pytest.mark.fact_of_the_cpu("bytes of the CPU's keys and workspaces")
-def test_trees_are_counted_as_they_run(trees: tuple[Server, Client, int]) -> None:
-    own, asking, samples = trees
-    counted = own.cost()
-    native = own.context._native
+def test_trees_are_counted_as_they_run(trees: Packaged) -> None:
+    package, slots = trees.package, trees.encoded(ROWS)
+    context = TimedContext(package.params, "cpu", threads=1)
+    secret_key = context.generate_secret_key()
+    counted = package.cost(len(slots))
+    native = context._native
+    model = package.prepare(context)
+    evaluator = model.bind(package.generate_keys(context, secret_key))
+    assert evaluator.keys.memory_bytes == counted.key_bytes
+    planes = context.encrypt(slots, secret_key)
     before = native.memory_used
-    own.accept(asking.keys())
-    assert own._evaluator is not None
-    encoded = native.memory_used - before - own._evaluator.keys.memory_bytes
-    assert counted.plaintext_bytes == encoded > 0
-    planes = own.load(asking.request(np.ones((samples, 6), int)))
-    own.evaluate(planes)
+    model.run(evaluator, [planes])
+    assert counted.plaintext_bytes == native.memory_used - before > 0
     _core.clear_ledger(native)
     native.reset_memory_peak()
     before = native.memory_used
-    own.evaluate(planes)
+    model.run(evaluator, [planes])
     assert counted.workspace_bytes == native.memory_peak - before
     found = _core.counted_cost(native)
     assert counted._cost.calls == found.calls
     assert counted.operations["products"] == found.products > 0
 
 
-def test_clients_of_trees_make_the_keys_that_are_asked_for(trees: tuple[Server, Client, int]) -> None:
-    own, asking, samples = trees
-    ctx = asking._context
-    keys = ctx.load(asking.keys())
-    public = ctx.generate_keys(asking._secret_key, relinearization=False)
-    needs = own.cost().needed_keys
-    paper = keys.has_public_key
-    assert paper == (type(own.layout).__name__ == "PaperLayout")
-    assert keys.memory_bytes - paper * public.memory_bytes == own.cost().key_bytes
-    request = asking.request(np.ones((samples, 6), int))
+def test_clients_of_trees_make_the_keys_that_are_asked_for(trees: Packaged) -> None:
+    package, slots = trees.package, trees.encoded(ROWS)
+    context = hm.Context(package.params, "cpu")
+    secret_key = context.generate_secret_key()
+    needs = package.cost().needed_keys
+    model, planes = package.prepare(context), context.encrypt(slots, secret_key)
     for at in range(len(needs)):
-        few = _core.generate_needed_keys(asking._secret_key._native, [*needs[:at], *needs[at + 1 :]])
-        own.accept(bytes(hm.Keys(public._native.merged(few), ctx)))
+        few = _core.generate_needed_keys(secret_key._native, [*needs[:at], *needs[at + 1 :]])
         with pytest.raises(hm.errors.MissingKeyError):
-            own.score(request)
+            model.run(hm.Keys(few, context), [planes])
 
 
 def test_stumps_need_no_products() -> None:
     model = random_ensemble(1, 4, 1, feature_count=3, levels=3, seed=2)
-    own = Server(model, Quantiser.of_levels(3, 3), samples=4, parameters=small(), device="cpu")
-    asking = Client(own.offer, device="cpu")
-    assert own._offer.keys.relinearization is None
-    own.accept(asking.keys())
-    rows = np.array([[0, 1, 2], [2, 1, 0]])
-    found = asking.scores(own.score(asking.request(rows)), 2)
-    np.testing.assert_array_equal(found, own.model.scores(rows))
+    quantiser, rows = Quantiser.of_levels(3, 3), np.array([[0, 1, 2], [2, 1, 0]])
+    own = packaged(model, quantiser, samples=4, workload="packed", parameters=small())
+    assert own.package.interface.keys.relinearization is None
+    slots = np.asarray(own.package.program.evaluate_clear([own.encoded(rows)], 786433)[0])
+    np.testing.assert_array_equal(own.unpacked(slots, 2), own.model.scores(rows))

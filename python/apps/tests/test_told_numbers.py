@@ -21,7 +21,6 @@ from rich.console import Console
 
 import hemera as hm
 from hemera.cli import main
-from hemera.trees.counting import NAMES
 from hemera_apps import logistic_regression as logistic
 from hemera_apps._serve_client import Measured
 from hemera_apps.bench import replicas, serve, timing
@@ -38,6 +37,7 @@ from hemera_apps.trees import pipeline
 from hemera_apps.trees import report as trees_report
 from hemera_apps.trees.pipeline import STAGES
 from hemera_apps.trees.pipeline import Run as TreesRun
+from hemera_apps.trees.sides import NAMES
 
 # --- Times. ---
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from hemera.cli import main
-from hemera_apps.trees import paper, server, tables, training
+from hemera_apps.trees import paper, sides, tables, training
 
 MODELS = Path(__file__).parents[2] / "tests" / "trees" / "tree_models"
 STABLE = {
@@ -252,12 +252,12 @@ def test_json_on_standard_output(capsys: Any) -> None:
 
 
 def test_a_wrong_score_fails_the_command(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    honest = server.Server.evaluate
+    honest = sides.Sides.scores
 
-    def dishonest(self: server.Server, planes: Any) -> Any:
-        return honest(self, planes) + 1
+    def dishonest(self: sides.Sides, response: bytes, samples: int) -> Any:
+        return honest(self, response, samples) + 1
 
-    monkeypatch.setattr(server.Server, "evaluate", dishonest)
+    monkeypatch.setattr(sides.Sides, "scores", dishonest)
     arguments = ["--data", "breast-cancer", "--trainer", "random", "--trees", "2", "--samples", "2"]
     pytest.importorskip("sklearn")
     assert main(["score-trees", "--device", "cpu", "--rounds", "1", *arguments]) == 1

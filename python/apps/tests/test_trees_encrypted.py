@@ -1,8 +1,7 @@
-"""Client and server of encrypted trees: exact scores, operations, and refusals."""
+"""Packaged trees between a client and a server: exact scores, operations, and refusals."""
 
 from __future__ import annotations
 
-import ast
 import json
 from pathlib import Path
 from typing import Any
@@ -11,20 +10,14 @@ import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.errors import FormatError, MismatchError, NoiseError, ParameterError
+from hemera.errors import MismatchError, NoiseError, ParameterError
+from hemera.package.encodings import TreeRows
+from hemera.package.package import PreparedModel
+from hemera.trees import Quantiser, random_ensemble, read_model
 from hemera.trees.ensemble import Ensemble, Node
 from hemera_apps import trees
-from hemera_apps.trees import (
-    Client,
-    Quantiser,
-    Server,
-    client,
-    idash,
-    paper,
-    random_ensemble,
-    read_model,
-    server,
-)
+from hemera_apps.trees import idash, paper
+from hemera_apps.trees.sides import Packaged, Sides, operations, packaged
 
 pytestmark = pytest.mark.filterwarnings("ignore::hemera.errors.SecurityWarning")
 FOLDER = Path(__file__).parents[2] / "tests" / "trees" / "tree_models"
@@ -37,14 +30,29 @@ def small(primes: int = 4, degree: int = 2048) -> hm.bfv.Parameters:
     )
 
 
+def encoding_of(own: Packaged) -> TreeRows:
+    found = own.package.interface.encoding
+    assert isinstance(found, TreeRows)
+    return found
+
+
 def score(
     model: Ensemble, quantiser: Quantiser | None, rows: Any, **options: Any
-) -> tuple[Server, Client, Any]:
+) -> tuple[Packaged, Sides, Any]:
     """Scores by bytes alone."""
-    own = Server(model, quantiser, samples=len(rows), device="cpu", **({"parameters": small()} | options))
-    asking = Client(own.offer, device="cpu")
-    own.accept(asking.keys())
-    return own, asking, asking.scores(own.score(asking.request(rows)), len(rows))
+    bins = Quantiser.of_model(model) if quantiser is None else quantiser
+    own = packaged(
+        model, bins, **{"samples": len(rows), "workload": "packed", "parameters": small()} | options
+    )
+    sides = Sides(own, device="cpu")
+    sides.accept(sides.keys())
+    return own, sides, asked(sides, rows)
+
+
+def asked(sides: Sides, rows: Any) -> Any:
+    """The scores of a request."""
+    answer = sides.evaluate(sides.server.load(sides.request(rows)))
+    return sides.scores(bytes(answer), len(rows))
 
 
 @pytest.mark.parametrize(
@@ -67,12 +75,12 @@ def test_scores_are_exact(scores: int, trees: int, depth: int, levels: int, samp
     model = random_ensemble(scores, trees, depth, feature_count=12, levels=levels, seed=samples)
     quantiser = Quantiser.of_levels(12, levels)
     rows = np.random.default_rng(samples).integers(0, levels, (samples, 12))
-    own, asking, found = score(model, quantiser, rows, parameters=small(depth + 2 + (levels > 33)))
-    assert (asking._offer.quantiser.digit > 1) == (levels > 33)
+    own, _, found = score(model, quantiser, rows, parameters=small(depth + 2 + (levels > 33)))
+    assert (own.model.digit > 1) == (levels > 33)
     wanted = own.model.scores(quantiser.bins(rows))
     np.testing.assert_array_equal(found, wanted)
     assert len(np.unique(wanted)) > 1 or samples == 1
-    assert np.abs(found / asking.scale - model.scores(rows)).max() <= (trees + 1) / 2 / asking.scale
+    assert np.abs(found / own.model.scale - model.scores(rows)).max() <= (trees + 1) / 2 / own.model.scale
 
 
 @pytest.mark.parametrize("file", sorted(FOLDER.glob("*.json")), ids=lambda file: file.stem)
@@ -83,9 +91,9 @@ def test_models_of_the_libraries(file: Path, tmp_path: Path) -> None:
     rows, margins = np.array(contents["rows"]), np.array(contents["margins"])
     model = read_model(path)
     assert np.isnan(rows).any() == ("holes" in file.stem)
-    own, asking, found = score(model, None, rows, parameters=small(9 if model.depth == 6 else 5))
+    own, _, found = score(model, None, rows, parameters=small(9 if model.depth == 6 else 5))
     np.testing.assert_array_equal(found, own.model.scores(Quantiser.of_model(model).bins(rows)))
-    assert np.abs(found / asking.scale - margins).max() <= (model.trees + 1.1) / 2 / asking.scale
+    assert np.abs(found / own.model.scale - margins).max() <= (model.trees + 1.1) / 2 / own.model.scale
 
 
 def test_scikit_learn_on_bins() -> None:
@@ -96,10 +104,10 @@ def test_scikit_learn_on_bins() -> None:
     fitted.fit(quantiser.bins(data[:400]), target[:400])
     model = quantiser.of_values(read_model(fitted))
     rows = data[400:500]
-    own, asking, found = score(model, quantiser, rows)
+    own, _, found = score(model, quantiser, rows)
     np.testing.assert_array_equal(found, own.model.scores(quantiser.bins(rows)))
     decided = fitted.decision_function(quantiser.bins(rows))
-    assert np.abs(found / asking.scale - decided).max() <= 7 / 2 / asking.scale
+    assert np.abs(found / own.model.scale - decided).max() <= 7 / 2 / own.model.scale
     assert np.mean(found.argmax(axis=1) == fitted.predict(quantiser.bins(rows))) > 0.95
 
 
@@ -112,14 +120,14 @@ def test_deep_histograms_of_scikit_learn(holes: bool) -> None:
     boosting = pytest.importorskip("sklearn.ensemble").HistGradientBoostingClassifier
     fitted = boosting(max_iter=12, max_depth=6, random_state=0).fit(data, target)
     model, rows = read_model(fitted), data[::9]
-    own, asking, found = score(model, None, rows, parameters=small(9))
+    own, _, found = score(model, None, rows, parameters=small(9))
     assert model.depth == 6
-    assert asking._offer.quantiser.digit > 1
-    error = found[:, 0] / asking.scale - fitted.decision_function(rows)
-    assert np.abs(error).max() <= 13.1 / 2 / asking.scale
+    assert own.model.digit > 1
+    error = found[:, 0] / own.model.scale - fitted.decision_function(rows)
+    assert np.abs(error).max() <= 13.1 / 2 / own.model.scale
     np.testing.assert_array_equal(fitted.classes_[(found[:, 0] > 0).astype(int)], fitted.predict(rows))
     # Places where no tree compares take no ciphertext.
-    assert asking._offer.features.shape[2] == len(own.model.nodes) < 63
+    assert encoding_of(own).features.shape[2] == len(own.model.nodes) < 63
 
 
 def test_bins_of_the_users_with_missing_values() -> None:
@@ -130,9 +138,9 @@ def test_bins_of_the_users_with_missing_values() -> None:
     quantiser = Quantiser.of_quantiles(data, 6)
     fitted = boosting(max_iter=8, max_depth=2).fit(quantiser.binned(data), target)
     model = quantiser.of_values(read_model(fitted))
-    _, asking, found = score(model, quantiser.with_missing_of(model), data[:50], parameters=small(5))
+    own, _, found = score(model, quantiser.with_missing_of(model), data[:50], parameters=small(5))
     decided = fitted.decision_function(quantiser.binned(data[:50]))
-    assert np.abs(found / asking.scale - decided).max() <= 9.1 / 2 / asking.scale
+    assert np.abs(found / own.model.scale - decided).max() <= 9.1 / 2 / own.model.scale
     with pytest.raises(ParameterError, match="with_missing_of"):
         score(model, quantiser, data[:50], parameters=small(5))
 
@@ -143,9 +151,9 @@ def test_nodes_that_missing_values_alone_leave_to_the_right() -> None:
     root = Node(feature=1, threshold=0.0, left=Node(1.0), right=inner, missing_right=False)
     model = Ensemble.of([[root, root]], [0.5], feature_count=2, single=False, classes=0)
     rows = np.array([[7.0, -1.0], [7.0, 1.0], [np.nan, 1.0], [np.nan, np.nan]])
-    own, asking, found = score(model, None, rows)
+    own, _, found = score(model, None, rows)
     assert own.model.nodes.tolist() == [0, 2]
-    np.testing.assert_array_equal(found[:, 0] / asking.scale, [2.5, 4.5, 10.5, 2.5])
+    np.testing.assert_array_equal(found[:, 0] / own.model.scale, [2.5, 4.5, 10.5, 2.5])
 
 
 def test_the_published_model_and_samples() -> None:
@@ -167,14 +175,12 @@ def test_the_published_model_and_samples() -> None:
         wanted.append(scores)
     assert np.sum(np.argmax(wanted, axis=1) == labels) == 81
     quantiser = Quantiser.of_levels(rows.shape[1], idash.LEVELS)
-    own, asking, found = score(idash.model(), quantiser, rows, parameters="auto")
-    assert own.params.plain_modulus.bit_length() == 20
-    np.testing.assert_array_equal(found / asking.scale, wanted)
-    paper_own, asking, found = score(
-        idash.model(), quantiser, rows[:3], workload="paper", parameters="8192-218"
-    )
-    np.testing.assert_array_equal(found / asking.scale, wanted[:3])
-    assert paper_own.operations == {key: 3 * count for key, count in paper.PER_SAMPLE.items()}
+    own, _, found = score(idash.model(), quantiser, rows, parameters="auto")
+    assert own.package.params.plain_modulus.bit_length() == 20
+    np.testing.assert_array_equal(found / own.model.scale, wanted)
+    own, _, found = score(idash.model(), quantiser, rows[:3], workload="paper", parameters="8192-218")
+    np.testing.assert_array_equal(found / own.model.scale, wanted[:3])
+    assert operations(own.package.program, 3) == {key: 3 * count for key, count in paper.PER_SAMPLE.items()}
     assert "MIT License" in (folder / "LICENSE").read_text()
 
 
@@ -182,8 +188,8 @@ def test_at_secure_parameters_of_its_own() -> None:
     model = random_ensemble(3, 8, 2, feature_count=20, levels=3, seed=8)
     rows = np.random.default_rng(8).integers(0, 3, (60, 20))
     own, _, found = score(model, Quantiser.of_levels(20, 3), rows, parameters="auto")
-    assert own.params.security_bits >= 128
-    assert own.params.degree == 8192
+    assert own.package.params.security_bits >= 128
+    assert own.package.params.degree == 8192
     np.testing.assert_array_equal(found, own.model.scores(rows))
 
 
@@ -191,10 +197,10 @@ def test_at_secure_parameters_of_its_own() -> None:
 def test_secure_parameters_have_room_for_two_digits(depth: int) -> None:
     model = random_ensemble(2, 30, depth, feature_count=20, levels=60, seed=8)
     rows = np.random.default_rng(8).integers(0, 60, (40, 20))
-    own, asking, found = score(model, Quantiser.of_levels(20, 60), rows, parameters="auto")
-    assert own.params.security_bits >= 128
-    assert asking._offer.quantiser.digit == 8
-    assert np.abs(found / asking.scale - model.scores(rows)).max() <= 31 / 2 / asking.scale
+    own, _, found = score(model, Quantiser.of_levels(20, 60), rows, parameters="auto")
+    assert own.package.params.security_bits >= 128
+    assert own.model.digit == 8
+    assert np.abs(found / own.model.scale - model.scores(rows)).max() <= 31 / 2 / own.model.scale
 
 
 @pytest.mark.parametrize("name", ["8192-218", "8192-214", "16384-438", "16384-430"])
@@ -203,21 +209,10 @@ def test_the_papers_circuit(name: str) -> None:
     rows = np.random.default_rng(1).integers(0, 3, (2, 300))
     own, _, found = score(model, Quantiser.of_levels(300, 3), rows, parameters=name, workload="paper")
     np.testing.assert_array_equal(found, own.model.scores(rows))
-    assert own.operations == {key: 2 * count for key, count in paper.PER_SAMPLE.items()}
+    assert operations(own.package.program, 2) == {key: 2 * count for key, count in paper.PER_SAMPLE.items()}
     degree, bits = map(int, name.split("-"))
-    assert (own.params.degree, round(own.params.log_modulus)) == (degree, bits)
-    assert own.params.security == (">=128" if bits in (214, 430) else ">=128 (2018 table)")
-
-
-def test_the_papers_counts() -> None:
-    assert {key: paper.SAMPLES * count for key, count in paper.PER_SAMPLE.items()} == {
-        "multiplications": 1290,
-        "rotations": 1806,
-        "subtractions": 1806,
-        "plain_multiplications": 1290,
-        "additions": 3354,
-        "relinearizations": 2322,
-    }
+    assert (own.package.params.degree, round(own.package.params.log_modulus)) == (degree, bits)
+    assert own.package.params.security == (">=128" if bits in (214, 430) else ">=128 (2018 table)")
 
 
 def test_the_papers_circuit_in_batches() -> None:
@@ -225,18 +220,18 @@ def test_the_papers_circuit_in_batches() -> None:
     rows = np.random.default_rng(1).integers(0, 3, (37, 6))
     own, _, found = score(model, Quantiser.of_levels(6, 3), rows, workload="paper", parameters=small(5))
     np.testing.assert_array_equal(found, own.model.scores(rows))
-    wanted = paper.PER_SAMPLE | {"rotations": 3, "additions": 9}  # eight slots a score
-    assert own.operations == {key: 37 * count for key, count in wanted.items()}
+    wanted = paper.PER_SAMPLE | {"rotations": 3, "additions": 16}  # eight slots a score
+    assert operations(own.package.program, 37) == {key: 37 * count for key, count in wanted.items()}
 
 
 def test_operations_of_the_packed_circuit() -> None:
     model = random_ensemble(3, 40, 2, feature_count=12, levels=3, seed=3)
     rows = np.random.default_rng(3).integers(0, 3, (17, 12))
-    own, asking, _ = score(model, Quantiser.of_levels(12, 3), rows)
-    layout: Any = own.layout
+    own, _, _ = score(model, Quantiser.of_levels(12, 3), rows)
+    layout = encoding_of(own).layout
     assert (layout.lanes, layout.groups, layout.chunks) == (16, 2, 1)
     # A group: a product; plain ones for the root's two planes, the difference's four and the left node's two.
-    assert own.operations == {
+    assert operations(own.package.program, 1) == {
         "multiplications": 2,
         "plain_multiplications": 16,
         # 1 + 3 and a constant a group, 3 of linear terms, 1 of products, their sum, the lanes', the rows',
@@ -246,50 +241,68 @@ def test_operations_of_the_packed_circuit() -> None:
         "rotations": 4 + 1,
         "relinearizations": 1,
     }
-    # Counted once an evaluation.
-    own.score(asking.request(rows))
-    assert own.operations["multiplications"] == 2
+
+
+def test_each_operation_is_counted_once() -> None:
+    plain = np.arange(2048)
+
+    def every(x: Any) -> Any:
+        total = hm.serving.dot([x, x, x], [x, x, x]) + hm.serving.dot([x] * 4, [plain] * 4)
+        total = (total - x * (x + 1)) + (plain - (x * plain)) + 3 * x
+        return (total + 1).rotate(1) + (-total + plain).swap_rows()
+
+    counted = hm.serving.export(every, inputs=2048, name="every", params=small())
+    assert operations(counted.program, 5) == {
+        "multiplications": 5 * (3 + 1),
+        "plain_multiplications": 5 * (4 + 1 + 1),
+        "additions": 5 * (2 + 3 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1),
+        "subtractions": 5 * (1 + 1 + 1),
+        "rotations": 5 * 2,
+        "relinearizations": 5 * (1 + 1),
+    }
 
 
 @pytest.mark.parametrize("workload", ["packed", "paper"])
 def test_captured_as_on_a_gpu(workload: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A request after the first goes through one graph, with the same scores and counts."""
+    """A request after the first goes through one graph, with the same scores."""
     model = random_ensemble(2, 5, 2, feature_count=6, levels=3, seed=1)
     rows = np.random.default_rng(1).integers(0, 3, (37, 6))
-    own, asking, found = score(model, Quantiser.of_levels(6, 3), rows, workload=workload, parameters=small(5))
-    counted = own.operations
-    monkeypatch.setattr(hm.Context, "device", property(lambda _: "cuda:0"))
-    for _ in range(2):
-        np.testing.assert_array_equal(asking.scores(own.score(asking.request(rows)), 37), found)
-        assert own.operations == counted
-    assert list(own._graphs) == [(37,) if workload == "paper" else (1,)]
-    # Another client: other keys, another graph.
-    other = Client(own.offer, device="cpu")
-    own.accept(other.keys())
-    assert not own._graphs
-    np.testing.assert_array_equal(other.scores(own.score(other.request(rows)), 37), found)
+    quantiser = Quantiser.of_levels(6, 3)
+    own, sides, found = score(model, quantiser, rows, workload=workload, parameters=small(5))
+    np.testing.assert_array_equal(found, own.model.scores(rows))
+    monkeypatch.setattr(PreparedModel, "captures", True)
+    np.testing.assert_array_equal(asked(sides, rows), found)
+    monkeypatch.setattr(PreparedModel, "run", None)
+    monkeypatch.setattr(PreparedModel, "capture", None)
+    np.testing.assert_array_equal(asked(sides, rows), found)
+    monkeypatch.undo()
+    # Another client has other keys, and no graph.
+    sides.secret_key = sides.client.generate_secret_key()
+    sides.accept(sides.keys())
+    np.testing.assert_array_equal(asked(sides, rows), found)
 
 
 def test_no_slot_tells_a_part_of_a_sum() -> None:
     """The client sees final scores, or the score of an empty sample, in every slot of its answer."""
     model = random_ensemble(3, 40, 2, feature_count=12, levels=3, seed=3)
     rows = np.random.default_rng(3).integers(0, 3, (17, 12))
-    own, asking, found = score(model, Quantiser.of_levels(12, 3), rows)
-    answer = asking._context.load(own.score(asking.request(rows)))
-    slots = asking._context.decrypt(answer, asking._secret_key)
+    own, sides, found = score(model, Quantiser.of_levels(12, 3), rows)
+    answer = sides.evaluate(sides.server.load(sides.request(rows))).to(sides.client)
+    slots = sides.client.decrypt(answer, sides.secret_key)
     allowed = {0, *found.ravel().tolist(), *own.model.scores(np.zeros((1, 12), int)).ravel().tolist()}
     assert set(slots.ravel().tolist()) <= allowed
 
 
-def test_offer_tells_neither_splits_nor_leaves() -> None:
+def test_descriptions_tell_neither_splits_nor_leaves() -> None:
     model = random_ensemble(2, 5, 2, feature_count=6, levels=3, seed=1)
     other = Ensemble(model.features, 3 - model.thresholds, -model.leaves, model.base, 6, False, 2)
     quantiser = Quantiser.of_levels(6, 3)
-    offers = [
-        Server(own, quantiser, samples=4, parameters=small(), device="cpu").offer for own in (model, other)
-    ]
-    assert offers[0] == offers[1]
-    assert json.loads(offers[0])["features"] == model.features.tolist()
+    first, second = (
+        packaged(own, quantiser, samples=4, workload="packed", parameters=small()).package.interface
+        for own in (model, other)
+    )
+    assert first.describe() == second.describe()
+    assert first.describe()["encoding"]["features"] == model.features.tolist()
 
 
 def test_constant_models() -> None:
@@ -307,66 +320,22 @@ def test_constant_models() -> None:
         np.testing.assert_array_equal(found, own.model.scores(rows))
 
 
-@pytest.fixture(scope="module")
-def pair() -> tuple[Server, Client]:
-    model = random_ensemble(1, 5, 2, feature_count=6, levels=3, seed=1)
-    own = Server(model, Quantiser.of_levels(6, 3), samples=4, parameters=small(), device="cpu")
-    asking = Client(own.offer, device="cpu")
-    own.accept(asking.keys())
-    return own, asking
-
-
-def test_fewer_samples_than_offered(pair: tuple[Server, Client]) -> None:
-    own, asking = pair
-    rows = np.array([[0, 1, 2, 0, 1, 2]])
-    found = asking.scores(own.score(asking.request(rows)), 1)
+def test_requests_of_fewer_samples_of_more_and_of_others() -> None:
+    model = random_ensemble(1, 600, 2, feature_count=6, levels=3, seed=1)
+    rows = np.random.default_rng(1).integers(0, 3, (700, 6))
+    own, sides, found = score(model, Quantiser.of_levels(6, 3), rows)
+    layout = encoding_of(own).layout
+    assert layout.width < 700
     np.testing.assert_array_equal(found, own.model.scores(rows))
-
-
-def test_requests_that_do_not_fit(pair: tuple[Server, Client]) -> None:
-    own, asking = pair
-    with pytest.raises(MismatchError, match=r"5 samples were given.*for 4 a request"):
-        asking.request(np.zeros((5, 6)))
+    for count in (1, layout.width, layout.width + 1):
+        np.testing.assert_array_equal(asked(sides, rows[:count]), own.model.scores(rows[:count]))
     with pytest.raises(MismatchError, match="6 features"):
-        asking.request(np.zeros((2, 7)))
+        sides.request(np.zeros((2, 7)))
     with pytest.raises(ParameterError, match="missing"):
-        asking.request(np.full((1, 6), np.nan))
-    context = asking._context
-    other = bytes(context.encrypt(np.zeros((2, 2048), int), asking._secret_key))
-    with pytest.raises(MismatchError, match="do not fit this server's offer"):
-        own.score(other)
-    request = asking.request(np.zeros((1, 6)))
-    with pytest.raises(FormatError):
-        own.score(request[:-9])
-    with pytest.raises(MismatchError):
-        own.score(asking.keys())
-
-
-def test_keys_that_are_refused(pair: tuple[Server, Client]) -> None:
-    own, asking = pair
-    with pytest.raises(MismatchError, match=r"takes evaluation keys.*not a SecretKey"):
-        own.accept(bytes(asking._secret_key))
-    foreign = hm.Context(small(3), device="cpu")
-    with pytest.raises(MismatchError):
-        own.accept(bytes(foreign.generate_keys(foreign.generate_secret_key())))
-    fresh = Server(
-        random_ensemble(1, 5, 2, feature_count=6, levels=3, seed=1),
-        Quantiser.of_levels(6, 3),
-        samples=4,
-        parameters=small(),
-        device="cpu",
-    )
-    with pytest.raises(ParameterError, match="accept"):
-        fresh.score(b"")
-
-
-def test_offers_that_are_refused(pair: tuple[Server, Client]) -> None:
-    offer = json.loads(pair[0].offer)
-    with pytest.raises(FormatError, match="format 'hemera trees 4'"):
-        Client(json.dumps(offer | {"format": "hemera trees 4"}).encode())
-    for damaged in (b"\x00", b"{}", json.dumps(offer | {"layout": {"a": 1}}).encode()):
-        with pytest.raises(FormatError, match="not an offer"):
-            Client(damaged)
+        sides.request(np.full((1, 6), np.nan))
+    other = sides.client.encrypt(np.zeros((2, 2048), int), sides.secret_key)
+    with pytest.raises(MismatchError, match="shape"):
+        sides.evaluate(other.to(sides.server))
 
 
 @pytest.mark.filterwarnings("ignore::hemera.errors.NoiseWarning")
@@ -374,19 +343,11 @@ def test_parameters_that_do_not_fit() -> None:
     model = random_ensemble(1, 5, 3, feature_count=6, levels=3, seed=1)
     quantiser = Quantiser.of_levels(6, 3)
     with pytest.raises(ParameterError, match="named auto, 8192-218"):
-        Server(model, quantiser, samples=1, parameters="8193", device="cpu")
+        score(model, quantiser, np.zeros((1, 6)), parameters="8193")
     unslotted = hm.bfv.Parameters.from_bits(
         degree=1024, plain_modulus=1 << 20, prime_bits=[45] * 3, special_bits=[45], security=None
     )
     with pytest.raises(MismatchError, match="have no slots"):
-        Server(model, quantiser, samples=1, parameters=unslotted, device="cpu")
-    with pytest.raises(NoiseError, match="parameters='auto'"):
+        score(model, quantiser, np.zeros((1, 6)), parameters=unslotted)
+    with pytest.raises(NoiseError, match="larger ones"):
         score(model, quantiser, np.zeros((1, 6)), parameters=small(2))
-
-
-@pytest.mark.parametrize("module", [client, server])
-def test_sides_do_not_import_each_other(module: Any) -> None:
-    tree = ast.parse(Path(module.__file__).read_text())
-    imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    other = {client: "hemera_apps.trees.server", server: "hemera_apps.trees.client"}[module]
-    assert other not in imported

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from hemera.errors import FormatError, MismatchError, ParameterError
+from hemera.trees import Quantiser, predicted, random_ensemble
 from hemera.trees.ensemble import Ensemble, Node
 from hemera.trees.layout import Layout
 from hemera.trees.parameters import parameters_for
 from hemera.trees.quantise import MAX_EDGES, quantise
-from hemera_apps.trees import Quantiser, genome, predicted, random_ensemble
+from hemera_apps.trees import genome
 from hemera_apps.trees.paper import PaperLayout
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+import hemera
 from hemera._noise_warning import ranges_are_known
 from hemera.errors import ParameterError
 from hemera.inputs.arguments import Progress
@@ -110,11 +111,7 @@ class Packaged:
             FileError: where files can not be written, or another server has the folder.
             DeviceError: when the address can not be listened at.
         """
-        from hemera.serving.at_home import open_home, serve_home  # a fifth of the time of an import
-
-        folder = open_home(home)
-        folder.add_model(self._package)
-        return serve_home(folder, settings={"device": device, **limits}, host=host, port=port)
+        return hemera.serving.serve(self._package, home, host=host, port=port, device=device, **limits)
 
     def describe(self) -> dict[str, Any]:
         """The description that a server shows, as JSON takes it."""

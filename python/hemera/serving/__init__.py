@@ -15,6 +15,7 @@ from hemera.package.interface import Interface
 from hemera.package.package import Package, PreparedModel
 from hemera.package.specs import InputSpec, OutputSpec
 from hemera.program.tracing import Symbol, dot
+from hemera.serving.at_home import serve as serve  # not in __all__: plans have it as a method
 
 __all__ = [
     "InputSpec",

@@ -13,10 +13,11 @@ from hemera._extras import how_to_install
 from hemera.errors import ParameterError
 
 if TYPE_CHECKING:
+    from hemera.package.package import Package
     from hemera.serving.service import Home, Service
     from hemera.serving.settings import Settings
 
-__all__ = ["open_home", "serve_home"]
+__all__ = ["open_home", "serve", "serve_home"]
 
 
 def open_home(path: str | os.PathLike[str]) -> Home:
@@ -66,3 +67,11 @@ def serve_home(
                 f"--add-index{reasons}"
             )
         return serve(service, **address)
+
+
+def serve(package: Package, home: str | os.PathLike[str], *, host: str, port: int, **settings: Any) -> int:
+    """Add a packaged model to the folder of a server, and serve all models there: what the `serve` of plans
+    does. Raises as `open_home`, `Home.add_model` and `serve_home`."""
+    folder = open_home(home)
+    folder.add_model(package)
+    return serve_home(folder, settings=settings, host=host, port=port)

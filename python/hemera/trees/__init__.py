@@ -1,7 +1,6 @@
 """Gradient-boosted trees: models as an `Ensemble`, its integers, layout and circuit (BFV).
 
-`hemera.compile` packages models. Client and server of the package hemera-apps exchange samples
-and scores. docs/applications.md describes the circuit.
+`hemera.compile` packages models. docs/applications.md describes the circuit.
 """
 
 from hemera.trees.ensemble import Ensemble, predicted, random_ensemble

@@ -27,7 +27,6 @@ import numpy as np
 
 from hemera.objects.ciphertext import Ciphertext, Plaintext
 from hemera.objects.evaluator import Evaluator
-from hemera.trees.counting import Counted
 from hemera.trees.ensemble import Integers
 from hemera.trees.layout import Layout
 from hemera.trees.quantise import IntegerEnsemble
@@ -86,7 +85,7 @@ class PackedCircuit:
     `model.planes` planes for each of `model.nodes`."""
 
     def __init__(self, evaluator: Evaluator, model: IntegerEnsemble, layout: Layout) -> None:
-        self._ops = Counted(evaluator)
+        self._ops = evaluator
         self._layout = layout
         self._products: list[_Product] = []
         self._linear: Encoded = []
@@ -104,11 +103,6 @@ class PackedCircuit:
         # Every tree begins with its leftmost leaf; comparisons add differences.
         base = model.base + model.leaves[:, :, 0].sum(axis=1)
         self._base = evaluator.encode(layout.constants(base))
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """The number of ciphertexts that each operation has made so far."""
-        return dict(self._ops.counts)
 
     def __call__(self, *planes: Ciphertext) -> Ciphertext:
         """The scores, shape (chunks,), of planes of shape (chunks,)."""
@@ -149,7 +143,7 @@ class PackedCircuit:
         return found if factor.constant is None else self._ops.add(found, factor.constant)
 
     def _sum(self, terms: Encoded, planes: Sequence[Ciphertext]) -> Ciphertext:
-        return self._ops.dot_plain([planes[at] for at, _ in terms], [plain for _, plain in terms])
+        return self._ops.dot([planes[at] for at, _ in terms], [plain for _, plain in terms])
 
 
 def _bits(model: IntegerEnsemble, layout: Layout) -> dict[int, _Bit]:

@@ -1,4 +1,4 @@
-"""Bins of features, judged by NumPy's digitize, and the counts of circuits of trees, by formulas."""
+"""Bins of features, judged by NumPy's digitize."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import hemera as hm
 from hemera.errors import MismatchError, ParameterError
 from hemera.trees import Ensemble, Quantiser
-from hemera.trees.counting import NAMES, Counted
 from hemera.trees.ensemble import Node
 
 pytestmark = pytest.mark.filterwarnings("ignore::hemera.errors.SecurityWarning")
@@ -38,27 +36,3 @@ def test_models_that_are_none_of_these_bins() -> None:
         quantiser.of_values(stump(0.0))
     with pytest.raises(MismatchError, match="model has 2 features, and the quantiser 1"):
         quantiser.of_values(stump(1.0, feature_count=2))
-
-
-@pytest.mark.parametrize("batch", [1, 3])
-def test_counts_of_operations(batch: int) -> None:
-    context = hm.Context(hm.bfv.Parameters.for_circuit(1, slots=4, security=None), "cpu")
-    keys = context.generate_keys(context.generate_secret_key(), rotations=[1], swap_rows=True)
-    ops = Counted(context.bind(keys))
-    x, plain = ops.evaluator.encrypt(np.ones((batch, 4), np.int64)), context.encode([1, 2, 3, 4])
-    for terms in (1, 3):
-        before = dict(ops.counts)
-        ops.dot_plain([x] * terms, [plain] * terms)
-        ops.dot([x] * terms, [x] * terms)
-        made = {name: (ops.counts[name] - before[name]) // batch for name in NAMES}
-        assert made == dict.fromkeys(NAMES, 0) | {
-            "plain_multiplications": terms,
-            "multiplications": terms,
-            "additions": 2 * (terms - 1),
-            "relinearizations": 1,
-        }
-    before = dict(ops.counts)
-    _ = ops.add(x, x), ops.subtract(x, x), ops.negate(x), ops.rotate(x, 1), ops.swap_rows(x)
-    _ = ops.multiply(x, x), ops.multiply_plain(x, plain), ops.relinearize(x)
-    made = {name: ops.counts[name] - before[name] for name in NAMES}
-    assert made == dict.fromkeys(NAMES, batch) | {"subtractions": 2 * batch, "rotations": 2 * batch}

@@ -26,8 +26,6 @@ from hemera.trees.ensemble import random_ensemble
 from hemera.trees.quantise import Quantiser
 from hemera_apps import logistic_regression as logistic
 from hemera_apps.bench.timing import median_seconds_in
-from hemera_apps.trees.client import Client
-from hemera_apps.trees.server import Server
 
 Measured = tuple[str, int, float, float]
 """The name of a run, its degree, and its estimated and measured seconds."""
@@ -180,13 +178,10 @@ def _applications(bench: _Bench) -> Iterator[Measured]:
     quantiser = Quantiser.of_levels(_FEATURES, _LEVELS)
     trees = random_ensemble(11, 128, 2, feature_count=_FEATURES, levels=_LEVELS, seed=1)
     for name in ("auto",) if bench.small else ("auto", "16384-430"):
-        server = Server(trees, quantiser, samples=_SAMPLES, parameters=name, **bench.machine)
-        client = Client(server.offer, **bench.machine)
-        server.accept(client.keys())
-        planes = server.load(client.request(np.zeros((_SAMPLES, _FEATURES))))
-        measured = bench.measure(server.context, functools.partial(server.evaluate, planes))
-        estimated = bench.estimate(server.cost(), graph=server.context.device != "cpu")
-        yield f"trees, {name}", server.params.degree, estimated, measured
+        own: dict[str, Any] = {"quantiser": quantiser, "samples": _SAMPLES, "params": name}
+        package = hemera.compile(trees, name=f"trees, {name}", **own).package
+        (slots,) = package.interface.encode(np.zeros((_SAMPLES, _FEATURES)))
+        yield _model(bench, package, (len(slots),))
 
 
 def _packages() -> Iterable[serving.Package]:
@@ -215,21 +210,22 @@ def _packages() -> Iterable[serving.Package]:
 def _models(bench: _Bench) -> Iterator[Measured]:
     """A request to each of five packaged models."""
     for package in _packages():
-        context = bench.context(package.params)
-        secret = context.generate_secret_key()
-        model = package.prepare(context)
-        evaluator = model.bind(package.generate_keys(context, secret))
-        kind = float if package.scheme == "ckks" else int
-        inputs = []
-        for spec in package.inputs:
-            plain = context.encode(np.ones((*spec.shape, spec.slots), kind), level=spec.level)
-            inputs.append(context.encrypt(plain, secret))
-        name, degree = f"model: {package.name}", package.params.degree
-        run: Callable[[], object] = functools.partial(model.run, evaluator, inputs)
-        if model.captures:  # as servers run it
-            name += ", graph"
-            run = functools.partial(model.capture(evaluator, inputs), *inputs)
-        yield name, degree, bench.estimate(package.cost(), graph=model.captures), bench.measure(context, run)
+        name, degree, estimated, measured = _model(bench, package)
+        yield f"model: {name}", degree, estimated, measured
+
+
+def _model(bench: _Bench, package: serving.Package, requests: tuple[int, ...] = ()) -> Measured:
+    """Requests to a packaged model, as servers run them."""
+    context = bench.context(package.params)
+    model = package.prepare(context)
+    evaluator = model.bind(package.generate_keys(context, context.generate_secret_key()))
+    inputs = model.examples(requests)
+    run: Callable[[], object] = functools.partial(model.run, evaluator, inputs)
+    if model.captures:
+        run = functools.partial(model.capture(evaluator, inputs), *inputs)
+    estimate = bench.estimate(package.cost(*requests), graph=model.captures)
+    name = f"{package.name}, graph" if model.captures else package.name
+    return name, package.params.degree, estimate, bench.measure(context, run)
 
 
 GROUPS: dict[str, Callable[[_Bench], Iterator[Measured]]] = {

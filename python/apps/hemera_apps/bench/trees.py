@@ -5,22 +5,19 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
-import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
 
-from hemera.errors import SecurityWarning
 from hemera.trees.ensemble import random_ensemble
 from hemera.trees.parameters import Workload
 from hemera.trees.quantise import Quantiser
 from hemera_apps._progress import StageProgress
 from hemera_apps.bench.seal_trees import SealWorkers
 from hemera_apps.trees import paper
-from hemera_apps.trees.client import Client
-from hemera_apps.trees.server import Server
+from hemera_apps.trees.sides import Sides, operations, packaged
 
 __all__ = ["CASES", "DEGREES", "measure"]
 
@@ -53,62 +50,46 @@ def measure(
     with ExitStack() as stack:
         for workload, name, samples in cases:
             progress(f"trees: {workload}, {name}")
-            server = Server(
-                model,
-                quantiser,
-                samples=samples,
-                workload=workload,
-                parameters=name,
-                device=options.device,
-                threads=options.threads,
-            )
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", SecurityWarning)  # the table of results has it
-                client = Client(server.offer, device=options.device, threads=options.threads)
-            server.accept(client.keys())
-            planes = server.load(client.request(rows[:samples]))
-            answer = server.evaluate(planes)
-            wanted = server.model.scores(quantiser.bins(rows[:samples]))
-            right = np.array_equal(client.scores(bytes(answer.shrink()), samples), wanted)
+            trees = packaged(model, quantiser, samples=samples, workload=workload, parameters=name)
+            sides = Sides(trees, device=options.device, threads=options.threads)
+            sides.accept(sides.keys())
+            planes = sides.server.load(sides.request(rows[:samples]))
+            wanted = trees.model.scores(quantiser.bins(rows[:samples]))
+            right = np.array_equal(sides.scores(bytes(sides.evaluate(planes)), samples), wanted)
             if workers is None:
-                layout = paper.PaperLayout.choose(degree, server.model)
-                few = rows[:_SEAL_SAMPLES]
+                layout = paper.PaperLayout.choose(degree, trees.model)
+                few = quantiser.bins(rows[:_SEAL_SAMPLES])
                 side = SealWorkers(
                     threads,
                     degree,
-                    server.params.plain_modulus,
-                    paper.PaperModel.of(server.model, layout),
+                    trees.plain_modulus,
+                    paper.PaperModel.of(trees.model, layout),
                     layout.rotations,
-                    np.stack(
-                        [
-                            layout.spread((few[:, model.features[:, :, node]] == value).astype(np.int64))
-                            for node in range(3)
-                            for value in (0, 2)
-                        ]
-                    ),
+                    paper.planes_of(few, trees.model, layout).swapaxes(0, 1),
                 )
                 workers = stack.enter_context(side)
                 right = right and np.array_equal(layout.unpack(workers.slots()), wanted[:_SEAL_SAMPLES])
             pairs = []
             for _ in range(options.rounds):
                 begin = time.perf_counter()
-                server.evaluate(planes)
-                server.context.synchronize()
+                sides.evaluate(planes)
+                sides.server.synchronize()
                 ours = (time.perf_counter() - begin) / samples
                 pairs.append((ours, workers.run(options.samples) / options.samples))
             yield {
                 "application": "trees",
                 "workload": workload,
-                "n": server.params.degree,
+                "n": trees.package.params.degree,
                 "seal_n": degree,
                 "parameters": name,
-                "log_modulus": round(server.params.log_modulus, 1),
-                "security": server.params.security,
-                "device": server.context.description,
+                "log_modulus": round(trees.package.params.log_modulus, 1),
+                "security": trees.package.params.security,
+                "device": sides.server.description,
                 "seal_processes": threads,
                 "samples": samples,
                 "operations_per_sample": {
-                    key: round(count / samples, 4) for key, count in server.operations.items()
+                    key: round(count / samples, 4)
+                    for key, count in operations(trees.package.program, len(planes)).items()
                 },
                 "hemera_ms": round(1e3 * statistics.median(ours for ours, _ in pairs), 4),
                 "seal_ms": round(1e3 * statistics.median(theirs for _, theirs in pairs), 4),

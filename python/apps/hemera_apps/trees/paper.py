@@ -1,12 +1,13 @@
-"""The circuit of Magara et al., arXiv 2110.11446, operation by operation: one ciphertext a sample and node.
+"""The circuit of Magara et al., arXiv 2110.11446: one ciphertext a sample and node.
 
 Features are 0, 1 or 2, and trees have depth two. The T trees of a score lie side by side, in a power of two
 of slots. For root, left and right node, the client sends x0 = [x = 0] and x2 = [x = 2]. The server compares
 by z = (1 - x0)(x2 (y - 1) - y) + 1, with y = 1 for x < 1 and 0 for x < 2. A tree is
 z1 (z2 (l1 - l2) + l2 - l4) + (z1 - 1) z3 (l4 - l3) + l4, and seven rotations add 128 trees. Operations of a
-sample: 5 multiplications, 7 rotations, 7 subtractions, 5 plain multiplications, 13 additions and 9
-relinearizations, five of which find nothing to do. Slots between the scores hold sums of some of the trees,
-which the client sees. (With `packed.py` it does not.)
+sample in the paper: 5 multiplications, 7 rotations, 7 subtractions, 5 plain multiplications, 13 additions and
+9 relinearizations, five of which find nothing to do. Here these five are left out, and constants are
+subtracted by adding their negatives. Slots between the scores hold sums of some of the trees, which the
+client sees. (With `packed.py` it does not.)
 """
 
 from __future__ import annotations
@@ -16,10 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+import hemera
 from hemera.errors import ParameterError
-from hemera.objects.ciphertext import Ciphertext
-from hemera.objects.evaluator import Evaluator
-from hemera.trees.counting import Counted
+from hemera.serving import InputSpec, Package, Symbol, dot, export
 from hemera.trees.ensemble import Integers
 from hemera.trees.quantise import IntegerEnsemble
 
@@ -31,10 +31,10 @@ PLANES = 6
 PER_SAMPLE = {
     "multiplications": 5,
     "plain_multiplications": 5,
-    "additions": 13,
-    "subtractions": 7,
+    "additions": 20,
+    "subtractions": 0,
     "rotations": 7,
-    "relinearizations": 9,
+    "relinearizations": 4,
 }
 """The operations of a sample with 65 to 128 trees a score."""
 
@@ -126,46 +126,27 @@ class PaperModel:
         )
 
 
-class PaperCircuit:
-    """The circuit of a model, for batches of any shape. The evaluator relinearizes lazily."""
+def planes_of(bins: Integers, model: IntegerEnsemble, layout: PaperLayout) -> Integers:
+    """The slots of samples' bins, shape (samples, PLANES, N): x0 and x2 of root, left and right node."""
+    compared = [bins[:, model.features[:, :, node]] for node in range(3)]
+    spread = [layout.spread((own == value).astype(np.int64)) for own in compared for value in (0, 2)]
+    return np.ascontiguousarray(np.stack(spread, axis=1))
 
-    def __init__(self, evaluator: Evaluator, model: IntegerEnsemble, layout: PaperLayout) -> None:
-        self._ops = Counted(evaluator)
-        self._layout = layout
-        numbers = PaperModel.of(model, layout)
-        encode = evaluator.encode
-        self._encrypted_ones = evaluator.encrypt(numbers.ones)
-        self._ones = encode(numbers.ones)
-        self._y = [encode(y) for y in numbers.y]
-        self._y_minus_one = [encode(y - 1) for y in numbers.y]
-        self._left, self._across = encode(numbers.left), encode(numbers.across)
-        self._right, self._last = encode(numbers.right), encode(numbers.last)
 
-    @property
-    def counts(self) -> dict[str, int]:
-        """The number of ciphertexts that each operation has made so far."""
-        return dict(self._ops.counts)
+def package(model: IntegerEnsemble, layout: PaperLayout, params: hemera.bfv.Parameters) -> Package:
+    """The circuit of a model. An evaluation is of one sample."""
+    numbers = PaperModel.of(model, layout)
 
-    def __call__(self, *planes: Ciphertext) -> Ciphertext:
-        """The scores of planes x0, x2 of root, left and right node."""
-        ops = self._ops
-        z1, z2, z3 = (self._compare(node, planes[2 * node], planes[2 * node + 1]) for node in range(3))
-        near = ops.relinearize(ops.multiply_plain(z2, self._left))
-        near = ops.add(near, self._across, out=near)
-        result = ops.multiply(near, z1)
-        far = ops.subtract(z1, self._encrypted_ones)
-        far = ops.relinearize(ops.multiply_plain(far, self._right, out=far))
-        result = ops.add(result, ops.multiply(far, z3))
-        result = ops.relinearize(result)
-        result = ops.add(result, self._last, out=result)
-        for steps in self._layout.rotations:
-            result = ops.add(result, ops.rotate(result, steps), out=result)
+    def compared(x0: Symbol, x2: Symbol, y: Integers) -> Symbol:
+        return (x0 - 1) * (x2 * (1 - y) + y) + numbers.ones
+
+    def scores(planes: Symbol) -> Symbol:
+        z1, z2, z3 = (compared(planes[2 * node], planes[2 * node + 1], numbers.y[node]) for node in range(3))
+        near, far = z2 * numbers.left + numbers.across, (z1 - 1) * numbers.right
+        result = dot([near, far], [z1, z3]) + numbers.last
+        for steps in layout.rotations:
+            result = result + result.rotate(steps)
         return result
 
-    def _compare(self, node: int, x0: Ciphertext, x2: Ciphertext) -> Ciphertext:
-        ops = self._ops
-        apart = ops.subtract(self._encrypted_ones, x0)
-        chosen = ops.relinearize(ops.multiply_plain(x2, self._y_minus_one[node]))
-        chosen = ops.subtract(chosen, self._y[node], out=chosen)
-        z = ops.relinearize(ops.multiply(apart, chosen))
-        return ops.add(z, self._ones, out=z)
+    inputs = InputSpec("planes", layout.degree, layout.degree, (PLANES,), low=0, high=1)
+    return export(scores, inputs=inputs, name="trees of the paper", params=params)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,13 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.errors import SecurityWarning
 from hemera.parameters import Parameters
 from hemera.trees.ensemble import Ensemble, Integers, predicted
 from hemera.trees.parameters import Workload
 from hemera.trees.quantise import Quantiser
-from hemera_apps.trees.client import Client
-from hemera_apps.trees.server import Server
+from hemera_apps.trees.sides import Sides, operations, packaged
 
 STAGES = ("setup", "keys", "server_setup", "encrypt", "load", "evaluate", "decrypt")
 ROUNDS = 5
@@ -108,42 +105,31 @@ def run(
     samples = len(rows)
     bins = quantiser.bins(rows)
     with stage("setup"):
-        server = Server(
-            model,
-            quantiser,
-            samples=samples,
-            workload=workload,
-            parameters=parameters,
-            device=device,
-            threads=threads,
-        )
-        with warnings.catch_warnings():
-            # The report has the security of weak parameters.
-            warnings.simplefilter("ignore", SecurityWarning)
-            client = Client(server.offer, device=device, threads=threads)
+        trees = packaged(model, quantiser, samples=samples, workload=workload, parameters=parameters)
+        sides = Sides(trees, device=device, threads=threads)
     with stage("keys"):
-        keys = client.keys()
+        keys = sides.keys()
     with stage("server_setup"):
-        server.accept(keys)
+        sides.accept(keys)
     with stage("encrypt"):
-        request = client.request(rows)
+        request = sides.request(rows)
     with stage("load"):
-        planes = server.load(request)
-        server.context.synchronize()
+        planes = sides.server.load(request)
+        sides.server.synchronize()
     with stage("evaluate"):
-        answer = server.evaluate(planes)
-        server.context.synchronize()
+        answer = sides.evaluate(planes)
+        sides.server.synchronize()
     times = []
     for _ in range(rounds):
         begin = time.perf_counter()
-        answer = server.evaluate(planes)
-        server.context.synchronize()
+        answer = sides.evaluate(planes)
+        sides.server.synchronize()
         times.append(time.perf_counter() - begin)
     if times:
         seconds["first_evaluate"], seconds["evaluate"] = seconds["evaluate"], float(np.median(times))
     with stage("decrypt"):
-        response = bytes(answer.shrink())
-        scores = client.scores(response, samples)
+        response = bytes(answer)
+        scores = sides.scores(response, samples)
 
     floats = model.scores(rows)
     classified = model.classes > 0 and labels is not None
@@ -152,13 +138,13 @@ def run(
     return Run(
         workload=workload,
         parameters=parameters,
-        params=server.params,
-        device=server.context.description,
+        params=trees.package.params,
+        device=sides.server.description,
         samples=samples,
         scores=scores,
-        exact=bool(np.array_equal(scores, server.model.scores(bins))),
-        scale=client.scale,
-        largest_error=float(np.abs(scores / client.scale - floats).max()),
+        exact=bool(np.array_equal(scores, trees.model.scores(bins))),
+        scale=trees.model.scale,
+        largest_error=float(np.abs(scores / trees.model.scale - floats).max()),
         accuracy_float=None if chosen_float is None else float(np.mean(chosen_float == labels)),
         accuracy_encrypted=None if chosen is None else float(np.mean(chosen == labels)),
         agreement=None if chosen is None else float(np.mean(chosen == chosen_float)),
@@ -169,7 +155,7 @@ def run(
             "features": model.feature_count,
             "planes": quantiser.planes,
         },
-        operations=server.operations,
+        operations=operations(trees.package.program, len(planes)),
         seconds=seconds,
         bytes={"keys": len(keys), "request": len(request), "response": len(response)},
     )

@@ -7,10 +7,10 @@ from functools import partial
 
 from rich.console import Console
 
-from hemera.trees.counting import NAMES
 from hemera_apps._figures import new_figure, save_figure, use_logarithms
 from hemera_apps._run_table import RunTable
 from hemera_apps.trees.pipeline import STAGES, Run
+from hemera_apps.trees.sides import NAMES
 
 
 def show(console: Console, runs: Sequence[Run]) -> None:

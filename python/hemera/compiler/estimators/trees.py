@@ -47,6 +47,8 @@ BOOSTED = (
 """Names of sklearn.ensemble."""
 _COMPARED = 64
 """Rows on which trees are compared with their library."""
+_LARGEST = 1e38
+"""The largest generated number, which single precision takes: an edge may be the largest of all."""
 _SINGLE = 4e-6
 """Part of the largest score by which sums in single precision, as xgboost's, may be off."""
 
@@ -118,8 +120,8 @@ def compile_trees(
     description: str = "",
     **others: Any,
 ) -> CompiledTrees:
-    """Compile boosted trees; scores are exactly those of `hemera_apps.trees.Server`. Clients read the labels
-    of classes, of shape (rows,), or values, as `predict` of the model gives them.
+    """Compile boosted trees. Clients read the labels of classes, of shape (rows,), or values, as `predict` of
+    the model gives them.
 
     A model of a library is compared with its own results, and refused where they differ. So is a JSON file of
     xgboost, where xgboost is installed; LightGBM's can not be predicted with.
@@ -269,7 +271,7 @@ def _generated(bins: Quantiser) -> NDArray[np.float64]:
     random = np.random.default_rng(0)
     columns = []
     for edges in bins.edges:
-        ends = np.asarray(edges, np.float64) if len(edges) else np.zeros(1)
+        ends = np.clip(edges, -_LARGEST, _LARGEST) if len(edges) else np.zeros(1)
         least = np.nextafter(ends.astype(np.float32), np.float32(-np.inf)).astype(np.float64)
         wide = float(ends[-1] - ends[0]) or 1.0
         anywhere = random.uniform(ends[0] - wide / 4, ends[-1] + wide / 4, len(ends) + 2)

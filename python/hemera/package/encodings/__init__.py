@@ -28,19 +28,14 @@ __all__ = [
 ]
 
 
+_KINDS: dict[str, type[Encoding]] = {
+    each.kind: each for each in (Vectors, Rows, TreeRows, Arrays, WholeArrays, Table)
+}
+
+
 def encoding_from_data(data: Mapping[str, Any]) -> Encoding:
     """The encoding that `to_data` told. Raises as its parts do; FormatError for another kind."""
     kind = data["kind"]
-    if kind == Vectors.kind:
-        return Vectors()
-    if kind == Rows.kind:
-        return Rows.from_data(data)
-    if kind == TreeRows.kind:
-        return TreeRows.from_data(data)
-    if kind == Arrays.kind:
-        return Arrays.from_data(data)
-    if kind == WholeArrays.kind:
-        return WholeArrays.from_data(data)
-    if kind == Table.kind:
-        return Table.from_data(data)
-    raise FormatError(f"rows are encoded as {kind!r}, which this Hemera does not know")
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise FormatError(f"rows are encoded as {kind!r}, which this Hemera does not know")
+    return _KINDS[kind].from_data(data)

@@ -58,6 +58,11 @@ class Encoding(ABC):
         """Data for JSON, with its kind."""
         return {"kind": self.kind}
 
+    @classmethod
+    def from_data(cls, _: Mapping[str, Any]) -> Encoding:
+        """The encoding that `to_data` told. FormatError for what can be none."""
+        return cls()
+
     def require_fit(self, inputs: int, outputs: int) -> None:  # noqa: B027
         """FormatError for another number of inputs or outputs than it is for."""
 
