@@ -42,6 +42,11 @@ class Column(Rows, Statistics):
 
     abs, div, rdiv = Operators.__abs__, Operators.__truediv__, Operators.__rtruediv__
 
+    @property
+    def values(self) -> Any:
+        """The array of a whole column, without missing values or filters. TypeError for others."""
+        return whole("values", self)
+
     def clip(self, lower: Any = None, upper: Any = None) -> Column:
         """As `numpy.clip`."""
         found: Column = self._applied(np.clip, self, lower, upper)
@@ -58,7 +63,7 @@ class Column(Rows, Statistics):
             found: Column = replace(self._applied(np.where, cond, self, other), name=self.name)
             return found
         (kept, _), _, _ = operands_of(mask_of(cond), self)
-        return self._with(self.values, joined(self.present, kept))
+        return self._with(self.elements, joined(self.present, kept))
 
     def mask(self, cond: Any, other: Any = None) -> Column:
         """The values where a mask is false; elsewhere others, or none."""
@@ -78,22 +83,22 @@ class Column(Rows, Statistics):
         if self.present is None:
             return self
         if self.categories:
-            value = self._code(value)
+            value = self._code(self._category(value))
         elif (self._kind == "b") != (kind_of(value) == "b"):
             raise TypeError(f"column {self.name!r} of {self.dtype} is filled with such values, not {value!r}")
-        if isinstance(value, Column) or np.ndim(value):
-            return self._with(self.values).where(self.notna(), value)
+        if isinstance(value, (Column, Array)) or np.ndim(value):
+            return self._with(self.elements).where(self.notna(), value)
         if self._kind == "b":
-            filled = joined(self.values, self.present)
+            filled = joined(self.elements, self.present)
             filled = filled | ~self.present if value else filled
         else:
-            own = self.values if self.is_zeroed else self.values * self.present
+            own = self.elements if self.is_zeroed else self.elements * self.present
             filled = own if value == 0 else own + (1 - self.present) * value
-        return replace(self, values=filled, present=None, is_zeroed=True, is_of_table=False)
+        return replace(self, elements=filled, present=None, is_zeroed=True, is_of_table=False)
 
     def shift(self, periods: int = 1) -> Column:
         """The values of earlier rows; none of the first ones. TypeError for filtered rows."""
-        values, at = whole("shift", self._with(self.values)), np.arange(self.rows)
+        values, at = whole("shift", self._with(self.elements)), np.arange(self.rows)
         there = (at >= periods) & (at < self.rows + periods)
         kept = None if self.present is None else np.roll(self.present, periods)
         return self._with(np.roll(values, periods), joined(kept, there))
@@ -155,14 +160,14 @@ class Column(Rows, Statistics):
         known = [each for each in listed if each is not None and not is_missing(each) and each == each]
         of_missing = len(known) < len(listed)
         if self.categories:
-            known = [self._code(each) for each in known]
+            known = [self._code(each if isinstance(each, str) else self._category(each)) for each in known]
         elif not self.is_public:
             if any(each is None for each in listed):
                 raise TypeError(f"column {self.name!r}: None is no number; np.nan stands for missing ones")
             known = [each for each in known if isinstance(each, (int, float, np.generic))]
         if not known:
             return self.isna() & of_missing
-        found = self._of_truths(np.isin(self.values, known), self.present)
+        found = self._of_truths(np.isin(self.elements, known), self.present)
         return found | self.isna() if of_missing else found
 
     isnull, notnull = Rows.isna, Rows.notna
@@ -215,7 +220,7 @@ def filter_of(item: Any, weight: Weight, rows: int) -> tuple[Any, bool]:
                 "the mask is of a table with other filters, and pandas could not align its rows: make it of "
                 "this table, or combine masks by &"
             )
-        return item.values, item.is_public
+        return item.elements, item.is_public
     if not (isinstance(item, np.ndarray) and item.dtype.kind == "b"):
         raise TypeError(f"a column's name, a list of names or a mask is needed, not {type(item).__name__}")
     if item.shape != (rows,):

@@ -100,7 +100,7 @@ def _as_result(name: str, found: Any, is_plain: bool) -> Result | Frame:
             "of it, or the whole column and its mask"
         )
     if isinstance(found, Column):
-        parts = {"": found.values, "present": found.present}
+        parts = {"": found.elements, "present": found.present}
         encrypted = {
             key: each
             for key, each in parts.items()
@@ -299,8 +299,8 @@ class CompiledTable(Packaged):
 
 
 def _listed(readings: _Readings, outputs: Mapping[str, Values]) -> list[Values]:
-    """The finished values."""
-    return [np.asarray(each) for each in readings.values(outputs)]
+    """The finished values, truth values as numbers."""
+    return [np.asarray(each, np.float64) for each in readings.values(outputs)]
 
 
 def compile_table(what: Study, *inputs: Any, calibrate: Any = None, **options: Any) -> CompiledTable:

@@ -23,6 +23,9 @@ _INSTEAD = {
         "t.column.value_counts() counts categories, (column == value).sum() one value, and "
         "t.groupby(key).size() those of a public key"
     ),
+    "sum mean std var max min median prod nunique": (
+        "t.column.sum() is of one column, and t.groupby(keys)[[names]].sum() of groups"
+    ),
     "query loc iloc filter drop head tail": "t[mask] filters rows, and t[[names]] takes columns",
     "group_by pivot_table pivot resample": "t.groupby(keys) groups by public keys",
     "merge join append concat": "tables are joined before they are encrypted",

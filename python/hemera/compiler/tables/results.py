@@ -15,7 +15,7 @@ from hemera.compiler.eager import compile_arrays, compute
 from hemera.errors import ParameterError
 from hemera.inputs.operators import Operators
 
-__all__ = ["Frame", "Groups", "Result", "labelled"]
+__all__ = ["Frame", "Groups", "Result", "Together", "labelled"]
 
 Values = NDArray[Any]
 
@@ -89,8 +89,20 @@ class Result(Operators):
         return f"<{self.name}, finished by the client>"
 
 
+class Together:
+    """The base of several columns, or results, together: they have no operators."""
+
+    def _refuse(self, *_: object) -> NoReturn:
+        raise TypeError(
+            f"a {type(self).__name__} has no operators, and is neither true nor false: columns have"
+        )
+
+    __eq__ = __ne__ = __bool__ = _refuse
+    __hash__ = object.__hash__
+
+
 @dataclass(frozen=True, eq=False)
-class Frame:
+class Frame(Together):
     """Several statistics of groups, by column and name of the statistic."""
 
     columns: Mapping[tuple[str, ...], Result]

@@ -49,7 +49,7 @@ class Rows(Operators):
     _otherwise: ClassVar[str] = NO_COLUMN
     _holds_arrays = True
 
-    values: Any
+    elements: Any
     """The rows' values, an `Array` or plain; 0, or anything, where they are missing or filtered out."""
     name: str = ""
     present: Weight = None
@@ -75,11 +75,11 @@ class Rows(Operators):
     @property
     def rows(self) -> int:
         """The rows of the whole table, filtered or not."""
-        return len(self.values)
+        return len(self.elements)
 
     @property
     def _kind(self) -> Kind:
-        return kind_of(self.values)
+        return kind_of(self.elements)
 
     def __len__(self) -> int:
         return length(self.rows, self.weight)
@@ -105,7 +105,7 @@ class Rows(Operators):
         return function(*(whole(function, each) for each in arguments), **named)
 
     def _with(self, values: Any, present: Weight = None) -> Self:
-        return replace(self, values=values, present=present, is_zeroed=False, is_of_table=False)
+        return replace(self, elements=values, present=present, is_zeroed=False, is_of_table=False)
 
     def isna(self) -> Self:
         """Whether values are missing."""
@@ -122,14 +122,15 @@ class Rows(Operators):
 
     def _category(self, value: Any) -> Any:
         """A value as categories are: a text as a time, where these are times."""
-        if isinstance(self.categories[0], datetime.datetime) and not isinstance(value, int):
-            with contextlib.suppress(ValueError):
-                return np.datetime64(value, "us").item()
+        is_time = isinstance(self.categories[0], datetime.datetime) and isinstance(
+            value, (str, np.datetime64)
+        )
+        with contextlib.suppress(ValueError):
+            return np.array(value, "datetime64[us]").item() if is_time else value
         return value
 
     def _code(self, value: Any) -> float:
         """The number of a category. ParameterError for one that the column has not."""
-        value = self._category(value)
         if value not in self.categories:
             raise ParameterError(
                 f"column {self.name!r} has no category {value!r}; it has "
@@ -152,7 +153,7 @@ def whole(function: Any, value: Any) -> Any:
             "or categories: fillna fills them, and np.where(mask, column, value) is in place of t[mask]. "
             f"{NO_COLUMN}"
         )
-    return value.values
+    return value.elements
 
 
 def operands_of(*operands: Any) -> tuple[list[Any], Rows, Weight]:
@@ -170,7 +171,7 @@ def operands_of(*operands: Any) -> tuple[list[Any], Rows, Weight]:
             each._no_arithmetic()
         own = each
         if isinstance(each, Rows):
-            own, present = each.values, joined(present, each.present)
+            own, present = each.elements, joined(present, each.present)
             if each.weight is not first.weight or each.rows != first.rows:
                 raise MismatchError(
                     f"columns {first.name!r} and {each.name!r} come from tables with different filters; "
@@ -253,7 +254,7 @@ def _compared(function: np.ufunc, x: Any, y: Any) -> Rows:
             raise TypeError(f"column {own.name!r} holds categories, and the other one numbers")
         if function is not np.equal:
             return _ordered(function, own, other)
-        x, y = own, own._code(other)
+        x, y = own, own._code(own._category(other))
     values, first, present = operands_of(x, y)
     return first._of_truths(as_truths(function(*values)), present, is_public=_is_public((x, y)))
 
@@ -270,7 +271,7 @@ def _ordered(function: np.ufunc, x: Rows, value: Any) -> Rows:
     if len(set(found)) == 1:
         return x.notna() & found[0]
     before, edge = found[0], found.index(not found[0])
-    return x._of_truths(as_truths(x.values < edge if before else x.values >= edge), x.present)
+    return x._of_truths(as_truths(x.elements < edge if before else x.elements >= edge), x.present)
 
 
 def _require_mask(value: Any) -> Any:
@@ -305,7 +306,7 @@ def _where(_: Any, condition: Any, *sides: Any) -> Any:
     found = computed(np.where, condition, *bare, keeps_zero=True)
     if there[0] is None and there[1] is None:
         return found
-    chosen = condition.values if isinstance(condition, Rows) else condition
+    chosen = condition.elements if isinstance(condition, Rows) else condition
     present = np.where(chosen, *(True if each is None else each for each in there))
     is_zeroed = all(each.is_zeroed for each in sides if isinstance(each, Rows))
     return replace(found, present=as_truths(present), is_zeroed=is_zeroed)
@@ -337,6 +338,6 @@ _RULES: dict[Any, Any] = {
     **dict.fromkeys((np.round, np.around), _of_one),
     np.digitize: lambda function, x, bins, right=False: _of_one(function, x, bins, right).fillna(len(bins)),
     np.polyval: lambda _, p, x: computed(lambda values: np.polyval(p, values), x),
-    **dict.fromkeys((np.zeros_like, np.ones_like), lambda function, x: function(x.values)),
+    **dict.fromkeys((np.zeros_like, np.ones_like), lambda function, x: function(x.elements)),
 }
 """What functions of NumPy do with columns; those of single elements that are not here compute row by row."""

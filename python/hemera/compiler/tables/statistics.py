@@ -112,7 +112,7 @@ def of_numpy(name: str, a: Any, axis: Any = None, ddof: int = 0) -> Any:
 
 def require_numbers(column: Any) -> Any:
     """TypeError for a column that has no sums."""
-    if column.categories or getattr(column.values, "dtype", np.dtype(float)).kind not in "biuf":
+    if column.categories or getattr(column.elements, "dtype", np.dtype(float)).kind not in "biuf":
         raise TypeError(f"column {column.name!r} holds categories, which have no sums; count them by masks")
     return column
 
@@ -131,7 +131,7 @@ def _weighted(column: Any, values: Any, *, is_zeroed: bool) -> Any:
 def zeroed(column: Any) -> Any:
     """The numbers of a column, 0 where they do not count."""
     own = require_numbers(column)
-    return _weighted(own, own.values, is_zeroed=own.is_zeroed)
+    return _weighted(own, own.elements, is_zeroed=own.is_zeroed)
 
 
 def _total(values: Any, groups: Groups | None) -> Any:
@@ -181,7 +181,7 @@ def _quotient(s: Any, n: Any) -> Any:
 def _var(column: Any, groups: Groups | None, ddof: int) -> Any:
     """Variances by sums of values and of their squares, around the middle of their range, and counts."""
     own, weights = require_numbers(column), _counted(column)
-    values, middle = own.values, 0.0
+    values, middle = own.elements, 0.0
     if isinstance(values, Array):
         if groups is None and weights is None:
             return values.var(ddof=ddof)
@@ -217,8 +217,8 @@ def _by_numpy(name: str, stands_in: Any, kind: type = float) -> Any:
 
     def statistic(column: Any, groups: Groups | None, _: int) -> Any:
         own, counted = require_numbers(column), _counted(column)
-        is_truth = kind_of(own.values) == "b"
-        values = own.values if kind is float or is_truth else np.not_equal(own.values, 0)
+        is_truth = kind_of(own.elements) == "b"
+        values = own.elements if kind is float or is_truth else np.not_equal(own.elements, 0)
         missing = stands_in and stands_in(values)
         missing = bool(np.rint(missing)) if is_truth and stands_in else missing
         parts = {"m": _of_rows(name, values, counted, missing, groups)}
@@ -267,7 +267,7 @@ def _nunique(column: Any, groups: Groups | None, _: int) -> Any:
 
 def counts_of_values(column: Any, groups: Groups | None = None) -> tuple[list[Any], Any]:
     """The categories, or truth values, and how often each is there. TypeError for numbers."""
-    values, labels = column.values, list(column.categories)
+    values, labels = column.elements, list(column.categories)
     if column.is_public:
         labels, values = (each.tolist() for each in np.unique(values, return_inverse=True))
     elif not labels and kind_of(values) == "b":

@@ -12,7 +12,7 @@ from hemera.compiler.eager import array
 from hemera.compiler.tables.columns import Column, filter_of
 from hemera.compiler.tables.frames import is_of_pandas
 from hemera.compiler.tables.missing import missing
-from hemera.compiler.tables.results import Frame, Groups, Result
+from hemera.compiler.tables.results import Frame, Groups, Result, Together
 from hemera.compiler.tables.spec import TableSpec
 from hemera.compiler.tables.statistics import STATISTICS, Statistics, Weight, as_truths, joined, length
 from hemera.errors import MismatchError, ParameterError
@@ -20,7 +20,7 @@ from hemera.errors import MismatchError, ParameterError
 __all__ = ["GroupBy", "Table"]
 
 
-class Table:
+class Table(Together):
     """A table whose columns are encrypted, but for its public keys: `t.age`, `t["age"]`, `t[t.age > 60]`,
     `t.groupby("ward")`."""
 
@@ -226,7 +226,7 @@ def _no_change(item: Any) -> TypeError:
     return TypeError(f"tables do not change in place: t.assign({item}=column) makes another one")
 
 
-class GroupBy(Statistics):
+class GroupBy(Together, Statistics):
     """The groups of a table: statistics of each by `sum`, `mean`, `count`, `var`, `std`, `size` and `agg`."""
 
     def __init__(self, table: Table, groups: Groups, column: str | None) -> None:
@@ -251,12 +251,18 @@ class GroupBy(Statistics):
         assert isinstance(found, Result)
         return replace(found, name="size") if self._column is None else found
 
-    def agg(self, statistics: str | Sequence[str]) -> Result | Frame:
-        """Several statistics, by name.
+    def agg(self, statistics: Any = (), **named: tuple[str, str]) -> Result | Frame:
+        """Several statistics: by name, by name for each column in a dict, or `total=("stay", "sum")`.
 
         Raises:
             ParameterError: for an unknown one.
         """
+        if isinstance(statistics, Mapping):
+            named = {column: (column, name) for column, name in statistics.items()}
+        if named:
+            return Frame(
+                {(key,): self[column]._one(column, name, 1) for key, (column, name) in named.items()}
+            )
         if isinstance(statistics, str):
             return self._statistic(statistics)
         found: dict[tuple[str, ...], Result] = {
