@@ -13,7 +13,7 @@ from hemera import _core
 from hemera.objects.calibration import TimedContext
 from hemera.trees import Quantiser, random_ensemble
 from hemera_apps import logistic_regression as logistic
-from hemera_apps.trees.sides import Packaged, packaged
+from hemera_apps.trees.sides import packaged
 
 pytestmark = pytest.mark.filterwarnings("ignore::hemera.errors.SecurityWarning")
 
@@ -143,54 +143,6 @@ def small(primes: int = 5) -> hm.bfv.Parameters:
     return hm.bfv.Parameters.from_bits(
         degree=2048, plain_modulus=786433, prime_bits=[50] * primes, special_bits=[50], security=None
     )
-
-
-ROWS = np.ones((37, 6), int)
-
-
-@pytest.fixture(params=["packed", "paper", "deep"])
-def trees(request: pytest.FixtureRequest) -> Packaged:
-    depth = 3 if request.param == "deep" else 2
-    workload: Any = "paper" if request.param == "paper" else "packed"
-    model = random_ensemble(2, 5, depth, feature_count=6, levels=3, seed=1)
-    quantiser = Quantiser.of_levels(6, 3)
-    return packaged(model, quantiser, samples=len(ROWS), workload=workload, parameters=small())
-
-
-@pytest.mark.fact_of_the_cpu("bytes of the CPU's keys and workspaces")
-def test_trees_are_counted_as_they_run(trees: Packaged) -> None:
-    package, slots = trees.package, trees.encoded(ROWS)
-    context = TimedContext(package.params, "cpu", threads=1)
-    secret_key = context.generate_secret_key()
-    counted = package.cost(len(slots))
-    native = context._native
-    model = package.prepare(context)
-    evaluator = model.bind(package.generate_keys(context, secret_key))
-    assert evaluator.keys.memory_bytes == counted.key_bytes
-    planes = context.encrypt(slots, secret_key)
-    before = native.memory_used
-    model.run(evaluator, [planes])
-    assert counted.plaintext_bytes == native.memory_used - before > 0
-    _core.clear_ledger(native)
-    native.reset_memory_peak()
-    before = native.memory_used
-    model.run(evaluator, [planes])
-    assert counted.workspace_bytes == native.memory_peak - before
-    found = _core.counted_cost(native)
-    assert counted._cost.calls == found.calls
-    assert counted.operations["products"] == found.products > 0
-
-
-def test_clients_of_trees_make_the_keys_that_are_asked_for(trees: Packaged) -> None:
-    package, slots = trees.package, trees.encoded(ROWS)
-    context = hm.Context(package.params, "cpu")
-    secret_key = context.generate_secret_key()
-    needs = package.cost().needed_keys
-    model, planes = package.prepare(context), context.encrypt(slots, secret_key)
-    for at in range(len(needs)):
-        few = _core.generate_needed_keys(secret_key._native, [*needs[:at], *needs[at + 1 :]])
-        with pytest.raises(hm.errors.MissingKeyError):
-            model.run(hm.Keys(few, context), [planes])
 
 
 def test_stumps_need_no_products() -> None:

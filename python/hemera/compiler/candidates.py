@@ -16,7 +16,7 @@ from hemera.compiler.specs import ArraySpec
 from hemera.compiler.tracing import told
 from hemera.compiler.watching import Known
 from hemera.exporting.function import package
-from hemera.package.encodings import Arrays, WholeArrays
+from hemera.package.encodings import Arrays
 from hemera.package.package import Package
 from hemera.package.specs import InputSpec, OutputSpec
 
@@ -175,7 +175,7 @@ class Packaging:
     def _encoding(self, at: LaidOut) -> Arrays:
         if at.chosen.params.scheme != "ckks":
             multiples = tuple(int(spec.step or 1) for spec in self.specs)
-            return WholeArrays(at.inputs, at.outputs, multiples, at.samples)
+            return Arrays(at.inputs, at.outputs, multiples, at.samples, whole=True)
         steps = tuple(spec.step for spec in self.specs)
         clips = tuple(bool(spec.clip) for spec in self.specs)
         return Arrays(

@@ -172,7 +172,7 @@ class Interface:
                 outputs,
                 KeyList.from_data(data["keys"], params),
                 integer(data["depth"], "depth", 0, 1 << 20),
-                encoding_from_data(data["encoding"]),
+                encoding_from_data(data["encoding"], inputs, outputs),
                 None if "sharing" not in data else Sharing.from_data(data["sharing"], len(outputs)),
             )
             interface.encoding.require_fit(len(inputs), len(outputs))

@@ -43,7 +43,7 @@ def data(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 
 def test_an_encoding_is_read_as_it_was_written(data: dict[str, Any]) -> None:
-    table = encoding_from_data(data)
+    table = encoding_from_data(data, (), ())
     assert isinstance(table, Table)
     assert json.loads(json.dumps(table.to_data())) == data
     random_scores = np.random.default_rng(3).normal(size=(2, 1 << 12))
@@ -79,7 +79,7 @@ def test_damaged_encodings_are_typed_errors(data: dict[str, Any]) -> None:
     for _ in range(400):
         changed = _changed(data, choose)
         try:
-            table = encoding_from_data(changed)
+            table = encoding_from_data(changed, (), ())
         except (hm.errors.Error, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
             refused += 1  # `Interface.from_dict` makes a FormatError of each
             continue

@@ -12,7 +12,7 @@ import pytest
 import hemera as hm
 from hemera.compiler import Compiled
 from hemera.errors import FormatError, MismatchError, ParameterError
-from hemera.package.encodings import WholeArrays, encoding_from_data
+from hemera.package.encodings import Arrays, encoding_from_data
 from hemera.serving import Package
 from hemera.serving.service import Home
 
@@ -124,7 +124,9 @@ def test_encodings_take_whole_numbers_alone() -> None:
 
 def test_damaged_encodings_are_refused() -> None:
     data = plan_of("bfv").package.interface.encoding.to_data()
-    assert isinstance(encoding_from_data(data), WholeArrays)
+    read = encoding_from_data(data, (), ())
+    assert isinstance(read, Arrays)
+    assert (read.whole, read.to_data()) == (True, data)
     for steps in ([], [1, 1], [0], [1.5], ["1"]):
         with pytest.raises((FormatError, ParameterError, TypeError)):
-            encoding_from_data({**data, "steps": steps})
+            encoding_from_data({**data, "steps": steps}, (), ())

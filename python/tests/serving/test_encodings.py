@@ -14,7 +14,6 @@ from hemera.errors import FormatError, HemeraWarning, MismatchError, ParameterEr
 from hemera.inputs.fields import damaged
 from hemera.package.encodings import (
     Arrays,
-    Rows,
     Scaling,
     Table,
     Vectors,
@@ -25,6 +24,7 @@ from hemera.package.encodings import (
 from hemera.package.encodings.base import arrays_by_name, require_columns, require_range
 from hemera.package.encodings.watching import rows_text, tell_rows
 from hemera.package.finishing import Method
+from hemera.package.readings import Labels
 from hemera.package.specs import InputSpec, OutputSpec
 
 
@@ -192,22 +192,80 @@ def test_chunks_are_filled_up_with_the_last_row(count: int) -> None:
     np.testing.assert_array_equal(flat[count:], np.tile(rows[-1], (len(flat) - count, 1)))
 
 
+OLDER = {
+    "kind": "rows",
+    "mean": [1.0, 2.0, 0.0],
+    "deviation": [1.0, 2.0, 0.5],
+    "clip": 10.0,
+    "block": 4,
+    "scores": 2,
+    "names": [],
+}
+"""An encoding of files until 0.2."""
+
+
+def older(output: OutputSpec, **changes: Any) -> Any:
+    return encoding_from_data({**OLDER, **changes}, [InputSpec("rows", 8, 8)], [output])
+
+
 @pytest.mark.parametrize("rows", [1, 2, 3, 4, 5])
-def test_rows_lie_in_blocks(rows: int) -> None:
-    encoding = Rows((1.0, 2.0, 0.0), (1.0, 2.0, 0.5), 10.0, 4, scores=2)
+def test_rows_of_older_files_lie_in_blocks(rows: int) -> None:
+    output = OutputSpec("scores", 8)
+    encoding = older(output)
+    assert encoding.to_data() == OLDER  # clients of any version read it
     values = np.random.default_rng(1).uniform(-1, 1, (rows, 3))
     (found,) = encoding.encode(values, [InputSpec("rows", 8, 8)])
     assert found.shape == (-(-rows // 2), 8)
     blocks = found.reshape(-1, 4)
     np.testing.assert_allclose(blocks[:rows, :3], (values - [1, 2, 0]) / [1, 2, 0.5])
-    assert not blocks[rows:].any()
     assert not blocks[:, 3].any()
-    outputs = [OutputSpec("scores", 8)]
-    np.testing.assert_array_equal(encoding.decode([found], outputs, rows), blocks[:rows, :2])
-    one = Rows((0.0,), (1.0,), 1.0, 4)
+    np.testing.assert_array_equal(encoding.decode([found], [output], rows), blocks[:rows, :2])
     for column in (False, True):
-        got = one.decode([found], [OutputSpec("scores", 8, column=column)], rows)
+        output = OutputSpec("scores", 8, column=column)
+        one = older(output, mean=[0.0], deviation=[1.0], scores=1)
+        got = one.decode([found], [output], rows)
         np.testing.assert_array_equal(got, blocks[:rows, :1] if column else blocks[:rows, 0])
+
+
+@pytest.mark.parametrize(
+    ("read", "scores", "labels", "wanted"),
+    [
+        ("sigmoid", 1, None, [1 / (1 + np.exp(-2)), 1 / (1 + np.exp(3))]),
+        ("sign", 1, None, [1, 0]),
+        ("sign", 1, ["no", "yes"], ["yes", "no"]),
+        ("argmax", 2, None, [0, 1]),
+        ("argmax", 2, [7, 5], [7, 5]),
+        ("softmax", 2, None, np.exp([[2, 1], [-3, 4]]) / np.exp([[2, 1], [-3, 4]]).sum(axis=1)[:, None]),
+        ("clipped", 1, None, [1.0, 0.0]),
+    ],
+)
+def test_results_of_older_files(read: str, scores: int, labels: Any, wanted: Any) -> None:
+    output = OutputSpec("scores", 8, read=read, labels=None if labels is None else Labels.of(labels))
+    slots = np.array([[2.0, 1, 9, 9, -3, 4, 9, 9]])
+    found = older(output, scores=scores).decode([slots], [output], 2)
+    assert found.dtype.kind == np.asarray(wanted).dtype.kind
+    if found.dtype.kind == "f":
+        np.testing.assert_allclose(found, wanted)
+    else:
+        assert found.tolist() == wanted
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"block": 3},
+        {"block": 16},
+        {"block": 2},
+        {"scores": 5},
+        {"mean": []},
+        {"mean": [0.0]},
+        {"deviation": [1.0, 2.0, 0.0]},
+        {"names": ["a"]},
+    ],
+)
+def test_older_files_that_are_damaged(changes: dict[str, Any]) -> None:
+    with pytest.raises(FormatError), damaged("an encoding"):
+        older(OutputSpec("scores", 8), **changes)
 
 
 def test_ranges_of_columns() -> None:
@@ -297,9 +355,9 @@ TABLE = table((0.5, -1.0))
 )
 def test_encodings_of_files_that_others_made(encoding: Any, changes: dict[str, Any]) -> None:
     data = encoding.to_data()
-    assert encoding_from_data(data).to_data() == data
+    assert encoding_from_data(data, (), ()).to_data() == data
     with pytest.raises(FormatError), damaged("an encoding"):
-        encoding_from_data({**data, **changes})
+        encoding_from_data({**data, **changes}, (), ())
     inputs, outputs = (1, 2) if encoding is SCALED else (1, 1)
     encoding.require_fit(inputs, outputs)
     for wrong in ((inputs + 1, outputs), (inputs, outputs - 1), (inputs, outputs + 1)):

@@ -14,9 +14,11 @@ from sklearn.preprocessing import KBinsDiscretizer
 
 import hemera as hm
 from hemera import errors
+from hemera.arrays.layout import FREE, Layout
 from hemera.compiler.estimators import trees
 from hemera.exporting.agreement import _tied, of_library, require_agreement, thinned
-from hemera.package.encodings import Rows
+from hemera.package.encodings import Arrays, Scaling, Table
+from hemera.package.finishing import Method
 from hemera.serving import InputSpec, Package, Symbol, export
 
 
@@ -56,7 +58,9 @@ def line() -> Package:
         terms = x * np.array([1.0, -2.0])
         return terms + terms.rotate(1) + 0.5
 
-    spec, rows = InputSpec("rows", 2, 2), Rows((0.0, 0.0), (1.0, 1.0), 2.0, 2)
+    spec, method = InputSpec("rows", 2, 2), Method((), "float64", ())
+    layouts = Layout.raster((1, 2)), Layout((1, 1), (FREE,))
+    rows = Table(Scaling((0.0, 0.0), (1.0, 1.0), 2.0), (), *layouts, {"values": method})
     return export(circuit, inputs=spec, name="line", encoding=rows)
 
 
@@ -227,7 +231,7 @@ def test_bins_come_once() -> None:
 
 def test_a_package_with_another_encoding_is_the_same_file() -> None:
     package = export(lambda x: x + 1, inputs=4, name="m", security=None)
-    rows = Rows((0.0,), (1.0,), 1.0, 4)
+    rows = Arrays((Layout.raster((4,)),), (Layout.raster((4,)),))
     found = package.with_encoding(rows)
     assert (found.interface.encoding, bytes(found)) == (rows, bytes(package))
     assert package.interface.encoding is not rows

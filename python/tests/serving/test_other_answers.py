@@ -229,6 +229,14 @@ def test_connections_that_gave_another_answer_are_let_go(server: Running) -> Non
 OTHER = "0123456789abcdef" * 2
 
 
+def transport_of(monkeypatch: pytest.MonkeyPatch, answer: Any, **options: Any) -> Transport:
+    """A client's transport to a server that answers so."""
+    made = functools.partial(httpx.Client, transport=httpx.MockTransport(answer))
+    monkeypatch.setattr(httpx, "Client", made)
+    plain = {"token": "x", "certificates": None, "seconds": 1, "patience": 0, "progress": None}
+    return Transport("http://there/", **plain | options)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("status", [200, 201, 404, 409, 422, 503])
 @pytest.mark.parametrize("before", ["nothing", "its own", "none"])
 @pytest.mark.parametrize("told", ["its own", OTHER, "none"])
@@ -244,9 +252,7 @@ def test_whose_answer_is_read(monkeypatch: pytest.MonkeyPatch, status: int, befo
         headers = {} if name == "none" else {NONCE: sent[-1] if name == "its own" else name}
         return httpx.Response(code, headers=headers, json={"error": {"code": "word", "message": "why"}})
 
-    transport = httpx.MockTransport(answer)
-    monkeypatch.setattr(httpx, "Client", functools.partial(httpx.Client, transport=transport))
-    client = Transport("http://there", token="x", certificates=None, seconds=1, patience=0, progress=None)
+    client = transport_of(monkeypatch, answer)
     if before != "nothing":
         client.request("GET", "/v1/models")
     is_read = told == "its own" or (told == "none" and (before != "its own" or status >= 400))
@@ -291,11 +297,7 @@ def test_how_long_a_client_waits(
 
     clock = SimpleNamespace(monotonic=lambda: now[0], sleep=sleep)
     monkeypatch.setattr("hemera.client.transport.time", clock)
-    transport = httpx.MockTransport(answer)
-    monkeypatch.setattr(httpx, "Client", functools.partial(httpx.Client, transport=transport))
-    client = Transport(
-        "http://there/", token="x", certificates=None, seconds=1, patience=patience, progress=None
-    )
+    client = transport_of(monkeypatch, answer, patience=patience)
     with pytest.raises(ServerError) as error:
         client.request("GET", "/v1/models")
     np.testing.assert_allclose(found, slept)
@@ -313,16 +315,7 @@ def test_bodies_are_sent_whole_and_told_as_they_go(monkeypatch: pytest.MonkeyPat
         assert (request.headers["Authorization"], request.headers["X-Own"]) == ("Bearer x", "y")
         return httpx.Response(200, headers={NONCE: request.headers[NONCE]})
 
-    transport = httpx.MockTransport(answer)
-    monkeypatch.setattr(httpx, "Client", functools.partial(httpx.Client, transport=transport))
-    client = Transport(
-        "http://there",
-        token="x",
-        certificates=None,
-        seconds=1,
-        patience=0,
-        progress=lambda *each: told.append(each),
-    )
+    client = transport_of(monkeypatch, answer, progress=lambda *each: told.append(each))
     body = np.random.default_rng(size).bytes(size)
     for progress in ("upload", None):
         client.request("PUT", "/keys", body, progress=progress, headers={"X-Own": "y"})
@@ -339,9 +332,7 @@ def test_a_late_answer_to_a_try_before_is_another_ones(monkeypatch: pytest.Monke
         status = 503 if len(sent) == 1 else 200
         return httpx.Response(status, headers={NONCE: sent[0], "Retry-After": "0"}, json={})
 
-    transport = httpx.MockTransport(answer)
-    monkeypatch.setattr(httpx, "Client", functools.partial(httpx.Client, transport=transport))
-    client = Transport("http://there", token="x", certificates=None, seconds=1, patience=9, progress=None)
+    client = transport_of(monkeypatch, answer, patience=9)
     with pytest.raises(errors.MismatchError, match="another request"):
         client.request("GET", "/v1/models")
     assert len(set(sent)) == 2
@@ -354,13 +345,8 @@ def test_whatever_a_server_answers_is_an_error_of_hemera(
     monkeypatch: pytest.MonkeyPatch, status: int, body: bytes, wait: str
 ) -> None:
     """Also JSON that is nested too deeply, and times to wait that are none."""
-    answer = httpx.MockTransport(
-        lambda _: httpx.Response(status, content=body, headers={"Retry-After": wait})
-    )
-    monkeypatch.setattr(httpx, "Client", functools.partial(httpx.Client, transport=answer))
-    transport = Transport(
-        "http://there", token="x", certificates=None, seconds=1, patience=0.01, progress=lambda *_: None
-    )
+    answer = httpx.Response(status, content=body, headers={"Retry-After": wait})
+    transport = transport_of(monkeypatch, lambda _: answer, patience=0.01, progress=lambda *_: None)
     if status == 200 and body.startswith(b"{") and body.endswith(b"}"):
         assert transport.json("GET", "/v1/models") == {"error": [np.inf]}
         return

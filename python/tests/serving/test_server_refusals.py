@@ -125,10 +125,8 @@ def test_no_client_uses_the_keys_of_another(
         assert code(bob.post(EVALUATE, content=body)) == (409, "no_keys")
         assert code(bob.delete(KEYS)) == (404, "no_keys")
         # With keys of his own, his requests run with those: what is encrypted for Alice is noise then.
-        assert (
-            bob.put(KEYS, content=LocalModel(local.interface, security=None).generate_keys()).status_code
-            == 201
-        )
+        own = LocalModel(local.interface, security=None).generate_keys()
+        assert bob.put(KEYS, content=own).status_code == 201
         found = []
         for http in (alice, bob):
             response = http.post(EVALUATE, content=body)
@@ -277,11 +275,8 @@ def test_a_connection_whose_body_was_not_read_is_closed(
 
     request = Request(scope, receive)
     response = asyncio.run(refuse(request, Refused(status, "word", "why", 3)))
-    assert (response.status_code, response.headers["Retry-After"], request.state.code) == (
-        status,
-        "3",
-        "word",
-    )
+    told = response.status_code, response.headers["Retry-After"], request.state.code
+    assert told == (status, "3", "word")
     assert response.body == b'{"error":{"code":"word","message":"why"}}'
     assert len(asked) == read
     closes = method in ("PUT", "POST") and not received

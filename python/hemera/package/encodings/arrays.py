@@ -28,12 +28,14 @@ from hemera.package.readings import read_as
 from hemera.package.specs import InputSpec, OutputSpec
 from hemera.program.values import MAX_SLOTS, Array, integer, real
 
-__all__ = ["Arrays", "WholeArrays"]
+__all__ = ["WHOLE", "Arrays"]
 
 Floats = NDArray[np.float64]
 _Spec = TypeVar("_Spec", InputSpec, OutputSpec)
 
 
+WHOLE = "whole arrays"
+"""The kind in files of arrays of whole numbers."""
 _AS_IT_IS = (1.0, 0.0)
 """The scale of values that are encrypted as they are."""
 
@@ -87,6 +89,8 @@ class Arrays(Encoding):
     """A factor f and a number c of each input: (x - c) / f is encrypted. (): x itself."""
     output_scales: tuple[tuple[float, float], ...] = ()
     """A factor f and a number c of each result: f y + c of the decrypted y. (): y itself."""
+    whole: bool = False
+    """Whether elements are whole numbers, for BFV or BGV: then each input has a step."""
 
     @property
     def is_complex(self) -> bool:
@@ -138,6 +142,8 @@ class Arrays(Encoding):
 
     def _checked(self, values: Any, spec: InputSpec, step: float | None) -> Array:
         """The packed values. ParameterError for values that the model is not for."""
+        if self.whole:
+            return _whole(values, spec, int(step or 1))
         array = plain_array(values, spec.name, np.float64)
         require_range(array, spec)
         if step is not None:
@@ -197,7 +203,7 @@ class Arrays(Encoding):
 
     def to_data(self) -> dict[str, Any]:
         return {
-            "kind": self.kind,
+            "kind": WHOLE if self.whole else self.kind,
             "inputs": [layout.to_data() for layout in self.inputs],
             "outputs": [layout.to_data() for layout in self.outputs],
             # Models without these are files as before there were such.
@@ -213,7 +219,8 @@ class Arrays(Encoding):
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Arrays:
         inputs, outputs = (tuple(map(Layout.from_data, data[name])) for name in ("inputs", "outputs"))
-        steps = tuple(None if each is None else cls._step(each) for each in data.get("steps", ()))
+        whole = data["kind"] == WHOLE
+        steps = tuple(None if each is None else _step(each, whole) for each in data.get("steps", ()))
         if steps and len(steps) != len(inputs):
             raise FormatError(f"{len(inputs)} inputs have {len(steps)} steps")
         samples = integer(data.get("samples", 1), "samples", 1, MAX_SLOTS)
@@ -231,38 +238,18 @@ class Arrays(Encoding):
             _scales_of(data.get("input_scales", ()), len(inputs)),
             _scales_of(data.get("output_scales", ()), len(outputs)),
         )
-        return cls(inputs, outputs, steps, samples, parts, clips, unwatched, 0, *scales)
-
-    @staticmethod
-    def _step(value: Any) -> float:
-        step = real(value, "a step")
-        if step <= 0:
-            raise FormatError(f"a step must be positive, not {step:g}")
-        return step
-
-
-@dataclass(frozen=True)
-class WholeArrays(Arrays):
-    """Arrays of whole numbers, in layouts of `hemera.compile` with BFV or BGV."""
-
-    kind: ClassVar[str] = "whole arrays"
-
-    def _checked(self, values: Any, spec: InputSpec, step: float | None) -> Array:
-        return _whole(values, spec, int(step or 1))
-
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> WholeArrays:
-        found = super().from_data(data)
-        assert isinstance(found, cls)
-        if any(found.clips) or found.input_scales or found.output_scales:
+        if whole and (any(clips) or any(scales)):
             raise FormatError("whole numbers are not clipped or scaled")
-        if None in found.steps or len(found.steps) != len(found.inputs):
-            raise FormatError(f"{len(found.inputs)} inputs of whole numbers have the steps {found.steps}")
-        return found
+        if whole and (None in steps or len(steps) != len(inputs)):
+            raise FormatError(f"{len(inputs)} inputs of whole numbers have the steps {steps}")
+        return cls(inputs, outputs, steps, samples, parts, clips, unwatched, 0, *scales, whole)
 
-    @staticmethod
-    def _step(value: Any) -> float:
-        return integer(value, "a step", 1, 1 << 53)
+
+def _step(value: Any, whole: bool) -> float:
+    step = integer(value, "a step", 1, 1 << 53) if whole else real(value, "a step")
+    if step <= 0:
+        raise FormatError(f"a step must be positive, not {step:g}")
+    return step
 
 
 def _scales_of(data: Any, count: int) -> tuple[tuple[float, float], ...]:

@@ -1,4 +1,4 @@
-"""Rows of tables: scaled, or quantised for trees."""
+"""Rows of tables: how they are scaled; and quantised for trees."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hemera.program.values import Array, integer, real
 from hemera.trees.layout import Layout as TreeLayout
 from hemera.trees.quantise import Quantiser
 
-__all__ = ["Rows", "Scaling", "TreeRows"]
+__all__ = ["Scaling", "TreeRows"]
 
 Floats = NDArray[np.float64]
 _ROUNDING = 1e-9
@@ -51,6 +51,28 @@ class Scaling:
             self._warn_of(values, np.abs(scaled) > self.clip * (1 + _ROUNDING))
         return np.asarray(clipped, np.float64)
 
+    def to_data(self) -> dict[str, Any]:
+        """Fields for JSON."""
+        return {
+            **vars(self),
+            "mean": list(self.mean),
+            "deviation": list(self.deviation),
+            "names": list(self.names),
+        }
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Scaling:
+        """The scaling that `to_data` told. FormatError."""
+        mean = tuple(real(x, "a mean") for x in data["mean"])
+        deviation = tuple(real(x, "a deviation") for x in data["deviation"])
+        names = tuple(map(str, data["names"]))
+        if not 1 <= len(mean) == len(deviation) or min(deviation) <= 0:
+            raise FormatError(f"{len(mean)} features need as many means, and deviations above 0")
+        if len(names) not in (0, len(mean)):
+            raise FormatError(f"{len(mean)} features have {len(names)} names")
+        # Packages from before there was `saturates` are without it.
+        return cls(mean, deviation, real(data["clip"], "clip"), names, bool(data.get("saturates", False)))
+
     def _warn_of(self, values: Floats, outside: NDArray[np.bool_]) -> None:
         columns = np.flatnonzero(outside.any(axis=0))
         if len(columns) == 0:
@@ -70,79 +92,6 @@ class Scaling:
             HemeraWarning,
             stacklevel=2,
         )
-
-
-@dataclass(frozen=True)
-class Rows(Encoding):
-    """Rows of a table, several in a ciphertext: each standardised, clipped, and filled up to a block of
-    slots. The scores of a row are in the first slots of its block."""
-
-    kind: ClassVar[str] = "rows"
-    mean: tuple[float, ...]
-    deviation: tuple[float, ...]
-    """Features become (x - mean) / deviation."""
-    clip: float
-    """They are then brought into [-clip, clip]."""
-    block: int
-    """Slots of a row, a power of two."""
-    scores: int = 1
-    """How many a row has."""
-    names: tuple[str, ...] = ()
-    """The names of the features, if they are known."""
-    saturates: bool = False
-    """Whether the model itself clips there; otherwise a client that clips warns."""
-
-    @property
-    def features(self) -> int:
-        """How many a row has."""
-        return len(self.mean)
-
-    def prepared(self, rows: Any) -> Floats:
-        """Standardised and clipped rows, as `Scaling` makes them."""
-        return Scaling(self.mean, self.deviation, self.clip, self.names, self.saturates)(rows)
-
-    def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
-        values = self.prepared(rows)
-        slots = inputs[0].slots
-        each = slots // self.block
-        chunks = -(-len(values) // each)
-        packed = np.zeros((chunks * each, self.block))
-        packed[: len(values), : self.features] = values
-        return [packed.reshape(chunks, slots)]
-
-    def decode(self, values: list[Array], outputs: Sequence[OutputSpec], rows: int | None) -> Any:
-        spec = outputs[0]
-        scores = values[0].reshape(-1, self.block)[:rows, : self.scores]
-        return read_as(scores if self.scores > 1 or spec.column else scores[:, 0], spec.read, spec.labels)
-
-    def to_data(self) -> dict[str, Any]:
-        return {
-            "kind": self.kind,
-            "mean": list(self.mean),
-            "deviation": list(self.deviation),
-            "clip": self.clip,
-            "block": self.block,
-            "scores": self.scores,
-            "names": list(self.names),
-            "saturates": self.saturates,
-        }
-
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> Rows:
-        mean = tuple(real(x, "a mean") for x in data["mean"])
-        deviation = tuple(real(x, "a deviation") for x in data["deviation"])
-        block = integer(data["block"], "a block", 1, 1 << 17)
-        if block & (block - 1) or not 1 <= len(mean) == len(deviation) <= block or min(deviation) <= 0:
-            raise FormatError(
-                "rows need as many deviations, above 0, as means, and a block of a power of two"
-            )
-        names = tuple(map(str, data["names"]))
-        if len(names) not in (0, len(mean)):
-            raise FormatError(f"rows of {len(mean)} features have {len(names)} names")
-        scores = integer(data["scores"], "scores", 1, block)
-        clip = real(data["clip"], "clip")
-        # Packages from before there was `saturates` are without it.
-        return cls(mean, deviation, clip, block, scores, names, bool(data.get("saturates", False)))
 
 
 @dataclass(frozen=True)

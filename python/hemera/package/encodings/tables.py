@@ -9,16 +9,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.arrays.layout import Layout
+from hemera.arrays.layout import FREE, Layout, index_bits
 from hemera.errors import FormatError
 from hemera.package.encodings.base import Encoding, chunked, finite_rows, require_columns, require_layouts
 from hemera.package.encodings.rows import Scaling
 from hemera.package.encodings.watching import tell_rows, tell_unwatched, unwatched_of
-from hemera.package.finishing import Method
+from hemera.package.finishing import Apply, Label, Method, Step
+from hemera.package.readings import CLASSES
 from hemera.package.specs import InputSpec, OutputSpec
-from hemera.program.values import Array, real
+from hemera.program.values import Array, integer, real
 
-__all__ = ["Table"]
+__all__ = ["Table", "table_of_rows"]
 
 Floats = NDArray[np.float64]
 
@@ -42,6 +43,8 @@ class Table(Encoding):
     """The layouts of the outputs after the scores, which show whether rows leave the ranges of samples."""
     unwatched: tuple[str, ...] = ()
     """Lines whose functions take values that rows may take out of these ranges, where no output shows it."""
+    older: Mapping[str, Any] | None = None
+    """The data of `table_of_rows`, which clients of any version get."""
 
     @property
     def rows(self) -> int:
@@ -86,14 +89,11 @@ class Table(Encoding):
         require_layouts("outputs", [self.output, *self.watched], outputs)
 
     def to_data(self) -> dict[str, Any]:
-        scaling = self.scaling
+        if self.older is not None:
+            return dict(self.older)
         return {
             "kind": self.kind,
-            "mean": list(scaling.mean),
-            "deviation": list(scaling.deviation),
-            "clip": scaling.clip,
-            "names": list(scaling.names),
-            "saturates": scaling.saturates,
+            **self.scaling.to_data(),
             "thresholds": list(self.thresholds),
             "input": self.input.to_data(),
             "output": self.output.to_data(),
@@ -104,22 +104,44 @@ class Table(Encoding):
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Table:
-        mean = tuple(real(x, "a mean") for x in data["mean"])
-        deviation = tuple(real(x, "a deviation") for x in data["deviation"])
+        scaling = Scaling.from_data(data)
         thresholds = tuple(real(x, "a threshold") for x in data["thresholds"])
-        names = tuple(map(str, data["names"]))
         given, scored = (Layout.from_data(data[name]) for name in ("input", "output"))
         if len(given.shape) != 2 or len(scored.shape) != 2 or given.shape[0] != scored.shape[0]:
             raise FormatError("a table's layouts are of as many rows of features as of scores")
         features = given.shape[1]
-        if not (len(mean) == len(deviation) == features and min(deviation) > 0):
+        if len(scaling.mean) != features:
             raise FormatError(f"{features} features need as many means, and deviations above 0")
-        if len(names) not in (0, features) or len(thresholds) not in (0, features):
-            raise FormatError(f"{features} features have {len(names)} names and {len(thresholds)} thresholds")
+        if len(thresholds) not in (0, features):
+            raise FormatError(f"{features} features have {len(thresholds)} thresholds")
         methods = {str(name): Method.from_data(own) for name, own in data["methods"]}
         if not methods:
             raise FormatError("a table's results have no method")
-        scaling = Scaling(mean, deviation, real(data["clip"], "clip"), names, bool(data["saturates"]))
         watched = tuple(Layout.from_data(each) for each in data.get("watched", ()))
         unwatched = unwatched_of(data.get("unwatched", ()))
         return cls(scaling, thresholds, given, scored, methods, watched, unwatched)
+
+
+def table_of_rows(data: Mapping[str, Any], slots: int, output: OutputSpec) -> Table:
+    """The same of packages until 0.2 with the encoding "rows": each row in a block of slots, its scores in
+    the first ones of the block. FormatError."""
+    scaling = Scaling.from_data(data)
+    block = integer(data["block"], "a block", 1, slots)
+    scores = integer(data["scores"], "scores", 1, block)
+    features, rows = len(scaling.mean), slots // block
+    if block & (block - 1) or features > block:
+        raise FormatError(f"rows of {features} features need a block of a power of two, not {block}")
+
+    def layout(width: int) -> Layout:
+        bits = index_bits((rows, width))
+        own, of_rows = bits[: (width - 1).bit_length()], bits[(width - 1).bit_length() :]
+        return Layout((rows, width), (*own, *[FREE] * (block.bit_length() - 1 - len(own)), *of_rows))
+
+    read, labels = output.read, output.labels
+    steps: tuple[Step, ...] = (Apply(read),)
+    kind = "int64" if read in CLASSES else "float64"
+    if labels is not None and read in CLASSES:
+        steps, kind = (*steps, Label(labels)), labels.kind
+    is_single = read == "argmax" or (scores == 1 and not output.column)
+    method = Method(steps, kind, () if is_single else (scores,))
+    return Table(scaling, (), layout(features), layout(scores), {read: method}, older=data)
