@@ -41,7 +41,8 @@ def frame_of(seed: int = 0) -> pd.DataFrame:
 
 
 FRAME = frame_of()
-SPEC = hm.TableSpec.of(FRAME, ranges={"a": (-1, 3), "x": (1, 3), "m": (0, 3)}, keys=["k"], steps={"m": 0.5})
+RANGES = {"a": (-1, 3), "x": (1, 3), "m": (0, 3)}
+SPEC = hm.TableSpec.of(FRAME, ranges=RANGES, keys=["k"], steps={"m": 0.5})
 COLUMNS = "axmfswd"
 DAY = pd.Timestamp("2020-01-03")
 COMPARED = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge)
@@ -268,3 +269,51 @@ def test_texts_and_dates_as_results() -> None:
     assert found["s"].tolist() == FRAME.s.tolist()
     assert found["w"].tolist() == [None if pd.isna(each) else each for each in FRAME.w]
     assert found["d"].tolist() == FRAME.d.tolist()
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_categories_of_pandas(ordered: bool) -> None:
+    """Their order is the listed one, or none; those without rows are counted, too."""
+    listed = pd.CategoricalDtype(["low", "mid", "high", "never"], ordered=ordered)
+    levels = pd.Series(["mid", "high", "low", "mid", None], dtype=listed)
+    frame = pd.DataFrame({"c": levels, "e": levels.iloc[::-1].to_numpy(), "x": [1, 2, 3, 4, 5]})
+    frame["e"] = frame["e"].astype(listed)
+    spec = hm.TableSpec.of(frame, ranges={"x": (0, 9)})
+    studies: dict[str, Operation] = {
+        "equal": lambda t: t.c == "mid",
+        "equal columns": lambda t: t.c == t.e,
+        "counts": lambda t: t[t.x > 2].c.value_counts(),
+        "nunique": lambda t: t.c.nunique(),
+    }
+    in_order: dict[str, Operation] = {
+        **{each.__name__: (lambda t, each=each: each(t.c, "mid")) for each in COMPARED[2:]},
+        **{f"{each.__name__} columns": (lambda t, each=each: each(t.c, t.e)) for each in COMPARED[2:]},
+        "between": lambda t: t.c.between("low", "mid"),
+    }
+    for name, study in (studies | in_order).items():
+        if ordered or name in studies:
+            assert_like(evaluated(study, spec, frame), study(frame), name)
+        else:
+            with pytest.raises(TypeError, match="order"):
+                evaluated(study, spec, frame)
+
+
+@pytest.mark.parametrize("value", ["2020-01-02", DAY, np.datetime64("2020-01-03T01"), "lo", "mid", "zz"])
+def test_keys_that_are_dates_or_categories(value: Any) -> None:
+    """They compare as columns do, of all rows and of filtered ones; no row is a value that is not there."""
+    levels = pd.CategoricalDtype(["lo", "mid", "hi"], ordered=True)
+    frame = FRAME.assign(level=pd.Series(["mid", "hi", "lo", "lo"] * 4, dtype=levels))
+    spec = hm.TableSpec.of(frame, ranges=RANGES, keys=["k", "d", "level"])
+    name = "level" if value in ("lo", "mid", "zz") else "d"
+    for each in COMPARED if value != "zz" else COMPARED[:2]:
+        for left in (lambda t: t, lambda t: t[t.f]):
+
+            def study(t: Any, each: Any = each, left: Any = left) -> dict[str, Any]:
+                rows = left(t)
+                some = rows[each(rows[name], value) | each(value, rows[name])]
+                return {"a": some.a.sum(), "x": rows[rows[name].isin([DAY, "lo"][name == "level" :])].x.sum()}
+
+            assert_like(evaluated(study, spec, frame), study(frame), each.__name__)
+    found = evaluated(lambda t: t[t.f].groupby(name).a.sum(), spec, frame)
+    wanted = frame[frame.f].groupby(name).a.sum()
+    assert_like(found, wanted.reindex(found.index).fillna(0))

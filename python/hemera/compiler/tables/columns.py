@@ -199,7 +199,8 @@ class Column(Rows, Statistics):
 
         name = "proportion" if normalize else "count"
         kind = float if normalize else int
-        return Result(f"{name}.value_counts", parts, finish, groups, kind, is_sorted=True)
+        order: Any = "counts" if self.order == "values" else "all counts"
+        return Result(f"{name}.value_counts", parts, finish, groups, kind, order=order)
 
 
 def filter_of(item: Any, weight: Weight, rows: int) -> tuple[Any, bool]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -177,7 +178,7 @@ class _TableProgram:
         taken = recorded.needed(at for _, at in recorded.outputs)
         used = {own.name for at, own in recorded.declared.items() if at in taken}
         columns = [own for own in spec.columns if any(name in used for name, *_ in own.inputs)]
-        self.spec = TableSpec(tuple(columns), spec.keys, spec.rows)
+        self.spec = replace(spec, columns=tuple(columns))
         """The spec of the columns that are encrypted."""
 
     def readings_of(self, arrays: Sequence[Any]) -> _Readings:

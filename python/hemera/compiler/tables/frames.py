@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,10 @@ class ReadColumn:
     values: Values
     """Shape (rows,)."""
     missing: NDArray[np.bool_]
+    categories: tuple[Any, ...] = ()
+    """The categories of a type that lists them, as pandas' does."""
+    is_ordered: bool = True
+    """Whether categories are in order; values are in their own."""
 
     @property
     def kind(self) -> str:
@@ -86,7 +90,10 @@ def is_of_pandas(frame: Any) -> bool:
 def _of_series(series: Any) -> ReadColumn:
     """A column of pandas, or of Polars."""
     missing = series.isna() if hasattr(series, "isna") else series.is_null()
-    return _read(series.to_numpy(), np.asarray(missing))
+    found = _read(series.to_numpy(), np.asarray(missing))
+    if not hasattr(series.dtype, "ordered"):  # which categories of pandas have
+        return found
+    return replace(found, categories=tuple(series.dtype.categories), is_ordered=bool(series.dtype.ordered))
 
 
 def _of_values(values: Any) -> ReadColumn:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,8 +49,8 @@ class Result(Operators):
     """int or bool: the statistic is a whole number, or a truth value."""
     categories: tuple[Any, ...] = ()
     """What rows' numbers stand for."""
-    is_sorted: bool = False
-    """Whether groups come in the order of their values, the largest first, and those with 0 are left out."""
+    order: Literal["", "counts", "all counts"] = ""
+    """For "counts" the largest is the first one, and groups with 0 are left out."""
 
     def finished(self, values: Mapping[str, Values]) -> Any:
         """A number; of groups an array of shape (groups,)."""
@@ -164,8 +164,10 @@ def labelled(result: Any, values: Any, *, pandas: bool) -> Any:
         return known[np.where(np.isnan(values), len(known) - 1, np.rint(values)).astype(np.int64)]
     if groups is None:
         return values
-    if result.is_sorted:
-        order = [at for at in np.argsort(-values, kind="stable") if values[at]]
+    if result.order:
+        order = [
+            at for at in np.argsort(-values, kind="stable") if values[at] or result.order == "all counts"
+        ]
         groups, values = replace(groups, labels=tuple(groups.labels[at] for at in order)), values[order]
     if pandas:
         pd = importlib.import_module("pandas")

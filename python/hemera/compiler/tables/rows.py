@@ -59,6 +59,8 @@ class Rows(Operators):
     is_zeroed: bool = True
     """Whether values are 0 where they are missing."""
     categories: Sequence[Any] = ()
+    order: str = "values"
+    """The order of categories: see `ColumnSpec`."""
     is_of_table: bool = False
     """Whether the table has the same values, which operators in place would change in pandas."""
     is_public: bool = False
@@ -122,15 +124,16 @@ class Rows(Operators):
 
     def _category(self, value: Any) -> Any:
         """A value as categories are: a text as a time, where these are times."""
-        is_time = isinstance(self.categories[0], datetime.datetime) and isinstance(
-            value, (str, np.datetime64)
-        )
-        with contextlib.suppress(ValueError):
-            return np.array(value, "datetime64[us]").item() if is_time else value
+        is_time = isinstance(self.categories[0], datetime.datetime)
+        if is_time and (isinstance(value, str) or getattr(value, "dtype", np.dtype(float)).kind == "M"):
+            with contextlib.suppress(ValueError):
+                return np.array(value, "datetime64[us]").item()
         return value
 
     def _code(self, value: Any) -> float:
-        """The number of a category. ParameterError for one that the column has not."""
+        """The number of a category. ParameterError for one that the column has not; -1 where it is public."""
+        if value not in self.categories and self.is_public:
+            return -1.0
         if value not in self.categories:
             raise ParameterError(
                 f"column {self.name!r} has no category {value!r}; it has "
@@ -248,6 +251,8 @@ def _compared(function: np.ufunc, x: Any, y: Any) -> Rows:
     coded = [each for each in (x, y) if isinstance(each, Rows) and each.categories]
     if len(coded) == 2 and coded[0].categories != coded[1].categories:
         raise TypeError(f"columns {coded[0].name!r} and {coded[1].name!r} have different categories")
+    if len(coded) == 2 and coded[0].order == "none" and function is not np.equal:
+        raise TypeError(f"categories of column {coded[0].name!r} have no order")
     if len(coded) == 1:
         own, other, function = (x, y, function) if coded[0] is x else (y, x, MIRRORED[function])
         if isinstance(other, Rows):
@@ -261,9 +266,13 @@ def _compared(function: np.ufunc, x: Any, y: Any) -> Rows:
 
 def _ordered(function: np.ufunc, x: Rows, value: Any) -> Rows:
     """Whether categories, which are in order, come before a value, or after it."""
-    value = x._category(value)
+    value, known = x._category(value), x.categories
     try:
-        found = [bool(function(each, value)) for each in x.categories]
+        if x.order == "none" or (x.order == "listed" and value not in known):
+            raise TypeError
+        if x.order == "listed":
+            known, value = range(len(known)), x._code(value)
+        found = [bool(function(each, value)) for each in known]
     except TypeError:
         raise TypeError(
             f"column {x.name!r}: {value!r} has no order with its values, as {x.categories[0]!r}"

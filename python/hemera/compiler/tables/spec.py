@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,8 @@ class ColumnSpec:
         categories: what the numbers 0, 1, ... stand for; empty for numbers themselves.
         may_miss: whether values may be missing: a column of 0 and 1 is encrypted next to it then.
         is_truth: whether 0 and 1 are truth values, and no numbers.
+        order: of categories: "values", as Python has it; "listed", and "none" where there is none, for
+            categories of pandas, all of which are counted.
     """
 
     name: str
@@ -41,6 +43,7 @@ class ColumnSpec:
     categories: tuple[Any, ...] = ()
     may_miss: bool = False
     is_truth: bool = False
+    order: Literal["values", "listed", "none"] = "values"
 
     @property
     def inputs(self) -> list[tuple[str, tuple[float, float], float | None]]:
@@ -100,11 +103,13 @@ class TableSpec:
         columns: those that are encrypted.
         keys: the public ones by name, of shape (rows,): tables are grouped by them.
         rows: how many there are.
+        coded: keys that are dates, or categories of pandas: they compare as columns of these do.
     """
 
     columns: tuple[ColumnSpec, ...]
     keys: Mapping[str, NDArray[Any]]
     rows: int
+    coded: Mapping[str, ColumnSpec] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.columns:
@@ -154,7 +159,10 @@ class TableSpec:
             own.arrays(read[name])
             found.append(own)
         rows = len(next(iter(read.values())).values) if read else 0
-        return cls(tuple(found), {name: _fixed(read[name].values) for name in keys}, rows)
+        fixed = {name: _fixed(read[name].values) for name in keys}
+        coded = [name for name in keys if read[name].categories or fixed[name].dtype.kind == "M"]
+        own_specs = {name: _spec_of(name, read[name], None, None, False) for name in coded}
+        return cls(tuple(found), fixed, rows, own_specs)
 
     @property
     def inputs(self) -> list[ArraySpec]:
@@ -218,8 +226,10 @@ def _spec_of(
     if kind == "O":
         known = set(column.values[~column.missing].tolist())
         is_one_type = len({type(each) for each in known}) == 1  # else nothing is in order
-        categories = tuple(sorted(known, key=None if is_one_type else str))
-        return ColumnSpec(name, (0.0, float(max(1, len(categories) - 1))), 1, categories, absent)
+        categories = column.categories or tuple(sorted(known, key=None if is_one_type else str))
+        order: Any = ("listed" if column.is_ordered else "none") if column.categories else "values"
+        ends = (0.0, float(max(1, len(categories) - 1)))
+        return ColumnSpec(name, ends, 1, categories, absent, order=order)
     if kind == "b":
         return ColumnSpec(name, (0.0, 1.0), 1, (), absent, is_truth=True)
     if ends is None:

@@ -268,7 +268,7 @@ def _nunique(column: Any, groups: Groups | None, _: int) -> Any:
 def counts_of_values(column: Any, groups: Groups | None = None) -> tuple[list[Any], Any]:
     """The categories, or truth values, and how often each is there. TypeError for numbers."""
     values, labels = column.elements, list(column.categories)
-    if column.is_public:
+    if column.is_public and not labels:
         labels, values = (each.tolist() for each in np.unique(values, return_inverse=True))
     elif not labels and kind_of(values) == "b":
         labels, values = [False, True], values * 1

@@ -10,7 +10,7 @@ import numpy as np
 
 from hemera.compiler.eager import array
 from hemera.compiler.tables.columns import Column, filter_of
-from hemera.compiler.tables.frames import is_of_pandas
+from hemera.compiler.tables.frames import ReadColumn, is_of_pandas
 from hemera.compiler.tables.missing import missing
 from hemera.compiler.tables.results import Frame, Groups, Result, Together
 from hemera.compiler.tables.spec import TableSpec
@@ -70,7 +70,9 @@ class Table(Together):
             values = next(given)
             present = as_truths(next(given)) if own.may_miss else None
             values = as_truths(values) if own.is_truth else values
-            columns[own.name] = Column(values, name=own.name, present=present, categories=own.categories)
+            columns[own.name] = Column(
+                values, name=own.name, present=present, categories=own.categories, order=own.order
+            )
         return cls(spec, columns, pandas=pandas)
 
     @property
@@ -123,9 +125,12 @@ class Table(Together):
 
     def _column(self, name: str) -> Any:
         if name in self._spec.keys:
-            plain = self._spec.keys[name]
+            plain, coded = self._spec.keys[name], self._spec.coded.get(name)
             own = Column(plain, is_public=True)
-            if self._weight is None:
+            if coded is not None:
+                (codes,) = coded.arrays(ReadColumn(plain, np.zeros(len(plain), np.bool_)))
+                own = replace(own, elements=codes, categories=coded.categories, order=coded.order)
+            elif self._weight is None:
                 return plain
         else:
             self._require([name])
