@@ -32,7 +32,7 @@ from hemera.objects.rotations import rotations_for_sum, rotations_needed
 from hemera.parameters import Parameters
 
 if TYPE_CHECKING:
-    from hemera import integers, search, serving
+    from hemera import integers, multiparty, search, serving
     from hemera import ray as ray  # not in __all__
     from hemera._inspect import inspect
     from hemera._machine import show_versions
@@ -85,6 +85,7 @@ __all__ = [
     "integers",
     "load_parameters",
     "logsumexp",
+    "multiparty",
     "multiply",
     "multiply_many",
     "relu",
@@ -117,6 +118,7 @@ _WHEN_ASKED_FOR = {
     "inspect": "hemera._inspect",
     "integers": "hemera.integers",
     "logsumexp": "hemera.arrays.functions",
+    "multiparty": "hemera.multiparty",
     "ray": "hemera.ray",  # not in __all__: `from hemera import *` would hide Ray itself
     "relu": "hemera.arrays.functions",
     "search": "hemera.search",

@@ -189,8 +189,7 @@ std::vector<std::byte> upload(const rlwe::ContextPointer& context, const Descrip
   const uint128 modulus = plan.modulus(), delta = plan.delta();
   MessageWriter message(description, transcript, {.kind = MessageKind::upload, .sender = name});
   for_polynomials(plan, [&](std::size_t first, std::size_t count) {
-    const PublicFactor rho(*context, transcript.public_seed(), first, count);
-    const poly::Poly b = upload_of_zeros(*context, rho, secret, {errors, static_cast<std::uint32_t>(first)});
+    const poly::Poly b = upload_of_zeros(*context, transcript.public_seed(), secret, errors, first, count);
     for_values(*context, plan, b, first, [&](std::size_t i, uint128 x) {
       const std::int64_t m = values[i];
       const uint128 scaled = delta * static_cast<std::uint64_t>(m < 0 ? -m : m);  // below Q / 2

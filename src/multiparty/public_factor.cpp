@@ -12,16 +12,25 @@ namespace hemera::multiparty {
 
 static_assert(std::endian::native == std::endian::little);  // residues are hashed as they lie in memory
 
-PublicFactor::PublicFactor(const rlwe::Context& context, const poly::Seed& seed, std::size_t first,
-                           std::size_t count)
-    : context_(context),
-      rho_(context.make_poly(count, 1, context.base(context.top_level()), poly::Form::evaluation)) {
+namespace {
+
+poly::Poly public_polynomials(const rlwe::Context& context, const poly::Seed& seed, std::size_t first,
+                              std::size_t count) {
+  const poly::RnsBase& base = context.base(context.top_level());
+  // Products with secrets take their place.
+  poly::Poly rho = context.make_poly(count, 1, base, poly::Form::evaluation, runtime::Secrecy::secret);
   auto workspace = context.make_workspace();
   const poly::RandomStream stream{seed, static_cast<std::uint32_t>(first)};
-  context.backend().sample(context.queue(), rho_.view(), stream, poly::Distribution::uniform(), rho_.base(),
+  context.backend().sample(context.queue(), rho.view(), stream, poly::Distribution::uniform(), base,
                            workspace);
-  digests_ = hashed();
+  return rho;
 }
+
+}  // namespace
+
+PublicFactor::PublicFactor(const rlwe::Context& context, const poly::Seed& seed, std::size_t first,
+                           std::size_t count)
+    : context_(context), rho_(public_polynomials(context, seed, first, count)), digests_(hashed()) {}
 
 std::vector<Sha256Digest> PublicFactor::hashed() const {
   std::vector<std::uint64_t> words(rho_.shape().words());
@@ -46,18 +55,20 @@ void PublicFactor::multiply(const poly::PolyView& out, const poly::ConstPolyView
   backend.inverse_transform(context_.queue(), out, out, rho_.base());
 }
 
-poly::Poly upload_of_zeros(const rlwe::Context& context, const PublicFactor& rho, const poly::Poly& secret,
-                           const poly::RandomStream& errors) {
+poly::Poly upload_of_zeros(const rlwe::Context& context, const poly::Seed& public_seed,
+                           const poly::Poly& secret, const poly::Seed& errors, std::size_t first,
+                           std::size_t count) {
+  const poly::Backend& backend = context.backend();
+  runtime::Queue& queue = context.queue();
   const poly::RnsBase& base = secret.base();
-  const std::size_t count = rho.digests().size();
-  poly::Poly product = context.make_poly(count, 1, base, poly::Form::coefficient, runtime::Secrecy::secret);
+  poly::Poly product = public_polynomials(context, public_seed, first, count);
+  backend.multiply(queue, product.view(), std::as_const(product).view(), secret.view(), base);
+  backend.inverse_transform(queue, product.view(), std::as_const(product).view(), base);
   poly::Poly b = context.make_poly(count, 1, base, poly::Form::coefficient, runtime::Secrecy::secret);
-  rho.multiply(product.view(), secret.view());
   auto workspace = context.make_workspace(runtime::Secrecy::secret);
-  context.backend().sample(context.queue(), b.view(), errors,
-                           poly::Distribution::error(context.error_distribution()), base, workspace);
-  context.backend().subtract(context.queue(), b.view(), std::as_const(b).view(),
-                             std::as_const(product).view(), base);
+  backend.sample(queue, b.view(), {errors, static_cast<std::uint32_t>(first)},
+                 poly::Distribution::error(context.error_distribution()), base, workspace);
+  backend.subtract(queue, b.view(), std::as_const(b).view(), std::as_const(product).view(), base);
   return b;
 }
 

@@ -36,9 +36,11 @@ class PublicFactor {
   std::vector<Sha256Digest> digests_;
 };
 
-/// Uploads of zeros in full, e - rho secret: [count, 1, limb, N] in coefficient form. `secret`: in evaluation
-/// form. `errors`: whose polynomials are numbered as those of rho.
-poly::Poly upload_of_zeros(const rlwe::Context& context, const PublicFactor& rho, const poly::Poly& secret,
-                           const poly::RandomStream& errors);
+/// Uploads of zeros in full, e - rho secret, of the polynomials from `first` on: [count, 1, limb, N] in
+/// coefficient form. `secret`: in evaluation form. Nothing is hashed: secret and errors serve one message
+/// alone.
+poly::Poly upload_of_zeros(const rlwe::Context& context, const poly::Seed& public_seed,
+                           const poly::Poly& secret, const poly::Seed& errors, std::size_t first,
+                           std::size_t count);
 
 }  // namespace hemera::multiparty

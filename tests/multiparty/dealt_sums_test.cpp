@@ -49,7 +49,7 @@ TEST(DealtSums, AnUploadOfZerosHasItsErrors) {
   const poly::RnsBase& base = context->base(context->top_level());
   const PublicFactor rho(*context, seed_of(1), 5, 3);
   const poly::Poly secret = ternary(*context, 2);
-  poly::Poly b = upload_of_zeros(*context, rho, secret, {seed_of(3), 5});
+  poly::Poly b = upload_of_zeros(*context, seed_of(1), secret, seed_of(3), 5, 3);
   poly::Poly product = context->make_poly(3, 1, base, poly::Form::coefficient);
   rho.multiply(product.view(), secret.view());
   context->backend().add(context->queue(), b.view(), b.view(), std::as_const(product).view(), base);

@@ -1,0 +1,394 @@
+"""Federated sums and averages over a folder."""
+
+from __future__ import annotations
+
+import math
+import os
+import secrets as random_bytes
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hemera import _core
+from hemera._files import write_atomically
+from hemera.errors import MismatchError, ParameterError, SecurityWarning
+from hemera.multiparty.layout import Layout
+from hemera.multiparty.party import Party
+from hemera.multiparty.rounds import Round, require_weight
+from hemera.multiparty.terms import Terms
+from hemera.multiparty.waiting import Patience, WaitingError, wait_for
+from hemera.objects.context import Context
+from hemera.objects.load import load_parameters
+
+__all__ = ["Federation"]
+
+UNREVIEWED = (
+    "hemera.multiparty has not been reviewed by a cryptographer from outside: "
+    "docs/multiparty.md says what is claimed, and what is not"
+)
+_warned: list[bool] = []
+
+
+@dataclass
+class _Contribution:
+    """What this process sends in a round. The nonce is nowhere else: a new process announces itself anew."""
+
+    values: Any  # whole numbers
+    weight: int
+    nonce: bytes = field(default_factory=lambda: random_bytes.token_bytes(32))
+    messages: dict[bytes, bytes] = field(default_factory=dict)  # by the digest of their list
+
+
+class Federation:
+    """One party's side of a federation, which averages arrays of many contributors.
+
+    Nobody sees the arrays of a single contributor; `threshold` members of the committee open an average
+    together. What is claimed, and what is not: docs/multiparty.md.
+
+    Calls write whole files or none, so any of them may be killed and made again. Members answer from within
+    `push`, `average` and `work`. A process belongs to one party; objects are for one thread.
+    """
+
+    def __init__(self, folder: Path, party: Party, terms: Terms, contributes: bool, patience: float) -> None:
+        self._folder, self._party, self._terms = folder, party, terms
+        self._description = terms.agree(folder)
+        party.belong_to(self._description.id)
+        self._plan, self._access = terms.plan(), terms.access()
+        self._number = terms.committee.index(party.name) if party.name in terms.committee else None
+        self._contributes = contributes
+        self._patience = Patience(patience)
+        self._context = Context(load_parameters(_core.save(self._plan.parameters, 0)))
+        self._member: _core.FederationMember | None = None
+        self._rounds: dict[int, Round] = {}
+        self._own: dict[int, _Contribution] = {}
+        if contributes:
+            write_atomically(folder / "contributors" / party.name, b"")
+        self._prepare()
+
+    @classmethod
+    def join(
+        cls,
+        folder: str | os.PathLike[str],
+        me: str | os.PathLike[str],
+        *,
+        like: Any,
+        committee: int | Sequence[str] = 3,
+        threshold: int = 2,
+        clients: int = 100,
+        bits: int = 16,
+        clip: float = 1.0,
+        weight: int = 1,
+        rounds: int = 1000,
+        opening_bits: int = 40,
+        least: int = 2,
+        secrets: str | os.PathLike[str] | None = None,
+        contributes: bool = True,
+        patience: float = 60.0,
+    ) -> Federation:
+        """Become a party, or the same party again. All give the same terms, which `federation.json` keeps.
+
+        Members hand out 32 bytes from each piece, to other holders and to contributors: files in
+        `ME/outbox/NAME/`, to be carried by hand to NAME's `inbox/`. They are not sealed: carry them where
+        nobody else reads them. Who gets those of a name is that contributor.
+
+        Args:
+            folder: one that all parties can write to; nobody trusts it.
+            me: this party's own folder, for its owner alone. Its name without the ending is the party's.
+            like: arrays like those that are averaged: one, or a dictionary, of floating-point numbers.
+            committee: the names of 1 to 9 members, or their number: then they are a, b, c, ...
+            threshold: members that open together.
+            clients: the most contributors of a round.
+            bits: of a value, its sign included. Values are rounded to clip / (2^(bits - 1) - 1).
+            clip: values outside of [-clip, clip] are clipped.
+            weight: the largest weight of a contributor.
+            rounds: that will be opened in all, numbered from 0. The flooding is for all of them together.
+            opening_bits: statistical security of all openings together.
+            least: contributors that a list has at least: a setting, not a proof that any of them is honest.
+            secrets: in place of `outbox` and `inbox`, a folder that is as secret as they.
+            contributes: whether this party may push.
+            patience: seconds until a list is closed without contributors who are not there.
+
+        Raises:
+            ParameterError: for terms out of their range.
+            MismatchError: where the folder has other terms, or `me` belongs to another federation.
+        """
+        if not _warned:
+            _warned.append(True)
+            warnings.warn(UNREVIEWED, SecurityWarning, stacklevel=2)
+        if isinstance(committee, int):
+            if not 1 <= committee <= 9:
+                raise ParameterError(f"a committee has 1 to 9 members, not {committee}")
+            committee = list("abcdefghi"[:committee])
+        terms = Terms(
+            committee=tuple(committee),
+            threshold=threshold,
+            layout=Layout.of(like, bits, clip),
+            clients=clients,
+            least=least,
+            weight=weight,
+            rounds=rounds,
+            opening_bits=opening_bits,
+        )
+        party = Party(Path(me), None if secrets is None else Path(secrets))
+        return cls(Path(folder), party, terms, contributes, patience)
+
+    # --- Keys.
+    @property
+    def missing(self) -> list[str]:
+        """The keys that this party lacks yet: other parties hand them over."""
+        held = [] if self._number is None else self._access.held_by(self._number)
+        parts = self._access.pieces if self._contributes else 0
+        return list(self._party.missing(held, parts))
+
+    def _prepare(self) -> None:
+        """Draw, hand over and take over keys, as far as it goes."""
+        party, number, federation = self._party, self._number, self._description.id
+        party.take_over(federation)
+        if number is not None:
+            self._deal(number)
+        if self.missing:
+            return
+        if not (self._folder / "ready" / party.name).exists():
+            write_atomically(self._folder / "ready" / party.name, b"")
+        if number is not None and self._member is None:
+            held = self._access.held_by(number)
+            keys = [(piece, party.piece(piece)) for piece in held]
+            pieces = [_core.FederationPiece(piece, key) for piece, key in keys if key is not None]
+            self._compare(pieces)
+            self._member = _core.FederationMember(
+                self._context._native, self._description, number, pieces, party.answered, party.note
+            )
+
+    def _deal(self, number: int) -> None:
+        """The first holder of a piece draws it, and hands it to the others; contributors get their parts."""
+        party, names, federation = self._party, self._terms.committee, self._description.id
+        for piece in self._access.held_by(number):
+            holders = self._access.holders(piece)
+            if holders[0] != number:
+                continue
+            if party.piece(piece) is None:
+                party.keep_piece(piece, _core.FederationPiece.fresh(piece).key_for_holder())
+            key = party.piece(piece)
+            assert key is not None
+            for holder in holders[1:]:
+                if not (self._folder / "ready" / names[holder]).exists():
+                    party.hand_over(names[holder], "piece", piece, key, federation)
+            for path in (self._folder / "contributors").glob("*"):
+                if not (self._folder / "ready" / path.name).exists():
+                    part = _core.FederationPiece(piece, key).dealt(self._description, path.name)
+                    if path.name == party.name:
+                        party.keep_dealt(piece, part)
+                    else:
+                        party.hand_over(path.name, "dealt", piece, part, federation)
+
+    def _compare(self, pieces: list[_core.FederationPiece]) -> None:
+        """Publish digests of pieces. MismatchError where two holders have two."""
+        for piece in pieces:
+            mine = piece.commitment(self._description)
+            folder = self._folder / "pieces"
+            write_atomically(folder / f"{piece.number}-{self._party.name}", mine)
+            for path in folder.glob(f"{piece.number}-*"):
+                if path.read_bytes() != mine:
+                    dealer = self._terms.committee[self._access.holders(piece.number)[0]]
+                    raise MismatchError(
+                        f"{path.name.partition('-')[2]} has another piece {piece.number} than "
+                        f"{self._party.name}; {dealer} handed out two, or a folder has another's files"
+                    )
+
+    # --- Rounds.
+    def push(self, turn: int, values: Any, *, weight: int = 1, wait: float = 600.0) -> int:
+        """Contribute to a round. Returns when the message is in the folder.
+
+        A process that was killed may push again, and a message that is there is not sent twice.
+
+        Args:
+            turn: the round's number.
+            values: arrays like those of `join`.
+            weight: a public whole number, as of samples.
+            wait: seconds; 0: announce, and leave the rest to `work` and `average`.
+
+        Returns:
+            how many values were clipped.
+
+        Raises:
+            MismatchError: for other arrays, and for other values than this process pushed before.
+            RangeError: for values that are not finite.
+            WaitingError: when it takes longer: members close the list.
+        """
+        if not self._contributes:
+            raise ParameterError(f"{self._party.name} joined with contributes=False")
+        require_weight(weight, self._terms.weight)
+        quantized = self._terms.layout.quantized(values)
+        files = self._round(turn)
+        own = self._own.get(turn)
+        if own is not None and not (own.weight == weight and np.array_equal(own.values, quantized.values)):
+            raise MismatchError(f"round {turn} has other values of {self._party.name} already")
+        if own is None and not self._is_sent(files):
+            own = self._own[turn] = _Contribution(quantized.values, weight)
+            files.announce(self._party.name, weight, own.nonce)
+        if wait > 0:
+            wait_for(
+                lambda: self.work(turn) or self._is_sent(files),
+                wait,
+                lambda: (
+                    f"the list of round {turn} does not have {self._party.name}'s announcement yet"
+                    + (f" ({self._party.name} lacks {', '.join(self.missing)})" if self.missing else "")
+                ),
+            )
+        else:
+            self.work(turn)
+        return quantized.clipped
+
+    def average(self, turn: int, *, wait: float = 600.0, verify: bool = False) -> Any:
+        """The weighted mean of a round's arrays, as NumPy arrays of the types of `like`.
+
+        Args:
+            turn: the round's number.
+            wait: seconds.
+            verify: open the sum from all messages, in place of the one that another party has published.
+
+        Raises:
+            WaitingError: when it takes longer.
+            NoiseError: where somebody sent something else than it should: the round is lost, the next is not.
+        """
+        files = self._round(turn)
+        wait_for(lambda: self.work(turn), wait, lambda: self._lacks(files))
+        found = files.result(self._terms.layout.count)
+        if verify or found is None:
+            listed = self._answerable(files)
+            sums = None if listed is None else files.opened(listed, self._access.pieces)
+            if listed is None or sums is None:
+                raise WaitingError(f"messages of round {turn} are no longer in {files.folder}")
+            found = listed, sums
+        listed, sums = found
+        return self._terms.layout.average(sums, listed.weight_sum)
+
+    def work(self, turn: int) -> bool:
+        """Do what this party can do for a round now, without waiting. Returns whether its sum is open."""
+        self._prepare()
+        files = self._round(turn)
+        if (files.folder / "result").exists():
+            return True
+        if self._member is not None:
+            self._close(files)
+        self._upload(files)
+        listed = self._answerable(files)
+        if listed is None:
+            return False
+        if self._member is not None:
+            for piece in self._access.held_by(self._number or 0):
+                if next(files.shares(listed, piece), None) is None:
+                    share = self._member.share(listed, piece)
+                    write_atomically(files.share_path(listed, piece, self._party.name), share)
+        sums = files.opened(listed, self._access.pieces)
+        if sums is not None:
+            files.publish(listed, sums)
+        return sums is not None
+
+    def _round(self, turn: int) -> Round:
+        if not 0 <= turn < self._terms.rounds:
+            raise ParameterError(
+                f"round {turn} is not one of the {self._terms.rounds} that the flooding is planned for"
+            )
+        return self._rounds.setdefault(turn, Round(self._folder, self._description, turn))
+
+    def _is_sent(self, files: Round) -> bool:
+        """Whether the newest list has this party's message."""
+        lists = files.lists()
+        return bool(lists) and files.has_upload(lists[-1], self._party.name)
+
+    def _upload(self, files: Round) -> None:
+        """Answer the newest list with the nonce of this process: once, or the same bytes again."""
+        own, lists = self._own.get(files.turn), files.lists()
+        if own is None or not lists or self.missing or len(lists[-1].entries) < self._terms.least:
+            return
+        listed, name = lists[-1], self._party.name
+        if (name, own.weight, own.nonce) not in listed.entries or files.has_upload(listed, name):
+            return
+        if listed.digest not in own.messages:
+            parts = [self._party.dealt(piece) for piece in range(self._access.pieces)]
+            dealt = [part for part in parts if part is not None]
+            own.messages[listed.digest] = _core.federation_upload(
+                self._context._native, self._description, listed, name, dealt, own.values
+            )
+        write_atomically(files.upload_path(listed, name), own.messages[listed.digest])
+
+    def _close(self, files: Round) -> None:
+        """Close the list when all are there or patience is over; then another one without the missing."""
+        lists, there = files.lists(), self._acceptable(files)
+        if not lists:
+            known = {path.name for path in (self._folder / "contributors").glob("*")}
+            if len(there) < self._terms.least:
+                return
+            if known <= set(there) or self._patience.is_over((files.turn, "first")):
+                files.close(0, [(name, *there[name]) for name in sorted(there)])
+            return
+        newest = lists[-1]
+        missing = files.missing(newest)
+        if self._answerable(files) is not None or not missing:
+            return
+        listed = {name: (weight, nonce) for name, weight, nonce in newest.entries}
+        again = {name for name in missing if there.get(name, listed[name]) != listed[name]}  # started again
+        is_over = self._patience.is_over((files.turn, newest.attempt))
+        if not (again or is_over):
+            return
+        left_out = set(missing) if is_over else again
+        stay = {name: each for name, each in listed.items() if name not in left_out}
+        stay |= {name: each for name, each in there.items() if name in again or name not in listed}
+        if len(stay) >= self._terms.least:
+            files.close(
+                newest.attempt + 1, [(name, *stay[name]) for name in sorted(stay)[: self._terms.clients]]
+            )
+
+    def _acceptable(self, files: Round) -> dict[str, tuple[int, bytes]]:
+        """Weights and nonces of announcements, as many as a list may have."""
+        found = files.announcements().items()
+        fit = [(name, each) for name, each in found if 1 <= each.weight <= self._terms.weight]
+        return {name: (each.weight, each.nonce) for name, each in fit[: self._terms.clients]}
+
+    def _answerable(self, files: Round) -> _core.FederationList | None:
+        """The first list of which every message is there: the one that members answer."""
+        for listed in files.lists():
+            if len(listed.entries) >= self._terms.least and not files.missing(listed):
+                return listed
+        return None
+
+    def _lacks(self, files: Round) -> str:
+        lists = files.lists()
+        if not lists:
+            return f"round {files.turn} has no list; members close it"
+        listed = self._answerable(files)
+        if listed is None:
+            return f"round {files.turn} lacks messages of {', '.join(files.missing(lists[-1]))}"
+        pieces = range(self._access.pieces)
+        lacking = [piece for piece in pieces if next(files.shares(listed, piece), None) is None]
+        return f"round {files.turn} lacks shares of {len(lacking)} pieces: members answer"
+
+    # --- Plans.
+    def report(self) -> str:
+        """What this federation does with values and what it claims, in lines for people."""
+        terms, layout, margin = self._terms, self._terms.layout, self._plan.margin
+        members, threshold = len(terms.committee), terms.threshold
+        overlap = 2 * threshold - members
+        lists = (
+            f"two lists of a round need {overlap} corrupt members"
+            if overlap > 0
+            else "one list a round rests on the coordinator"
+        )
+        modulus = sum(math.log2(prime) for prime in self._plan.primes)
+        lines = [
+            f"{threshold} of {members} members open; {self._access.pieces} pieces; {lists}",
+            f"{layout.count} values of {layout.bits} bits: clipped to [-{layout.clip:g}, {layout.clip:g}], "
+            f"rounded to {layout.clip / layout.steps:.3g}",
+            f"{terms.least} to {terms.clients} contributors, weights up to {terms.weight}; sums are exact",
+            f"{self._plan.upload_bits / 8:.2f} bytes a value up, {self._plan.share_bits / 8:.2f} for a share",
+            f"N = {margin.degree}, {modulus:.1f} bits of modulus, security {self._plan.parameters.security}",
+            f"flooding 2^{margin.flooding_log2} over errors of norm 2^{margin.error_norm_log2:.1f}: "
+            f"{terms.opening_bits} bits for {margin.openings} polynomials in {terms.rounds} rounds",
+            UNREVIEWED,
+        ]
+        return "\n".join(lines)

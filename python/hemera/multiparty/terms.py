@@ -1,0 +1,103 @@
+"""What all parties of a federation agree on, as a file in their folder."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hemera import _core
+from hemera._files import write_atomically
+from hemera.errors import FormatError, MismatchError, ParameterError
+from hemera.multiparty.layout import Layout
+from hemera.multiparty.party import require_name
+
+__all__ = ["Terms"]
+
+DEGREE = 4096
+SECURITY: int | None = 128
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Their names are those of `Federation.join`."""
+
+    committee: tuple[str, ...]
+    threshold: int
+    layout: Layout
+    clients: int
+    least: int
+    weight: int
+    rounds: int
+    opening_bits: int
+
+    def __post_init__(self) -> None:
+        for name in self.committee:
+            require_name(name)
+        if len(set(self.committee)) != len(self.committee):
+            raise ParameterError(f"two members of the committee {list(self.committee)} have one name")
+        if not 1 <= self.least <= self.clients:
+            raise ParameterError(f"least is from 1 to clients, {self.clients}, not {self.least}")
+
+    def content(self) -> dict[str, Any]:
+        """For people and for files."""
+        return {
+            "committee": list(self.committee),
+            "threshold": self.threshold,
+            "clients": self.clients,
+            "least": self.least,
+            "weight": self.weight,
+            "rounds": self.rounds,
+            "opening_bits": self.opening_bits,
+            "bits": self.layout.bits,
+            "clip": self.layout.clip,
+            "like": self.layout.described,
+        }
+
+    def access(self) -> _core.FederationAccess:
+        return _core.FederationAccess(len(self.committee), self.threshold)
+
+    def plan(self) -> _core.FederationPlan:
+        """ParameterError for numbers out of their range."""
+        return _core.FederationPlan(
+            values=self.layout.count,
+            value_bits=self.layout.bits,
+            contributors=self.clients,
+            weight=self.weight,
+            rounds=self.rounds,
+            opening_bits=self.opening_bits,
+            pieces=self.access().pieces,
+            degree=DEGREE,
+            security=SECURITY,
+        )
+
+    def agree(self, folder: Path) -> _core.FederationDescription:
+        """The description that the folder has; the first party writes it.
+
+        Raises:
+            MismatchError: where the folder's terms are others; it names the first that differs.
+            FormatError: for a file that has no terms.
+        """
+        path = folder / "federation.json"
+        plan = self.plan()  # refuses before anything is written
+        mine = self.content() | {"nonce": secrets.token_hex(32)}
+        if not path.exists():
+            with contextlib.suppress(FileExistsError):  # another party was first
+                write_atomically(path, json.dumps(mine, indent=1).encode(), replace=False)
+        try:
+            found = json.loads(path.read_bytes())
+            nonce = bytes.fromhex(found["nonce"])
+        except (ValueError, KeyError, TypeError):
+            raise FormatError(f"{path} does not describe a federation; start in an empty folder") from None
+        for term, value in self.content().items():
+            if found.get(term) != value:
+                raise MismatchError(
+                    f"the federation in {folder} has {term} = {found.get(term)!r}, not {value!r}; "
+                    "join with its terms, or start in another folder"
+                )
+        layout = hashlib.sha256(json.dumps(self.content(), sort_keys=True).encode()).digest()
+        return _core.FederationDescription(self.access(), plan, list(self.committee), layout, nonce)

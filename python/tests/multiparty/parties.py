@@ -1,0 +1,74 @@
+"""All parties of a federation in one process and one folder, and NumPy's averages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera.multiparty import Federation
+
+SHAPES = {"bias": (7,), "kernel": (3, 5), "scale": ()}
+
+
+def arrays(seed: int) -> dict[str, NDArray[np.float64]]:
+    drawn = np.random.default_rng(seed)
+    return {name: np.asarray(drawn.uniform(-1, 1, shape)) for name, shape in SHAPES.items()}
+
+
+def expected(given: dict[str, dict[str, Any]], weights: dict[str, int], bits: int = 16) -> dict[str, Any]:
+    """NumPy's average of values that are rounded to steps."""
+    steps = 2 ** (bits - 1) - 1
+    out = {}
+    for array in SHAPES:
+        whole = [w * np.rint(np.clip(given[name][array], -1, 1) * steps) for name, w in weights.items()]
+        out[array] = sum(whole) / (steps * sum(weights.values()))
+    return out
+
+
+def same(found: dict[str, Any], right: dict[str, Any]) -> bool:
+    shapes = all(found[name].shape == np.shape(right[name]) for name in right)
+    return shapes and all(np.abs(found[name] - right[name]).max() < 1e-12 for name in right)
+
+
+class Parties:
+    """All in one process and one folder; `join` is a process of a party that starts, or starts again."""
+
+    def __init__(self, folder: Path, names: str = "abc", **given: Any) -> None:
+        self.folder, self.names = folder, names
+        self.terms: dict[str, Any] = {"like": arrays(0), "clients": 8, "rounds": 5, "patience": 1000.0}
+        self.terms |= {"secrets": folder / "carried"} | given
+        self.of = {name: self.join(name) for name in names}
+        for fed in self.of.values():
+            fed._prepare()
+
+    def join(self, name: str, **changed: Any) -> Federation:
+        return Federation.join(
+            self.folder / "shared", self.folder / f"{name}.party", **(self.terms | changed)
+        )
+
+    def work(self, turn: int, without: str = "") -> None:
+        """Everybody does what can be done, as often as it helps."""
+        for _ in range(6):
+            for name, fed in self.of.items():
+                if name not in without:
+                    fed.work(turn)
+
+    def lose_patience(self, turn: int) -> None:
+        """A member who has waited long enough."""
+        fed = self.of["a"]
+        fed._patience.seconds, before = 0, fed._patience.seconds
+        fed.work(turn)
+        fed._patience.seconds = before
+
+    def round(self, turn: int, seeds: dict[str, int], **weights: int) -> dict[str, Any]:
+        given = {name: arrays(seed) for name, seed in seeds.items()}
+        for name, values in given.items():
+            self.of[name].push(turn, values, weight=weights.get(name, 1), wait=0)
+        self.work(turn)
+        return expected(given, {name: weights.get(name, 1) for name in given})
+
+    def file(self, turn: int, name: str) -> Path:
+        return self.folder / "shared" / f"round-{turn}" / name

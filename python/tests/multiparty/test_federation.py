@@ -1,0 +1,361 @@
+"""Averages of many parties over a folder: those of NumPy, whoever comes late, vanishes or is killed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera import errors
+from hemera.multiparty import Federation, WaitingError, federation
+
+from .parties import Parties, arrays, expected, same
+
+
+@pytest.mark.parametrize(("threshold", "committee"), [(1, 1), (2, 2), (2, 3), (3, 3), (3, 4)])
+def test_averages_are_those_of_numpy(tmp_path: Path, threshold: int, committee: int) -> None:
+    parties = Parties(
+        tmp_path, "abcdef"[: committee + 1], committee=committee, threshold=threshold, weight=900
+    )
+    assert all(fed.missing == [] for fed in parties.of.values())
+    for turn in range(2):
+        seeds = {name: 10 * turn + i for i, name in enumerate(parties.names)}
+        right = parties.round(turn, seeds, a=900, b=17)
+        for fed in parties.of.values():
+            assert same(fed.average(turn, wait=0), right)
+            assert same(fed.average(turn, wait=0, verify=True), right)
+
+
+def test_ten_lines_in_processes_of_their_own(tmp_path: Path) -> None:
+    """Calls that wait for each other: threads stand for processes."""
+    found: dict[str, Any] = {}
+
+    def run(name: str) -> None:
+        fed = Federation.join(
+            tmp_path / "fl",
+            me=tmp_path / f"{name}.party",
+            like=arrays(0),
+            committee=3,
+            threshold=2,
+            clients=10,
+            rounds=10,
+            secrets=tmp_path / "carried",
+            least=4,
+            patience=0.5,
+        )
+        weights = arrays(ord(name))
+        for turn in range(2):
+            fed.push(turn, weights, wait=20)
+            weights = fed.average(turn, wait=20)
+            found[name, turn] = weights
+
+    threads = [threading.Thread(target=run, args=(name,)) for name in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    given = {name: arrays(ord(name)) for name in "abcd"}
+    right = expected(given, dict.fromkeys("abcd", 1))
+    assert all(same(found[name, 0], right) for name in "abcd")
+    assert all(same(found[name, 1], found["a", 1]) for name in "abcd")
+
+
+def test_keys_are_carried_by_hand(tmp_path: Path) -> None:
+    parties = Parties(tmp_path, "abcx", secrets=None)
+    assert parties.of["c"].missing == ["piece-0", "piece-1", "dealt-0", "dealt-1", "dealt-2"]
+    with pytest.raises(WaitingError, match="x lacks dealt-0"):
+        parties.of["x"].push(0, arrays(1), wait=0.01)
+    for _ in range(2):  # the first holder's piece, then what follows from it
+        for name in "abcx":
+            for file in (tmp_path / f"{name}.party" / "outbox").glob("*/*"):
+                box = tmp_path / f"{file.parent.name}.party" / "inbox"
+                box.mkdir(exist_ok=True)
+                shutil.move(file, box / file.name)
+        for fed in parties.of.values():
+            fed._prepare()
+    assert all(fed.missing == [] for fed in parties.of.values())
+    assert not list(tmp_path.glob("*.party/*box/*/*"))
+    right = parties.round(0, {"a": 2, "x": 1})
+    assert not parties.file(0, "list-0").exists()  # b and c are known, and not there yet
+    parties.lose_patience(0)
+    parties.work(0)
+    assert same(parties.of["x"].average(0, wait=0), right)
+    modes = {path.stat().st_mode & 0o777 for path in tmp_path.glob("*.party/*") if path.is_file()}
+    assert modes == {0o600}
+
+
+def test_any_two_members_open_and_another_one_who_comes_later_changes_nothing(tmp_path: Path) -> None:
+    parties = Parties(tmp_path)
+    given = {name: arrays(i) for i, name in enumerate("abc")}
+    for name, values in given.items():
+        parties.of[name].push(0, values, wait=0)
+    parties.of["c"].work(0)  # closes nothing anew, uploads
+    for _ in range(3):
+        parties.of["a"].work(0)
+        parties.of["b"].work(0)
+    shares = {path.name: path.read_bytes() for path in parties.file(0, "").glob("share-*")}
+    assert {name.split("-")[2] for name in shares} == {"0", "1", "2"}
+    assert not any(name.endswith("-c") for name in shares)
+    right = expected(given, dict.fromkeys("abc", 1))
+    assert same(parties.of["c"].average(0, wait=0), right)
+    # The same bytes from another holder: c answers where the others' shares are gone.
+    for name in shares:
+        parties.file(0, name).unlink()
+    parties.file(0, "result").unlink()
+    parties.of["c"] = parties.join("c")
+    parties.work(0, without="a")
+    for path in parties.file(0, "").glob("share-*"):
+        piece = path.name.split("-")[2]
+        assert path.read_bytes() in [data for name, data in shares.items() if name.split("-")[2] == piece]
+    assert same(parties.of["b"].average(0, wait=0), right)
+
+
+def test_who_vanishes_after_the_list_costs_an_attempt(tmp_path: Path) -> None:
+    parties = Parties(tmp_path, "abcxy")
+    given = {name: arrays(i) for i, name in enumerate("abcxy")}
+    for name, values in given.items():
+        parties.of[name].push(0, values, wait=0)
+    parties.work(0, without="x")
+    with pytest.raises(WaitingError, match="lacks messages of x"):
+        parties.of["y"].average(0, wait=0)
+    assert not list(parties.file(0, "").glob("share-*"))  # nothing is answered for a list that is not whole
+    parties.lose_patience(0)
+    parties.work(0, without="x")
+    assert parties.file(0, "list-1").exists()
+    right = expected(given, dict.fromkeys("abcy", 1))
+    assert all(same(fed.average(0, wait=0), right) for fed in parties.of.values())
+
+
+def test_a_late_client_joins_a_later_round(tmp_path: Path) -> None:
+    parties = Parties(tmp_path)
+    parties.round(0, {"a": 1, "b": 2, "c": 3})
+    parties.of["late"] = parties.join("late")
+    with pytest.raises(WaitingError):
+        parties.of["late"].push(1, arrays(4), wait=0.01)
+    for fed in parties.of.values():
+        fed._prepare()
+    right = parties.round(1, {"a": 1, "b": 2, "c": 3, "late": 4})
+    assert same(parties.of["late"].average(1, wait=0), right)
+    assert same(parties.of["late"].average(0, wait=0), parties.of["a"].average(0, wait=0))
+
+
+def test_garbage_in_the_place_of_an_upload_is_as_if_it_were_not_there(tmp_path: Path) -> None:
+    parties = Parties(tmp_path, "abcx")
+    given = {name: arrays(i) for i, name in enumerate("abcx")}
+    for name, values in given.items():
+        parties.of[name].push(0, values, wait=0)
+    parties.work(0, without="x")
+    parties.file(0, "upload-0-x").write_bytes(np.random.default_rng(1).bytes(5000))
+    parties.file(0, "share-0-0-x").write_bytes(b"no share")
+    parties.file(0, "announced-y").write_bytes(b"{}")
+    parties.lose_patience(0)
+    parties.work(0, without="x")
+    assert same(parties.of["a"].average(0, wait=0), expected(given, dict.fromkeys("abc", 1)))
+
+
+def test_a_contributor_that_starts_again_never_sends_twice_for_a_list(tmp_path: Path) -> None:
+    """Two uploads of one list would tell the difference of their values (test_attacks.py, N)."""
+    parties = Parties(tmp_path, "abcx")
+    for i, name in enumerate("abcx"):
+        parties.of[name].push(0, arrays(i), wait=0)
+    parties.of["a"].work(0)
+    assert parties.file(0, "list-0").exists()
+    parties.of["x"] = parties.join("x")  # its memory is gone: it was killed before its upload
+    parties.of["x"].push(0, arrays(30), wait=0)
+    assert not parties.file(0, "upload-0-x").exists()
+    parties.work(0)
+    assert not parties.file(0, "upload-0-x").exists()
+    given = {"a": arrays(0), "b": arrays(1), "c": arrays(2), "x": arrays(30)}
+    assert same(parties.of["x"].average(0, wait=0), expected(given, dict.fromkeys("abcx", 1)))
+    assert parties.file(0, "upload-1-x").exists()
+    # After its upload a process that starts again has nothing to send.
+    before = parties.file(0, "upload-1-x").read_bytes()
+    parties.of["x"] = parties.join("x")
+    parties.of["x"].push(0, arrays(31), wait=0.1)
+    assert parties.file(0, "upload-1-x").read_bytes() == before
+    # Nor may a process push other values.
+    parties.of["a"].push(0, arrays(0), wait=0)
+    with pytest.raises(errors.MismatchError, match="other values"):
+        parties.of["a"].push(0, arrays(1), wait=0)
+
+
+def test_two_lists_of_a_round_are_refused(tmp_path: Path) -> None:
+    """The coordinator puts another list where the first was; memory and ledger know."""
+    parties = Parties(tmp_path, "abcx")
+    parties.round(0, {name: i for i, name in enumerate("abcx")})
+    for name in ("result", "list-0"):
+        parties.file(0, name).rename(parties.file(0, f"hidden-{name}"))
+    for path in [*parties.file(0, "").glob("share-*"), *parties.file(0, "").glob("upload-*")]:
+        path.unlink()
+    for name in "abc":
+        fed = parties.of[name]
+        own = fed._own[0]
+        fed._round(0).announce(name, own.weight, own.nonce)
+    parties.file(0, "announced-x").unlink()
+    parties.lose_patience(0)
+    for fed in parties.of.values():
+        fed._upload(fed._round(0))
+    assert parties.file(0, "list-0").read_bytes() != parties.file(0, "hidden-list-0").read_bytes()
+    for name in "ab":  # who answered the first list; then as a process that starts again
+        with pytest.raises(errors.MismatchError, match="two lists"):
+            parties.of[name].work(0)
+        with pytest.raises(errors.MismatchError, match="two lists"):
+            parties.join(name).work(0)
+    assert not list(parties.file(0, "").glob("share-*"))
+    parties.of["c"].work(0)  # has not answered: one of three alone opens nothing
+    assert {path.name for path in parties.file(0, "").glob("share-*")} == {"share-0-0-c", "share-0-1-c"}
+    assert not parties.file(0, "result").exists()
+
+
+def test_a_hundred_clients_are_exact_and_the_one_who_sends_random_bytes_is_left_out(tmp_path: Path) -> None:
+    names = ["a", "b", "c", *(f"client-{i:02}" for i in range(97))]
+    like = np.zeros(500, np.float32)
+    parties = Parties(tmp_path, "", like=like, clients=100, weight=5)
+    for name in names:
+        parties.of[name] = parties.join(name)
+    for fed in parties.of.values():
+        fed._prepare()
+    for fed in parties.of.values():
+        fed._prepare()
+    drawn = np.random.default_rng(3)
+    given = {name: drawn.uniform(-1.2, 1.2, 500).astype(np.float32) for name in names}
+    weights = {name: 1 + i % 5 for i, name in enumerate(names)}
+    clipped = [parties.of[n].push(0, given[n], weight=weights[n], wait=0) for n in names]
+    assert clipped == [int(np.count_nonzero(np.abs(given[name]) > 1)) for name in names]
+    members = [parties.of[name] for name in "abc"]
+    members[0].work(0)
+    evil = "client-50"
+    for name in names:
+        if name != evil:
+            parties.of[name].work(0)
+    size = parties.file(0, "upload-0-a").stat().st_size
+    parties.file(0, f"upload-0-{evil}").write_bytes(drawn.bytes(size))
+    parties.lose_patience(0)
+    for name in names:
+        if name != evil:
+            parties.of[name].work(0)
+    members[1].work(0)
+    members[2].work(0)
+    steps = 2**15 - 1
+    whole = {name: np.rint(np.clip(v.astype(np.float64), -1, 1) * steps) for name, v in given.items()}
+    right = sum(weights[n] * whole[n] for n in names if n != evil)
+    found = parties.of["client-00"].average(0, wait=0)
+    assert found.dtype == np.float32
+    total = sum(w for name, w in weights.items() if name != evil)
+    assert np.array_equal(found, (right * (1.0 / steps / total)).astype(np.float32))
+
+
+@pytest.mark.parametrize(
+    ("changed", "error"),
+    [
+        ({"committee": 10}, errors.ParameterError),
+        ({"committee": 0}, errors.ParameterError),
+        ({"committee": ["a", "a"]}, errors.ParameterError),
+        ({"committee": ["a", "../b"]}, errors.ParameterError),
+        ({"threshold": 4}, errors.ParameterError),
+        ({"least": 0}, errors.ParameterError),
+        ({"least": 9}, errors.ParameterError),
+        ({"clip": 0.0}, errors.ParameterError),
+        ({"clip": float("nan")}, errors.ParameterError),
+        ({"bits": 1}, errors.ParameterError),
+        ({"weight": 0}, errors.ParameterError),
+        ({"rounds": 0}, errors.ParameterError),
+        ({"like": np.arange(3)}, errors.ParameterError),
+        ({"like": {}}, errors.ParameterError),
+        ({"like": {"x": np.zeros(3, np.complex128)}}, errors.ParameterError),
+        ({"like": {1: np.zeros(3)}}, errors.ParameterError),
+        ({"rounds": 6}, errors.MismatchError),
+        ({"clip": 2.0}, errors.MismatchError),
+        ({"like": np.zeros(3)}, errors.MismatchError),
+        ({"committee": ["a", "b", "d"]}, errors.MismatchError),
+    ],
+)
+def test_terms_that_are_refused(tmp_path: Path, changed: dict[str, Any], error: type[Exception]) -> None:
+    parties = Parties(tmp_path)
+    with pytest.raises(error):
+        parties.join("z", **changed)
+    assert not (tmp_path / "z.party" / "federation").exists()
+
+
+def test_a_party_belongs_to_one_federation(tmp_path: Path) -> None:
+    parties = Parties(tmp_path)
+    with pytest.raises(errors.MismatchError, match="folder of its own"):
+        Federation.join(tmp_path / "another", tmp_path / "a.party", **parties.terms)
+    with pytest.raises(errors.ParameterError, match="no name"):
+        parties.join(".hidden")
+    (tmp_path / "a.party" / "piece-1").write_bytes(b"short")
+    with pytest.raises(errors.FormatError, match="no key"):
+        parties.join("a")
+
+
+def test_two_pieces_of_one_number_are_noticed(tmp_path: Path) -> None:
+    parties = Parties(tmp_path, "ab")  # c holds pieces 0 and 1, which b and a draw
+    path = next((tmp_path / "carried" / "c").glob("piece-0-*"))
+    content = json.loads(path.read_bytes())
+    path.write_text(json.dumps(content | {"key": "00" * 32}))
+    parties.of["c"] = parties.join("c")
+    for fed in (parties.of["a"], parties.of["b"]):
+        fed._prepare()
+    with pytest.raises(errors.MismatchError, match="another content"):
+        parties.of["c"]._prepare()  # the dealer's own file came as well
+    next((tmp_path / "carried" / "c").glob("piece-0-*")).unlink()
+    (tmp_path / "c.party" / "piece-0").unlink()
+    for fed in (parties.of["a"], parties.of["b"], parties.of["c"]):
+        fed._prepare()
+    assert parties.of["c"].missing == []
+    (tmp_path / "c.party" / "piece-0").write_bytes(bytes(32))
+    with pytest.raises(errors.MismatchError, match="another piece 0 than c; b handed out two"):
+        parties.join("c")
+    for damage in (b"", b"{}", b"[]", json.dumps(content | {"to": "b"}).encode(), path.name.encode()):
+        box = tmp_path / "carried" / "d" / "piece-0-from-a"
+        box.parent.mkdir(exist_ok=True)
+        box.write_bytes(damage)
+        with pytest.raises((errors.FormatError, errors.MismatchError)):
+            parties.join("d")
+
+
+def test_calls_that_are_refused(tmp_path: Path) -> None:
+    parties = Parties(tmp_path)
+    fed = parties.of["a"]
+    for turn in (-1, 5):
+        with pytest.raises(errors.ParameterError, match="flooding"):
+            fed.push(turn, arrays(1), wait=0)
+    for weight in (0, 2, 1.0, True):
+        with pytest.raises(errors.ParameterError, match="weight"):
+            fed.push(0, arrays(1), weight=weight, wait=0)  # type: ignore[arg-type]
+    for wrong in ({"bias": np.zeros(7)}, arrays(1) | {"bias": np.zeros(8)}, np.zeros(23)):
+        with pytest.raises(errors.MismatchError):
+            fed.push(0, wrong, wait=0)
+    for value in (np.inf, np.nan):
+        with pytest.raises(errors.RangeError):
+            fed.push(0, arrays(1) | {"bias": np.full(7, value)}, wait=0)
+    assert not parties.file(0, "").exists()
+    quiet = parties.join("quiet", contributes=False)
+    with pytest.raises(errors.ParameterError, match="contributes"):
+        quiet.push(0, arrays(1))
+    with pytest.raises(WaitingError, match="no list"):
+        quiet.average(0, wait=0.01)
+
+
+def test_the_report_says_what_is_done(tmp_path: Path) -> None:
+    report = Parties(tmp_path, clip=0.5).of["a"].report()
+    assert "2 of 3 members open; 3 pieces; two lists of a round need 1 corrupt members" in report
+    assert "23 values of 16 bits: clipped to [-0.5, 0.5], rounded to 1.53e-05" in report
+    assert "5 rounds" in report
+    assert "not been reviewed" in report
+
+
+def test_it_warns_once_that_nobody_from_outside_has_reviewed_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(federation, "_warned", [])
+    with pytest.warns(errors.SecurityWarning, match="not been reviewed") as caught:
+        Parties(tmp_path)
+    assert len([each for each in caught if "reviewed" in str(each.message)]) == 1
+    assert hm.multiparty.Federation is Federation

@@ -1,0 +1,105 @@
+"""Parties that are killed at any write, start again and go on: the same messages, the same average."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hemera import _files, multiparty
+from hemera.multiparty import federation, party, rounds, terms
+
+from .parties import Parties, arrays, expected, same
+
+NAMES = "abcx"
+RIGHT = expected({name: arrays(ord(name)) for name in NAMES}, dict.fromkeys(NAMES, 1))
+
+
+class KilledError(BaseException):
+    """A process ends here."""
+
+
+class Writes:
+    """Counts writes, keeps them, and ends the process before or after one of them."""
+
+    def __init__(self, patched: pytest.MonkeyPatch, at: int, *, after: bool, end: Callable[[], Any]) -> None:
+        self.count, self.at, self.after, self.end = 0, at, after, end
+        self.seen: dict[str, set[bytes]] = {}
+        for module in (federation, party, rounds, terms):
+            patched.setattr(module, "write_atomically", self.write)
+
+    def write(self, path: Path, data: bytes, *, replace: bool = True) -> None:
+        self.count += 1
+        if self.count == self.at and not self.after:
+            self.end()
+        _files.write_atomically(path, data, replace=replace)
+        self.seen.setdefault(f"{path.parent.name}/{path.name}", set()).add(data)
+        if self.count == self.at and self.after:
+            self.end()
+
+
+def end() -> None:
+    raise KilledError
+
+
+def all_of(folder: Path) -> Parties:
+    return Parties(folder, "", least=4)
+
+
+def run(parties: Parties) -> None:
+    """All go on with round 0 until each has the average; who was killed joins and pushes again."""
+    for _ in range(12):
+        for name in NAMES:
+            try:
+                if name not in parties.of:
+                    parties.of[name] = parties.join(name)
+                parties.of[name].push(0, arrays(ord(name)), wait=0)
+            except KilledError:
+                parties.of.pop(name, None)
+        if len(parties.of) == len(NAMES) and parties.file(0, "result").exists():
+            break
+    for fed in parties.of.values():
+        assert same(fed.average(0, wait=0), RIGHT)
+        assert same(fed.average(0, wait=0, verify=True), RIGHT)
+
+
+def writes_in_all(folder: Path) -> int:
+    with pytest.MonkeyPatch.context() as patched:
+        writes = Writes(patched, 0, after=False, end=end)
+        run(all_of(folder))
+    return writes.count
+
+
+def test_a_party_that_is_killed_at_a_write_goes_on(tmp_path: Path) -> None:
+    total = writes_in_all(tmp_path / "whole")
+    assert total > 40
+    for at in range(1, total + 1):
+        with pytest.MonkeyPatch.context() as patched:
+            writes = Writes(patched, at, after=at % 8 == 0, end=end)
+            run(all_of(tmp_path / f"{at}"))
+        # Each name has its attempt and piece, and a share has the member's: one message for ever.
+        for path, contents in writes.seen.items():
+            name = path.split("/")[1]
+            if name.startswith(("share-", "upload-", "list-", "result", "answered-", "piece-", "dealt-")):
+                assert len(contents) == 1, path
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("part", [0.2, 0.5, 0.7, 0.8, 0.9])
+def test_all_parties_are_killed_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: float) -> None:
+    at = int(part * writes_in_all(tmp_path / "whole"))
+    child = os.fork()
+    if child == 0:
+        Writes(monkeypatch, at, after=False, end=lambda: os.kill(os.getpid(), signal.SIGKILL))
+        run(all_of(tmp_path / "killed"))
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    run(all_of(tmp_path / "killed"))
+
+
+def test_the_module_has_these_names() -> None:
+    assert multiparty.__all__ == ["Federation", "WaitingError"]
