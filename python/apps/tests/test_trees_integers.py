@@ -223,7 +223,7 @@ def test_wrong_features_and_leaves() -> None:
     ):
         quantise(huge, Quantiser.of_levels(4, 3))
     # The parameters that the message names hold them, in steps as fine as others.
-    params = parameters_for("auto", huge, "packed", Quantiser.of_levels(4, 3))
+    params = parameters_for("auto", huge, Quantiser.of_levels(4, 3))
     assert quantise(huge, Quantiser.of_levels(4, 3), params.plain_modulus.bit_length()).scale >= 1 << 10
     with pytest.raises(ParameterError, match="no classes"):
         predicted(np.zeros((2, 1)), 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import functools
 import re
 import sys
@@ -14,10 +15,10 @@ from hemera import _options
 from hemera.errors import ParameterError
 from hemera.objects.devices import FORMER_STORAGE, KEY_PLACES, STORAGES
 from hemera.serving.at_home import open_home, serve_home
+from hemera.serving.settings import Settings
 
 if TYPE_CHECKING:
     from hemera.serving.service import Home, Service
-    from hemera.serving.settings import Settings
 
 _UNITS = {"": 0, "KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40}
 
@@ -71,6 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--key-place",
+        dest="keys",
         choices=KEY_PLACES,
         default="device",
         help="of evaluation keys and models' plaintexts: host, if a GPU lacks room (default device)",
@@ -188,33 +190,6 @@ def _add_limits(group: argparse._ArgumentGroup) -> None:
     )
 
 
-_LIMITS = (
-    "request_bytes",
-    "key_bytes",
-    "store_bytes",
-    "client_store_bytes",
-    "loaded_key_bytes",
-    "prepared_bytes",
-    "index_bytes",
-    "waiting_bytes",
-    "client_waiting_bytes",
-    "waiting_requests",
-    "batch",
-    "uploads",
-    "client_uploads",
-    "connections",
-    "address_connections",
-    "graphs",
-    "requests_per_second",
-    "bytes_per_second",
-    "burst_seconds",
-    "request_seconds",
-    "body_seconds",
-    "header_seconds",
-    "shutdown_seconds",
-)
-
-
 def _on_cluster(address: str, replicas: int | None) -> Callable[[Home, Settings], Service]:
     """Makes the service of a server whose replicas compute."""
     from hemera.ray.service import on_cluster
@@ -252,7 +227,7 @@ def run(options: argparse.Namespace) -> int:
         for name in home.clients.names():
             print(f"client  {name}")
     else:
-        limits = {name: getattr(options, name) for name in _LIMITS if getattr(options, name) is not None}
+        given = ((field.name, getattr(options, field.name, None)) for field in dataclasses.fields(Settings))
         if options.replicas and options.ray is None:
             raise ParameterError("--replicas needs --ray: without Ray, --device names a server's devices")
         if options.ray is not None and any(each in options.device for each in ",*"):
@@ -263,13 +238,7 @@ def run(options: argparse.Namespace) -> int:
         return serve_home(
             home,
             make=None if options.ray is None else _on_cluster(options.ray, options.replicas),
-            settings={
-                "device": options.device,
-                "threads": options.threads,
-                "storage": options.storage,
-                "keys": options.key_place,
-                **limits,
-            },
+            settings={name: value for name, value in given if value is not None},
             host=options.host,
             port=options.port,
             certificate=options.tls_certificate,

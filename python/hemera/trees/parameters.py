@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
 
 import numpy as np
 
@@ -11,9 +10,6 @@ import hemera
 from hemera.errors import MismatchError, ParameterError
 from hemera.trees.ensemble import Ensemble
 from hemera.trees.quantise import Quantiser, bound
-
-Workload = Literal["packed", "paper"]
-"""The circuit: many samples in a ciphertext, or the circuit of Magara et al. (package hemera-apps)."""
 
 PLAIN_BITS = 20
 """The bits of the plaintext modulus, unless a model's scores are so large that they would be coarse."""
@@ -55,9 +51,13 @@ def named_parameters(name: str) -> hemera.bfv.Parameters:
 
 
 def parameters_for(
-    given: str | hemera.bfv.Parameters, model: Ensemble, workload: Workload, quantiser: Quantiser
+    given: str | hemera.bfv.Parameters, model: Ensemble, quantiser: Quantiser, depth: int | None = None
 ) -> hemera.bfv.Parameters:
     """The server's parameters for `given`: a name, or parameters.
+
+    Args:
+        depth: of products one after the other; None: a comparison by a plaintext, then the depth of the tree
+            less one.
 
     Raises:
         MismatchError: if the parameters do not have N slots.
@@ -72,9 +72,7 @@ def parameters_for(
         return given
     if given != "auto":
         return named_parameters(given)
-    # Products one after the other: a comparison by a plaintext, then the depth of the tree less one. The
-    # paper multiplies by a plaintext, a ciphertext, a plaintext and a ciphertext.
-    depth = 4 if workload == "paper" else model.depth + (quantiser.digit > 1)
+    depth = depth or model.depth + (quantiser.digit > 1)
     terms = model.trees * model.leaves.shape[2]
     return hemera.bfv.Parameters.for_circuit(
         depth, plain_bits=_plain_bits(model), slots=2 * model.leaves.shape[0], terms=max(16, terms)

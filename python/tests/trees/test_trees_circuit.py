@@ -122,7 +122,7 @@ def test_a_modulus_holds_scores_in_fine_steps(largest: int, fraction: float) -> 
     tree = Node(threshold=1.0, left=Node(-float(largest)), right=Node(largest - fraction))
     model = Ensemble.of([[tree]], [0.0], feature_count=1, single=False, classes=0)
     quantiser = Quantiser.of_levels(1, 2)
-    params = parameters_for("auto", model, "packed", quantiser)
+    params = parameters_for("auto", model, quantiser)
     bits = params.plain_modulus.bit_length()
     assert quantise(model, quantiser, bits).scale >= (256 if fraction else 1)
     assert (bits == 20) == (largest * (256 if fraction else 1) < 2**18)
@@ -133,15 +133,15 @@ def test_a_modulus_holds_scores_in_fine_steps(largest: int, fraction: float) -> 
 def test_parameters_are_of_the_products_one_after_the_other(depth: int, digit: int) -> None:
     """A comparison and the tree's products; one more for bins of two digits."""
     model = random_ensemble(1, 2, depth, feature_count=1, levels=9, seed=1)
-    found = parameters_for("auto", model, "packed", Quantiser((np.arange(1.0, 9),), digit=digit))
+    found = parameters_for("auto", model, Quantiser((np.arange(1.0, 9),), digit=digit))
     wanted = hm.bfv.Parameters.for_circuit(depth + (digit > 1), plain_bits=20, slots=2)
     assert found == wanted
-    assert parameters_for(found, model, "packed", Quantiser.of_levels(1, 9)) is found
+    assert parameters_for(found, model, Quantiser.of_levels(1, 9)) is found
     few = hm.bfv.Parameters.for_circuit(1, plain_modulus=17)
     with pytest.raises(MismatchError, match=rf"have {few.max_slots} slots, and trees take all {few.degree}"):
-        parameters_for(few, model, "packed", Quantiser.of_levels(1, 9))
+        parameters_for(few, model, Quantiser.of_levels(1, 9))
     with pytest.raises(ParameterError, match=r"parameters are named auto, .*, not '8192'"):
-        parameters_for("8192", model, "packed", Quantiser.of_levels(1, 9))
+        parameters_for("8192", model, Quantiser.of_levels(1, 9))
 
 
 def stump(threshold: float, *, feature_count: int = 1, **options: Any) -> Ensemble:

@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 
 from hemera.trees.ensemble import random_ensemble
-from hemera.trees.parameters import Workload
 from hemera.trees.quantise import Quantiser
 from hemera_apps._progress import StageProgress
 from hemera_apps.bench.seal_trees import SealWorkers
 from hemera_apps.trees import paper
-from hemera_apps.trees.sides import Sides, operations, packaged
+from hemera_apps.trees.sides import Sides, Workload, operations, packaged
 
 __all__ = ["CASES", "DEGREES", "measure"]
 

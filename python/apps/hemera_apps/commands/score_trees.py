@@ -11,11 +11,12 @@ from rich.console import Console
 from hemera import _machine, _options
 from hemera.errors import MismatchError, NoiseError, ParameterError
 from hemera.trees.ensemble import MAX_DEPTH, Ensemble, random_ensemble, require_depth
-from hemera.trees.parameters import PARAMETERS, Workload
+from hemera.trees.parameters import PARAMETERS
 from hemera.trees.quantise import Quantiser
 from hemera.trees.read import read_model
 from hemera_apps._progress import StageProgress
 from hemera_apps.trees import paper, pipeline, report, tables, training
+from hemera_apps.trees.sides import Workload
 
 _WORKLOADS: tuple[Workload, ...] = ("packed", "paper")
 

@@ -26,6 +26,8 @@ from hemera.trees.quantise import IntegerEnsemble
 SAMPLES = 258
 SCORES = 11
 TREES = 128
+DEPTH = 4
+"""Products one after the other: by a plaintext, a ciphertext, a plaintext and a ciphertext."""
 PLANES = 6
 """The number of ciphertexts of a sample: x0 and x2 of root, left and right node."""
 PER_SAMPLE = {

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from hemera.parameters import Parameters
 from hemera.trees.ensemble import Ensemble, Integers, predicted
-from hemera.trees.parameters import Workload
 from hemera.trees.quantise import Quantiser
-from hemera_apps.trees.sides import Sides, operations, packaged
+from hemera_apps.trees.sides import Sides, Workload, operations, packaged
 
 STAGES = ("setup", "keys", "server_setup", "encrypt", "load", "evaluate", "decrypt")
 ROUNDS = 5

@@ -6,7 +6,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +21,13 @@ from hemera.package.package import Package
 from hemera.program import operations as op
 from hemera.program.program import Program
 from hemera.trees.ensemble import Ensemble, Integers
-from hemera.trees.parameters import Workload, parameters_for
+from hemera.trees.parameters import parameters_for
 from hemera.trees.quantise import IntegerEnsemble, Quantiser, quantise
-from hemera_apps.trees.paper import PaperLayout, planes_of
+from hemera_apps.trees.paper import DEPTH, PaperLayout, planes_of
 from hemera_apps.trees.paper import package as package_of_paper
 
+Workload = Literal["packed", "paper"]
+"""The circuit: many samples in a ciphertext, or the circuit of Magara et al."""
 NAMES = (
     "multiplications",
     "plain_multiplications",
@@ -65,7 +67,7 @@ def packaged(
         ParameterError: if it does not fit workload, bins or parameters.
     """
     bins = quantiser.for_depth(model.depth)
-    params = parameters_for(parameters, model, workload, bins)
+    params = parameters_for(parameters, model, bins, DEPTH if workload == "paper" else None)
     integers = quantise(model, bins, params.plain_modulus.bit_length())
     if workload == "paper":
         places = PaperLayout.choose(params.degree, integers)

@@ -157,7 +157,7 @@ def compile_trees(
     else:
         trees = what if isinstance(what, Ensemble) else read_model(given[0])
     bins = Quantiser.of_model(trees) if quantiser is None else quantiser.for_depth(trees.depth)
-    own = parameters_for("auto" if params is None else params, trees, "packed", bins)
+    own = parameters_for("auto" if params is None else params, trees, bins)
     integers = quantise(trees, bins, own.plain_modulus.bit_length())
     scores, count, _ = trees.features.shape
     layout = Layout.choose(own.degree, scores, count, samples, trees.depth)
