@@ -111,7 +111,7 @@ def _of_two(ufunc: np.ufunc, sign: str) -> tuple[_OfTwo, _OfTwo, _OfTwo]:
     """An operator: of the value at its left, at its right, and in place."""
 
     def left(self: Any, other: Any) -> Any:
-        if holds_arrays(type(other)) and not self._holds_arrays:
+        if getattr(type(other), "_holds_arrays", False) and not self._holds_arrays:
             return NotImplemented
         return self._applied(ufunc, self, other)
 

@@ -205,6 +205,7 @@ STUDIES: dict[str, Study] = {
     "assigned of the whole table": lambda t: t[t.f].assign(z=t.a * 2).z.sum(),
     "assigned numbers": lambda t: t.assign(z=2)[t.f].z.sum(),
     "in place": lambda t: [c := t.a * 2, d := c, c := operator.iadd(c, 1), d.sum()][-1],
+    "a key where a mask is": lambda t: (u := t[t.a > 1])[u.k.where(u.f) == "u"].a.sum(),
     "a mask of keys": lambda t: t[(t.k == "u") | (t.a > 4)].n.sum(),
     "refused: numbers as a filter": lambda t: t[t.a].n.sum(),
     "refused: sums of texts that are missing": lambda t: t.s.mean(),

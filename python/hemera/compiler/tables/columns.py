@@ -62,8 +62,9 @@ class Column(Rows, Statistics):
         if other is not None:
             found: Column = replace(self._applied(np.where, cond, self, other), name=self.name)
             return found
-        (kept, _), _, _ = operands_of(mask_of(cond), self)
-        return self._with(self.elements, joined(self.present, kept))
+        mask = mask_of(cond)
+        kept, public = operands_of(mask, self)[0][0], self.is_public and getattr(mask, "is_public", True)
+        return replace(self._with(self.elements, joined(self.present, kept)), is_public=public)
 
     def mask(self, cond: Any, other: Any = None) -> Column:
         """The values where a mask is false; elsewhere others, or none."""

@@ -107,23 +107,15 @@ def _as_result(name: str, found: Any, is_plain: bool) -> Result | Frame:
             for key, each in parts.items()
             if isinstance(each, Array) or (is_plain and each is not None)
         }
-        return _Rows(
+        return Result(
             name,
             encrypted,
             lambda values: _with_missing({**parts, **values}),
             categories=tuple(found.categories),
         )
     if not is_plain and isinstance(found, (bool, int, float, np.generic, np.ndarray)):
-        return _Rows(name, {}, lambda _: np.asarray(found))  # public
-    return _Rows(name, {"": found}, lambda values: values[""])
-
-
-class _Rows(Result):
-    """A value as it is decrypted."""
-
-    def finished(self, values: Mapping[str, Values]) -> Any:
-        found = np.asarray(self.finish(values))
-        return found if found.ndim else found.item()
+        return Result(name, {}, lambda _: np.asarray(found))  # public
+    return Result(name, {"": found}, lambda values: values[""])
 
 
 def _with_missing(values: Mapping[str, Values]) -> Values:

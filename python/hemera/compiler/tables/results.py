@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, NoReturn
@@ -34,8 +35,28 @@ class Groups:
     """Whether results are given as pandas has them."""
 
 
+class Computed(ABC):
+    """The base of results of tables with their values, of `Table.encrypt`."""
+
+    @abstractmethod
+    def _listed(self) -> list[Result]:
+        """The statistics."""
+
+    def decrypt(self, **options: Any) -> Any:
+        """The statistics: see `hemera.compute`. For groups a Series or DataFrame of pandas where the table
+        was of pandas, else a dict by the groups' labels."""
+        listed = self._listed()
+        values, groups = _decrypted(listed, options), listed[0].groups
+        pandas = groups is not None and groups.pandas
+        return labelled(self, values if isinstance(self, Frame) else values[0], pandas=pandas)
+
+    def explain(self, device: str | None = None) -> str:
+        """What it takes: see `Compiled.report`."""
+        return _plan(self._listed()).report(device)
+
+
 @dataclass(frozen=True, eq=False)
-class Result(Operators):
+class Result(Operators, Computed):
     """A statistic that the client finishes: quotients and roots of encrypted sums are taken after decryption,
     exactly, in place of approximations."""
 
@@ -53,22 +74,15 @@ class Result(Operators):
     """For "counts" the largest is the first one, and groups with 0 are left out."""
 
     def finished(self, values: Mapping[str, Values]) -> Any:
-        """A number; of groups an array of shape (groups,)."""
+        """A number; of groups an array of shape (groups,), of rows (rows,)."""
         with np.errstate(all="ignore"):
             found = np.asarray(self.finish(values))
         if self.kind is not float:
             found = np.rint(found).astype(self.kind)
-        return found if self.groups is not None else found.item()
+        return found if found.ndim else found.item()
 
-    def decrypt(self, **options: Any) -> Any:
-        """The statistic of a table of `Table.encrypt`: see `hemera.compute`. For groups a Series of pandas
-        where the table was of pandas, else a dict by the groups' labels."""
-        (values,) = _decrypted([self], options)
-        return labelled(self, values, pandas=self.groups is not None and self.groups.pandas)
-
-    def explain(self, device: str | None = None) -> str:
-        """What it takes: see `Compiled.report`."""
-        return _plan([self]).report(device)
+    def _listed(self) -> list[Result]:
+        return [self]
 
     _instead: ClassVar[Mapping[str, str]] = {}
     _otherwise = "it is finished by the client"
@@ -102,31 +116,21 @@ class Together:
 
 
 @dataclass(frozen=True, eq=False)
-class Frame(Together):
+class Frame(Together, Computed):
     """Several statistics of groups, by column and name of the statistic."""
 
     columns: Mapping[tuple[str, ...], Result]
 
-    def decrypt(self, **options: Any) -> Any:
-        """As `Result.decrypt`: a DataFrame of pandas, or a dict by groups and columns."""
-        listed = list(self.columns.values())
-        groups = listed[0].groups
-        return labelled(self, _decrypted(listed, options), pandas=groups is not None and groups.pandas)
-
-    def explain(self, device: str | None = None) -> str:
-        """What it takes: see `Compiled.report`."""
-        return _plan(list(self.columns.values())).report(device)
+    def _listed(self) -> list[Result]:
+        return list(self.columns.values())
 
 
 def _decrypted(results: Sequence[Result], options: Mapping[str, Any]) -> list[Any]:
     """The finished values, all of one program."""
     arrays = [each for result in results for each in result.parts.values()]
-    found = iter(_listed(compute(*arrays, **options)) if arrays else [])
-    return [result.finished({name: next(found) for name in result.parts}) for result in results]
-
-
-def _listed(values: Any) -> Sequence[Any]:
-    return values if isinstance(values, tuple) else (values,)
+    found = compute(*arrays, **options) if arrays else ()
+    values = iter(found if isinstance(found, tuple) else (found,))
+    return [result.finished({name: next(values) for name in result.parts}) for result in results]
 
 
 def _plan(results: Sequence[Result]) -> Compiled:
