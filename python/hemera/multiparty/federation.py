@@ -227,7 +227,7 @@ class Federation:
         own = self._own.get(turn)
         if own is not None and not (own.weight == weight and np.array_equal(own.values, quantized.values)):
             raise MismatchError(f"round {turn} has other values of {self._party.name} already")
-        if own is None and not self._is_sent(files):
+        if own is None:  # a message of an earlier process stays; this one is for further lists
             own = self._own[turn] = _Contribution(quantized.values, weight)
             files.announce(self._party.name, weight, own.nonce)
         if wait > 0:
@@ -265,25 +265,29 @@ class Federation:
                 raise WaitingError(f"messages of round {turn} are no longer in {files.folder}")
             found = listed, sums
         listed, sums = found
+        self._own.pop(turn, None)
         return self._terms.layout.average(sums, listed.weight_sum)
 
     def work(self, turn: int) -> bool:
         """Do what this party can do for a round now, without waiting. Returns whether its sum is open."""
         self._prepare()
         files = self._round(turn)
-        if (files.folder / "result").exists():
+        is_open = (files.folder / "result").exists()
+        if is_open and self._member is None:
             return True
         if self._member is not None:
             self._close(files)
         self._upload(files)
         listed = self._answerable(files)
         if listed is None:
-            return False
-        if self._member is not None:
+            return is_open
+        if self._member is not None:  # also where a result is: others may want to verify it
             for piece in self._access.held_by(self._number or 0):
                 if next(files.shares(listed, piece), None) is None:
                     share = self._member.share(listed, piece)
                     write_atomically(files.share_path(listed, piece, self._party.name), share)
+        if is_open:
+            return True
         sums = files.opened(listed, self._access.pieces)
         if sums is not None:
             files.publish(listed, sums)
@@ -331,14 +335,16 @@ class Federation:
         missing = files.missing(newest)
         if self._answerable(files) is not None or not missing:
             return
-        listed = {name: (weight, nonce) for name, weight, nonce in newest.entries}
-        again = {name for name in missing if there.get(name, listed[name]) != listed[name]}  # started again
+        listed = {entry for each in lists for entry in each.entries}
+        fresh = {name: each for name, each in there.items() if (name, *each) not in listed}
+        again = {name for name in missing if name in fresh}  # processes that started again
         is_over = self._patience.is_over((files.turn, newest.attempt))
         if not (again or is_over):
             return
         left_out = set(missing) if is_over else again
-        stay = {name: each for name, each in listed.items() if name not in left_out}
-        stay |= {name: each for name, each in there.items() if name in again or name not in listed}
+        stay = {
+            name: (weight, nonce) for name, weight, nonce in newest.entries if name not in left_out
+        } | fresh
         if len(stay) >= self._terms.least:
             files.close(
                 newest.attempt + 1, [(name, *stay[name]) for name in sorted(stay)[: self._terms.clients]]
