@@ -157,6 +157,8 @@ RUNNING: dict[str, tuple[Operation, str]] = {
 STATISTICS: dict[str, tuple[Operation, str]] = {
     **{name: (operator.methodcaller(name), "axmf") for name in ("sum", "mean", "max", "min", "prod")},
     **{name: (operator.methodcaller(name), "axmf") for name in ("var", "std", "any", "all")},
+    "var, ddof": (lambda c: c.var(ddof=0), "axmf"),
+    "std, ddof": (lambda c: c.std(ddof=2), "axmf"),
     "count": (lambda c: c.count(), "axmfswd"),
     "nunique": (lambda c: c.nunique(), "fswd"),
 }

@@ -197,9 +197,6 @@ STUDIES: dict[str, Study] = {
     "key of a filtered table as a filter": lambda t: (u := t[t.a > 2])[u.k != "v"].n.mean(),
     "groups of a filtered table": lambda t: t[(t.a > 2) & t.f].groupby("k").m.mean(),
     "groups that a public filter leaves": lambda t: t[t.k != "v"].groupby("k").m.count(),
-    "filters one after the other": lambda t: (v := (u := t[t.a > 1])[u.n < 4])[v.f].m.sum(),
-    "mask of the whole table": lambda t: t[t.a > 1][t.f].n.sum(),
-    "texts that differ": lambda t: (t.s != "y").sum(),
     "masks as numbers": lambda t: (t.f * 3 + t.g).sum(),
     "assigned": lambda t: (u := t.assign(z=lambda d: d.a * 2))[u.z > 4].z.sum(),
     "assigned of the whole table": lambda t: t[t.f].assign(z=t.a * 2).z.sum(),
@@ -234,11 +231,7 @@ def test_groups_are_those_that_all_public_filters_leave(filters: Sequence[str]) 
         return t.groupby("k").m.count()
 
     assert_is_pandas_s(study)
-    assert (
-        evaluated(study, SPECS[False], FRAMES[False]).index.tolist()
-        == study(FRAMES[False]).index.tolist()
-        == ["u"]
-    )
+    assert evaluated(study, SPECS[False], FRAMES[False]).index.tolist() == ["u"]
 
 
 STEPS: dict[str, Study] = {
@@ -256,14 +249,10 @@ def test_each_step_keeps_what_the_steps_before_it_left(steps: Sequence[str]) -> 
             t = STEPS[each](t)
         return last(t)
 
-    by_key: tuple[Study, ...] = (lambda t: t.groupby("k").m.sum(), lambda t: t.groupby("k")[["m"]].count())
-    for last in (*by_key, lambda t: t.m.mean()):
-        found, wanted = (
-            evaluated(lambda t, last=last: study(t, last), SPECS[False], FRAMES[False]),
-            study(FRAMES[False], last),
-        )
-        np.testing.assert_allclose(found, wanted, rtol=2e-3)
-        assert last not in by_key or found.index.equals(wanted.index)
+    lasts: list[Study] = [lambda t: t.groupby("k").m.sum(), lambda t: t.groupby("k")[["m"]].count()]
+    for last in (*lasts, lambda t: t.m.mean()):
+        found = evaluated(lambda t, last=last: study(t, last), SPECS[False], FRAMES[False])
+        assert_like(found, study(FRAMES[False], last))
 
 
 ENCRYPTED: dict[str, Study] = {
@@ -310,32 +299,6 @@ def test_lengths() -> None:
             with pytest.raises(TypeError, match=r"count\(\)"):
                 len(counted)
         assert "40 rows, filtered" in repr(filtered)
-
-
-SOME: dict[str, Study] = {
-    "all": lambda t: t.m,
-    "filtered": lambda t: t[t.a > 4].m,
-    "two rows": lambda t: t[t.a < 2].m,
-    "one row": lambda t: t[t.a < 1].m,
-    "groups": lambda t: t.groupby("k").m,
-    "groups of filtered rows": lambda t: t[t.a > 1].groupby("k").m,
-}
-
-
-@pytest.mark.parametrize("ddof", [0, 1, 2])
-def test_variances_divide_by_the_rows_less_ddof(ddof: int) -> None:
-    """Variances of 1 to 10 rows, and of groups of as many: as few as ddof have none."""
-    frame = pd.DataFrame({"k": list("abbcccdddd"), "m": [3.0, 1, 2, 5, 0, 4, 2, 2, 6, 1], "a": range(10)})
-    study: Study = lambda t: {  # noqa: E731
-        f"{statistic} of {name}": getattr(some(t), statistic)(ddof=ddof)
-        for name, some in SOME.items()
-        for statistic in ("var", "std")
-    }
-    spec = hm.TableSpec.of(frame, ranges={"m": (0, 6), "a": (0, 9)}, keys=["k"])
-    found = hm.compile(study, spec, params=shallow(), precision_bits=12).clear(frame)
-    for name, wanted in study(frame).items():
-        own = wanted.reindex(found[name].index) if isinstance(wanted, pd.Series) else wanted
-        np.testing.assert_allclose(found[name], own, atol=1e-9, err_msg=name)
 
 
 REFUSED: dict[str, tuple[Study, type[Exception], str]] = {
