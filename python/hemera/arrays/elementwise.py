@@ -23,6 +23,7 @@ from hemera.arrays.recorded import (
     as_numbers,
     as_operand,
     at_node,
+    bounds_of,
     broadcast,
     encrypted,
     filled,
@@ -260,7 +261,7 @@ def larger(x: A, other: Any) -> A:
         return of_kind(_rectified(x - plain) + plain, kind)
     y = as_numbers(encrypted(x, other))
     for one, another in ((x, y), (y, x)):
-        if one.range[0] >= another.range[1]:
+        if bounds_of(one, certain=True)[0].min() >= bounds_of(another, certain=True)[1].max():
             return of_kind(broadcast(one, joined_shape(x.shape, y.shape)), kind)
     if recorder_of(x).is_exact:
         return _rectified(x - y) + y

@@ -72,3 +72,27 @@ def test_a_comparison_that_no_result_needs_is_no_error() -> None:
 
     plan = hm.compile(program, hm.ArraySpec((3,), range=(-4, 4)))
     np.testing.assert_allclose(plan.evaluate_clear([1.0, 2, 3]), [2, 3, 4], atol=2.0**-14)
+
+
+def test_choices_of_steps_have_a_step() -> None:
+    """Also with 0, which is a multiple of any: they can be compared."""
+    mask, x = np.arange(8) % 2 == 0, np.arange(-3.0, 5)
+    specs = [hm.ArraySpec((8,), dtype=bool), hm.ArraySpec((8,), range=(-3, 4), step=1)]
+    for other in (0, 0.0, 2, np.arange(8.0)):
+
+        def function(mask: Any, x: Any, other: Any = other) -> Any:
+            return np.where(mask, x, other) > 1
+
+        plan = hm.compile(function, *specs)
+        np.testing.assert_allclose(plan.evaluate_clear(mask, x), function(mask, x), atol=1e-4)
+
+
+@pytest.mark.parametrize("least", [1.0, 0.99])
+def test_maxima_of_ranges_that_do_not_meet_take_no_function(least: float) -> None:
+    x, y = np.linspace(0, 1, 5), np.linspace(3, least, 5)
+    specs = [hm.ArraySpec((5,), range=(0, 1)), hm.ArraySpec((5,), range=(least, 3))]
+    plan = hm.compile(lambda x, y: [np.maximum(x, y) + x, np.minimum(x, y)], *specs)
+    most, least_of = plan.evaluate_clear(x, y).values()
+    np.testing.assert_allclose(most, np.maximum(x, y) + x, atol=1e-3)
+    np.testing.assert_allclose(least_of, np.minimum(x, y), atol=1e-3)
+    assert (plan.depth < 3) == (least == 1)
