@@ -329,8 +329,9 @@ def test_requests_of_fewer_samples_of_more_and_of_others() -> None:
     np.testing.assert_array_equal(found, own.model.scores(rows))
     for count in (1, layout.width, layout.width + 1):
         np.testing.assert_array_equal(asked(sides, rows[:count]), own.model.scores(rows[:count]))
-    with pytest.raises(MismatchError, match="6 features"):
-        sides.request(np.zeros((2, 7)))
+    for wrong in (np.zeros((2, 7)), np.zeros((0, 6))):
+        with pytest.raises(MismatchError, match="6 features"):
+            sides.request(wrong)
     with pytest.raises(ParameterError, match="missing"):
         sides.request(np.full((1, 6), np.nan))
     other = sides.client.encrypt(np.zeros((2, 2048), int), sides.secret_key)

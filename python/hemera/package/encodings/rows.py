@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.errors import FormatError, HemeraWarning
+from hemera.errors import FormatError, HemeraWarning, MismatchError
 from hemera.package.encodings.base import Encoding, finite_rows, require_columns
 from hemera.package.readings import read_as
 from hemera.package.specs import InputSpec, OutputSpec
@@ -115,21 +115,21 @@ class TreeRows(Encoding):
         del inputs
         require_columns(rows, self.names)
         bins = self.quantiser.bins(np.asarray(rows))
-        each = self.layout.samples
-        parts = [self._planes(bins[at : at + each]) for at in range(0, len(bins), each)]
-        return [np.stack(parts)]
-
-    def _planes(self, bins: NDArray[np.int64]) -> Array:
-        """Slots of shape (groups * nodes * planes, N)."""
-        found = []
-        for node in range(self.features.shape[2]):
-            compared = bins[:, self.features[:, :, node]]
-            found += [self.layout.pack(bit) for bit in self.quantiser.bits(compared)]
-        return np.asarray(np.stack(found).swapaxes(0, 1).reshape(-1, self.layout.degree))
+        if len(bins) == 0:
+            raise MismatchError(f"score: no rows; give at least one, of {bins.shape[1]} features")
+        layout = replace(self.layout, samples=len(bins))
+        planes = [
+            layout.pack(bit)
+            for node in range(self.features.shape[2])
+            for bit in self.quantiser.bits(bins[:, self.features[:, :, node]])
+        ]
+        # From (planes, groups, chunks, N): of each chunk a group's planes one after the other.
+        return [np.stack(planes).transpose(2, 1, 0, 3).reshape(layout.chunks, -1, layout.degree)]
 
     def decode(self, values: list[Array], outputs: Sequence[OutputSpec], rows: int | None) -> Any:
-        chunks = values[0].reshape(-1, 1, values[0].shape[-1])
-        scores = np.concatenate([self.layout.unpack(each) for each in chunks])[:rows]
+        slots = values[0].reshape(-1, values[0].shape[-1])
+        layout = replace(self.layout, samples=len(slots) * self.layout.width)
+        scores = layout.unpack(slots)[:rows]
         spec = outputs[0]
         if scores.shape[1] > 1:
             return read_as(scores / self.scale, spec.read, spec.labels)
