@@ -57,10 +57,7 @@ class Home:
 
     def remove_model(self, name: str) -> None:
         """MismatchError where it is not there."""
-        try:
-            self.model_file(require_name(name, "a model")).unlink()
-        except FileNotFoundError:
-            raise errors.MismatchError(f"there is no model {name!r}") from None
+        _remove(self.model_file(require_name(name, "a model")), "model", name)
 
     def add_index(self, source: Path) -> str:
         """Copy a file of an index (`hemera.search.Index.save`) into the folder, in place of one of its name,
@@ -83,10 +80,7 @@ class Home:
 
     def remove_index(self, name: str) -> None:
         """MismatchError where it is not there."""
-        try:
-            self.index_file(require_name(name, "an index")).unlink()
-        except FileNotFoundError:
-            raise errors.MismatchError(f"there is no index {name!r}") from None
+        _remove(self.index_file(require_name(name, "an index")), "index", name)
 
     def remove_client(self, name: str) -> None:
         """Removes a client's token and its keys. MismatchError where it is not there."""
@@ -142,6 +136,13 @@ class Home:
 
     def model_file(self, name: str) -> Path:
         return self.root / "models" / f"{name}{_MODEL_SUFFIX}"
+
+
+def _remove(file: Path, what: str, name: str) -> None:
+    try:
+        file.unlink()
+    except FileNotFoundError:
+        raise errors.MismatchError(f"there is no {what} {name!r}") from None
 
 
 def _require_free(name: str, what: str, file: Path) -> None:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 
 from hemera import errors
 from hemera._files import which_file
@@ -28,6 +28,11 @@ from hemera.serving.settings import Settings
 from hemera.serving.store import KeySet, Store, Upload
 
 __all__ = ["Home", "KeyTarget", "Service"]
+
+_LOADED_BYTES = "Bytes of keys in the devices' memory, with their graphs and contexts"
+_LOADED_SETS = "Key sets in the devices' memory; one set counts on each device that holds it"
+_PREPARED = "Queries of indexes that are prepared, and have not come"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -95,29 +100,17 @@ class Service:
             batch=settings.batch,
             metrics=self.metrics,
         )
-        self.metrics.watch("hemera_waiting_requests", "Requests that wait", lambda: self.scheduler.waiting)
-        self.metrics.watch("hemera_stored_key_bytes", "Bytes of keys on disk", lambda: self.store.bytes)
-        self.metrics.watch("hemera_stored_key_sets", "Key sets on disk", lambda: len(self.store))
-        self.metrics.watch(
-            "hemera_loaded_key_bytes",
-            "Bytes of keys in the devices' memory, with their graphs and contexts",
-            lambda: sum(cache.bytes for cache in self.caches),
-        )
-        self.metrics.watch(
-            "hemera_prepared_queries",
-            "Queries of indexes that are prepared, and have not come",
-            lambda: sum(cache.prepared for cache in self.caches),
-        )
-        self.metrics.watch(
-            "hemera_captured_graphs",
-            "Captured graphs",
-            lambda: sum(cache.graphs for cache in self.caches),
-        )
-        self.metrics.watch(
-            "hemera_loaded_key_sets",
-            "Key sets in the devices' memory; one set counts on each device that holds it",
-            lambda: sum(map(len, self.caches)),
-        )
+        caches = self.caches
+        for watched, what, number in (
+            ("waiting_requests", "Requests that wait", lambda: self.scheduler.waiting),
+            ("stored_key_bytes", "Bytes of keys on disk", lambda: self.store.bytes),
+            ("stored_key_sets", "Key sets on disk", lambda: len(self.store)),
+            ("loaded_key_bytes", _LOADED_BYTES, lambda: sum(cache.bytes for cache in caches)),
+            ("prepared_queries", _PREPARED, lambda: sum(cache.prepared for cache in caches)),
+            ("captured_graphs", "Captured graphs", lambda: sum(cache.graphs for cache in caches)),
+            ("loaded_key_sets", _LOADED_SETS, lambda: sum(map(len, caches))),
+        ):
+            self.metrics.watch(f"hemera_{watched}", what, number)
 
     @property
     def device(self) -> str:
@@ -165,10 +158,7 @@ class Service:
 
     def model(self, name: str) -> Package:
         """A model. Refused (404) where it is not there."""
-        package = self.models.get(name)
-        if package is None:
-            raise Refused(HTTPStatus.NOT_FOUND, "unknown_model", f"there is no model {name[:64]!r}")
-        return package
+        return _found(self.models, name, "model")
 
     def require_digest(self, package: Package, digest: str | None) -> None:
         """Refused (409) where a client has encoded for another model than the one that has this name now;
@@ -183,10 +173,7 @@ class Service:
 
     def index(self, name: str) -> ServedIndex:
         """An index. Refused (404) where it is not there."""
-        index = self.indexes.get(name)
-        if index is None:
-            raise Refused(HTTPStatus.NOT_FOUND, "unknown_index", f"there is no index {name[:64]!r}")
-        return index
+        return _found(self.indexes, name, "index")
 
     def model_target(self, name: str) -> KeyTarget:
         """A model for keys. Refused (404)."""
@@ -334,6 +321,13 @@ class Service:
             session = load()
         session.digest = found.digest
         return session
+
+
+def _found(there: Mapping[str, T], name: str, what: str) -> T:
+    found = there.get(name)  # another thread may drop it
+    if found is None:
+        raise Refused(HTTPStatus.NOT_FOUND, f"unknown_{what}", f"there is no {what} {name[:64]!r}")
+    return found
 
 
 def _report(model: str, why: str) -> None:

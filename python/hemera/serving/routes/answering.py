@@ -44,9 +44,9 @@ class Work:
 
 
 @contextlib.contextmanager
-def counted(state: AppState, name: str) -> Iterator[Callable[[int, int], None]]:
-    """Within it a request for a model or index is answered: its status and time go into the metrics. The
-    function takes the status of an answer, and its bytes."""
+def counted(note: Callable[[int, float, int], None]) -> Iterator[Callable[[int, int], None]]:
+    """Within it a request is answered: its status, seconds and bytes are noted. The function takes the status
+    of an answer, and its bytes."""
     began = time.monotonic()
     status, sent = HTTPStatus.INTERNAL_SERVER_ERROR.value, 0
 
@@ -60,7 +60,7 @@ def counted(state: AppState, name: str) -> Iterator[Callable[[int, int], None]]:
         status = refused.status
         raise
     finally:
-        state.service.metrics.answered(name, status, time.monotonic() - began, sent)
+        note(status, time.monotonic() - began, sent)
 
 
 async def answer(state: AppState, request: Request, client: str, work: Work) -> tuple[Evaluation, Answer]:

@@ -46,7 +46,7 @@ async def evaluate(model: str, request: Request, client: ClientName) -> Response
 
     measure = functools.partial(state.service.memory_of, package, client)
     request.state.digest = package.digest
-    with counted(state, package.name) as answered:
+    with counted(functools.partial(state.service.metrics.answered, package.name)) as answered:
         state.service.require_digest(package, request.headers.get(MODEL_HEADER))
         work = Work(package.name, package.inputs[0].name, measure, open=open_files)
         evaluation, files = await answer(state, request, client, work)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
@@ -47,7 +48,7 @@ async def query(index: str, request: Request, client: ClientName) -> Response:
     the database, each by its own client's keys."""
     state = state_of(request)
     served = state.service.index(index)
-    with counted(state, index) as answered:
+    with counted(partial(state.service.metrics.answered, index)) as answered:
         work = Work(index, QUERY, served.memory_of, joins=True)
         evaluation, files = await answer(state, request, client, work)
         headers = {"Hemera-Batch": str(evaluation.batch), KEYS_HEADER: evaluation.keys}
@@ -67,7 +68,7 @@ async def prepare(index: str, request: Request, response: Response, client: Clie
     says how many are prepared; others are answered all the same."""
     state = state_of(request)
     served = state.service.index(index)
-    with counted(state, index) as answered:
+    with counted(partial(state.service.metrics.answered, index)) as answered:
         work = Work(index, PREPARATION, served.memory_of, joins=True)
         evaluation, files = await answer(state, request, client, work)
         answered(HTTPStatus.CREATED.value, 0)

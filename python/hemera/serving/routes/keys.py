@@ -16,6 +16,7 @@ from hemera.interop import names_of_libraries
 from hemera.serving.bodies import receive, require_size
 from hemera.serving.logs import log
 from hemera.serving.refusals import answer_to
+from hemera.serving.routes.answering import counted
 from hemera.serving.routes.clients import ClientName
 from hemera.serving.routes.schemas import REQUEST_OF_FILES, problems
 from hemera.serving.routes.state import AppState, state_of
@@ -116,16 +117,10 @@ async def _counted_upload(
     state: AppState, find: Callable[[str], KeyTarget], name: str, request: Request, client: str
 ) -> dict[str, Any]:
     """An upload whose status goes into the metrics."""
-    status = HTTPStatus.INTERNAL_SERVER_ERROR.value
-    try:
+    with counted(state.service.metrics.uploaded) as answered:
         found = await _upload(state, find(name), request, client)
-        status = HTTPStatus.CREATED.value
-        return found
-    except Refused as refused:
-        status = refused.status
-        raise
-    finally:
-        state.service.metrics.uploaded(status)
+        answered(HTTPStatus.CREATED.value, 0)
+    return found
 
 
 async def _upload(state: AppState, target: KeyTarget, request: Request, client: str) -> dict[str, Any]:
