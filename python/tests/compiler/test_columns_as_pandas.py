@@ -318,4 +318,5 @@ def test_keys_that_are_dates_or_categories(value: Any) -> None:
             assert_like(evaluated(study, spec, frame), study(frame), each.__name__)
     found = evaluated(lambda t: t[t.f].groupby(name).a.sum(), spec, frame)
     wanted = frame[frame.f].groupby(name).a.sum()
+    assert found.index.tolist() == frame.groupby(name).a.sum().index.tolist()
     assert_like(found, wanted.reindex(found.index).fillna(0))

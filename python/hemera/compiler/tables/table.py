@@ -189,7 +189,13 @@ class Table(Together):
         rows = list(zip(*(self._spec.keys[name].tolist() for name in names), strict=True))
         kept = np.arange(len(rows)) if self._kept is None else np.flatnonzero(self._kept)
         # As of pandas, a group of which a public filter leaves no row is none.
-        labels = sorted({rows[at] for at in kept})
+        listed = [self._spec.coded[name].categories if name in self._spec.coded else () for name in names]
+        labels = sorted(
+            {rows[at] for at in kept},
+            key=lambda label: [
+                known.index(x) if known else x for known, x in zip(listed, label, strict=True)
+            ],
+        )
         if not labels:
             raise ParameterError("the filters, which are public, leave no rows: there are no groups")
         places = {label: at for at, label in enumerate(labels)}
