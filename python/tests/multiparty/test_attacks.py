@@ -171,10 +171,27 @@ def test_m_two_lists_of_a_round_open_one_contributor() -> None:
         member.share(both, 1)
     memory_only = Committee(values=DEGREE)
     memory_only.members[0].share(both, 1)
+    assert memory_only.ledgers[0] == {0: both.digest}  # before the first share leaves
     memory_only.ledgers[0].clear()
     with pytest.raises(errors.MismatchError, match="another list"):
         memory_only.members[0].share(fewer, 1)
     committee.members[0].share(committee.list({"x": 1}, turn=1), 1)  # another round is another list
+
+
+def test_m_no_share_leaves_before_the_ledger_has_its_list() -> None:
+    committee = Committee()
+
+    def note(turn: int, _: bytes) -> None:
+        raise OSError(f"no room for round {turn}")
+
+    pieces = [_core.FederationPiece(piece, committee.keys[piece]) for piece in (1, 2)]
+    member = _core.FederationMember(
+        committee.context._native, committee.description, 0, pieces, lambda _: None, note
+    )
+    listed = committee.list({"x": 1})
+    for _ in range(2):
+        with pytest.raises(OSError, match="no room"):
+            member.share(listed, 1)
 
 
 def test_m_noise_that_does_not_know_the_weights_gives_a_secret(committee: Committee, ring: Ring) -> None:

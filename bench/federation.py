@@ -1,0 +1,79 @@
+"""Bytes and seconds of one round of a federation, one thread: python bench/federation.py [PARAMETERS].
+
+A committee of 2 of 3, a hundred clients, 16 bits, a thousand rounds. Processor time, the best of three.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+
+import hemera as hm
+from hemera import _core
+from hemera.multiparty.layout import Layout
+
+T = TypeVar("T")
+
+
+def timed(work: Callable[[], T]) -> tuple[T, float]:
+    best = float("inf")
+    for _ in range(3):
+        start = time.process_time()
+        result = work()
+        best = min(best, time.process_time() - start)
+    return result, best
+
+
+def main() -> None:
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 2**20
+    access = _core.FederationAccess(3, 2)
+    plan = _core.FederationPlan(
+        values=count,
+        value_bits=16,
+        contributors=100,
+        weight=1,
+        rounds=1000,
+        opening_bits=40,
+        pieces=access.pieces,
+        degree=4096,
+        security=128,
+    )
+    parameters = hm.load_parameters(_core.save(plan.parameters, 0))
+    context = hm.Context(parameters, threads=1)._native
+    description = _core.FederationDescription(access, plan, ["a", "b", "c"], os.urandom(32), os.urandom(32))
+    pieces = [_core.FederationPiece.fresh(piece) for piece in range(access.pieces)]
+    names = [f"client-{i:02}" for i in range(100)]
+    listed = _core.FederationList(description, 0, 0, [(name, 1, os.urandom(32)) for name in names])
+    answered: dict[int, bytes] = {}
+    member = _core.FederationMember(
+        context, description, 0, [pieces[1], pieces[2]], answered.get, answered.__setitem__
+    )
+    values = np.random.default_rng(1).uniform(-1, 1, count).astype(np.float32)
+    layout = Layout.of(values, 16, 1.0)
+    quantized, rounding = timed(lambda: layout.quantized(values))
+    dealt = [piece.dealt(description, names[0]) for piece in pieces]
+    upload, encrypting = timed(
+        lambda: _core.federation_upload(context, description, listed, names[0], dealt, quantized.values)
+    )
+    _, adding = timed(lambda: _core.UploadSum(description, listed).add(upload))
+    share, answering = timed(lambda: member.share(listed, 1))
+    row = {
+        "parameters": count,
+        "bytes a parameter up": round(len(upload) / count, 3),
+        "bytes a parameter, share of a piece": round(len(share) / count, 3),
+        "round and clip [s]": round(rounding, 4),
+        "upload [s]": round(encrypting, 4),
+        "add an upload [s]": round(adding, 4),
+        "share of a piece [s]": round(answering, 4),
+    }
+    print(json.dumps(row, indent=1))
+
+
+if __name__ == "__main__":
+    main()
