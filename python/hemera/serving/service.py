@@ -100,15 +100,14 @@ class Service:
             batch=settings.batch,
             metrics=self.metrics,
         )
-        caches = self.caches
         for watched, what, number in (
             ("waiting_requests", "Requests that wait", lambda: self.scheduler.waiting),
             ("stored_key_bytes", "Bytes of keys on disk", lambda: self.store.bytes),
             ("stored_key_sets", "Key sets on disk", lambda: len(self.store)),
-            ("loaded_key_bytes", _LOADED_BYTES, lambda: sum(cache.bytes for cache in caches)),
-            ("prepared_queries", _PREPARED, lambda: sum(cache.prepared for cache in caches)),
-            ("captured_graphs", "Captured graphs", lambda: sum(cache.graphs for cache in caches)),
-            ("loaded_key_sets", _LOADED_SETS, lambda: sum(map(len, caches))),
+            ("loaded_key_bytes", _LOADED_BYTES, lambda: sum(cache.bytes for cache in self.caches)),
+            ("prepared_queries", _PREPARED, lambda: sum(cache.prepared for cache in self.caches)),
+            ("captured_graphs", "Captured graphs", lambda: sum(cache.graphs for cache in self.caches)),
+            ("loaded_key_sets", _LOADED_SETS, lambda: sum(map(len, self.caches))),
         ):
             self.metrics.watch(f"hemera_{watched}", what, number)
 
