@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import hemera as hm
 from hemera import errors
@@ -152,6 +153,32 @@ def test_a_hundred_clients_are_exact_and_the_one_who_sends_random_bytes_is_left_
     assert found.dtype == np.float32
     total = sum(w for name, w in weights.items() if name != evil)
     assert np.array_equal(found, (right * (1.0 / steps / total)).astype(np.float32))
+
+
+class Tensor:
+    """What another library's arrays have: NumPy's array protocol alone."""
+
+    def __init__(self, values: NDArray[Any]) -> None:
+        self._values = values
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self._values, dtype)
+
+
+def test_arrays_of_other_libraries_and_of_several_types(tmp_path: Path) -> None:
+    like = {"b": np.zeros(3, np.float16), "a": Tensor(np.zeros((2, 2), np.float32))}
+    parties = Parties(tmp_path, like=like)
+    for name in "abc":
+        values = {"a": Tensor(np.full((2, 2), 0.25, np.float32)), "b": np.full(3, -1, np.float16)}
+        parties.of[name].push(0, values, wait=0)
+    parties.work(0)
+    found = parties.of["a"].average(0, wait=0)
+    assert {name: (array.dtype, array.shape) for name, array in found.items()} == {
+        "a": (np.float32, (2, 2)),
+        "b": (np.float16, (3,)),
+    }
+    assert np.array_equal(found["b"], np.full(3, -1, np.float16))
+    assert np.array_equal(found["a"], np.full((2, 2), np.rint(0.25 * 32767) / 32767, np.float32))
 
 
 @pytest.mark.parametrize(
