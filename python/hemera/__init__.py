@@ -26,9 +26,8 @@ from hemera.objects.context import Context
 from hemera.objects.devices import devices
 from hemera.objects.evaluator import Evaluator
 from hemera.objects.graph import Graph
-from hemera.objects.keys import Keys, SecretKey, SwitchingKey
+from hemera.objects.keys import Keys, SecretKey, SwitchingKey, rotations_for_sum, rotations_needed
 from hemera.objects.load import load_parameters
-from hemera.objects.rotations import rotations_for_sum, rotations_needed
 from hemera.parameters import Parameters
 
 if TYPE_CHECKING:

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.arrays.tensor import TensorProgram
+from hemera.compiler.result_errors import listed, magnitude
 from hemera.errors import MismatchError
 from hemera.package.encodings.watching import rows_text
 
-__all__ = ["Agreement", "agreement", "compared", "exact_agreement", "expected_bits", "listed", "magnitude"]
+__all__ = ["Agreement", "agreement", "compared", "exact_agreement", "expected_bits"]
 
 Values = NDArray[Any]
 
@@ -217,22 +218,6 @@ def compared(
         _relative(worst, largest),
         exact,
     )
-
-
-def listed(result: Any) -> list[Values]:
-    """The results of a function: an array, or a sequence or a dict of them."""
-    if isinstance(result, dict):
-        return [np.asarray(each) for each in result.values()]
-    if isinstance(result, (list, tuple)):
-        return [np.asarray(each) for each in result]
-    return [np.asarray(result)]
-
-
-def magnitude(values: Values) -> float:
-    """The largest one that is no NaN."""
-    # The magnitude of an array of objects without axes is a plain number.
-    sizes = np.asarray(np.abs(values))
-    return float(sizes[sizes == sizes].max(initial=0.0))
 
 
 def _differences(a: Sequence[Values], b: Sequence[Values]) -> list[float]:

@@ -25,7 +25,7 @@ from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.tensor import Node, TensorProgram
 from hemera.arrays.tiling import MOST_CIPHERTEXTS, SplitProgram
 from hemera.arrays.tokens import Places, Products, products_of, token_axes, turns_of
-from hemera.compiler.impossible import NotPossibleError
+from hemera.compiler.attempts import NotPossibleError
 from hemera.compiler.lowering import Lowered, Step, applied
 from hemera.compiler.matrices import Matrices, Shapes
 from hemera.compiler.token_values import Placed, TokenValues, View

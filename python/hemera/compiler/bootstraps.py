@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hemera import circuits
+from hemera.compiler.attempts import TooDeepError
 from hemera.compiler.costs import CostModel
-from hemera.compiler.impossible import TooDeepError
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.placement import Input, Placement, Step, place
 from hemera.errors import LevelError, ParameterError

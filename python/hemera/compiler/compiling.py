@@ -13,20 +13,17 @@ from numpy.typing import NDArray
 
 from hemera.arrays.chains import FusingRecorder
 from hemera.arrays.tensor import TensorProgram
-from hemera.compiler.candidates import Compared, Found, LaidOut, LayoutName, Packaging, cheapest_of
+from hemera.compiler.attempts import Impossible, attempted
+from hemera.compiler.candidates import Compared, Found, LaidOut, LayoutName, Packaging, Watching, cheapest_of
 from hemera.compiler.compiled import Compiled
 from hemera.compiler.exact import exact_parts, require_no_approximations
-from hemera.compiler.impossible import Impossible, attempted
 from hemera.compiler.layouts import Samples
 from hemera.compiler.parameter_search import MOST_SLOTS, Search
 from hemera.compiler.passes import ARRAYS, OnArrays
 from hemera.compiler.precision import Budget, precise
 from hemera.compiler.report import deepest_text
 from hemera.compiler.result_errors import Recording
-from hemera.compiler.scaling import are_far
-from hemera.compiler.specs import ArraySpec, require_slots, spec_of
-from hemera.compiler.tracing import traced
-from hemera.compiler.watching import Watching
+from hemera.compiler.specs import ArraySpec, are_far, require_fitting, spec_of, traced
 from hemera.errors import LevelError, ParameterError, RangeError
 from hemera.inputs.plain import plain_array
 from hemera.parameters import Parameters
@@ -173,7 +170,7 @@ def compile(  # noqa: A001
     specs = [
         spec_of(each, at, own, margin) for at, (each, own) in enumerate(zip(inputs, examples, strict=True))
     ]
-    require_slots(specs, samples, MOST_SLOTS if params is None else params.max_slots)
+    require_fitting(specs, samples, MOST_SLOTS if params is None else params.max_slots)
     shown = (_SHARES if shares is None else shares) if share else None
     own = _Compilation(
         what,
@@ -227,15 +224,16 @@ class _Compilation:
             tuple(self.specs), self.title, self.description, watching.unwatched, watching.lines
         )
         at = self._on_arrays(program, budget)
-        found, compared = self._of_samples(at, packaging, budget)
+        search, encrypted = self._search(at, packaging, budget)
+        found, compared = self._of_samples(at, search, encrypted)
         if found is None:
             if self.watch and self.shown is None and watching.watches:
-                program = program.with_outputs({name: each.at for name, each in watching.watches.items()})
+                watches = {name: each.at for name, each in watching.watches.items()}
                 packaging = replace(packaging, known=watching.watched, unwatched=())
-                at = self._on_arrays(program, budget)
-            search, packaging = self._search(at, packaging, budget)
+                at = self._on_arrays(program.with_outputs(watches), budget)
+                search, encrypted = self._search(at, packaging, budget)
             try:
-                found = packaging.found(LaidOut.in_slots(search.chosen(self.shown), self.samples))
+                found = encrypted.found(LaidOut.in_slots(search.chosen(self.shown), self.samples))
             except (LevelError, RangeError) as error:
                 raise type(error)(f"{error}{deepest_text(search.whole)}") from error
         if budget.scaled:  # for people, in the units of the user's
@@ -268,7 +266,7 @@ class _Compilation:
         return Search(*own), packaging
 
     def _of_samples(
-        self, at: OnArrays, packaging: Packaging, budget: Budget
+        self, at: OnArrays, search: Search, packaging: Packaging
     ) -> tuple[Found | None, Compared]:
         """The program in the layout that takes the least time; None where no layout of samples is possible,
         or elements of all samples in slots take less.
@@ -284,7 +282,6 @@ class _Compilation:
             )
         if self.shown is not None or self.layout == "slots":
             return None, Compared()
-        search, packaging = self._search(at, packaging, budget)
         assert at.unfolded is not None
         samples = attempted(functools.partial(Samples.of, search, at.unfolded))
         if isinstance(samples, Impossible):

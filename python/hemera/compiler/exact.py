@@ -14,13 +14,12 @@ from hemera.arrays.layout_search import LayoutChoice, layout_choices
 from hemera.arrays.operations import LookUp
 from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tiling import SplitProgram, split
+from hemera.compiler.attempts import Impossible, NotPossibleError, attempted
 from hemera.compiler.candidates import Found, LaidOut, Packaging
-from hemera.compiler.impossible import Impossible, NotPossibleError, attempted
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.parameter_search import Chosen
 from hemera.compiler.passes import ARRAYS, LEVELS, SLOTS, OnArrays, OnSlots
-from hemera.compiler.specs import ArraySpec, require_slots, spec_of
-from hemera.compiler.tracing import traced
+from hemera.compiler.specs import ArraySpec, require_fitting, spec_of, traced
 from hemera.errors import MismatchError, NoiseError, ParameterError, SecurityError
 from hemera.package.package import Package
 from hemera.parameters import IntegerParameters, Parameters
@@ -84,7 +83,7 @@ def exact_parts(
         raise ParameterError(f"scheme must be 'ckks', 'bfv' or 'bgv', not {scheme!r}")
     specs = [_whole_spec(each, at) for at, each in enumerate(inputs)]
     most_slots = _MOST_SLOTS if params is None or params.max_slots == 0 else params.max_slots // 2
-    require_slots(specs, samples, most_slots)
+    require_fitting(specs, samples, most_slots)
     at = ARRAYS.run(OnArrays(traced(what, specs, ExactRecorder()).program, specs, own))
     packaging = Packaging(tuple(specs), name, description)
     search = _Search(split(at.program, most_slots // samples), packaging, samples, own, security)

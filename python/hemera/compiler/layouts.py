@@ -10,14 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera import ckks
+from hemera._process import cached_property
 from hemera.arrays.batches import Batch, over_samples
 from hemera.arrays.folding import folded
 from hemera.arrays.layout import Layout
 from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tiling import Tiling, filled
+from hemera.compiler.attempts import Impossible, NotPossibleError, TooLargeError, attempted
 from hemera.compiler.batches import in_batches, input_places
 from hemera.compiler.candidates import Candidate, LaidOut, LayoutName
-from hemera.compiler.impossible import Impossible, NotPossibleError, TooLargeError, attempted
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.pairs import factors_of, in_pairs
 from hemera.compiler.parameter_search import MOST_SLOTS, Chosen, Search
@@ -88,8 +89,7 @@ class Samples:
         ]
         if self._may_be_sequences:
             found.append(Candidate("sequences", lambda: self.in_sequences(with_matrices=True)))
-        maps = attempted(self._maps_in_slots)
-        if isinstance(maps, Impossible) or maps <= _MOST_MAPS:
+        if isinstance(self._maps_in_slots, Impossible) or self._maps_in_slots <= _MOST_MAPS:
             found.append(Candidate("slots", self.in_slots, self._seconds_in_slots_at_least))
         return found
 
@@ -251,7 +251,8 @@ class Samples:
 
     def _seconds_in_slots_at_least(self) -> float:
         """See `Search.seconds_at_least`. NotPossibleError for too large arrays."""
-        self._maps_in_slots()
+        if isinstance(self._maps_in_slots, Impossible):
+            raise self._maps_in_slots.reason
         search, requests = self._in_slots
         return search.seconds_at_least(requests)
 
@@ -260,7 +261,7 @@ class Samples:
         search, requests = self._in_slots
         return LaidOut.in_slots(search.chosen(), search.samples, requests)
 
-    @property
+    @cached_property
     def _in_slots(self) -> tuple[Search, int]:
         """The search for elements in slots, with the samples of a ciphertext, and how many requests there are
         of these."""
@@ -271,14 +272,15 @@ class Samples:
             search = replace(search, samples=samples)
         return search, -(-self.count // samples)
 
-    def _maps_in_slots(self) -> int:
-        """Maps between tiles of elements in slots. NotPossibleError for arrays of too many tiles."""
+    @cached_property
+    def _maps_in_slots(self) -> int | Impossible:
+        """Maps between tiles of elements in slots; impossible for arrays of too many tiles."""
         search, _ = self._in_slots
         nodes, slots = search.whole.nodes, self.search.most_slots // search.samples
         try:
             counts = [Tiling.of(node.shape, slots).count for node in nodes]
         except ParameterError as reason:
-            raise NotPossibleError(str(reason)) from reason
+            return Impossible(NotPossibleError(str(reason)))
         return sum(
             counts[at] * sum(counts[source] for source in node.operands)
             for at, node in enumerate(nodes)

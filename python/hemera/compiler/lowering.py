@@ -1,24 +1,38 @@
-"""From a program on arrays to one on slots: what all layouts and schemes share. `hemera.compiler.diagonals`
-has elements in the slots of a ciphertext, `hemera.compiler.batches` those with ciphertexts of their own."""
+"""From a program on arrays to one on slots: what all layouts and schemes share, and elements in the slots of
+a ciphertext, where maps become diagonals and rotations. `hemera.compiler.batches` has those with ciphertexts
+of their own."""
 
 from __future__ import annotations
 
+import functools
+import math
+import operator
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera.arrays.facts import range_of
 from hemera.arrays.layout import Layout
-from hemera.arrays.operations import Apply
+from hemera.arrays.operations import Affine, Apply, LookUp
+from hemera.arrays.packing import PackedMap, free_folds, packed
+from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.tensor import TensorProgram, Walk
+from hemera.arrays.tiling import SplitProgram
 from hemera.circuits import Polynomial
-from hemera.compiler.impossible import NotPossibleError
+from hemera.compiler.attempts import NotPossibleError, told
+from hemera.compiler.look_ups import Powers, centred, interpolated, polynomial
 from hemera.compiler.placement import Placement
-from hemera.compiler.tracing import told
+from hemera.program import operations as op
+from hemera.program.operations import Operation
 from hemera.program.program import Program
 from hemera.program.tracing import Recorder, Symbol, number_of
+from hemera.program.values import Form, SchemeName
 
-__all__ = ["Lowered", "Lowering", "Step", "Value", "applied"]
+__all__ = ["Lowered", "Lowering", "Maps", "Step", "Value", "applied", "lowered"]
 
 T = TypeVar("T")
 
@@ -118,3 +132,236 @@ def applied(operation: Apply, xs: Sequence[Symbol]) -> Symbol:
     if not isinstance(function, Polynomial) and function.recipe is None:
         raise NotPossibleError(f"{function.name} can not be kept in a program; take one of hm.circuits")
     return xs[0].apply(function, *xs[1:])
+
+
+Ends = tuple[float, float]
+Maps = dict[tuple[bytes, Layout, Layout], tuple[Operation, int, tuple[int, ...], Ends]]
+"""Operations of maps that come again, as those of tiles do, with their diagonals, folds and sums of weights
+in FREE slots."""
+
+_MOST_WHOLE = 1 << 20
+_ROUNDING = 2.0**-45
+"""A part of a value's range: a function's value at 0 differs by less from processor to processor."""
+
+
+def lowered(
+    parts: SplitProgram,
+    layouts: tuple[Layout, ...],
+    slots: int,
+    scheme: SchemeName = "ckks",
+    modulus: int | None = None,
+    maps: Maps | None = None,
+) -> Lowered:
+    """The program on slots, with the tiles in these layouts.
+
+    Args:
+        slots: of a ciphertext; with BFV and BGV of the two rows together, which hold the same values.
+        modulus: the prime t of BFV and BGV.
+        maps: those of the same program in other layouts, to which its own are added.
+
+    Raises:
+        NotPossibleError: for a function that no file can keep.
+    """
+    return _Slots(parts, layouts, slots, scheme, modulus, {} if maps is None else maps).run()
+
+
+class _Slots(Lowering[Value]):
+    def __init__(
+        self,
+        parts: SplitProgram,
+        layouts: tuple[Layout, ...],
+        slots: int,
+        scheme: SchemeName,
+        modulus: int | None,
+        maps: Maps,
+    ) -> None:
+        recorder = Recorder(scheme, [Form(slots)] * len(parts.program.inputs))
+        super().__init__(parts.program, recorder, map(Value, recorder.inputs))
+        self._arrays, self._layouts, self._slots, self._modulus = parts.arrays, layouts, slots, modulus
+        self._ranges = [node.range for node in parts.program.nodes]
+        self._maps = maps
+        self._powers: dict[int, Powers] = {}
+        self._folds = 0
+        self._how = {at: Step(at, layout) for at, layout in enumerate(layouts)}
+
+    def _array(self, at: int, _number: int) -> int | None:
+        return self._arrays[at]
+
+    def _result(self, at: int) -> Symbol:
+        return self._values[at].symbol
+
+    def multiply(self, at: int) -> Value:
+        a, b = self.taken(at)
+        ends = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
+        product = a.symbol.square() if a is b else a.symbol * b.symbol
+        return Value(product, min(ends), max(ends))
+
+    def affine(self, at: int, operation: Affine) -> Value:
+        layout = self._layouts[at]
+        low = high = 0.0
+        counts, before = list[int](), self._folds
+        sums: dict[tuple[int, ...], Symbol] = {}  # by the folds that they still take
+        for source, own in zip(self._program.nodes[at].operands, operation.maps, strict=True):
+            if not own.entries:
+                continue
+            x = self._values[source]
+            term, count, folds = self._mapped(x, own, source, layout)
+            counts.append(count)
+            sums[folds] = sums[folds] + term.symbol if folds in sums else term.symbol
+            low, high = low + term.low, high + term.high
+        terms = [self._folded(own, folds) for folds, own in sums.items()]
+        if not terms:  # a constant
+            source = self._program.nodes[at].operands[0]
+            terms = [self._values[source].symbol * 0]
+        total = functools.reduce(operator.add, terms)
+        if operation.offset is not None:
+            total = total + self._plain(layout.pack(operation.offset.reshape(layout.shape), self._slots))
+        self._how[at] = Step(at, layout, tuple(counts), self._folds - before)
+        return Value(total, low, high)
+
+    def _mapped(
+        self, x: Value, own: SparseMap, source: int, target: Layout
+    ) -> tuple[Value, int, tuple[int, ...]]:
+        """A map of a value but for its folds, how many diagonals it takes, 0 where it only scales, and the
+        folds."""
+        key = own.digest, self._layouts[source], target
+        if key in self._maps:
+            operation, count, folds, sums = self._maps[key]
+            symbol = x.symbol.note(operation)
+            return Value(symbol, *self._beside(source, sums)), count, folds
+        found = packed(own, self._layouts[source], target)
+        sums = _sums_of(found) if free_folds(self._layouts[source], target) else (0.0, 0.0)
+        ends = self._beside(source, sums)
+        factor = found.only_scales
+        used = target.contents >= 0
+        if (
+            factor is not None
+            and (np.tile(used, found.period // target.period) == (found.diagonals[0] != 0)).all()
+        ):
+            left = [0.0, *(factor * end for end in self._left_over(x, source, used))]
+            return Value(self._scaled(x.symbol, factor), min(left), max(left)), 0, ()
+        if self._is_plain_sum(x, found, source):
+            factor = float(found.diagonals[0].max(initial=0) or found.diagonals[0].min())
+            # Scaled after the sum: else the rounding of each slot would be added up.
+            return Value(self._scaled(self._folded(x.symbol, found.folds), factor), *ends), 0, ()
+        if found.numbers.tolist() == [0]:  # a product takes less than a map
+            symbol = x.symbol * self._plain(np.tile(found.diagonals[0], self._slots // found.period))
+            return Value(symbol, *ends), 1, found.folds
+        operation, count = self._diagonals(found), len(found.numbers)
+        self._maps[key] = operation, count, found.folds, sums
+        symbol = x.symbol.note(operation)
+        return Value(symbol, *ends), count, found.folds
+
+    def _beside(self, source: int, sums: Ends) -> Ends:
+        """The range of a map's results in FREE slots, by sums of its positive and negative weights: of
+        elements, since it takes no other slots."""
+        low, high = min(0.0, self._ranges[source][0]), max(0.0, self._ranges[source][1])
+        more, less = sums
+        return more * low + less * high, more * high + less * low
+
+    def _left_over(self, x: Value, source: int, used: NDArray[np.bool_]) -> list[float]:
+        """The range of a value in slots that the map does not take: `used` says which it takes."""
+        held = self._layouts[source].contents >= 0
+        period = math.lcm(len(held), len(used))
+        free, held = ~np.tile(used, period // len(used)), np.tile(held, period // len(held))
+        elements = self._ranges[source] if (free & held).any() else ()
+        return [*elements, *((x.low, x.high) if (free & ~held).any() else ())]
+
+    def _is_plain_sum(self, x: Value, found: PackedMap, source: int) -> bool:
+        """Whether all elements go into sums with one weight, and the other slots hold 0 but for rounding."""
+        largest = _ROUNDING * max(map(abs, self._ranges[source]))
+        if found.numbers.tolist() != [0] or not found.folds or max(abs(x.low), abs(x.high)) > largest:
+            return False
+        held = np.tile(self._layouts[source].contents >= 0, found.period // self._layouts[source].period)
+        values = found.diagonals[0][held]
+        return bool((values == values[0]).all()) and not found.diagonals[0][~held].any()
+
+    def _folded(self, symbol: Symbol, folds: tuple[int, ...]) -> Symbol:
+        for fold in folds:
+            symbol = symbol + symbol.rotate(fold)
+        self._folds += len(folds)
+        return symbol
+
+    def _scaled(self, symbol: Symbol, factor: float) -> Symbol:
+        if self._modulus is None:
+            return symbol if factor == 1 else symbol * _whole(factor)
+        reduced = int(centred(np.asarray(int(factor), object), self._modulus))
+        return symbol if reduced == 1 else -symbol if reduced == -1 else symbol * reduced
+
+    def _plain(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Numbers of a plain operand, as the scheme takes them."""
+        return values if self._modulus is None else centred(values.astype(np.int64), self._modulus)
+
+    def _diagonals(self, found: PackedMap) -> Operation:
+        """The operation of a map, without its folds."""
+        kind = op.Map if self._modulus is None else op.RowMap
+        return kind.of(found.numbers.tolist(), self._plain(found.diagonals))
+
+    def apply(self, at: int, operation: Apply, /) -> Value:
+        if self._modulus is not None:
+            self.refused(at)
+        node = self._program.nodes[at]
+        function = operation.function
+        symbols, unused = [], []
+        for each, (low, high) in zip(node.operands, function.intervals, strict=True):
+            x = self._values[each]
+            if not (low <= x.low and x.high <= high) and not function._native.is_unbounded:
+                middle = (low + high) / 2
+                x = Value(self._inside(x, each, middle), middle, middle)
+            symbols.append(x.symbol)
+            unused.append((np.array([x.low]), np.array([x.high])))
+        result = applied(operation, symbols)
+        least, most = range_of(function, unused)
+        return Value(result, float(least[0]), float(most[0]))
+
+    def _inside(self, x: Value, at: int, value: float) -> Symbol:
+        """A value whose slots without elements hold a number of the function's interval."""
+        layout = self._layouts[at]
+        used = np.tile(layout.contents >= 0, self._slots // layout.period)
+        symbol = x.symbol
+        if (x.low, x.high) != (0, 0):
+            symbol = symbol * used.astype(np.float64)
+        return symbol + np.where(used, 0.0, value)
+
+    def look_up(self, at: int, operation: LookUp, /) -> Value:
+        if self._modulus is None:
+            self.refused(at)
+        (x,), layout = self.taken(at), self._layouts[at]
+        coefficients = interpolated(operation.values, operation.step, self._modulus)
+        shared = operation.values.shape[1] == 1
+        symbol, is_zero = x.symbol, False
+        if shared and (x.low, x.high) == (0, 0):
+            # Slots without elements look up an entry that is 0, so that sums need no mask.
+            zeros = np.flatnonzero(operation.values[:, 0] == 0)
+            is_zero = len(zeros) > 0
+            if is_zero and zeros[0] > 0:
+                unused = np.tile(layout.contents < 0, self._slots // layout.period)
+                if unused.any():
+                    entry = operation.step * int(zeros[0])
+                    symbol = symbol + self._plain(np.where(unused, entry, 0))
+        powers = self._powers.setdefault(number_of(symbol), Powers(symbol))
+        if shared:
+            plain: Sequence[Any] = [int(each) for each in coefficients[:, 0]]
+        else:
+            is_zero = True  # as the coefficients there are
+            kinds = operation.kinds.reshape(layout.shape)
+            plain = [layout.pack(row.astype(np.int64)[kinds], self._slots) for row in coefficients]
+        found = polynomial(powers, plain)
+        return Value(found) if is_zero else Value(found, -1.0, 1.0)
+
+
+def _sums_of(found: PackedMap) -> Ends:
+    """The largest sum of positive weights, and the least one of negative weights, that a slot is made of."""
+
+    def most(weights: NDArray[Any]) -> float:
+        sums = weights.sum(0)
+        for fold in found.folds:
+            sums = sums + np.roll(sums, -fold)
+        return float(sums.max(initial=0.0))
+
+    return most(np.maximum(found.diagonals, 0)), -most(np.maximum(-found.diagonals, 0))
+
+
+def _whole(factor: float) -> float | int:
+    """Small whole numbers as such: products with them take no level."""
+    return int(factor) if factor.is_integer() and abs(factor) <= _MOST_WHOLE else factor

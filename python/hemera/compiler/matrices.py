@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hemera.arrays.batches import Blocks, blocks_of
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.tokens import Products, Turns
-from hemera.compiler.impossible import NotPossibleError
+from hemera.compiler.attempts import NotPossibleError
 from hemera.program import operations as op
 from hemera.program.tracing import Symbol, number_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from hemera import ckks
 from hemera.arrays.layout_search import layout_choices
 from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tiling import SplitProgram, Tiling, split
+from hemera.compiler.attempts import Impossible, NotPossibleError, attempted
 from hemera.compiler.bootstraps import (
     bootstrap_of,
     seconds_at_least,
@@ -22,9 +23,7 @@ from hemera.compiler.bootstraps import (
     seconds_without,
 )
 from hemera.compiler.costs import Price, cheapest, timed_by
-from hemera.compiler.diagonals import Maps
-from hemera.compiler.impossible import Impossible, NotPossibleError, attempted
-from hemera.compiler.lowering import Lowered
+from hemera.compiler.lowering import Lowered, Maps
 from hemera.compiler.passes import LEVELS, SLOTS, OnSlots
 from hemera.compiler.room import (
     MOST_BITS,
@@ -64,6 +63,10 @@ _BEYOND_SAMPLES = 2.0**8
 """So many times as large as samples show are results that have room, where inputs can lead to them."""
 
 
+OnTiles = tuple[SplitProgram, Lowered]
+"""A program on tiles, and the one on slots."""
+
+
 @dataclass(frozen=True)
 class Chosen:
     """Parameters, and the programs on tiles and on slots."""
@@ -92,6 +95,12 @@ class Search:
     """The largest magnitude of a result that inputs in their ranges lead to, beyond what samples show."""
     params: Parameters | None = None
     """The parameters that are given; None: they are found."""
+    _cuts: dict[int, SplitProgram] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """The program on tiles, by their most slots."""
+    _found_on_slots: dict[int | None, OnTiles] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """What `_on_slots` has found."""
 
     @property
     def most_slots(self) -> int:
@@ -139,30 +148,9 @@ class Search:
         without = self._circuit(cut, steps)
         if without is None and free is not None:
             # Layouts with copies may take more levels than were counted.
-            free = None
             cut, steps = self._on_slots(None)
             without = self._circuit(cut, steps)
-        if without is None:
-            return self.bootstrapped(cut, steps)
-        plain = Chosen(without, cut, steps)
-        if without.degree < _MOST_DEGREE:
-            return plain
-        seconds = seconds_without(steps, without, device=self.device)
-
-        def refreshed() -> Chosen:
-            if seconds_of_bootstrap(self._least_preset, steps.slots, device=self.device) > seconds:
-                return plain
-            return self.bootstrapped(*(self._on_slots(None) if free is not None else (cut, steps)))
-
-        return self._faster(plain, seconds, refreshed)
-
-    @staticmethod
-    def _faster(plain: Chosen, seconds: float, refreshed: Callable[[], Chosen]) -> Chosen:
-        """A program with bootstraps where there is one, and it takes less time."""
-        found = attempted(refreshed)
-        if isinstance(found, Impossible) or found.steps.placement is None:
-            return plain
-        return found if found.steps.placement.time < seconds else plain
+        return self.faster(without, cut, steps, lambda: self._on_slots(None))
 
     def seconds_at_least(self, requests: int) -> float:
         """A bound from below, within some percent, on the seconds of the program of `chosen` for these
@@ -179,18 +167,44 @@ class Search:
             found.append(seconds_at_least(steps, own, requests, device=self.device))
         return min(found)
 
-    def faster(self, without: Parameters | None, cut: SplitProgram, steps: Lowered) -> Chosen:
+    def faster(
+        self,
+        without: Parameters | None,
+        cut: SplitProgram,
+        steps: Lowered,
+        for_bootstraps: Callable[[], OnTiles] | None = None,
+    ) -> Chosen:
         """A program with parameters without bootstraps, if there are any, or with bootstraps: what takes less
-        time. With those that are given, if there are. NotPossibleError where there is none of these."""
+        time. With those that are given, if there are. NotPossibleError where there is none of these.
+
+        Args:
+            for_bootstraps: gives the program that bootstraps are placed in; None: the same.
+        """
         if self.params is not None:
             return self._with(self.params, cut, steps)
+
+        def bootstrapped() -> Chosen:
+            return self.bootstrapped(*((cut, steps) if for_bootstraps is None else for_bootstraps()))
+
+        def refreshed() -> Chosen:
+            one = seconds_of_bootstrap(self._least_preset, steps.slots, device=self.device)
+            return plain if one > seconds else bootstrapped()
+
         if without is None:
-            return self.bootstrapped(cut, steps)
+            return bootstrapped()
         plain = Chosen(without, cut, steps)
         if without.degree < _MOST_DEGREE:
             return plain
         seconds = seconds_without(steps, without, device=self.device)
-        return self._faster(plain, seconds, lambda: self.bootstrapped(cut, steps))
+        return self._faster(plain, seconds, refreshed)
+
+    @staticmethod
+    def _faster(plain: Chosen, seconds: float, refreshed: Callable[[], Chosen]) -> Chosen:
+        """A program with bootstraps where there is one, and it takes less time."""
+        found = attempted(refreshed)
+        if isinstance(found, Impossible) or found.steps.placement is None:
+            return plain
+        return found if found.steps.placement.time < seconds else plain
 
     def bootstrapped(self, cut: SplitProgram, steps: Lowered) -> Chosen:
         """The program with the bootstraps of least time. NotPossibleError where there are none for it."""
@@ -224,22 +238,33 @@ class Search:
     def _free(self) -> int | None:
         """The slots of a ring without bootstraps, by the products and maps that are counted; None: there is
         none."""
-        counted = split(self.whole, MOST_SLOTS // self.samples).program
+        counted = self._cut(MOST_SLOTS // self.samples).program
         ring = self.for_circuit(counted, counted.depth, _LEAST_SLOTS, self.scale_bits)
         return None if ring is None else ring.max_slots
 
-    def _on_slots(self, free: int | None) -> tuple[SplitProgram, Lowered]:
+    def _cut(self, slots: int) -> SplitProgram:
+        """The program on tiles of at most so many slots."""
+        if slots not in self._cuts:
+            self._cuts[slots] = split(self.whole, slots)
+        return self._cuts[slots]
+
+    def _on_slots(self, free: int | None) -> OnTiles:
         """The program on tiles, and the one on slots: in the cheapest of the layouts that searches find.
 
         Args:
             free: the slots of a ring without bootstraps, which copies may fill; None: with bootstraps, for
                 which more slots take longer than copies in them save.
         """
+        if free not in self._found_on_slots:
+            self._found_on_slots[free] = self._in_cheapest_layout(free)
+        return self._found_on_slots[free]
+
+    def _in_cheapest_layout(self, free: int | None) -> OnTiles:
         most, samples = self.most_slots // self.samples, self.samples
         # Half of them in imaginary parts, rather than more ciphertexts: see `hemera.compiler.samples`.
         halves = free is None and samples > 1 and _tiles(self.whole, 2 * most) < _tiles(self.whole, most)
         in_slots = samples // 2 if halves else samples
-        cut = split(self.whole, 2 * most if halves else most)
+        cut = self._cut(2 * most if halves else most)
         spread = 1 if free is None else max(1, free // in_slots)
         found, maps = dict[Any, Lowered](), Maps()  # of those that differ in nothing that is priced the first
         for choice in layout_choices(cut.program, most_slots=spread, alike=cut.alike):

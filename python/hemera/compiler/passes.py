@@ -25,9 +25,8 @@ from hemera.arrays.layout import Layout
 from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tiling import SplitProgram
 from hemera.compiler.bootstraps import bootstrap_of, placed
-from hemera.compiler.diagonals import Maps, lowered
 from hemera.compiler.exact_bootstraps import exact_bootstrap_of, exactly_placed
-from hemera.compiler.lowering import Lowered
+from hemera.compiler.lowering import Lowered, Maps, lowered
 from hemera.compiler.room import require_levels
 from hemera.compiler.samples import in_parts, interleaved
 from hemera.compiler.scaling import Scaled, scaled
@@ -111,7 +110,8 @@ def lower(at: OnSlots) -> OnSlots:
 
 def samples(at: OnSlots) -> OnSlots:
     """Several samples beside each other in each ciphertext."""
-    return replace(at, lowered=interleaved(at.steps, at.samples // (1 + at.halves)))
+    count = at.samples // (1 + at.halves)
+    return at if count == 1 else replace(at, lowered=interleaved(at.steps, count))
 
 
 def imaginary_parts(at: OnSlots) -> OnSlots:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
-from hemera.compiler.impossible import NotPossibleError
+from hemera.compiler.attempts import NotPossibleError
 from hemera.compiler.result_errors import Recording, ResultError
 from hemera.errors import LevelError, PrecisionError, RangeError
 

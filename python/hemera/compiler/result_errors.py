@@ -18,12 +18,20 @@ from hemera._process import cached_property
 from hemera.arrays.facts import multiples_within
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.tensor import TensorProgram
-from hemera.compiler.agreement import listed, magnitude
 from hemera.compiler.specs import ArraySpec
 from hemera.parameters import Parameters
 from hemera.program.noise import ExpectedNoise
 
-__all__ = ["MOST_SLOTS_DRAWN", "Draws", "Recording", "ResultError", "draws", "roughly_noisy"]
+__all__ = [
+    "MOST_SLOTS_DRAWN",
+    "Draws",
+    "Recording",
+    "ResultError",
+    "draws",
+    "listed",
+    "magnitude",
+    "roughly_noisy",
+]
 
 Values = NDArray[Any]
 
@@ -212,6 +220,22 @@ class Recording:
                 values = program.values(inputs, clip=True, formulas=program.approximated, changed=changed)
             effects.append((magnitude(values[output] - exact[output]), each))
         return f"noise of {program.nodes[max(effects)[1]].where or 'the inputs'}"
+
+
+def listed(result: Any) -> list[Values]:
+    """The results of a function: an array, or a sequence or a dict of them."""
+    if isinstance(result, dict):
+        return [np.asarray(each) for each in result.values()]
+    if isinstance(result, (list, tuple)):
+        return [np.asarray(each) for each in result]
+    return [np.asarray(result)]
+
+
+def magnitude(values: Values) -> float:
+    """The largest one that is no NaN."""
+    # The magnitude of an array of objects without axes is a plain number.
+    sizes = np.asarray(np.abs(values))
+    return float(sizes[sizes == sizes].max(initial=0.0))
 
 
 def _size(values: Values) -> float:

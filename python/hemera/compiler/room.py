@@ -11,8 +11,8 @@ import numpy as np
 from hemera import ckks
 from hemera.arrays.operations import Affine
 from hemera.arrays.tensor import TensorProgram
+from hemera.compiler.attempts import NotPossibleError, TooDeepError, TooLargeError
 from hemera.compiler.bootstraps import bootstrap_of
-from hemera.compiler.impossible import NotPossibleError, TooDeepError, TooLargeError
 from hemera.compiler.lowering import Lowered
 from hemera.errors import LevelError, ParameterError
 from hemera.objects.context import Context

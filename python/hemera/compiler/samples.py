@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from hemera.compiler.impossible import NotPossibleError
+from hemera.compiler.attempts import NotPossibleError
 from hemera.compiler.lowering import Lowered
 from hemera.program import operations as op
 from hemera.program.operations import Operation
@@ -29,8 +29,6 @@ def interleaved(steps: Lowered, samples: int) -> Lowered:
     Args:
         samples: a power of two.
     """
-    if samples == 1:
-        return steps
     old = steps.program
     whole = old.scheme != "ckks"  # their ciphertexts have all slots, in which contents repeat
     slots = steps.slots if whole else steps.slots * samples

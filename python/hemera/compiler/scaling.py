@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,15 +19,12 @@ from hemera.arrays.operations import Affine, Apply, Operation
 from hemera.arrays.sparse_map import RepeatedMap, SparseMap
 from hemera.arrays.tensor import Node, TensorProgram, Walk
 from hemera.circuits import Polynomial
-from hemera.compiler.specs import ArraySpec
-from hemera.compiler.watching import Known
+from hemera.compiler.specs import ArraySpec, centre_of
 
-__all__ = ["Scaled", "are_far", "scaled"]
+__all__ = ["Known", "Scaled", "scaled"]
 
 Values = NDArray[Any]
 
-_FAR = 2.0**8
-"""Inputs whose middle is this many half widths from 0 are centred."""
 _ALIKE = 2.0**-40
 """Offsets that differ by less than this part are one number."""
 
@@ -39,6 +36,21 @@ class _Place:
     node: int
     factor: float = 1.0
     number: float = 0.0
+
+
+class Known(NamedTuple):
+    """The facts of an output: see `OutputSpec`."""
+
+    watched: str = ""
+    low: float | None = None
+    high: float | None = None
+    ends: tuple[float, float] | None = None
+    """The least and the largest number that inputs can lead to, as it is decrypted."""
+
+    @property
+    def reach(self) -> float | None:
+        """The largest magnitude of these."""
+        return None if self.ends is None else max(map(abs, self.ends))
 
 
 @dataclass(frozen=True)
@@ -67,16 +79,6 @@ class Scaled:
             None if own is None else (own - number) / factor
             for own, (factor, number) in zip(given, self.inputs, strict=True)
         ]
-
-
-def are_far(specs: Sequence[ArraySpec]) -> bool:
-    """Whether an input is far from 0, next to the width of its range."""
-    return any(_centre(spec.range, spec.step is not None) != 0 for spec in specs if spec.range)
-
-
-def _centre(ends: tuple[float, float], stepped: bool) -> float:
-    middle, half = (ends[0] + ends[1]) / 2, (ends[1] - ends[0]) / 2
-    return middle if half > 0 and abs(middle) > _FAR * half and not stepped else 0.0
 
 
 def scaled(program: TensorProgram, specs: Sequence[ArraySpec]) -> Scaled:
@@ -123,7 +125,7 @@ class _Rules(Walk[_Place]):
         node = self._program.nodes[at]
         if self._specs[at].step is not None:
             return self._kept(node, node.operation, (), 1.0)
-        number = _centre(node.range, False)
+        number = centre_of(node.range)
         factor = _size(node.range[0] - number, node.range[1] - number)
         return self._kept(node, node.operation, (), factor, number)
 

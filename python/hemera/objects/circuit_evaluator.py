@@ -30,8 +30,8 @@ from hemera.inputs.arguments import described, in_own_words, require_type
 from hemera.inputs.encoding import as_number
 from hemera.objects.ciphertext import Ciphertext, all_parts, native_of
 from hemera.objects.codec import Codec
+from hemera.objects.keys import all_steps, as_steps
 from hemera.objects.operands import fitted, has_16_bits, integers_of_16_bits, reshaped
-from hemera.objects.rotations import all_steps, as_steps
 from hemera.parameters import require_naturals
 
 if TYPE_CHECKING:

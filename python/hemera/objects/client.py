@@ -16,8 +16,7 @@ from hemera.inputs.arguments import Progress, described, in_own_words, require_t
 from hemera.inputs.device import DeviceArray
 from hemera.objects.ciphertext import Ciphertext, Plaintext
 from hemera.objects.codec import Codec, make_codec, require_level
-from hemera.objects.keys import Keys, SecretKey, SwitchingKey
-from hemera.objects.rotations import all_steps, rotations_for_sum
+from hemera.objects.keys import Keys, SecretKey, SwitchingKey, all_steps, rotations_for_sum
 from hemera.parameters import Parameters, require_naturals
 
 if TYPE_CHECKING:

@@ -24,19 +24,18 @@ def with_keys(interface: Interface, program: Program) -> Interface:
     Raises:
         LevelError: when the parameters have too few levels.
     """
-    context = Context(interface.params, "ledger", threads=1)
-    asked = asked_keys(PreparedModel(interface, program, context))
+    asked = asked_keys(interface, program, Context(interface.params, "ledger", threads=1))
     return replace(interface, keys=KeyList.of(interface.params, asked))
 
 
-def asked_keys(model: PreparedModel) -> list[AskedKeys]:
-    """The keys that each operation asks for.
+def asked_keys(interface: Interface, program: Program, ledger: Context) -> list[AskedKeys]:
+    """The keys that each operation asks for. One request is run, without values.
 
     Args:
-        model: in a context of the device "ledger", of the package's parameters or another library's. One
-            request is run, without values.
+        ledger: of the device "ledger", of the package's parameters or another library's.
     """
-    _, program, context, levels = inside(model)
+    model = PreparedModel(interface, program, ledger, has_values=False)
+    _, _, context, levels = inside(model)
     dry = DryRun(context, symmetric=True)
     keys = [dry.asking() for _ in program.nodes]
     own = context.bind(dry.asking())

@@ -347,7 +347,7 @@ class Package:
         found = self._keys.get(place)
         if found is None:
             # Libraries have contexts of their own kind, with their own rules of rotations.
-            found = asked_keys(self._planned(type(ctx)(own, "ledger", threads=1)))
+            found = asked_keys(self._interface, self._program, type(ctx)(own, "ledger", threads=1))
             if len(self._keys) >= _PARAMETERS_KEPT:
                 self._keys.clear()
             self._keys[place] = found

@@ -33,7 +33,10 @@ class PreparedModel:
     """A packaged model in one context, for keys of any number of clients; `Package.prepare` makes it. Any
     threads may use it at once."""
 
-    def __init__(self, interface: Interface, program: Program, ctx: Context) -> None:
+    def __init__(
+        self, interface: Interface, program: Program, ctx: Context, *, has_values: bool = True
+    ) -> None:
+        """`has_values`: whether plans of maps have their numbers; without them it is run for keys alone."""
         if ctx.params.scheme != program.scheme:
             raise MismatchError(f"the model is of {program.scheme.upper()}, not {ctx.params.scheme.upper()}")
         self._interface, self._program, self._context = interface, program, ctx
@@ -41,7 +44,7 @@ class PreparedModel:
         params = rules_for(interface.params, ctx.params)
         self._inner = ctx._with_rules(params)
         self._levels = program.levels(params, interface.input_levels(params))
-        self._plans = _plans(program, params, self._levels)
+        self._plans = _plans(program, params, self._levels, has_values)
         self._settled = _before_rotations(program) if program.scheme == "ckks" else set()
         self._last_use = _last_uses(program)
         self._streamed: dict[int, int] = {}
@@ -333,12 +336,13 @@ def _settled(ev: Evaluator, x: Ciphertext) -> Ciphertext:
     return ev.rescale(x)
 
 
-def _plans(program: Program, params: Parameters, levels: Sequence[int]) -> list[Any]:
+def _plans(program: Program, params: Parameters, levels: Sequence[int], has_values: bool) -> list[Any]:
     """The plan of each operation. Equal maps at one level, as tiles of an array take, have one."""
     found: list[Any] = []
     known: dict[Any, list[tuple[OfMatrix, Any]]] = {}
     for node in program.nodes:
-        operation, place = node.operation, program.place(node, params, levels)
+        operation = node.operation if has_values else node.operation.without_values()
+        place = program.place(node, params, levels)
         if not isinstance(operation, OfMatrix):
             found.append(operation.plan(place))
             continue

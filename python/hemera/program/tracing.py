@@ -18,10 +18,9 @@ from hemera.inputs.encoding import as_number
 from hemera.inputs.operators import COMPARISONS, Operators
 from hemera.inputs.plain import plain_array
 from hemera.program import operations as op
-from hemera.program.constants import Constant, array_of, real_number
 from hemera.program.operations import Operation
 from hemera.program.program import Program
-from hemera.program.values import Array, Filling, Form, SchemeName, constant
+from hemera.program.values import Array, Constant, Filling, Form, SchemeName, array_of, constant, real_number
 
 __all__ = ["Recorder", "Symbol", "number_of", "record", "recorder_of"]
 

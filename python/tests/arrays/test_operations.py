@@ -16,9 +16,9 @@ from hemera.arrays.operations import Affine, Apply, Input, LookUp, Multiply
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tiling import SplitProgram
+from hemera.compiler.attempts import NotPossibleError
 from hemera.compiler.batches import in_batches
-from hemera.compiler.diagonals import lowered
-from hemera.compiler.impossible import NotPossibleError
+from hemera.compiler.lowering import lowered
 from hemera.errors import MismatchError, ParameterError
 
 RANDOM = np.random.default_rng(7)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import hemera as hm
+from hemera.compiler.attempts import told
 from hemera.compiler.packaged import Local
-from hemera.compiler.tracing import told
 from hemera.errors import ParameterError
 
 SPEC = hm.ArraySpec((4,), (0, 1))

@@ -18,12 +18,13 @@ from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tiling import SplitProgram
 from hemera.compiler import parameter_search, scaling, unscaled
-from hemera.compiler.diagonals import lowered
+from hemera.compiler.attempts import NotPossibleError
 from hemera.compiler.estimators import features, kernels
 from hemera.compiler.estimators.features import Features
-from hemera.compiler.impossible import NotPossibleError
+from hemera.compiler.lowering import lowered
 from hemera.compiler.parameter_search import Search
 from hemera.compiler.report import deepest_text
+from hemera.compiler.specs import are_far, centre_of
 from hemera.program import operations as op
 from hemera.program.noise import ExpectedNoise
 from hemera.program.program import Program
@@ -290,12 +291,13 @@ def test_scales_are_powers_of_two_that_hold_the_values(ends: tuple[float, float]
 
 
 @pytest.mark.parametrize(
-    ("ends", "stepped", "centre"),
-    [((256.9, 258.9), False, 257.9), ((255, 257), False, 0), ((-259, -257), False, -258), ((5, 5), False, 0)],
+    ("ends", "centre"),
+    [((256.9, 258.9), 257.9), ((255, 257), 0), ((-259, -257), -258), ((5, 5), 0)],
 )
-def test_inputs_are_centred_from_256_half_widths_on(ends: Any, stepped: bool, centre: float) -> None:
-    assert scaling._centre(ends, stepped) == pytest.approx(centre)
-    assert scaling._centre(ends, True) == 0
+def test_inputs_are_centred_from_256_half_widths_on(ends: Any, centre: float) -> None:
+    assert centre_of(ends) == pytest.approx(centre)
+    assert are_far([hm.ArraySpec(3, range=ends)]) == (centre != 0)
+    assert not are_far([hm.ArraySpec(3, range=ends, step=0.5)])
 
 
 def test_noise_is_relative_to_the_largest_result_or_what_it_may_be() -> None:

@@ -14,11 +14,11 @@ from hemera.arrays.exact_recorder import ExactRecorder
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.tensor import TensorProgram
 from hemera.compiler import passes
-from hemera.compiler.impossible import TooDeepError
+from hemera.compiler.attempts import TooDeepError
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.parameter_search import Search
 from hemera.compiler.passes import ARRAYS, LEVELS, SLOTS, OnArrays, OnSlots, Stage
-from hemera.compiler.tracing import traced
+from hemera.compiler.specs import traced
 
 RNG = np.random.default_rng(2027)
 WEIGHTS = RNG.normal(size=(6, 4))

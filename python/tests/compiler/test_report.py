@@ -10,7 +10,7 @@ import pytest
 
 import hemera as hm
 from hemera.compiler import bootstraps, report, samples
-from hemera.compiler.impossible import NotPossibleError
+from hemera.compiler.attempts import NotPossibleError
 from hemera.compiler.lowering import Step
 from hemera.compiler.placement import Placement
 from hemera.compiler.precision import Budget, _Tried

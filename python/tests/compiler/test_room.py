@@ -16,7 +16,7 @@ import hemera as hm
 from hemera.arrays.operations import Input
 from hemera.arrays.tensor import TensorProgram
 from hemera.compiler import room
-from hemera.compiler.impossible import TooLargeError
+from hemera.compiler.attempts import TooLargeError
 from hemera.compiler.room import range_bits_for
 from hemera.errors import NoiseError, RangeError
 from hemera.serving import export

@@ -17,7 +17,7 @@ from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tiling import split
 from hemera.client.client import LocalModel
 from hemera.compiler import bootstraps
-from hemera.compiler.diagonals import lowered
+from hemera.compiler.lowering import lowered
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.package.interface import Interface
 from hemera.serving import Package

@@ -22,8 +22,7 @@ __all__ = [
     "one_against_one",
     "one_against_rest",
     "regressor_chain",
-    "several_classes",
-    "several_values",
+    "several_targets",
     "stacking",
     "voting_of_classes",
     "voting_of_values",
@@ -59,37 +58,37 @@ def chain(outer: Any, steps: Sequence[Any], read: Read) -> Model:
 
 def feature_union(model: Any, read: Read) -> Model:
     """FeatureUnion."""
-    runs = []
-    for name, step in model.transformer_list:
-        if isinstance(step, str) and step == "drop":
-            continue
-        runs.append(_weighted(model, name, step, read))
-    if not runs:
-        refuse(model, "it has no transformer; leave it out")
-    return Model(lambda x: Features.joined([each(x) for each in runs]), {"transform": ()})
-
-
-def _weighted(outer: Any, name: str, step: Any, read: Read) -> Callable[[Features], Features]:
-    """The program of a transformer among others, times the weight that its name has."""
-    own = nothing(step) if isinstance(step, str) else read(step)
-    run = values_of(own, outer, step, "transform")
-    weight = float((outer.transformer_weights or {}).get(name, 1.0))
-    return lambda x: run(x).times(weight)
+    return _beside(model, [(*each, None) for each in model.transformer_list], read)
 
 
 def column_transformer(model: Any, read: Read) -> Model:
     """ColumnTransformer."""
+    return _beside(model, model.transformers_, read)
+
+
+def _beside(outer: Any, named: Sequence[tuple[str, Any, Any]], read: Read) -> Model:
+    """The results of transformers, each times the weight that its name has, one after the other.
+
+    Args:
+        named: names, transformers or "drop" or "passthrough", and the columns that they take; None: all.
+    """
     runs = []
-    for name, step, columns in model.transformers_:
+    for name, step, columns in named:
         if isinstance(step, str) and step == "drop":
             continue
-        at = _numbers(columns, model)
-        if not len(at):
+        at = None if columns is None else _numbers(columns, outer)
+        if at is not None and not len(at):
             continue
-        runs.append((_weighted(model, name, step, read), at))
+        run = values_of(nothing(step) if isinstance(step, str) else read(step), outer, step, "transform")
+        runs.append((run, at, float((outer.transformer_weights or {}).get(name, 1.0))))
     if not runs:
-        refuse(model, "it has no columns left; leave it out")
-    return Model(lambda x: Features.joined([each(x.taken(at)) for each, at in runs]), {"transform": ()})
+        refuse(outer, "it has no transformer and no columns left; leave it out")
+
+    def run_all(x: Features) -> Features:
+        own = ((run(x if at is None else x.taken(at)), weight) for run, at, weight in runs)
+        return Features.joined([found.times(weight) for found, weight in own])
+
+    return Model(run_all, {"transform": ()})
 
 
 def _numbers(columns: Any, model: Any) -> Any:
@@ -133,18 +132,24 @@ def _mean(models: Sequence[Model], weights: Any) -> Callable[[Features], Feature
 
 
 def _parts(
-    widths: Sequence[int], steps: Sequence[Steps], join: str, weights: Any = None, classes: int = 0
+    outer: Any,
+    models: Sequence[Model],
+    steps: Sequence[Steps],
+    join: str,
+    weights: Any = None,
+    classes: int = 0,
 ) -> Parts:
-    ends = np.concatenate(([0], np.cumsum(widths))).tolist()
-    parts = tuple((start, stop, own) for start, stop, own in zip(ends[:-1], ends[1:], steps, strict=True))
+    """The clients' steps with the scores of each, one after the other."""
+    rows = Features.of(np.zeros((1, int(outer.n_features_in_))))
+    ends = np.cumsum([0, *(each.run(rows).array.shape[1] for each in models)]).tolist()
+    parts = tuple(zip(ends[:-1], ends[1:], steps, strict=True))
     own = [1.0] * len(parts) if weights is None else [float(weight) for weight in weights]
     return Parts(join, parts, tuple(own), classes)
 
 
-def _widths(models: Sequence[Model], features: int) -> list[int]:
-    """How many scores each has."""
-    rows = Features.of(np.zeros((1, features)))
-    return [int(each.run(rows).array.shape[1]) for each in models]
+def _of_all(outer: Any, models: Sequence[Model], method: str, join: str, weights: Any = None) -> Parts:
+    """A method's results of each."""
+    return _parts(outer, models, [_method(outer, each, method) for each in models], join, weights)
 
 
 def _used_weights(model: Any) -> Any:
@@ -167,9 +172,7 @@ def _mean_of_values(model: Any, models: list[Model], weights: Any) -> Model:
     own = [1.0] * len(models) if weights is None else weights
     if all(each.methods.get("predict") == () for each in models):
         return Model(_mean(models, own), {"predict": ()})
-    steps = [_method(model, each, "predict") for each in models]
-    widths = _widths(models, int(model.n_features_in_))
-    return Model(_together(models), {"predict": (_parts(widths, steps, "mean", own),)})
+    return Model(_together(models), {"predict": (_of_all(model, models, "predict", "mean", own),)})
 
 
 def _method(outer: Any, model: Model, name: str) -> Steps:
@@ -186,14 +189,13 @@ def _numbered(steps: Steps) -> Steps:
 def voting_of_classes(model: Any, read: Read) -> Model:
     """VotingClassifier. Clients get the scores of each member."""
     models = [read(each) for each in model.estimators_]
-    widths = _widths(models, int(model.n_features_in_))
     weights, label = _used_weights(model), Label(Labels.of(model.classes_))
     if model.voting == "soft":
-        mean = _parts(widths, [_method(model, each, "predict_proba") for each in models], "mean", weights)
+        mean = _of_all(model, models, "predict_proba", "mean", weights)
         return Model(_together(models), {"predict": (mean, Apply("argmax"), label), "predict_proba": (mean,)})
     # Members are trained on numbers of classes: their labels are those.
     steps = [_numbered(_method(model, each, "predict")) for each in models]
-    majority = _parts(widths, steps, "majority", weights, len(model.classes_))
+    majority = _parts(model, models, steps, "majority", weights, len(model.classes_))
     return Model(_together(models), {"predict": (majority, label)})
 
 
@@ -209,8 +211,7 @@ def bagging(model: Any, read: Read) -> Model:
         return _mean_of_values(model, models, None)
     if any(len(each.classes_) != len(model.classes_) for each in model.estimators_):
         refuse(model, "some members do not know all classes; train it with more rows for each")
-    steps = [_method(model, each, "predict_proba") for each in models]
-    mean = _parts(_widths(models, int(model.n_features_in_)), steps, "mean")
+    mean = _of_all(model, models, "predict_proba", "mean")
     methods = {"predict": (mean, *labelled(model.classes_, "argmax")), "predict_proba": (mean,)}
     return Model(_together(models), methods)
 
@@ -218,13 +219,19 @@ def bagging(model: Any, read: Read) -> Model:
 # --- Several classes and targets. ---
 
 
+def _of_scores(model: Any, read: Read) -> list[Model]:
+    """The estimators inside, whose scores are encrypted as they are."""
+    models = [read(each) for each in model.estimators_]
+    for each, inner in zip(models, model.estimators_, strict=True):
+        values_of(each, model, inner, "decision_function")
+    return models
+
+
 def one_against_rest(model: Any, read: Read) -> Model:
     """OneVsRestClassifier: a score for each class, or for the second of two."""
     if model.multilabel_:
         refuse(model, "its rows have several labels; compile each of estimators_ by itself")
-    models = [read(each) for each in model.estimators_]
-    for each, inner in zip(models, model.estimators_, strict=True):
-        values_of(each, model, inner, "decision_function")
+    models = _of_scores(model, read)
     labels = labelled(model.classes_, "sign" if len(models) == 1 else "argmax")
     methods: dict[str, Steps] = {"predict": labels, "decision_function": ()}
     if all(each.methods.get("predict_proba") == (Apply("sigmoid"), Apply("both")) for each in models):
@@ -235,9 +242,7 @@ def one_against_rest(model: Any, read: Read) -> Model:
 
 def one_against_one(model: Any, read: Read) -> Model:
     """OneVsOneClassifier: a score for each pair of classes."""
-    models = [read(each) for each in model.estimators_]
-    for each, inner in zip(models, model.estimators_, strict=True):
-        values_of(each, model, inner, "decision_function")
+    models = _of_scores(model, read)
     if len(models) == 1:
         methods = {"predict": labelled(model.classes_, "sign")}
     else:
@@ -255,22 +260,12 @@ def of_inliers(model: Any, read: Read) -> Model:
     return Model(inner.run, {"predict": _method(model, inner, "predict")})
 
 
-def several_values(model: Any, read: Read) -> Model:
-    """MultiOutputRegressor: a regressor for each target."""
+def several_targets(model: Any, read: Read) -> Model:
+    """MultiOutputRegressor, MultiOutputClassifier: the results of an estimator for each target."""
     models = [read(each) for each in model.estimators_]
     if all(each.methods.get("predict") == () for each in models):
         return Model(_together(models), {"predict": ()})
-    steps = [_method(model, each, "predict") for each in models]
-    stack = _parts(_widths(models, int(model.n_features_in_)), steps, "stack")
-    return Model(_together(models), {"predict": (stack,)})
-
-
-def several_classes(model: Any, read: Read) -> Model:
-    """MultiOutputClassifier: labels of each target."""
-    models = [read(each) for each in model.estimators_]
-    steps = [_method(model, each, "predict") for each in models]
-    stack = _parts(_widths(models, int(model.n_features_in_)), steps, "stack")
-    return Model(_together(models), {"predict": (stack,)})
+    return Model(_together(models), {"predict": (_of_all(model, models, "predict", "stack"),)})
 
 
 def regressor_chain(model: Any, read: Read) -> Model:

@@ -134,8 +134,7 @@ _OF_OTHERS: dict[str, dict[Callable[[Any, Read], Model], tuple[str, ...]]] = {
         composed.one_against_rest: ("OneVsRestClassifier",),
     },
     "sklearn.multioutput": {
-        composed.several_classes: ("MultiOutputClassifier",),
-        composed.several_values: ("MultiOutputRegressor",),
+        composed.several_targets: ("MultiOutputClassifier", "MultiOutputRegressor"),
         composed.regressor_chain: ("RegressorChain",),
     },
     "sklearn.pipeline": {composed.feature_union: ("FeatureUnion",)},

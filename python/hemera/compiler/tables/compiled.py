@@ -17,13 +17,12 @@ from hemera.compiler import compiling
 from hemera.compiler.agreement import Agreement, compared
 from hemera.compiler.compiled import Compiled
 from hemera.compiler.packaged import Local, Packaged
-from hemera.compiler.specs import ArraySpec
+from hemera.compiler.specs import ArraySpec, named_results
 from hemera.compiler.tables.columns import Column
 from hemera.compiler.tables.frames import is_of_pandas
 from hemera.compiler.tables.results import Frame, Result, labelled
 from hemera.compiler.tables.spec import TableSpec
 from hemera.compiler.tables.table import Table
-from hemera.compiler.tracing import named_results
 from hemera.errors import ParameterError
 from hemera.inputs.arguments import Progress
 from hemera.objects.context import Context
