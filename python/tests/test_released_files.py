@@ -26,8 +26,8 @@ from hemera.errors import SecurityWarning
 from hemera.package import container
 from hemera.package.encodings import Encoding
 from hemera.package.finishing import Step
-from hemera.package.readings import READINGS
 from hemera.package.sharing import Shown
+from hemera.package.specs import READINGS
 from hemera.program.operations import OPERATIONS
 
 REPOSITORY = Path(__file__).resolve().parents[2]

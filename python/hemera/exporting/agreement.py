@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hemera.errors import MismatchError, ParameterError
 from hemera.package.package import Package
-from hemera.package.readings import CLASSES
+from hemera.package.specs import CLASSES
 from hemera.parameters import IntegerParameters
 from hemera.program.values import Array
 

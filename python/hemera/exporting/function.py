@@ -12,9 +12,8 @@ from hemera.package.dry_run import with_keys
 from hemera.package.encodings import Encoding, Vectors
 from hemera.package.interface import Interface
 from hemera.package.package import Package
-from hemera.package.readings import READINGS
 from hemera.package.sharing import Sharing
-from hemera.package.specs import InputSpec, OutputSpec
+from hemera.package.specs import READINGS, InputSpec, OutputSpec
 from hemera.parameters import Parameters
 from hemera.program.keys import KeyList
 from hemera.program.program import Program

@@ -15,7 +15,7 @@ from hemera.errors import FileError, MismatchError, ParameterError
 from hemera.exporting.estimators import Scaled
 from hemera.inputs.fields import damaged
 from hemera.inputs.plain import plain_array
-from hemera.package.readings import READINGS, Labels, read_as
+from hemera.package.specs import READINGS, Labels, read_as
 from hemera.program.values import Array
 
 __all__ = ["LinearModel"]
@@ -37,7 +37,7 @@ class LinearModel:
     deviation: Floats
     """Shape (features,), above 0."""
     read: str = "values"
-    """How clients read the scores: a name of `hemera.package.readings.READINGS`, like "values" (a
+    """How clients read the scores: a name of `hemera.package.specs.READINGS`, like "values" (a
     regression), "sigmoid" (two classes), "softmax", "sign", "argmax"."""
     names: tuple[str, ...] = ()
     """The names of the features."""

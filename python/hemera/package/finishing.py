@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.errors import Error, FormatError, MismatchError
-from hemera.package.readings import MAX_LABELS, READINGS, Labels, class_numbers
+from hemera.package.specs import MAX_LABELS, READINGS, Labels, class_numbers
 from hemera.program.values import Array, integer, real
 
 __all__ = ["Apply", "Columns", "Label", "Method", "Neighbours", "Parts", "Step", "finished"]

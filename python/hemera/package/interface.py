@@ -19,9 +19,8 @@ from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
 from hemera.objects.keys import Keys, SecretKey
 from hemera.package.encodings import Encoding, Vectors, encoding_from_data
-from hemera.package.readings import READINGS, Labels
 from hemera.package.sharing import Sharing, Shown
-from hemera.package.specs import InputSpec, OutputSpec
+from hemera.package.specs import READINGS, InputSpec, Labels, OutputSpec
 from hemera.parameters import Parameters
 from hemera.program.keys import KeyList
 from hemera.program.values import MAX_ELEMENTS, MAX_SLOTS, integer, real

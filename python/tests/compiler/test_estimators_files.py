@@ -20,7 +20,7 @@ import hemera as hm
 from hemera.errors import FormatError, MismatchError
 from hemera.package.encodings import Table, encoding_from_data
 from hemera.package.finishing import Apply, Columns, Label, Method, Neighbours, Parts
-from hemera.package.readings import Labels
+from hemera.package.specs import Labels
 
 ROWS, TARGETS = load_iris(return_X_y=True)
 MODELS = {

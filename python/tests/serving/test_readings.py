@@ -14,7 +14,7 @@ from sklearn.svm import LinearSVC
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.inputs.fields import damaged
 from hemera.package.finishing import Apply, Columns, Label, Method, Neighbours, Parts, finished
-from hemera.package.readings import READINGS, Labels, class_numbers, read_as
+from hemera.package.specs import READINGS, Labels, class_numbers, read_as
 
 SCORES = np.array([[0.0, 1.5, -2.0], [-0.0, 0.0, 0.0], [40.0, -40.0, 800.0], [-800.0, -900.0, -1000.0]])
 EACH = special.expit(SCORES)

@@ -11,7 +11,7 @@ from hemera.compiler.estimators.features import Features
 from hemera.compiler.estimators.model import Model, Steps, labelled, refuse
 from hemera.compiler.estimators.transformers import nothing
 from hemera.package.finishing import Apply, Label, Parts
-from hemera.package.readings import Labels
+from hemera.package.specs import Labels
 
 __all__ = [
     "bagging",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hemera.compiler.estimators.features import Features
 from hemera.compiler.estimators.model import Model, log_probabilities, plain, refuse
 from hemera.package.finishing import Apply, Label
-from hemera.package.readings import Labels
+from hemera.package.specs import Labels
 
 __all__ = [
     "bernoulli",

@@ -13,7 +13,7 @@ from hemera.compiler.estimators.features import Features, bits_for_sums, exponen
 from hemera.compiler.estimators.model import Model, Steps, labelled, plain, refuse
 from hemera.exporting.estimators import is_exactly
 from hemera.package.finishing import Apply, Label
-from hemera.package.readings import Labels
+from hemera.package.specs import Labels
 
 __all__ = ["gaussian_process", "kernel_pca", "kernel_ridge", "nystroem", "one_class", "random_fourier", "svm"]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from hemera.compiler.estimators.features import Features
 from hemera.package.finishing import Apply, Columns, Label, Step
-from hemera.package.readings import Labels
+from hemera.package.specs import Labels
 
 __all__ = ["Model", "Steps", "identity", "labelled", "log_probabilities", "of_columns", "refuse"]
 

@@ -16,7 +16,7 @@ from hemera.compiler.estimators.model import (
     refuse,
 )
 from hemera.package.finishing import Apply, Label, Neighbours
-from hemera.package.readings import Labels
+from hemera.package.specs import Labels
 
 __all__ = [
     "birch",

@@ -25,8 +25,7 @@ from hemera.objects.context import Context
 from hemera.objects.evaluator import Evaluator
 from hemera.package.encodings import TreeRows
 from hemera.package.package import Package
-from hemera.package.readings import Labels
-from hemera.package.specs import InputSpec, OutputSpec
+from hemera.package.specs import InputSpec, Labels, OutputSpec
 from hemera.program.tracing import Recorder, Symbol
 from hemera.program.values import Array, Form
 from hemera.trees import Ensemble, Quantiser, read_model

@@ -24,8 +24,7 @@ from hemera.package.encodings.base import (
     require_range,
 )
 from hemera.package.encodings.watching import rows_text, tell_rows, tell_unwatched, unwatched_of
-from hemera.package.readings import read_as
-from hemera.package.specs import InputSpec, OutputSpec
+from hemera.package.specs import InputSpec, OutputSpec, read_as
 from hemera.program.values import MAX_SLOTS, Array, integer, real
 
 __all__ = ["WHOLE", "Arrays"]

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from hemera.errors import FormatError, HemeraWarning, MismatchError
 from hemera.package.encodings.base import Encoding, finite_rows, require_columns
-from hemera.package.readings import read_as
-from hemera.package.specs import InputSpec, OutputSpec
+from hemera.package.specs import InputSpec, OutputSpec, read_as
 from hemera.program.values import Array, integer, real
 from hemera.trees.layout import Layout as TreeLayout
 from hemera.trees.quantise import Quantiser

@@ -10,8 +10,7 @@ import numpy as np
 from hemera.errors import MismatchError
 from hemera.inputs.plain import plain_array
 from hemera.package.encodings.base import Encoding, arrays_by_name, require_range
-from hemera.package.readings import read_as
-from hemera.package.specs import InputSpec, OutputSpec
+from hemera.package.specs import InputSpec, OutputSpec, read_as
 from hemera.program.values import Array
 
 __all__ = ["Vectors"]
