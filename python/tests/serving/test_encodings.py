@@ -24,8 +24,7 @@ from hemera.package.encodings import (
 from hemera.package.encodings.base import arrays_by_name, require_columns, require_range
 from hemera.package.encodings.watching import rows_text, tell_rows
 from hemera.package.finishing import Method
-from hemera.package.readings import Labels
-from hemera.package.specs import InputSpec, OutputSpec
+from hemera.package.specs import InputSpec, Labels, OutputSpec
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,7 @@ from hemera.package.encodings.base import Encoding, chunked, finite_rows, requir
 from hemera.package.encodings.rows import Scaling
 from hemera.package.encodings.watching import tell_rows, tell_unwatched, unwatched_of
 from hemera.package.finishing import Apply, Label, Method, Step
-from hemera.package.readings import CLASSES
-from hemera.package.specs import InputSpec, OutputSpec
+from hemera.package.specs import CLASSES, InputSpec, OutputSpec
 from hemera.program.values import Array, integer, real
 
 __all__ = ["Table", "table_of_rows"]
