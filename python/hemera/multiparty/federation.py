@@ -15,6 +15,7 @@ import numpy as np
 
 from hemera import _core
 from hemera._files import write_atomically
+from hemera._process import OfProcess
 from hemera.errors import MismatchError, ParameterError, SecurityWarning
 from hemera.multiparty.layout import Layout
 from hemera.multiparty.party import Party
@@ -64,7 +65,7 @@ class Federation:
         self._context = Context(load_parameters(_core.save(self._plan.parameters, 0)))
         self._member: _core.FederationMember | None = None
         self._rounds: dict[int, Round] = {}
-        self._own: dict[int, _Contribution] = {}
+        self._own = OfProcess[dict[int, _Contribution]](dict)
         if contributes:
             write_atomically(folder / "contributors" / party.name, b"")
         self._prepare()
@@ -224,11 +225,11 @@ class Federation:
         require_weight(weight, self._terms.weight)
         quantized = self._terms.layout.quantized(values)
         files = self._round(turn)
-        own = self._own.get(turn)
+        own = self._own.value.get(turn)
         if own is not None and not (own.weight == weight and np.array_equal(own.values, quantized.values)):
             raise MismatchError(f"round {turn} has other values of {self._party.name} already")
         if own is None:  # a message of an earlier process stays; this one is for further lists
-            own = self._own[turn] = _Contribution(quantized.values, weight)
+            own = self._own.value[turn] = _Contribution(quantized.values, weight)
             files.announce(self._party.name, weight, own.nonce)
         if wait > 0:
             wait_for(
@@ -264,9 +265,8 @@ class Federation:
             if listed is None or sums is None:
                 raise WaitingError(f"messages of round {turn} are no longer in {files.folder}")
             found = listed, sums
-        listed, sums = found
-        self._own.pop(turn, None)
-        return self._terms.layout.average(sums, listed.weight_sum)
+        self._own.value.pop(turn, None)
+        return self._terms.layout.average(found[1], found[0].weight_sum)
 
     def work(self, turn: int) -> bool:
         """Do what this party can do for a round now, without waiting. Returns whether its sum is open."""
@@ -307,15 +307,15 @@ class Federation:
 
     def _upload(self, files: Round) -> None:
         """Answer the newest list with the nonce of this process: once, or the same bytes again."""
-        own, lists = self._own.get(files.turn), files.lists()
+        own, lists = self._own.value.get(files.turn), files.lists()
         if own is None or not lists or self.missing or len(lists[-1].entries) < self._terms.least:
             return
         listed, name = lists[-1], self._party.name
         if (name, own.weight, own.nonce) not in listed.entries or files.has_upload(listed, name):
             return
         if listed.digest not in own.messages:
-            parts = [self._party.dealt(piece) for piece in range(self._access.pieces)]
-            dealt = [part for part in parts if part is not None]
+            pieces = map(self._party.dealt, range(self._access.pieces))
+            dealt = [each for each in pieces if each is not None]
             own.messages[listed.digest] = _core.federation_upload(
                 self._context._native, self._description, listed, name, dealt, own.values
             )

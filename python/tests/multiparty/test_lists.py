@@ -11,6 +11,7 @@ import pytest
 from hemera import _core, errors
 from hemera.multiparty import WaitingError
 
+from ..forked import in_child
 from .parties import Parties, arrays, expected, same
 
 
@@ -86,6 +87,15 @@ def test_a_contributor_that_starts_again_never_sends_twice_for_a_list(tmp_path: 
         parties.of["a"].push(0, arrays(1), wait=0)
 
 
+def test_a_child_of_fork_has_no_nonce_of_its_parent(tmp_path: Path) -> None:
+    """Two processes with one nonce could answer two lists with one secret."""
+    fed = Parties(tmp_path, "abcx").of["x"]
+    fed.push(0, arrays(0), wait=0)
+    assert list(fed._own.value) == [0]
+    assert in_child(lambda: list(fed._own.value)) == "[]"
+    assert list(fed._own.value) == [0]
+
+
 def test_two_lists_of_a_round_are_refused(tmp_path: Path) -> None:
     """The coordinator puts another list where the first was; memory and ledger know."""
     parties = Parties(tmp_path, "abcx")
@@ -96,7 +106,7 @@ def test_two_lists_of_a_round_are_refused(tmp_path: Path) -> None:
         path.unlink()
     for name in "abc":
         fed = parties.of[name]
-        own = fed._own[0]
+        own = fed._own.value[0]
         fed._round(0).announce(name, own.weight, own.nonce)
     parties.file(0, "announced-x").unlink()
     parties.lose_patience(0)
@@ -118,11 +128,11 @@ def test_lists_of_fewer_than_the_least_get_no_messages(tmp_path: Path) -> None:
     parties = Parties(tmp_path, "abcx", least=3)
     for i, name in enumerate("abcx"):
         parties.of[name].push(0, arrays(i), wait=0)
-    files, own = parties.of["x"]._round(0), parties.of["x"]._own[0]
+    files, own = parties.of["x"]._round(0), parties.of["x"]._own.value[0]
     parties.file(0, "list-0").unlink(missing_ok=True)
     for path in parties.file(0, "").glob("upload-*"):
         path.unlink()
-    mine = [("a", 1, parties.of["a"]._own[0].nonce), ("x", 1, own.nonce)]
+    mine = [("a", 1, parties.of["a"]._own.value[0].nonce), ("x", 1, own.nonce)]
     files.close(0, mine)  # the coordinator wants to see x's values and controls a
     parties.work(0)
     assert not list(parties.file(0, "").glob("upload-*"))
@@ -177,7 +187,7 @@ def test_a_spoiled_round_is_noticed_and_the_next_one_is_not(tmp_path: Path) -> N
     for name in "ca":
         parties.of[name].work(0)
     files = parties.of["x"]._round(0)
-    own = parties.of["x"]._own[0]
+    own = parties.of["x"]._own.value[0]
     parts = [bytes(32)] * 3  # a false key: a message that is whole and means nothing
     upload = _core.federation_upload(
         parties.of["x"]._context._native, files._description, files.lists()[0], "x", parts, own.values
