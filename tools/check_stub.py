@@ -13,6 +13,7 @@ import sys
 
 KNOWN = re.compile(
     r" is not a function$"
+    r"| is inconsistent, stub is a staticmethod but runtime is not$"
     r"| is inconsistent, metaclass differs$"
     r"|isn't marked with @disjoint_base in the stub$"
     r"|\.__init__ is inconsistent, stub does not have \*args parameter"
