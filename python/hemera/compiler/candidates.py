@@ -1,5 +1,4 @@
-"""The search among layouts: each candidate is laid out, packaged and priced, and the cheapest is taken. What
-clients are told of values that may leave the ranges of samples is packaged with it."""
+"""The search among layouts: each candidate is laid out, packaged and priced, and the cheapest is taken."""
 
 from __future__ import annotations
 
@@ -9,20 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from hemera.arrays.facts import Watch, watches_by_name
 from hemera.arrays.layout import Layout
-from hemera.arrays.recorder import Recorder
-from hemera.arrays.tensor import TensorProgram
 from hemera.compiler.attempts import Impossible, attempted, told
 from hemera.compiler.parameter_search import Chosen
-from hemera.compiler.scaling import Known, Scaled
+from hemera.compiler.scaling import Scaled
 from hemera.compiler.specs import ArraySpec
+from hemera.compiler.watching import Known
 from hemera.exporting.function import package
 from hemera.package.encodings import Arrays
-from hemera.package.encodings.watching import tell_rows
 from hemera.package.package import Package
 from hemera.package.specs import InputSpec, OutputSpec
 
@@ -33,9 +26,7 @@ __all__ = [
     "LaidOut",
     "LayoutName",
     "Packaging",
-    "Watching",
     "cheapest_of",
-    "tell_outside",
 ]
 
 LayoutName = Literal["auto", "ciphertexts", "pairs", "sequences", "slots"]
@@ -205,84 +196,3 @@ class Packaging:
             input_scales=() if self.scaled is None else self.scaled.inputs,
             output_scales=() if self.scaled is None else self.scaled.outputs,
         )
-
-
-Values = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Watching:
-    """The watched values of a program that was recorded with samples."""
-
-    watches: Mapping[str, Watch]
-    """What functions take that rows may take out of their intervals, by the names of outputs."""
-    results: Mapping[str, tuple[tuple[float, float], tuple[float, float]]]
-    """The range of each result whose samples show less than its inputs' ranges allow, and the latter."""
-
-    @classmethod
-    def of(cls, recorder: Recorder) -> Watching:
-        """The values that are to be watched."""
-        outputs = dict(recorder.program.outputs)
-        ends = {}
-        for name, at in outputs.items():
-            facts = recorder.facts[at]
-            if facts.certain is not facts.bounds:
-                low, high = facts.certain
-                ends[name] = recorder.range(at), (float(low.min()), float(high.max()))
-        return cls(watches_by_name([each.watch for each in recorder.facts if each.watch], outputs), ends)
-
-    @property
-    def lines(self) -> tuple[str, ...]:
-        """The lines of functions whose values may leave their intervals."""
-        return tuple(dict.fromkeys(each.where for each in self.watches.values()))
-
-    @property
-    def watched(self) -> dict[str, Known]:
-        """The ranges of outputs that have the watched values too: results are then any that inputs allow."""
-        found = {name: Known("", *ends, ends) for name, (_, ends) in self.results.items()}
-        for name, each in self.watches.items():
-            ends = each.least, each.most
-            found[name] = Known(each.where or "a function", each.low, each.high, ends)
-        return found
-
-    @property
-    def unwatched(self) -> dict[str, Known]:
-        """The ranges of outputs that are results alone: they lie in those that samples showed."""
-        of_samples = bool(self.watches)
-        return {
-            name: Known("", *(own if of_samples else ends), ends)
-            for name, (own, ends) in self.results.items()
-        }
-
-
-def tell_outside(
-    program: TensorProgram,
-    inputs: Sequence[Values],
-    *,
-    everything: bool,
-    rows: int = 0,
-    count: int | None = None,
-) -> None:
-    """Give RangeWarnings that name rows of which values leave their ranges, by the program in the clear.
-
-    Args:
-        inputs: of shape (..., *shape) each.
-        everything: not what functions take alone, but all values, as where they are bootstrapped.
-        rows: that each sample has, as those of estimators' tables; 0: it is one.
-        count: of all rows, after which others only fill up; None: as many as there are.
-    """
-    first = program.nodes[program.inputs[0]]
-    before = inputs[0].shape[: inputs[0].ndim - len(first.shape)]
-    batch = [x.reshape(-1, *program.nodes[at].shape) for x, at in zip(inputs, program.inputs, strict=True)]
-    with np.errstate(all="ignore"):
-        values = program.values(batch, clip=True)
-    told: dict[tuple[str, float, float, int], Values] = {}
-    for at, node in enumerate(program.nodes):
-        ends = [(at, node.range)] if everything else []
-        ends += list(zip(node.operands, node.operation.intervals, strict=False))
-        for each, (low, high) in ends:
-            told[node.where, low, high, each] = values[each]
-    for (where, low, high, _), own in told.items():
-        spec = OutputSpec("", 1, watched=where or "an input", low=low, high=high)
-        values_by_row = own.reshape((*before, *own.shape[1:]))
-        tell_rows(values_by_row, spec, own.ndim - 1, rows=rows, count=count, together=rows)

@@ -13,7 +13,7 @@ from hemera._process import cached_property
 from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tiling import SplitProgram
 from hemera.compiler.agreement import Agreement, agreement, exact_agreement, expected_bits
-from hemera.compiler.candidates import Compared, LayoutName, tell_outside
+from hemera.compiler.candidates import Compared, LayoutName
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.packaged import Local, Packaged
 from hemera.compiler.report import layout_lines, table
@@ -26,6 +26,7 @@ from hemera.compiler.result_errors import (
     roughly_noisy,
 )
 from hemera.compiler.specs import ArraySpec
+from hemera.compiler.watching import tell_outside
 from hemera.errors import MismatchError
 from hemera.inputs.arguments import Progress
 from hemera.inputs.plain import plain_array

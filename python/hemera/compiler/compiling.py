@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hemera.arrays.chains import FusingRecorder
 from hemera.arrays.tensor import TensorProgram
 from hemera.compiler.attempts import Impossible, attempted
-from hemera.compiler.candidates import Compared, Found, LaidOut, LayoutName, Packaging, Watching, cheapest_of
+from hemera.compiler.candidates import Compared, Found, LaidOut, LayoutName, Packaging, cheapest_of
 from hemera.compiler.compiled import Compiled
 from hemera.compiler.exact import exact_parts, require_no_approximations
 from hemera.compiler.layouts import Samples
@@ -24,6 +24,7 @@ from hemera.compiler.precision import Budget, precise
 from hemera.compiler.report import deepest_text
 from hemera.compiler.result_errors import Recording
 from hemera.compiler.specs import ArraySpec, are_far, require_fitting, spec_of, traced
+from hemera.compiler.watching import Watching
 from hemera.errors import LevelError, ParameterError, RangeError
 from hemera.inputs.plain import plain_array
 from hemera.parameters import Parameters

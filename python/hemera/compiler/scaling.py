@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,9 @@ from hemera.arrays.sparse_map import RepeatedMap, SparseMap
 from hemera.arrays.tensor import Node, TensorProgram, Walk
 from hemera.circuits import Polynomial
 from hemera.compiler.specs import ArraySpec, centre_of
+from hemera.compiler.watching import Known
 
-__all__ = ["Known", "Scaled", "scaled"]
+__all__ = ["Scaled", "scaled"]
 
 Values = NDArray[Any]
 
@@ -36,21 +37,6 @@ class _Place:
     node: int
     factor: float = 1.0
     number: float = 0.0
-
-
-class Known(NamedTuple):
-    """The facts of an output: see `OutputSpec`."""
-
-    watched: str = ""
-    low: float | None = None
-    high: float | None = None
-    ends: tuple[float, float] | None = None
-    """The least and the largest number that inputs can lead to, as it is decrypted."""
-
-    @property
-    def reach(self) -> float | None:
-        """The largest magnitude of these."""
-        return None if self.ends is None else max(map(abs, self.ends))
 
 
 @dataclass(frozen=True)

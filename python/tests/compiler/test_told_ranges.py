@@ -11,7 +11,8 @@ import pytest
 
 import hemera as hm
 from hemera.compiler import compiling
-from hemera.compiler.scaling import Known, Scaled
+from hemera.compiler.scaling import Scaled
+from hemera.compiler.watching import Known
 from hemera.errors import RangeWarning
 from hemera.package.encodings import Arrays
 from hemera.package.encodings.base import chunked
