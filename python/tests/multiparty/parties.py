@@ -56,6 +56,11 @@ class Parties:
                 if name not in without:
                     fed.work(turn)
 
+    def push(self, given: dict[str, dict[str, Any]]) -> None:
+        """The arrays of each contributor, for round 0."""
+        for name, values in given.items():
+            self.of[name].push(0, values, wait=0)
+
     def lose_patience(self, turn: int) -> None:
         """A member who has waited long enough."""
         fed = self.of["a"]

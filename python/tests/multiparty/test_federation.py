@@ -94,8 +94,7 @@ def test_keys_are_carried_by_hand(tmp_path: Path) -> None:
 def test_any_two_members_open_and_another_one_who_comes_later_changes_nothing(tmp_path: Path) -> None:
     parties = Parties(tmp_path)
     given = {name: arrays(i) for i, name in enumerate("abc")}
-    for name, values in given.items():
-        parties.of[name].push(0, values, wait=0)
+    parties.push(given)
     parties.of["c"].work(0)  # closes nothing anew, uploads
     for _ in range(3):
         parties.of["a"].work(0)

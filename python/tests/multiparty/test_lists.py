@@ -18,8 +18,7 @@ from .parties import Parties, arrays, expected, same
 def test_who_vanishes_after_the_list_costs_an_attempt(tmp_path: Path) -> None:
     parties = Parties(tmp_path, "abcxy")
     given = {name: arrays(i) for i, name in enumerate("abcxy")}
-    for name, values in given.items():
-        parties.of[name].push(0, values, wait=0)
+    parties.push(given)
     parties.work(0, without="x")
     with pytest.raises(WaitingError, match="lacks messages of x"):
         parties.of["y"].average(0, wait=0)
@@ -47,8 +46,7 @@ def test_a_late_client_joins_a_later_round(tmp_path: Path) -> None:
 def test_garbage_in_the_place_of_an_upload_is_as_if_it_were_not_there(tmp_path: Path) -> None:
     parties = Parties(tmp_path, "abcx")
     given = {name: arrays(i) for i, name in enumerate("abcx")}
-    for name, values in given.items():
-        parties.of[name].push(0, values, wait=0)
+    parties.push(given)
     parties.work(0, without="x")
     files = parties.of["a"]._round(0)
     for garbage in (np.random.default_rng(1).bytes(5000), parties.file(0, "upload-0-a").read_bytes()):
@@ -149,8 +147,7 @@ def test_lists_of_fewer_than_the_least_get_no_messages(tmp_path: Path) -> None:
 def test_who_starts_again_after_its_message_is_in_later_attempts(tmp_path: Path) -> None:
     parties = Parties(tmp_path, "abcxy")
     given = {name: arrays(i) for i, name in enumerate("abcxy")}
-    for name, values in given.items():
-        parties.of[name].push(0, values, wait=0)
+    parties.push(given)
     parties.work(0, without="y")
     parties.of["x"] = parties.join("x")
     parties.of["x"].push(0, given["x"], wait=0)
@@ -163,8 +160,7 @@ def test_who_starts_again_after_its_message_is_in_later_attempts(tmp_path: Path)
 def test_a_false_result_is_found_by_who_verifies(tmp_path: Path) -> None:
     parties = Parties(tmp_path)
     given = {name: arrays(i) for i, name in enumerate("abc")}
-    for name, values in given.items():
-        parties.of[name].push(0, values, wait=0)
+    parties.push(given)
     parties.of["a"].work(0)
     files = parties.of["a"]._round(0)
     files.publish(files.lists()[0], np.ones(23, np.int64))
