@@ -40,44 +40,6 @@ def values(*shape: int, seed: int = 3) -> np.ndarray:
     return np.random.default_rng(seed).uniform(-1, 1, (*shape, SLOTS))
 
 
-KINDS = {
-    "uniform": values(TOGETHER),
-    "complex": values(TOGETHER) + 1j * values(TOGETHER, seed=4),
-    "ones": np.ones((TOGETHER, SLOTS)),
-    "signs": np.tile((-1.0) ** np.arange(SLOTS), (TOGETHER, 1)),
-    "one slot": np.eye(TOGETHER, SLOTS, 7),
-    "blocks": np.repeat(np.resize([1.0, -1.0], (TOGETHER, 8)), SLOTS // 8, axis=1),
-}
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_batch_comes_back_at_the_highest_level(client: Client, boot: Bootstrap, kind: str) -> None:
-    ctx, sk, keys = client
-    ev = ctx.bind(keys, bootstrap=boot, magnitude=1.0)
-    expected = KINDS[kind]
-    x = ev.at_level(ev.encrypt(expected), boot.input_level)
-    y = x.bootstrap()
-    assert (y.level, y.shape, y.slots) == (boot.result_level, (TOGETHER,), SLOTS)
-    assert (boot.together, boot.levels_left) == (TOGETHER, 3)  # one of four is for taking them apart
-    error = np.abs(ctx.decrypt(y, sk, dtype=complex) - ctx.decrypt(x, sk, dtype=complex))
-    mean, worst = boot.expected_precision()
-    assert -np.log2(np.maximum(error, 2.0**-60)).mean() > mean - 1
-    assert -np.log2(error.max()) > worst - 1.5
-    again = boot(x)
-    assert bytes(again) == bytes(y)
-
-
-@pytest.mark.parametrize("shape", [(), (1,), (TOGETHER - 1,), (TOGETHER + 1,), (2, TOGETHER, 1), (3, 4)])
-def test_batches_of_any_shape_go_in_groups(client: Client, boot: Bootstrap, shape: tuple[int, ...]) -> None:
-    ctx, sk, keys = client
-    ev = ctx.bind(keys, bootstrap=boot, magnitude=1.0)
-    expected = values(*shape, seed=5)
-    y = ev.at_level(ev.encrypt(expected), boot.input_level).bootstrap()
-    assert y.shape == shape
-    np.testing.assert_allclose(ctx.decrypt(y, sk), expected, atol=2**-17)
-    assert ev.bootstraps == np.prod(shape, dtype=int)
-
-
 def test_lists_are_bootstrapped_as_one_batch(client: Client, boot: Bootstrap) -> None:
     ctx, sk, keys = client
     ev = ctx.bind(keys, bootstrap=boot, magnitude=1.0)
@@ -131,61 +93,6 @@ def test_products_of_a_batch_bootstrap_it_at_once(client: Client, boot: Bootstra
     assert ev.bootstraps >= TOGETHER
     assert ev.bootstraps % TOGETHER == 0
     np.testing.assert_allclose(ctx.decrypt(y, sk), result, atol=2**-14)
-
-
-def test_operands_of_one_operation_wait_together(client: Client, boot: Bootstrap) -> None:
-    ctx, sk, keys = client
-    ev = ctx.bind(keys, bootstrap=boot, automatic=True, magnitude=1.0)
-    left, right = values(4), values(4, seed=8)
-    xs, ys = ([ev.at_level(ev.encrypt(row), boot.input_level) for row in rows] for rows in (left, right))
-    found = ev.dot(xs, ys)
-    assert ev.bootstraps == 8
-    np.testing.assert_allclose(ctx.decrypt(found, sk), (left * right).sum(axis=0), atol=2**-15)
-
-
-def test_merged_and_real_ones_go_together(params: hm.ckks.Parameters) -> None:
-    expected = values(3)
-    ctx = hm.Context(params)
-    sk = ctx.generate_secret_key()
-    for options in ({"merge_parts": True}, {"real": True}):
-        plan = Bootstrap(params, SLOTS, together=3, **options)
-        assert plan.levels_left == 3
-        ev = ctx.bind(ctx.generate_keys(sk, plan=plan), bootstrap=plan, magnitude=1.0)
-        y = ev.at_level(ev.encrypt(expected), plan.input_level).bootstrap()
-        np.testing.assert_allclose(ctx.decrypt(y, sk), expected, atol=2**-17)
-
-
-def test_the_plan_tells_what_goes_together(params: hm.ckks.Parameters, boot: Bootstrap) -> None:
-    assert f"{TOGETHER} ciphertexts at once" in str(boot.report())
-    assert boot.as_dict()["together"] == TOGETHER
-    assert Bootstrap(params, SLOTS).as_dict()["together"] == 1
-
-
-def test_a_group_needs_the_workspace_of_one(params: hm.ckks.Parameters, boot: Bootstrap) -> None:
-    ctx = hm.Context(params, "cpu", memory_limit=boot.memory_bytes(3))
-    sk = ctx.generate_secret_key()
-    keys = ctx.generate_keys(sk, public_key=False, relinearization=False, plan=boot)
-    ev = ctx.bind(keys, bootstrap=boot, magnitude=1.0)
-    expected = values(TOGETHER)
-    x = ev.at_level(ctx.encrypt(expected, sk), boot.input_level)
-    np.testing.assert_allclose(ctx.decrypt(ev.bootstrap(x), sk), expected, atol=2**-17)
-    four = hm.concatenate([x] * 4)
-    with pytest.raises(hm.errors.OutOfMemoryError, match="bootstrap"):
-        ev.bootstrap(four)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"together": 0},
-        {"together": 33},
-        {"together": 17, "merge_parts": True},
-        {"together": 2, "merge_parts": True, "join_parts": False},
-    ],
-)
-def test_what_has_no_room_is_refused(params: hm.ckks.Parameters, options: dict[str, int]) -> None:
-    with pytest.raises(hm.errors.ParameterError, match=r"at once|join"):
-        Bootstrap(params, SLOTS, **options)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")

@@ -41,34 +41,6 @@ def test_matmul_works_from_both_sides(client):
     np.testing.assert_allclose(ctx.decrypt(matrix.T @ e, sk), matrix.T @ x, atol=1e-5)
 
 
-def test_a_product_that_waits_for_its_rescale_is_multiplied_one_level_lower(client, params):
-    ctx, sk = client
-    matrix = matrix_of(SLOTS, SLOTS).real
-    level = params.levels - 2
-    plan = hm.circuits.LinearTransform(matrix.T, params, level=level)
-    ev = ctx.bind(ctx.generate_keys(sk, plan=[plan]))
-    x = np.random.default_rng(4).uniform(-1, 1, SLOTS)
-    e = ev.encrypt(x)
-    np.testing.assert_allclose(ctx.decrypt((e * e) @ matrix, sk), (x * x) @ matrix, atol=1e-5)
-    # A transform of a lower level takes ciphertexts of higher ones.
-    np.testing.assert_allclose(ctx.decrypt(plan(e), sk), x @ matrix, atol=1e-5)
-
-
-def test_the_usual_keys_serve_matrices_at_every_level(client):
-    ctx, sk = client
-    matrix = matrix_of(SLOTS, 4).real
-    ev = ctx.bind(ctx.generate_keys(sk, rotations=range(1, SLOTS)))
-    x = np.random.default_rng(3).uniform(-1, 1, SLOTS)
-    for level in (5, 1):
-        y = ev.encrypt(x).at_level(level) @ matrix
-        assert y.level == level - 1
-        np.testing.assert_allclose(ctx.decrypt(y, sk), x @ matrix, atol=1e-5)
-    low = ctx.bind(ctx.generate_keys(sk, rotations=range(1, SLOTS), galois_level=2))
-    np.testing.assert_allclose(ctx.decrypt(low.encrypt(x).at_level(1) @ matrix, sk), x @ matrix, atol=1e-5)
-    with pytest.raises(hm.errors.MissingKeyError, match="rotation by"):
-        low.encrypt(x).at_level(3) @ matrix
-
-
 def test_transforms_tell_what_they_need(params):
     plan = hm.circuits.LinearTransform(np.eye(SLOTS) + np.eye(SLOTS, k=2), params)
     assert plan.rotations == [2]

@@ -76,20 +76,6 @@ def test_the_plan_says_what_it_does(plan: hm.circuits.Bootstrap) -> None:
     np.testing.assert_allclose(simulated, values.transpose(1, 0, 2), rtol=0, atol=0.04)
 
 
-def test_coefficients_are_those_of_the_polynomial() -> None:
-    ctx = hm.Context(hm.ckks.Parameters.for_circuit(depth=1, slots=8, degree=1024, security=None), "cpu")
-    given = np.array([[0.5, -1.25, 3], [0, 2, -0.75]])
-    plain = ctx.encode(given, encoding="coefficients", level=1)
-    assert plain.encoding == "slots"
-    assert plain.shape == (2,)
-    roots = np.exp(1j * np.pi * np.array([pow(5, i, 2048) for i in range(512)]) / 1024)
-    expected = [np.polynomial.polynomial.polyval(roots, row) for row in given]
-    np.testing.assert_allclose(ctx.decode(plain, dtype=np.complex128), expected, rtol=0, atol=2**-30)
-    whole = ctx.encode(np.full(1024, 0.25), encoding="coefficients", level=0, scale=2.0**20)
-    assert whole.scale == 2.0**20
-    assert whole.filled == 512
-
-
 def test_what_coefficients_can_not_be() -> None:
     ctx = hm.Context(hm.ckks.Parameters.for_circuit(depth=1, slots=8, degree=1024, security=None), "cpu")
     numbers = np.ones(4)
@@ -106,35 +92,6 @@ def test_what_coefficients_can_not_be() -> None:
             ctx.encode(values, encoding="coefficients", **options)
     with pytest.raises(hm.errors.LevelError):
         ctx.encode(numbers, encoding="coefficients", level=9)
-
-
-def test_of_a_small_ratio_results_are_the_sine(plan: hm.circuits.Bootstrap) -> None:
-    fields = {"ratio_bits": 1.27, "last_bits": 31.27, "sine_degree": 7, "doublings": 4, "eval_mod_error": -13}
-    params = hm.ckks.Parameters.for_bootstrapping("test-40", **(COARSE | fields))
-    sines = hm.circuits.Bootstrap(params)
-    assert sines.gives_sine
-    assert not plan.gives_sine
-    assert sines.report().startswith("bootstrap of 1024 complex slots, from coefficients, to their sines")
-    assert sines.expected_precision()[1] > 6  # beside the sine
-    ctx = hm.Context(params, "cpu")
-    sk = ctx.generate_secret_key()
-    ev = ctx.bind(ctx.generate_keys(sk, public_key=False, plan=sines))
-    values = np.random.default_rng(4).uniform(-1.2, 1.2, params.degree)
-    found = ctx.decrypt(
-        sines(ev.bind(ctx.encrypt(ctx.encode(values, encoding="coefficients", level=0), sk))), sk
-    )
-    angle = 2 * np.pi / sines.ratio
-    wanted = (1 + angle**2 / 8) / angle * np.sin(angle * in_slots(values))
-    np.testing.assert_allclose(found, wanted, rtol=0, atol=0.02)
-    in_order = in_slots(values)
-    np.testing.assert_allclose(sines.simulate(in_order[0] + 1j * in_order[1]).real, wanted, rtol=0, atol=0.02)
-    first = COARSE | fields | {"order": "slots-first", "slots_to_coefficients": [30, 30, 30]}
-    other = hm.ckks.Parameters.for_bootstrapping("test-40", **first)
-    ctx = hm.Context(other, "cpu")
-    refresh = hm.circuits.Bootstrap(other, slots=64)
-    keys = ctx.generate_keys(ctx.generate_secret_key(), plan=refresh)
-    with pytest.raises(hm.errors.ParameterError, match="a sine in the values' place"):
-        ctx.bind(keys, bootstrap=refresh)
 
 
 def test_no_evaluator_refreshes_values_with_it(

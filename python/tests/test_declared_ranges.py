@@ -55,14 +55,6 @@ def test_clear_values_outside_are_refused(name: str) -> None:
         function(np.full(10, high + 1.0))
 
 
-def test_each_clear_value_of_two_has_its_interval() -> None:
-    larger = circuits.maximum(bits=4, largest=2)
-    np.testing.assert_allclose(larger([1, -2], [2, 0.5]), [2, 0.5], atol=2**-4)
-    for pair in (([1, 2.1], [1, 1]), ([1, 1], [-2.1, 1]), ([math.nan, 1], [1, 1])):
-        with pytest.raises(RangeError, match="from -2 to 2"):
-            larger(*pair)
-
-
 def test_powers_are_right_everywhere_and_finite() -> None:
     square = circuits.Polynomial([1, 0, 2])
     np.testing.assert_allclose(square(np.array([10.0, -100.0])), [201, 20001])
@@ -174,30 +166,6 @@ def test_with_clip_values_outside_have_that_of_the_end(name: str) -> None:
     np.testing.assert_array_equal(again(x), function(x))
 
 
-@pytest.mark.parametrize(
-    ("interval", "bits", "largest"), [((-1, 1), 6, 4), ((-1, 1), 8, 10), ((0, 1), 5, 4), ((2, 5), 4, 30)]
-)
-def test_clip_is_that_of_numpy(interval: tuple[float, float], bits: int, largest: float) -> None:
-    function = circuits.clip(interval, bits=bits, largest=largest)
-    grids = [np.linspace(-largest, largest, 4001)]
-    grids += [end + np.linspace(-0.1, 0.1, 2001) for end in interval]
-    x = np.clip(np.concatenate(grids), -largest, largest)
-    assert np.abs(function(x) - np.clip(x, *interval)).max() <= 2**-bits
-    again = circuits.from_recipe("clip", function.recipe or {})
-    np.testing.assert_array_equal(again(x), function(x))
-
-
-def test_clips_are_evaluated(session: Session) -> None:
-    ctx, sk, ev = session
-    values = np.array([-7.5, -2.1, -1.9, 0.3, 1.0, 2.5, 7.9, 0.0])
-    x = ev.encrypt(values, largest=8)
-    y = circuits.clip((-2, 1), bits=4, largest=8)(x)
-    np.testing.assert_allclose(ctx.decrypt(y, sk), np.clip(values, -2, 1), atol=2**-4)
-    assert y.largest == 2
-    z = circuits.sigmoid((-2, 2), bits=4, clip=8)(x)
-    np.testing.assert_allclose(ctx.decrypt(z, sk), 1 / (1 + np.exp(-np.clip(values, -2, 2))), atol=2**-4)
-
-
 def test_clips_that_are_none_are_refused() -> None:
     for interval, largest in (((-1, 1), 1), ((-1, 1), 0.5), ((1, -1), 4), ((-1, 1), math.inf), ((0, 0), 2)):
         with pytest.raises(ParameterError):
@@ -229,26 +197,6 @@ def values() -> np.ndarray:
     return np.array([1.0, -1.0, 0.5, -0.25, 0.0, 0.75, -0.6, 0.1])
 
 
-def test_products_grow_with_their_declared_bound(automatic: Bootstrapped) -> None:
-    ctx, sk, ev, _ = automatic
-    x = ev.encrypt(values(), largest=1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for _ in range(30):
-            x *= 1.5
-    assert x.largest == pytest.approx(1.5**30)
-    np.testing.assert_allclose(ctx.decrypt(x, sk), values() * 1.5**30, atol=1.5**30 * 2**-10)
-
-
-def test_sums_grow_with_their_declared_bound(automatic: Bootstrapped) -> None:
-    ctx, sk, ev, _ = automatic
-    x = ev.encrypt(values(), largest=1)
-    y = x
-    for _ in range(40):
-        y = (y + x) * 1.0
-    np.testing.assert_allclose(ctx.decrypt(y, sk), 41 * values(), atol=41 * 2**-12)
-
-
 def test_arrays_make_bounds_unknown_and_authors_know_them(automatic: Bootstrapped) -> None:
     ctx, sk, ev, _ = automatic
     x, expected = ev.encrypt(values(), largest=1), values()
@@ -263,19 +211,6 @@ def test_arrays_make_bounds_unknown_and_authors_know_them(automatic: Bootstrappe
     for bound in (-1.0, math.nan):
         with pytest.raises(ParameterError, match="declare: a bound of"):
             ev.declare(x, bound)
-
-
-def test_explicit_bootstraps_scale_by_the_bound(automatic: Bootstrapped) -> None:
-    ctx, sk, ev, boot = automatic
-    for bound in (3.0, 1000.0, 1e5):
-        x = ev.encrypt(bound * values(), largest=bound)
-        for y in (x.bootstrap(), boot(ev.at_level(x, boot.input_level + 1))):
-            assert y.level == boot.result_level
-            assert y.largest == bound
-            np.testing.assert_allclose(ctx.decrypt(y, sk), bound * values(), atol=bound * 2**-14)
-    low = ev.at_level(ev.encrypt(values(), largest=3), boot.input_level)
-    with pytest.raises(RangeError, match=r"up to 3 are declared, and at level \d, the lowest"):
-        low.bootstrap()
 
 
 def test_every_undeclared_bootstrap_warns(automatic: Bootstrapped) -> None:
@@ -321,67 +256,6 @@ def test_python_tells_each_warning_of_a_line(tmp_path: Path) -> None:
         assert run.stderr.count("Warning: ") == told, run.stderr
 
 
-@pytest.mark.parametrize("order", [0, 1])
-def test_inputs_of_other_magnitudes_are_bootstrapped_by_their_own(
-    automatic: Bootstrapped, order: int
-) -> None:
-    ctx, sk, ev, boot = automatic
-    # One magnitude for both would cost the small one its precision, or the large one its range.
-    clear = (values(), 1000 * values()[::-1])
-    for declared in (True, False):
-        inputs = [
-            ev.at_level(ev.encrypt(each, largest=bound if declared else None), boot.input_level + 1)
-            for each, bound in zip(clear, (1, 1000), strict=True)
-        ]
-        asked = ev._all_refreshed(inputs[:: 1 - 2 * order], 2, (1, 1000)[:: 1 - 2 * order])
-        for fresh, each in zip(asked[:: 1 - 2 * order], clear, strict=True):
-            assert fresh.level == boot.result_level
-            np.testing.assert_allclose(ctx.decrypt(fresh, sk), each, atol=np.abs(each).max() * 2**-15)
-
-
-def test_nothing_is_bootstrapped_before_a_refusal(automatic: Bootstrapped) -> None:
-    _, _, ev, boot = automatic
-    x = ev.at_level(ev.encrypt(values(), largest=9), boot.input_level + 1)
-    before = ev.bootstraps
-    for function in (circuits.sigmoid((-8, 8), bits=2), circuits.sign(gap=0.25, bits=8, largest=8)):
-        with pytest.raises(RangeError, match="up to 9 are declared"):
-            function(x)
-    assert ev.bootstraps == before
-
-
-@pytest.mark.parametrize("magnitude", [100, 1000.0])
-def test_a_magnitude_scales_at_no_level(automatic: Bootstrapped, magnitude: float) -> None:
-    ctx, sk, undeclared, boot = automatic
-    ev = ctx.bind(undeclared.keys, bootstrap=boot, automatic=True, magnitude=magnitude)
-    clear = magnitude * values()
-    # The model's worst error of values up to 1, within 1.5 bits; three matrices divide by a third of it each.
-    error = magnitude * 2 ** (1.5 - boot.expected_precision()[1]) * magnitude ** (1 / 3)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for largest in (None, magnitude):
-            low = ev.at_level(ev.encrypt(clear, largest=largest), boot.input_level)
-            for y in (low.bootstrap(), boot(low)):
-                assert (y.level, y.largest) == (boot.result_level, largest or math.inf)
-                np.testing.assert_allclose(ctx.decrypt(y, sk), clear, atol=error)
-        assert ev.bootstraps == 4
-        low = ev.at_level(ev.encrypt(clear), boot.input_level)
-        # Today's values, divided and multiplied again and again, and a batch.
-        for y, expected in (
-            (low * 0.5, 0.5 * clear),
-            (low * (low * (1 / magnitude)), clear * values()),
-            (low * np.linspace(0, 1, 8), clear * np.linspace(0, 1, 8)),
-        ):
-            np.testing.assert_allclose(ctx.decrypt(y, sk), expected, atol=4 * error)
-        batch = ev.at_level(ev.encrypt(np.stack([clear, values()])), boot.input_level)
-        before = ev.bootstraps
-        np.testing.assert_allclose(ctx.decrypt(batch * 0.5, sk), [0.5 * clear, 0.5 * values()], atol=error)
-        assert ev.bootstraps == before + 2
-    # Without it values of this size are lost, and one warning says that they may be.
-    with pytest.warns(RangeWarning, match="from -1 to 1"):
-        lost = ctx.bind(undeclared.keys, bootstrap=boot, automatic=True).bind(low) * 0.5
-    assert np.abs(ctx.decrypt(lost, sk) - 0.5 * clear).max() > 2**-10 * magnitude
-
-
 @pytest.mark.parametrize("largest", [None, 1])
 @pytest.mark.parametrize("given", [None, 1, 100])
 @pytest.mark.parametrize("bound", [None, 100])
@@ -418,54 +292,3 @@ def test_magnitudes_that_do_not_fit_are_refused(automatic: Bootstrapped) -> None
     low = own.at_level(own.encrypt(values(), largest=101), boot.input_level)
     with pytest.raises(RangeError, match="from -1 to 100"):
         low.bootstrap()
-
-
-def test_the_standard_order_divides_a_level_above() -> None:
-    params = hm.ckks.Parameters.for_bootstrapping(
-        "test-40", levels=4, order="standard", last_bits=49, ratio_bits=9, slots_to_coefficients=[43, 43, 43]
-    )
-    boot = circuits.Bootstrap(params, 8)
-    ctx = hm.Context(params)
-    sk = ctx.generate_secret_key()
-    ev = ctx.bind(ctx.generate_keys(sk, plan=boot), bootstrap=boot, automatic=True, magnitude=100)
-    x = ev.at_level(ev.encrypt(100 * values()), boot.input_level + 1)
-    y = x * 0.5
-    assert (ev.bootstraps, y.level) == (1, boot.result_level)
-    error = 125 * 2 ** (1.5 - boot.expected_precision()[1])
-    np.testing.assert_allclose(ctx.decrypt(y, sk), 50 * values(), atol=error)
-    with pytest.raises(RangeError, match="higher level"):
-        ev.at_level(x, boot.input_level).bootstrap()
-
-
-def test_functions_in_stages_are_right_of_large_values(automatic: Bootstrapped) -> None:
-    ctx, sk, ev, boot = automatic
-    larger = circuits.maximum(bits=1, largest=8)
-    assert larger.depth > boot.levels_left
-    a, b = 8 * values(), 8 * values()[::-1]
-    for declared in (8, None):
-        found = larger(ev.encrypt(a, largest=declared), ev.encrypt(b, largest=declared))
-        np.testing.assert_allclose(ctx.decrypt(found, sk), np.maximum(a, b), atol=0.5)
-    with pytest.raises(RangeError, match="up to 9 are declared"):
-        larger(ev.encrypt(a, largest=9), ev.encrypt(b, largest=8))
-    with pytest.raises(RangeError, match="up to 9 are declared"):
-        larger(ev.encrypt(a, largest=8), ev.encrypt(b, largest=9))
-
-
-@pytest.mark.parametrize("scale", [5e-324, 1e-300])
-def test_scales_that_no_factor_leads_to_are_refused(
-    automatic: Bootstrapped, session: Session, scale: float
-) -> None:
-    for ctx, sk, ev in (session, automatic[:3]):
-        x = ev.bind(ctx.load(bytes(ctx.encrypt(ctx.encode([0.5, 0.25], scale=scale), sk))))
-        y = ev.encrypt([0.5, 0.25])
-        for refused in (
-            lambda x=x: x.at_level(x.level - 1),
-            lambda x=x: x.at_level(3),
-            lambda x=x, y=y: x + y,
-        ):
-            with pytest.raises(hm.errors.ScaleError, match=r"too small|operands have scales"):
-                refused()
-    ctx, sk, ev, boot = automatic
-    small = ctx.encrypt(ctx.encode(np.full(8, 0.5), scale=scale, largest=1), sk)
-    with pytest.raises(hm.errors.ScaleError, match="scale that is asked for"):
-        boot(ev.bind(small))

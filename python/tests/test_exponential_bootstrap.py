@@ -41,19 +41,6 @@ def test_complex_slots_give_two_results_each(params: hm.ckks.Parameters) -> None
     assert "to their exponentials" in plan.report()
 
 
-def test_real_slots_give_one(params: hm.ckks.Parameters) -> None:
-    plan = hm.circuits.Bootstrap(params, SLOTS, real=True)
-    ctx = hm.Context(params)
-    sk = ctx.generate_secret_key()
-    ev = ctx.bind(ctx.generate_keys(sk, plan=plan))
-    x = np.arange(SLOTS) * 12.5
-    # A declared bound divides nothing.
-    z = plan(ev.encrypt(x, largest=300).at_level(plan.input_level))
-    assert z.shape == ()
-    np.testing.assert_allclose(ctx.decrypt(z, sk), exponentials(x, 256), atol=2**-20)
-    assert plan.simulate(x).shape == (SLOTS,)
-
-
 def test_no_evaluator_refreshes_values_with_it(params: hm.ckks.Parameters) -> None:
     plan = hm.circuits.Bootstrap(params, SLOTS)
     ctx = hm.Context(params)
@@ -63,16 +50,6 @@ def test_no_evaluator_refreshes_values_with_it(params: hm.ckks.Parameters) -> No
             ctx.bind(keys, bootstrap=plan, automatic=automatic)
     with pytest.raises(hm.errors.ParameterError, match="slots-first"):
         hm.ckks.Parameters.for_bootstrapping("test-exact", order="standard")
-
-
-def test_slots_that_fill_up_do_not_count(params: hm.ckks.Parameters) -> None:
-    plan = hm.circuits.Bootstrap(params, SLOTS, real=True)
-    ctx = hm.Context(params)
-    sk = ctx.generate_secret_key()
-    ev = ctx.bind(ctx.generate_keys(sk, plan=plan, sum_slots=SLOTS))
-    x = np.arange(11) * 20.0
-    total = plan(ev.encrypt(x)).sum()
-    np.testing.assert_allclose(ctx.decrypt(total, sk)[0], exponentials(x, 256).sum(), atol=2**-16)
 
 
 def test_a_pool_gives_them_without_a_warning(params: hm.ckks.Parameters) -> None:

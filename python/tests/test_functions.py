@@ -109,27 +109,6 @@ def test_functions_are_those_of_numpy(client, ev, make, expected, interval):
     assert np.abs(ctx.decrypt(y, sk) - expected(x)).max() <= function.error + 1e-5
 
 
-def test_functions_of_two_inputs():
-    params = hm.ckks.Parameters.for_circuit(depth=12, scale_bits=40, slots=SLOTS, security=None, degree=1024)
-    ctx = hm.Context(params, device="cpu")
-    sk = ctx.generate_secret_key()
-    ev = ctx.bind(ctx.generate_keys(sk))
-    a, b = np.random.default_rng(5).uniform(-1, 1, (2, SLOTS))
-    greater = hm.circuits.compare(gap=0.02, bits=10)
-    larger = hm.circuits.maximum(bits=6)
-    x, y = ev.encrypt(a), ev.encrypt(np.stack([b, -b]))
-    found = ctx.decrypt(greater(x, y), sk)
-    assert found.shape == (2, SLOTS)
-    both = np.stack([b, -b])
-    certain = np.abs(a - both) > 0.02
-    assert np.abs(found - (a > both))[certain].max() < 2**-9
-    assert np.abs(ctx.decrypt(larger(x, y), sk) - np.maximum(a, both)).max() <= 2**-6 + 1e-4
-    np.testing.assert_allclose(greater(a, both)[certain], (a > both)[certain], atol=2**-10)
-    sign = hm.circuits.sign(gap=0.05, bits=8)
-    clear = sign(np.array([-1, -0.05, 0, 0.05, 1]))
-    np.testing.assert_allclose(clear, [-1, -1, 0, 1, 1], atol=2**-8)
-
-
 def test_functions_are_made_again_of_their_recipes():
     circuits = hm.circuits
     made = [
@@ -215,28 +194,6 @@ def test_the_circuit_that_was_used_last_is_kept_longest(client, ev, values):
     assert plan_for(function, ev, natives[:1]) is first
     assert plan_for(function, ev, natives[1:2]) is second
     assert len(function._circuits[ctx]) == 64
-
-
-def test_functions_are_captured(ev, values):
-    p = hm.approximate(np.tanh, (-1, 1), 7)
-    x, y = ev.encrypt(values), ev.encrypt(values[::-1])
-    graph = ev.capture(lambda x: p(x), x)
-    assert bytes(graph(y)) == bytes(p(y))
-
-
-def test_manual_rescaling_is_followed(params):
-    ctx = hm.Context(params.with_rescaling("manual"), device="cpu")
-    sk = ctx.generate_secret_key()
-    ev = ctx.bind(ctx.generate_keys(sk))
-    x = ev.encrypt(np.linspace(-1, 1, SLOTS))
-    y = x.polyval([0, 0, 1, 1])
-    np.testing.assert_allclose(
-        ctx.decrypt(y, sk), np.linspace(-1, 1, SLOTS) ** 2 * (1 + np.linspace(-1, 1, SLOTS)), atol=1e-5
-    )
-    odd = (x * x).rescale()
-    np.testing.assert_allclose(
-        ctx.decrypt(odd.polyval([1, 1]), sk), 1 + np.linspace(-1, 1, SLOTS) ** 2, atol=1e-5
-    )
 
 
 def test_what_does_not_fit_is_refused(client, ev, params, values):

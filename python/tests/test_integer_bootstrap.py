@@ -38,12 +38,6 @@ def integers(seed: int) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, T, N)
 
 
-def polynomial_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    whole = np.convolve(a, b)  # below 2^43
-    whole = np.append(whole, 0)
-    return (whole[:N] - whole[N:]) % T
-
-
 def test_what_the_page_says_works(party):
     ev = party.ctx.bind(party.keys, bootstrap=party.boot, automatic=True)
     values = integers(1)
@@ -58,19 +52,6 @@ def test_what_the_page_says_works(party):
     assert repr(party.boot) == f"<IntegerBootstrap of 2 passes, {party.boot.budget_left:.1f} bits left>"
 
 
-def test_products_have_no_end_with_automatic(party):
-    ev = party.ctx.bind(party.keys, bootstrap=party.boot, automatic=True)
-    expected = integers(2)
-    x = ev.encrypt(expected, encoding="coefficients")
-    for step in range(12):
-        factor = integers(3 + step)
-        x = x * ev.encrypt(factor, encoding="coefficients") if step % 3 else x * x
-        expected = polynomial_product(expected, factor if step % 3 else expected)
-        assert x.guaranteed_noise_budget >= party.boot.needed_budget
-        np.testing.assert_array_equal(party.ctx.decrypt(x, party.sk) % T, expected)
-    assert ev.bootstraps >= 4
-
-
 def test_slots_and_batches_and_plain_operands_bootstrap_by_themselves(party):
     ev = party.ctx.bind(party.keys, bootstrap=party.boot, automatic=True)
     rows = np.stack([integers(seed) for seed in (20, 21)])
@@ -82,24 +63,6 @@ def test_slots_and_batches_and_plain_operands_bootstrap_by_themselves(party):
     np.testing.assert_array_equal(party.ctx.decrypt(x, party.sk) % T, expected)
     assert ev.bootstraps >= 2
     assert ev.bootstraps % 2 == 0
-
-
-def test_sums_of_products_bootstrap_what_is_too_noisy(party):
-    ev = party.ctx.bind(party.keys, bootstrap=party.boot, automatic=True)
-    low, low_values = ev.encrypt(integers(30)), integers(30)
-    while not ev.bootstraps:
-        low, low_values = low * low, low_values * low_values % T
-    before = ev.bootstraps
-    values = integers(31)
-    high = ev.encrypt(values)
-    y = ev.dot([low, high, low], [low, high, high])
-    expected = (low_values**2 % T + values**2 % T + low_values * values % T) % T
-    np.testing.assert_array_equal(party.ctx.decrypt(y, party.sk) % T, expected)
-    assert ev.bootstraps > before
-    z = ev.multiply_many([low, high, low])
-    np.testing.assert_array_equal(
-        party.ctx.decrypt(z, party.sk) % T, low_values * values % T * low_values % T
-    )
 
 
 def test_without_automatic_nothing_bootstraps_by_itself(party):
@@ -131,12 +94,6 @@ def test_parameters_and_keys_load_elsewhere(party):
     np.testing.assert_array_equal(party.ctx.decrypt(back, party.sk) % T, values)
 
 
-def test_policies_keep_the_bootstrap(party):
-    manual = party.params.with_rescaling("manual")
-    assert (party.params.rescaling, manual.rescaling) == ("automatic", "manual")
-    assert hm.circuits.IntegerBootstrap(manual).budget_left == party.boot.budget_left
-
-
 def test_the_report_has_what_decides(party):
     report = party.boot.report()
     for part in ("2 passes", "needs 8.5 bits", f"{party.boot.budget_left:.1f}", "2^-40", "relinearization"):
@@ -150,15 +107,6 @@ def test_the_report_has_what_decides(party):
     small = hm.Context(party.params, "cpu", memory_limit=2**20)
     with pytest.raises(hm.errors.OutOfMemoryError, match=f"{2**20}|bytes are needed"):
         party.boot.require_memory(small)
-
-
-def test_passes_follow_the_budget(party):
-    one = hm.circuits.IntegerBootstrap(party.params, passes=1)
-    assert hm.circuits.IntegerBootstrap(party.params, budget=one.budget_left).passes == 1
-    assert hm.circuits.IntegerBootstrap(party.params, budget=one.budget_left + 1).passes == 2
-    safe = hm.circuits.IntegerBootstrap(party.params, passes=1, failure=2**-128)
-    assert one.budget_left - 1 < safe.budget_left < one.budget_left - 0.5
-    assert safe.failure_log2 == pytest.approx(-128, abs=0.1)
 
 
 @pytest.mark.parametrize("failure", [2**-40, 3e-13, 2**-41, 3.2e-39, 2**-128])

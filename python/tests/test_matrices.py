@@ -90,14 +90,6 @@ def test_products_tell_what_they_need(client, params):
     np.testing.assert_allclose(ctx.decrypt(y, sk), matrix @ x, atol=1e-5)
 
 
-def test_products_are_captured(client, params):
-    ctx, sk = client
-    product = hm.circuits.MatrixVectorProduct(params, 4, 4)
-    ev = ctx.bind(ctx.generate_keys(sk, plan=product))
-    m, x, y = ev.encrypt(product.pack(random(4, 4))), ev.encrypt(random(4)), ev.encrypt(random(4, seed=2))
-    assert bytes(ev.capture(product, m, x)(m, y)) == bytes(product(m, y))
-
-
 def test_what_does_not_fit_is_refused(params, ev):
     product = hm.circuits.MatrixVectorProduct(params, 4, 8)
     m, x = ev.encrypt(product.pack(random(4, 8))), ev.encrypt(random(8))
@@ -161,16 +153,6 @@ def test_batches_of_matrices_multiply_each_other(client, params, size):
     error = np.sqrt((np.abs(found - expected) ** 2).mean())
     assert product.expected_error()[0] / 4 < error < product.expected_error()[0]
     np.testing.assert_allclose(product.unpack(product.pack(a, "left"), "left"), a, atol=1e-12)
-
-
-def test_keys_of_batches_of_matrices_travel(client, params):
-    ctx, sk = client
-    product = hm.circuits.MatrixBatchProduct(params, 4)
-    keys = ctx.generate_keys(sk, plan=product)
-    ev = ctx.bind(ctx.load(keys.to_bytes()))
-    a = random(product.pairs, 4, 4)
-    c = product(ev.encrypt(product.pack(a, "left")), ev.encrypt(product.pack(a, "right")))
-    np.testing.assert_allclose(product.unpack(ctx.decrypt(c, sk)), a @ a, atol=1e-6)
 
 
 def test_batches_of_matrices_are_refused_where_they_do_not_fit(client, params):

@@ -44,14 +44,6 @@ def test_layers_of_packed_rows_follow_each_other(client, params):
     np.testing.assert_allclose(two.unpack(ctx.decrypt(y, sk)), second @ first @ x, atol=4e-3)
 
 
-def test_reports_name_the_parts(params):
-    layer = hm.circuits.PackedRowsProduct(random(4, 6), params, params.max_slots // 4, bits=8)
-    assert "4 rows a ciphertext" in layer.report()
-    assert "24 bytes" in layer.report() or "24 B" in layer.report()
-    assert "4 keys" in layer.report()
-    assert layer.as_dict()["operations"]["mod_ups"] > 0
-
-
 def test_what_does_not_fit_packed_rows_is_refused(client, params):
     ctx, sk = client
     errors = hm.errors

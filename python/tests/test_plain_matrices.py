@@ -40,16 +40,6 @@ def test_plans_multiply_rows(client, params, ev, shape, bits, tolerance):
     assert mean / 4 < measured < mean <= worst
 
 
-def test_a_product_without_a_rescale_takes_no_level(client, params, ev):
-    ctx, sk = client
-    weights, x = random(4, 6), random(6, SLOTS, seed=2)
-    layer = hm.circuits.PlainMatrixProduct(weights, params, bits=8, rescaled=False)
-    y = layer(ev.encrypt(x))
-    assert (layer.depth, y.level) == (0, layer.level)
-    np.testing.assert_allclose(y.scale, layer.scale * layer.factor)
-    np.testing.assert_allclose(ctx.decrypt(y, sk), layer.evaluate_clear(x).real, atol=1e-5)
-
-
 @pytest.mark.parametrize("kind", [np.int64, np.int8, np.bool_, np.uint16])
 def test_integers_of_16_bits_take_no_level(client, ev, kind):
     ctx, sk = client
@@ -71,23 +61,6 @@ def test_integers_of_16_bits_take_no_level(client, ev, kind):
     np.testing.assert_allclose(
         ctx.decrypt(ev.multiply_rows(weights, square), sk), weights.astype(float) @ x**2, atol=1e-4
     )
-
-
-def test_larger_integers_are_rounded(client, ev):
-    ctx, sk = client
-    x = ev.encrypt(random(2, SLOTS))
-    for largest, levels in ((32767, 0), (32768, 1), (-32768, 0), (-32769, 1)):
-        y = ev.multiply_rows(np.array([[largest, 1]]), x)
-        assert y.level == x.level - levels
-        wanted = np.array([[largest, 1]]) @ random(2, SLOTS)
-        np.testing.assert_allclose(ctx.decrypt(y, sk), wanted, atol=2)
-
-
-def test_reports_name_the_weights(params):
-    layer = hm.circuits.PlainMatrixProduct(random(4, 6), params, bits=8)
-    assert "24 bytes" in layer.report() or "24 B" in layer.report()
-    assert "0 keys" in layer.report()
-    assert layer.as_dict()["operations"]["key_products"] == 0
 
 
 @pytest.mark.parametrize("scheme", [hm.bfv, hm.bgv])

@@ -63,30 +63,6 @@ def test_keys_are_saved_and_two_plans_share_a_set(
         np.testing.assert_allclose(context.decrypt(y, sk).real, values(plan.slots), atol=2**-20)
 
 
-def test_an_evaluator_bootstraps_by_itself(context: hm.Context, boot: hm.circuits.Bootstrap) -> None:
-    sk = context.generate_secret_key()
-    ev = context.bind(context.generate_keys(sk, plan=boot), bootstrap=boot, automatic=True, magnitude=2)
-    x, power = ev.encrypt(values()), values()
-    for _ in range(9):
-        x, power = x * 1.25 * ev.encrypt(np.ones(SLOTS)), power * 1.25
-    assert ev.bootstraps >= 1
-    np.testing.assert_allclose(context.decrypt(x, sk).real, power, atol=2**-13)
-
-
-def test_complex_slots_are_merged(context: hm.Context, params: hm.ckks.Parameters) -> None:
-    joined = hm.circuits.Bootstrap(params, 8)
-    apart = hm.circuits.Bootstrap(params, 8, merge_parts=True, join_parts=False)
-    assert joined.merge_parts
-    assert (joined.levels_left, apart.levels_left, apart.result_slots) == (3, 4, 16)
-    z = values(8) + 1j * values(8, 2)
-    for plan, wanted in ((joined, z), (apart, np.concatenate([z.real, z.imag]))):
-        sk = context.generate_secret_key()
-        ev = context.bind(context.generate_keys(sk, plan=plan))
-        x = ev.at_level(ev.encrypt(z), plan.input_level)
-        found = context.decrypt(plan(x), sk)
-        np.testing.assert_allclose(found if plan is joined else found.real, wanted, atol=2**-20)
-
-
 def test_secrets_without_an_estimate_are_refused() -> None:
     make = hm.ckks.Parameters.for_bootstrapping
     with pytest.raises(hm.errors.SecurityError, match=r"32 blocks.*no estimate"):

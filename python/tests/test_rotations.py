@@ -85,20 +85,3 @@ def test_reencryption(party: Any) -> None:
     assert not moved.evaluator.has_keys, "those of the evaluator end at the old secret"
     found = party.ctx.decrypt(moved, other)
     np.testing.assert_allclose(found, a, rtol=0, atol=2**-18)
-
-
-def test_the_left_ones_of_joined_keys_come_first(party: Any) -> None:
-    first = party.ctx.generate_keys(party.sk, rotations=[1])
-    second = party.ctx.generate_keys(party.sk, rotations=[1, 2])
-    x = party.ev.encrypt(party.values(2, party.ctx.params.max_slots))
-
-    def bits(keys: hm.Keys) -> list[bytes]:
-        ev = party.ctx.bind(keys)
-        return [bytes(keys.public_only()), bytes(ev.square(x)), bytes(ev.rotate(x, 1))]
-
-    # Every generation draws its own randomness, so results show their key.
-    assert all(a != b for a, b in zip(bits(first), bits(second), strict=True))
-    assert bits(first | second) == bits(first)
-    assert bits(second | first) == bits(second)
-    for joined in (first | second, second | first):
-        assert bytes(party.ctx.bind(joined).rotate(x, 2)) == bytes(party.ctx.bind(second).rotate(x, 2))

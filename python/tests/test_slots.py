@@ -80,12 +80,6 @@ def test_circuits_of_slots_tell_what_they_need(client, params):
     np.testing.assert_allclose(ctx.decrypt(copy(turned), sk), 2, atol=1e-4)
 
 
-def test_masks_are_captured(params, ev):
-    mask = hm.circuits.Mask(np.arange(SLOTS) % 2 == 0, params)
-    x, y = ev.encrypt(np.ones(SLOTS)), ev.encrypt(np.arange(SLOTS) / SLOTS)
-    assert bytes(ev.capture(mask, x)(y)) == bytes(mask(y))
-
-
 def test_what_does_not_fit_is_refused(params, ev):
     x = ev.encrypt(np.ones(SLOTS))
     with pytest.raises(hm.errors.ParameterError, match="powers of two"):
