@@ -9,8 +9,6 @@ from typing import Any, Literal, get_args
 from hemera import _core
 from hemera.parameters import check_security, max_log_modulus, require_naturals
 
-__all__ = ["EphemeralSecret", "found", "of_integers", "of_real_slots", "with_fields"]
-
 EphemeralSecret = Literal["fixed weight", "blocks"]
 """The kinds of secrets that a bootstrap goes through: of 32 coefficients, or of 64 blocks."""
 

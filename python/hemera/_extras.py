@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["EXTRAS", "how_to_install"]
-
 EXTRAS = {
     "models": ("scikit-learn",),
     "onnx": ("onnx",),

@@ -13,16 +13,6 @@ from pathlib import Path
 from hemera.errors import FileError
 from hemera.inputs.source import read_bytes
 
-__all__ = [
-    "locked",
-    "make_folder",
-    "read_files",
-    "sync_folder",
-    "which_file",
-    "write_atomically",
-    "write_files",
-]
-
 
 def sync_folder(folder: Path) -> None:
     """Wait until the names in a folder are on disk."""

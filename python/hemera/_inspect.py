@@ -10,8 +10,6 @@ from hemera import _core
 from hemera.inputs.source import Source, read, read_bytes
 from hemera.interop import libraries
 
-__all__ = ["HEMERA", "MAGIC", "Description", "ForeignDescription", "Section", "inspect"]
-
 HEMERA = "Hemera"
 """The library whose files are Hemera's own."""
 

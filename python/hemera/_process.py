@@ -12,8 +12,6 @@ import threading
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar, overload
 
-__all__ = ["Lock", "OfProcess", "Process", "cached_property"]
-
 T = TypeVar("T")
 
 _forks = 0

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hemera._extras
 
-__all__ = ["EXTRAS", "how_to_install"]
-
 EXTRAS = {
     "demo": ("pandas", "scikit-learn"),
     "applications": ("matplotlib", "pandas", "scikit-learn"),

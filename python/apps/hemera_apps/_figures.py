@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["new_figure", "save_figure", "use_logarithms"]
-
 
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure of this size in inches. Its parts are laid out when it is saved.

@@ -10,8 +10,6 @@ from rich.table import Table
 from hemera.circuits.needs import size_text
 from hemera.parameters import Parameters
 
-__all__ = ["RunTable"]
-
 
 class Run(Protocol):
     """The facts of a run for the rows that all tables have."""

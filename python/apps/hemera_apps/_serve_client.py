@@ -10,8 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 
-__all__ = ["Job", "Measured", "work"]
-
 
 @dataclass(frozen=True)
 class Job:

@@ -12,7 +12,7 @@ import pytest
 import hemera as hm
 from hemera.errors import MismatchError, NoiseError, ParameterError
 from hemera.package.encodings import TreeRows
-from hemera.package.package import PreparedModel
+from hemera.package.prepared import PreparedModel
 from hemera.trees import Quantiser, random_ensemble, read_model
 from hemera.trees.ensemble import Ensemble, Node
 from hemera_apps import trees

@@ -35,29 +35,6 @@ from hemera.arrays.sparse_map import SparseMap
 from hemera.errors import ParameterError
 from hemera.inputs.arguments import described
 
-__all__ = [
-    "all_of",
-    "any_of",
-    "as_mask",
-    "bitwise",
-    "both",
-    "combined",
-    "either",
-    "inverted",
-    "is_mask",
-    "mean",
-    "negated",
-    "negative",
-    "one_of",
-    "plus",
-    "positive",
-    "product",
-    "require_mask",
-    "times",
-    "total",
-    "variance",
-]
-
 
 def total(x: A, axis: Axis = None, *, keepdims: bool = False) -> A:
     """The sum over axes; None: over all."""

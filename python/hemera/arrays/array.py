@@ -28,8 +28,6 @@ from hemera.inputs.plain import refuse_missing
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Array"]
-
 
 def _named(name: str) -> Callable[[Any], Any]:
     """A method for a function of `hemera.circuits`, which plain arrays have not."""

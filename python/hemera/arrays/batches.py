@@ -14,8 +14,6 @@ from hemera.arrays.operations import Affine, Input, Operation, Shape
 from hemera.arrays.sparse_map import RepeatedMap, SparseMap
 from hemera.arrays.tensor import TensorProgram
 
-__all__ = ["Batch", "Blocks", "blocks_of", "of_one_sample", "over_samples"]
-
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 

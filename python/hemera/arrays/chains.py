@@ -16,8 +16,6 @@ from hemera.arrays.recorder import Recorder
 from hemera.arrays.sparse_map import SparseMap
 from hemera.circuits import Function, Polynomial
 
-__all__ = ["Chain", "FusingRecorder", "after", "one_polynomial", "product", "scaling_of", "total"]
-
 Floats = NDArray[np.float64]
 
 _NODES = 2048

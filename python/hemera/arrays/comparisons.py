@@ -36,26 +36,6 @@ from hemera.arrays.recorded import (
 from hemera.arrays.recorder import user_line
 from hemera.errors import ParameterError
 
-__all__ = [
-    "all_true",
-    "any_true",
-    "bounded",
-    "counted",
-    "differs",
-    "equal",
-    "exceeds",
-    "of_few",
-    "of_type",
-    "reaches",
-    "selected",
-    "sign",
-    "stays_below",
-    "stays_within",
-    "step_of",
-    "stepped",
-    "truths",
-]
-
 Values = NDArray[Any]
 
 _MOST_POINTS = 10

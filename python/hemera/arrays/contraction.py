@@ -32,21 +32,6 @@ from hemera.arrays.recorder import MOST_ELEMENTS
 from hemera.arrays.sparse_map import RepeatedMap, SparseMap
 from hemera.errors import MismatchError, ParameterError
 
-__all__ = [
-    "MOST_ENTRIES",
-    "dot",
-    "each_moved",
-    "einsum",
-    "inner",
-    "kron",
-    "matmul",
-    "of_kinds",
-    "outer",
-    "product_sum",
-    "tensordot",
-    "vdot",
-]
-
 Values = NDArray[Any]
 
 MOST_ENTRIES = 1 << 26

@@ -16,8 +16,6 @@ from hemera.arrays.recorded import sum_of_maps
 from hemera.arrays.sparse_map import SparseMap
 from hemera.errors import MismatchError, ParameterError
 
-__all__ = ["average_pool", "conv"]
-
 Extents = int | Sequence[int]
 
 _MOST_ENTRIES = 1 << 26

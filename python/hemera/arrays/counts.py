@@ -26,8 +26,6 @@ from hemera.arrays.recorded import (
 )
 from hemera.errors import ParameterError
 
-__all__ = ["bin_counts", "bins_of", "chosen", "is_in", "values_counted"]
-
 Values = NDArray[Any]
 
 _MOST_TOGETHER = 1 << 15

@@ -39,22 +39,6 @@ from hemera.arrays.recorder import user_line
 from hemera.circuits import Function
 from hemera.errors import ParameterError, RangeError
 
-__all__ = [
-    "absolute",
-    "approximated",
-    "clip",
-    "divide",
-    "floor_divide",
-    "larger",
-    "named",
-    "polyval",
-    "power",
-    "raised",
-    "reciprocal",
-    "remainder",
-    "smaller",
-]
-
 _MAKERS: dict[str, Callable[..., Function]] = {
     "exp": circuits.exp,
     "log": circuits.log,

@@ -14,8 +14,6 @@ from hemera.arrays.recorder import Recorder, user_line
 from hemera.arrays.sparse_map import SparseMap
 from hemera.errors import ParameterError
 
-__all__ = ["MOST_POINTS", "MOST_WHOLE", "ExactRecorder"]
-
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 Values = NDArray[Any]

@@ -12,23 +12,6 @@ from numpy.typing import NDArray
 
 from hemera.circuits import Function, Polynomial
 
-__all__ = [
-    "Bounds",
-    "Facts",
-    "Watch",
-    "beside_steps",
-    "common_step",
-    "distinct",
-    "multiples",
-    "multiples_within",
-    "range_of",
-    "sign_of",
-    "slope_of",
-    "step_of_sum",
-    "watches_by_name",
-    "widened",
-]
-
 Floats = NDArray[np.float64]
 Bounds = tuple[Floats, Floats]
 """The least and the largest value of each element, flat."""

@@ -14,8 +14,6 @@ from hemera.arrays.operations import Affine, Multiply, Shape
 from hemera.arrays.sparse_map import RepeatedMap, SparseMap
 from hemera.arrays.tensor import Node, TensorProgram
 
-__all__ = ["folded", "once", "with_squares"]
-
 _MOST_WHOLE = 2.0**53
 """Sums of products of whole numbers are exact up to here."""
 

@@ -19,8 +19,6 @@ from hemera.arrays.recorded import Recorded, axes_of, number_of, rearranged, rec
 from hemera.errors import ParameterError
 from hemera.inputs.plain import plain_array
 
-__all__ = ["erf", "gelu", "logsumexp", "relu", "sigmoid", "silu", "softmax", "softplus"]
-
 _WIDEST = 10.0
 """The widest range of exponents whose sum is a divisor: wider ones are halved, and squared afterwards."""
 _BITS_LEFT = 1.5

@@ -15,8 +15,6 @@ from hemera._process import cached_property
 from hemera.arrays.tiling import Tiling, axes_before
 from hemera.errors import FormatError, ParameterError
 
-__all__ = ["COPY", "FREE", "Layout", "as_entries", "as_values", "index_bits"]
-
 Complex = NDArray[np.complex128]
 
 _GENERATOR = 5

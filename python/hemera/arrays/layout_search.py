@@ -20,8 +20,6 @@ from hemera.arrays.packing import free_folds, offsets
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.tensor import TensorProgram
 
-__all__ = ["LayoutChoice", "layout_choices"]
-
 Indices = NDArray[np.int64]
 Bits = tuple[Place, ...]
 Partners = tuple[tuple[Place, Place], ...]

@@ -17,18 +17,6 @@ from hemera.arrays.recorded import Recorded, axes_of, moved, sum_of_maps
 from hemera.arrays.sparse_map import SparseMap
 from hemera.errors import MismatchError, ParameterError
 
-__all__ = [
-    "along_axis",
-    "convolve",
-    "correlate",
-    "determinant",
-    "inverse",
-    "linear",
-    "matrix_power",
-    "multi_dot",
-    "solution",
-]
-
 Values = NDArray[Any]
 
 _MOST = 4

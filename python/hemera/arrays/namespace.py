@@ -11,8 +11,6 @@ from hemera.arrays.numpy_functions import running_sums
 from hemera.arrays.recorded import Recorded, broadcast, joined_shape, moved
 from hemera.errors import MismatchError
 
-__all__ = ["NAMESPACE", "Namespace"]
-
 _NUMPY_NAMES = {
     "acos": "arccos",
     "acosh": "arccosh",

@@ -46,8 +46,6 @@ from hemera.arrays.recorded import (
 )
 from hemera.inputs.plain import refuse_missing
 
-__all__ = ["COMPUTING", "of_function", "running_sums", "taken", "trace"]
-
 Function = Callable[..., Any]
 
 _ABSENT = np._NoValue

@@ -9,18 +9,6 @@ import numpy as np
 
 from hemera.arrays.recorded import DTYPES, Recorded, kind_of, moved, needs_values, recorder_of
 
-__all__ = [
-    "FIRST_NAMES",
-    "MOVING",
-    "encrypted_in",
-    "move",
-    "present",
-    "refuse",
-    "require_kind",
-    "require_order",
-    "shared",
-]
-
 Function = Callable[..., Any]
 
 

@@ -12,8 +12,6 @@ from hemera.arrays import arithmetic, comparisons, contraction, elementwise, fun
 from hemera.arrays.recorded import Recorded, as_numbers, kind_of, of_kind, recorder_of
 from hemera.inputs.arguments import did_you_mean
 
-__all__ = ["IN_PLACE", "REFLECTED", "UFUNCS", "missing", "of_ufunc", "refused"]
-
 _VALUES = (
     "its values are encrypted when the program runs; return it as a result, and take them after decryption"
 )

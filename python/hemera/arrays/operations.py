@@ -16,19 +16,6 @@ from hemera.arrays.sparse_map import SparseMap
 from hemera.circuits import Function
 from hemera.errors import MismatchError, ParameterError
 
-__all__ = [
-    "FORMULAS",
-    "Affine",
-    "Apply",
-    "Bounds",
-    "Ends",
-    "Formula",
-    "Input",
-    "LookUp",
-    "Multiply",
-    "Operation",
-]
-
 Formula = Callable[..., Any]
 """A function of one or two arrays, element by element."""
 

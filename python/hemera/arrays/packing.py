@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from hemera.arrays.layout import COPY, FREE, Layout
 from hemera.arrays.sparse_map import SparseMap
 
-__all__ = ["PackedMap", "by_diagonals", "free_folds", "offsets", "packed"]
-
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

@@ -10,8 +10,6 @@ from hemera.arrays import comparisons
 from hemera.arrays.elementwise import approximated, larger, smaller
 from hemera.arrays.recorded import A, as_numbers, at_node, encrypted, facts_of, number_of, recorder_of
 
-__all__ = ["chosen"]
-
 _MEET = 2.0**-20
 """How far pieces are apart where they meet, at most, in parts of the larger one."""
 _GRID = 65

@@ -19,36 +19,6 @@ from hemera.errors import MismatchError, ParameterError
 from hemera.inputs.operators import Operators
 from hemera.inputs.plain import refuse_missing
 
-__all__ = [
-    "DTYPES",
-    "A",
-    "Axis",
-    "Kind",
-    "Recorded",
-    "are_truths",
-    "as_numbers",
-    "as_operand",
-    "at_node",
-    "axes_of",
-    "bounds_of",
-    "broadcast",
-    "encrypted",
-    "facts_of",
-    "filled",
-    "joined_shape",
-    "kind_of",
-    "moved",
-    "needs_values",
-    "number_of",
-    "of_kind",
-    "of_numbers",
-    "promoted",
-    "rearranged",
-    "recorder_of",
-    "reduced",
-    "sum_of_maps",
-]
-
 Kind = Literal["b", "i", "f"]
 """As the kinds of NumPy's types: "b" of truth values, "i" of whole numbers, "f" of real ones."""
 

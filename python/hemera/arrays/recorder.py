@@ -13,14 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hemera.arrays.facts import Facts, Watch, beside_steps, common_step, sign_of, step_of_sum, widened
-from hemera.arrays.operations import Affine, Apply, Bounds, Formula, Input, Multiply, Operation, Shape
+from hemera.arrays.facts import Bounds, Facts, Watch, beside_steps, common_step, sign_of, step_of_sum, widened
+from hemera.arrays.operations import Affine, Apply, Formula, Input, Multiply, Operation, Shape
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.tensor import TensorProgram
 from hemera.circuits import Function
 from hemera.errors import ParameterError, PrecisionError, RangeError
-
-__all__ = ["MOST_ELEMENTS", "Recorder", "is_of_user", "user_line"]
 
 _PACKAGE = str(Path(__file__).parents[1])
 _PACKAGES = (Path(_PACKAGE), Path(np.__file__).parent)

@@ -13,8 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from hemera._process import cached_property
 from hemera.errors import MismatchError, ParameterError
 
-__all__ = ["RepeatedMap", "SparseMap"]
-
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

@@ -26,22 +26,6 @@ from hemera.arrays.recorded import (
 )
 from hemera.errors import MismatchError, ParameterError
 
-__all__ = [
-    "argsort",
-    "correlations",
-    "covariances",
-    "deviation",
-    "extreme",
-    "least",
-    "median",
-    "most",
-    "norm",
-    "place_of_least",
-    "place_of_most",
-    "quantiles",
-    "sorted_along",
-]
-
 _MOST_PAIRED = 32
 """Elements along an axis that are compared in pairs, all at once."""
 _MOST_SORTED = 64

@@ -25,8 +25,6 @@ from hemera.arrays.operations import (
 from hemera.arrays.sparse_map import SparseMap
 from hemera.errors import MismatchError, ParameterError
 
-__all__ = ["Node", "TensorProgram", "Walk"]
-
 T = TypeVar("T")
 
 

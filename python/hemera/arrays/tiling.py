@@ -18,8 +18,6 @@ from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.tensor import Node, TensorProgram
 from hemera.errors import MismatchError, ParameterError
 
-__all__ = ["MOST_CIPHERTEXTS", "SplitProgram", "Tiling", "axes_before", "filled", "split"]
-
 Indices = NDArray[np.int64]
 Shape = tuple[int, ...]
 

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from hemera._process import cached_property
 from hemera.arrays.sparse_map import SparseMap
 
-__all__ = ["EVERY", "Places", "Products", "Turns", "products_of", "token_axes", "turns_of"]
-
 Indices = NDArray[np.int64]
 Shape = tuple[int, ...]
 

@@ -8,8 +8,6 @@ from hemera import _core
 from hemera.circuits.elementary import on_interval
 from hemera.circuits.functions import Function, Interval, tolerance_of
 
-__all__ = ["abs", "divide", "leaky_relu", "relu", "silu", "softplus"]
-
 # Made functions that are kept: a search for degrees takes tenths of a second.
 _KEPT = 64
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from hemera.circuits.handles import Context
     from hemera.parameters import Parameters
 
-__all__ = ["Bootstrap"]
-
 _ORDERS = {
     "slots-first": "slots first",
     "standard": "standard order",

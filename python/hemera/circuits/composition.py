@@ -15,8 +15,6 @@ from hemera.circuits.functions import Function, Interval, Polynomial
 from hemera.inputs.arguments import described, require_type
 from hemera.inputs.operators import Operators
 
-__all__ = ["Composed", "Expression", "function"]
-
 # Whole factors up to this one are taken without a level.
 _LARGEST_WHOLE = 1024.0
 # Points at which the range of a function is looked at, and how much wider than these values it may be.

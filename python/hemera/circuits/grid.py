@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from hemera.circuits.handles import Context
     from hemera.parameters import Parameters
 
-__all__ = ["TransformGrid"]
-
 Block = Mapping[int, ArrayLike] | None
 
 

@@ -11,8 +11,6 @@ from hemera.inputs.arguments import described
 if TYPE_CHECKING:
     from hemera.parameters import Parameters
 
-__all__ = ["Context", "Evaluator", "Value", "ValueT", "evaluated", "is_value"]
-
 
 class Context(Protocol):
     """A `hemera.Context`: it keeps plaintexts of circuits in its memory."""

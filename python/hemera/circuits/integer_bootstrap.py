@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from hemera.circuits.handles import Context
     from hemera.parameters import Parameters
 
-__all__ = ["IntegerBootstrap"]
-
 
 class IntegerBootstrap(Prepared):
     """A bootstrap (BFV and BGV): it brings the noise of ciphertexts down, so exact computations need no end.

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from hemera.circuits.handles import Context
     from hemera.parameters import Parameters
 
-__all__ = ["LinearTransform", "diagonals_by_number"]
-
 Numbers = NDArray[np.float64] | NDArray[np.complex128]
 Steps = tuple[Iterable[int], Iterable[int]]
 """Baby and giant steps."""

@@ -18,15 +18,6 @@ if TYPE_CHECKING:
     from hemera.circuits.handles import Context
     from hemera.parameters import Parameters
 
-__all__ = [
-    "EncryptedProduct",
-    "MatrixBatchProduct",
-    "MatrixProduct",
-    "MatrixVectorProduct",
-    "PlainMatrixProduct",
-    "RowsProduct",
-]
-
 Matrix = NDArray[np.complex128]
 Packed = NDArray[np.float64] | NDArray[np.complex128]
 """A packed real matrix, and a packed complex one."""

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from hemera.circuits.handles import Context
     from hemera.parameters import Parameters
 
-__all__ = ["PackedRowsProduct"]
-
 
 class PackedRowsProduct(RowsProduct):
     """A matrix in the clear times an encrypted matrix of few columns, several rows to a ciphertext (CKKS).

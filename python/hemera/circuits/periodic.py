@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from hemera.circuits.handles import Context
     from hemera.parameters import Parameters
 
-__all__ = ["PeriodicTransform"]
-
 
 class PeriodicTransform(RowsProduct):
     """A matrix in the clear times each of many short vectors that few ciphertexts hold (CKKS).

@@ -8,8 +8,6 @@ from hemera import _core
 from hemera.circuits import activations, elementary
 from hemera.circuits.functions import Function
 
-__all__ = ["from_recipe"]
-
 _OF_INTERVALS: dict[str, Callable[..., Function]] = {
     own.__name__: own
     for own in (

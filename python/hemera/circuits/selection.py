@@ -18,8 +18,6 @@ from hemera.circuits.handles import is_value
 from hemera.inputs.arguments import as_integer, described
 from hemera.inputs.plain import plain_array
 
-__all__ = ["Argmax", "Softmax", "VectorFunction", "argmax", "softmax"]
-
 # Exponentials and comparisons of many more have no digits left.
 _MOST_VALUES = 1 << 16
 # Declared bounds, and values at an end, differ by so little.

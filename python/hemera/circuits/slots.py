@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from hemera.circuits.handles import Context
     from hemera.parameters import Parameters
 
-__all__ = ["InnerSum", "Mask", "Replication", "SlotPlan"]
-
 
 class SlotPlan(ClearPlan):
     """A plan that moves the slots of one ciphertext (CKKS) by rotations: the base of

@@ -25,8 +25,6 @@ from hemera.package.interface import Interface
 from hemera.package.local_model import LocalModel, no_pickle
 from hemera.parameters import check_security
 
-__all__ = ["Client", "LocalModel", "Progress"]
-
 T = TypeVar("T")
 
 

@@ -7,8 +7,6 @@ from http import HTTPStatus
 from hemera import errors
 from hemera.errors import Error
 
-__all__ = ["Refused", "ServerError", "error_of", "refusal_of"]
-
 
 class ServerError(Error):
     """The server refused a request or could not answer it.

@@ -25,8 +25,6 @@ from hemera.parameters import require_security
 from hemera.search import Client, Settings
 from hemera.search.comparisons.messages import Want
 
-__all__ = ["RemoteIndex"]
-
 
 class RemoteIndex:
     """An index of a server, as `hemera.Client.index` gives it. The secret key stays here; the server gets

@@ -16,8 +16,6 @@ from hemera.client.wire import KEYS_FILE
 from hemera.errors import LevelError, MissingKeyError
 from hemera.objects.keys import SecretKey
 
-__all__ = ["RemoteKeys"]
-
 T = TypeVar("T")
 
 _NOTED = 1000

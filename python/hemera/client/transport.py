@@ -20,8 +20,6 @@ from hemera.inputs.fields import read_json
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["Transport"]
-
 _PIECE = 1 << 20
 _LONGEST_PAUSE = 30.0
 _NO_JSON = "http"

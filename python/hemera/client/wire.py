@@ -12,22 +12,6 @@ from hemera.errors import FormatError
 if TYPE_CHECKING:
     from python_multipart.multipart import MultipartParser
 
-__all__ = [
-    "KEYS_FILE",
-    "KEYS_HEADER",
-    "MODEL_HEADER",
-    "NONCE_HEADER",
-    "OCTETS",
-    "BodyReader",
-    "Memory",
-    "Sink",
-    "is_multipart",
-    "is_nonce",
-    "new_nonce",
-    "read_body",
-    "write_body",
-]
-
 OCTETS = "application/octet-stream"
 KEYS_FILE = "keys"
 """The one file of the keys of Hemera's clients; those of other libraries have several."""

@@ -15,12 +15,13 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from hemera import _options
 from hemera._files import read_files, write_atomically, write_files
-from hemera.client.client import Client, LocalModel
+from hemera.client.client import Client
 from hemera.commands.tables import read_table, write_table
 from hemera.errors import ParameterError
 from hemera.inputs.fields import read_json
 from hemera.inputs.source import read_bytes
 from hemera.package.interface import Interface
+from hemera.package.local_model import LocalModel
 
 _LABELS = {"upload": "sending keys", "predict": "predicting", "search": "searching"}
 

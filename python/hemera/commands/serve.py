@@ -18,7 +18,8 @@ from hemera.serving.at_home import open_home, serve_home
 from hemera.serving.settings import Settings
 
 if TYPE_CHECKING:
-    from hemera.serving.service import Home, Service
+    from hemera.serving.home import Home
+    from hemera.serving.service import Service
 
 _UNITS = {"": 0, "KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40}
 

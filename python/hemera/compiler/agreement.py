@@ -15,8 +15,6 @@ from hemera.compiler.result_errors import listed, magnitude
 from hemera.errors import MismatchError
 from hemera.package.encodings.watching import rows_text
 
-__all__ = ["Agreement", "agreement", "compared", "exact_agreement", "expected_bits"]
-
 Values = NDArray[Any]
 
 _ROUNDING = 1e-9

@@ -15,8 +15,6 @@ from typing import Any, TypeVar
 from hemera.errors import LevelError, ParameterError, RangeError
 from hemera.inputs.arguments import Progress
 
-__all__ = ["Impossible", "NotPossibleError", "TooDeepError", "TooLargeError", "attempted", "telling", "told"]
-
 _T = TypeVar("_T")
 
 

@@ -32,8 +32,6 @@ from hemera.compiler.token_values import Placed, TokenValues, View
 from hemera.program import operations as op
 from hemera.program.tracing import Symbol
 
-__all__ = ["alike_nodes", "in_batches", "input_places"]
-
 Indices = NDArray[np.int64]
 Where = Literal["left", "right", "target"]
 

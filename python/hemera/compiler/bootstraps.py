@@ -20,8 +20,6 @@ from hemera.program.operations import Bootstraps, Lower, bootstrap_with
 from hemera.program.program import Program
 from hemera.program.values import Form
 
-__all__ = ["bootstrap_of", "placed", "seconds_at_least", "seconds_of_bootstrap", "seconds_without"]
-
 
 @functools.lru_cache(maxsize=16)
 def bootstrap_of(params: Parameters, slots: int, *, real: bool = True) -> circuits.Bootstrap | None:

@@ -19,16 +19,6 @@ from hemera.package.encodings import Arrays
 from hemera.package.package import Package
 from hemera.package.specs import InputSpec, OutputSpec
 
-__all__ = [
-    "Candidate",
-    "Compared",
-    "Found",
-    "LaidOut",
-    "LayoutName",
-    "Packaging",
-    "cheapest_of",
-]
-
 LayoutName = Literal["auto", "ciphertexts", "pairs", "sequences", "slots"]
 
 

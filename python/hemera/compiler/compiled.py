@@ -34,8 +34,6 @@ from hemera.package.encodings import Arrays
 from hemera.package.package import Package
 from hemera.program.noise import ExpectedNoise
 
-__all__ = ["Compiled"]
-
 Values = NDArray[Any]
 
 

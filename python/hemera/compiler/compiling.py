@@ -29,8 +29,6 @@ from hemera.errors import LevelError, ParameterError, RangeError
 from hemera.inputs.plain import plain_array
 from hemera.parameters import Parameters
 
-__all__ = ["compile"]
-
 Values = NDArray[Any]
 
 _PRECISION_BITS = 16

@@ -21,8 +21,6 @@ from hemera.program.operations import Operation, Place, Running
 from hemera.program.values import Form
 from hemera.times.table import DeviceTimes
 
-__all__ = ["CostModel", "Price", "cheapest", "timed_by"]
-
 _T = TypeVar("_T")
 
 

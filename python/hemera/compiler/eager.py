@@ -23,8 +23,6 @@ from hemera.compiler.specs import ArraySpec, spec_of
 from hemera.errors import ParameterError, RangeError
 from hemera.inputs.plain import plain_array
 
-__all__ = ["EagerArray", "array", "compile_arrays", "compute", "is_of_arrays"]
-
 Floats = NDArray[np.float64]
 _LOCAL = ("device", "threads")
 """Options of `Compiled.local`; those of `compute` that are none are of `compile`."""

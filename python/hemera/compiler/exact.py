@@ -25,8 +25,6 @@ from hemera.package.package import Package
 from hemera.parameters import IntegerParameters, Parameters
 from hemera.program.values import SchemeName
 
-__all__ = ["ExactParts", "exact_parts", "require_no_approximations"]
-
 ExactParts = tuple[list[ArraySpec], SplitProgram, Lowered, Package]
 
 _SCHEMES: dict[SchemeName, type[IntegerParameters]] = {"bfv": bfv.Parameters, "bgv": bgv.Parameters}

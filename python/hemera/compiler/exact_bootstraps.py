@@ -25,8 +25,6 @@ from hemera.program.operations import ExactBootstraps, Running, exact_bootstrap
 from hemera.program.program import Program
 from hemera.program.values import MAX_PASSES
 
-__all__ = ["all_passes", "exact_bootstrap_of", "exactly_placed", "placed_with"]
-
 Bootstrapped = dict[int, list[int]]
 """For each node, the values that are bootstrapped before it."""
 

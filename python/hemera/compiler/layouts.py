@@ -28,8 +28,6 @@ from hemera.errors import ParameterError
 from hemera.parameters import Parameters
 from hemera.program.operations import MatrixRows, SumsOfProducts
 
-__all__ = ["Samples"]
-
 Layouts = tuple[Layout, ...]
 
 _FULL = 2

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from hemera.program.tracing import Symbol, recorder_of
 
-__all__ = ["Powers", "centred", "interpolated", "polynomial"]
-
 Numbers = NDArray[Any]
 """Python's integers, as objects."""
 

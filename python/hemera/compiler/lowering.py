@@ -32,8 +32,6 @@ from hemera.program.program import Program
 from hemera.program.tracing import Recorder, Symbol, number_of
 from hemera.program.values import Form, SchemeName
 
-__all__ = ["Lowered", "Lowering", "Maps", "Step", "Value", "applied", "lowered"]
-
 T = TypeVar("T")
 
 

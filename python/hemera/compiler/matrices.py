@@ -17,8 +17,6 @@ from hemera.compiler.attempts import NotPossibleError
 from hemera.program import operations as op
 from hemera.program.tracing import Symbol, number_of
 
-__all__ = ["Matrices", "Shapes"]
-
 Indices = NDArray[np.int64]
 Shapes = list[tuple[int, int]]
 """The shapes of the matrices of a map."""

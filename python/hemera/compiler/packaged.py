@@ -16,11 +16,10 @@ from hemera.inputs.arguments import Progress
 from hemera.objects.context import Context
 from hemera.objects.cost import Cost
 from hemera.objects.keys import Keys, SecretKey
-from hemera.package.package import Package, PreparedModel
+from hemera.package.package import Package
+from hemera.package.prepared import PreparedModel
 from hemera.package.sharing import Sharing, Shown
 from hemera.parameters import Parameters
-
-__all__ = ["Local", "Packaged"]
 
 
 class Packaged:

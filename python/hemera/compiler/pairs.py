@@ -16,8 +16,6 @@ from hemera.program import operations as op
 from hemera.program.program import Program
 from hemera.program.values import Form
 
-__all__ = ["factors_of", "in_pairs"]
-
 _MOST_FACTORS = 3
 
 

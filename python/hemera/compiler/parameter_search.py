@@ -38,8 +38,6 @@ from hemera.package.sharing import Sharing
 from hemera.parameters import Parameters
 from hemera.program.keys import top_level
 
-__all__ = ["MOST_SLOTS", "Chosen", "Search"]
-
 MOST_SLOTS = 1 << 15
 """The most slots of a ciphertext, where parameters are found."""
 _LEAST_SLOTS = 4

@@ -34,8 +34,6 @@ from hemera.compiler.specs import ArraySpec
 from hemera.parameters import IntegerParameters, Parameters
 from hemera.program.values import SchemeName
 
-__all__ = ["ARRAYS", "LEVELS", "PASSES", "SLOTS", "OnArrays", "OnSlots", "Stage"]
-
 _S = TypeVar("_S")
 
 

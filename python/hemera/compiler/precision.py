@@ -16,8 +16,6 @@ from hemera.compiler.attempts import NotPossibleError
 from hemera.compiler.result_errors import Recording, ResultError
 from hemera.errors import LevelError, PrecisionError, RangeError
 
-__all__ = ["Budget", "precise"]
-
 
 class _Plan(Protocol):
     """The results that are asked of a compiled program."""

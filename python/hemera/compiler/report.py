@@ -15,8 +15,6 @@ from hemera.parameters import Parameters
 from hemera.program.operations import ExactBootstraps, exact_bootstrap
 from hemera.program.program import Program
 
-__all__ = ["layout_lines", "table"]
-
 _MOST_COUNTS = 4
 _LAYOUTS = {
     "ciphertexts": "an element in each ciphertext",

@@ -22,17 +22,6 @@ from hemera.compiler.specs import ArraySpec
 from hemera.parameters import Parameters
 from hemera.program.noise import ExpectedNoise
 
-__all__ = [
-    "MOST_SLOTS_DRAWN",
-    "Draws",
-    "Recording",
-    "ResultError",
-    "draws",
-    "listed",
-    "magnitude",
-    "roughly_noisy",
-]
-
 Values = NDArray[Any]
 
 _MOST_DRAWS = 64

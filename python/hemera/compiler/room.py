@@ -21,18 +21,6 @@ from hemera.parameters import Parameters
 from hemera.program.operations.places import Bounded, Bounds
 from hemera.program.program import Program
 
-__all__ = [
-    "MOST_BITS",
-    "Room",
-    "largest_of",
-    "noise_bounds",
-    "range_bits_for",
-    "require_levels",
-    "require_representable",
-    "require_room",
-    "room_of",
-]
-
 _PART = 15 / 32
 """The part of the last modulus that results fill: larger coefficients are refused, as of another key."""
 _PART_WITH_SPARE_BITS = 1 / 4

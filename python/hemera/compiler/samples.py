@@ -15,8 +15,6 @@ from hemera.program.operations import Operation
 from hemera.program.program import Node, Program
 from hemera.program.values import Form as ValueForm
 
-__all__ = ["in_parts", "interleaved"]
-
 Form = Literal["both", "half", "apart"]
 """The form of a value: a + bi of two samples, half of it, or the batch of a and b. What is taken apart is
 half of a value, since the sum of a number and its conjugate is twice its real part."""

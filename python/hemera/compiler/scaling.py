@@ -22,8 +22,6 @@ from hemera.circuits import Polynomial
 from hemera.compiler.specs import ArraySpec, centre_of
 from hemera.compiler.watching import Known
 
-__all__ = ["Scaled", "scaled"]
-
 Values = NDArray[Any]
 
 _ALIKE = 2.0**-40

@@ -18,18 +18,6 @@ from hemera.arrays.tiling import Tiling
 from hemera.compiler.attempts import told
 from hemera.errors import MismatchError, ParameterError
 
-__all__ = [
-    "ArraySpec",
-    "are_far",
-    "centre_of",
-    "checked_range",
-    "named_results",
-    "require_fitting",
-    "shape_of",
-    "spec_of",
-    "traced",
-]
-
 _R = TypeVar("_R", bound=Recorder)
 
 _FAR = 2.0**8

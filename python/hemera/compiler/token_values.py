@@ -17,8 +17,6 @@ from hemera.compiler.matrices import Matrices
 from hemera.program.tracing import Recorder
 from hemera.program.values import Form
 
-__all__ = ["Placed", "TokenValues", "View"]
-
 Indices = NDArray[np.int64]
 
 

@@ -23,8 +23,6 @@ from hemera.program.noise import ExpectedNoise
 from hemera.program.program import Program
 from hemera.program.values import Array
 
-__all__ = ["Unscaled", "bits_of_noise", "without_rescales"]
-
 _MOST_PRIME_BITS = 50
 """The fastest ones."""
 _LEAST_SCALE_BITS = 10

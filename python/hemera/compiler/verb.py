@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from hemera.compiler.estimators.compiled import CompiledEstimator
     from hemera.compiler.estimators.trees import CompiledTrees
 
-__all__ = ["compile"]
-
 
 class _Frame(Protocol):
     """A table of pandas, Polars or Arrow."""

@@ -15,8 +15,6 @@ from hemera.arrays.tensor import TensorProgram
 from hemera.package.encodings.watching import tell_rows
 from hemera.package.specs import OutputSpec
 
-__all__ = ["Known", "Watching", "tell_outside"]
-
 Values = NDArray[np.float64]
 
 

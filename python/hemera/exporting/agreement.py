@@ -15,8 +15,6 @@ from hemera.package.specs import CLASSES
 from hemera.parameters import IntegerParameters
 from hemera.program.values import Array
 
-__all__ = ["of_library", "require_agreement", "thinned"]
-
 Floats = NDArray[np.float64]
 _MOST = 500
 """Rows that are compared."""

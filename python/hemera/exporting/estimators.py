@@ -12,15 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from hemera.errors import ParameterError
 
-__all__ = [
-    "SCALERS",
-    "TREE_LIBRARIES",
-    "Scaled",
-    "is_exactly",
-    "scaled_by",
-    "steps_of",
-]
-
 Floats = NDArray[np.float64]
 
 

@@ -20,8 +20,6 @@ from hemera.program.program import Program
 from hemera.program.tracing import record
 from hemera.program.values import Form, SchemeName
 
-__all__ = ["export", "package"]
-
 
 def export(
     function: Callable[..., Any],

@@ -18,8 +18,6 @@ from hemera.inputs.plain import plain_array
 from hemera.package.specs import READINGS, Labels, read_as
 from hemera.program.values import Array
 
-__all__ = ["LinearModel"]
-
 Floats = NDArray[np.float64]
 
 

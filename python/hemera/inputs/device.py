@@ -12,8 +12,6 @@ import numpy as np
 
 from hemera import _core
 
-__all__ = ["DeviceArray", "ForeignArray", "foreign_array", "stream_handle"]
-
 _CUDA, _CUDA_MANAGED = 2, 13  # DLDeviceType
 _LEGACY_DEFAULT_STREAM = 1
 

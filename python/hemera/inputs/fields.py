@@ -11,18 +11,6 @@ from typing import Any, TypeAlias
 
 from hemera._core import DeviceError, Error, FileError, FormatError, OutOfMemoryError, SecurityError
 
-__all__ = [
-    "MALFORMED",
-    "SAYS_MORE",
-    "Kind",
-    "Real",
-    "Whole",
-    "damaged",
-    "read_json",
-    "require_fields",
-    "require_memory",
-]
-
 MALFORMED = (
     Error,
     ArithmeticError,

@@ -11,8 +11,6 @@ import numpy as np
 from hemera._core import MismatchError
 from hemera.inputs.plain import NotMasked
 
-__all__ = ["COMPARISONS", "MIRRORED", "NotAnArray", "Operators", "holds_arrays", "require_in_place"]
-
 T = TypeVar("T")
 
 # The operators that objects have, by the names of their methods on the left and on the right.

@@ -10,8 +10,6 @@ from numpy.typing import DTypeLike, NDArray
 
 from hemera import _core
 
-__all__ = ["NotMasked", "Numbers", "is_missing", "plain_array", "refuse_missing"]
-
 _NUMBERS = {bool, int, float, complex}
 
 

@@ -11,8 +11,6 @@ from typing import TypeVar, Union
 
 from hemera import _core
 
-__all__ = ["MAGIC", "model_of", "named", "opened"]
-
 T = TypeVar("T")
 
 Source = Union[bytes, bytearray, memoryview, str, "os.PathLike[str]"]

@@ -8,8 +8,6 @@ from typing import Any
 
 from hemera.interop._session import Session
 
-__all__ = ["KEY_FILES", "Describe", "Library"]
-
 KEY_FILES = {
     "public key": "public_key",
     "relinearization keys": "relinearization",

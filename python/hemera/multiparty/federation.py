@@ -25,8 +25,6 @@ from hemera.multiparty.waiting import Patience, WaitingError, wait_for
 from hemera.objects.context import Context
 from hemera.objects.load import load_parameters
 
-__all__ = ["Federation"]
-
 UNREVIEWED = (
     "hemera.multiparty has not been reviewed by a cryptographer from outside: "
     "docs/multiparty.md says what is claimed, and what is not"

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from hemera.errors import MismatchError, ParameterError, RangeError
 
-__all__ = ["Layout", "Quantized"]
-
 
 @dataclass(frozen=True)
 class Quantized:

@@ -11,8 +11,6 @@ from typing import Any
 from hemera._files import make_folder, write_atomically
 from hemera.errors import FormatError, MismatchError, ParameterError
 
-__all__ = ["Party", "require_name"]
-
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 

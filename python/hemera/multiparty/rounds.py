@@ -18,8 +18,6 @@ from hemera._files import which_file, write_atomically
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.multiparty.party import NAME
 
-__all__ = ["Announcement", "Round"]
-
 
 @dataclass(frozen=True)
 class Announcement:

@@ -16,8 +16,6 @@ from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.multiparty.layout import Layout
 from hemera.multiparty.party import require_name
 
-__all__ = ["Terms"]
-
 DEGREE = 4096
 SECURITY: int | None = 128
 

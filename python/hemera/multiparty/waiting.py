@@ -7,8 +7,6 @@ from collections.abc import Callable
 
 from hemera.errors import Error
 
-__all__ = ["Patience", "WaitingError", "wait_for"]
-
 SHORTEST, LONGEST = 0.01, 1.0
 """Seconds between two looks at the folder."""
 

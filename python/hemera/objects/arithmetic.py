@@ -18,8 +18,6 @@ from hemera.objects.ciphertext import Ciphertext, Operand, Plaintext, all_parts,
 from hemera.objects.circuit_evaluator import CircuitEvaluator
 from hemera.objects.operands import broadcast_shape, fitted, require_slots, reshaped, spread
 
-__all__ = ["ArithmeticEvaluator", "require_room"]
-
 _Operation = Literal["add", "subtract", "multiply"]
 
 

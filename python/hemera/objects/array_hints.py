@@ -1,7 +1,5 @@
 """Hemera's calls in place of NumPy's, for the errors of ciphertexts."""
 
-__all__ = ["IN_PLACE_OF_ABS", "IN_PLACE_OF_ATTRIBUTES", "IN_PLACE_OF_NUMPY"]
-
 _DOT = "x.dot(w) sums the slots of x * w, x @ matrix is of CKKS, ev.dot(xs, ys) sums products x * y"
 _MAXIMUM = "hm.circuits.maximum(largest=...)(x, y) is near the larger of two, slot by slot, for CKKS"
 _MINIMUM = "-hm.circuits.maximum(largest=...)(-x, -y) is near the smaller of two, slot by slot, for CKKS"

@@ -10,8 +10,6 @@ from hemera.circuits import Bootstrap, IntegerBootstrap
 from hemera.objects.ciphertext import Ciphertext, all_parts
 from hemera.objects.evaluator import Evaluator
 
-__all__ = ["add_many", "bootstrap_many", "concatenate", "multiply_many", "stack"]
-
 
 def _evaluator_of(parts: list[Ciphertext]) -> Evaluator:
     """The evaluator of the first part that has keys; of the first part if none has."""

@@ -20,8 +20,6 @@ from hemera.objects.devices import devices
 from hemera.parameters import Parameters
 from hemera.times.table import DeviceTimes, Row, device_name
 
-__all__ = ["calibrate"]
-
 LEVELS = {4096: 1, 8192: 2, 16384: 7, 32768: 16, 65536: 32}
 """About the largest depth at 128 bits of security, by degree; N = 4096 has fewer bits."""
 ROUNDS = 3

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from hemera.objects.context import Context
     from hemera.objects.evaluator import Evaluator
 
-__all__ = ["Ciphertext", "Operand", "Plaintext", "all_parts", "native_of"]
-
 Operand = Union["Ciphertext", "Plaintext", Numbers]
 """The second operand of a sum or product: a ciphertext, a plaintext, a number, or an array of numbers."""
 

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from hemera.objects.evaluator import Evaluator
     from hemera.objects.keys import Keys
 
-__all__ = ["CircuitEvaluator", "refreshed_for"]
-
 
 @in_own_words
 class CircuitEvaluator:

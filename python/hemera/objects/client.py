@@ -22,8 +22,6 @@ from hemera.parameters import Parameters, require_naturals
 if TYPE_CHECKING:
     from hemera.objects.context import Context
 
-__all__ = ["ClientContext"]
-
 
 @in_own_words
 class ClientContext:

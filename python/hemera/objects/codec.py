@@ -38,8 +38,6 @@ _MOST_SLOTS = 1 << 17
 _NUMBERS_KEPT = 16
 """Encoded numbers of one context."""
 
-__all__ = ["Codec", "make_codec", "require_level"]
-
 
 class Codec(ABC):
     """Encodes and decodes for one context. The codec does not hold the context, which holds the codec."""

@@ -26,8 +26,6 @@ from hemera.objects.keys import Keys, SecretKey, SwitchingKey
 from hemera.objects.stored import Stored
 from hemera.parameters import Parameters
 
-__all__ = ["Context"]
-
 
 @in_own_words
 class Context(ClientContext):

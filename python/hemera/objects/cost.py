@@ -21,8 +21,6 @@ from hemera.objects.keys import Keys
 from hemera.parameters import Parameters, require_naturals
 from hemera.times.table import DeviceTimes
 
-__all__ = ["Cost", "DryRun", "FreshInput", "cost"]
-
 Shape = int | tuple[int, ...]
 
 

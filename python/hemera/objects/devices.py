@@ -13,16 +13,6 @@ from hemera.inputs.arguments import require_type
 from hemera.inputs.device import stream_handle
 from hemera.parameters import Parameters
 
-__all__ = [
-    "FORMER_STORAGE",
-    "KEY_PLACES",
-    "STORAGES",
-    "DeviceOptions",
-    "devices",
-    "memory_limit_of",
-    "open_device",
-]
-
 STORAGES = ("auto", "eight-byte", "packed")
 FORMER_STORAGE = "six-byte"
 """The name of "packed" in 0.2, which goes with 0.4."""

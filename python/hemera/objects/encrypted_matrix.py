@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from hemera.objects.evaluator import Evaluator
     from hemera.objects.keys import SecretKey
 
-__all__ = ["EncryptedMatrix"]
-
 Operand = Union["EncryptedMatrix", Numbers]
 
 _TRANSPOSED = "its rows are ciphertexts, which no operation turns into columns; encrypt the transposed matrix"

@@ -25,8 +25,6 @@ from hemera.objects.stored import Stored
 if TYPE_CHECKING:
     from hemera.objects.context import Context
 
-__all__ = ["Evaluator", "Relinearization"]
-
 Relinearization = Literal["eager", "lazy"]
 
 

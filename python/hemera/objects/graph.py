@@ -9,8 +9,6 @@ from hemera._process import Lock
 from hemera.inputs.arguments import require_type
 from hemera.objects.ciphertext import Ciphertext
 
-__all__ = ["Circuit", "Graph"]
-
 Circuit = Callable[..., "Ciphertext | Sequence[Ciphertext]"]
 """The argument of `Evaluator.capture`: a function of ciphertexts to one ciphertext, or several."""
 

@@ -14,16 +14,6 @@ from hemera.parameters import Parameters
 if TYPE_CHECKING:
     from hemera.objects.context import Context
 
-__all__ = [
-    "Keys",
-    "SecretKey",
-    "SwitchingKey",
-    "all_steps",
-    "as_steps",
-    "rotations_for_sum",
-    "rotations_needed",
-]
-
 
 @in_own_words
 class SecretKey(Belonging["Context"]):

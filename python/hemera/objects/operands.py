@@ -13,18 +13,6 @@ from hemera import _core
 from hemera.inputs.arguments import as_integer, described
 from hemera.inputs.plain import plain_array
 
-__all__ = [
-    "batch_axis",
-    "broadcast_shape",
-    "fitted",
-    "has_16_bits",
-    "integers_of_16_bits",
-    "require_equally_filled",
-    "require_slots",
-    "reshaped",
-    "spread",
-]
-
 MessageT = TypeVar("MessageT", _core.Ciphertext, _core.Plaintext)
 
 

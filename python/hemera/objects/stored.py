@@ -9,8 +9,6 @@ from typing import Any, Generic, NoReturn, Protocol, TypeVar
 from hemera import _core
 from hemera.inputs.arguments import in_own_words
 
-__all__ = ["Belonging", "Home", "Stored", "Target"]
-
 
 class Target(Protocol):
     """The target of a copy: a context or, for ciphertexts, an evaluator."""

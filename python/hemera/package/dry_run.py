@@ -15,8 +15,6 @@ from hemera.program.operations import PairProducts, Refresh
 from hemera.program.program import Program
 from hemera.times.table import DeviceTimes
 
-__all__ = ["asked_keys", "cost_of", "with_keys"]
-
 
 def with_keys(interface: Interface, program: Program) -> Interface:
     """The interface with the keys that the program asks for with its parameters.

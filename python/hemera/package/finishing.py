@@ -14,8 +14,6 @@ from hemera.errors import Error, FormatError, MismatchError
 from hemera.package.specs import MAX_LABELS, READINGS, Labels, class_numbers
 from hemera.program.values import Array, integer, real
 
-__all__ = ["Apply", "Columns", "Label", "Method", "Neighbours", "Parts", "Step", "finished"]
-
 Floats = NDArray[np.float64]
 
 _MOST_STEPS = 16

@@ -25,8 +25,6 @@ from hemera.parameters import Parameters
 from hemera.program.keys import KeyList
 from hemera.program.values import MAX_ELEMENTS, MAX_SLOTS, integer, real
 
-__all__ = ["Interface"]
-
 _MAX_TEXT = 10_000
 
 

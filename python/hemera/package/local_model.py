@@ -21,8 +21,6 @@ from hemera.package.sharing import Shown
 from hemera.package.specs import InputSpec
 from hemera.parameters import Parameters, check_security, require_security
 
-__all__ = ["LocalModel", "no_pickle", "require_model", "secret_key_file"]
-
 
 class LocalModel:
     """The client's side of one model: its context, the secret key, and what goes into requests.

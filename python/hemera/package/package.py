@@ -36,8 +36,6 @@ from hemera.program.program import Program
 from hemera.program.values import Array
 from hemera.times.table import DeviceTimes
 
-__all__ = ["Package", "PreparedModel"]
-
 _SMALL = 1 / 8
 """The part of the memory up to which matrices are encoded without a count of its other contents."""
 _PARAMETERS_KEPT = 16

@@ -24,8 +24,6 @@ from hemera.program.operations import Running
 from hemera.program.operations.base import OfMatrix, parts_of
 from hemera.program.program import Program
 
-__all__ = ["PreparedModel", "evaluate_apart", "inside", "rules_for"]
-
 _SCALE_TOLERANCE = 2.0**-40
 
 

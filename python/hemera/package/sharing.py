@@ -19,8 +19,6 @@ from hemera.objects.context import Context
 from hemera.objects.keys import SecretKey
 from hemera.program.values import integer, real
 
-__all__ = ["Sharing", "Shown"]
-
 STATISTICAL_BITS = 40
 MAX_SHARES = 1 << 40
 

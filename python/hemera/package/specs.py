@@ -13,8 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.program.values import Array, Form
 
-__all__ = ["READINGS", "InputSpec", "Labels", "OutputSpec", "class_numbers"]
-
 MAX_LABELS = 1 << 17
 
 

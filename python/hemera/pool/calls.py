@@ -37,8 +37,6 @@ from hemera.pool.parts import (
     whole_on,
 )
 
-__all__ = ["Call", "joined_arrays", "parts_of", "replicated", "require_member"]
-
 Local = Callable[[Context, int, int], Any]
 """An argument for a member: its context, and the elements that it has."""
 

@@ -32,17 +32,6 @@ if TYPE_CHECKING:
     from hemera.objects.evaluator import Evaluator
     from hemera.pool.evaluator import PoolEvaluator
 
-__all__ = [
-    "PoolBootstrap",
-    "PoolCircuit",
-    "PoolGrid",
-    "PoolTransform",
-    "SharedPlan",
-    "circuit_over",
-    "each_of",
-    "predicted",
-]
-
 SharedPlan = LinearTransform | Bootstrap | TransformGrid
 """Plans that members can share."""
 _Shared = _core.SharedLinearTransform | _core.SharedBootstrap | _core.SharedTransformGrid

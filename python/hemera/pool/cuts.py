@@ -10,19 +10,6 @@ from hemera import _core
 from hemera.circuits import Bootstrap, LinearTransform, TransformGrid
 from hemera.times import DeviceTimes
 
-__all__ = [
-    "HOST_MEMORY",
-    "NVLINK",
-    "PCIE",
-    "Cut",
-    "LinkTimes",
-    "Step",
-    "best_cut",
-    "bootstrap_steps",
-    "grid_step",
-    "transform_step",
-]
-
 
 @dataclass(frozen=True)
 class LinkTimes:

@@ -25,8 +25,6 @@ from hemera.pool.calls import Call, parts_of, require_member
 from hemera.pool.members import Team
 from hemera.pool.parts import Part, PoolCiphertext, PoolPlaintext, Span, elements, moved, parts_in
 
-__all__ = ["PoolEvaluator", "PoolGraph", "joined"]
-
 
 def joined(call: Call, spans: Sequence[Span], results: Sequence[Any], evaluator: PoolEvaluator) -> Any:
     """The results of a call's parts as one.

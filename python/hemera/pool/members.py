@@ -22,8 +22,6 @@ from hemera.objects.context import Context
 from hemera.objects.devices import DeviceOptions
 from hemera.objects.devices import devices as found_devices
 
-__all__ = ["ALL_CPUS", "ALL_GPUS", "Place", "Team", "bind_thread", "nodes_of_processors", "places_of"]
-
 T = TypeVar("T")
 
 ALL_GPUS, ALL_CPUS = "cuda:*", "cpu:*"

@@ -21,20 +21,6 @@ from hemera.pool.members import Team
 if TYPE_CHECKING:
     from hemera.objects.evaluator import Evaluator
 
-__all__ = [
-    "Cut",
-    "MessageT",
-    "Part",
-    "PoolCiphertext",
-    "PoolPlaintext",
-    "Span",
-    "balanced",
-    "cut_of",
-    "elements",
-    "moved",
-    "whole_on",
-]
-
 MessageT = TypeVar("MessageT", Ciphertext, Plaintext)
 
 

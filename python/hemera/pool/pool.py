@@ -31,8 +31,6 @@ from hemera.pool.evaluator import PoolEvaluator, as_rows, joined
 from hemera.pool.members import Place, Team, places_of
 from hemera.pool.parts import PoolCiphertext, PoolPlaintext, parts_in, whole_on
 
-__all__ = ["Pool"]
-
 T = TypeVar("T")
 BelongingT = TypeVar("BelongingT", bound=Belonging[Any])
 

@@ -16,8 +16,6 @@ from hemera.parameters import Parameters
 from hemera.program.operations import ExactBootstraps, bootstrap_with, exact_bootstrap, pair_product
 from hemera.program.values import MAX_PASSES, MAX_SLOTS, integer
 
-__all__ = ["AskedKeys", "KeyList", "OwnKey", "top_level"]
-
 _MOST_SPECIAL = 64
 _POWERS = {"rotation": 1, "conjugation": 1, "relinearization": 2}
 

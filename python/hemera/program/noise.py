@@ -20,8 +20,6 @@ from hemera.program.operations.places import Place, rounding_of
 from hemera.program.program import Program
 from hemera.program.values import Array
 
-__all__ = ["ExpectedNoise"]
-
 
 class ExpectedNoise:
     """Draws of the noise of one program's values.

@@ -11,8 +11,6 @@ from numpy.typing import DTypeLike, NDArray
 
 from hemera.errors import FormatError
 
-__all__ = ["Room", "StoredArray"]
-
 
 class Room:
     """The memory that the arrays of a file may take together.

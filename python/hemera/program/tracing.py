@@ -22,8 +22,6 @@ from hemera.program.operations import Operation
 from hemera.program.program import Program
 from hemera.program.values import Array, Constant, Filling, Form, SchemeName, array_of, constant, real_number
 
-__all__ = ["Recorder", "Symbol", "number_of", "record", "recorder_of"]
-
 _DATA = (
     "its value is encrypted when the model runs, so a program can not depend on it: {what}. Compute both "
     "sides and select with an encrypted 0 or 1 (hm.circuits.compare is one), or decide at the client"

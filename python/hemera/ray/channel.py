@@ -33,8 +33,6 @@ from numpy.typing import NDArray
 from hemera.ray.handles import Full, Lost
 from hemera.serving.logs import log
 
-__all__ = ["Address", "Buffer", "Channel", "Door", "connect"]
-
 Buffer = NDArray[np.uint8]
 """Bytes that travel: read-only, and on one host, if there are many, in memory that both processes map."""
 

@@ -19,8 +19,6 @@ from hemera.ray.replica import ModelFile, Replica
 from hemera.ray.requests import Asking, answer_requests
 from hemera.serving.settings import Settings
 
-__all__ = ["Cluster"]
-
 LOCAL = "local"
 """Ray's own word for a cluster of this process, which ends with it."""
 _CONNECT_SECONDS = 2.0

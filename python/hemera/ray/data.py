@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from hemera.ray.replica import KeyFiles, ModelFile
     from hemera.serving.settings import Settings
 
-__all__ = ["map_batches"]
-
 
 def map_batches(
     model: Package | str | os.PathLike[str],

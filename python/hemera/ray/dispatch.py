@@ -24,8 +24,6 @@ from hemera.ray.replica import Answered, KeyFiles
 from hemera.serving.logs import log
 from hemera.serving.scheduler import Evaluation, queue_full, stopping
 
-__all__ = ["Dispatcher", "Limits", "Spawner"]
-
 _SENDERS = 4
 """Threads that give large requests to replicas, and those of dead ones to others."""
 _LARGE = 1 << 20

@@ -5,8 +5,6 @@ from __future__ import annotations
 from concurrent.futures import Future
 from typing import Any, Protocol
 
-__all__ = ["Full", "Handle", "Lost"]
-
 
 class Lost(Exception):  # noqa: N818  # an outcome of a call
     """The replica died or is not to be reached: nobody knows whether it has done the call."""

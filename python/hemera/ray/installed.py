@@ -9,8 +9,6 @@ from typing import Any
 from hemera._extras import how_to_install
 from hemera.errors import ParameterError
 
-__all__ = ["ENVIRONMENT", "imported", "keep_to_this_machine"]
-
 ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
 }

@@ -7,8 +7,6 @@ from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from typing import TypeVar
 
-__all__ = ["Placement", "choose", "rendezvous"]
-
 K = TypeVar("K")
 
 _ORDERS = 4096

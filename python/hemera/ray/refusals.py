@@ -6,8 +6,6 @@ from http import HTTPStatus
 
 from hemera.client.problems import Refused
 
-__all__ = ["busy", "died", "no_head", "none_there"]
-
 
 def busy() -> Refused:
     """The refusal of a full server."""

@@ -31,8 +31,6 @@ from hemera.serving.sessions import Loader
 from hemera.serving.settings import Settings
 from hemera.serving.store import KeySet
 
-__all__ = ["Answered", "KeyFiles", "ModelFile", "Replica", "digest_of"]
-
 _MOST_BATCHES = 10_000
 """Batches that are noted between two looks."""
 

@@ -13,8 +13,6 @@ from hemera.ray.channel import Buffer, Channel, Door
 from hemera.ray.handles import Lost
 from hemera.ray.replica import Answered, KeyFiles, Replica
 
-__all__ = ["Asking", "answer_requests"]
-
 
 class Asking:
     """The server's end.

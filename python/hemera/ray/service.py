@@ -11,15 +11,14 @@ from hemera.package.package import Package
 from hemera.ray.cluster import Cluster
 from hemera.ray.dispatch import Dispatcher, Limits
 from hemera.ray.replica import KeyFiles, ModelFile
-from hemera.serving.service import Home, Service
+from hemera.serving.home import Home
+from hemera.serving.service import Service
 from hemera.serving.session_cache import SessionCache
 from hemera.serving.settings import Settings
 from hemera.serving.store import Upload
 
 if TYPE_CHECKING:
     from hemera.ray.dispatch import Spawner
-
-__all__ = ["RayService", "limits_of", "on_cluster"]
 
 _STEP = 4
 """The number of batches at a replica from which on a tenant gets another replica: docs/scaling.md."""

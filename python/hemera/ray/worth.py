@@ -6,8 +6,6 @@ from collections import Counter
 
 from hemera.serving.session_cache import Session, SessionCache
 
-__all__ = ["WorthCache"]
-
 
 class WorthCache(SessionCache):
     """Sessions by their worth, uses for each byte, with age: GreedyDual-Size with frequency (L. Cherkasova,

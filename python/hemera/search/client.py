@@ -26,8 +26,6 @@ from hemera.search.scores.program import MOST_PREPARED, ScoreProgram, fitted_set
 from hemera.search.settings import Answers, Errors, Metric, Settings
 from hemera.search.vectors import as_vectors
 
-__all__ = ["Client"]
-
 _COUNT_DOUBT = 2.0**-5
 _Prepared = tuple[bytes, NDArray[np.uint64]]
 """A seed, and the numbers of its encryption of zero."""

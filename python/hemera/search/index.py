@@ -29,8 +29,6 @@ from hemera.search.scores.tickets import Ticket, Tickets
 from hemera.search.settings import Answers, Errors, Metric, Settings
 from hemera.search.vectors import as_vectors
 
-__all__ = ["Index", "fitted_settings", "settings_of"]
-
 _Rows = ClearScoreRows | EncryptedScoreRows | ClearRows | EncryptedRows | PairedRows
 _ROWS: Mapping[str, type[_Rows]] = {
     "index": ClearScoreRows,

@@ -12,7 +12,8 @@ from hemera.client.remote_index import RemoteIndex
 from hemera.exporting.function import export
 from hemera.exporting.linear import LinearModel
 from hemera.package.interface import Interface
-from hemera.package.package import Package, PreparedModel
+from hemera.package.package import Package
+from hemera.package.prepared import PreparedModel
 from hemera.package.specs import InputSpec, OutputSpec
 from hemera.program.tracing import Symbol, dot
 from hemera.serving.at_home import serve as serve  # not in __all__: plans have it as a method

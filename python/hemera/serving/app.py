@@ -21,8 +21,6 @@ from hemera.serving.routes.addresses import ExactAddresses
 from hemera.serving.routes.state import make_state
 from hemera.serving.service import Service
 
-__all__ = ["make_app"]
-
 
 def make_app(service: Service) -> FastAPI:
     """The application of a service, which it starts and stops."""

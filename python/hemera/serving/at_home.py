@@ -14,10 +14,9 @@ from hemera.errors import ParameterError
 
 if TYPE_CHECKING:
     from hemera.package.package import Package
-    from hemera.serving.service import Home, Service
+    from hemera.serving.home import Home
+    from hemera.serving.service import Service
     from hemera.serving.settings import Settings
-
-__all__ = ["open_home", "serve", "serve_home"]
 
 
 def open_home(path: str | os.PathLike[str]) -> Home:
@@ -26,7 +25,7 @@ def open_home(path: str | os.PathLike[str]) -> Home:
     ParameterError without the packages of the extra "serving"."""
     try:
         import hemera.serving.server  # noqa: F401  whether it can be
-        from hemera.serving.service import Home
+        from hemera.serving.home import Home
     except ImportError as error:
         raise ParameterError(f"{error.name} is not installed: {how_to_install('serving')}") from None
     return Home(Path(path))

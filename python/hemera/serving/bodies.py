@@ -12,8 +12,6 @@ from starlette.requests import Request
 
 from hemera.client.problems import Refused
 
-__all__ = ["Budget", "receive", "require_size"]
-
 SLOWEST = 16 << 10
 """Bytes a second."""
 

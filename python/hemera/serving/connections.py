@@ -22,8 +22,6 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from hemera.client.problems import Refused
 from hemera.serving.settings import Settings
 
-__all__ = ["Connections", "Listener"]
-
 _LARGEST_HEAD = 64 << 10
 """Bytes of a request's line and header, after the piece that they begin in."""
 _PREFIX = 64

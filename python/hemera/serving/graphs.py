@@ -10,8 +10,6 @@ from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.graph import Graph
 from hemera.serving.logs import log
 
-__all__ = ["Graphs", "form_of"]
-
 _FIRST = 2
 """Times that inputs of a form come before they are captured: who asks once does not pay for it, and what is
 encoded when a model first runs is there."""

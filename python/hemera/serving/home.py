@@ -15,8 +15,6 @@ from hemera.package.package import Package
 from hemera.search.index import settings_of
 from hemera.serving.tokens import Clients, is_name, require_name
 
-__all__ = ["Home"]
-
 _MODEL_SUFFIX = ".hemera-model"
 _INDEX_SUFFIX = ".hemera-index"
 

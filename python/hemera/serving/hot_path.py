@@ -10,8 +10,6 @@ from hemera.client.problems import Refused
 from hemera.serving.refusals import refuse
 from hemera.serving.routes.clients import bearer, client_of
 
-__all__ = ["HotPath"]
-
 
 class HotPath:
     """Gives requests for the routes of a router to their functions without the steps of the framework, which

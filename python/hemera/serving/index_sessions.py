@@ -12,8 +12,6 @@ from hemera.search.scores.tickets import Seeds
 from hemera.serving.session_cache import Answer, Session, too_many
 from hemera.serving.uploads import refuse_secret
 
-__all__ = ["ANSWER", "PREPARATION", "PREPARED", "QUERY", "IndexSession", "request_of"]
-
 QUERY, PREPARATION = "query", "preparation"
 """The file of a request."""
 ANSWER, PREPARED = "answer", "prepared"

@@ -15,8 +15,6 @@ from hemera.search import Index
 from hemera.serving.index_sessions import QUERY, IndexSession, request_of
 from hemera.serving.settings import Settings
 
-__all__ = ["ServedIndex"]
-
 _FACTS = ("dims", "metric", "exact", "margin", "payload")
 """Fields of settings that a list of indexes has, where there are such."""
 

@@ -8,8 +8,6 @@ import sys
 import time
 from typing import Any, TextIO
 
-__all__ = ["log", "to_lines_of_json"]
-
 _logger = logging.getLogger("hemera.serving")
 _FIELDS = "hemera_fields"
 

@@ -9,8 +9,6 @@ from http import HTTPStatus
 
 from hemera.client.problems import Refused
 
-__all__ = ["Rates"]
-
 
 class _Bucket:
     """Fills at a rate up to a capacity. What is taken may leave it below zero, and is waited for later: so a

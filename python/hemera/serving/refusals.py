@@ -16,8 +16,6 @@ from hemera.client.problems import Refused, refusal_of
 from hemera.serving.logs import log
 from hemera.serving.metrics import Metrics
 
-__all__ = ["answer_to", "refuse", "refuse_http"]
-
 _CLOSED_BY_CLIENT = 499
 """nginx' status for a client that left: nobody reads it but the log."""
 _READ_ON = 1 << 20

@@ -10,8 +10,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from hemera.client.wire import NONCE_HEADER, is_nonce
 from hemera.serving.logs import log
 
-__all__ = ["RequestLog"]
-
 
 class RequestLog:
     """One line a request: nothing of bodies, and no headers. The answer has the line's id, and the random

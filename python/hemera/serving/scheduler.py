@@ -21,8 +21,6 @@ from hemera.serving.logs import log
 from hemera.serving.metrics import Metrics
 from hemera.serving.session_cache import Answer, AnyInputs, Session, SessionCache, too_many
 
-__all__ = ["Device", "Evaluation", "Scheduler", "Scheduling", "queue_full", "stopping"]
-
 T = TypeVar("T")
 
 _FILE_THREADS = 4

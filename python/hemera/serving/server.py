@@ -17,8 +17,6 @@ from hemera.serving.connections import Connections, Listener
 from hemera.serving.logs import log, to_lines_of_json
 from hemera.serving.service import Service
 
-__all__ = ["listen", "make_server", "serve"]
-
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _IDLE_SECONDS = 30
 """After which a connection is closed: later than usual clients close theirs, so that none is in use then."""

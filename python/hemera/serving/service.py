@@ -27,8 +27,6 @@ from hemera.serving.sessions import Loader, ModelSession, memory_of
 from hemera.serving.settings import Settings
 from hemera.serving.store import KeySet, Store, Upload
 
-__all__ = ["Home", "KeyTarget", "Service"]
-
 _LOADED_BYTES = "Bytes of keys in the devices' memory, with their graphs and contexts"
 _LOADED_SETS = "Key sets in the devices' memory; one set counts on each device that holds it"
 _PREPARED = "Queries of indexes that are prepared, and have not come"

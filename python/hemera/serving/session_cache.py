@@ -11,8 +11,6 @@ from typing import Any, Protocol
 from hemera._process import Lock
 from hemera.client.problems import Refused
 
-__all__ = ["Answer", "AnyInputs", "Session", "SessionCache", "too_many"]
-
 Answer = dict[str, bytes]
 """The outputs of one request by name, each a file."""
 

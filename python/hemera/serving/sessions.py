@@ -22,13 +22,12 @@ from hemera.objects.devices import DeviceOptions
 from hemera.objects.evaluator import Evaluator
 from hemera.objects.graph import Graph
 from hemera.objects.keys import Keys
-from hemera.package.package import Package, PreparedModel
+from hemera.package.package import Package
+from hemera.package.prepared import PreparedModel
 from hemera.package.specs import InputSpec
 from hemera.serving.graphs import Graphs, form_of
 from hemera.serving.session_cache import Answer, AnyInputs, Session, too_many
 from hemera.serving.uploads import FOREIGN, compressed_refused, damaged_texts, refuse_secret
-
-__all__ = ["Inputs", "Loader", "ModelSession", "memory_of"]
 
 _LARGER = 4
 """Times the model's own degree that another library's client may have: costs grow with it."""

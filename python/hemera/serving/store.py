@@ -24,8 +24,6 @@ from hemera._files import sync_folder
 from hemera._process import Lock
 from hemera.client.problems import Refused
 
-__all__ = ["KeySet", "Store", "Upload"]
-
 _TABLE = "set.json"
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 

@@ -12,8 +12,6 @@ from pathlib import Path
 from hemera._files import sync_folder, write_atomically
 from hemera.errors import FileError, MismatchError, ParameterError
 
-__all__ = ["Clients", "is_name", "require_name"]
-
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _NOBODY = hashlib.sha256(b"").hexdigest()
 

@@ -16,8 +16,6 @@ from hemera.interop import library_of_name, names_of_libraries
 from hemera.interop._library import KEY_FILES
 from hemera.serving.store import Upload
 
-__all__ = ["FOREIGN", "UploadSink", "library_of", "refuse_secret"]
-
 FOREIGN = ("context", *KEY_FILES.values())
 """The files of other libraries' clients; the first is needed."""
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["OPERATION", "exponential_rows"]
-
 OPERATION = "exponentials"
 _NUMBERS = (2**14, 2**17, 2**20, 2**23)
 _SECONDS = 2.6e-8

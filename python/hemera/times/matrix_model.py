@@ -10,8 +10,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["OPERATION", "matrix_rows"]
-
 OPERATION = "multiply_matrix"
 _DEGREE = 8192
 _SIZES = (8, 32, 128, 512, 2048, 8192, 32768)

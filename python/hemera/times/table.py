@@ -16,8 +16,6 @@ from hemera._process import cached_property
 from hemera.errors import DeviceError, FormatError
 from hemera.inputs.fields import MALFORMED, SAYS_MORE
 
-__all__ = ["DeviceTimes", "cache_folder", "device_name", "known_devices"]
-
 SHIPPED = Path(__file__).parent / "devices"
 """The tables that come with the package."""
 

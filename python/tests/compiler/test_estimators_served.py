@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import hemera as hm
-from hemera.serving.service import Home
+from hemera.serving.home import Home
 
 from ..serving.conftest import client_of
 from ..serving.conftest import serving as running

@@ -22,7 +22,7 @@ from hemera.package.package import Package
 from hemera.program import operations as op
 from hemera.program.program import Program
 from hemera.program.values import Form
-from hemera.serving.service import Home
+from hemera.serving.home import Home
 
 from ..serving.conftest import client_of
 from ..serving.conftest import serving as running

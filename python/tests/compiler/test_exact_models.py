@@ -14,7 +14,7 @@ from hemera.compiler import Compiled
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.package.encodings import Arrays, encoding_from_data
 from hemera.serving import Package
-from hemera.serving.service import Home
+from hemera.serving.home import Home
 
 from ..serving.conftest import client_of
 from ..serving.conftest import serving as running

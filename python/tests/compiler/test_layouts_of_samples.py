@@ -17,7 +17,7 @@ from hemera.program.noise import ExpectedNoise
 from hemera.program.operations import Bootstraps, MatrixRows
 from hemera.program.values import Form
 from hemera.serving import Package
-from hemera.serving.service import Home
+from hemera.serving.home import Home
 
 from ..serving.conftest import client_of
 from ..serving.conftest import serving as running

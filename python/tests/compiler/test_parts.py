@@ -18,7 +18,7 @@ from hemera.errors import FormatError, MismatchError
 from hemera.package.interface import Interface
 from hemera.program import operations as op
 from hemera.serving import Package
-from hemera.serving.service import Home
+from hemera.serving.home import Home
 
 from ..serving.conftest import client_of
 from ..serving.conftest import serving as running

@@ -17,7 +17,7 @@ from hemera.package.interface import Interface
 from hemera.program.program import Program
 from hemera.program.values import Form
 from hemera.serving import Package
-from hemera.serving.service import Home
+from hemera.serving.home import Home
 
 from ..serving.conftest import client_of
 from ..serving.conftest import serving as running

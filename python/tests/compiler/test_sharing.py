@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.client.client import LocalModel
 from hemera.compiler import Compiled
 from hemera.compiler.room import Room, noise_bounds
 from hemera.errors import FormatError, ParameterError, SecurityError
 from hemera.package.interface import Interface
+from hemera.package.local_model import LocalModel
 from hemera.package.sharing import Sharing, Shown
 from hemera.serving import Package
 

@@ -15,13 +15,13 @@ from hemera.arrays.operations import Affine, Input
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tiling import split
-from hemera.client.client import LocalModel
 from hemera.compiler import bootstraps
 from hemera.compiler.lowering import lowered
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.package.interface import Interface
+from hemera.package.local_model import LocalModel
 from hemera.serving import Package
-from hemera.serving.service import Home
+from hemera.serving.home import Home
 
 from ..serving.conftest import client_of
 from ..serving.conftest import serving as running

@@ -18,7 +18,7 @@ from hemera.package.encodings import Arrays, Table
 from hemera.package.interface import Interface
 from hemera.package.local_model import LocalModel
 from hemera.serving import Package
-from hemera.serving.service import Home
+from hemera.serving.home import Home
 
 from ..serving.conftest import client_of
 from ..serving.conftest import serving as running

@@ -21,10 +21,12 @@ import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.client.client import Client, LocalModel
+from hemera.client.client import Client
+from hemera.package.local_model import LocalModel
 from hemera.serving import Package, export
+from hemera.serving.home import Home
 from hemera.serving.server import listen, make_server
-from hemera.serving.service import Home, Service
+from hemera.serving.service import Service
 from hemera.serving.settings import Settings
 
 if TYPE_CHECKING:

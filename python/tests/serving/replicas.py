@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from hemera.client.client import LocalModel
 from hemera.client.problems import Refused
+from hemera.package.local_model import LocalModel
 from hemera.ray.dispatch import Dispatcher, Limits
 from hemera.ray.handles import Full, Lost
 from hemera.ray.placement import rendezvous

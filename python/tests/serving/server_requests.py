@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from hemera.client.client import LocalModel
+from hemera.package.local_model import LocalModel
 
 KEYS = "/v1/models/scores/keys"
 EVALUATE = "/v1/models/scores/evaluate"

@@ -23,11 +23,12 @@ import pytest
 
 import hemera as hm
 from hemera import errors
-from hemera.client.client import Client, LocalModel
+from hemera.client.client import Client
 from hemera.client.problems import ServerError
+from hemera.package.local_model import LocalModel
 from hemera.program.keys import KeyList
 from hemera.serving import InputSpec, Interface, OutputSpec, Package, export
-from hemera.serving.service import Home
+from hemera.serving.home import Home
 
 from .conftest import BOUND, Running, client_of, expected
 

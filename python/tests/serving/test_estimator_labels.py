@@ -19,7 +19,7 @@ from sklearn.svm import LinearSVC
 
 import hemera as hm
 from hemera import serving
-from hemera.serving.service import Home
+from hemera.serving.home import Home
 
 from .conftest import client_of
 from .conftest import serving as running

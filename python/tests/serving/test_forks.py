@@ -14,7 +14,7 @@ import pytest
 import hemera as hm
 from hemera.client.problems import ServerError
 from hemera.package.sharing import Shown
-from hemera.serving.service import Home
+from hemera.serving.home import Home
 
 from ..forked import in_child, taken_elsewhere
 from .conftest import BOUND, Running, client_of, expected

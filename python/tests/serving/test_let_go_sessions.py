@@ -15,13 +15,13 @@ import pytest
 
 import hemera as hm
 from hemera import search
-from hemera.client.client import LocalModel
 from hemera.client.wire import write_body
 from hemera.interop import openfhe, seal
 from hemera.objects.devices import DeviceOptions
+from hemera.package.local_model import LocalModel
 from hemera.package.prepared import PreparedModel
 from hemera.serving import Package, export
-from hemera.serving.service import Home
+from hemera.serving.home import Home
 from hemera.serving.session_cache import Session
 from hemera.serving.sessions import Loader
 

@@ -9,7 +9,7 @@ import pytest
 
 import hemera as hm
 from hemera import errors
-from hemera.client.client import LocalModel
+from hemera.package.local_model import LocalModel
 from hemera.package.sharing import Sharing, Shown
 from hemera.serving import Package
 

@@ -10,9 +10,9 @@ import pytest
 
 import hemera as hm
 from hemera import errors
-from hemera.client.client import LocalModel
 from hemera.client.problems import Refused
 from hemera.objects.devices import DeviceOptions
+from hemera.package.local_model import LocalModel
 from hemera.serving import InputSpec, Package, export
 from hemera.serving.graphs import form_of
 from hemera.serving.sessions import Inputs, Loader, ModelSession, memory_of

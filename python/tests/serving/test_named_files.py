@@ -14,11 +14,11 @@ import pytest
 import hemera as hm
 from hemera import errors
 from hemera.cli import main
-from hemera.client.client import LocalModel
 from hemera.inputs.source import MAGIC, model_of, named, opened
 from hemera.interop import openfhe
+from hemera.package.local_model import LocalModel
 from hemera.serving import Interface, Package, export
-from hemera.serving.service import Home
+from hemera.serving.home import Home
 
 from .conftest import expected, serving
 from .server_requests import EVALUATE, KEYS, code

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 from hemera import errors, search
-from hemera.client.client import LocalModel
 from hemera.client.problems import ServerError
 from hemera.client.transport import Transport
-from hemera.serving.service import Home
+from hemera.package.local_model import LocalModel
+from hemera.serving.home import Home
 
 from ..hostile_damage import NESTED
 from .conftest import BOUND, Running, client_of, expected, serving

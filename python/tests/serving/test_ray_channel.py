@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hemera.client.client import LocalModel
+from hemera.package.local_model import LocalModel
 from hemera.ray import channel
 from hemera.ray.channel import Address, Buffer, Channel, Door, connect
 from hemera.ray.handles import Full, Lost

@@ -17,13 +17,13 @@ import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.client.client import LocalModel
 from hemera.client.problems import ServerError
+from hemera.package.local_model import LocalModel
 from hemera.ray.data import Evaluator
 from hemera.ray.placement import rendezvous
 from hemera.ray.replica import KeyFiles, ModelFile, digest_of
 from hemera.serving import Package
-from hemera.serving.service import Home
+from hemera.serving.home import Home
 from hemera.serving.settings import Settings
 
 from .conftest import BOUND, Process, client_of, expected, wait_until

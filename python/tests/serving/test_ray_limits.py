@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hemera.client.client import LocalModel
 from hemera.errors import FormatError, OutOfMemoryError
+from hemera.package.local_model import LocalModel
 from hemera.ray import data, dispatch, service
 from hemera.ray.dispatch import Dispatcher, Limits
 from hemera.ray.handles import Full, Lost
@@ -19,8 +19,8 @@ from hemera.ray.replica import Answered, KeyFiles, ModelFile, Replica, digest_of
 from hemera.ray.requests import _compute
 from hemera.ray.service import RayService, limits_of
 from hemera.serving import Package
+from hemera.serving.home import Home
 from hemera.serving.scheduler import Evaluation
-from hemera.serving.service import Home
 from hemera.serving.settings import Settings
 
 

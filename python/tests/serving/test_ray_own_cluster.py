@@ -18,7 +18,7 @@ from hemera.errors import HemeraWarning, ParameterError
 from hemera.ray import cluster
 from hemera.ray.cluster import LOCAL, Cluster
 from hemera.serving import Package
-from hemera.serving.service import Home
+from hemera.serving.home import Home
 from hemera.serving.settings import Settings
 
 from .conftest import Process, wait_until

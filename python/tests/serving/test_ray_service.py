@@ -13,14 +13,14 @@ import pytest
 import hemera as hm
 from hemera import errors
 from hemera.cli import main
-from hemera.client.client import LocalModel
 from hemera.client.problems import ServerError
+from hemera.package.local_model import LocalModel
 from hemera.ray.dispatch import Limits
 from hemera.ray.replica import ModelFile
 from hemera.ray.service import RayService
 from hemera.serving import Package
+from hemera.serving.home import Home
 from hemera.serving.server import listen, make_server
-from hemera.serving.service import Home
 from hemera.serving.settings import Settings
 
 from .conftest import BOUND, Running, client_of, expected, wait_until

@@ -17,11 +17,13 @@ from sklearn.linear_model import LogisticRegression
 
 import hemera as hm
 from hemera import errors
-from hemera.client.client import Client, LocalModel
+from hemera.client.client import Client
 from hemera.client.problems import ServerError
+from hemera.package.local_model import LocalModel
 from hemera.serving import Package, export
+from hemera.serving.home import Home
 from hemera.serving.server import listen, make_server
-from hemera.serving.service import Home, Service
+from hemera.serving.service import Service
 from hemera.serving.settings import Settings
 
 from .conftest import BOUND, Running, client_of, serving, wait_until

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from fastapi import APIRouter, FastAPI
 
-from hemera.client.client import LocalModel
+from hemera.package.local_model import LocalModel
 from hemera.package.package import Package
 from hemera.serving.app import make_app
+from hemera.serving.home import Home
 from hemera.serving.hot_path import HotPath
 from hemera.serving.routes import ROUTERS, evaluate
-from hemera.serving.service import Home, Service
+from hemera.serving.service import Service
 from hemera.serving.settings import Settings
 
 from .conftest import expected

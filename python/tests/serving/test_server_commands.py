@@ -14,7 +14,7 @@ import pytest
 
 from hemera.cli import main
 from hemera.serving import Package
-from hemera.serving.service import Home
+from hemera.serving.home import Home
 
 from .conftest import BOUND, Process, client_of, expected, serving
 

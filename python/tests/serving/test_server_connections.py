@@ -18,9 +18,9 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from hemera.client.client import LocalModel
+from hemera.package.local_model import LocalModel
 from hemera.serving.connections import Connections, _network
-from hemera.serving.service import Home
+from hemera.serving.home import Home
 from hemera.serving.settings import Settings
 
 from .conftest import BOUND, Running, client_of, expected, serving, wait_until

@@ -12,13 +12,14 @@ import pytest
 
 from hemera import errors
 from hemera.cli import main
-from hemera.client.client import LocalModel
 from hemera.commands import serve
 from hemera.objects.devices import DeviceOptions
+from hemera.package.local_model import LocalModel
 from hemera.serving import Package
+from hemera.serving.home import Home
 from hemera.serving.metrics import Metrics
 from hemera.serving.scheduler import Device, Evaluation, Scheduler
-from hemera.serving.service import Home, Service
+from hemera.serving.service import Service
 from hemera.serving.session_cache import Session, SessionCache
 from hemera.serving.sessions import Loader
 from hemera.serving.settings import Settings

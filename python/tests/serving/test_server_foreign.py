@@ -16,7 +16,7 @@ from hemera.client.wire import write_body
 from hemera.interop import openfhe, seal
 from hemera.objects.devices import DeviceOptions
 from hemera.serving import export
-from hemera.serving.service import Home
+from hemera.serving.home import Home
 from hemera.serving.session_cache import SessionCache
 from hemera.serving.sessions import Loader
 

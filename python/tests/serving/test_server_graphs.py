@@ -12,12 +12,12 @@ import pytest
 
 import hemera as hm
 from hemera import errors
-from hemera.client.client import LocalModel
 from hemera.objects.devices import DeviceOptions
+from hemera.package.local_model import LocalModel
 from hemera.package.prepared import PreparedModel
 from hemera.serving import Package
 from hemera.serving.graphs import Graphs
-from hemera.serving.service import Home
+from hemera.serving.home import Home
 from hemera.serving.session_cache import Session, SessionCache
 from hemera.serving.sessions import Loader
 

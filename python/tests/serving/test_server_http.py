@@ -23,13 +23,13 @@ import pytest
 
 import hemera as hm
 from hemera import errors
-from hemera.client.client import LocalModel
 from hemera.client.problems import ServerError
 from hemera.client.wire import read_body, write_body
+from hemera.package.local_model import LocalModel
 from hemera.serving import InputSpec, Package, export
+from hemera.serving.home import Home
 from hemera.serving.logs import _Lines
 from hemera.serving.server import listen
-from hemera.serving.service import Home
 
 from .conftest import BOUND, Process, Running, client_of, expected, serving, wait_until
 from .server_requests import EVALUATE, KEYS, code, request_of

@@ -13,12 +13,12 @@ import pytest
 
 import hemera as hm
 from hemera import errors
-from hemera.client.client import LocalModel
 from hemera.client.problems import Refused
+from hemera.package.local_model import LocalModel
 from hemera.serving import Package, export
+from hemera.serving.home import Home
 from hemera.serving.logs import _FIELDS
 from hemera.serving.scheduler import Evaluation
-from hemera.serving.service import Home
 from hemera.serving.sessions import ModelSession
 from hemera.serving.uploads import library_of
 

@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 
 from hemera import errors
-from hemera.client.client import Client, LocalModel
+from hemera.client.client import Client
 from hemera.client.problems import ServerError
-from hemera.serving.service import Home
+from hemera.package.local_model import LocalModel
+from hemera.serving.home import Home
 
 from .conftest import BOUND, Process, client_of, expected
 

@@ -9,8 +9,8 @@ import threading
 import httpx
 import numpy as np
 
-from hemera.client.client import LocalModel
-from hemera.serving.service import Home
+from hemera.package.local_model import LocalModel
+from hemera.serving.home import Home
 
 from .conftest import BOUND, Running, client_of, expected, serving, wait_until
 from .server_requests import EVALUATE, KEYS, code, request_of

@@ -12,11 +12,11 @@ import pytest
 from fastapi import Request
 from fastapi.security import HTTPAuthorizationCredentials
 
-from hemera.client.client import LocalModel
 from hemera.client.problems import Refused
+from hemera.package.local_model import LocalModel
+from hemera.serving.home import Home
 from hemera.serving.rates import Rates
 from hemera.serving.routes.clients import client_of as client_of_request
-from hemera.serving.service import Home
 
 from .conftest import client_of, expected, serving
 

@@ -14,13 +14,13 @@ from starlette.requests import ClientDisconnect, Request
 
 import hemera as hm
 from hemera import errors
-from hemera.client.client import LocalModel
 from hemera.client.problems import Refused, error_of, refusal_of
 from hemera.client.wire import write_body
+from hemera.package.local_model import LocalModel
 from hemera.serving import Package
+from hemera.serving.home import Home
 from hemera.serving.metrics import Metrics
 from hemera.serving.refusals import answer_to, refuse
-from hemera.serving.service import Home
 from hemera.serving.store import Upload
 
 from .conftest import Running, expected, serving

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from hemera import errors
-from hemera.client.client import LocalModel
 from hemera.client.problems import Refused, refusal_of
 from hemera.objects.devices import DeviceOptions
+from hemera.package.local_model import LocalModel
 from hemera.serving import Package
 from hemera.serving.metrics import Metrics
 from hemera.serving.scheduler import Device, Evaluation, Scheduler

@@ -13,7 +13,8 @@ from hemera import search
 from hemera.client.problems import Refused
 from hemera.serving import Package
 from hemera.serving import server as server_module
-from hemera.serving.service import Home, Service
+from hemera.serving.home import Home
+from hemera.serving.service import Service
 from hemera.serving.settings import Settings
 
 from .indexes.index_cases import VECTORS

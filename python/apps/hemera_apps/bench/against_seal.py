@@ -21,8 +21,6 @@ from hemera_apps.bench.hemera_side import HemeraSide
 from hemera_apps.bench.seal_side import SealSide
 from hemera_apps.bench.timing import alternate, median_seconds
 
-__all__ = ["add_arguments", "run"]
-
 Row = dict[str, Any]
 _SCHEMES = ["bfv", "bgv", "ckks"]
 _DEGREES = [8192, 16384, 32768]

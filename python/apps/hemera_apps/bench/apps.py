@@ -16,8 +16,6 @@ from hemera_apps._progress import StageProgress
 from hemera_apps.bench import training, trees
 from hemera_apps.trees import paper
 
-__all__ = ["add_arguments", "run"]
-
 APPLICATIONS = ("trees", "training")
 
 

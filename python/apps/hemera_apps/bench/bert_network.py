@@ -22,8 +22,6 @@ from hemera_apps.transformer.network.widened import Widening
 from hemera_apps.transformer.planned import least_bits, require_in_ranges
 from hemera_apps.transformer.stages import Stages, agreement
 
-__all__ = ["NetworkRun"]
-
 Array = NDArray[np.float64]
 Say = Callable[[str], None]
 T = TypeVar("T")

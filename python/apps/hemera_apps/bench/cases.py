@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 import hemera as hm
 
-__all__ = ["SEAL_PRIME_BITS", "Case", "cases"]
-
 # SEAL's default moduli for 128 bits (native/src/seal/util/globals.cpp of SEAL 4): bits of each prime, the
 # special one last.
 SEAL_PRIME_BITS = {

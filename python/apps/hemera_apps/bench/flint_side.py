@@ -8,8 +8,6 @@ import ctypes.util
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FlintProduct"]
-
 
 class FlintProduct:
     """fmpz_mul of two natural numbers given as 64-bit words; a call multiplies."""

@@ -22,8 +22,6 @@ else:
 if TYPE_CHECKING:
     import hemera as hm  # which stages that only read results do not wait for
 
-__all__ = ["Instance", "Steps"]
-
 T = TypeVar("T")
 _SIZES = ("single", "small", "medium", "large")
 

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 import hemera as hm
 from hemera import _core
 
-__all__ = ["HemeraSide"]
-
 
 class HemeraSide:
     """Keys and operands of one set of parameters. `operations` maps an operation's name to a call of it."""

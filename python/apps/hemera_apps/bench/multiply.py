@@ -30,8 +30,6 @@ from hemera_apps.bench.flint_side import FlintProduct
 from hemera_apps.bench.multiply_cases import Case, HemeraProducts, SealProduct, cases
 from hemera_apps.bench.multiply_figure import draw
 
-__all__ = ["add_arguments", "run"]
-
 Row = dict[str, Any]
 Actions = Mapping[str, Callable[[], object]]
 _DEGREES = [1 << log for log in range(12, 18)]

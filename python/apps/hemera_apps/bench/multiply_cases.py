@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 import hemera as hm
 from hemera_apps.bench.seal_api import SCHEMES, accepted, seal_api
 
-__all__ = ["Case", "HemeraProducts", "SealProduct", "cases"]
-
 # The largest log2(Q P) with 128 bits of security (docs/security.md).
 _MODULUS_BITS = {4096: 106, 8192: 214, 16384: 430, 32768: 868, 65536: 1747, 131072: 3523}
 _LARGEST_PRIME = 49  # Hemera's primes stay below 2^49, where its transforms are fastest

@@ -8,8 +8,6 @@ from typing import Any
 from hemera.errors import ParameterError
 from hemera_apps._figures import new_figure, save_figure
 
-__all__ = ["draw"]
-
 Row = dict[str, Any]
 _COLORS = {
     "hemera ntt": "tab:blue",

@@ -21,8 +21,6 @@ from hemera_apps.transformer.network.model import Embeddings, Network
 from hemera_apps.transformer.planned import least_bits
 from hemera_apps.transformer.stages import agreement
 
-__all__ = ["Bert"]
-
 
 class Bert(Workload):
     """Labels of pairs of random sentences, by a network of random weights: the harness' weights and sentences

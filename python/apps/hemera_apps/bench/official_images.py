@@ -18,8 +18,6 @@ from hemera_apps.bench.official_workloads import (
     network_of_entry,
 )
 
-__all__ = ["Images"]
-
 _BYTES = 1 + 3 * 32 * 32
 """The bytes of an image in CIFAR-10's files: the label, and the pixels of each channel."""
 

@@ -19,17 +19,6 @@ from numpy.typing import NDArray
 
 from hemera.errors import FileError, NoiseError
 
-__all__ = [
-    "Digits",
-    "Facts",
-    "Products",
-    "Search",
-    "Stage",
-    "Workload",
-    "labels_as_in_the_clear",
-    "network_of_entry",
-]
-
 Stage = tuple[str, list[str]]
 """A program of the entry, and its arguments."""
 Facts = dict[str, Any]

@@ -22,8 +22,6 @@ from hemera_apps._progress import StageProgress
 from hemera_apps._serve_client import Measured
 from hemera_apps.bench.serve import DEFAULT_MODELS, MODELS, Crowd, Workload, add_model, server, workload
 
-__all__ = ["add_arguments", "run"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The suite's options."""

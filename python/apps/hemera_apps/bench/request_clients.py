@@ -16,18 +16,6 @@ from hemera.interop import libraries
 from hemera.interop._session import Session
 from hemera_apps.bench.seal_api import SCHEMES, accepted, seal_api
 
-__all__ = [
-    "CASES",
-    "CLIENTS",
-    "LIBRARIES",
-    "Case",
-    "Client",
-    "LiveClient",
-    "PreparedClient",
-    "client_of",
-    "open_session",
-]
-
 LIBRARIES = {library.name.lower(): library for library in libraries()}
 """The libraries by their names on the command line."""
 

@@ -26,8 +26,6 @@ from hemera_apps.bench.request_clients import (
 )
 from hemera_apps.bench.timing import alternate, median_seconds
 
-__all__ = ["add_arguments", "run"]
-
 PARTS = ("load", "multiply", "rotate", "dump", "request")
 
 

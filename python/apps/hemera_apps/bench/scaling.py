@@ -19,8 +19,6 @@ from hemera import _options
 from hemera.ray.placement import choose, rendezvous
 from hemera_apps._figures import new_figure, save_figure, use_logarithms
 
-__all__ = ["EVICTIONS", "PLACEMENTS", "Result", "Setup", "simulate"]
-
 GB = 10**9
 _LIMIT = 128
 """Requests that a replica may have; beyond it they are refused."""

@@ -12,8 +12,6 @@ from hemera.errors import Error
 from hemera_apps.bench.cases import Case
 from hemera_apps.bench.seal_api import SCHEMES, accepted, seal_api
 
-__all__ = ["SealSide"]
-
 
 class SealSide:
     """Keys and operands of one case. `operations` maps an operation's name to a call of it."""

@@ -16,8 +16,6 @@ from hemera.errors import Error
 from hemera_apps.bench.seal_api import SCHEMES, accepted, seal_api
 from hemera_apps.trees.paper import PaperModel
 
-__all__ = ["SealTrees", "SealWorkers"]
-
 
 class SealTrees:
     """Keys, model and encrypted samples in one process."""

@@ -28,25 +28,14 @@ from rich.table import Table
 import hemera
 from hemera import _machine, _options, ckks
 from hemera.circuits import approximate
-from hemera.client.client import Client, LocalModel
+from hemera.client.client import Client
 from hemera.errors import DeviceError, ParameterError, SecurityWarning
+from hemera.package.local_model import LocalModel
 from hemera.serving import InputSpec, Package, export
 from hemera.serving.tokens import Clients
 from hemera_apps._figures import new_figure, save_figure
 from hemera_apps._progress import StageProgress
 from hemera_apps._serve_client import Job, Measured, work
-
-__all__ = [
-    "DEFAULT_MODELS",
-    "MODELS",
-    "Crowd",
-    "Workload",
-    "add_arguments",
-    "add_model",
-    "run",
-    "server",
-    "workload",
-]
 
 MODELS = ("linear", "network", "deep")
 DEFAULT_MODELS = MODELS[:2]

@@ -20,8 +20,6 @@ from hemera_apps.bench import (
     times,
 )
 
-__all__ = ["SUITES"]
-
 SUITES = (
     operations,
     against_seal,

@@ -8,8 +8,6 @@ from collections.abc import Callable
 
 from hemera import Context
 
-__all__ = ["alternate", "median_seconds", "median_seconds_in", "timed"]
-
 
 def _seconds(action: Callable[[], object], repeats: int) -> float:
     start = time.perf_counter()

@@ -14,8 +14,6 @@ from hemera_apps import logistic_regression as logistic
 from hemera_apps._progress import StageProgress
 from hemera_apps.logistic_regression import run as whole
 
-__all__ = ["CASES", "measure"]
-
 _RATE = 0.5
 _SEED = 11
 _TOLERANCE = 1e-3

@@ -18,8 +18,6 @@ from hemera_apps.bench.seal_trees import SealWorkers
 from hemera_apps.trees import paper
 from hemera_apps.trees.sides import Sides, Workload, operations, packaged
 
-__all__ = ["CASES", "DEGREES", "measure"]
-
 _FEATURES = 2048
 _LEVELS = 3
 # For each degree the parameters of SEAL's modulus, and of the largest one with 128 bits by the tables of

@@ -8,8 +8,6 @@ from hemera_apps.logistic_regression.parameters import make_parameters
 from hemera_apps.logistic_regression.plan import TrainingPlan
 from hemera_apps.logistic_regression.settings import Settings
 
-__all__ = ["EPHEMERAL_SECRETS", "fastest_plan"]
-
 EPHEMERAL_SECRETS = ("fixed weight", "blocks")
 
 _DEVICE = "nvidia-h200"

@@ -13,19 +13,6 @@ import hemera
 from hemera._noise_warning import ranges_are_known
 from hemera.circuits import Bootstrap, FunctionPlan, InnerSum, Replication
 
-__all__ = [
-    "AtLevel",
-    "Circuits",
-    "Factor",
-    "Iteration",
-    "accelerated",
-    "accelerated_parts",
-    "descended",
-    "joined",
-    "refreshed",
-    "scaled",
-]
-
 Step = Callable[[hemera.Ciphertext], hemera.Ciphertext]
 AtLevel = Callable[[int], hemera.Ciphertext]
 """z times what the gradient is multiplied by, for the level of the product with it."""

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from hemera.errors import ParameterError
 from hemera_apps.logistic_regression.settings import Settings
 
-__all__ = ["options_of", "require_bounds", "train_clear", "within_bounds"]
-
 Floats = NDArray[np.float64]
 
 

@@ -10,8 +10,6 @@ from hemera.ckks import Parameters
 from hemera.errors import NoiseError
 from hemera_apps.logistic_regression.plan import TrainingPlan
 
-__all__ = ["Client"]
-
 Floats = NDArray[np.float64]
 BEYOND = 1.001
 """The largest magnitude of a state that bootstraps keep, with a margin for noise."""

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Quality", "area_under_curve", "loss", "quality"]
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 

@@ -6,8 +6,6 @@ from typing import Any
 
 from hemera.ckks import Parameters
 
-__all__ = ["PAPER", "make_parameters"]
-
 PAPER = "paper"
 _PAPER_FIELDS: dict[str, Any] = {"levels": 12, "digits": 4, "security": None}
 

@@ -33,8 +33,6 @@ from hemera_apps.logistic_regression.circuit import (
 )
 from hemera_apps.logistic_regression.settings import Settings
 
-__all__ = ["TrainingPlan"]
-
 Floats = NDArray[np.float64]
 
 

@@ -12,8 +12,6 @@ from hemera.errors import MismatchError, ParameterError
 from hemera_apps.logistic_regression.settings import Settings
 from hemera_apps.logistic_regression.tables import Table
 
-__all__ = ["Preparation", "make_batches", "suggest_rate"]
-
 Floats = NDArray[np.float64]
 CLIP = 3.0
 """Standardised features are clipped to [-CLIP, CLIP]."""

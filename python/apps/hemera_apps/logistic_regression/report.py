@@ -12,8 +12,6 @@ from hemera._options import size_text
 from hemera_apps._figures import new_figure, save_figure
 from hemera_apps.logistic_regression.run import Run
 
-__all__ = ["draw", "make_report", "show"]
-
 _HUES = tuple(
     (f"#{dark}", f"#{light}")
     for dark, light in (

@@ -20,8 +20,6 @@ from hemera_apps.logistic_regression.server import Server
 from hemera_apps.logistic_regression.tables import GROUP, Table
 from hemera_apps.table_files import extra
 
-__all__ = ["Mark", "Run", "run"]
-
 Floats = NDArray[np.float64]
 Progress = Callable[[str, int], None]
 """A function that is called with the name of a stage and the number of iterations done."""

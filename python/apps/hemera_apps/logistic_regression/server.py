@@ -12,8 +12,6 @@ from hemera_apps.logistic_regression import circuit
 from hemera_apps.logistic_regression.circuit import Iteration
 from hemera_apps.logistic_regression.plan import TrainingPlan
 
-__all__ = ["Server"]
-
 Step = Callable[..., "hemera.Ciphertext | tuple[hemera.Ciphertext, ...]"]
 
 

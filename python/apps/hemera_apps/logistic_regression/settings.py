@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from hemera.errors import ParameterError
 from hemera_apps.logistic_regression.sigmoid import Fit, Sigmoid
 
-__all__ = ["Method", "Settings"]
-
 Method = Literal["nesterov", "gradient"]
 Floats = NDArray[np.float64]
 

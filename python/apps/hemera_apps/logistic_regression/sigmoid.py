@@ -14,8 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 from hemera.circuits import approximate
 from hemera.errors import ParameterError
 
-__all__ = ["Fit", "Sigmoid", "sigmoid"]
-
 Floats = NDArray[np.float64]
 Fit = Literal["least-squares", "chebyshev"]
 MOST = 15

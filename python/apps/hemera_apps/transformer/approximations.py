@@ -11,8 +11,6 @@ from hemera_apps.transformer.clear import EPSILON, Ranges
 from hemera_apps.transformer.functions import MappedPolynomial, RefinedRoot
 from hemera_apps.transformer.softmax import DividedExponentials, NormalizedSquares
 
-__all__ = ["Approximations", "Degrees", "Depths", "Levels"]
-
 _GELU = 15
 """The degree in x^2 where no bootstrap is before it."""
 _WIDE_GELU = (31, 63, 127, 255, 511)

@@ -28,8 +28,6 @@ from hemera_apps.transformer.refresh import declared
 from hemera_apps.transformer.softmax import DividedExponentials
 from hemera_apps.transformer.watch import Watch
 
-__all__ = ["Attention"]
-
 
 class Attention:
     """The heads of a block: their weights as plans.

@@ -18,8 +18,6 @@ from hemera_apps.transformer.refresh import Refresh, declared
 from hemera_apps.transformer.softmax import DividedExponentials
 from hemera_apps.transformer.watch import Unwatched, Watch
 
-__all__ = ["EncryptedBlock"]
-
 Array = NDArray[np.float64]
 
 

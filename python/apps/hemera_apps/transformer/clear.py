@@ -8,18 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "EPSILON",
-    "Ranges",
-    "Shape",
-    "Trace",
-    "Weights",
-    "clear_block",
-    "gelu",
-    "random_inputs",
-    "token_weights",
-]
-
 Array = NDArray[np.float64]
 Trace = dict[str, Array]
 """The values of a block's steps by name; the first axis counts inputs."""

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from hemera_apps.transformer.approximations import Approximations
 from hemera_apps.transformer.clear import Weights
 
-__all__ = ["FoldedWeights"]
-
 Array = NDArray[np.float64]
 
 

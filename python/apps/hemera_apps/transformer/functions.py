@@ -12,8 +12,6 @@ import hemera as hm
 from hemera.errors import ParameterError
 from hemera_apps.transformer.refresh import Refresh, declared
 
-__all__ = ["DEGREES", "MappedPolynomial", "RefinedRoot", "in_the_clear"]
-
 Array = NDArray[np.float64]
 
 DEGREES = (7, 15, 31, 63, 127)

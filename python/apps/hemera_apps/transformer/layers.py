@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 import hemera as hm
 
-__all__ = ["Layer", "chunks", "take"]
-
 Array = NDArray[np.float64]
 
 

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from hemera.errors import MismatchError
 
-__all__ = ["Layout"]
-
 Array = NDArray[np.float64]
 
 

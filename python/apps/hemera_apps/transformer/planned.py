@@ -12,8 +12,6 @@ from hemera_apps.transformer.approximations import Approximations
 from hemera_apps.transformer.clear import Ranges, Shape, Trace, Weights, token_weights
 from hemera_apps.transformer.functions import in_the_clear
 
-__all__ = ["approximate_block", "least_bits", "require_in_ranges"]
-
 Array = NDArray[np.float64]
 
 _NOISE = 2.0**-15.5

@@ -23,8 +23,6 @@ from hemera_apps.transformer.single.shared import SharedPlans
 from hemera_apps.transformer.stages import PlannedStages
 from hemera_apps.transformer.watch import Watch
 
-__all__ = ["PreparedBlock", "Settings"]
-
 Array = NDArray[np.float64]
 
 

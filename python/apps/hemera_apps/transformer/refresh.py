@@ -6,8 +6,6 @@ import hemera as hm
 from hemera.errors import ParameterError
 from hemera_apps.transformer.layers import chunks
 
-__all__ = ["Refresh", "declared"]
-
 
 def declared(x: hm.Ciphertext) -> hm.Ciphertext:
     """The same values, of which calibration says that they lie from -1 to 1."""

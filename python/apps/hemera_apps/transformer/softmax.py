@@ -26,8 +26,6 @@ from hemera.errors import ParameterError
 from hemera_apps.transformer.clear import Ranges
 from hemera_apps.transformer.functions import MappedPolynomial, in_the_clear
 
-__all__ = ["DividedExponentials", "NormalizedSquares"]
-
 Array = NDArray[np.float64]
 
 _MOST = 8

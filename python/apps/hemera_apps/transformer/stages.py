@@ -17,8 +17,6 @@ from hemera_apps.transformer.clear import Trace
 from hemera_apps.transformer.layout import Layout
 from hemera_apps.transformer.single.layout import SingleLayout
 
-__all__ = ["PlannedStages", "Stages", "agreement"]
-
 Array = NDArray[np.float64]
 
 _ROWS_SEEN = 8

@@ -6,8 +6,6 @@ from typing import Protocol
 
 import hemera as hm
 
-__all__ = ["Unwatched", "Watch"]
-
 
 class Watch(Protocol):
     """Is told the steps of a block."""

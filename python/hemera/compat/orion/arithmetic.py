@@ -10,8 +10,6 @@ from hemera.errors import ParameterError
 from hemera.objects.ciphertext import Ciphertext, Operand
 from hemera.objects.evaluator import Evaluator
 
-__all__ = ["Arithmetic"]
-
 _Operation = Callable[[Evaluator, Ciphertext, Operand], Ciphertext]
 
 

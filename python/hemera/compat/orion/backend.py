@@ -22,8 +22,6 @@ from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.evaluator import Evaluator
 from hemera.objects.keys import Keys, SecretKey
 
-__all__ = ["Backend", "Configuration"]
-
 
 class Configuration(Protocol):
     """Orion's parameters, as its schemes have them."""

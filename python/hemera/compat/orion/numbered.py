@@ -7,8 +7,6 @@ from typing import Generic, TypeVar
 
 from hemera.errors import ParameterError
 
-__all__ = ["Numbered"]
-
 T = TypeVar("T")
 
 

@@ -10,8 +10,6 @@ from typing import Literal
 from hemera import ckks
 from hemera.errors import LevelError, ParameterError
 
-__all__ = ["Ring", "make_ring"]
-
 
 @dataclass(frozen=True)
 class Ring:

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from hemera.errors import ParameterError
 
-__all__ = ["nearest_odd", "step_composition"]
-
 Values = NDArray[np.float64]
 
 _POINTS = 400

@@ -17,8 +17,6 @@ from hemera.objects.context import Context
 from hemera.objects.evaluator import Evaluator
 from hemera.objects.keys import Keys, SecretKey
 
-__all__ = ["Tensors"]
-
 
 class Tensors:
     """Keys, plaintexts and ciphertexts: a base of `hemera.compat.orion.Backend`."""

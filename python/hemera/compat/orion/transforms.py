@@ -12,8 +12,6 @@ from hemera.compat.orion.ring import Ring
 from hemera.errors import ParameterError
 from hemera.objects.context import Context
 
-__all__ = ["Transform"]
-
 
 class Transform:
     """Diagonals of a matrix over the slots, for ciphertexts of a level.

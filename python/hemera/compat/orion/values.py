@@ -11,8 +11,6 @@ from hemera.inputs.plain import plain_array
 from hemera.objects.ciphertext import Plaintext
 from hemera.objects.context import Context
 
-__all__ = ["ClearValues", "as_bytes", "as_reals"]
-
 
 @dataclass
 class ClearValues:

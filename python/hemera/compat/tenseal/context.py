@@ -16,8 +16,6 @@ from hemera.inputs.fields import damaged
 from hemera.objects import context as own_context
 from hemera.objects import keys as own_keys
 
-__all__ = ["ENCRYPTION_TYPE", "SCHEME_TYPE", "Context"]
-
 _RELIN, _RESCALE, _MOD_SWITCH = 1, 2, 4
 """The flags in a file."""
 _MOST_KEY_BYTES = 8 << 30

@@ -8,8 +8,6 @@ from hemera.compat.tenseal.messages import Value, read_message, write_message
 from hemera.errors import FormatError
 from hemera.inputs.fields import Whole
 
-__all__ = ["ContextFile"]
-
 _PARAMETERS, _PUBLIC, _PRIVATE, _ENCRYPTION, _TOP_SCALE = 1, 2, 3, 4, 1001
 """Fields of the message. `_TOP_SCALE` is Hemera's own."""
 _PUBLIC_KEY, _FLAGS, _SCALE, _RELIN_KEYS, _GALOIS_KEYS = 1, 2, 3, 4, 5

@@ -22,8 +22,6 @@ from hemera.objects.ciphertext import Ciphertext
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["EncryptedTensor"]
-
 
 class EncryptedTensor(StoredTensor):
     """An array of encrypted values. Names that end with _ change the array itself, and return it."""

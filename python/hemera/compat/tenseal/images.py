@@ -13,8 +13,6 @@ from hemera.compat.tenseal.vectors import CKKSVector
 from hemera.errors import ParameterError
 from hemera.inputs.encoding import power_of_two
 
-__all__ = ["enc_matmul_encoding", "im2col_encoding"]
-
 
 def im2col_encoding(
     context: Context, tensor: Any, kernel_n_rows: int, kernel_n_cols: int, stride: int

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 import hemera.objects.keys as own
 
-__all__ = ["GaloisKeys", "PublicKey", "RelinKeys", "SecretKey"]
-
 
 @dataclass(frozen=True)
 class SecretKey:

@@ -21,8 +21,6 @@ from hemera.inputs.encoding import power_of_two
 from hemera.objects.ciphertext import Ciphertext, Plaintext
 from hemera.objects.evaluator import Evaluator
 
-__all__ = ["EncodedMatrices", "multiply_matrix"]
-
 _MOST_BYTES = 1 << 28
 """The most bytes of encoded matrices that one context keeps."""
 

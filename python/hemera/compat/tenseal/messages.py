@@ -12,8 +12,6 @@ from typing import TypeAlias
 
 from hemera.errors import FormatError
 
-__all__ = ["Value", "read_message", "whole_numbers", "write_message"]
-
 Value: TypeAlias = "int | float | bytes"
 """A field: a whole number of 0 or more, a double, or bytes (which a message within a message is, too)."""
 

@@ -13,8 +13,6 @@ from hemera import _core, bfv, ckks
 from hemera.errors import FormatError, ParameterError, SecurityError, SecurityWarning
 from hemera.parameters import Parameters, max_log_modulus
 
-__all__ = ["Found", "ciphertext_primes", "from_seal", "from_sizes", "settled_scale"]
-
 _SEAL_LIMITS = {1024: 27, 2048: 54, 4096: 109, 8192: 218, 16384: 438, 32768: 881}
 """The most bits of all primes that SEAL takes for 128 bits of security: the table of
 homomorphicencryption.org (2018), which is a few bits wider than Hemera's of 2024."""

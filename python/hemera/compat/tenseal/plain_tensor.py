@@ -14,8 +14,6 @@ from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.inputs.fields import damaged
 from hemera.inputs.plain import plain_array
 
-__all__ = ["PlainTensor", "as_array"]
-
 _TYPES = {"float": np.dtype(np.float64), "int": np.dtype(np.int64)}
 _SHAPE, _TYPE, _DATA = 1, 2, 3
 """Fields of a tensor's bytes."""

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from hemera.inputs.encoding import power_of_two
 from hemera.objects.ciphertext import Ciphertext
 
-__all__ = ["integer_polynomial", "real_polynomial"]
-
 
 def real_polynomial(x: Ciphertext, coefficients: Sequence[float]) -> Ciphertext:
     """coefficients[0] * x + coefficients[1] * x^2 + ... (CKKS); the last coefficient is not 0.

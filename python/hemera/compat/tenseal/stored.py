@@ -19,8 +19,6 @@ from hemera.objects.ciphertext import Ciphertext
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["StoredTensor", "aligned", "bound", "cipher_of", "has_zeros", "in_context", "like", "widened"]
-
 TensorT = TypeVar("TensorT", bound="StoredTensor")
 
 _CIPHERTEXTS, _PERIOD, _CLEAN = 2, 1001, 1002

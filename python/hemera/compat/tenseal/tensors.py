@@ -22,8 +22,6 @@ from hemera.objects.ciphertext import Ciphertext
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["BFVTensor", "CKKSTensor"]
-
 _SHAPE = 1
 
 

@@ -24,8 +24,6 @@ from hemera.objects.ciphertext import Ciphertext
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["BFVVector", "CKKSVector"]
-
 _SIZES = 1
 
 

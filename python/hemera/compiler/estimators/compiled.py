@@ -17,8 +17,6 @@ from hemera.objects.context import Context
 from hemera.package.encodings import Arrays, Table
 from hemera.package.package import Package
 
-__all__ = ["CompiledEstimator", "LocalEstimator"]
-
 Results = NDArray[Any]
 
 _AT_ONCE = 8

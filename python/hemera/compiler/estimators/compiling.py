@@ -28,8 +28,6 @@ from hemera.package.encodings import Arrays, Scaling, Table, chunked, column_ran
 from hemera.package.finishing import Method, Neighbours
 from hemera.parameters import Parameters
 
-__all__ = ["compile_estimator"]
-
 Floats = NDArray[np.float64]
 
 _MARGIN = 0.5

@@ -13,21 +13,6 @@ from hemera.compiler.estimators.transformers import nothing
 from hemera.package.finishing import Apply, Label, Parts
 from hemera.package.specs import Labels
 
-__all__ = [
-    "bagging",
-    "chain",
-    "column_transformer",
-    "feature_union",
-    "of_inliers",
-    "one_against_one",
-    "one_against_rest",
-    "regressor_chain",
-    "several_targets",
-    "stacking",
-    "voting_of_classes",
-    "voting_of_values",
-]
-
 Read = Callable[[Any], Model]
 
 

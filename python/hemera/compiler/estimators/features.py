@@ -15,8 +15,6 @@ from hemera.arrays.array import Array
 from hemera.arrays.recorded import bounds_of, facts_of, number_of, recorder_of
 from hemera.errors import ParameterError
 
-__all__ = ["Features", "bits_for_sums", "exponential", "of_distances", "pointwise", "relu"]
-
 Floats = NDArray[np.float64]
 
 _MOST_DEGREE = 1023

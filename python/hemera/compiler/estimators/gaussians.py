@@ -13,16 +13,6 @@ from hemera.compiler.estimators.model import Model, log_probabilities, plain, re
 from hemera.package.finishing import Apply, Label
 from hemera.package.specs import Labels
 
-__all__ = [
-    "bernoulli",
-    "complement",
-    "elliptic_envelope",
-    "gaussian_mixture",
-    "gaussian_naive",
-    "multinomial",
-    "quadratic_discriminant",
-]
-
 Floats = NDArray[np.float64]
 
 

@@ -15,8 +15,6 @@ from hemera.exporting.estimators import is_exactly
 from hemera.package.finishing import Apply, Label
 from hemera.package.specs import Labels
 
-__all__ = ["gaussian_process", "kernel_pca", "kernel_ridge", "nystroem", "one_class", "random_fourier", "svm"]
-
 Floats = NDArray[np.float64]
 
 _KERNELS = ("linear", "poly", "polynomial", "rbf", "sigmoid")

@@ -19,21 +19,6 @@ from hemera.exporting.agreement import of_library
 from hemera.exporting.linear import LinearModel
 from hemera.package.finishing import Apply, Columns, Label
 
-__all__ = [
-    "centred",
-    "classifier",
-    "discriminant",
-    "gradient_descent",
-    "log_link",
-    "logistic",
-    "network_of_classes",
-    "network_of_values",
-    "of_arrays",
-    "regressor",
-    "ridge_classifier",
-    "tweedie",
-]
-
 Floats = NDArray[np.float64]
 
 

@@ -12,8 +12,6 @@ from hemera.compiler.estimators.features import Features
 from hemera.package.finishing import Apply, Columns, Label, Step
 from hemera.package.specs import Labels
 
-__all__ = ["Model", "Steps", "identity", "labelled", "log_probabilities", "of_columns", "refuse"]
-
 Steps = tuple[Step, ...]
 
 

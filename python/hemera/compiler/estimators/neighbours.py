@@ -18,16 +18,6 @@ from hemera.compiler.estimators.model import (
 from hemera.package.finishing import Apply, Label, Neighbours
 from hemera.package.specs import Labels
 
-__all__ = [
-    "birch",
-    "bisecting",
-    "centroid",
-    "clusters",
-    "nearest_centres",
-    "neighbour_classes",
-    "neighbour_values",
-]
-
 _NEAREST: Steps = (Apply("argmin"),)
 _ROOT: Steps = (Apply("root"),)
 

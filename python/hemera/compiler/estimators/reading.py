@@ -18,8 +18,6 @@ from hemera.errors import ParameterError
 from hemera.exporting.estimators import SCALERS, TREE_LIBRARIES, is_exactly, steps_of
 from hemera.exporting.linear import LinearModel
 
-__all__ = ["KNOWN", "read", "read_steps"]
-
 Read = Callable[[Any], Model]
 
 _ALONE: dict[str, dict[Read, tuple[str, ...]]] = {

@@ -11,8 +11,6 @@ from hemera.compiler.estimators.model import Model, identity, plain, refuse
 from hemera.exporting.agreement import of_library
 from hemera.exporting.estimators import SCALERS
 
-__all__ = ["function", "linear_map", "nothing", "polynomial_features", "scaler", "selection"]
-
 
 def scaler(model: Any) -> Model:
     """StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler."""

@@ -35,8 +35,6 @@ from hemera.trees.parameters import parameters_for
 from hemera.trees.quantise import IntegerEnsemble, quantise
 from hemera.trees.read import library_of
 
-__all__ = ["BOOSTED", "CompiledTrees", "LocalTrees", "compile_trees", "is_boosted"]
-
 BOOSTED = (
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",

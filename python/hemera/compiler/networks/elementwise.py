@@ -14,8 +14,6 @@ from hemera.compiler.networks.meanings import Attributes, Meaning, Operator, lar
 from hemera.compiler.networks.tensors import KINDS, converted, is_real, limits_of
 from hemera.errors import FormatError, MismatchError, ParameterError, RangeError
 
-__all__ = ["ELEMENTWISE", "quotient"]
-
 _LARGEST_HALF = 65504.0
 """The largest number of float16."""
 

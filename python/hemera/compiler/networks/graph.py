@@ -17,8 +17,6 @@ from hemera.compiler.networks.meanings import Attributes, Meaning
 from hemera.compiler.networks.tensors import DTYPES, MOST_KEPT, UNKNOWN, converted, is_real, limits_of
 from hemera.errors import Error, FormatError, ParameterError, RangeError
 
-__all__ = ["Graph", "Node"]
-
 Values = NDArray[Any]
 
 _LEAST_MADE, _MOST_MADE = 1 << 20, 1 << 24

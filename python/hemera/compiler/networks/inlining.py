@@ -9,8 +9,6 @@ from typing import Any
 from hemera.compiler.networks.tensors import text_of
 from hemera.errors import FormatError
 
-__all__ = ["Call", "calls_of"]
-
 MOST_NODES = 1 << 16
 _MOST_DEPTH = 32
 

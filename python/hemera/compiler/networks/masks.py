@@ -15,8 +15,6 @@ from hemera.compiler.networks.meanings import Attributes, Meaning
 from hemera.compiler.networks.resolving import meaning_of
 from hemera.compiler.networks.tensors import UNKNOWN
 
-__all__ = ["with_masks"]
-
 _SOFTMAX = meaning_of("Softmax", 13)
 
 

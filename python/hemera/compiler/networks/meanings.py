@@ -13,19 +13,6 @@ from hemera.arrays.array import Array
 from hemera.arrays.recorder import MOST_ELEMENTS
 from hemera.errors import ParameterError
 
-__all__ = [
-    "Attributes",
-    "Meaning",
-    "Operator",
-    "bounded",
-    "integers",
-    "joined",
-    "largest",
-    "listed",
-    "named",
-    "plain",
-]
-
 
 class Attributes(dict[str, Any]):
     """Attributes of a node by name, those that are left out with the values that ONNX's schema gives."""

@@ -11,8 +11,6 @@ import numpy as np
 from hemera.compiler.networks.meanings import Attributes, Meaning, bounded, integers, largest, listed, plain
 from hemera.errors import FormatError, ParameterError
 
-__all__ = ["PLACES"]
-
 _CONSTANTS = {
     "value_float": np.float32,
     "value_floats": np.float32,

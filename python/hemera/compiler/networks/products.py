@@ -23,8 +23,6 @@ from hemera.compiler.networks.meanings import (
 )
 from hemera.errors import FormatError, MismatchError, ParameterError
 
-__all__ = ["PRODUCTS"]
-
 _MOST_PRODUCTS = 1 << 30
 """The most products of an Einsum of plain values."""
 

@@ -24,8 +24,6 @@ from hemera.compiler.specs import ArraySpec, shape_of
 from hemera.errors import Error, FileError, FormatError, MismatchError, ParameterError
 from hemera.inputs.fields import SAYS_MORE
 
-__all__ = ["compile_module", "compile_onnx", "graph_of"]
-
 MOST_BYTES = 1 << 28
 """The most bytes of a file."""
 

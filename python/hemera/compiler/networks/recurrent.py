@@ -12,8 +12,6 @@ from hemera.arrays.functions import relu, sigmoid
 from hemera.compiler.networks.meanings import Attributes, Meaning, plain
 from hemera.errors import FormatError, MismatchError, ParameterError
 
-__all__ = ["RECURRENT"]
-
 _ACTIVATIONS: dict[str, Callable[[Any], Any]] = {"sigmoid": sigmoid, "tanh": np.tanh, "relu": relu}
 
 Activations = Sequence[Callable[[Any], Any]]

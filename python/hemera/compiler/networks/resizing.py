@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from hemera.compiler.networks.meanings import Attributes, Meaning, bounded, integers, plain
 from hemera.errors import FormatError, ParameterError
 
-__all__ = ["RESIZING"]
-
 Floats = NDArray[np.float64]
 
 

@@ -18,8 +18,6 @@ from hemera.compiler.networks.tensors import KINDS, UNKNOWN, result_kinds, value
 from hemera.compiler.networks.windows import WINDOWS
 from hemera.errors import FormatError, ParameterError
 
-__all__ = ["OPERATORS", "Replacements", "Resolver", "meaning_of"]
-
 Replacements = Mapping[str, Callable[..., Any]]
 
 _IDLE = "consumed_inputs"

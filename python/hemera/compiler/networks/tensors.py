@@ -13,21 +13,6 @@ from hemera.arrays.recorder import MOST_ELEMENTS
 from hemera.errors import FormatError, ParameterError
 from hemera.inputs.fields import SAYS_MORE
 
-__all__ = [
-    "DTYPES",
-    "KINDS",
-    "MOST_KEPT",
-    "UNKNOWN",
-    "array_of",
-    "bytes_of",
-    "converted",
-    "is_real",
-    "limits_of",
-    "result_kinds",
-    "text_of",
-    "value_of",
-]
-
 MOST_KEPT = 1 << 30
 """Bytes of all plain arrays of a network together."""
 _MOST_AXES = 16

@@ -14,8 +14,6 @@ from hemera.arrays.array import Array
 from hemera.compiler.networks.meanings import Attributes, Meaning, Operator, bounded, largest, plain
 from hemera.errors import FormatError, MismatchError, ParameterError
 
-__all__ = ["WINDOWS"]
-
 _KERNEL_AXES = 3
 
 

@@ -28,8 +28,6 @@ from hemera.compiler.placement.problem import (
 )
 from hemera.errors import ParameterError
 
-__all__ = ["place"]
-
 METHODS = (DYNAMIC_PROGRAMMING, INTEGER_PROGRAM, BEAM)
 
 _BEAM, _WIDEST = 2048, 32768  # states that are kept of each step

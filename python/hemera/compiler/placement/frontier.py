@@ -20,8 +20,6 @@ from hemera.compiler.placement.problem import (
     time_of,
 )
 
-__all__ = ["NARROW", "order_of", "search", "width_of"]
-
 NARROW = 256
 """States that are kept of each step at first."""
 _GRID, _CELLS = 1 << 20, 64  # cells of the table that finds useless states: at most, and for each state

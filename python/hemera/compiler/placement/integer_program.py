@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from hemera.compiler.placement.problem import INTEGER_PROGRAM, Floats, Found, Node, Problem, time_of
 
-__all__ = ["integer_program"]
-
 _VARIABLES = 50_000  # it is tried up to this many levels of all steps: 10 to 20 seconds
 _NODES = 5_000  # HiGHS stops after this many branches, or seconds
 _SECONDS = 60.0

@@ -12,25 +12,6 @@ from numpy.typing import NDArray
 
 from hemera.errors import LevelError, ParameterError
 
-__all__ = [
-    "BEAM",
-    "DYNAMIC_PROGRAMMING",
-    "INTEGER_PROGRAM",
-    "SAME",
-    "Floats",
-    "Found",
-    "Input",
-    "Levels",
-    "Node",
-    "Placement",
-    "Problem",
-    "Step",
-    "bootstrapped_of",
-    "results_of",
-    "tables_of",
-    "time_of",
-]
-
 Cost = Callable[[int], float]
 Floats = NDArray[np.float64]
 Levels = NDArray[np.int16]

@@ -18,8 +18,6 @@ from hemera.errors import MismatchError, ParameterError
 from hemera.inputs.operators import Operators
 from hemera.inputs.plain import is_missing
 
-__all__ = ["Column", "filter_of"]
-
 _NUMBERS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
 _NAMED = {*_NUMBERS, *(f"r{name}" for name in _NUMBERS), "eq", "ne", "lt", "le", "gt", "ge"}
 """Operators that are methods, too, as of pandas."""

@@ -27,8 +27,6 @@ from hemera.errors import ParameterError
 from hemera.inputs.arguments import Progress
 from hemera.objects.context import Context
 
-__all__ = ["CompiledTable", "LocalTable", "compile_table"]
-
 Study = Callable[[Table], Any]
 Values = NDArray[Any]
 

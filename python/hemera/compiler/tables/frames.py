@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from hemera.errors import MismatchError
 from hemera.inputs.plain import is_missing
 
-__all__ = ["ReadColumn", "is_of_pandas", "read_frame"]
-
 Values = NDArray[Any]
 
 

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 
 from hemera.inputs.arguments import did_you_mean
 
-__all__ = ["NO_COLUMN", "missing"]
-
 _THERE = "docs/tables.md has what there is"
 NO_COLUMN = f"statistics are methods, as column.sum(). {_THERE}"
 """What errors of functions of NumPy that take no column advise."""

@@ -16,8 +16,6 @@ from hemera.compiler.eager import compile_arrays, compute
 from hemera.errors import ParameterError
 from hemera.inputs.operators import Operators
 
-__all__ = ["Frame", "Groups", "Result", "Together", "labelled"]
-
 Values = NDArray[Any]
 
 

@@ -28,8 +28,6 @@ from hemera.inputs.operators import COMPARISONS, MIRRORED, Operators
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Rows", "computed", "mask_of", "operands_of", "whole"]
-
 _OF_MASKS = (np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert)
 _OF_TRUTHS = dict(
     zip((np.logical_and, np.logical_or, np.logical_xor, np.logical_not), _OF_MASKS, strict=True)

@@ -14,8 +14,6 @@ from hemera.compiler.specs import ArraySpec, checked_range
 from hemera.compiler.tables.frames import ReadColumn, read_frame
 from hemera.errors import MismatchError, ParameterError, RangeError
 
-__all__ = ["ColumnSpec", "TableSpec"]
-
 Floats = NDArray[np.float64]
 
 _PRESENT = " (present)"

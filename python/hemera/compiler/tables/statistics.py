@@ -14,10 +14,6 @@ from hemera.arrays import Array
 from hemera.arrays.recorded import kind_of, of_kind
 from hemera.compiler.tables.results import Groups, Result
 
-__all__ = ["METHODS", "STATISTICS", "Statistics", "Weight", "as_truths", "counts_of_values", "joined"]
-__all__ += ["length", "of_numpy", "require_numbers", "zeroed"]
-
-
 Weight = Any
 """None: true everywhere; else truth values for each row, an `Array` or a plain array."""
 

@@ -17,8 +17,6 @@ from hemera.compiler.tables.spec import TableSpec
 from hemera.compiler.tables.statistics import STATISTICS, Statistics, Weight, as_truths, joined, length
 from hemera.errors import MismatchError, ParameterError
 
-__all__ = ["GroupBy", "Table"]
-
 
 class Table(Together):
     """A table whose columns are encrypted, but for its public keys: `t.age`, `t["age"]`, `t[t.age > 60]`,

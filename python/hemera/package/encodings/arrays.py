@@ -27,8 +27,6 @@ from hemera.package.encodings.watching import rows_text, tell_rows, tell_unwatch
 from hemera.package.specs import InputSpec, OutputSpec, read_as
 from hemera.program.values import MAX_SLOTS, Array, integer, real
 
-__all__ = ["WHOLE", "Arrays"]
-
 Floats = NDArray[np.float64]
 _Spec = TypeVar("_Spec", InputSpec, OutputSpec)
 

@@ -15,18 +15,6 @@ from hemera.inputs.plain import refuse_missing
 from hemera.package.specs import InputSpec, OutputSpec
 from hemera.program.values import Array
 
-__all__ = [
-    "Encoding",
-    "arrays_by_name",
-    "chunked",
-    "column_ranges",
-    "finite_rows",
-    "limits_of",
-    "require_columns",
-    "require_layouts",
-    "require_range",
-]
-
 Floats = NDArray[np.float64]
 _LARGEST = 1e150
 

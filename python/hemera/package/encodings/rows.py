@@ -17,8 +17,6 @@ from hemera.program.values import Array, integer, real
 from hemera.trees.layout import Layout as TreeLayout
 from hemera.trees.quantise import Quantiser
 
-__all__ = ["Scaling", "TreeRows"]
-
 Floats = NDArray[np.float64]
 _ROUNDING = 1e-9
 """Part of the range by which a value on its end may lie outside."""

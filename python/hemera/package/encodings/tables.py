@@ -18,8 +18,6 @@ from hemera.package.finishing import Apply, Label, Method, Step
 from hemera.package.specs import CLASSES, InputSpec, OutputSpec
 from hemera.program.values import Array, integer, real
 
-__all__ = ["Table", "table_of_rows"]
-
 Floats = NDArray[np.float64]
 
 

@@ -13,8 +13,6 @@ from hemera.package.encodings.base import Encoding, arrays_by_name, require_rang
 from hemera.package.specs import InputSpec, OutputSpec, read_as
 from hemera.program.values import Array
 
-__all__ = ["Vectors"]
-
 
 class Vectors(Encoding):
     """Vectors as they are: one array an input, of shape (..., *shape, width)."""

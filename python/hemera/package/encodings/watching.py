@@ -12,8 +12,6 @@ from hemera._noise_warning import warn_of_rows
 from hemera.errors import FormatError
 from hemera.package.specs import OutputSpec
 
-__all__ = ["rows_text", "tell_rows", "tell_unwatched", "unwatched_of"]
-
 _MOST_NAMED = 8
 _WAY_OUT = "Compile with samples that have such rows (calibrate=), or with a larger margin="
 _SLACK = 2.0**-20

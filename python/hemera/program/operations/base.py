@@ -24,18 +24,6 @@ from hemera.program.values import SCHEME_NAMES, Array, Form, SchemeName, common_
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = [
-    "Encoded",
-    "OfMatrix",
-    "Operation",
-    "Place",
-    "Product",
-    "Running",
-    "SlotBySlot",
-    "in_parts",
-    "parts_of",
-]
-
 _ENCODINGS_KEPT = 4
 """Encoded forms of an array, for as many levels and scales of inputs. Hemera's own clients need one."""
 

@@ -30,18 +30,6 @@ from hemera.program.values import (
     read_only,
 )
 
-__all__ = [
-    "Joined",
-    "MatrixRows",
-    "PairProducts",
-    "Reordered",
-    "elements_of",
-    "indices",
-    "joined",
-    "pair_product",
-    "require_elements",
-]
-
 _MOST_INTEGER = (1 << 15) - 1
 
 

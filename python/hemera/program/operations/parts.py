@@ -13,8 +13,6 @@ from hemera.objects.ciphertext import Ciphertext, gather, places_in
 from hemera.program.operations.base import Operation, Running
 from hemera.program.values import Array, Form, SchemeName
 
-__all__ = ["Join", "Parts"]
-
 
 @dataclass(frozen=True)
 class Parts(Operation):

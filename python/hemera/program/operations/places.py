@@ -12,8 +12,6 @@ from hemera.circuits import Function
 from hemera.parameters import Parameters
 from hemera.program.values import Array, Form
 
-__all__ = ["Bounded", "Bounds", "Place", "rounding_of", "weight_of"]
-
 _DRIFT = 4.0
 """The factor by which scales may be below the parameters'."""
 _GRID = 1 << 14

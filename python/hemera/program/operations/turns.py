@@ -12,11 +12,10 @@ import numpy as np
 
 from hemera.errors import MismatchError
 from hemera.objects.ciphertext import Ciphertext
-from hemera.program.operations.base import Operation, Place, Product, Running
+from hemera.program.operations.base import Operation, Product, Running
 from hemera.program.operations.batches import elements_of, indices, joined, require_elements
+from hemera.program.operations.places import Place
 from hemera.program.values import MAX_SLOTS, Array, Form, SchemeName, common_shape, integer
-
-__all__ = ["Rotations", "SumsOfProducts"]
 
 _MOST_PAIRS = 256
 """Ciphertexts that are multiplied at a time: each is copied before."""

@@ -10,8 +10,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hemera.serving.refusals import refuse_http
 
-__all__ = ["ExactAddresses"]
-
 
 class ExactAddresses:
     """Refuses requests whose path ends with a newline (`%0A`): status 404. The framework's patterns end with

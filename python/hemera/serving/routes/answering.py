@@ -21,8 +21,6 @@ from hemera.serving.routes.state import AppState
 from hemera.serving.scheduler import Evaluation
 from hemera.serving.session_cache import Answer
 
-__all__ = ["Work", "answer", "counted"]
-
 _LARGE = 1 << 20
 """Bytes of a body whose checksums take longer than another thread would."""
 

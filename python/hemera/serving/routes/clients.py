@@ -11,8 +11,6 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from hemera.client.problems import Refused
 from hemera.serving.routes.state import state_of
 
-__all__ = ["ClientName", "bearer", "client_of"]
-
 bearer = HTTPBearer(auto_error=False, description="The token that the server's operator gave you")
 
 

@@ -14,8 +14,6 @@ from hemera.serving.routes.clients import ClientName
 from hemera.serving.routes.schemas import FILES, REQUEST_OF_FILES, problems
 from hemera.serving.routes.state import state_of
 
-__all__ = ["router"]
-
 router = APIRouter()
 
 

@@ -14,8 +14,6 @@ from hemera.serving.metrics import CONTENT_TYPE
 from hemera.serving.routes.schemas import problems
 from hemera.serving.routes.state import state_of
 
-__all__ = ["router"]
-
 router = APIRouter()
 
 

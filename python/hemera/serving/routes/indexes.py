@@ -15,8 +15,6 @@ from hemera.serving.routes.clients import ClientName
 from hemera.serving.routes.schemas import REQUEST_OF_FILES, problems, rates_of
 from hemera.serving.routes.state import state_of
 
-__all__ = ["router"]
-
 router = APIRouter()
 
 

@@ -24,8 +24,6 @@ from hemera.serving.service import KeyTarget, Service
 from hemera.serving.store import Upload
 from hemera.serving.uploads import UploadSink, library_of
 
-__all__ = ["router"]
-
 _MODEL, _INDEX = "/v1/models/{model}/keys", "/v1/indexes/{index}/keys"
 _PIECE = 1 << 20
 """Bytes that are written at a time."""

@@ -10,8 +10,6 @@ from hemera.serving.routes.clients import ClientName
 from hemera.serving.routes.schemas import problems, rates_of
 from hemera.serving.routes.state import state_of
 
-__all__ = ["router"]
-
 router = APIRouter()
 
 

@@ -8,8 +8,6 @@ from typing import Any
 from hemera.client.wire import OCTETS
 from hemera.serving.settings import Settings
 
-__all__ = ["FILES", "REQUEST_OF_FILES", "problems", "rates_of"]
-
 FILES: dict[str, Any] = {
     OCTETS: {"schema": {"type": "string", "format": "binary"}},
     "multipart/form-data": {

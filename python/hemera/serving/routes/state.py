@@ -9,8 +9,6 @@ from starlette.requests import Request
 from hemera.serving.bodies import Budget
 from hemera.serving.service import Service
 
-__all__ = ["AppState", "make_state", "state_of"]
-
 
 @dataclass(frozen=True)
 class AppState:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hemera import search
-from hemera.serving.service import Home
+from hemera.serving.home import Home
 
 from ..conftest import Running, serving
 from .index_cases import VECTORS

@@ -14,7 +14,7 @@ import hemera as hm
 from hemera import search
 from hemera.client.problems import ServerError
 from hemera.errors import FormatError, MismatchError, ParameterError
-from hemera.serving.service import Home
+from hemera.serving.home import Home
 from hemera.serving.settings import Settings
 
 from ..conftest import Process, serving, wait_until

@@ -18,7 +18,7 @@ from hemera.commands.client import _found
 from hemera.errors import FormatError, MismatchError, NoiseError, ParameterError
 from hemera.search import wire
 from hemera.search.comparisons import slots
-from hemera.serving.service import Home
+from hemera.serving.home import Home
 
 from ..conftest import BOUND, Running, serving, wait_until
 from ..server_requests import code

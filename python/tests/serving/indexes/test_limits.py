@@ -13,8 +13,8 @@ from hemera import search
 from hemera.client.problems import ServerError
 from hemera.search import wire
 from hemera.search.scores.program import Scores
+from hemera.serving.home import Home
 from hemera.serving.index_sessions import IndexSession, _passes
-from hemera.serving.service import Home
 
 from ..conftest import BOUND, Running, serving, wait_until
 from ..server_requests import code

@@ -6,7 +6,7 @@ import pytest
 
 from hemera import search
 from hemera.errors import ParameterError
-from hemera.serving.service import Home
+from hemera.serving.home import Home
 
 from ..conftest import Running, serving
 from ..server_requests import code

@@ -16,7 +16,7 @@ from hemera.client.problems import ServerError
 from hemera.errors import MismatchError, NoiseError, ParameterError, SecurityError
 from hemera.search import wire
 from hemera.search.scores.program import Scores
-from hemera.serving.service import Home
+from hemera.serving.home import Home
 
 from ..conftest import Running, serving
 from ..server_requests import code

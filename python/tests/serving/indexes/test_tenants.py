@@ -12,7 +12,7 @@ import pytest
 from hemera import search
 from hemera.errors import MismatchError
 from hemera.search import wire
-from hemera.serving.service import Home
+from hemera.serving.home import Home
 
 from ..conftest import BOUND, Running, serving, wait_until
 from ..server_requests import code

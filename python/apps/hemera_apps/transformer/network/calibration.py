@@ -17,8 +17,6 @@ from hemera_apps.transformer.network.model import Network
 from hemera_apps.transformer.planned import approximate_block
 from hemera_apps.transformer.stages import agreement
 
-__all__ = ["Calibration"]
-
 Array = NDArray[np.float64]
 
 _JUDGED = 4

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from hemera_apps.transformer.network.model import Network
     from hemera_apps.transformer.watch import Watch
 
-__all__ = ["NetworkCircuit"]
-
 Array = NDArray[np.float64]
 
 _STAND_IN = Ranges(score=4, mixed=2, hidden=5, centred=8, sums=(64, 256), variances=((0.5, 2), (0.5, 2)))

@@ -12,8 +12,6 @@ from hemera.errors import FormatError
 from hemera_apps.transformer.approximations import Approximations, Degrees
 from hemera_apps.transformer.clear import Ranges, Shape
 
-__all__ = ["NetworkConfig"]
-
 
 @dataclass(frozen=True)
 class NetworkConfig:

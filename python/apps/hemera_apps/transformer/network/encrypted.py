@@ -9,8 +9,6 @@ from hemera_apps.transformer.network.head import EncryptedHead
 from hemera_apps.transformer.single.block import SingleBlock
 from hemera_apps.transformer.single.shared import Padding, SharedPlans
 
-__all__ = ["EncryptedNetwork"]
-
 
 class EncryptedNetwork:
     """Blocks that share plans, pooler and classifier.

@@ -19,8 +19,6 @@ from hemera_apps.transformer.single.layout import SingleLayout
 if TYPE_CHECKING:
     from hemera_apps.transformer.network.model import HeadWeights
 
-__all__ = ["EncryptedHead", "HeadFunctions"]
-
 Array = NDArray[np.float64]
 
 _BITS = 12

@@ -14,8 +14,6 @@ from hemera.errors import FormatError
 from hemera_apps.transformer.clear import EPSILON, Trace, Weights, clear_block
 from hemera_apps.transformer.network.config import NetworkConfig
 
-__all__ = ["Embeddings", "HeadWeights", "Network", "random_state"]
-
 Array = NDArray[np.float64]
 State = Mapping[str, NDArray[np.floating]]
 """Weights by the names of `BertForSequenceClassification` of the package transformers."""

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from hemera_apps.transformer.network.config import NetworkConfig
 from hemera_apps.transformer.network.model import random_state
 
-__all__ = ["Widening"]
-
 _READERS = ("attention.self.query", "attention.self.key", "attention.self.value", "intermediate.dense")
 
 

@@ -32,8 +32,6 @@ from hemera_apps.transformer.single.softmax import normalized
 from hemera_apps.transformer.softmax import DividedExponentials, NormalizedSquares
 from hemera_apps.transformer.watch import Watch
 
-__all__ = ["SingleAttention"]
-
 Array = NDArray[np.float64]
 
 _BABIES = 32

@@ -19,8 +19,6 @@ from hemera_apps.transformer.single.shared import Padding, SharedPlans
 from hemera_apps.transformer.softmax import DividedExponentials
 from hemera_apps.transformer.watch import Unwatched, Watch
 
-__all__ = ["SingleBlock"]
-
 
 class SingleBlock:
     """A block of BERT on one input, with the polynomials of `hemera_apps.transformer.block.EncryptedBlock`.

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 import hemera as hm
 from hemera_apps.transformer.single.layout import SingleLayout
 
-__all__ = ["FeatureLayer"]
-
 Array = NDArray[np.float64]
 
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from hemera.errors import MismatchError
 from hemera_apps.transformer.clear import Shape
 
-__all__ = ["SingleLayout"]
-
 Array = NDArray[np.float64]
 
 

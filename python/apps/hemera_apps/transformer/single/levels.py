@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from hemera_apps.transformer.approximations import Approximations
 
-__all__ = ["SingleLevels"]
-
 
 @dataclass(frozen=True)
 class SingleLevels:

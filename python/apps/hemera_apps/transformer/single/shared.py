@@ -15,8 +15,6 @@ from hemera_apps.transformer.single.layers import FeatureLayer
 from hemera_apps.transformer.single.layout import SingleLayout
 from hemera_apps.transformer.single.levels import SingleLevels
 
-__all__ = ["Padding", "SharedPlans"]
-
 Array = NDArray[np.float64]
 
 

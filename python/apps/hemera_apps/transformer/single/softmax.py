@@ -7,8 +7,6 @@ from hemera_apps.transformer.refresh import declared
 from hemera_apps.transformer.single.shared import SharedPlans
 from hemera_apps.transformer.softmax import NormalizedSquares
 
-__all__ = ["normalized"]
-
 
 def normalized(terms: hm.Ciphertext, softmax: NormalizedSquares, plans: SharedPlans) -> hm.Ciphertext:
     """The softmax, in ciphertexts as those of the terms, two levels above the lowest one.
