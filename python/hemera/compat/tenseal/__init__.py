@@ -2,7 +2,7 @@
 
     import hemera.compat.tenseal as ts
 
-and its files are read and written.
+or unchanged after `hemera.compat.tenseal.install()`. Its files are read and written.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 
 from hemera.compat.tenseal.context import ENCRYPTION_TYPE, SCHEME_TYPE, Context
 from hemera.compat.tenseal.images import enc_matmul_encoding, im2col_encoding
+from hemera.compat.tenseal.installed import install
 from hemera.compat.tenseal.keys import GaloisKeys, PublicKey, RelinKeys, SecretKey
 from hemera.compat.tenseal.plain_tensor import PlainTensor
 from hemera.compat.tenseal.tensors import BFVTensor, CKKSTensor
@@ -42,6 +43,7 @@ __all__ = [
     "context_from",
     "enc_matmul_encoding",
     "im2col_encoding",
+    "install",
     "lazy_bfv_tensor_from",
     "lazy_bfv_vector_from",
     "lazy_ckks_tensor_from",
