@@ -48,7 +48,7 @@ REASONS = {
     "_process": "the helper itself",
     "integers.arrangement._Rotated.count": BUILDS,
     "integers.bounded._numbers": "numbers the events of values in one memory; they are in no file",
-    "multiparty.federation._Contribution.nonce": "of a dict that each process has for itself",
+    "multiparty.keys.Contribution.nonce": "of a dict that each process has for itself",
     "objects.graph.Graph._memory": "bytes of this process's memory",
     "pool.members._Run._done": POOL,
     "pool.members._Run._ended": POOL,

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-import secrets as random_bytes
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,29 +15,18 @@ from hemera import _core
 from hemera._files import write_atomically
 from hemera._process import OfProcess
 from hemera.errors import MismatchError, ParameterError, SecurityWarning
+from hemera.multiparty.keys import Contribution, Keys
 from hemera.multiparty.layout import Layout
 from hemera.multiparty.party import Party
 from hemera.multiparty.rounds import Round, require_weight
 from hemera.multiparty.terms import Terms
 from hemera.multiparty.waiting import Patience, WaitingError, wait_for
-from hemera.objects.context import Context
-from hemera.objects.load import load_parameters
 
 UNREVIEWED = (
     "hemera.multiparty has not been reviewed by a cryptographer from outside: "
     "docs/multiparty.md says what is claimed, and what is not"
 )
 _warned: list[bool] = []
-
-
-@dataclass
-class _Contribution:
-    """What this process sends in a round. The nonce is nowhere else: a new process announces itself anew."""
-
-    values: Any  # whole numbers
-    weight: int
-    nonce: bytes = field(default_factory=lambda: random_bytes.token_bytes(32))
-    messages: dict[bytes, bytes] = field(default_factory=dict)  # by the digest of their list
 
 
 class Federation:
@@ -53,20 +40,14 @@ class Federation:
     """
 
     def __init__(self, folder: Path, party: Party, terms: Terms, contributes: bool, patience: float) -> None:
-        self._folder, self._party, self._terms = folder, party, terms
+        self._folder, self._name, self._terms = folder, party.name, terms
         self._description = terms.agree(folder)
-        party.belong_to(self._description.id)
         self._plan, self._access = terms.plan(), terms.access()
-        self._number = terms.committee.index(party.name) if party.name in terms.committee else None
-        self._contributes = contributes
+        self._keys = Keys(folder, party, terms, self._description, contributes)
         self._patience = Patience(patience)
-        self._context = Context(load_parameters(_core.save(self._plan.parameters, 0)))
-        self._member: _core.FederationMember | None = None
         self._rounds: dict[int, Round] = {}
-        self._own = OfProcess[dict[int, _Contribution]](dict)
-        if contributes:
-            write_atomically(folder / "contributors" / party.name, b"")
-        self._prepare()
+        self._own = OfProcess[dict[int, Contribution]](dict)
+        self._keys.prepare()
 
     @classmethod
     def join(
@@ -135,68 +116,10 @@ class Federation:
         party = Party(Path(me), None if secrets is None else Path(secrets))
         return cls(Path(folder), party, terms, contributes, patience)
 
-    # --- Keys.
     @property
     def missing(self) -> list[str]:
         """The keys that this party lacks yet: other parties hand them over."""
-        held = [] if self._number is None else self._access.held_by(self._number)
-        parts = self._access.pieces if self._contributes else 0
-        return list(self._party.missing(held, parts))
-
-    def _prepare(self) -> None:
-        """Draw, hand over and take over keys, as far as it goes."""
-        party, number, federation = self._party, self._number, self._description.id
-        party.take_over(federation)
-        if number is not None:
-            self._deal(number)
-        if self.missing:
-            return
-        if not (self._folder / "ready" / party.name).exists():
-            write_atomically(self._folder / "ready" / party.name, b"")
-        if number is not None and self._member is None:
-            held = self._access.held_by(number)
-            keys = [(piece, party.piece(piece)) for piece in held]
-            pieces = [_core.FederationPiece(piece, key) for piece, key in keys if key is not None]
-            self._compare(pieces)
-            self._member = _core.FederationMember(
-                self._context._native, self._description, number, pieces, party.answered, party.note
-            )
-
-    def _deal(self, number: int) -> None:
-        """The first holder of a piece draws it, and hands it to the others; contributors get their parts."""
-        party, names, federation = self._party, self._terms.committee, self._description.id
-        for piece in self._access.held_by(number):
-            holders = self._access.holders(piece)
-            if holders[0] != number:
-                continue
-            if party.piece(piece) is None:
-                party.keep_piece(piece, _core.FederationPiece.fresh(piece).key_for_holder())
-            key = party.piece(piece)
-            assert key is not None
-            for holder in holders[1:]:
-                if not (self._folder / "ready" / names[holder]).exists():
-                    party.hand_over(names[holder], "piece", piece, key, federation)
-            for path in (self._folder / "contributors").glob("*"):
-                if not (self._folder / "ready" / path.name).exists():
-                    part = _core.FederationPiece(piece, key).dealt(self._description, path.name)
-                    if path.name == party.name:
-                        party.keep_dealt(piece, part)
-                    else:
-                        party.hand_over(path.name, "dealt", piece, part, federation)
-
-    def _compare(self, pieces: list[_core.FederationPiece]) -> None:
-        """Publish digests of pieces. MismatchError where two holders have two."""
-        for piece in pieces:
-            mine = piece.commitment(self._description)
-            folder = self._folder / "pieces"
-            write_atomically(folder / f"{piece.number}-{self._party.name}", mine)
-            for path in folder.glob(f"{piece.number}-*"):
-                if path.read_bytes() != mine:
-                    dealer = self._terms.committee[self._access.holders(piece.number)[0]]
-                    raise MismatchError(
-                        f"{path.name.partition('-')[2]} has another piece {piece.number} than "
-                        f"{self._party.name}; {dealer} handed out two, or a folder has another's files"
-                    )
+        return self._keys.missing
 
     # --- Rounds.
     def push(self, turn: int, values: Any, *, weight: int = 1, wait: float = 600.0) -> int:
@@ -218,24 +141,24 @@ class Federation:
             RangeError: for values that are not finite.
             WaitingError: when it takes longer: members close the list.
         """
-        if not self._contributes:
-            raise ParameterError(f"{self._party.name} joined with contributes=False")
+        if not self._keys.contributes:
+            raise ParameterError(f"{self._name} joined with contributes=False")
         require_weight(weight, self._terms.weight)
         quantized = self._terms.layout.quantized(values)
         files = self._round(turn)
         own = self._own.value.get(turn)
         if own is not None and not (own.weight == weight and np.array_equal(own.values, quantized.values)):
-            raise MismatchError(f"round {turn} has other values of {self._party.name} already")
+            raise MismatchError(f"round {turn} has other values of {self._name} already")
         if own is None:  # a message of an earlier process stays; this one is for further lists
-            own = self._own.value[turn] = _Contribution(quantized.values, weight)
-            files.announce(self._party.name, weight, own.nonce)
+            own = self._own.value[turn] = Contribution(quantized.values, weight)
+            files.announce(self._name, weight, own.nonce)
         if wait > 0:
             wait_for(
                 lambda: self.work(turn) or self._is_sent(files),
                 wait,
                 lambda: (
-                    f"the list of round {turn} does not have {self._party.name}'s announcement yet"
-                    + (f" ({self._party.name} lacks {', '.join(self.missing)})" if self.missing else "")
+                    f"the list of round {turn} does not have {self._name}'s announcement yet"
+                    + (f" ({self._name} lacks {', '.join(self.missing)})" if self.missing else "")
                 ),
             )
         else:
@@ -268,22 +191,21 @@ class Federation:
 
     def work(self, turn: int) -> bool:
         """Do what this party can do for a round now, without waiting. Returns whether its sum is open."""
-        self._prepare()
+        self._keys.prepare()
         files = self._round(turn)
         is_open = (files.folder / "result").exists()
-        if is_open and self._member is None:
+        if is_open and not self._keys.held:
             return True
-        if self._member is not None:
+        if self._keys.held:
             self._close(files)
         self._upload(files)
         listed = self._answerable(files)
         if listed is None:
             return is_open
-        if self._member is not None:  # also where a result is: others may want to verify it
-            for piece in self._access.held_by(self._number or 0):
-                if next(files.shares(listed, piece), None) is None:
-                    share = self._member.share(listed, piece)
-                    write_atomically(files.share_path(listed, piece, self._party.name), share)
+        for piece in self._keys.held:  # also where a result is: others may want to verify it
+            if next(files.shares(listed, piece), None) is None:
+                share = self._keys.share(listed, piece)
+                write_atomically(files.share_path(listed, piece, self._name), share)
         if is_open:
             return True
         sums = files.opened(listed, self._access.pieces)
@@ -301,23 +223,16 @@ class Federation:
     def _is_sent(self, files: Round) -> bool:
         """Whether the newest list has this party's message."""
         lists = files.lists()
-        return bool(lists) and files.has_upload(lists[-1], self._party.name)
+        return bool(lists) and files.has_upload(lists[-1], self._name)
 
     def _upload(self, files: Round) -> None:
         """Answer the newest list with the nonce of this process: once, or the same bytes again."""
         own, lists = self._own.value.get(files.turn), files.lists()
-        if own is None or not lists or self.missing or len(lists[-1].entries) < self._terms.least:
+        if own is None or not lists or files.has_upload(lists[-1], self._name):
             return
-        listed, name = lists[-1], self._party.name
-        if (name, own.weight, own.nonce) not in listed.entries or files.has_upload(listed, name):
-            return
-        if listed.digest not in own.messages:
-            pieces = map(self._party.dealt, range(self._access.pieces))
-            dealt = [each for each in pieces if each is not None]
-            own.messages[listed.digest] = _core.federation_upload(
-                self._context._native, self._description, listed, name, dealt, own.values
-            )
-        write_atomically(files.upload_path(listed, name), own.messages[listed.digest])
+        message = self._keys.message(lists[-1], own)
+        if message is not None:
+            write_atomically(files.upload_path(lists[-1], self._name), message)
 
     def _close(self, files: Round) -> None:
         """Close the list when all are there or patience is over; then another one without the missing."""

@@ -42,7 +42,7 @@ class Parties:
         self.terms |= {"secrets": folder / "carried"} | given
         self.of = {name: self.join(name) for name in names}
         for fed in self.of.values():
-            fed._prepare()
+            fed._keys.prepare()
 
     def join(self, name: str, **changed: Any) -> Federation:
         return Federation.join(

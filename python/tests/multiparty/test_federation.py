@@ -79,7 +79,7 @@ def test_keys_are_carried_by_hand(tmp_path: Path) -> None:
                 box.mkdir(exist_ok=True)
                 shutil.move(file, box / file.name)
         for fed in parties.of.values():
-            fed._prepare()
+            fed._keys.prepare()
     assert all(fed.missing == [] for fed in parties.of.values())
     assert not list(tmp_path.glob("*.party/*box/*/*"))
     right = parties.round(0, {"a": 2, "x": 1})
@@ -123,9 +123,9 @@ def test_a_hundred_clients_are_exact_and_the_one_who_sends_random_bytes_is_left_
     for name in names:
         parties.of[name] = parties.join(name)
     for fed in parties.of.values():
-        fed._prepare()
+        fed._keys.prepare()
     for fed in parties.of.values():
-        fed._prepare()
+        fed._keys.prepare()
     drawn = np.random.default_rng(3)
     given = {name: drawn.uniform(-1.2, 1.2, 500).astype(np.float32) for name in names}
     weights = {name: 1 + i % 5 for i, name in enumerate(names)}
@@ -230,13 +230,13 @@ def test_two_pieces_of_one_number_are_noticed(tmp_path: Path) -> None:
     path.write_text(json.dumps(content | {"key": "00" * 32}))
     parties.of["c"] = parties.join("c")
     for fed in (parties.of["a"], parties.of["b"]):
-        fed._prepare()
+        fed._keys.prepare()
     with pytest.raises(errors.MismatchError, match="another content"):
-        parties.of["c"]._prepare()  # the dealer's own file came as well
+        parties.of["c"]._keys.prepare()  # the dealer's own file came as well
     next((tmp_path / "carried" / "c").glob("piece-0-*")).unlink()
     (tmp_path / "c.party" / "piece-0").unlink()
     for fed in (parties.of["a"], parties.of["b"], parties.of["c"]):
-        fed._prepare()
+        fed._keys.prepare()
     assert parties.of["c"].missing == []
     (tmp_path / "c.party" / "piece-0").write_bytes(bytes(32))
     with pytest.raises(errors.MismatchError, match="another piece 0 than c; b handed out two"):

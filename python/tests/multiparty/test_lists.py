@@ -37,7 +37,7 @@ def test_a_late_client_joins_a_later_round(tmp_path: Path) -> None:
     with pytest.raises(WaitingError):
         parties.of["late"].push(1, arrays(4), wait=0.01)
     for fed in parties.of.values():
-        fed._prepare()
+        fed._keys.prepare()
     right = parties.round(1, {"a": 1, "b": 2, "c": 3, "late": 4})
     assert same(parties.of["late"].average(1, wait=0), right)
     assert same(parties.of["late"].average(0, wait=0), parties.of["a"].average(0, wait=0))
@@ -136,9 +136,9 @@ def test_lists_of_fewer_than_the_least_get_no_messages(tmp_path: Path) -> None:
     assert not list(parties.file(0, "").glob("upload-*"))
     for name in "ax":  # contributors who do not look
         fed = parties.of[name]
-        fed._terms = dataclasses.replace(fed._terms, least=1)
+        fed._keys._terms = dataclasses.replace(fed._terms, least=1)
         fed._upload(files)
-        fed._terms = dataclasses.replace(fed._terms, least=3)
+        fed._keys._terms = dataclasses.replace(fed._terms, least=3)
     assert files.missing(files.lists()[0]) == []
     parties.work(0)
     assert not list(parties.file(0, "").glob("share-*"))
@@ -186,7 +186,7 @@ def test_a_spoiled_round_is_noticed_and_the_next_one_is_not(tmp_path: Path) -> N
     own = parties.of["x"]._own.value[0]
     parts = [bytes(32)] * 3  # a false key: a message that is whole and means nothing
     upload = _core.federation_upload(
-        parties.of["x"]._context._native, files._description, files.lists()[0], "x", parts, own.values
+        parties.of["x"]._keys._context._native, files._description, files.lists()[0], "x", parts, own.values
     )
     files.upload_path(files.lists()[0], "x").write_bytes(upload)
     with pytest.raises(errors.NoiseError, match="something else"):
