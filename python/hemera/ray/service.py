@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hemera.errors import DeviceError, ParameterError
-from hemera.package.package import Package
 from hemera.ray.cluster import Cluster
 from hemera.ray.dispatch import Dispatcher, Limits
 from hemera.ray.replica import KeyFiles, ModelFile
 from hemera.serving.home import Home
+from hemera.serving.served import Served
 from hemera.serving.service import Service
 from hemera.serving.session_cache import SessionCache
 from hemera.serving.settings import Settings
@@ -63,10 +63,10 @@ class RayService(Service):
     def sweep_indexes(self) -> None:
         """Nothing: replicas have no indexes."""
 
-    def load_upload(self, package: Package, library: str, upload: Upload, device: int) -> None:  # noqa: ARG002
+    def load_upload(self, served: Served, library: str, upload: Upload, device: int) -> None:  # noqa: ARG002
         """Have a replica load keys that were uploaded, which is how they are checked."""
         files = {name: str(path) for name, path in upload.files.items()}
-        self._dispatcher.check(package.name, KeyFiles(upload.digest, library, files))
+        self._dispatcher.check(served.name, KeyFiles(upload.digest, library, files))
 
     def _key_files(self, client: str, model: str, gone: KeyFiles | None) -> KeyFiles:
         found = self.keys(client, model)

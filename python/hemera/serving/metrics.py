@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from http import HTTPStatus
+from typing import Any, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
 _SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
+M = TypeVar("M", Counter, Gauge, Histogram)
 
 
 class Metrics:
@@ -17,57 +19,27 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
-        self._requests = Counter(
-            "hemera_requests",
-            "Answered requests, by model or index and status",
-            ["model", "status"],
-            registry=self._registry,
-        )
-        self._seconds = Histogram(
-            "hemera_request_seconds",
-            "Seconds from a request's arrival to its answer, of those that were computed",
-            ["model"],
-            buckets=_SECONDS,
-            registry=self._registry,
-        )
-        self._batches = Histogram(
-            "hemera_batch_requests",
-            "Requests that ran as one batch",
-            ["model"],
-            buckets=_SIZES,
-            registry=self._registry,
-        )
-        self._running = Histogram(
-            "hemera_batch_seconds",
-            "Seconds that a batch was computed",
-            ["model"],
-            buckets=_SECONDS,
-            registry=self._registry,
-        )
-        self._models = Gauge(
-            "hemera_model_info",
-            "Models that are served, by digest",
-            ["model", "digest"],
-            registry=self._registry,
-        )
-        self._limited = Counter(
-            "hemera_rate_limited",
-            "Requests that were refused because their client sent too many requests or bytes",
-            ["limit"],
-            registry=self._registry,
-        )
+        made = self._made
+        told = "Answered requests, by model or index and status"
+        self._requests = made(Counter, "requests", told, "model", "status")
+        told = "Seconds from a request's arrival to its answer, of those that were computed"
+        self._seconds = made(Histogram, "request_seconds", told, "model", buckets=_SECONDS)
+        told = "Requests that ran as one batch"
+        self._batches = made(Histogram, "batch_requests", told, "model", buckets=_SIZES)
+        told = "Seconds that a batch was computed"
+        self._running = made(Histogram, "batch_seconds", told, "model", buckets=_SECONDS)
+        self._models = made(Gauge, "model_info", "Models that are served, by digest", "model", "digest")
+        told = "Requests that were refused because their client sent too many requests or bytes"
+        self._limited = made(Counter, "rate_limited", told, "limit")
         for limit in ("requests", "bytes"):
             self._limited.labels(limit)  # told as 0 before the first
-        self._uploads = Counter(
-            "hemera_key_uploads", "Uploads of keys, by status", ["status"], registry=self._registry
-        )
-        self._received = Counter(
-            "hemera_received_bytes", "Bytes of bodies that arrived", registry=self._registry
-        )
-        self._sent = Counter("hemera_sent_bytes", "Bytes of answers to requests", registry=self._registry)
-        self._hung_up = Counter(
-            "hemera_hung_up", "Clients that left before their answer", registry=self._registry
-        )
+        self._uploads = made(Counter, "key_uploads", "Uploads of keys, by status", "status")
+        self._received = made(Counter, "received_bytes", "Bytes of bodies that arrived")
+        self._sent = made(Counter, "sent_bytes", "Bytes of answers to requests")
+        self._hung_up = made(Counter, "hung_up", "Clients that left before their answer")
+
+    def _made(self, kind: type[M], name: str, told: str, *labels: str, **options: Any) -> M:
+        return kind(f"hemera_{name}", told, labels, registry=self._registry, **options)
 
     def watch(self, name: str, help_text: str, value: Callable[[], float]) -> None:
         """A value that is looked at when it is asked for."""

@@ -5,25 +5,22 @@ from __future__ import annotations
 import functools
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any, TypeVar
 
 from hemera import errors
 from hemera._files import which_file
-from hemera._inspect import HEMERA
 from hemera.client.problems import Refused
-from hemera.package.package import Package
 from hemera.pool.members import bind_thread
 from hemera.serving.home import Home
-from hemera.serving.indexes import ServedIndex
 from hemera.serving.logs import log
 from hemera.serving.metrics import Metrics
 from hemera.serving.rates import Rates
 from hemera.serving.scheduler import Device, Scheduler, Scheduling
+from hemera.serving.served import Served, ServedIndex, ServedModel
 from hemera.serving.session_cache import Session, SessionCache
-from hemera.serving.sessions import Loader, ModelSession, memory_of
+from hemera.serving.sessions import Loader, ModelSession
 from hemera.serving.settings import Settings
 from hemera.serving.store import KeySet, Store, Upload
 
@@ -31,20 +28,6 @@ _LOADED_BYTES = "Bytes of keys in the devices' memory, with their graphs and con
 _LOADED_SETS = "Key sets in the devices' memory; one set counts on each device that holds it"
 _PREPARED = "Queries of indexes that are prepared, and have not come"
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class KeyTarget:
-    """A model or an index that clients upload keys for."""
-
-    kind: str
-    """"model" or "index"."""
-    name: str
-    limit: int
-    """Bytes that an upload of Hemera's keys may have."""
-    load: Callable[[str, Upload, int], Session | None]
-    """The session of keys that were uploaded, which is how they are checked, by the library, the upload and
-    the device's number; None where it is elsewhere. In the device's thread."""
 
 
 class Service:
@@ -62,9 +45,12 @@ class Service:
     ) -> None:
         self.settings = settings
         self.clients = home.clients
-        self.models, self.damaged = home.models()
         self._home = home
+        places = self._places = settings.places
+        self._loaders = [Loader(place.options, settings.graphs) for place in places]
+        packages, self.damaged = home.models()
         paths, clashing = home.indexes()
+        self.models = {name: ServedModel(each, settings, self._loaders) for name, each in packages.items()}
         self.damaged.update(clashing)
         self.indexes = {name: ServedIndex(name, path, settings) for name, path in paths.items()}
         self._seen = {name: which_file(path) for name, path in paths.items()}
@@ -81,8 +67,6 @@ class Service:
             refused=self.metrics.limited,
             clock=clock,
         )
-        places = self._places = settings.places
-        self._loaders = [Loader(place.options, settings.graphs) for place in places]
         self.caches = [SessionCache(settings.loaded_key_bytes) for _ in places]
         self.scheduler: Scheduling = Scheduler(
             [
@@ -112,80 +96,50 @@ class Service:
     @property
     def device(self) -> str:
         """Where it computes: the names of its devices, with commas."""
-        for package in self.models.values():
-            return ",".join(loader.context(package).device for loader in self._loaders)
-        for index in self.indexes.values():
-            return index.devices
+        for each in self._all:
+            return each.devices
         return self.settings.device
 
     def prepare(self) -> None:
         """Make contexts, prepared models and indexes in the devices' threads; called before requests come,
         when the scheduler runs. Models that can not be made join the damaged ones."""
-        for name, package in list(self.models.items()):
-            self._prepare(
-                self.models, name, [functools.partial(loader.prepare, package) for loader in self._loaders]
-            )
+        for each in self._all:
+            try:
+                self._make(each)
+            except errors.Error as error:
+                self.damaged[each.name] = str(error)
+                self.of_kind(each.kind).pop(each.name)
+                _report(each.name, str(error))
         self._tell_models()
-        for name, index in list(self.indexes.items()):
-            self._prepare(self.indexes, name, self._copies(index))
 
     def _tell_models(self) -> None:
-        for package in self.models.values():
-            self.metrics.serves(package.name, package.digest)
+        for model in self.models.values():
+            self.metrics.serves(model.name, model.package.digest)
 
-    def _prepare(self, found: dict[str, Any], name: str, steps: Sequence[Callable[[], object]]) -> None:
-        try:
-            self._on_devices(steps)
-        except errors.Error as error:
-            self.damaged[name] = str(error)
-            del found[name]
-            _report(name, str(error))
-
-    def _on_devices(self, steps: Sequence[Callable[[], object]]) -> None:
-        """A step in the thread of each device."""
-        running = [self.scheduler.call(step, number) for number, step in enumerate(steps)]
+    def _make(self, served: Served) -> None:
+        """Prepare a model or an index, in the thread of each device."""
+        running = [
+            self.scheduler.call(functools.partial(served.prepare, number, place.options), number)
+            for number, place in enumerate(self._places)
+        ]
         for each in running:
             each.result()
 
-    def _copies(self, index: ServedIndex) -> list[Callable[[], None]]:
-        return [
-            functools.partial(index.prepare, number, place.options)
-            for number, place in enumerate(self._places)
-        ]
+    @property
+    def _all(self) -> list[Served]:
+        return [*self.models.values(), *self.indexes.values()]
 
-    def model(self, name: str) -> Package:
+    def of_kind(self, kind: str) -> dict[str, Any]:
+        """The models, or the indexes, by name."""
+        return self.models if kind == "model" else self.indexes
+
+    def served(self, kind: str, name: str) -> Served:
+        """A model or an index. Refused (404) where it is not there."""
+        return self.model(name) if kind == "model" else _found(self.indexes, name, kind)
+
+    def model(self, name: str) -> ServedModel:
         """A model. Refused (404) where it is not there."""
         return _found(self.models, name, "model")
-
-    def require_digest(self, package: Package, digest: str | None) -> None:
-        """Refused (409) where a client has encoded for another model than the one that has this name now;
-        None: the client names none."""
-        if digest is not None and digest != package.digest:
-            raise Refused(
-                HTTPStatus.CONFLICT,
-                "model_changed",
-                f"the model {package.name!r} was replaced, and its digest is {package.digest}: ask for its "
-                "description, and encode for that",
-            )
-
-    def index(self, name: str) -> ServedIndex:
-        """An index. Refused (404) where it is not there."""
-        return _found(self.indexes, name, "index")
-
-    def model_target(self, name: str) -> KeyTarget:
-        """A model for keys. Refused (404)."""
-        package = self.model(name)
-        return KeyTarget("model", name, self.key_limit(package), functools.partial(self.load_upload, package))
-
-    def index_target(self, name: str) -> KeyTarget:
-        """An index for keys. Refused (404)."""
-        index = self.index(name)
-
-        def load(library: str, upload: Upload, device: int) -> Session:
-            del library  # the files' names say it
-            return index.session(device, upload.files)
-
-        return KeyTarget("index", name, index.key_limit, load)
 
     def keys(self, client: str, model: str) -> KeySet:
         """A client's keys for a model or an index. Refused (409) where it has none."""
@@ -198,14 +152,19 @@ class Service:
         """The number of the device that keys are uploaded to: the one with the fewest bytes of them."""
         return min(range(len(self.caches)), key=lambda number: self.caches[number].bytes)
 
-    def load_upload(self, package: Package, library: str, upload: Upload, device: int) -> Session | None:
+    def load_upload(self, served: Served, library: str, upload: Upload, device: int) -> Session | None:
         """The session of keys that were uploaded, which is how they are checked; None where it is elsewhere.
         In the device's thread."""
+        return self._with_room(device, ("", ""), lambda: served.session(device, library, upload.files))
+
+    def _with_room(self, device: int, place: tuple[str, str], load: Callable[[], Session]) -> Session:
+        """A session; where the device has no room for it, in the place of all others but that of a client
+        and model."""
         try:
-            return self._loaders[device].load(package, library, upload.files)
+            return load()
         except errors.OutOfMemoryError:
-            self.caches[device].drop_others("", "")
-            return self._loaders[device].load(package, library, upload.files)
+            self.caches[device].drop_others(*place)
+            return load()
 
     def accept(self, upload: Upload, library: str, session: Session | None, device: int) -> KeySet:
         """Checked keys become the client's; they are on disk when this returns."""
@@ -223,18 +182,6 @@ class Service:
         for cache in self.caches:
             cache.drop(client, model)
         return self.store.remove(client, model)
-
-    def memory_of(self, package: Package, client: str, files: Mapping[str, bytes]) -> int:
-        """Bytes that a request will take beside its files when it is loaded (`sessions.memory_of`); of other
-        libraries' clients, whose files hold one ciphertext each, those of as many fresh ones."""
-        if self.keys(client, package.name).library == HEMERA:
-            return memory_of(package, files, self.settings.batch)
-        return len(files) * package.params.ciphertext_bytes
-
-    def key_limit(self, package: Package) -> int:
-        """Bytes that an upload of Hemera's keys for a model may have: some more than it needs."""
-        needed = package.interface.key_bytes_at_most
-        return min(self.settings.key_bytes, 2 * needed + max(package.params.switching_key_bytes, 1 << 20))
 
     def sweep(self) -> None:
         """Forget keys whose files are gone, also on the device: those of clients that were removed."""
@@ -260,7 +207,7 @@ class Service:
             self._seen[name] = which
             index = ServedIndex(name, path, self.settings)
             try:
-                self._on_devices(self._copies(index))
+                self._make(index)
             except errors.Error as error:
                 self.damaged[name] = str(error)
                 _report(name, str(error))
@@ -299,23 +246,17 @@ class Service:
 
     def _load(self, device: int, found: KeySet) -> Session:
         """The session of stored keys: from another device that holds them, else from their files."""
-        index = self.indexes.get(found.model)
-        package = self.model(found.model) if index is None else None
 
         def load() -> Session:
-            if package is None:
-                return self.index(found.model).session(device, found.files)
-            for cache in self.caches:
-                other = cache.peek(found.client, found.model, found.generation)
-                if isinstance(other, ModelSession) and (copied := other.copied_to(self._loaders[device])):
-                    return copied
-            return self._loaders[device].load(package, found.library, found.files)
+            served = self.indexes.get(found.model) or self.model(found.model)
+            if isinstance(served, ServedModel):
+                for cache in self.caches:
+                    other = cache.peek(found.client, found.model, found.generation)
+                    if isinstance(other, ModelSession) and (copied := other.copied_to(self._loaders[device])):
+                        return copied
+            return served.session(device, found.library, found.files)
 
-        try:
-            session = load()
-        except errors.OutOfMemoryError:
-            self.caches[device].drop_others(found.client, found.model)
-            session = load()
+        session = self._with_room(device, (found.client, found.model), load)
         session.digest = found.digest
         return session
 

@@ -318,9 +318,9 @@ def test_clients_of_a_server_on_two_devices(home: Home, monkeypatch: pytest.Monk
 @pytest.mark.fact_of_the_cpu("names of devices")
 def test_contexts_have_all_options_of_the_server(home: Home, device: str) -> None:
     service = Service(home, Settings(device=device, threads=1, keys="host"))
-    (package,) = service.models.values()
+    (model,) = service.models.values()
     for loader in service._loaders:
-        assert loader.context(package)._options == DeviceOptions("cpu", 1, keys="host")
+        assert loader.context(model.package)._options == DeviceOptions("cpu", 1, keys="host")
     for wrong in ({"storage": "four-byte"}, {"keys": "disk"}):
         with pytest.raises(errors.ParameterError, match=r"must be one of"):
             Settings(**wrong)  # type: ignore[arg-type]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -76,17 +77,17 @@ def test_what_an_upload_may_have(home: Home, package: Package, given: int) -> No
     service = service_of(home, "cpu", key_bytes=given)
     needed = package.interface.key_bytes_at_most
     more = max(package.params.switching_key_bytes, 1 << 20)
-    target = service.model_target("scores")
-    assert target.limit == service.key_limit(package) == min(given, 2 * needed + more)
-    assert (target.kind, target.name) == ("model", "scores")
-    for ask in (service.model, service.model_target, service.index, service.index_target):
+    served = service.model("scores")
+    assert served.key_limit == served.describe()["limits"]["key_bytes"] == min(given, 2 * needed + more)
+    assert (served.kind, served.name, served.digest) == ("model", "scores", package.digest)
+    for ask in (service.model, partial(service.served, "model"), partial(service.served, "index")):
         with pytest.raises(Refused, match=f"there is no .* '{'x' * 64}'") as refused:
             ask("x" * 65)
         assert refused.value.status == 404
     for digest in (None, package.digest):
-        service.require_digest(package, digest)
+        served.require_digest(digest)
     with pytest.raises(Refused, match=f"its digest is {package.digest}") as refused:
-        service.require_digest(package, package.digest[:-1])
+        served.require_digest(package.digest[:-1])
     assert (refused.value.status, refused.value.code) == (409, "model_changed")
 
 
@@ -110,9 +111,9 @@ def test_an_index_whose_file_goes_and_comes_back_is_served_again(home: Home, tmp
         show()
         service.sweep_indexes()
         assert [index.entry()["rows"] for index in service.indexes.values()] == [len(VECTORS)]
-        before = service.index("rows")
+        before = service.indexes["rows"]
         service.sweep_indexes()
-        assert service.index("rows") is before
+        assert service.indexes["rows"] is before
     service.scheduler.stop()
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -19,6 +20,7 @@ from hemera.serving.bodies import receive, require_size
 from hemera.serving.refusals import answer_to
 from hemera.serving.routes.state import AppState
 from hemera.serving.scheduler import Evaluation
+from hemera.serving.served import Served
 from hemera.serving.session_cache import Answer
 
 _LARGE = 1 << 20
@@ -29,16 +31,11 @@ _LARGE = 1 << 20
 class Work:
     """The evaluation that a request asks for."""
 
-    name: str
-    """The name of the model or index."""
+    served: Served
     part: str
     """The name of a body that is one file."""
-    measure: Callable[[Mapping[str, bytes]], int]
-    """Bytes that the files will take in memory. Raises what is wrong with them."""
     open: Callable[[dict[str, bytes]], dict[str, bytes]] = lambda files: files
     """Makes the files of those that came."""
-    joins: bool = False
-    """Whether it runs as one batch with other clients' requests."""
 
 
 @contextlib.contextmanager
@@ -70,7 +67,8 @@ async def answer(state: AppState, request: Request, client: str, work: Work) -> 
     """
     service = state.service
     settings = service.settings
-    service.keys(client, work.name)
+    served = work.served
+    library = service.keys(client, served.name).library
     size = require_size(request, settings.request_bytes)
     came = service.rates.body(client, size)
     evaluation: Evaluation | None = None
@@ -91,8 +89,9 @@ async def answer(state: AppState, request: Request, client: str, work: Work) -> 
             reader.close()
             large = request.state.received > _LARGE
             files = await asyncio.to_thread(work.open, memory.files) if large else work.open(memory.files)
-            take(await asyncio.to_thread(work.measure, files) if large else work.measure(files))
-            evaluation = Evaluation(client, work.name, files, work.joins)
+            measure = functools.partial(served.memory_of, library, files)
+            take(await asyncio.to_thread(measure) if large else measure())
+            evaluation = Evaluation(client, served.name, files, served.joins)
             service.scheduler.submit(evaluation)
             found = await _answer(evaluation, request, settings.request_seconds)
             request.state.batch = evaluation.batch

@@ -32,29 +32,28 @@ async def evaluate(model: str, request: Request, client: ClientName) -> Response
     model's description is refused (409, `model_changed`) before its body is read. The files of a request may
     name the model as well; then those of the answer do."""
     state = state_of(request)
-    package = state.service.model(model)
+    served = state.service.model(model)
     digests: set[str] = set()
 
     def open_files(files: dict[str, bytes]) -> dict[str, bytes]:
         found, told = opened(files)
         digests.update(told)
         for each in told:
-            state.service.require_digest(package, each)
+            served.require_digest(each)
         return found
 
-    measure = functools.partial(state.service.memory_of, package, client)
-    request.state.digest = package.digest
-    with counted(functools.partial(state.service.metrics.answered, package.name)) as answered:
-        state.service.require_digest(package, request.headers.get(MODEL_HEADER))
-        work = Work(package.name, package.inputs[0].name, measure, open=open_files)
+    request.state.digest = served.digest
+    with counted(functools.partial(state.service.metrics.answered, served.name)) as answered:
+        served.require_digest(request.headers.get(MODEL_HEADER))
+        work = Work(served, served.package.inputs[0].name, open_files)
         evaluation, files = await answer(state, request, client, work)
         if digests:
-            files = {name: named(data, package.digest) for name, data in files.items()}
+            files = {name: named(data, served.package.digest) for name, data in files.items()}
         kind, pieces = write_body(files)
         headers = {
             "Hemera-Batch": str(evaluation.batch),
             KEYS_HEADER: evaluation.keys,
-            MODEL_HEADER: package.digest,
+            MODEL_HEADER: served.package.digest,
         }
         response = Response(b"".join(pieces), media_type=kind, headers=headers)
         answered(response.status_code, len(response.body))

@@ -1,4 +1,4 @@
-"""The indexes that a server has: what a client needs to know of them, and queries."""
+"""Queries of indexes."""
 
 from __future__ import annotations
 
@@ -12,23 +12,10 @@ from hemera.client.wire import KEYS_HEADER, OCTETS
 from hemera.serving.index_sessions import ANSWER, PREPARATION, PREPARED, QUERY
 from hemera.serving.routes.answering import Work, answer, counted
 from hemera.serving.routes.clients import ClientName
-from hemera.serving.routes.schemas import REQUEST_OF_FILES, problems, rates_of
+from hemera.serving.routes.schemas import REQUEST_OF_FILES, problems
 from hemera.serving.routes.state import state_of
 
 router = APIRouter()
-
-
-@router.get("/v1/indexes", responses=problems(401, 429))
-async def indexes(request: Request, _: ClientName) -> dict[str, Any]:
-    """The indexes that there are."""
-    return {"indexes": [index.entry() for index in state_of(request).service.indexes.values()]}
-
-
-@router.get("/v1/indexes/{index}", responses=problems(401, 404, 429))
-async def index_of(index: str, request: Request, _: ClientName) -> dict[str, Any]:
-    """The facts of an index that a client needs: settings, parameters, rows, errors of scores, limits."""
-    service = state_of(request).service
-    return {**service.index(index).describe(), "rates": rates_of(service.settings)}
 
 
 @router.post(
@@ -45,9 +32,9 @@ async def query(index: str, request: Request, client: ClientName) -> Response:
     the encrypted results of comparisons. Queries for scores of several clients that wait take one pass over
     the database, each by its own client's keys."""
     state = state_of(request)
-    served = state.service.index(index)
+    served = state.service.served("index", index)
     with counted(partial(state.service.metrics.answered, index)) as answered:
-        work = Work(index, QUERY, served.memory_of, joins=True)
+        work = Work(served, QUERY)
         evaluation, files = await answer(state, request, client, work)
         headers = {"Hemera-Batch": str(evaluation.batch), KEYS_HEADER: evaluation.keys}
         response = Response(files[ANSWER], media_type=OCTETS, headers=headers)
@@ -65,9 +52,9 @@ async def prepare(index: str, request: Request, response: Response, client: Clie
     """Do most of the work of later queries, whose seeds are in a message of a search's client. The answer
     says how many are prepared; others are answered all the same."""
     state = state_of(request)
-    served = state.service.index(index)
+    served = state.service.served("index", index)
     with counted(partial(state.service.metrics.answered, index)) as answered:
-        work = Work(index, PREPARATION, served.memory_of, joins=True)
+        work = Work(served, PREPARATION)
         evaluation, files = await answer(state, request, client, work)
         answered(HTTPStatus.CREATED.value, 0)
     response.headers[KEYS_HEADER] = evaluation.keys

@@ -94,7 +94,7 @@ def test_changes_while_the_server_runs(
         own.remove([0, 1])
         own.save(tmp_path / "rows.index")
         home.add_index(tmp_path / "rows.index")
-        old = service.index("rows")
+        old = service.indexes["rows"]
         assert found(index.query(x, k=1)) == best(x, 1)  # by the old file
         session = service.caches[0].peek(*service.caches[0].places[0], service.store.sets()[0].generation)
         service.sweep_indexes()
@@ -110,7 +110,7 @@ def test_changes_while_the_server_runs(
         assert scores.tolist() == (x @ wide[np.minimum(ids[0], ROWS)].T).tolist()
         assert server.metric("hemera_key_uploads_total", status="201") == 1
         assert index.describe()["rows"] == ROWS - 1
-        assert service.index("rows") is not old
+        assert service.indexes["rows"] is not old
         # A damaged file leaves the index; it is told once.
         home.index_file("rows").write_bytes(b"rubbish")
         caplog.clear()

@@ -143,14 +143,13 @@ def test_large_queries_take_several_passes(
     """Memory for expanded queries bounds a pass, and a request."""
     token = home.clients.add("alice")
     client = local(server, token)
-    served = server.service.index("rows")
+    served = server.service.indexes["rows"]
     expanded = served._index.settings.program.expanded_bytes
     assert expanded == DIMS * 262_144
     monkeypatch.setattr("hemera.search.scores.program._EXPANDED_BYTES", 3 * expanded - 1)
     assert served.queries == 2
-    session = served.session(
-        0, server.service.keys(server.service.clients.of_token(token) or "", "rows").files
-    )
+    keys = server.service.keys(server.service.clients.of_token(token) or "", "rows")
+    session = served.session(0, keys.library, keys.files)
     ran: list[int] = []
     many = search.Index.query_many
     monkeypatch.setattr(

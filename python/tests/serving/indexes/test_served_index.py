@@ -10,9 +10,10 @@ import pytest
 
 import hemera as hm
 from hemera import errors, search
+from hemera._inspect import HEMERA
 from hemera.objects.devices import DeviceOptions
 from hemera.serving.index_sessions import IndexSession
-from hemera.serving.indexes import ServedIndex
+from hemera.serving.served import ServedIndex
 from hemera.serving.settings import Settings
 
 from .index_cases import DIMS, ROWS, VECTORS, queries
@@ -38,11 +39,11 @@ def test_a_request_has_as_many_queries_as_a_batch_and_a_pass(
     assert index.queries == index.describe()["limits"]["queries"] == most
     client = search.Client(index._index.settings)
     query = client.query(queries(most))
-    assert index.memory_of({"query": query}) == 2 * len(query) + index._index.answer_bytes(most)
-    assert index.memory_of({"preparation": client.prepare(most)}) == 0
+    assert index.memory_of(HEMERA, {"query": query}) == 2 * len(query) + index._index.answer_bytes(most)
+    assert index.memory_of(HEMERA, {"preparation": client.prepare(most)}) == 0
     for name, data in (("query", client.query(queries(most + 1))), ("preparation", client.prepare(most + 1))):
         with pytest.raises(Exception, match=f"{most} evaluations at most") as refused:
-            index.memory_of({name: data})
+            index.memory_of(HEMERA, {name: data})
         assert (refused.value.status, refused.value.code) == (422, "too_many")  # type: ignore[attr-defined]
 
 
@@ -85,11 +86,11 @@ def test_copies_and_keys_of_devices(files: Path, tmp_path: Path, monkeypatch: py
     assert index.devices == "cpu,cpu"
     keys = tmp_path / "keys"
     keys.write_bytes(search.Client(index._index.settings).keys)
-    session = index.session(1, {"keys": keys})
+    session = index.session(1, HEMERA, {"keys": keys})
     assert (session._index, session._room, session.is_current) == (index._copies[1], 7, True)
     for wrong in ({}, {"context": keys}, {"keys": keys, "galois": keys}):
         with pytest.raises(errors.FormatError, match="takes keys of Hemera's clients"):
-            index.session(1, wrong)
+            index.session(1, HEMERA, wrong)
     index.retire()
     assert not session.is_current
 

@@ -1,0 +1,235 @@
+"""What a server has for its clients: a model or an index, for which they upload keys and send requests."""
+
+from __future__ import annotations
+
+import base64
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, ClassVar
+
+from hemera._inspect import HEMERA
+from hemera.client.problems import Refused
+from hemera.client.wire import KEYS_FILE
+from hemera.errors import FormatError
+from hemera.inputs.source import read_bytes
+from hemera.objects.devices import DeviceOptions
+from hemera.package.package import Package
+from hemera.search import Index
+from hemera.serving.index_sessions import QUERY, IndexSession, request_of
+from hemera.serving.session_cache import Session
+from hemera.serving.sessions import Loader, memory_of
+from hemera.serving.settings import Settings
+
+_FACTS = ("dims", "metric", "exact", "margin", "payload")
+"""Fields of settings that a list of indexes has, where there are such."""
+
+
+class Served(ABC):
+    """A model or an index of a server. `name` is that of addresses, keys and metrics.
+
+    Args:
+        settings: limits of the server.
+    """
+
+    kind: ClassVar[str]
+    """"model" or "index"."""
+    joins: ClassVar[bool]
+    """Whether requests of several clients run as one batch."""
+    name: str
+    digest: str | None = None
+    """The digest that clients encode for; None: there is none."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._limits = settings
+
+    @abstractmethod
+    def prepare(self, number: int, options: DeviceOptions) -> None:
+        """Make what requests need of it on a device; in the device's thread. Errors of files and devices."""
+
+    @property
+    @abstractmethod
+    def devices(self) -> str:
+        """The names of its devices, with commas."""
+
+    @property
+    @abstractmethod
+    def key_limit(self) -> int:
+        """Bytes that an upload of Hemera's keys may have: some more than it needs."""
+
+    @abstractmethod
+    def entry(self) -> dict[str, Any]:
+        """What a list has of it."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """The facts of it that a client needs, as JSON takes them."""
+
+    def limits(self, **most: int) -> dict[str, int]:
+        """The limits of its clients, with the most that one request has."""
+        return {"request_bytes": self._limits.request_bytes, "key_bytes": self.key_limit, **most}
+
+    @abstractmethod
+    def memory_of(self, library: str, files: Mapping[str, bytes]) -> int:
+        """Bytes of memory that a request of a client of this library will take besides its body, until its
+        answer is sent. Raises what is wrong with the files."""
+
+    @abstractmethod
+    def session(self, device: int, library: str, files: Mapping[str, Path]) -> Session:
+        """A client's keys on a device; in its thread.
+
+        Raises:
+            FormatError, MismatchError: when they are damaged, or of other parameters.
+            MissingKeyError, LevelError: when they lack what it needs.
+        """
+
+    def require_digest(self, digest: str | None) -> None:
+        """Refused (409) where a client has encoded for another model than the one that has this name now;
+        None: the client names none."""
+        if digest is not None and self.digest not in (None, digest):
+            raise Refused(
+                HTTPStatus.CONFLICT,
+                "model_changed",
+                f"the model {self.name!r} was replaced, and its digest is {self.digest}: ask for its "
+                "description, and encode for that",
+            )
+
+
+class ServedModel(Served):
+    """A packaged model of a server.
+
+    Args:
+        package: the model.
+        settings: limits of the server.
+        loaders: of each device.
+    """
+
+    kind, joins = "model", False
+
+    def __init__(self, package: Package, settings: Settings, loaders: Sequence[Loader]) -> None:
+        super().__init__(settings)
+        self.package, self._loaders = package, loaders
+        self.name, self.digest = package.name, package.digest
+
+    def prepare(self, number: int, options: DeviceOptions) -> None:  # noqa: ARG002
+        self._loaders[number].prepare(self.package)
+
+    @property
+    def devices(self) -> str:
+        return ",".join(loader.context(self.package).device for loader in self._loaders)
+
+    @property
+    def key_limit(self) -> int:
+        needed, key = self.package.interface.key_bytes_at_most, self.package.params.switching_key_bytes
+        return min(self._limits.key_bytes, 2 * needed + max(key, 1 << 20))
+
+    def entry(self) -> dict[str, Any]:
+        return {"name": self.name, "description": self.package.description, "digest": self.digest}
+
+    def describe(self) -> dict[str, Any]:
+        return {**self.package.describe(), "limits": self.limits(evaluations=self._limits.batch)}
+
+    def memory_of(self, library: str, files: Mapping[str, bytes]) -> int:
+        if library == HEMERA:
+            return memory_of(self.package, files, self._limits.batch)
+        # Files of other libraries hold one ciphertext each.
+        return len(files) * self.package.params.ciphertext_bytes
+
+    def session(self, device: int, library: str, files: Mapping[str, Path]) -> Session:
+        return self._loaders[device].load(self.package, library, files)
+
+
+class ServedIndex(Served):
+    """An index of a server, with a copy in the memory of each device.
+
+    Args:
+        name: in addresses.
+        path: of its file.
+        settings: limits of the server.
+    """
+
+    kind, joins = "index", True
+
+    def __init__(self, name: str, path: Path, settings: Settings) -> None:
+        super().__init__(settings)
+        self.name, self._path = name, path
+        self._copies: dict[int, Index] = {}
+        self._key_bytes = 0
+        self._is_current = True
+
+    def prepare(self, number: int, options: DeviceOptions) -> None:
+        """Make the copy of a device.
+
+        Raises:
+            FormatError, FileError: when the file is damaged, or can not be read.
+            DeviceError, OutOfMemoryError: as for an index.
+            MismatchError: when it has no row.
+        """
+        index = Index.load(
+            self._path, device=options.device, threads=options.threads, limit=self._limits.index_bytes
+        )
+        index.require_rows()
+        # Some kinds count for a while: not where requests wait.
+        self._key_bytes = index.settings.program.key_bytes
+        self._copies[number] = index
+
+    def retire(self) -> None:
+        """Another one takes its place: its sessions serve no more requests."""
+        self._is_current = False
+
+    @property
+    def devices(self) -> str:
+        return ",".join(copy.device for copy in self._copies.values())
+
+    @property
+    def _index(self) -> Index:
+        return next(iter(self._copies.values()))
+
+    @property
+    def key_limit(self) -> int:
+        return min(self._limits.key_bytes, 2 * self._key_bytes + (1 << 20))
+
+    @property
+    def queries(self) -> int:
+        """How many take one pass together, and may come in one request; where scores are compared, encrypted
+        thresholds."""
+        at_once = self._index.settings.program.queries_at_once
+        return self._limits.batch if at_once is None else min(self._limits.batch, at_once)
+
+    def entry(self) -> dict[str, Any]:
+        fields = self._index.settings.to_fields()
+        facts = {name: fields[name] for name in _FACTS if name in fields}
+        return {"name": self.name, "kind": self._index.kind, "rows": len(self._index), **facts}
+
+    def describe(self) -> dict[str, Any]:
+        settings, params = self._index.settings, self._index.settings.params
+        errors = self._index.expected_error
+        return {
+            **self.entry(),
+            "version": self._index.version,
+            "settings": settings.to_fields(),
+            "expected_error": {"noise": errors.noise, "quantization": errors.quantization},
+            "fingerprint": params.fingerprint,
+            "degree": params.degree,
+            "log_modulus": params.log_modulus,
+            "security": params.security,
+            "parameters": base64.b64encode(bytes(params)).decode(),
+            "limits": self.limits(queries=self.queries),
+        }
+
+    def memory_of(self, library: str, files: Mapping[str, bytes]) -> int:  # noqa: ARG002
+        name, data, count = request_of(files, self._index, self.queries)
+        return 2 * len(data) + self._index.answer_bytes(count) if name == QUERY else 0
+
+    def session(self, device: int, library: str, files: Mapping[str, Path]) -> IndexSession:  # noqa: ARG002
+        if set(files) != {KEYS_FILE}:
+            raise FormatError("an index takes keys of Hemera's clients (`keys` of hemera.search.Client)")
+        index = self._copies[device]
+        return IndexSession(
+            index,
+            index.load_keys(read_bytes(files[KEYS_FILE])),
+            queries=self.queries,
+            prepared_bytes=self._limits.prepared_bytes,
+            is_current=lambda: self._is_current,
+        )
