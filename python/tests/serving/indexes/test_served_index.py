@@ -141,9 +141,6 @@ def test_requests_run_together_where_they_may(files: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:  # an index whose passes are of one client
         patch.setattr(type(index.settings.program), "queries_at_once", None)
         assert [one.fit(other) for one in asked for other in asked] == [True, False, False, True]
-    for files_of, kind in (
-        ({}, errors.FormatError),
-        ({"query": b"", "preparation": b""}, errors.FormatError),
-    ):
-        with pytest.raises(kind, match="one file"):
+    for files_of in ({}, {"query": b"", "preparation": b""}):
+        with pytest.raises(errors.FormatError, match="one file"):
             sessions[0].load(files_of)
