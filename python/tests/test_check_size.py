@@ -75,11 +75,6 @@ def test_public_names() -> None:
     assert check.public_names({name: ast.parse(text) for name, text in texts.items()}) == 3
 
 
-def test_options() -> None:
-    text = 'p.add_argument("--a", "-b")\np.add_argument("name")\np.add_argument(*x)\nadd_argument("--c")'
-    assert check.options([ast.parse(text)]) == 1
-
-
 @pytest.mark.parametrize(
     ("text", "count"),
     [
@@ -115,10 +110,6 @@ def test_limits(name: str, size: int, told: str | None) -> None:
     assert all(told is not None and told in report for report in reports)
 
 
-def test_the_limit_of_a_room_that_went_can_fall() -> None:
-    assert "can fall" in check.clashes({}, {"lines.a": 50})[0]
-
-
 @pytest.mark.parametrize(
     ("numbers", "decided", "allowed"),
     [
@@ -138,10 +129,6 @@ def test_limits_rise_by_decisions(numbers: list[int], decided: list[int], allowe
     assert [text.partition(";")[0] for text in found] == (
         [] if allowed is None else [f"a: the limit rose from {allowed}"]
     )
-
-
-def test_a_new_limit_is_a_rise() -> None:
-    assert "rose from 0" in check.raised([{}, {"a": 1}], set())[0]
 
 
 def test_a_rise_is_told_until_it_is_decided(

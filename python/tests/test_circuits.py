@@ -41,53 +41,6 @@ def test_matmul_works_from_both_sides(client):
     np.testing.assert_allclose(ctx.decrypt(matrix.T @ e, sk), matrix.T @ x, atol=1e-5)
 
 
-def test_transforms_tell_what_they_need(params):
-    plan = hm.circuits.LinearTransform(np.eye(SLOTS) + np.eye(SLOTS, k=2), params)
-    assert plan.rotations == [2]
-    assert plan.depth == 1
-    assert plan.shape == (SLOTS, SLOTS)
-    assert plan.slots == SLOTS
-    assert "rotations by 2" in plan.report()
-    assert "2 diagonals" in plan.report()
-    assert plan.key_bytes > 0
-    assert plan.plaintext_bytes > 0
-    assert plan.workspace_bytes > 0
-    assert plan.result_level == plan.level - 1
-    np.testing.assert_allclose([plan.scale, plan.result_scale], 2.0**40, rtol=1e-3)
-    (key,) = plan.needed_keys
-    assert (key.power, key.galois_element, len(key.primes)) == (1, 25, params.levels + 1)
-    assert len(key.special_primes) > 0
-    assert f"Galois element 25, {params.levels + 1} + " in repr(key)
-    mean, worst = plan.expected_error()
-    assert plan.expected_error(0)[0] < mean <= worst < plan.expected_error(1e-3)[1]
-    assert "expected noise" in plan.report()
-    assert isinstance(plan, hm.circuits.Plan)
-    assert plan.operations["plain_products"] == 2
-    (told,) = plan.as_dict()["keys"]
-    assert (told["kind"], told["rotation"], told["bytes"]) == ("rotation", 2, plan.key_bytes)
-    clear = plan.evaluate_clear(np.ones((3, SLOTS)))
-    noise = plan.simulate(np.ones((3, SLOTS)), seed=1) - clear
-    np.testing.assert_array_equal(plan.simulate(np.ones((3, SLOTS)), seed=1) - clear, noise)
-
-
-PLANS = {
-    "transform": lambda params: hm.circuits.LinearTransform(matrix_of(SLOTS, SLOTS), params),
-    "diagonals": lambda params: hm.circuits.LinearTransform(np.eye(SLOTS), params),
-    "polynomial": lambda params: hm.circuits.Polynomial(np.arange(1, 9), basis="chebyshev").plan(params),
-    "formula": lambda params: hm.circuits.function(lambda x: x * x - x, [(-1, 1)]).plan(params, slots=SLOTS),
-    "sum": lambda params: hm.circuits.InnerSum(params, slots=SLOTS, count=8, level=3),
-}
-
-
-@pytest.mark.parametrize("name", PLANS)
-def test_simulated_noise_has_the_expected_size(params, name):
-    """The root of the mean square of complex numbers, of which each part has a half."""
-    plan, ones = PLANS[name](params), np.ones((100, SLOTS))
-    noise = plan.simulate(ones, seed=1) - plan.evaluate_clear(ones)
-    for part in (noise.real, noise.imag):
-        assert np.sqrt((part**2).mean()) == pytest.approx(plan.expected_error()[0] / np.sqrt(2), rel=0.05)
-
-
 def test_what_does_not_fit_is_refused(client, params):
     ctx, sk = client
     plan = hm.circuits.LinearTransform(matrix_of(SLOTS, SLOTS), params)

@@ -145,14 +145,6 @@ def test_keys_of_users_levels_beside_those_of_a_bootstrap():
     )
 
 
-def test_circuits_ask_for_keys_of_their_own():
-    params = hm.ckks.Parameters.for_bootstrapping("test-40")
-    plan = hm.circuits.InnerSum(params, slots=64, count=8, level=9, own_keys=True)
-    counted = hm.cost(plan, 64, params=params)
-    assert {repr(need) for need in counted.needed_keys} == {repr(need) for need in plan.needed_keys}
-    assert counted.key_bytes == plan.key_bytes
-
-
 def test_one_run_after_another_counts_as_alone():
     """Inputs that differ in the slots, the level or the batch: zeros of one are not those of another."""
     together = DryRun(Context(CKKS, "ledger", threads=1))
@@ -166,17 +158,6 @@ def test_one_run_after_another_counts_as_alone():
         alone = DryRun(Context(CKKS, "ledger", threads=1))
         found, wanted = (dry.cost(lambda _: lambda x: (x * x).rotate(1), [spec]) for dry in (together, alone))
         assert found.as_dict() == wanted.as_dict()
-
-
-def test_the_report_names_keys_and_operations():
-    counted = hm.cost(lambda x: (x * x).rotate(4), 512, params=CKKS)
-    report = counted.report()
-    assert "rotations by 4" in report
-    assert "relinearization" in report
-    assert "1 products" in report
-    as_dict = counted.as_dict()
-    assert as_dict["bytes"]["keys"] == counted.key_bytes
-    assert [key["rotation"] for key in as_dict["keys"] if key["kind"] == "rotation"] == [4]
 
 
 def test_values_are_not_there():

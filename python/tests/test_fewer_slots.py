@@ -49,36 +49,6 @@ def test_slots_multiply_add_and_turn(scheme, t):
     equal(ev.dot([x, y, x], [y, y, x]), a * b + b * b + a * a)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_levels_batches_files_and_another_context(scheme):
-    t, n = 257, 128
-    params = parameters(scheme, t, depth=3)
-    ctx = hm.Context(params)
-    sk = ctx.generate_secret_key()
-    keys = ctx.generate_keys(sk, sum_slots=True)
-    server = hm.Context(type(params).load(params.to_bytes()))
-    ev = server.bind(server.load(keys.to_bytes()))
-    rows = np.random.default_rng(3).integers(0, t, (3, 100))
-    x = ev.bind(server.load(ctx.encrypt(rows, sk).to_bytes()))
-    assert (x.shape, x.slots) == ((3,), 100)
-    square = x * x
-    low = ev.at_level(x, 1) if params.levels > 2 else x
-    y = square * low + low  # BGV: other correction factors
-    back = ctx.load(y.to_bytes())
-    np.testing.assert_array_equal(ctx.decrypt(back, sk) % t, (rows**3 + rows) % t)
-    # A rotation turns the whole row of 64; what fills it up is 0.
-    whole = np.zeros((3, n), np.int64)
-    whole[:, :100] = rows
-    turned = ctx.decrypt(ctx.load(ev.rotate(x, 1).to_bytes()), sk) % t
-    expected = np.roll(whole.reshape(3, 2, -1), -1, axis=2).reshape(3, n)
-    np.testing.assert_array_equal(turned, expected[:, :100])
-    np.testing.assert_array_equal(
-        ctx.decrypt(ctx.load(x.sum().to_bytes()), sk)[:, 0] % t, rows.sum(axis=1) % t
-    )
-    plain = server.encode(rows)
-    np.testing.assert_array_equal(server.decode(plain) % t, rows)
-
-
 def test_coefficients_are_what_they_were():
     params = parameters("bfv", 257)
     ctx = hm.Context(params)
@@ -108,13 +78,6 @@ def test_refusals_name_the_slots():
     assert none.max_slots == 0
     with pytest.raises(hm.errors.ParameterError, match="no slots"):
         hm.Context(none).encode([1])
-
-
-def test_moduli_of_bootstraps_have_these_slots():
-    for t, slots in ((65537, 1 << 15), (786433, 1 << 16), (257, 128), (2**16, 0)):
-        params = hm.bfv.Parameters.for_bootstrapping(plain_modulus=t)
-        assert (params.degree, params.max_slots) == (1 << 16, slots)
-    assert hm.bgv.Parameters.for_bootstrapping(plain_modulus=786433).max_slots == 1 << 16
 
 
 def test_rotations_count_in_the_row():

@@ -128,42 +128,6 @@ def test_functions_are_made_again_of_their_recipes():
             circuits.from_recipe(name, recipe)
 
 
-def test_plans_tell_what_they_need(client, params, values):
-    ctx, sk = client
-    p = hm.circuits.Polynomial(np.arange(1, 9), basis="chebyshev")
-    plan = p.plan(params, slots=SLOTS)
-    assert plan.level == params.levels - 1
-    assert plan.depth == p.depth == 3
-    assert plan.result_level == plan.level - 3
-    assert plan.relinearizations == 4
-    assert min(plan.key_bytes, plan.workspace_bytes) > 0
-    assert plan.plaintext_bytes == 0  # real coefficients are numbers
-    assert hm.circuits.Polynomial([1, 1j]).plan(params, slots=SLOTS).plaintext_bytes > 0
-    assert math.isclose(plan.result_scale, 2**40, rel_tol=1e-3)
-    (key,) = plan.needed_keys
-    assert (key.power, len(key.primes)) == (2, params.levels + 1)
-    report = plan.report()
-    assert "polynomial of degree 7: depth 3" in report
-    assert "4 relinearizations" in report
-    # The plan's keys are enough.
-    keys = ctx.generate_keys(sk, relinearization=False, plan=plan)
-    x = ctx.bind(keys).encrypt(values)
-    y = plan(x)
-    noise = np.abs(ctx.decrypt(y, sk, dtype=complex) - p(values))
-    mean, worst = plan.expected_error()
-    assert mean / 8 < math.sqrt((noise**2).mean()) < 4 * mean
-    assert noise.max() < 8 * worst
-    assert plan.expected_error(0)[0] < mean < plan.expected_error(1e-3)[0]
-    np.testing.assert_array_equal(plan.evaluate_clear(values), p(values))
-    assert isinstance(plan, hm.circuits.Plan)
-    assert [key["kind"] for key in plan.as_dict()["keys"]] == ["relinearization"]
-    # It takes ciphertexts of its level and above, and says so of others.
-    low = p.plan(params, level=4)
-    assert low(x).level == 1
-    with pytest.raises(hm.errors.LevelError, match="level"):
-        plan(x.at_level(4))
-
-
 def test_ever_new_scales_do_not_fill_the_memory(client, ev, values):
     """The circuits that were used last are kept, with their encoded coefficients."""
     ctx, sk = client

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -68,24 +67,6 @@ def test_results_are_the_callers(setting: Setting) -> None:
         result += 1
     for found, expected in ((kept, values(2)), (x, values(1)), (graph(x)[0], values(2))):
         np.testing.assert_allclose(ctx.decrypt(found, secret), expected, atol=2**-18)
-
-
-def test_inner_products_are_captured(setting: Setting) -> None:
-    ctx, secret, ev = setting
-    weights = [ev.encode(values(seed, 1)[0]) for seed in (7, 8)]
-
-    def circuit(x: hm.Ciphertext, y: hm.Ciphertext) -> tuple[hm.Ciphertext, hm.Ciphertext]:
-        return ev.dot([x, y], [y, y]), ev.dot([x, y], weights)
-
-    graph = ev.capture(circuit, ev.encrypt(values(1)), ev.encrypt(values(2)))
-    a, b = values(3), values(4)
-    x, y = ev.encrypt(a), ev.encrypt(b)
-    results = graph(x, y)
-    assert [bytes(result) for result in results] == [bytes(result) for result in circuit(x, y)]
-    for result, clear in zip(
-        results, (a * b + b * b, a * values(7, 1)[0] + b * values(8, 1)[0]), strict=True
-    ):
-        np.testing.assert_allclose(ctx.decrypt(result, secret), clear, atol=1e-4)
 
 
 def test_array_operands_are_encoded_once(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,28 +137,6 @@ def test_array_operands_of_integers_are_kept(scheme: Any) -> None:
     assert ctx.decrypt(graph(x), secret)[:5].tolist() == [(k * k + k) * k for k in range(5)]
     with ctx._codec.keeping_operands():
         assert ctx.decrypt((x * row) + (x + row), secret)[:5].tolist() == [k * k + 2 * k for k in range(5)]
-
-
-def test_several_outputs_and_threads(setting: Setting) -> None:
-    ctx, secret, ev = setting
-    graph = ev.capture(lambda x: (x + 1, x * x), ev.encrypt(values(1)))
-    failures: list[str] = []
-
-    def work(seed: int) -> None:
-        clear = values(seed)
-        result = graph(ev.encrypt(clear))
-        assert isinstance(result, tuple)
-        if not np.allclose(ctx.decrypt(result[0], secret), clear + 1, atol=1e-4):
-            failures.append(f"sum {seed}")
-        if not np.allclose(ctx.decrypt(result[1], secret), clear * clear, atol=1e-4):
-            failures.append(f"product {seed}")
-
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
 
 
 def test_calls_from_several_threads_take_turns(setting: Setting) -> None:

@@ -5,8 +5,6 @@ import pytest
 
 import hemera as hm
 
-from .conftest import CIRCUIT_SLOTS as SLOTS
-
 
 def random(*shape, seed=1):
     generator = np.random.default_rng(seed)
@@ -64,30 +62,6 @@ def test_packed_factors_take_a_level_less(client, params):
     expected[:3, :2] = a @ b
     np.testing.assert_allclose(ctx.decrypt(c, sk).reshape(4, 4), expected, atol=1e-5)
     np.testing.assert_allclose(product.evaluate_clear(a, b), expected, atol=1e-12)
-
-
-def test_products_tell_what_they_need(client, params):
-    ctx, sk = client
-    product = hm.circuits.MatrixVectorProduct(params, 16, SLOTS, baby_steps=4)
-    assert product.shape == (16, SLOTS)
-    assert product.rotations == [1, 2, 3, 4, 8, 12, 16]
-    assert len(product.needed_keys) == 8
-    assert "encrypted matrix of 16 x 32 times a vector" in product.report()
-    assert "16 products" in product.report()
-    square = hm.circuits.MatrixProduct(params, 4)
-    assert (square.size, square.slots) == (4, 16)
-    assert "4 products" in square.report()
-    for plan in (product, square):
-        assert min(plan.key_bytes, plan.workspace_bytes) > 0
-        assert plan.result_level == plan.level - plan.depth
-        assert plan.scale == pytest.approx(2**40, rel=1e-3)
-        assert plan.result_scale == pytest.approx(2**40, rel=1e-3)
-        assert plan.expected_error(0)[0] < plan.expected_error(1e-3)[0]
-    # The usual keys serve as well.
-    ev = ctx.bind(ctx.generate_keys(sk, rotations=product.rotations))
-    matrix, x = random(16, SLOTS), random(SLOTS, seed=2)
-    y = product(ev.encrypt(product.pack(matrix)), ev.encrypt(x))
-    np.testing.assert_allclose(ctx.decrypt(y, sk), matrix @ x, atol=1e-5)
 
 
 def test_what_does_not_fit_is_refused(params, ev):

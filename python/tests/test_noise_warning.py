@@ -15,8 +15,6 @@ import pytest
 import hemera as hm
 from hemera import _noise_warning as given
 
-from .conftest import make_params
-
 
 @contextmanager
 def recorded() -> Iterator[list[warnings.WarningMessage]]:
@@ -86,46 +84,6 @@ def test_files_keep_it(integers: Any, fresh: hm.Ciphertext, tmp_path: Path) -> N
     described = hm.inspect(bytes(fresh))
     assert described.version == 1
     assert "guaranteed noise budget" not in described.fields
-
-
-@pytest.mark.parametrize("name", ["operator", "out", "in place", "many", "dot", "array", "number", "power"])
-def test_every_operation_says_it(integers: Any, fresh: hm.Ciphertext, name: str) -> None:
-    ev = integers.ev
-    x = fresh
-    with recorded() as found:
-        for _ in range(30):
-            if name == "operator":
-                x = x * x
-            elif name == "out":
-                ev.multiply(x, fresh, out=x)
-            elif name == "in place":
-                x *= fresh
-            elif name == "many":
-                x = hm.multiply_many([x, fresh, fresh])
-            elif name == "dot":
-                x = ev.dot([x, x], [x, fresh])
-            elif name == "array":
-                x = x * integers.values(16)
-            elif name == "number":
-                x = x * 6000
-            else:
-                x = x**3
-    assert len(found) == 1
-    assert x.guaranteed_noise_budget == 0
-
-
-def test_circuits_that_fit_are_silent(integers: Any, ckks: Any) -> None:
-    params = type(integers.ctx.params).for_circuit(2, plain_bits=20)
-    ctx = hm.Context(params, "cpu")
-    sk = ctx.generate_secret_key()
-    x = ctx.bind(ctx.generate_keys(sk, rotations=[1])).encrypt([1, 2, 3])
-    with recorded() as found:
-        y = (x * x).rotate(1) * x + x
-        z = ckks.ev.encrypt([0.5])
-        z = z * z * z
-    assert found == []
-    assert ctx.decrypt(y, sk)[0] == 5
-    assert make_params("ckks").scheme == z.context.params.scheme
 
 
 def all_warnings() -> list[Any]:

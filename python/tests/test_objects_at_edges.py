@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 import re
-import warnings
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import pytest
 
 import hemera as hm
 from hemera.circuits.needs import size_text
-from hemera.errors import LevelError, MismatchError, ParameterError, RangeError, RangeWarning
+from hemera.errors import LevelError, MismatchError, ParameterError
 from hemera.objects.cost import DryRun, FreshInput
 
 from .conftest import PLAIN_MODULUS
@@ -61,32 +60,6 @@ def test_products_of_matrices_are_complex_if_an_operand_is(
         found = ctx.decrypt(result, sk)
         assert found.dtype == result.dtype == expected.dtype
         np.testing.assert_allclose(found, expected, atol=1e-5)
-
-
-MAGNITUDES: list[tuple[object, type[Exception], str]] = [
-    (0, ParameterError, "finite and positive, not 0"),
-    (-1.0, ParameterError, "finite and positive, not -1.0"),
-    (np.inf, ParameterError, "finite and positive, not inf"),
-    (np.nan, ParameterError, "finite and positive, not nan"),
-    (True, TypeError, "a number, not"),
-    ("2", TypeError, "a number, not the str"),
-    (1e300, RangeError, "up to 1e.300"),
-]
-
-
-@pytest.mark.parametrize(("magnitude", "error", "words"), MAGNITUDES, ids=str)
-def test_magnitudes_that_no_bootstrap_has(magnitude: Any, error: type[Exception], words: str) -> None:
-    params = hm.ckks.Parameters.for_bootstrapping("test-40")
-    ctx = hm.Context(params, "ledger")
-    plan = hm.circuits.Bootstrap(params, slots=16)
-    keys = ctx.generate_keys(ctx.generate_secret_key(), plan=plan)
-    with pytest.raises(error, match=words):
-        ctx.bind(keys, bootstrap=plan, automatic=True, magnitude=magnitude)
-    ctx.bind(keys, bootstrap=plan, automatic=True, magnitude=np.float32(0.5))
-    with pytest.raises(ParameterError, match="magnitude= needs a plan"):
-        ctx.bind(keys, magnitude=1.0)
-    with pytest.raises(ParameterError, match="automatic=True needs a plan"):
-        ctx.bind(keys, automatic=True)
 
 
 @pytest.mark.parametrize(
@@ -149,40 +122,6 @@ def test_shapes_that_no_elements_fill(ckks: Any) -> None:
             x.reshape(*shape)
     for shape in ((6,), (-1,), (3, -1), (1, 2, -1, 3)):
         assert x.reshape(shape).shape == np.empty((2, 3)).reshape(shape).shape
-
-
-def test_a_bound_magnitude_is_that_of_the_bound_plan() -> None:
-    params = hm.ckks.Parameters.for_bootstrapping("test-40")
-    ctx = hm.Context(params, "ledger")
-    plan, other = hm.circuits.Bootstrap(params, slots=16), hm.circuits.Bootstrap(params, slots=16, real=True)
-    keys = ctx.generate_keys(ctx.generate_secret_key(), plan=[plan, other])
-    ev = ctx.bind(keys, bootstrap=plan, magnitude=8)
-    x = ev.encrypt(np.ones(16)).at_level(plan.input_level)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        ev.bootstrap(x)
-        ev.bootstrap(x, plan)
-        ev.bootstrap(x, other, magnitude=2)
-    with pytest.warns(RangeWarning, match="from -1 to 1"):
-        ev.bootstrap(x, other)
-
-
-def test_each_automatic_bootstrap_warns_and_what_follows_does_not() -> None:
-    params = hm.ckks.Parameters.for_bootstrapping("test-40")
-    ctx = hm.Context(params, "ledger")
-    plan = hm.circuits.Bootstrap(params, slots=16)
-    keys = ctx.generate_keys(ctx.generate_secret_key(), plan=plan)
-    ev = ctx.bind(keys, bootstrap=plan, automatic=True)
-    x = ev.encrypt(np.ones(16))
-    seen = []
-    while len(seen) < 3:
-        before = ev.bootstraps
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            x = x * x
-        assert len(caught) == ev.bootstraps - before <= 1
-        seen += caught
-    assert {each.category for each in seen} == {RangeWarning}
 
 
 @pytest.mark.parametrize("turn", range(4))
@@ -255,17 +194,6 @@ def test_graphs_keep_the_memory_of_all_inputs(party: Any) -> None:
     x, y = (party.ev.encrypt(party.values(*shape, SLOTS)) for shape in ((), (3,)))
     graph = party.ev.capture(lambda a, b: a + b, x, y)
     assert graph.memory_bytes == x.memory_bytes + y.memory_bytes
-
-
-@pytest.mark.parametrize("steps", [2**62 - 1, 2**62, 2**62 + 1, 2**63 - 1, 2**63 + 2, 2**64 + 1, 10**30 + 7])
-@pytest.mark.parametrize("sign", [1, -1])
-def test_rotations_by_any_integer_count_modulo_the_slots(ckks: Any, steps: int, sign: int) -> None:
-    a = ckks.values(SLOTS)
-    x = ckks.ev.encrypt(a)
-    expected = np.roll(a, -(sign * steps % SLOTS))
-    ckks.check(x.rotate(sign * steps), expected)
-    (found,) = x.rotate_many([sign * steps])
-    ckks.check(found, expected)
 
 
 def test_switching_keys_are_of_each_level_and_their_results_of_no_keys(party: Any) -> None:

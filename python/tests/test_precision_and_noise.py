@@ -28,17 +28,6 @@ def test_precision_statistics() -> None:
         hm.ckks.precision([], [])
 
 
-@pytest.mark.parametrize("scale_bits", [30, 40])
-def test_precision_follows_the_scale(scale_bits: int) -> None:
-    params = hm.ckks.Parameters.for_circuit(1, scale_bits=scale_bits)
-    ctx = hm.Context(params, "cpu")
-    sk = ctx.generate_secret_key()
-    values = np.random.default_rng(3).uniform(-1, 1, params.max_slots)
-    x = ctx.bind(ctx.generate_keys(sk)).encrypt(values)
-    found = hm.ckks.precision(ctx.decrypt(x * x, sk), values**2)
-    assert scale_bits - 20 < found.worst_bits < found.mean_bits < scale_bits - 5
-
-
 def test_noise_budget(integers: Any) -> None:
     x = integers.ev.encrypt(integers.values(16))
     budgets = []

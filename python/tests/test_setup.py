@@ -88,29 +88,6 @@ def test_locks_hold_what_the_project_asks_for(name: str, python: str) -> None:
     assert all(locked("test", python).get(package, version) == version for package, version in found.items())
 
 
-@pytest.mark.parametrize("name", ["pip", "cmake", "ninja"])
-def test_locks_of_tools(name: str) -> None:
-    clients = ["openfhe-1.4", "openfhe-1.5", "openfhe-1.6"]
-    purposes = [
-        "bench",
-        "cmake",
-        "demo",
-        "fuzz",
-        "mutants",
-        "ninja",
-        "numpy-1.26",
-        *clients,
-        "pip",
-        "ray",
-        "run",
-        "site",
-        "test",
-    ]
-    purposes.append("wheels")
-    assert [path.stem for path in LOCKS] == purposes
-    assert locked(name, "3.10").keys() == {name}
-
-
 PYTHON = """#!/bin/sh
 echo "$*" >>"$SETUP_LOG"
 case "$*" in *"-r requirements/$SETUP_FAILS.txt"*) exit 1 ;; esac
@@ -169,19 +146,6 @@ def test_each_purpose_installs_its_packages_once(tmp_path: Path) -> None:
     assert run_setup(tmp_path, "demo")[:2] == (0, [])
     assert names(run_setup(tmp_path, "test")[1]) == ["test", "bench"]
     assert run_setup(tmp_path, "test")[:2] == (0, [])
-
-
-def test_openfhe_needs_its_own_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another one is not taken, and the reason is told."""
-    monkeypatch.setenv("HOME", str(tmp_path))
-    for other in ("/bin/false", sys.executable):
-        if sys.version_info[:2] == (3, 10) and other == sys.executable:
-            continue
-        monkeypatch.setenv("HEMERA_CPYTHON_310", other)
-        status, calls, text = run_setup(tmp_path, "openfhe")
-        assert (status, calls) == (1, [])
-        assert "need CPython 3.10" in text or "Linux on x86-64" in text
-    assert not (tmp_path / ".openfhe").exists()
 
 
 def test_openfhe_headers_are_of_one_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,27 +58,6 @@ def test_results_are_sums_of_products(
     assert results[0].level == grid.level - 1
 
 
-def test_it_takes_fewer_operations_than_its_transforms(params: hm.ckks.Parameters) -> None:
-    blocks = [
-        [block(*range(32)), block(*range(32), seed=2)],
-        [block(*range(32), seed=3), block(*range(32), seed=4)],
-    ]
-    grid = TransformGrid(blocks, params, slots=SLOTS)
-    each = [LinearTransform.from_diagonals(own or {}, params, slots=SLOTS) for row in blocks for own in row]
-    switched = "key_products"
-    assert grid.operations[switched] <= 0.6 * sum(one.operations[switched] for one in each)
-    assert grid.depth == 1
-    report = grid.report()
-    assert "grid of 2 x 2 transforms" in report
-    assert "128 diagonals" in report
-
-
-def test_its_cost_in_functions(params: hm.ckks.Parameters) -> None:
-    grid = TransformGrid([[block(0, 1), block(2, seed=2)]], params, slots=SLOTS)
-    cost = hm.cost(lambda x, y: grid(x, y)[0], (SLOTS,), (SLOTS,), params=params)
-    assert cost.operations == grid.operations
-
-
 def test_what_does_not_fit(client: Any, params: hm.ckks.Parameters) -> None:
     a = block(0, 1)
     for wrong in ([], [[]], [[a], [a, a]], [[a], [None]], [[a, None], [a, None]], [[{0: np.zeros(SLOTS)}]]):

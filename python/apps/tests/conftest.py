@@ -1,13 +1,10 @@
 """Stages of the entries in bench/official."""
 
-from __future__ import annotations
-
 import runpy
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,7 +12,7 @@ ModulesOf = Callable[[Path], AbstractContextManager[None]]
 
 
 @contextmanager
-def _modules_of(entry: Path) -> Iterator[None]:
+def _modules_of(entry):
     before = set(sys.modules)
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(entry))
@@ -28,17 +25,17 @@ def _modules_of(entry: Path) -> Iterator[None]:
 
 
 @pytest.fixture
-def modules_of() -> ModulesOf:
+def modules_of():
     """Where the modules of an entry, whose folder is given, are found. They are forgotten afterwards: other
     entries have modules of the same names."""
     return _modules_of
 
 
 @pytest.fixture
-def load_program() -> Callable[[Path, str], dict[str, Any]]:
+def load_program():
     """What a module of an entry has, as `load_program(entry, name)`."""
 
-    def load(entry: Path, name: str) -> dict[str, Any]:
+    def load(entry, name):
         with _modules_of(entry):
             return runpy.run_path(str(entry / f"{name}.py"))
 
@@ -46,13 +43,13 @@ def load_program() -> Callable[[Path, str], dict[str, Any]]:
 
 
 @pytest.fixture
-def run_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+def run_stage(tmp_path, monkeypatch):
     """Runs a program of an entry in the test's folder, as `run_stage(entry, stage, *arguments)`. Each has
     nothing of the others but their files."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HEMERA_DEVICE", "cpu")
 
-    def run(entry: Path, stage: str, *arguments: str) -> None:
+    def run(entry, stage, *arguments):
         program = entry / f"{stage}.py"
         with monkeypatch.context() as patch, _modules_of(entry):
             patch.setattr("sys.argv", [str(program), *arguments])

@@ -13,15 +13,13 @@ circuit's input: for each node of each tree whether the feature is 0 and whether
   four leaves.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 
 import numpy as np
 
 
-def main() -> None:
+def main():
     data = Path(sys.argv[1]) / "Data_XGB"
     zero, two = (np.loadtxt(data / f"demoTestData_x{value}.txt", dtype=np.int64) for value in (0, 2))
     out = Path(__file__).parents[1] / "hemera_apps" / "trees" / "idash_2020" / "table.npz"

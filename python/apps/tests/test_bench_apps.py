@@ -1,10 +1,6 @@
 """`hemera bench apps`: trees compared with SEAL, and training on a small ring."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,7 +8,7 @@ from hemera.cli import main
 from hemera_apps.trees import paper
 
 
-def test_trees_beside_seal(tmp_path: Path) -> None:
+def test_trees_beside_seal(tmp_path):
     pytest.importorskip("tenseal")
     path = tmp_path / "apps.json"
     arguments = ["--app", "trees", "--device", "cpu", "--n", "8192", "--samples", "2", "--rounds", "1"]
@@ -32,7 +28,7 @@ def test_trees_beside_seal(tmp_path: Path) -> None:
     assert rows[0]["operations_per_sample"] == paper.PER_SAMPLE
 
 
-def test_training(tmp_path: Path) -> None:
+def test_training(tmp_path):
     pytest.importorskip("sklearn")
     pytest.importorskip("pandas")
     pytest.importorskip("matplotlib")
@@ -52,6 +48,6 @@ def test_training(tmp_path: Path) -> None:
     assert "training" in plot.read_text()
 
 
-def test_wrong_words(capsys: Any) -> None:
+def test_wrong_words(capsys):
     assert main(["bench", "apps", "--app", "training", "--n", "8192"]) == 1
     assert "--n is an option of trees" in capsys.readouterr().err

@@ -1,11 +1,7 @@
 """`hemera bench bert`: a small block, its stages, and plans."""
 
-from __future__ import annotations
-
 import argparse
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,7 +10,7 @@ from hemera.errors import NoiseError
 from hemera_apps.bench import bert
 
 
-def row_of(file: Path, *arguments: str) -> dict[str, Any]:
+def row_of(file, *arguments):
     command = ["bench", "bert", "--device", "cpu", "--threads", "2", "--size", "8"]
     assert main([*command, "--json", str(file), *arguments]) == 0
     (row,) = json.loads(file.read_text(encoding="utf-8"))["rows"]
@@ -22,7 +18,7 @@ def row_of(file: Path, *arguments: str) -> dict[str, Any]:
     return row
 
 
-def test_rows_of_a_small_block(tmp_path: Path) -> None:
+def test_rows_of_a_small_block(tmp_path):
     row = row_of(tmp_path / "rows.json", "--check-stages", "--inputs", "3", "--tokens", "4", "--runs", "2")
     assert (row["tokens"], row["features"], row["inputs"], row["degree"]) == (4, 16, 3, 2048)
     assert row["security"] == "below 128"
@@ -46,7 +42,7 @@ def test_rows_of_a_small_block(tmp_path: Path) -> None:
         assert run["stages"][-1]["bits"]["output"] > 14
 
 
-def test_rows_of_one_input(tmp_path: Path) -> None:
+def test_rows_of_one_input(tmp_path):
     row = row_of(tmp_path / "rows.json", "--inputs", "1")
     assert (row["inputs"], row["degree"]) == (1, 2048)
     (run,) = row["runs"]
@@ -70,7 +66,7 @@ def test_rows_of_one_input(tmp_path: Path) -> None:
     ]
 
 
-def test_plans_count(tmp_path: Path) -> None:
+def test_plans_count(tmp_path):
     row = row_of(tmp_path / "rows.json", "--plan", "nvidia-h200")
     assert row["seconds"] > 0
     assert [each["stage"] for each in row["stages"]][-2:] == ["second bootstraps", "second layer norm"]
@@ -78,21 +74,19 @@ def test_plans_count(tmp_path: Path) -> None:
     assert "runs" not in row
 
 
-def test_wrong_results_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_results_end_the_run(monkeypatch):
     monkeypatch.setattr(bert, "least_bits", lambda planned: planned + 20)
     with pytest.raises(NoiseError, match="agrees with the clear one in"):
         bert.run(_parsed("--device", "cpu", "--tokens", "4", "--size", "8", "--inputs", "3"))
 
 
-def _parsed(*arguments: str) -> Any:
+def _parsed(*arguments):
     parser = argparse.ArgumentParser()
     bert.add_arguments(parser)
     return parser.parse_args(arguments)
 
 
-def test_rows_of_a_network(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_rows_of_a_network(tmp_path, monkeypatch, capsys):
     file = tmp_path / "network.json"
     options = ["bench", "bert", "--blocks", "2", "--json", str(file)]
     assert main([*options, "--device", "cpu"]) == 0

@@ -1,9 +1,6 @@
 """`hemera bench bootstraps`: errors by the number of bootstraps and the kind of input."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +11,7 @@ from hemera_apps.bench import bootstraps
 COMMAND = ["bench", "bootstraps", "--preset", "test-40", "--slots", "16", "--device", "cpu"]
 
 
-def test_errors_of_each_kind_are_written_and_drawn(tmp_path: Path) -> None:
+def test_errors_of_each_kind_are_written_and_drawn(tmp_path):
     file = tmp_path / "errors.json"
     assert main([*COMMAND, "--count", "2", "--json", str(file)]) == 0
     rows = json.loads(file.read_text(encoding="utf-8"))["rows"]
@@ -30,7 +27,7 @@ def test_errors_of_each_kind_are_written_and_drawn(tmp_path: Path) -> None:
     assert figure.read_text(encoding="utf-8").startswith("<?xml")
 
 
-def test_fields_change_the_preset_and_time_is_told(tmp_path: Path) -> None:
+def test_fields_change_the_preset_and_time_is_told(tmp_path):
     file = tmp_path / "times.json"
     fields = ["--field", "levels=3", "--field", "security=None", "--field", "order=slots-first"]
     assert main([*COMMAND, *fields, "--count", "1", "--time", "2", "--merge-parts", "--json", str(file)]) == 0
@@ -45,7 +42,7 @@ def test_fields_change_the_preset_and_time_is_told(tmp_path: Path) -> None:
     assert 0 < result["seconds"]["best"] <= result["seconds"]["median"]
 
 
-def test_real_values_are_bootstrapped_as_such(tmp_path: Path) -> None:
+def test_real_values_are_bootstrapped_as_such(tmp_path):
     file = tmp_path / "real.json"
     assert main([*COMMAND, "--real", "--count", "1", "--json", str(file)]) == 0
     result = json.loads(file.read_text(encoding="utf-8"))
@@ -57,7 +54,7 @@ def test_real_values_are_bootstrapped_as_such(tmp_path: Path) -> None:
     assert not np.any(np.imag(list(bootstraps.inputs(16, real=True).values())))
 
 
-def test_mistakes_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_are_told(tmp_path, capsys):
     figure = str(tmp_path / "errors.svg")
     assert main(["bench", "bootstraps", "--load", str(tmp_path / "missing.json"), "--figure", figure]) == 1
     assert "missing.json" in capsys.readouterr().err

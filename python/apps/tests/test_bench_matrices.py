@@ -1,10 +1,6 @@
 """`hemera bench matrices`: rows of products and of search, in small sizes."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,14 +10,13 @@ from hemera.errors import NoiseError
 from hemera_apps.bench import matrices
 
 
-def rows_of(file: Path, *arguments: str) -> list[dict[str, Any]]:
+def rows_of(file, *arguments):
     command = ["bench", "matrices", "--device", "cpu", "--threads", "2", "--runs", "1"]
     assert main([*command, "--json", str(file), *arguments]) == 0
-    rows: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))["rows"]
-    return rows
+    return json.loads(file.read_text(encoding="utf-8"))["rows"]
 
 
-def test_rows_of_layers(tmp_path: Path) -> None:
+def test_rows_of_layers(tmp_path):
     rows = rows_of(tmp_path / "rows.json", "--only", "layers", "--layers", "3x8x4096")
     assert [(row["shape"], row["inputs"], row["bits"]) for row in rows] == [
         ("3x8", 4096, 8),
@@ -32,27 +27,27 @@ def test_rows_of_layers(tmp_path: Path) -> None:
     assert all(row["milliseconds"] > 0 for row in rows)
 
 
-def test_rows_of_packed_vectors(tmp_path: Path) -> None:
+def test_rows_of_packed_vectors(tmp_path):
     (row,) = rows_of(tmp_path / "rows.json", "--only", "packed", "--packed", "6x40x128")
     assert (row["shape"], row["vectors"], row["bits"], row["degree"]) == ("6x40", 128, 8, 8192)
     assert 4 < row["worst_bits"] < 11
     assert row["milliseconds"] > 0
 
 
-def test_rows_of_pairs(tmp_path: Path) -> None:
+def test_rows_of_pairs(tmp_path):
     (row,) = rows_of(tmp_path / "rows.json", "--only", "pairs", "--pairs", "512x8")
     assert (row["pairs"], row["size"]) == (512, 8)
     assert row["degree"] >= 2 * 512 * 8
     assert row["worst_bits"] > 8
 
 
-def test_rows_of_search(tmp_path: Path) -> None:
+def test_rows_of_search(tmp_path):
     rows = rows_of(tmp_path / "rows.json", "--only", "search", "--databases", "500x16")
     assert [row["measurement"] for row in rows] == ["search", "search, prepared"]
     assert all((row["rows"], row["dims"]) == (500, 16) for row in rows)
 
 
-def test_rows_of_thresholds(tmp_path: Path) -> None:
+def test_rows_of_thresholds(tmp_path):
     rows = rows_of(tmp_path / "rows.json", "--only", "thresholds", "--thresholds", "100x128")
     assert [row["measurement"] for row in rows] == [
         f"thresholds, {want}" for want in ("mask", "count", "payloads")
@@ -60,12 +55,12 @@ def test_rows_of_thresholds(tmp_path: Path) -> None:
     assert all((row["rows"], row["degree"]) == (100, 1 << 15) for row in rows)
 
 
-def test_rows_of_ranks(tmp_path: Path) -> None:
+def test_rows_of_ranks(tmp_path):
     (row,) = rows_of(tmp_path / "rows.json", "--only", "ranked", "--ranked", "4x16")
     assert (row["measurement"], row["rows"], row["levels"] > 15) == ("first rows", 4, True)
 
 
-def test_wrong_results_end_the_run() -> None:
+def test_wrong_results_end_the_run():
     with pytest.raises(
         NoiseError, match=r"a layer: a value is wrong by 5\.00e-01, expected at most 1\.00e-01"
     ):

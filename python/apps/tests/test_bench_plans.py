@@ -1,10 +1,6 @@
 """`hemera bench plans`: what plans of compiled programs say, compared with runs."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,23 +13,23 @@ COMMAND = ["bench", "plans", "--device", "cpu", "--threads", "1", "--seconds", "
 
 
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
 
-def rows_of(tmp_path: Path, *names: str) -> list[dict[str, Any]]:
+def rows_of(tmp_path, *names):
     params = hm.ckks.Parameters.for_circuit(1)
     name = device_name(hm.Context(params, "cpu", threads=1).description)
     DeviceTimes(name, [("inner_product", 8192, 50, 1.0, 0.25)]).save()
     file = tmp_path / "plans.json"
     assert main([*COMMAND, "--only", *names, "--json", str(file)]) == 0
-    found: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))["rows"]
+    found = json.loads(file.read_text(encoding="utf-8"))["rows"]
     assert [row["program"] for row in found] == list(names)
     return found
 
 
 @pytest.mark.fact_of_the_cpu("bytes that the CPU's pool hands out")
-def test_plans_have_the_bits_and_bytes_of_runs(tmp_path: Path) -> None:
+def test_plans_have_the_bits_and_bytes_of_runs(tmp_path):
     matrix, stock = rows_of(tmp_path, "matrix", "stock, exact")
     assert matrix["bits"] == pytest.approx(matrix["expected_bits"], abs=2)
     assert stock["bits"] == stock["expected_bits"] == "exact"
@@ -44,12 +40,10 @@ def test_plans_have_the_bits_and_bytes_of_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.fact_of_the_cpu("no table of times")
-def test_a_machine_without_a_table_is_told_to_make_one(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_machine_without_a_table_is_told_to_make_one(tmp_path, capsys):
     assert main([*COMMAND, "--only", "smoothing", "--json", str(tmp_path / "plans.json")]) != 0
     assert "hemera calibrate" in capsys.readouterr().err
 
 
-def test_ten_programs_are_compared() -> None:
+def test_ten_programs_are_compared():
     assert len(plans.PROGRAMS) == 10

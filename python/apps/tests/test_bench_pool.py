@@ -1,9 +1,6 @@
 """`hemera bench pool`: rates by the number of members, and copies between them, on members of the CPU."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +12,7 @@ COMMAND = ["bench", "pool", "--devices", "cpu,cpu,cpu", "--threads", "1", "--sma
 
 
 @pytest.mark.fact_of_the_cpu("names of devices")
-def test_rows_of_one_member_two_and_all(tmp_path: Path) -> None:
+def test_rows_of_one_member_two_and_all(tmp_path):
     file = tmp_path / "pool.json"
     groups = [name for name in pool.GROUPS if name != "models"]
     options = ["--batches", "2,1", "--in-flight", "2", "--only", *groups, "--json", str(file)]
@@ -58,15 +55,7 @@ def test_rows_of_one_member_two_and_all(tmp_path: Path) -> None:
     assert [row["copies_per_second"] > 0 for row in beside] == [True, True]
 
 
-def test_a_group_alone_and_one_member(tmp_path: Path) -> None:
-    file = tmp_path / "pool.json"
-    alone = [*COMMAND[:2], "--devices", "cpu", *COMMAND[4:], "--json", str(file)]
-    assert main([*alone, "--only", "copies", "products", "--batches", "1"]) == 0
-    rows = json.loads(file.read_text(encoding="utf-8"))["rows"]
-    assert [row["measurement"] for row in rows] == ["product", "product in map"]  # nowhere to copy to
-
-
-def test_a_packaged_model_on_one_member_and_two(tmp_path: Path) -> None:
+def test_a_packaged_model_on_one_member_and_two(tmp_path):
     params = hm.ckks.Parameters.from_bits(
         degree=1024, prime_bits=[50, 40, 40], special_bits=[50], scale_bits=40, security=None
     )
@@ -83,7 +72,7 @@ def test_a_packaged_model_on_one_member_and_two(tmp_path: Path) -> None:
     assert rows[1]["scaling"] == pytest.approx(rows[1]["per_second"] / rows[0]["per_second"], abs=1e-3)
 
 
-def test_predictions_need_no_device(tmp_path: Path) -> None:
+def test_predictions_need_no_device(tmp_path):
     file = tmp_path / "predicted.json"
     assert main(["bench", "pool", "--predict", "nvidia-h200", "--small", "--json", str(file)]) == 0
     result = json.loads(file.read_text(encoding="utf-8"))
@@ -100,7 +89,7 @@ def test_predictions_need_no_device(tmp_path: Path) -> None:
         assert seconds[circuit, "NVLink", 4] <= seconds[circuit, "PCIe", 4]
 
 
-def test_mistakes_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_are_told(capsys):
     assert main([*COMMAND, "--batches", "0"]) == 1
     assert "at least 1" in capsys.readouterr().err
     assert main([*COMMAND[:2], "--devices", "cuda:99", *COMMAND[4:]]) == 1

@@ -1,7 +1,5 @@
 """`hemera bench replicas`: sums of times by hand, processes of a known load, and its published numbers."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -18,7 +16,7 @@ BURN = "import time\nwhile time.process_time() < {}: pass\n"
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads times of processes from /proc")
-def test_processors_time_of_a_tree_of_processes() -> None:
+def test_processors_time_of_a_tree_of_processes():
     """A process computes for 0.2 s; its child computes for 0.4 s, and has ended or not."""
     child = BURN.format(0.4) + "print(flush=True)\nimport sys\nsys.stdin.read()"
     program = (
@@ -37,7 +35,7 @@ def test_processors_time_of_a_tree_of_processes() -> None:
     assert sum(replicas._seconds(os.getpid())) >= own + others  # of ended ones, too
 
 
-def test_numbers_of_one_server() -> None:
+def test_numbers_of_one_server():
     """Four requests in 2 s, 0.5 s of which are of the idle server."""
     found = [[Measured(0, 2, [0.1, 0.2, 0.3], [1, 1, 2])], [Measured(0, 2, [0.4], [2])]]
     told = replicas._numbers(found, 1.0, 3.5, 2.0, 0.25, True)
@@ -53,8 +51,8 @@ def test_numbers_of_one_server() -> None:
     }
 
 
-def test_ratios_are_of_each_round() -> None:
-    def side(value: float) -> dict[str, float]:
+def test_ratios_are_of_each_round():
+    def side(value):
         return {"processor_ms": value, "requests_per_second": 10 / value, "median_ms": 2 * value}
 
     rounds = [{"without": side(a), "with": side(b)} for a, b in ((1.0, 2.0), (10.0, 11.0), (4.0, 6.0))]
@@ -64,12 +62,12 @@ def test_ratios_are_of_each_round() -> None:
     assert told["requests_per_second_ratio"] == pytest.approx(2 / 3, abs=1e-3)
 
 
-def test_wrong_words(capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_words(capsys):
     assert main(["bench", "replicas", "--clients", "0"]) == 1
     assert "--clients takes" in capsys.readouterr().err
 
 
-def test_a_small_run(tmp_path: Path) -> None:
+def test_a_small_run(tmp_path):
     pytest.importorskip("ray", reason="Ray is not installed (extra 'ray'; docs/scaling.md)")
     path = tmp_path / "results.json"
     words = ["bench", "replicas", "--small", "--model", "linear", "--clients", "2", "--rounds", "2"]
@@ -81,7 +79,7 @@ def test_a_small_run(tmp_path: Path) -> None:
         assert found["with"]["requests"] >= 2
 
 
-def test_the_published_numbers() -> None:
+def test_the_published_numbers():
     """Ray takes a tenth at most of any request's time, and every answer was right."""
     path = Path(__file__).parents[3] / "bench" / "results" / "replicas-cpu-2-threads.json"
     rows = json.loads(path.read_text(encoding="utf-8"))["rows"]

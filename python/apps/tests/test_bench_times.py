@@ -1,9 +1,6 @@
 """`hemera bench times`: estimates of a table, compared with measured times."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +11,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::hemera.errors.SecurityWarning")
 COMMAND = ["bench", "times", "--small", "--device", "cpu", "--threads", "1", "--seconds", "0.01"]
 
 
-def rows_of(tmp_path: Path, table: DeviceTimes, *options: str) -> dict[str, dict[str, float]]:
+def rows_of(tmp_path, table, *options):
     path, file = table.save(tmp_path / "table.json"), tmp_path / "times.json"
     assert main([*COMMAND, "--table", str(path), *options, "--json", str(file)]) == 0
     found = json.loads(file.read_text(encoding="utf-8"))
@@ -23,7 +20,7 @@ def rows_of(tmp_path: Path, table: DeviceTimes, *options: str) -> dict[str, dict
     return {f"{row['circuit']}, {row['degree']}": row for row in found["rows"]}
 
 
-def table(seconds: float) -> DeviceTimes:
+def table(seconds):
     """Products with keys take so long, whatever they are, and nothing else takes time."""
     rows = [
         (name, 4096, 50, work, seconds) for name in ("switch_keys", "hoisted_products") for work in (1.0, 1e9)
@@ -32,7 +29,7 @@ def table(seconds: float) -> DeviceTimes:
 
 
 @pytest.mark.fact_of_the_cpu("a table of the CPU's times")
-def test_rows_have_estimates_and_times(tmp_path: Path) -> None:
+def test_rows_have_estimates_and_times(tmp_path):
     once = rows_of(tmp_path, table(0.25), "--only", "applications", "models")
     assert len(once) == 3 + 5
     assert sum(name.startswith("model: ") for name in once) == 5
@@ -46,7 +43,7 @@ def test_rows_have_estimates_and_times(tmp_path: Path) -> None:
         assert row["estimated"] == pytest.approx(2 * once[name]["estimated"], rel=1e-3)
 
 
-def test_circuits_and_bootstraps(tmp_path: Path) -> None:
+def test_circuits_and_bootstraps(tmp_path):
     found = rows_of(tmp_path, table(0.25), "--only", "circuits", "bootstraps")
     names = {name.rsplit(",", 1)[0] for name in found}
     assert {"transform of 16 rows", "sigmoid", "bootstrap test-40, 1024 slots"} <= names
@@ -54,7 +51,7 @@ def test_circuits_and_bootstraps(tmp_path: Path) -> None:
 
 
 @pytest.mark.fact_of_the_cpu("a table of the CPU's times")
-def test_a_table_can_be_measured_first(tmp_path: Path) -> None:
+def test_a_table_can_be_measured_first(tmp_path):
     file = tmp_path / "times.json"
     assert main([*COMMAND, "--calibrate", "1", "--only", "models", "--json", str(file)]) == 0
     found = json.loads(file.read_text(encoding="utf-8"))

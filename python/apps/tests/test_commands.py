@@ -1,14 +1,11 @@
 """The commands that hemera-apps adds to `hemera`, and `hemera` without it."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
 from importlib.metadata import entry_points, requires, version
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 
@@ -21,12 +18,12 @@ from hemera_apps.commands import COMMANDS
 ROOT = Path(__file__).parents[3]
 
 
-def run_json(capsys: Any, *arguments: str) -> Any:
+def run_json(capsys, *arguments):
     assert main([*arguments, "--json", "-"]) == 0
     return json.loads(capsys.readouterr().out)
 
 
-def test_entry_points_are_the_commands() -> None:
+def test_entry_points_are_the_commands():
     found = {point.name: point.load() for point in entry_points(group=cli.GROUP)}
     assert found == COMMANDS
     assert tuple(COMMANDS) == cli.OF_THE_APPLICATIONS
@@ -34,7 +31,7 @@ def test_entry_points_are_the_commands() -> None:
     assert list(cli.installed_commands()) == list(COMMANDS)
 
 
-def test_the_versions_are_one() -> None:
+def test_the_versions_are_one():
     tomllib = pytest.importorskip("tomllib")
     project = tomllib.loads((ROOT / "python" / "apps" / "pyproject.toml").read_text())["project"]
     assert project["version"] == version("hemera-apps") == hm.__version__
@@ -42,7 +39,7 @@ def test_the_versions_are_one() -> None:
     assert f"hemera=={hm.__version__}" in (requires("hemera-apps") or [])
 
 
-def test_help_names_every_command() -> None:
+def test_help_names_every_command():
     for program in ("hemera", "hemera_apps"):
         arguments = [sys.executable, "-m", program, "--help"]
         shown = subprocess.run(arguments, capture_output=True, text=True, check=True).stdout
@@ -52,14 +49,14 @@ def test_help_names_every_command() -> None:
 
 
 @pytest.fixture
-def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def alone(monkeypatch):
     """The command line without commands of other packages."""
     monkeypatch.setattr(cli, "entry_points", lambda **_: ())
 
 
 @pytest.mark.usefixtures("alone")
 @pytest.mark.parametrize("command", cli.OF_THE_APPLICATIONS)
-def test_without_the_package_a_line_says_how_to_get_it(command: str, capsys: Any) -> None:
+def test_without_the_package_a_line_says_how_to_get_it(command, capsys):
     assert main([command, "--json", "-"]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"hemera: {command} is a command of the package hemera-apps")
@@ -67,7 +64,7 @@ def test_without_the_package_a_line_says_how_to_get_it(command: str, capsys: Any
 
 
 @pytest.mark.usefixtures("alone")
-def test_without_the_package_the_others_run(capsys: Any) -> None:
+def test_without_the_package_the_others_run(capsys):
     assert main(["info"]) == 0
     capsys.readouterr()
     with pytest.raises(SystemExit):
@@ -76,7 +73,7 @@ def test_without_the_package_the_others_run(capsys: Any) -> None:
     assert "demo, train-logistic, score-trees, bench: in the package hemera-apps" in text
 
 
-def test_hemera_imports_nothing_of_the_package() -> None:
+def test_hemera_imports_nothing_of_the_package():
     program = (
         "import sys\n"
         "sys.modules['hemera_apps'] = None\n"
@@ -87,8 +84,8 @@ def test_hemera_imports_nothing_of_the_package() -> None:
     subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
 
 
-def test_a_command_of_its_own_loads_no_other(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    def broken(**_: object) -> Any:
+def test_a_command_of_its_own_loads_no_other(monkeypatch, capsys):
+    def broken(**_):
         raise AssertionError("loaded")
 
     monkeypatch.setattr(cli, "entry_points", broken)
@@ -96,10 +93,10 @@ def test_a_command_of_its_own_loads_no_other(monkeypatch: pytest.MonkeyPatch, ca
     assert hm.__version__ in capsys.readouterr().out
 
 
-def test_commands_of_any_package(capsys: Any) -> None:
+def test_commands_of_any_package(capsys):
     module = ModuleType("other", "Says a word.")
-    module.add_arguments = lambda parser: parser.add_argument("word")  # type: ignore[attr-defined]
-    module.run = lambda options: print(options.word) or 0  # type: ignore[attr-defined]
+    module.add_arguments = lambda parser: parser.add_argument("word")
+    module.run = lambda options: print(options.word) or 0
     assert main(["say", "so"], commands={"say": module}) == 0
     assert capsys.readouterr().out == "so\n"
 
@@ -113,20 +110,20 @@ def test_commands_of_any_package(capsys: Any) -> None:
         (["bench", "--degrees", "512"], "512"),
     ],
 )
-def test_errors_are_said_in_a_line(arguments: list[str], text: str, capsys: Any) -> None:
+def test_errors_are_said_in_a_line(arguments, text, capsys):
     assert main(arguments) == 1
     error = capsys.readouterr().err
     assert error.strip().splitlines()[-1].startswith("hemera: ")
     assert text in error
 
 
-def test_wrong_usage() -> None:
+def test_wrong_usage():
     with pytest.raises(SystemExit) as caught:
         main(["bench", "--operation", "fly"])
     assert caught.value.code == 2
 
 
-def test_bench(capsys: Any) -> None:
+def test_bench(capsys):
     found = run_json(capsys, "bench", "--scheme", "bgv", "--degrees", "4096", "--seconds", "0.001")
     assert found["machine"]["hemera"] == hm.__version__
     assert [row["operation"] for row in found["rows"]] == list(operations.OPERATIONS)
@@ -150,7 +147,7 @@ def test_bench(capsys: Any) -> None:
     assert [(row["operation"], row["batch"]) for row in one["rows"]] == [("add", 2)]
 
 
-def test_bench_at_degrees_that_hold_little(capsys: Any) -> None:
+def test_bench_at_degrees_that_hold_little(capsys):
     """4096 holds a product of BFV with a smaller plaintext modulus; what is refused drops no other row."""
     add = ["--operation", "add", "--seconds", "0.001"]
     found = run_json(capsys, "bench", "--degrees", "1024,4096", *add)

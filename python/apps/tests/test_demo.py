@@ -1,26 +1,23 @@
 """The demo on a few rows: its JSON, its table, and its two sides that share nothing but bytes."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import hemera as hm
 from hemera.cli import main
-from hemera_apps.demo import client, model, pipeline, report, server
+from hemera_apps.demo import client, model, pipeline, server
 from hemera_apps.demo.layout import FEATURES, Layout
 
 ROWS = 9
 
 
 @pytest.fixture(scope="module")
-def output(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], str]:
+def output(tmp_path_factory):
     """The JSON of one run, and the table."""
     path = tmp_path_factory.mktemp("demo") / "demo.json"
     with pytest.MonkeyPatch.context() as patch:
@@ -33,7 +30,7 @@ def output(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], st
     return json.loads(path.read_text()), stream.getvalue()
 
 
-def test_stable_keys(output: tuple[dict[str, Any], str]) -> None:
+def test_stable_keys(output):
     runs = output[0]["runs"]
     assert [run["scheme"] for run in runs] == ["ckks", "bfv", "bgv"]
     for run in runs:
@@ -54,7 +51,7 @@ def test_stable_keys(output: tuple[dict[str, Any], str]) -> None:
             assert run["max_error_bits"] is None
 
 
-def test_table(output: tuple[dict[str, Any], str]) -> None:
+def test_table(output):
     text = output[1]
     for word in ("CKKS", "BFV", "BGV", "accuracy, encrypted", "evaluate, s", "request", "security", "exact"):
         assert word in text
@@ -67,34 +64,11 @@ def test_table(output: tuple[dict[str, Any], str]) -> None:
     assert f"within {2 ** run['sigmoid_error_bits']:.2f} of the sigmoid" in " ".join(text.split())
 
 
-@pytest.mark.parametrize(
-    ("bits", "words"),
-    [
-        (-23.3, "right to 7 digits"),
-        (-23.2, "right to 6 digits"),
-        (-3.4, "right to 1 digit"),
-        (-3.2, "no digit right"),
-    ],
-)
-def test_bits_in_words(bits: float, words: str) -> None:
-    assert report._digits(bits) == words
-
-
-def test_seed_is_of_the_split_and_not_of_the_cryptography() -> None:
-    first, again, other = (model.Table.load(seed) for seed in (1, 1, 2))
-    np.testing.assert_array_equal(first.held_out, again.held_out)
-    assert not np.array_equal(first.held_out, other.held_out)
-    assert len(first.train) + len(first.held_out) == 569
-    params = hm.bgv.Parameters.for_circuit(1)
-    one, two = client.Client(params, device="cpu"), client.Client(params, device="cpu")
-    assert one.request(np.ones((1, 30), int)) != two.request(np.ones((1, 30), int))
-
-
-def test_a_wrong_score_fails_the_command(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_a_wrong_score_fails_the_command(monkeypatch, capsys):
     """If a server answered falsely, the command would say so and fail."""
     honest = server.Server.score
 
-    def dishonest(self: server.Server, request: bytes) -> bytes:
+    def dishonest(self, request):
         if isinstance(self._model, model.IntegerModel):
             wrong = model.IntegerModel(self._model.weights, self._model.bias + 1)
             monkeypatch.setattr(self, "_model", wrong)
@@ -108,7 +82,7 @@ def test_a_wrong_score_fails_the_command(monkeypatch: pytest.MonkeyPatch, capsys
 
 
 @pytest.mark.parametrize("scheme", ["ckks", "bfv", "bgv"])
-def test_layout(scheme: str) -> None:
+def test_layout(scheme):
     params = getattr(hm, scheme).Parameters.for_circuit(1)
     layout = Layout.of(params)
     assert layout.slots == params.max_slots
@@ -126,7 +100,7 @@ def test_layout(scheme: str) -> None:
     assert len(layout.rotations) == FEATURES.bit_length() - 1
 
 
-def test_models_stay_in_their_bounds() -> None:
+def test_models_stay_in_their_bounds():
     table = model.Table.load(3)
     preparation, logistic, integer = model.train(table)
     prepared = preparation.apply(table.held_out)
@@ -134,12 +108,12 @@ def test_models_stay_in_their_bounds() -> None:
     assert np.abs(integer.scores(preparation.quantise(table.held_out))).max() <= integer.bound
     assert np.abs(logistic.scores(prepared) - logistic.probabilities(prepared)).max() < 0.15
     for scheme in ("bfv", "bgv"):
-        params: Any = pipeline.choose_parameters(scheme, integer)
+        params = pipeline.choose_parameters(scheme, integer)
         assert params.plain_modulus > 2 * integer.bound
 
 
 @pytest.mark.parametrize("module", [client, server])
-def test_sides_do_not_import_each_other(module: Any) -> None:
+def test_sides_do_not_import_each_other(module):
     tree = ast.parse(Path(module.__file__).read_text())
     imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     other = {client: "hemera_apps.demo.server", server: "hemera_apps.demo.client"}[module]

@@ -1,9 +1,6 @@
 """Levels, keys and costs of training and of trees, counted without values, and as they run."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +15,7 @@ from hemera_apps.trees.sides import packaged
 pytestmark = pytest.mark.filterwarnings("ignore::hemera.errors.SecurityWarning")
 
 SMALL = logistic.Settings(features=7, batch=64, iterations=9, rates=(0.6,))
-TRAININGS: dict[str, tuple[int | None, logistic.Settings]] = {
+TRAININGS = {
     "several levels": (None, SMALL),
     "several ciphertexts": (5, replace(SMALL, batch=300)),
     "gradient descent": (5, replace(SMALL, method="gradient")),
@@ -27,7 +24,7 @@ TRAININGS: dict[str, tuple[int | None, logistic.Settings]] = {
 }
 
 
-def training(name: str) -> logistic.TrainingPlan:
+def training(name):
     levels, settings = TRAININGS[name]
     fields = {} if levels is None else {"levels": levels}
     return logistic.TrainingPlan(hm.ckks.Parameters.for_bootstrapping("test-40", **fields), settings)
@@ -36,7 +33,7 @@ def training(name: str) -> logistic.TrainingPlan:
 class Training:
     """A server on the CPU, where operations are counted while they run, with mini-batches of zeros."""
 
-    def __init__(self, plan: logistic.TrainingPlan, keys: Any = None) -> None:
+    def __init__(self, plan, keys=None):
         self.plan = plan
         self.ctx = TimedContext(plan.params, "cpu", threads=1)
         self.client = logistic.Client(plan, device="cpu")
@@ -46,7 +43,7 @@ class Training:
             made = _core.generate_needed_keys(self.client._secret_key._native, keys)
             keys = hm.Keys(made, self.ctx)
         self.keys = keys or self.client.keys()
-        self.server: Any = logistic.Server(plan, self.ctx, self.keys, capture=False)
+        self.server = logistic.Server(plan, self.ctx, self.keys, capture=False)
         own = plan.settings
         self.server.add_batch(self.client.encrypt(np.zeros((own.batch, own.width))))
         start = self.client.start().to(self.server._evaluator).with_slots(plan.slots)
@@ -55,14 +52,11 @@ class Training:
         for position in range(plan.bootstrap_every):
             self.states.append(self.iterate(position))
 
-    def iterate(self, position: int) -> hm.Ciphertext:
+    def iterate(self, position):
         self.server._scaled = None
-        result: hm.Ciphertext = self.server._advanced(
-            self.states[position], self.plan.bootstrap_every + position
-        )
-        return result
+        return self.server._advanced(self.states[position], self.plan.bootstrap_every + position)
 
-    def counted(self, step: Any) -> tuple[Any, int]:
+    def counted(self, step):
         """The operations of a step, and the peak of its memory."""
         step()
         self.server._scaled = None
@@ -78,7 +72,7 @@ class Training:
 
 @pytest.mark.parametrize("name", TRAININGS)
 @pytest.mark.fact_of_the_cpu("bytes of the CPU's keys and workspaces")
-def test_an_iteration_and_a_bootstrap_are_counted_as_they_run(name: str) -> None:
+def test_an_iteration_and_a_bootstrap_are_counted_as_they_run(name):
     plan = training(name)
     run = Training(plan)
     for position, counted in enumerate(plan.costs):
@@ -93,7 +87,7 @@ def test_an_iteration_and_a_bootstrap_are_counted_as_they_run(name: str) -> None
 
 
 @pytest.mark.parametrize("name", TRAININGS)
-def test_levels_of_iterations_are_those_of_ciphertexts(name: str) -> None:
+def test_levels_of_iterations_are_those_of_ciphertexts(name):
     """z v, the polynomial with its mask, and the product with the gradient's z take levels."""
     plan = training(name)
     own, start = plan.settings, plan.bootstrap.input_level + plan.bootstrap_every * plan.settings.depth
@@ -108,13 +102,13 @@ def test_levels_of_iterations_are_those_of_ciphertexts(name: str) -> None:
     assert run.states[-1].level == plan.bootstrap.input_level
 
 
-def whole_training(plan: logistic.TrainingPlan, needs: Any) -> None:
+def whole_training(plan, needs):
     """All iterations from one bootstrap to the next, and the bootstrap."""
     run = Training(plan, needs)
     run.server._bootstrap(run.states[-1])
 
 
-def test_training_has_the_keys_that_it_asks_for_and_none_is_spare() -> None:
+def test_training_has_the_keys_that_it_asks_for_and_none_is_spare():
     plan = training("gradient descent")
     needs = plan.cost.needed_keys
     assert Training(plan).keys.memory_bytes == plan.key_bytes == plan.cost.key_bytes
@@ -128,7 +122,7 @@ def test_training_has_the_keys_that_it_asks_for_and_none_is_spare() -> None:
     assert lacking > 8
 
 
-def test_seconds_of_training_are_those_of_the_table() -> None:
+def test_seconds_of_training_are_those_of_the_table():
     plan = training("several levels")
     found = plan.seconds("cpu-avx2-16")
     assert len(found["iteration_by_level"]) == 3
@@ -139,13 +133,13 @@ def test_seconds_of_training_are_those_of_the_table() -> None:
         plan.seconds("none")
 
 
-def small(primes: int = 5) -> hm.bfv.Parameters:
+def small(primes=5):
     return hm.bfv.Parameters.from_bits(
         degree=2048, plain_modulus=786433, prime_bits=[50] * primes, special_bits=[50], security=None
     )
 
 
-def test_stumps_need_no_products() -> None:
+def test_stumps_need_no_products():
     model = random_ensemble(1, 4, 1, feature_count=3, levels=3, seed=2)
     quantiser, rows = Quantiser.of_levels(3, 3), np.array([[0, 1, 2], [2, 1, 0]])
     own = packaged(model, quantiser, samples=4, workload="packed", parameters=small())

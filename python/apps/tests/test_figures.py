@@ -1,7 +1,5 @@
 """Figures: one way to open and to save them for all commands."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 
@@ -14,9 +12,7 @@ from hemera_apps import _figures
 REPOSITORY = Path(__file__).resolve().parents[3]
 
 
-def test_without_matplotlib_the_way_out_is_told(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_matplotlib_the_way_out_is_told(monkeypatch, tmp_path, capsys):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(ParameterError, match=r"pip install matplotlib"):
         _figures.new_figure(3, 2)
@@ -26,7 +22,7 @@ def test_without_matplotlib_the_way_out_is_told(
     assert "pip install matplotlib" in capsys.readouterr().err
 
 
-def test_only_one_module_opens_matplotlib() -> None:
+def test_only_one_module_opens_matplotlib():
     packages = [REPOSITORY / "python" / "hemera", REPOSITORY / "python" / "apps" / "hemera_apps"]
     users = [
         path.relative_to(package).as_posix()
@@ -37,7 +33,7 @@ def test_only_one_module_opens_matplotlib() -> None:
     assert users == ["_figures.py"]
 
 
-def test_the_same_figure_is_the_same_file(tmp_path: Path) -> None:
+def test_the_same_figure_is_the_same_file(tmp_path):
     pytest.importorskip("matplotlib")
     files = [tmp_path / "a.svg", tmp_path / "b.svg"]
     for file in files:
@@ -49,7 +45,7 @@ def test_the_same_figure_is_the_same_file(tmp_path: Path) -> None:
     assert "a title" in text
 
 
-def test_files_that_can_not_be_written(tmp_path: Path) -> None:
+def test_files_that_can_not_be_written(tmp_path):
     pytest.importorskip("matplotlib")
     figure = _figures.new_figure(3, 2)
     with pytest.raises(FileError, match=r"can not write .*nowhere"):

@@ -1,12 +1,8 @@
 """`hemera train-logistic`."""
 
-from __future__ import annotations
-
 import json
 import math
 import re
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +16,7 @@ pytest.importorskip("sklearn")
 QUICK = ["--device", "cpu", "--preset", "test-40", "--field", "levels=4", "--batch", "16"]
 
 
-def test_small_run_with_json_and_plot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_small_run_with_json_and_plot(tmp_path, capsys):
     pytest.importorskip("matplotlib")
     file, figure = tmp_path / "run.json", tmp_path / "losses.svg"
     command = ["train-logistic", "--small", "--device", "cpu", "--json", str(file), "--plot", str(figure)]
@@ -68,7 +64,7 @@ def test_small_run_with_json_and_plot(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "fill: #1f77b4" in drawn
 
 
-def test_plan_alone(capsys: pytest.CaptureFixture[str]) -> None:
+def test_plan_alone(capsys):
     assert main(["train-logistic", "--plan", "--rows", "6000", "--json", "-"]) == 0
     shown = capsys.readouterr()
     plan = json.loads(shown.out)["plan"]
@@ -94,7 +90,7 @@ def test_plan_alone(capsys: pytest.CaptureFixture[str]) -> None:
     assert (other["degree"], other["rows"], other["bootstrap_every"]) == (65536, 1024, 3)
 
 
-def test_the_set_of_the_paper(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_set_of_the_paper(capsys):
     assert main(["train-logistic", "--preset", "paper", "--plan", "--rows", "6000", "--json", "-"]) == 0
     shown = capsys.readouterr()
     plan = json.loads(shown.out)["plan"]
@@ -118,7 +114,7 @@ def test_the_set_of_the_paper(capsys: pytest.CaptureFixture[str]) -> None:
     assert "NOT SECURE" in shown.err
 
 
-def test_own_table_and_folds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_own_table_and_folds(tmp_path, capsys):
     pandas = pytest.importorskip("pandas")
     table = logistic.loan_applications(300, 1)
     frame = pandas.DataFrame(table.features[:, :6], columns=list("abcdef"))
@@ -129,7 +125,7 @@ def test_own_table_and_folds(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     own = ["--table", str(file), "--label", "approved"]
     length = ["--folds", "2", "--epochs", "1", "--method", "gradient"]
     assert main(["train-logistic", *QUICK, *own, *length, "--json", str(told)]) == 0
-    found: dict[str, Any] = json.loads(told.read_text(encoding="utf-8"))
+    found = json.loads(told.read_text(encoding="utf-8"))
     assert found["settings"]["models"] == 2
     assert found["settings"]["features"] == 8
     assert found["settings"]["iterations"] == found["batches"] == 8  # 120 samples of a fold, 16 at once
@@ -139,7 +135,7 @@ def test_own_table_and_folds(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "model" in capsys.readouterr().out
 
 
-def test_a_model_for_each_class(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_model_for_each_class(tmp_path, capsys):
     pandas = pytest.importorskip("pandas")
     datasets = pytest.importorskip("sklearn.datasets")
     data = datasets.load_wine()
@@ -149,7 +145,7 @@ def test_a_model_for_each_class(tmp_path: Path, capsys: pytest.CaptureFixture[st
     frame.to_csv(file, index=False)
     own = ["--table", str(file), "--label", "kind", "--each-class", "--epochs", "1"]
     assert main(["train-logistic", *QUICK, *own, "--json", str(told)]) == 0
-    found: dict[str, Any] = json.loads(told.read_text(encoding="utf-8"))
+    found = json.loads(told.read_text(encoding="utf-8"))
     assert found["table"] == "wine.csv: barolo 0"
     assert (found["settings"]["models"], found["plan"]["state_slots"]) == (3, 64)
     assert [mark["model"] for mark in found["marks"]] == [0, 1, 2]
@@ -161,7 +157,7 @@ def test_a_model_for_each_class(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "by the largest logit of 3 classes" in capsys.readouterr().out
 
 
-def test_a_mini_batch_of_several_ciphertexts(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_mini_batch_of_several_ciphertexts(capsys):
     own = ["--rows", "300", "--batch", "80", "--rates", "0.3,0.6", "--iterations", "2", "--json", "-"]
     assert main(["train-logistic", *QUICK, *own]) == 0
     shown = capsys.readouterr()
@@ -188,14 +184,14 @@ def test_a_mini_batch_of_several_ciphertexts(capsys: pytest.CaptureFixture[str])
         (["--each-class", "--table", "x.csv", "--label", "x", "--folds", "2"], "no --folds"),
     ],
 )
-def test_mistakes_are_told(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_are_told(arguments, words, capsys):
     assert main(["train-logistic", *arguments]) == 1
     error = capsys.readouterr().err
     assert error.startswith("hemera: ")
     assert words in error
 
 
-def test_training_that_leaves_the_interval_fails(capsys: pytest.CaptureFixture[str]) -> None:
+def test_training_that_leaves_the_interval_fails(capsys):
     options = [
         "--rows",
         "300",
@@ -212,7 +208,7 @@ def test_training_that_leaves_the_interval_fails(capsys: pytest.CaptureFixture[s
     assert "weight" in capsys.readouterr().err
 
 
-def test_settings_for_a_table_are_chosen_or_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_settings_for_a_table_are_chosen_or_named(tmp_path, capsys):
     """Classes so far apart that the default sigmoid diverges. Without options for it, settings that work are
     taken; with one, there is an error before any key is made, with settings that work."""
     random = np.random.default_rng(0)
@@ -236,15 +232,13 @@ def test_settings_for_a_table_are_chosen_or_named(tmp_path: Path, capsys: pytest
     assert run["marks"][-1]["encrypted"]["accuracy"] > run["scikit_learn"][0]["accuracy"] - 0.02
 
 
-def test_what_is_not_installed_is_told_before_the_training(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_not_installed_is_told_before_the_training(monkeypatch, capsys):
     pytest.importorskip("pandas")
 
-    def missing(module: str, group: str) -> None:
+    def missing(module, group):
         raise ParameterError(f"this needs {module}: {how_to_install(group)}")
 
-    def trains(*_: object, **__: object) -> None:
+    def trains(*_, **__):
         raise AssertionError("it began")
 
     monkeypatch.setattr("hemera_apps.logistic_regression.run.extra", missing)

@@ -1,14 +1,9 @@
 """Logistic regression: tables, their preparation before encryption, and the clear algorithm."""
 
-from __future__ import annotations
-
 import dataclasses
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from hemera.errors import FileError, FormatError, MismatchError, ParameterError
 from hemera_apps import logistic_regression as logistic
@@ -17,11 +12,11 @@ from hemera_apps.logistic_regression.clear import require_bounds
 
 
 @pytest.fixture(scope="module")
-def loans() -> logistic.Table:
+def loans():
     return logistic.loan_applications(20_000, seed=3)
 
 
-def test_made_up_loans_have_the_shape_that_is_documented(loans: logistic.Table) -> None:
+def test_made_up_loans_have_the_shape_that_is_documented(loans):
     assert loans.features.shape == (20_000, 25)
     # 12 numbers, then three choices with one 1 each.
     choices = loans.features[:, 12:]
@@ -40,14 +35,14 @@ def test_made_up_loans_have_the_shape_that_is_documented(loans: logistic.Table) 
     )
 
 
-def test_a_fifth_of_the_labels_is_noise(loans: logistic.Table) -> None:
+def test_a_fifth_of_the_labels_is_noise(loans):
     linear_model = pytest.importorskip("sklearn.linear_model")
     rows = logistic.Preparation.of(loans.features).apply(loans.features, 32)
     found = linear_model.LogisticRegression(max_iter=1000).fit(rows, loans.labels).score(rows, loans.labels)
     assert 0.77 < found < 0.81
 
 
-def test_tables_split_and_fold(loans: logistic.Table) -> None:
+def test_tables_split_and_fold(loans):
     training, held_out = loans.split(0.2, 1)
     assert (len(training), len(held_out)) == (16_000, 4_000)
     together = np.concatenate([training.features, held_out.features])
@@ -63,12 +58,12 @@ def test_tables_split_and_fold(loans: logistic.Table) -> None:
         training.folds(1, 0)
 
 
-def write(path: Path, text: str) -> Path:
+def write(path, text):
     path.write_text(text, encoding="utf-8")
     return path
 
 
-def test_a_table_of_the_user(tmp_path: Path) -> None:
+def test_a_table_of_the_user(tmp_path):
     pytest.importorskip("pandas")
     file = write(
         tmp_path / "pets.csv", "weight,kind,kept\n4.5,cat,yes\n30,dog,no\n3.5,cat,no\n0.1,bird,yes\n"
@@ -101,22 +96,20 @@ def test_a_table_of_the_user(tmp_path: Path) -> None:
         ("a,b\n1,2\n3,4,5,6\n", "b", {}, FormatError, "no table of comma-separated values"),
     ],
 )
-def test_wrong_tables_are_told(
-    tmp_path: Path, text: str, label: str, options: dict[str, str], error: type[Exception], words: str
-) -> None:
+def test_wrong_tables_are_told(tmp_path, text, label, options, error, words):
     pytest.importorskip("pandas")
     file = write(tmp_path / "table.csv", text)
     with pytest.raises(error, match=words):
         logistic.read_table(file, label, **options)
 
 
-def test_files_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_are_none(tmp_path, monkeypatch):
     pytest.importorskip("pandas")
     with pytest.raises(FileError, match=r"missing\.csv"):
         logistic.read_table(tmp_path / "missing.csv", "a")
     whole = table_files.extra
 
-    def without_pyarrow(module: str, group: str) -> object:
+    def without_pyarrow(module, group):
         return whole("no_such_module" if module == "pyarrow" else module, group)
 
     monkeypatch.setattr(table_files, "extra", without_pyarrow)
@@ -124,7 +117,7 @@ def test_files_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         logistic.read_table(tmp_path / "table.parquet", "a")
 
 
-def test_a_parquet_table(tmp_path: Path) -> None:
+def test_a_parquet_table(tmp_path):
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow", reason="an optional extra")
     file = tmp_path / "table.parquet"
@@ -136,14 +129,14 @@ def test_a_parquet_table(tmp_path: Path) -> None:
         logistic.read_table(write(tmp_path / "text.parquet", "a,b\n1,2\n"), "b")
 
 
-def test_labels_are_zero_and_one() -> None:
+def test_labels_are_zero_and_one():
     with pytest.raises(ParameterError, match="0 and 1"):
         logistic.Table("t", ("a",), np.ones((3, 1)), np.array([0, 1, 2]))
     with pytest.raises(ParameterError, match="does not fit"):
         logistic.Table("t", ("a",), np.ones((3, 2)), np.array([0, 1, 1]))
 
 
-def test_features_are_standardised_and_clipped() -> None:
+def test_features_are_standardised_and_clipped():
     features = np.random.default_rng(1).normal(5, 3, (500, 3))
     features[:, 1] = 7  # the same for all
     features[0, 0] = 1e6
@@ -161,7 +154,7 @@ def test_features_are_standardised_and_clipped() -> None:
         logistic.Preparation.of(features).apply(features, 3)
 
 
-def test_batches_hold_each_sample_once_and_zeros(loans: logistic.Table) -> None:
+def test_batches_hold_each_sample_once_and_zeros(loans):
     part, _ = loans.split(0.995, 0)
     settings = logistic.Settings(25, batch=64)
     preparation = logistic.Preparation.of(part.features)
@@ -176,7 +169,7 @@ def test_batches_hold_each_sample_once_and_zeros(loans: logistic.Table) -> None:
         logistic.make_batches(logistic.Settings(25, batch=64, models=2), preparation, [part], 5)
 
 
-def test_the_suggested_rate_is_half_of_what_the_curvature_allows() -> None:
+def test_the_suggested_rate_is_half_of_what_the_curvature_allows():
     features = np.random.default_rng(2).normal(size=(4000, 5))
     table = logistic.Table("t", tuple("abcde"), features, (features[:, 0] > 0).astype(np.int64))
     rate = logistic.suggest_rate(logistic.Preparation.of(features), table)
@@ -192,7 +185,7 @@ def test_the_suggested_rate_is_half_of_what_the_curvature_allows() -> None:
         (7, "chebyshev", 0.01, 0.04),
     ],
 )
-def test_sigmoids(degree: int, fit: Any, low: float, high: float) -> None:
+def test_sigmoids(degree, fit, low, high):
     polynomial = logistic.Sigmoid(degree, 8, fit)
     assert low < polynomial.error < high
     assert polynomial.coefficients.shape == (degree + 1,)
@@ -208,7 +201,7 @@ def test_sigmoids(degree: int, fit: Any, low: float, high: float) -> None:
     assert (polynomial.error < other.error) == (fit == "chebyshev")
 
 
-def test_least_squares_of_degree_3_is_that_of_the_literature() -> None:
+def test_least_squares_of_degree_3_is_that_of_the_literature():
     # M. Kim, Y. Song, S. Wang, Y. Xia, X. Jiang (JMIR Med Inform 2018): 0.5 + 1.20096 (x/8) - 0.81562 (x/8)^3
     np.testing.assert_allclose(logistic.Sigmoid(3, 8).coefficients, [0.5, 1.20096, 0, -0.81562], atol=0.005)
 
@@ -228,12 +221,12 @@ def test_least_squares_of_degree_3_is_that_of_the_literature() -> None:
         ({"weight_bound": 0.0}, "weight_bound"),
     ],
 )
-def test_settings_out_of_range(fields: dict[str, object], words: str) -> None:
+def test_settings_out_of_range(fields, words):
     with pytest.raises(ParameterError, match=words):
-        logistic.Settings(25, **fields)  # type: ignore[arg-type]
+        logistic.Settings(25, **fields)
 
 
-def test_settings_go_through_json() -> None:
+def test_settings_go_through_json():
     settings = logistic.Settings(25, batch=64, rates=(0.5, 1.0), momentum=0.7)
     assert settings.models == 2
     assert logistic.Settings(**settings.as_dict()) == settings
@@ -241,7 +234,7 @@ def test_settings_go_through_json() -> None:
     assert [logistic.Settings(n).width for n in (1, 3, 4, 31, 32)] == [2, 4, 8, 32, 64]
 
 
-def test_nesterov_momentum() -> None:
+def test_nesterov_momentum():
     settings = logistic.Settings(5, largest_momentum=0.99)
     np.testing.assert_allclose(
         [settings.momentum_at(i) for i in range(4)], [0, 0.2817, 0.4340, 0.5311], atol=1e-4
@@ -250,7 +243,7 @@ def test_nesterov_momentum() -> None:
     assert logistic.Settings(5, momentum=0.3).momentum_at(0) == 0.3
 
 
-def by_hand(settings: logistic.Settings, batches: NDArray[np.float64], model: int) -> NDArray[np.float64]:
+def by_hand(settings, batches, model):
     """The same formulas, sample by sample."""
     ahead = weights = np.zeros(settings.width)
     for t in range(settings.iterations):
@@ -266,12 +259,12 @@ def by_hand(settings: logistic.Settings, batches: NDArray[np.float64], model: in
 
 
 @pytest.mark.parametrize("method", ["nesterov", "gradient"])
-def test_the_clear_algorithm(loans: logistic.Table, method: str) -> None:
+def test_the_clear_algorithm(loans, method):
     settings = logistic.Settings(
         25,
         batch=40,
         iterations=7,
-        method=method,  # type: ignore[arg-type]
+        method=method,
         rates=(0.5, 0.1),
     )
     part, _ = loans.split(0.995, 0)
@@ -286,7 +279,7 @@ def test_the_clear_algorithm(loans: logistic.Table, method: str) -> None:
     np.testing.assert_allclose(each[-1][1], by_hand(settings, batches[::-1], 1), atol=1e-12)
 
 
-def test_bounds_are_checked_in_the_clear(loans: logistic.Table) -> None:
+def test_bounds_are_checked_in_the_clear(loans):
     part, _ = loans.split(0.99, 0)
     batches = logistic.make_batches(
         settings := logistic.Settings(25, batch=40, iterations=8),
@@ -318,7 +311,7 @@ def test_bounds_are_checked_in_the_clear(loans: logistic.Table) -> None:
         require_bounds(dataclasses.replace(settings, rates=(1e6,)), batches)
 
 
-def test_measures() -> None:
+def test_measures():
     labels = np.array([0, 0, 1, 1, 1])
     logits = np.array([-1.0, 0.5, 0.5, 2.0, -3.0])
     pairs = [(a > b) + 0.5 * (a == b) for a in logits[labels == 1] for b in logits[labels == 0]]

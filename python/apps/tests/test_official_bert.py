@@ -1,13 +1,9 @@
 """The entry for the official BERT workload: its stages on a small network, compared with NumPy."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys
 import types
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +19,7 @@ from hemera_apps.transformer.network.model import Network, random_state
 ENTRY = Path(__file__).parents[3] / "bench" / "official" / "BERT" / "submission"
 
 
-def test_stages_and_wrong_results(
-    tmp_path: Path, run_stage: Callable[..., None], capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_stages_and_wrong_results(tmp_path, run_stage, capfd):
     shutil.copytree(ENTRY, tmp_path / "submission")
     workload = Bert()
     workload.make_data(tmp_path, "toy", np.random.default_rng(3))
@@ -66,15 +60,15 @@ def test_stages_and_wrong_results(
 
 
 @pytest.fixture
-def entry(modules_of: Callable[[Path], AbstractContextManager[None]]) -> Iterator[None]:
+def entry(modules_of):
     """The entry's modules."""
     with modules_of(ENTRY):
         yield
 
 
 @pytest.mark.usefixtures("entry")
-def test_words_of_a_pair(tmp_path: Path) -> None:
-    import sentences  # type: ignore[import-not-found]
+def test_words_of_a_pair(tmp_path):
+    import sentences
 
     found = sentences.to_words(tmp_path, 10, 50, "a b", "c a d")
     assert found["real"] == 8
@@ -88,29 +82,29 @@ def test_words_of_a_pair(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("entry")
-def test_weights_of_transformers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weights_of_transformers(tmp_path, monkeypatch):
     """Stand-ins of its packages, which are not installed, show what is read of them, and what is written."""
-    import make_model  # type: ignore[import-not-found]
+    import make_model
     import sentences
 
     config = NetworkConfig(Shape(128, 16, 2, 32), blocks=2, vocabulary=30)
     state = random_state(config, 1)
-    asked: list[Any] = []
+    asked = []
 
     class Tensor(np.ndarray):
-        def numpy(self) -> Any:
+        def numpy(self):
             return np.asarray(self)
 
     class Tokenizer:
         @classmethod
-        def from_pretrained(cls, name: Any) -> Any:
+        def from_pretrained(cls, name):
             asked.append(name)
             return cls()
 
-        def save_pretrained(self, folder: Path) -> None:
+        def save_pretrained(self, folder):
             folder.mkdir()
 
-        def __call__(self, first: str, second: str, **options: Any) -> Any:
+        def __call__(self, first, second, **options):
             assert second == "x"
             assert options == {"max_length": 128, "padding": "max_length", "truncation": True}
             mask = [1] * len(first) + [0] * (128 - len(first))
@@ -127,20 +121,20 @@ def test_weights_of_transformers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         )
 
         @classmethod
-        def from_pretrained(cls, name: str) -> Any:
+        def from_pretrained(cls, name):
             asked.append(name)
             return cls()
 
-        def state_dict(self) -> Any:
+        def state_dict(self):
             return {name: each.view(Tensor) for name, each in state.items()}
 
     class Rows(list[Any]):
-        def select(self, places: range) -> Any:
+        def select(self, places):
             return [self[place] for place in places]
 
-    transformers: Any = types.ModuleType("transformers")
+    transformers = types.ModuleType("transformers")
     transformers.AutoTokenizer, transformers.BertForSequenceClassification = Tokenizer, Model
-    datasets: Any = types.ModuleType("datasets")
+    datasets = types.ModuleType("datasets")
     rows = Rows({"sentence1": f"{n}", "sentence2": "b"} for n in range(99))
     datasets.load_dataset = lambda *names: {("nyu-mll/glue", "mrpc"): {"train": rows}}[names]
     monkeypatch.setitem(sys.modules, "transformers", transformers)

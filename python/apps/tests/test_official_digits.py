@@ -1,16 +1,11 @@
 """The entry for the official digits of MNIST: its stages, beside NumPy."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from hemera.serving import Interface, PreparedModel
 
@@ -18,14 +13,14 @@ ENTRY = Path(__file__).parents[3] / "bench" / "official" / "ml-inference" / "sub
 
 
 @pytest.fixture(scope="module")
-def entry(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def entry(tmp_path_factory):
     """A copy, with the network compiled."""
     copy = tmp_path_factory.mktemp("entry") / "submission"
     shutil.copytree(ENTRY, copy)
     return copy
 
 
-def in_the_clear(images: NDArray[np.float64]) -> NDArray[np.float64]:
+def in_the_clear(images):
     """The scores of images of 784 pixels, from the file of weights."""
     with np.load(ENTRY / "weights.npz") as file:
         first, first_bias, second, second_bias = (
@@ -35,7 +30,7 @@ def in_the_clear(images: NDArray[np.float64]) -> NDArray[np.float64]:
     return (images[:, kept] @ first + first_bias) ** 2 @ second + second_bias
 
 
-def some_images(count: int) -> NDArray[np.float64]:
+def some_images(count):
     """Images of the training set, with noise."""
     with np.load(ENTRY / "weights.npz") as file:
         own, kept = file["calibration"] / 255, file["kept"]
@@ -57,16 +52,16 @@ def some_images(count: int) -> NDArray[np.float64]:
     ],
 )
 def test_stages(
-    entry: Path,
-    size: int,
-    name: str,
-    count: int,
-    error: float,
-    captures: bool,
-    tmp_path: Path,
-    run_stage: Callable[..., None],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    entry,
+    size,
+    name,
+    count,
+    error,
+    captures,
+    tmp_path,
+    run_stage,
+    monkeypatch,
+):
     monkeypatch.setattr(PreparedModel, "captures", captures)
     if not (entry / "build" / "many.json").exists():
         run_stage(entry, "compile_network")
@@ -101,7 +96,7 @@ def test_stages(
     assert not list((io / "public_keys").glob("*secret*"))
 
 
-def test_clients_get_no_weights(entry: Path, run_stage: Callable[..., None]) -> None:
+def test_clients_get_no_weights(entry, run_stage):
     if not (entry / "build" / "many.json").exists():
         run_stage(entry, "compile_network")
     for name in ("one", "many"):
@@ -112,7 +107,7 @@ def test_clients_get_no_weights(entry: Path, run_stage: Callable[..., None]) -> 
     assert many.params.security == ">=128"
 
 
-def test_pixels_are_those_that_move_hidden_units(load_program: Callable[[Path, str], dict[str, Any]]) -> None:
+def test_pixels_are_those_that_move_hidden_units(load_program):
     train = load_program(ENTRY, "train")
     images, weights = np.ones((3, 784)), np.ones((784, 2))
     images[:, :100] = 0  # dark
@@ -122,14 +117,14 @@ def test_pixels_are_those_that_move_hidden_units(load_program: Callable[[Path, s
     assert kept.tolist() == [*range(100, 300), *range(472, 784)]
 
 
-def test_gradients(load_program: Callable[[Path, str], dict[str, Any]]) -> None:
+def test_gradients(load_program):
     """The gradients of training equal differences of the loss."""
     train = load_program(ENTRY, "train")
     random = np.random.default_rng(4)
     weights = [random.normal(0, 0.3, shape) for shape in ((784, 5), (5,), (5, 10), (10,))]
     images, labels = random.random((7, 784)) / 20, random.integers(0, 10, 7).astype(np.uint8)
 
-    def loss() -> float:
+    def loss():
         first, first_bias, second, second_bias = weights
         scores = (images @ first + first_bias) ** 2 @ second + second_bias
         return float(np.mean(np.log(np.exp(scores).sum(1)) - scores[np.arange(7), labels]))

@@ -1,12 +1,8 @@
 """The entry for the official fetch-by-similarity workload: its stages, on data of our own, beside NumPy."""
 
-from __future__ import annotations
-
 import json
 import math
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -28,10 +24,8 @@ same, and counts are not."""
 
 @pytest.mark.parametrize("count_only", [False, True])
 @pytest.mark.filterwarnings("ignore::hemera.errors.SecurityWarning")
-def test_stages(
-    tmp_path: Path, count_only: bool, run_stage: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def run(stages: list[str]) -> None:
+def test_stages(tmp_path, count_only, run_stage, monkeypatch):
+    def run(stages):
         for stage in stages:
             run_stage(ENTRY, stage, "0", *options, "--seed", "5")
 
@@ -39,7 +33,7 @@ def test_stages(
     data = tmp_path / "datasets" / "toy"
     data.mkdir(parents=True)
 
-    def unit(rows: np.ndarray) -> np.ndarray:
+    def unit(rows):
         return (rows / np.linalg.norm(rows, axis=-1, keepdims=True)).astype(np.float32)
 
     centers = unit(random.normal(size=(31, DIMS)))
@@ -74,7 +68,7 @@ def test_stages(
     assert not list((tmp_path / "io" / "toy" / "keys").glob("*secret*"))
 
 
-def test_the_promise_of_the_parameters(load_program: Callable[[Path, str], dict[str, Any]]) -> None:
+def test_the_promise_of_the_parameters(load_program):
     """At the full size, by the model of bootstraps, beside cosines and a Chebyshev polynomial by NumPy."""
     found = load_program(ENTRY, "workload")
     random = np.random.default_rng(5)

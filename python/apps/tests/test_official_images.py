@@ -1,16 +1,11 @@
 """The entry for the official images of CIFAR-10: its stages on a small network, beside NumPy."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from hemera.cli import main
 from hemera.errors import FileError, NoiseError
@@ -21,9 +16,7 @@ ENTRY = Path(__file__).parents[3] / "bench" / "official" / "ml-inference" / "cif
 pytestmark = pytest.mark.filterwarnings("ignore::hemera.errors.SecurityWarning")
 
 
-def convolved(
-    x: NDArray[np.float64], weights: NDArray[np.float64], stride: int, padding: int
-) -> NDArray[np.float64]:
+def convolved(x, weights, stride, padding):
     """As its definition has it: a sum over the places of the kernel."""
     x = np.pad(x, ((0, 0), (padding, padding), (padding, padding)))
     size = (x.shape[1] - weights.shape[2]) // stride + 1
@@ -34,7 +27,7 @@ def convolved(
     return found
 
 
-def in_the_clear(parts: dict[str, NDArray[Any]], images: NDArray[np.float64]) -> NDArray[np.float64]:
+def in_the_clear(parts, images):
     """The scores, from the file of weights."""
     scores = []
     for image in images:
@@ -51,7 +44,7 @@ def in_the_clear(parts: dict[str, NDArray[Any]], images: NDArray[np.float64]) ->
 
 
 @pytest.fixture
-def toy(tmp_path: Path) -> Path:
+def toy(tmp_path):
     """A copy of the entry with a small network, and six images: two in the second of its ciphertexts."""
     shutil.copytree(ENTRY, tmp_path / "submission", ignore=shutil.ignore_patterns("build", "__pycache__"))
     Images().make_data(tmp_path, "toy", np.random.default_rng(3))
@@ -61,9 +54,7 @@ def toy(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_stages_and_wrong_results(
-    toy: Path, run_stage: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stages_and_wrong_results(toy, run_stage, monkeypatch):
     monkeypatch.setenv("HEMERA_REPEATS", "1")
     workload = Images()
     for stage, arguments in workload.stages("toy"):
@@ -103,7 +94,7 @@ def test_stages_and_wrong_results(
     assert workload.check(toy, "toy")["right"] == 5
 
 
-def test_one_image_and_clients_without_weights(toy: Path, run_stage: Callable[..., None]) -> None:
+def test_one_image_and_clients_without_weights(toy, run_stage):
     """The single image has a program and keys of its own."""
     data = toy / "datasets"
     (data / "small").rename(data / "single")
@@ -124,7 +115,7 @@ def test_one_image_and_clients_without_weights(toy: Path, run_stage: Callable[..
     assert facts["bits"] > 15
 
 
-def test_files_of_cifar10(tmp_path: Path) -> None:
+def test_files_of_cifar10(tmp_path):
     """Rows of a label and the pixels of each channel, drawn without one twice."""
     (tmp_path / "submission").mkdir()
     random = np.random.default_rng(1)
@@ -147,7 +138,7 @@ def test_files_of_cifar10(tmp_path: Path) -> None:
         Images(tmp_path / "missing").make_data(tmp_path / "third", "small", np.random.default_rng(2))
 
 
-def test_rows(tmp_path: Path) -> None:
+def test_rows(tmp_path):
     """Rows of the command, with each stage as a process."""
     file = tmp_path / "rows.json"
     options = ["--only", "images", "--sizes", "toy", "--repeats", "0", "--device", "cpu", "--threads", "1"]
@@ -161,7 +152,7 @@ def test_rows(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("before", [True, False])
-def test_folding(before: bool, load_program: Callable[[Path, str], dict[str, Any]], tmp_path: Path) -> None:
+def test_folding(before, load_program, tmp_path):
     """A network in PyTorch, with its norms, gives the scores of its folded arrays, as the entry's network."""
     torch = pytest.importorskip("torch")
     trained = load_program(ENTRY, "training_network")
@@ -201,7 +192,7 @@ def test_folding(before: bool, load_program: Callable[[Path, str], dict[str, Any
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
-def test_trained_network(load_program: Callable[[Path, str], dict[str, Any]]) -> None:
+def test_trained_network(load_program):
     """On the training images that reach farthest: scores as the definition has them, and bounded."""
     network = load_program(ENTRY, "network")["Network"]()
     with np.load(ENTRY / "weights.npz") as file:

@@ -1,15 +1,12 @@
 """The entry for the official products of 64-bit integers: its stages, beside Python's integers."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import random
 import shutil
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,13 +19,11 @@ EDGES = [0, 1, 2, WORD - 1, WORD - 2, 1 << 63, (1 << 63) - 1, (1 << 32) - 1, 1 <
 PAIRS = [(a, b) for a in EDGES for b in EDGES]
 
 
-def numbers_of(path: Path) -> list[int]:
+def numbers_of(path):
     return [int(line) for line in path.read_text().split()]
 
 
-def compute(
-    run: Callable[..., None], root: Path, pairs: list[tuple[int, int]], entry: Path = ENTRY
-) -> list[int]:
+def compute(run, root, pairs, entry=ENTRY):
     """The products that the stages find, called as the harness does."""
     data = root / "datasets" / "small"
     data.mkdir(parents=True)
@@ -45,7 +40,7 @@ def compute(
 
 
 @pytest.fixture
-def levelled(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+def levelled(monkeypatch):
     """The module of the entry that computes modulo primes."""
     monkeypatch.syspath_prepend(str(ENTRY))
     yield importlib.import_module("levelled")
@@ -53,7 +48,7 @@ def levelled(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
         sys.modules.pop(name, None)
 
 
-def test_products_over_several_ciphertexts(tmp_path: Path, run_stage: Callable[..., None]) -> None:
+def test_products_over_several_ciphertexts(tmp_path, run_stage):
     draws = random.Random(1)
     pairs = PAIRS + [(draws.randrange(WORD), draws.randrange(WORD)) for _ in range(4100)]
     found = compute(run_stage, tmp_path, pairs)
@@ -65,7 +60,7 @@ def test_products_over_several_ciphertexts(tmp_path: Path, run_stage: Callable[.
     assert download < 3 * 2 * 3 * 4096 * 61 / 8 + 10_000
 
 
-def test_products_over_several_files(tmp_path: Path, run_stage: Callable[..., None]) -> None:
+def test_products_over_several_files(tmp_path, run_stage):
     copy = tmp_path / "submission"  # whose files have one ciphertext each
     shutil.copytree(ENTRY, copy)
     source = (copy / "levelled.py").read_text()
@@ -77,7 +72,7 @@ def test_products_over_several_files(tmp_path: Path, run_stage: Callable[..., No
     assert len(list((tmp_path / "io" / "small" / "ciphertexts_upload").iterdir())) == 2 * 3 * 3
 
 
-def test_moduli(levelled: ModuleType) -> None:
+def test_moduli(levelled):
     product = 1
     for t in levelled.MODULI:
         assert t % (2 * 4096) == 1
@@ -89,7 +84,7 @@ def test_moduli(levelled: ModuleType) -> None:
         assert params.max_slots == params.degree
 
 
-def test_remainders_are_joined(levelled: ModuleType) -> None:
+def test_remainders_are_joined(levelled):
     moduli = levelled.MODULI
     draws = random.Random(3)
     values = [a * b for a, b in PAIRS] + [draws.randrange((WORD - 1) ** 2) for _ in range(1000)]
@@ -97,13 +92,13 @@ def test_remainders_are_joined(levelled: ModuleType) -> None:
     assert levelled.joined(remainders).tolist() == [value % WORD for value in values]
 
 
-def test_seconds_of_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_seconds_of_steps(tmp_path, monkeypatch):
     """A run moves the clock, and the device is behind."""
     monkeypatch.setenv("HEMERA_REPEATS", "3")
     now, waiting = [0.0], [0.0]
 
     class Device:
-        def synchronize(self) -> None:
+        def synchronize(self):
             now[0] += waiting[0]
             waiting[0] = 0.0
 
@@ -113,7 +108,7 @@ def test_seconds_of_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         waiting[0] = 2.0
     lengths = iter([5.0, 1.0, 4.0, 2.0, 7.0, 3.0, 3.0, 3.0])
 
-    def run() -> str:
+    def run():
         waiting[0] = next(lengths)
         return "result"
 
@@ -128,9 +123,7 @@ def test_seconds_of_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.filterwarnings("ignore::hemera.errors.SecurityWarning")
-def test_products_of_integers(
-    tmp_path: Path, run_stage: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_products_of_integers(tmp_path, run_stage, monkeypatch):
     monkeypatch.setenv("HEMERA_METHOD", "integers")
     monkeypatch.setenv("HEMERA_PRESET", "test-exact")
     copy = tmp_path / "submission"  # whose files have one ciphertext each, and which reads two files ahead
@@ -153,9 +146,7 @@ def test_products_of_integers(
     assert set(steps) == {"Reading", "Encrypted computation", "Writing", "Total"}
 
 
-def test_unknown_methods(
-    tmp_path: Path, run_stage: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unknown_methods(tmp_path, run_stage, monkeypatch):
     monkeypatch.setenv("HEMERA_METHOD", "by hand")
     (tmp_path / "io" / "single").mkdir(parents=True)
     with pytest.raises(SystemExit, match="HEMERA_METHOD is 'by hand', and not one of levelled, integers"):

@@ -1,7 +1,5 @@
 """Features before they are encrypted: columns whose numbers differ by rounding alone."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -9,7 +7,7 @@ from hemera_apps.logistic_regression.preparation import Preparation
 
 
 @pytest.mark.parametrize("value", [0.1, -0.7, 1e6 / 3, 0.0])
-def test_columns_of_one_value_become_0(value: float) -> None:
+def test_columns_of_one_value_become_0(value):
     column = np.full((1000, 1), value)
     # The mean of 1,000 times 0.1 is not 0.1, so NumPy's deviation is not 0.
     assert value != 0.1 or column.std(axis=0)[0] > 0

@@ -1,11 +1,8 @@
 """The simulation of many replicas, judged by what queueing theory knows of single ones."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from importlib.util import find_spec
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,7 +16,7 @@ ONE = Setup(hosts=1, gpus=1, tenants=1, batch=1, fixed=1.0, each=0.0, limit=10**
 
 
 @pytest.mark.parametrize("load", [0.3, 0.6, 0.8])
-def test_one_replica_is_an_m_d_1_queue(load: float) -> None:
+def test_one_replica_is_an_m_d_1_queue(load):
     """Pollaczek and Khinchine: the mean wait is load / (2 (1 - load)) of a service."""
     found = simulate(Setup(**{**vars(ONE), "rate": load}), PLACEMENTS["hash"])
     assert found.mean_wait == pytest.approx(load / (2 * (1 - load)), rel=0.05)
@@ -27,14 +24,14 @@ def test_one_replica_is_an_m_d_1_queue(load: float) -> None:
     assert (found.refused, found.loads, found.mean_batch) == (0, 0, 1)
 
 
-def test_random_replicas_are_m_d_1_queues_of_their_own() -> None:
+def test_random_replicas_are_m_d_1_queues_of_their_own():
     setup = Setup(**{**vars(ONE), "gpus": 4, "rate": 4 * 0.6, "seconds": 50_000.0})
     found = simulate(setup, PLACEMENTS["random"])
     assert found.mean_wait == pytest.approx(0.6 / (2 * 0.4), rel=0.05)
     assert simulate(setup, PLACEMENTS["two choices of 64 replicas"]).mean_wait < 0.7 * found.mean_wait
 
 
-def test_batches_take_what_waits() -> None:
+def test_batches_take_what_waits():
     """Full batches: batch / (fixed + each * batch) requests a second."""
     full = {"batch": 4, "fixed": 1.0, "each": 0.25, "limit": 8, "rate": 10, "seconds": 5e3}
     setup = Setup(**{**vars(ONE), **full})
@@ -44,7 +41,7 @@ def test_batches_take_what_waits() -> None:
     assert answered * setup.rate == pytest.approx(4 / 2, rel=0.03)
 
 
-def test_least_recently_used_keys_hit_as_che_says() -> None:
+def test_least_recently_used_keys_hit_as_che_says():
     """Che: a tenant's keys are there with 1 - exp(-rate t), where t fills the memory. Requests
     are rare enough that none waits for another."""
     tenants, room = 200, 40
@@ -73,8 +70,8 @@ def test_least_recently_used_keys_hit_as_che_says() -> None:
 
 
 @pytest.mark.parametrize(("rule", "left"), [("lru", {0, 3}), ("lfu", {1, 3}), ("greedy-dual", {1, 2, 3})])
-def test_who_makes_room(rule: str, left: set[int]) -> None:
-    dropped: list[int] = []
+def test_who_makes_room(rule, left):
+    dropped = []
     keys = Keys(10, rule, dropped.append)
     for tenant, size, times in ((0, 6, 2), (1, 2, 4), (2, 2, 2), (0, 6, 1)):
         for _ in range(times):
@@ -84,7 +81,7 @@ def test_who_makes_room(rule: str, left: set[int]) -> None:
     assert sorted(dropped) == sorted({0, 1, 2} - left)
 
 
-def test_the_network_of_a_host_is_shared() -> None:
+def test_the_network_of_a_host_is_shared():
     """Loads wait for each other on their host: two GPUs that load all the time get half of it each."""
     sizes = {"tenants": 1000, "exponent": 0.0, "memory": 1.0, "host_memory": 1.0}
     speeds = {"network": 1.0, "local": 1e12, "fixed": 0.0, "each": 1e-9, "rate": 10.0, "seconds": 2000.0}
@@ -97,16 +94,16 @@ def test_the_network_of_a_host_is_shared() -> None:
 
 
 @pytest.mark.parametrize(("uses", "left"), [(1, {"b", "e"}), (4, {"c", "e"}), (9, {"c", "e"})])
-def test_keys_that_made_room_come_back_as_new_ones(uses: int, left: set[str]) -> None:
+def test_keys_that_made_room_come_back_as_new_ones(uses, left):
     """b had 20 uses before it made room: 1 / 2 above the age counts, next to 1 / 4 for each use of c."""
     keys = Keys(6, "greedy-dual")
     for name, size in [("b", 2)] * 20 + [("d", 6), ("b", 2)] + [("c", 4)] * uses + [("e", 2)]:
-        keys.use(name, size)  # type: ignore[arg-type]
-    assert {name for name in "bcde" if name in keys} == left  # type: ignore[operator]
+        keys.use(name, size)
+    assert {name for name in "bcde" if name in keys} == left
 
 
 @pytest.mark.parametrize("limit", [10**6, 3])
-def test_the_first_fifth_of_the_requests_is_not_counted(limit: int) -> None:
+def test_the_first_fifth_of_the_requests_is_not_counted(limit):
     setup = replace(ONE, seconds=500.0, rate=2.0, limit=limit)
     found = simulate(setup, PLACEMENTS["hash"], seed=3)
     random = np.random.default_rng(3)
@@ -116,14 +113,14 @@ def test_the_first_fifth_of_the_requests_is_not_counted(limit: int) -> None:
     assert (found.refused > 0) == (limit == 3)
 
 
-def test_the_seed_decides() -> None:
+def test_the_seed_decides():
     small = Setup(hosts=2, gpus=2, tenants=50, rate=20.0, seconds=30.0)
     assert simulate(small, PLACEMENTS[DEFAULT], seed=3) == simulate(small, PLACEMENTS[DEFAULT], seed=3)
     assert simulate(small, PLACEMENTS[DEFAULT], seed=3) != simulate(small, PLACEMENTS[DEFAULT], seed=4)
     assert set(EVICTIONS) == {"lru", "lfu", "greedy-dual"}
 
 
-def test_the_command_and_its_figure(tmp_path: Path) -> None:
+def test_the_command_and_its_figure(tmp_path):
     results, figure = tmp_path / "a.json", tmp_path / "a.svg"
     words = ["bench", "scaling", "--tiny", "--json", str(results)]
     drawn = find_spec("matplotlib") is not None

@@ -1,7 +1,5 @@
 """`hemera bench serve` on a small ring: a server and its clients in processes of their own."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -10,7 +8,7 @@ import pytest
 from hemera.cli import main
 
 
-def test_a_small_run(tmp_path: Path) -> None:
+def test_a_small_run(tmp_path):
     pytest.importorskip("matplotlib", reason="plots need the extra 'bench'")
     results, plot = tmp_path / "results.json", tmp_path / "plot.svg"
     words = ["bench", "serve", "--small", "--model", "linear", "--clients", "1,2", "--connections", "1,3"]
@@ -26,7 +24,7 @@ def test_a_small_run(tmp_path: Path) -> None:
     assert "<svg" in plot.read_text()
 
 
-def test_a_model_with_bootstraps(tmp_path: Path) -> None:
+def test_a_model_with_bootstraps(tmp_path):
     results = tmp_path / "results.json"
     words = ["bench", "serve", "--small", "--model", "deep", "--clients", "1", "--connections", "1"]
     assert main([*words, "--seconds", "0.1", "--device", "cpu", "--json", str(results)]) == 0
@@ -35,12 +33,12 @@ def test_a_model_with_bootstraps(tmp_path: Path) -> None:
     assert (row["model"], row["n"]) == ("deep", 2048)
 
 
-def test_wrong_words(capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_words(capsys):
     assert main(["bench", "serve", "--clients", "0"]) == 1
     assert "--clients takes" in capsys.readouterr().err
 
 
-def test_results_that_are_kept() -> None:
+def test_results_that_are_kept():
     """The published ones have every answer right."""
     folder = Path(__file__).parents[3] / "bench" / "results"
     files = sorted(folder.glob("serve-*.json"))

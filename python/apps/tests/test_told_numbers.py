@@ -1,11 +1,7 @@
 """Numbers that applications and benchmarks tell, by formulas: times, bounds, bytes, levels and checks."""
 
-from __future__ import annotations
-
-import io
 import itertools
 import os
-import re
 import signal
 import statistics
 import subprocess
@@ -13,11 +9,9 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 import hemera as hm
 from hemera.cli import main
@@ -28,16 +22,10 @@ from hemera_apps.commands import train_logistic
 from hemera_apps.demo.model import CLIP, FEATURE_STEPS, IntegerModel
 from hemera_apps.logistic_regression import report
 from hemera_apps.logistic_regression.clear import within_bounds
-from hemera_apps.logistic_regression.measures import Quality
-from hemera_apps.logistic_regression.run import Mark
-from hemera_apps.logistic_regression.run import Run as TrainingRun
 from hemera_apps.transformer.approximations import Approximations, Depths, Levels
 from hemera_apps.transformer.clear import Ranges
 from hemera_apps.trees import pipeline
 from hemera_apps.trees import report as trees_report
-from hemera_apps.trees.pipeline import STAGES
-from hemera_apps.trees.pipeline import Run as TreesRun
-from hemera_apps.trees.sides import NAMES
 
 # --- Times. ---
 
@@ -45,7 +33,7 @@ from hemera_apps.trees.sides import NAMES
 class Clock:
     """Time that passes when something says so: of the clock and of the processors."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, monkeypatch):
         self.now = self.processors = 0.0
         clock = SimpleNamespace(perf_counter=lambda: self.now, process_time=lambda: self.processors)
         monkeypatch.setattr(timing, "time", clock)
@@ -56,21 +44,21 @@ RUNS = [(9.0, 4.0, 8.0), (1.0, 2.0, 3.0), (3.0, 4.0, 1.0), (2.0, 9.0, 6.0), (7.0
 
 
 @pytest.mark.parametrize("runs", [1, 3, 5])
-def test_the_first_run_does_not_count(monkeypatch: pytest.MonkeyPatch, runs: int) -> None:
+def test_the_first_run_does_not_count(monkeypatch, runs):
     clock, left = Clock(monkeypatch), iter(RUNS)
     pending = [100.0]  # work that the device has before
 
-    def action() -> None:
+    def action():
         host, device, processors = next(left)
         clock.now += host
         clock.processors += processors
         pending.append(device)
 
-    def synchronize() -> None:
+    def synchronize():
         clock.now += sum(pending)
         pending.clear()
 
-    found = timing.timed(SimpleNamespace(synchronize=synchronize), action, runs)  # type: ignore[arg-type]
+    found = timing.timed(SimpleNamespace(synchronize=synchronize), action, runs)
     own = RUNS[1 : runs + 1]
     whole = [host + device for host, device, _ in own]
     assert found == {
@@ -82,11 +70,11 @@ def test_the_first_run_does_not_count(monkeypatch: pytest.MonkeyPatch, runs: int
 
 
 @pytest.mark.parametrize(("seconds", "calls"), [(0.5, 1), (28.0, 2), (70.0, 5), (71.0, 5)])
-def test_two_actions_take_turns(monkeypatch: pytest.MonkeyPatch, seconds: float, calls: int) -> None:
+def test_two_actions_take_turns(monkeypatch, seconds, calls):
     """b takes three times as long as a; both get half of the time, in seven rounds of some calls of a."""
     clock, done = Clock(monkeypatch), []
 
-    def advance(name: str, by: float) -> None:
+    def advance(name, by):
         clock.now += by
         done.append(name)
 
@@ -102,12 +90,12 @@ def test_two_actions_take_turns(monkeypatch: pytest.MonkeyPatch, seconds: float,
 # --- Servers. ---
 
 
-def measured(began: float, *seconds: float, answers: tuple[bytes, ...] = (b"right",)) -> Measured:
+def measured(began, *seconds, answers=(b"right",)):
     ends = began + sum(seconds)
     return Measured(began, ends, list(seconds), [1, 3][: len(seconds)], set(answers))
 
 
-def test_a_load_is_summed_up() -> None:
+def test_a_load_is_summed_up():
     clients = [[measured(10.0, 1.0, 3.0), measured(10.5, 0.5)], [measured(12.0, 4.0)]]
     found = serve._summary(clients, 2.0)
     seconds = [1.0, 3.0, 0.5, 4.0]
@@ -138,11 +126,11 @@ def test_a_load_is_summed_up() -> None:
     ],
 )
 @pytest.mark.parametrize("place", [(0, 0), (0, 1), (1, 0)])
-def test_every_answer_is_checked(change: dict[str, Any], right: bool, place: tuple[int, int]) -> None:
+def test_every_answer_is_checked(change, right, place):
     values = {b"right": 2.0, b"near": 2.0 + serve._TOLERANCE / 2, b"wrong": 2.0 - 2 * serve._TOLERANCE}
     crowd = object.__new__(serve.Crowd)
     local = SimpleNamespace(decode=lambda value, *_: np.array(value), decrypt=lambda d: values[d["output"]])
-    crowd._clients, crowd._expected = [local, local, local], np.array(2.0)  # type: ignore[list-item]
+    crowd._clients, crowd._expected = [local, local, local], np.array(2.0)
     found = [[measured(0.0, 1.0), measured(0.0, 1.0)], [measured(0.0, 1.0)]]
     client, connection = place
     found[client][connection] = replace(found[client][connection], **change)
@@ -153,7 +141,7 @@ def test_every_answer_is_checked(change: dict[str, Any], right: bool, place: tup
 
 
 @pytest.mark.parametrize("bias", [-1000, -3, 0, 3, 1000])
-def test_the_bound_of_integer_scores_is_reached(bias: int) -> None:
+def test_the_bound_of_integer_scores_is_reached(bias):
     weights = np.array([5, -7, 0, 2])
     model = IntegerModel(weights, bias)
     corners = np.array(list(itertools.product([-1, 1], repeat=4))) * int(CLIP * FEATURE_STEPS)
@@ -161,7 +149,7 @@ def test_the_bound_of_integer_scores_is_reached(bias: int) -> None:
 
 
 @pytest.mark.parametrize(("bound", "kept"), [(1.0, 4), (4.0, 4), (4.1, 8), (6.0, 8), (10.0, 16), (16.0, 16)])
-def test_settings_nearby_keep_a_bound_that_was_given(bound: float, kept: float) -> None:
+def test_settings_nearby_keep_a_bound_that_was_given(bound, kept):
     """Also where those that train well would do with a smaller one."""
     table = logistic.loan_applications(600, 2)
     given = logistic.Settings(25, batch=256, iterations=12, rates=(6.0,), weight_bound=bound)
@@ -177,8 +165,8 @@ def test_settings_nearby_keep_a_bound_that_was_given(bound: float, kept: float) 
 
 @pytest.mark.parametrize("method", ["nesterov", "gradient"])
 @pytest.mark.parametrize(("iterations", "every", "count"), [(1, 1, 0), (2, 1, 1), (5, 2, 2), (4, 2, 1)])
-def test_a_plan_of_a_training_tells_its_bytes(method: str, iterations: int, every: int, count: int) -> None:
-    settings = logistic.Settings(7, batch=64, iterations=iterations, method=method)  # type: ignore[arg-type]
+def test_a_plan_of_a_training_tells_its_bytes(method, iterations, every, count):
+    settings = logistic.Settings(7, batch=64, iterations=iterations, method=method)
     levels = every * settings.depth + 1
     plan = logistic.TrainingPlan(
         hm.ckks.Parameters.for_bootstrapping("test-40", levels=levels), settings, bootstrap_every=every
@@ -208,9 +196,7 @@ def test_a_plan_of_a_training_tells_its_bytes(method: str, iterations: int, ever
         (4, 4, 8, (6, 30), Levels(2, 11, 11, 5, 10, 33)),
     ],
 )
-def test_levels_of_a_block(
-    exponential: int, gelu: int, inverse: int, roots: tuple[int, int], levels: Levels
-) -> None:
+def test_levels_of_a_block(exponential, gelu, inverse, roots, levels):
     functions = object.__new__(Approximations)
     functions.depths = Depths(exponential, gelu, inverse, roots)
     found = functions.levels(2)
@@ -223,125 +209,13 @@ def test_levels_of_a_block(
 # --- Reports. ---
 
 
-def printed(show: Any, *arguments: Any) -> list[str]:
-    console = Console(width=220, file=io.StringIO(), legacy_windows=False)
-    show(console, *arguments)
-    text = console.file.getvalue()  # type: ignore[attr-defined]
-    return [" ".join(re.sub("[│┃]", " ", line).split()) for line in text.splitlines()]
-
-
-def test_the_report_of_trees() -> None:
-    operations = {name: 10 * at + 5 for at, name in enumerate(NAMES)}
-    run = TreesRun(
-        workload="packed",
-        parameters="auto",
-        params=hm.bfv.Parameters.for_circuit(1),
-        device="a device",
-        samples=4,
-        scores=np.zeros((4, 2), np.int64),
-        exact=True,
-        scale=32,
-        largest_error=0.123,
-        accuracy_float=0.75,
-        accuracy_encrypted=0.5,
-        agreement=0.25,
-        shape={"scores": 2, "trees": 7, "depth": 3, "features": 5, "planes": 1},
-        operations=operations,
-        seconds={**{stage: 2.0**at for at, stage in enumerate(STAGES)}, "first_evaluate": 99.0},
-        bytes={"keys": 1024, "request": 2048, "response": 3072},
-    )
-    lines = printed(trees_report.show, [run, replace(run, exact=False, accuracy_encrypted=None)])
-    evaluate = run.seconds["evaluate"]
-    for line in (
-        "samples 4 4",
-        "trees x depth, scores 7 x 3, 2 7 x 3, 2",
-        "accuracy, float model 75.0% 75.0%",
-        "accuracy, encrypted 50.0% -",
-        "same class as the float model 25.0% 25.0%",
-        "encrypted = integer scores all, exactly NOT EXACT",
-        "leaf scores in steps of 1 / 32 1 / 32",
-        "largest distance from float 0.12 0.12",
-        *(
-            f"{name.replace('_', ' ')} (a sample) " + " ".join([f"{count} ({count / 4:.2g})"] * 2)
-            for name, count in operations.items()
-        ),
-        *(f"{s.replace('_', ' ')}, s {2.0**at:.4f} {2.0**at:.4f}" for at, s in enumerate(STAGES)),
-        f"evaluate, ms a sample {1e3 * evaluate / 4:.4f} {1e3 * evaluate / 4:.4f}",
-        "keys to the server 1.0 KiB 1.0 KiB",
-        "request 2.0 KiB 2.0 KiB",
-        "response 3.0 KiB 3.0 KiB",
-        "Computed on a device.",
-    ):
-        assert line in lines, line
-    told = run.to_json()
-    assert told["milliseconds_per_sample"] == 1e3 * evaluate / 4
-    assert told["operations_per_sample"] == {name: count / 4 for name, count in operations.items()}
-
-
-@pytest.mark.parametrize(("logit", "warns"), [(7.9, False), (8.0, False), (8.1, True)])
-@pytest.mark.parametrize("models", [1, 2])
-def test_the_report_of_a_training(logit: float, warns: bool, models: int) -> None:
-    settings = logistic.Settings(7, batch=64, iterations=4, models=models)
-    params = hm.ckks.Parameters.for_bootstrapping("test-40", levels=settings.depth)
-    plan = logistic.TrainingPlan(params, settings)
-    qualities = [Quality(0.5 + at / 100, 0.25 + at / 1000) for at in range(4)]
-    seconds = {
-        "iteration": 0.5,
-        "bootstrap": 1.5,
-        "iteration_with_bootstrap": 2.0,
-        "keys": 3.0,
-        "encrypt": 4.0,
-    }
-    run = TrainingRun(plan, "a table", 100, 20, 2, "cpu", "a device")
-    run.largest_logit = logit
-    run.marks = [
-        Mark(iteration, model, qualities[model], qualities[2 + model], 10.0**-iteration * (1 + model))
-        for iteration in (2, 4)
-        for model in range(models)
-    ]
-    run.scikit_learn = qualities[:models]
-    run.seconds = {**seconds, "iteration_on_average": 1.0, "keys": 3.0, "encrypt": 4.0}
-    run.memory = {"keys": 1024, "device": 2048}
-    lines = printed(report.show, run)
-    for mark in run.marks:
-        own, clear = mark.encrypted, mark.clear
-        assert (
-            f"{mark.iteration} {f'{mark.model} ' if models > 1 else ''}"
-            f"{own.accuracy:.2%} {clear.accuracy:.2%} {own.auc:.4f} {clear.auc:.4f} {mark.difference:.1e}"
-        ) in lines
-    for number, one in enumerate(run.scikit_learn):
-        name = "sklearn" if models == 1 else f"sklearn {number}"
-        assert f"{name} {one.accuracy:.2%} {one.auc:.4f}" in lines
-    assert any("beyond the sigmoid's interval of 8" in line for line in lines) == warns
-    of = "" if models == 1 else " of 2 models"
-    assert (
-        f"iteration{of}: 500 ms; with a bootstrap: 2.00 s; on average, with a bootstrap every "
-        f"{plan.bootstrap_every}: 1.00 s"
-    ) in lines
-    assert (
-        "memory: keys 1.0 KiB, in all 2.0 KiB; keys made in 3.0 s, mini-batches encrypted in 4.0 s" in lines
-    )
-    assert f"N = {params.degree}, security {params.security}; a device" in lines
-    assert any("NOT SECURE" in line for line in lines)  # of a test ring
-    assert run.difference == 1e-4 * models
-    secure = SimpleNamespace(**{name: getattr(plan, name) for name in PLAN}, params=SECURE)
-    run.plan = secure  # type: ignore[assignment]
-    assert not any("NOT SECURE" in line for line in printed(report.show, run))
-
-
-PLAN = ("settings", "bootstrap_every", "bootstraps", "bootstrap", "iterations")
-SECURE = SimpleNamespace(degree=65536, security="128", security_bits=128)
-
-
 # --- What fails, and what is measured. ---
 
 
 @pytest.mark.parametrize(
     ("exact", "status"), [((True,), 0), ((False,), 1), ((True, False), 1), ((False, True), 1)]
 )
-def test_a_score_that_is_not_exact_fails(
-    exact: tuple[bool, ...], status: int, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
+def test_a_score_that_is_not_exact_fails(exact, status, monkeypatch, capsys):
     left = iter(exact)
     monkeypatch.setattr(pipeline, "run", lambda *_, **__: SimpleNamespace(exact=next(left)))
     monkeypatch.setattr(trees_report, "show", lambda *_: None)
@@ -353,9 +227,7 @@ def test_a_score_that_is_not_exact_fails(
 @pytest.mark.parametrize(
     ("difference", "status"), [(0.0, 0), (1e-3, 0), (1.01e-3, 1), (0.5, 1), (float("nan"), 1)]
 )
-def test_weights_that_are_far_from_the_clear_ones_fail(
-    difference: float, status: int, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
+def test_weights_that_are_far_from_the_clear_ones_fail(difference, status, monkeypatch, capsys):
     monkeypatch.setattr(train_logistic.whole, "run", lambda *_, **__: SimpleNamespace(difference=difference))
     monkeypatch.setattr(report, "show", lambda *_: None)
     assert main(["train-logistic", "--small", "--rows", "200"]) == status
@@ -363,7 +235,7 @@ def test_weights_that_are_far_from_the_clear_ones_fail(
 
 
 @pytest.mark.parametrize("margin", [0.0, 0.2])
-def test_ranges_are_those_seen_and_a_margin(margin: float) -> None:
+def test_ranges_are_those_seen_and_a_margin(margin):
     random = np.random.default_rng(5)
     signed = ("scores", "mixed", "hidden", "centred2")
     trace = {name: random.normal(size=(2, 3)) for name in signed}
@@ -382,7 +254,7 @@ def test_ranges_are_those_seen_and_a_margin(margin: float) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads Linux's times of processes")
-def test_times_of_processes_have_those_of_children_that_ended() -> None:
+def test_times_of_processes_have_those_of_children_that_ended():
     burn = "import time; end = time.process_time() + {}\nwhile time.process_time() < end: pass\n"
     child = f"import subprocess, sys, time\nsubprocess.run([sys.executable, '-c', {burn.format(0.4)!r}])\n"
     other = f"subprocess.Popen([sys.executable, '-c', {burn.format(0.2) + 'time.sleep(60)'!r}])\n"

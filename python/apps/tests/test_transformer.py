@@ -1,11 +1,8 @@
 """The encrypted block of BERT and its parts, compared with NumPy."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -27,7 +24,7 @@ SMALL = Settings(
 )
 
 
-def block_by_tokens(weights: Weights, shape: Shape, x: Any) -> Any:
+def block_by_tokens(weights, shape, x):
     """The block of one input, token by token."""
     biases = weights.biases
     q, k, v = (
@@ -53,7 +50,7 @@ def block_by_tokens(weights: Weights, shape: Shape, x: Any) -> Any:
     return np.array(found)
 
 
-def test_clear_block_is_that_of_single_tokens() -> None:
+def test_clear_block_is_that_of_single_tokens():
     shape = Shape(5, 6, 3, 7)
     weights = Weights.random(shape, 1)
     x = random_inputs(shape, 3, 2)
@@ -62,7 +59,7 @@ def test_clear_block_is_that_of_single_tokens() -> None:
         np.testing.assert_allclose(one, block_by_tokens(weights, shape, expected), atol=1e-9)
 
 
-def test_inputs_lie_token_after_token_and_repeat() -> None:
+def test_inputs_lie_token_after_token_and_repeat():
     layout = Layout(tokens=4, inputs=3, slots=32)
     values = np.random.default_rng(3).normal(size=(3, 4, 5))
     rows = layout.pack(values)
@@ -75,7 +72,7 @@ def test_inputs_lie_token_after_token_and_repeat() -> None:
             Layout(tokens, inputs, 32)
 
 
-def test_approximations_are_near_on_their_ranges() -> None:
+def test_approximations_are_near_on_their_ranges():
     ranges = Ranges(4.0, 2.0, 6.0, 5.0, (9.0, 90.0), ((0.5, 3.0), (0.7, 4.0)))
     functions = Approximations(ranges, 16)
     t = np.linspace(-1, 1, 1001)
@@ -85,7 +82,7 @@ def test_approximations_are_near_on_their_ranges() -> None:
     x = np.linspace(-6, 6, 1001)
     np.testing.assert_allclose(functions.gelu(2 * (x / 6) ** 2 - 1) + x / 2, gelu(x), atol=2**-14)
 
-    def mapped(function: MappedPolynomial, s: Any) -> Any:
+    def mapped(function, s):
         return function.polynomial(s * function.factor + function.shift)
 
     sums = np.linspace(9, 90, 1001)
@@ -104,7 +101,7 @@ def test_approximations_are_near_on_their_ranges() -> None:
         MappedPolynomial.near(lambda s: 1 / s, 1e-6, 1, 20)
 
 
-def encrypted_run(settings: Settings) -> tuple[PreparedBlock, Any, Any, Any]:
+def encrypted_run(settings):
     """The prepared block, a secret key, an evaluator, and the block's inputs in the clear."""
     prepared = PreparedBlock(settings)
     context = hm.Context(prepared.params, "cpu")
@@ -124,7 +121,7 @@ def encrypted_run(settings: Settings) -> tuple[PreparedBlock, Any, Any, Any]:
     ],
     ids=str,
 )
-def test_encrypted_block_is_the_clear_one(shape: Shape, inputs: int | None) -> None:
+def test_encrypted_block_is_the_clear_one(shape, inputs):
     settings = dataclasses.replace(SMALL, shape=shape, inputs=inputs, calibration=512)
     prepared, secret_key, evaluator, x = encrypted_run(settings)
     trace = clear_block(prepared.weights, shape, x)
@@ -149,7 +146,7 @@ def test_encrypted_block_is_the_clear_one(shape: Shape, inputs: int | None) -> N
     assert sum(row["bootstraps"] for row in stages.rows) == 2 * pairs + (shape.heads + 1) // 2 + 2
 
 
-def test_planned_bits_are_those_of_polynomials() -> None:
+def test_planned_bits_are_those_of_polynomials():
     """Few features have layer norms of a wide range, whose polynomial costs the most."""
     settings = dataclasses.replace(SMALL, shape=Shape(8, 4, 1, 4), calibration=512)
     prepared, secret_key, evaluator, x = encrypted_run(settings)
@@ -162,14 +159,14 @@ def test_planned_bits_are_those_of_polynomials() -> None:
     assert agreement(found, exact["output"]) > least_bits(agreement(expected, exact["output"]))
 
 
-def test_values_outside_of_ranges_are_noticed() -> None:
+def test_values_outside_of_ranges_are_noticed():
     prepared = PreparedBlock(SMALL)
     trace = clear_block(prepared.weights, SMALL.shape, 2 * random_inputs(SMALL.shape, 64, 5))
     with pytest.raises(RangeError, match=r"outside of the ranges of score, mixed, .*variance 1"):
         require_in_ranges(trace, prepared.ranges)
 
 
-def test_blocks_follow_each_other() -> None:
+def test_blocks_follow_each_other():
     prepared, secret_key, evaluator, x = encrypted_run(SMALL)
     block, shape = prepared.block(), SMALL.shape
     once = block(prepared.encrypt(x, evaluator, block.levels.fresh))
@@ -184,12 +181,12 @@ def test_blocks_follow_each_other() -> None:
     assert agreement(found, second["output"]) > 14
 
 
-def test_the_page_has_programs() -> None:
+def test_the_page_has_programs():
     """They run, and their errors are small."""
     page = Path(__file__).parents[3] / "docs" / "transformers.md"
     _, *programs = page.read_text(encoding="utf-8").split("```python\n")
     assert len(programs) == 4
-    names: dict[str, Any] = {"hm": hm, "np": np}
+    names = {"hm": hm, "np": np}
     for program in programs[:3]:
         exec(compile(program.partition("```")[0], "transformers.md", "exec"), names)
         assert names.pop("error") < 2**-13
@@ -198,7 +195,7 @@ def test_the_page_has_programs() -> None:
     assert names["found"].bits > 13
 
 
-def test_too_few_levels_are_refused() -> None:
+def test_too_few_levels_are_refused():
     prepared = PreparedBlock(SMALL)
     params = hm.ckks.Parameters.for_bootstrapping("test-40", levels=8, security=None)
     with pytest.raises(ParameterError, match="needs bootstraps that leave 11 levels, and these leave 8"):
@@ -212,14 +209,14 @@ def test_too_few_levels_are_refused() -> None:
         )
 
 
-def test_inputs_of_too_low_a_level_are_refused() -> None:
+def test_inputs_of_too_low_a_level_are_refused():
     prepared, _, evaluator, x = encrypted_run(SMALL)
     block = prepared.block()
     with pytest.raises(LevelError):
         block(prepared.encrypt(x, evaluator, block.levels.fresh - 1))
 
 
-def test_full_size_fits_a_device() -> None:
+def test_full_size_fits_a_device():
     """BERT-base by a run that counts. Its ranges are those of one input."""
     prepared = PreparedBlock(Settings(Shape(), calibration=1))
     assert (prepared.params.degree, prepared.params.security) == (65536, ">=128")

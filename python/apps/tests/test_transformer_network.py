@@ -1,12 +1,8 @@
 """BERT that classifies one encrypted input, compared with NumPy."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import math
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -30,24 +26,24 @@ SMALL = NetworkConfig(
 )
 
 
-def some_words(config: NetworkConfig, count: int, seed: int) -> tuple[Any, Any, Any]:
+def some_words(config, count, seed):
     """Numbers of words, types, and how many count."""
     random, shape = np.random.default_rng(seed), (count, config.shape.tokens)
     words, types = random.integers(0, config.vocabulary, shape), random.integers(0, 2, shape)
     return words, types, random.integers(3, config.shape.tokens + 1, count)
 
 
-def norm(x: Array, state: Any, name: str) -> Array:
+def norm(x, state, name):
     deviation = np.sqrt(x.var(-1, keepdims=True) + 1e-12)
     return np.asarray(
         (x - x.mean(-1, keepdims=True)) / deviation * state[f"{name}.weight"] + state[f"{name}.bias"]
     )
 
 
-def judge(config: NetworkConfig, state: Any, words: Any, types: Any, real: int) -> Array:
+def judge(config, state, words, types, real):
     """The logits of one input, of the words that count alone, head by head, as the paper has it."""
 
-    def linear(x: Array, name: str) -> Array:
+    def linear(x, name):
         return np.asarray(x @ state[f"{name}.weight"].T.astype(float) + state[f"{name}.bias"])
 
     table = {
@@ -73,7 +69,7 @@ def judge(config: NetworkConfig, state: Any, words: Any, types: Any, real: int) 
     return np.asarray(linear(np.tanh(linear(x[0], "bert.pooler.dense")), "classifier"))
 
 
-def test_network_in_the_clear_is_bert() -> None:
+def test_network_in_the_clear_is_bert():
     state = random_state(SMALL, 5)
     words, types, real = some_words(SMALL, 3, 1)
     x = Embeddings(SMALL, state)(words, types)
@@ -83,7 +79,7 @@ def test_network_in_the_clear_is_bert() -> None:
         np.testing.assert_allclose(found[number], expected, atol=1e-12)
 
 
-def test_encrypted_network_is_the_clear_one_and_needs_no_weights_for_keys() -> None:
+def test_encrypted_network_is_the_clear_one_and_needs_no_weights_for_keys():
     circuit = NetworkCircuit(SMALL)
     context = hm.Context(circuit.params, "cpu")
     secret_key = context.generate_secret_key()
@@ -115,7 +111,7 @@ def test_encrypted_network_is_the_clear_one_and_needs_no_weights_for_keys() -> N
         encrypted(evaluator.bind(fresh), 9)
 
 
-def test_calibration_follows_the_polynomials(tmp_path: Path) -> None:
+def test_calibration_follows_the_polynomials(tmp_path):
     state = random_state(SMALL, 3)
     network = Network(SMALL, state)
     words, types, real = some_words(SMALL, 64, 2)
@@ -142,7 +138,7 @@ def test_calibration_follows_the_polynomials(tmp_path: Path) -> None:
         Calibration.of(Network(low, state), x, real)
 
 
-def test_sizes_and_weights_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+def test_sizes_and_weights_that_do_not_fit_are_refused(tmp_path):
     file = tmp_path / "config.json"
     SMALL.save(file)
     assert NetworkConfig.load(file) == SMALL
@@ -168,7 +164,7 @@ def test_sizes_and_weights_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     assert Embeddings(SMALL, longer)([[1] * 8], [[0] * 8]).shape == (1, 8, 16)
 
 
-def test_blocks_of_other_degrees_share_no_plans() -> None:
+def test_blocks_of_other_degrees_share_no_plans():
     circuit = NetworkCircuit(SMALL)
     network = Network(SMALL, random_state(SMALL, 3))
     words, types, real = some_words(SMALL, 8, 2)
@@ -178,7 +174,7 @@ def test_blocks_of_other_degrees_share_no_plans() -> None:
         SingleBlock(network.blocks[0], functions, circuit.plans())
 
 
-def test_full_size_fits_a_device() -> None:
+def test_full_size_fits_a_device():
     circuit = NetworkCircuit(NetworkConfig())
     assert (circuit.params.degree, circuit.params.security) == (65536, ">=128")
     cost, stages = circuit.cost("nvidia-h200")

@@ -1,9 +1,6 @@
 """The encrypted block of BERT on one input, compared with NumPy."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import Any
 
 import numpy as np
 import pytest
@@ -30,7 +27,7 @@ SMALL = Settings(
 )
 
 
-def test_features_lie_side_by_side_and_inputs_repeat() -> None:
+def test_features_lie_side_by_side_and_inputs_repeat():
     layout = SingleLayout(Shape(8, 24, 3, 40), 128)
     assert (layout.period, layout.ciphertexts) == (8, 3)
     values = np.random.default_rng(3).normal(size=(1, 8, 24))
@@ -56,7 +53,7 @@ def test_features_lie_side_by_side_and_inputs_repeat() -> None:
         (Shape(8, 16, 16, 32), 1024),  # one feature
     ],
 )
-def test_what_does_not_fit_whole_periods_is_refused(shape: Shape, slots: int) -> None:
+def test_what_does_not_fit_whole_periods_is_refused(shape, slots):
     with pytest.raises(MismatchError, match="does not fit"):
         SingleLayout(shape, slots)
 
@@ -65,12 +62,12 @@ OTHERS = Degrees(inverse=127, inverse_roots=(63, 127))
 
 
 def plans(
-    prepared: PreparedBlock,
-    functions: Approximations | None = None,
+    prepared,
+    functions=None,
     *,
-    params: hm.ckks.Parameters | None = None,
-    bootstrap: hm.circuits.Bootstrap | None = None,
-) -> SharedPlans:
+    params=None,
+    bootstrap=None,
+):
     """The plans of a prepared block, with other functions or parameters."""
     assert isinstance(prepared.layout, SingleLayout)
     bootstrap = bootstrap or prepared.bootstrap
@@ -78,7 +75,7 @@ def plans(
     return SharedPlans(prepared.layout, params or prepared.params, levels, bootstrap)
 
 
-def encrypted_run(settings: Settings) -> tuple[PreparedBlock, Any, Any, Any]:
+def encrypted_run(settings):
     """The prepared block, a secret key, an evaluator, and the block's input in the clear."""
     prepared = PreparedBlock(settings)
     context = hm.Context(prepared.params, "cpu")
@@ -95,7 +92,7 @@ def encrypted_run(settings: Settings) -> tuple[PreparedBlock, Any, Any, Any]:
     ],
     ids=str,
 )
-def test_encrypted_block_of_one_input_is_the_clear_one(shape: Shape, bootstraps: int) -> None:
+def test_encrypted_block_of_one_input_is_the_clear_one(shape, bootstraps):
     prepared, secret_key, evaluator, x = encrypted_run(dataclasses.replace(SMALL, shape=shape))
     x += 0.1  # as gains of a norm before: features have a mean
     trace = clear_block(prepared.weights, shape, x)
@@ -119,7 +116,7 @@ def test_encrypted_block_of_one_input_is_the_clear_one(shape: Shape, bootstraps:
     assert sum(row["bootstraps"] for row in stages.rows) == bootstraps
 
 
-def test_blocks_of_one_input_follow_each_other() -> None:
+def test_blocks_of_one_input_follow_each_other():
     prepared, secret_key, evaluator, x = encrypted_run(SMALL)
     block, shape = prepared.block(), SMALL.shape
     assert isinstance(block, SingleBlock)
@@ -142,7 +139,7 @@ def test_blocks_of_one_input_follow_each_other() -> None:
         block(once.at_level(block.levels.fresh - 1))
 
 
-def test_no_token_attends_to_padding() -> None:
+def test_no_token_attends_to_padding():
     """Nine tokens of 16 count. The judge has no others: it is the block of nine tokens."""
     shape, real = Shape(16, 12, 3, 20), 9
     prepared, secret_key, evaluator, x = encrypted_run(dataclasses.replace(SMALL, shape=shape))
@@ -168,14 +165,14 @@ def test_no_token_attends_to_padding() -> None:
             Padding(shared, wrong)
 
 
-def test_too_few_levels_of_one_input_are_refused() -> None:
+def test_too_few_levels_of_one_input_are_refused():
     prepared = PreparedBlock(SMALL)
     params = hm.ckks.Parameters.for_bootstrapping("test-40", levels=8, security=None)
     with pytest.raises(ParameterError, match="needs bootstraps that leave 11 levels, and these leave 8"):
         plans(prepared, params=params, bootstrap=hm.circuits.Bootstrap(params))
 
 
-def test_full_size_of_one_input_fits_a_device() -> None:
+def test_full_size_of_one_input_fits_a_device():
     """BERT-base by a run that counts. Its ranges are those of one input."""
     prepared = PreparedBlock(Settings(Shape(), calibration=1, single=True))
     assert (prepared.params.degree, prepared.params.security) == (65536, ">=128")

@@ -1,10 +1,7 @@
 """BERT on ranges as wide as those of trained weights, compared with NumPy."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -39,12 +36,12 @@ SMALL = NetworkConfig(
 WIDE = Widening(sharpness=12, outlier=60, hidden=14, pooled=20)
 
 
-def bert(**ranges: Any) -> Approximations:
+def bert(**ranges):
     """The functions of BERT-base on narrow ranges but for the given ones."""
     return BERT.functions(dataclasses.replace(NARROW, **ranges))
 
 
-def test_narrow_ranges_keep_their_polynomials() -> None:
+def test_narrow_ranges_keep_their_polynomials():
     functions, narrow = bert(), Approximations(NARROW, 768, degrees=Degrees())
     assert isinstance(functions.softmax, DividedExponentials)
     assert isinstance(narrow.softmax, DividedExponentials)
@@ -76,7 +73,7 @@ def test_narrow_ranges_keep_their_polynomials() -> None:
         (70.0, (2.0**-40, 2.0**32), 5),  # of fourth roots 1 : 2^18
     ],
 )
-def test_softmax_of_wide_scores(score: float, sums: tuple[float, float], squarings: int) -> None:
+def test_softmax_of_wide_scores(score, sums, squarings):
     functions = bert(score=score, sums=sums).softmax
     assert isinstance(functions, NormalizedSquares)
     assert len(functions.roots) == squarings
@@ -98,7 +95,7 @@ def test_softmax_of_wide_scores(score: float, sums: tuple[float, float], squarin
     assert (np.abs(found - expected).max(-1) < 2.0**-14 * expected.max(-1)).all()
 
 
-def test_noise_of_sums_leaves_terms_in_their_range() -> None:
+def test_noise_of_sums_leaves_terms_in_their_range():
     softmax = bert(score=70.0, sums=(1.0, 2.0**18)).softmax
     assert isinstance(softmax, NormalizedSquares)
     for number, root in enumerate(softmax.roots[:-1]):
@@ -109,7 +106,7 @@ def test_noise_of_sums_leaves_terms_in_their_range() -> None:
         assert of_terms.min() > 0.4  # rough, but of the same size
 
 
-def test_roots_of_wide_ranges() -> None:
+def test_roots_of_wide_ranges():
     functions = bert(variances=((0.15, 10.0), (0.75, 2500.0)), centred=60.0)
     for root, (low, high), unit in zip(
         functions.inverse_roots, ((0.15, 10.0), (0.75, 2500.0)), (1, (2 / 60) ** 2), strict=True
@@ -124,7 +121,7 @@ def test_roots_of_wide_ranges() -> None:
     np.testing.assert_allclose(far.in_the_clear(x), x**-0.5, rtol=2.0**-15)
 
 
-def test_gelu_and_tanh_of_wide_ranges() -> None:
+def test_gelu_and_tanh_of_wide_ranges():
     for largest, degree in ((20.0, 31), (64.0, 127), (200.0, 255)):
         functions = bert(hidden=largest)
         assert functions.wide_gelu
@@ -140,7 +137,7 @@ def test_gelu_and_tanh_of_wide_ranges() -> None:
         np.testing.assert_allclose(head.approximate(x), np.tanh(x), atol=2.0**-12)
 
 
-def test_ranges_beyond_reach_name_their_place() -> None:
+def test_ranges_beyond_reach_name_their_place():
     for ranges, words in (
         ({"score": 400.0}, "the softmax of scores up to 400: they are at most 300"),
         ({"sums": (64.0, math.inf)}, "the softmax of scores up to 4"),
@@ -178,7 +175,7 @@ def test_ranges_beyond_reach_name_their_place() -> None:
         Calibration.of(Network(SMALL, state), Embeddings(SMALL, state)(words_of, words_of % 2), real)
 
 
-def test_blocks_of_many_inputs_take_no_wide_ranges() -> None:
+def test_blocks_of_many_inputs_take_no_wide_ranges():
     shape = SMALL.shape
     params = hm.ckks.Parameters.for_bootstrapping("test-40", levels=11, security=None)
     bootstrap, layout = hm.circuits.Bootstrap(params), Layout(8, 4, params.max_slots)
@@ -188,7 +185,7 @@ def test_blocks_of_many_inputs_take_no_wide_ranges() -> None:
             EncryptedBlock(Weights.random(shape, 1), shape, layout, functions, params, bootstrap)
 
 
-def test_encrypted_softmax_in_several_ciphertexts() -> None:
+def test_encrypted_softmax_in_several_ciphertexts():
     """A head in each of three ciphertexts, and four shares of 16 tokens, of which 11 count."""
     shape, real = Shape(16, 12, 3, 20), 11
     config = dataclasses.replace(SMALL, shape=shape)
@@ -210,7 +207,7 @@ def test_encrypted_softmax_in_several_ciphertexts() -> None:
     sums = exact.sum(-1, keepdims=True)
     assert 2.0**-8 < sums.min() < 2.0**-4 < 2.0**10 < sums.max() < 2.0**14
 
-    def rows_of(values: Array) -> Array:
+    def rows_of(values):
         """Rows of token i with token i + 4 c + e of share c, as ciphertexts of all heads of a share."""
         found = np.empty((4, 3, circuit.params.max_slots))
         for c, slot in np.ndindex(4, circuit.params.max_slots):
@@ -225,7 +222,7 @@ def test_encrypted_softmax_in_several_ciphertexts() -> None:
     np.testing.assert_allclose(context.decrypt(found, secret_key).real, rows_of(exact / sums), atol=2.0**-15)
 
 
-def test_encrypted_network_on_wide_ranges() -> None:
+def test_encrypted_network_on_wide_ranges():
     circuit = NetworkCircuit(SMALL)
     context = hm.Context(circuit.params, "cpu")
     secret_key = context.generate_secret_key()

@@ -1,13 +1,10 @@
 """`hemera score-trees` on small tables."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -41,13 +38,12 @@ STABLE = {
 }
 
 
-def call(path: Path, *arguments: str) -> dict[str, Any]:
+def call(path, *arguments):
     assert main(["score-trees", "--device", "cpu", "--rounds", "1", "--json", str(path), *arguments]) == 0
-    contents: dict[str, Any] = json.loads(path.read_text())
-    return contents
+    return json.loads(path.read_text())
 
 
-def test_breast_cancer(tmp_path: Path, capsys: Any) -> None:
+def test_breast_cancer(tmp_path, capsys):
     pytest.importorskip("sklearn")
     plot = tmp_path / "plot.svg"
     pytest.importorskip("matplotlib")
@@ -77,7 +73,7 @@ def test_breast_cancer(tmp_path: Path, capsys: Any) -> None:
     assert drawn.count(">0.1</text>") + drawn.count(">0.05</text>") >= 1
 
 
-def test_genome_by_both_circuits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_genome_by_both_circuits(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "GENES", 64)
     found = call(
         tmp_path / "a.json",
@@ -94,7 +90,7 @@ def test_genome_by_both_circuits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert paper_run["model"]["scores"] == 11
 
 
-def test_a_model_of_xgboost_and_a_table_of_ones_own(tmp_path: Path) -> None:
+def test_a_model_of_xgboost_and_a_table_of_ones_own(tmp_path):
     """The model's scores decide as the library's do, on a CSV file with names for classes."""
     pytest.importorskip("pandas")
     contents = json.loads((MODELS / "xgboost-wine-2.json").read_text())
@@ -112,7 +108,7 @@ def test_a_model_of_xgboost_and_a_table_of_ones_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_a_table_with_words_and_the_class_in_any_column(tmp_path: Path, ending: str) -> None:
+def test_a_table_with_words_and_the_class_in_any_column(tmp_path, ending):
     pandas = pytest.importorskip("pandas")
     if ending == "parquet":
         pytest.importorskip("pyarrow", reason="an optional extra")
@@ -140,7 +136,7 @@ def test_a_table_with_words_and_the_class_in_any_column(tmp_path: Path, ending: 
 
 
 @pytest.mark.parametrize("trainer", ["xgboost", "lightgbm", "scikit-learn"])
-def test_a_table_with_missing_values(trainer: str, tmp_path: Path) -> None:
+def test_a_table_with_missing_values(trainer, tmp_path):
     """Missing values decide the class, and the encrypted scores follow them."""
     pytest.importorskip("pandas")
     pytest.importorskip("sklearn" if trainer == "scikit-learn" else trainer)
@@ -158,21 +154,17 @@ def test_a_table_with_missing_values(trainer: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("trainer", ["xgboost", "lightgbm"])
 @pytest.mark.parametrize(("trees", "depth", "seed"), [(3, 2, 0), (128, 4, 7)])
-def test_trainers_are_asked_for_what_options_say(
-    trainer: str, trees: int, depth: int, seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_trainers_are_asked_for_what_options_say(trainer, trees, depth, seed, monkeypatch):
     monkeypatch.setattr(training, "_require", lambda _: None)
     monkeypatch.setattr(training, "_trained_apart", lambda *given: given)
     rows, labels = np.zeros((4, 2)), np.array([0, 1, 0, 1])
-    library, *same, settings = training.train(  # type: ignore[misc]
-        trainer, rows, labels, trees=trees, depth=depth, seed=seed
-    )
+    library, *same, settings = training.train(trainer, rows, labels, trees=trees, depth=depth, seed=seed)
     assert (library, same[0] is rows, same[1] is labels) == (trainer, True, True)
     common = {"n_estimators": trees, "max_depth": depth, "learning_rate": 0.2, "random_state": seed}
     assert settings == {"common": common, "leaves": 2**depth}
 
 
-def test_default_trainer_of_a_fresh_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_default_trainer_of_a_fresh_machine(tmp_path, monkeypatch):
     """scikit-learn alone, whose leaves of many classes reach thousands: what `make demo` leaves."""
     pytest.importorskip("sklearn")
     monkeypatch.setattr(training, "_found", lambda _: False)
@@ -194,9 +186,7 @@ def test_default_trainer_of_a_fresh_machine(tmp_path: Path, monkeypatch: pytest.
         ("import sys; sys.exit(3)", "exit status 3"),
     ],
 )
-def test_a_library_that_dies_ends_its_own_process(
-    code: str, words: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
+def test_a_library_that_dies_ends_its_own_process(code, words, monkeypatch, capsys):
     pytest.importorskip("sklearn")
     monkeypatch.setattr(training, "_found", lambda _: True)
     monkeypatch.setattr(training, "_FIT", code)
@@ -206,7 +196,7 @@ def test_a_library_that_dies_ends_its_own_process(
     assert "--trainer scikit-learn" in error
 
 
-def test_libraries_are_not_loaded_where_hemera_is() -> None:
+def test_libraries_are_not_loaded_where_hemera_is():
     pytest.importorskip("xgboost")
     rows, labels = np.arange(40.0).reshape(20, 2), np.arange(20) // 10
     code = (
@@ -224,7 +214,7 @@ def test_libraries_are_not_loaded_where_hemera_is() -> None:
     np.testing.assert_allclose(model.scores(rows)[:, 0], wanted, rtol=1e-6)
 
 
-def test_libraries_that_are_not_there(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_libraries_that_are_not_there(monkeypatch, capsys):
     pytest.importorskip("sklearn")
     monkeypatch.setattr(training, "_found", lambda _: False)
     for name in ("xgboost", "lightgbm"):
@@ -235,7 +225,7 @@ def test_libraries_that_are_not_there(monkeypatch: pytest.MonkeyPatch, capsys: A
         )
 
 
-def test_the_published_table(tmp_path: Path) -> None:
+def test_the_published_table(tmp_path):
     (run,) = call(tmp_path / "a.json", "--data", "idash-2020")["runs"]
     assert run["exact"] is True
     assert run["samples"] == 99
@@ -244,17 +234,17 @@ def test_the_published_table(tmp_path: Path) -> None:
     assert run["largest_error"] == 0
 
 
-def test_json_on_standard_output(capsys: Any) -> None:
+def test_json_on_standard_output(capsys):
     pytest.importorskip("sklearn")
     arguments = ["--data", "breast-cancer", "--trainer", "random", "--trees", "2", "--samples", "2"]
     assert main(["score-trees", "--device", "cpu", "--rounds", "1", "--json", "-", *arguments]) == 0
     assert json.loads(capsys.readouterr().out)["runs"][0]["exact"] is True
 
 
-def test_a_wrong_score_fails_the_command(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_a_wrong_score_fails_the_command(monkeypatch, capsys):
     honest = sides.Sides.scores
 
-    def dishonest(self: sides.Sides, response: bytes, samples: int) -> Any:
+    def dishonest(self, response, samples):
         return honest(self, response, samples) + 1
 
     monkeypatch.setattr(sides.Sides, "scores", dishonest)
@@ -284,7 +274,7 @@ def test_a_wrong_score_fails_the_command(monkeypatch: pytest.MonkeyPatch, capsys
         ("a,b\n1,2,3\n4,5,6\n7,8,9\n1,2,3\n", "no table of comma-separated values"),
     ],
 )
-def test_tables_that_are_refused(text: str, words: str, tmp_path: Path, capsys: Any) -> None:
+def test_tables_that_are_refused(text, words, tmp_path, capsys):
     pytest.importorskip("pandas")
     path = tmp_path / "table.csv"
     path.write_text(text)
@@ -292,7 +282,7 @@ def test_tables_that_are_refused(text: str, words: str, tmp_path: Path, capsys: 
     assert re.search(words, capsys.readouterr().err)
 
 
-def test_wrong_usage(tmp_path: Path, capsys: Any) -> None:
+def test_wrong_usage(tmp_path, capsys):
     pytest.importorskip("sklearn")
     cases = [
         (["--data", str(tmp_path / "absent.csv")], "can not read"),

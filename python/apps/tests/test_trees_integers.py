@@ -1,9 +1,6 @@
 """Bins, integer models, layouts and the generated genome, all in the clear."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,11 +15,11 @@ from hemera_apps.trees import genome
 from hemera_apps.trees.paper import PaperLayout
 
 
-def ensemble_of(*trees: Node, features: int = 2) -> Ensemble:
+def ensemble_of(*trees, features=2):
     return Ensemble.of([trees], [0.25], feature_count=features, single=False, classes=0)
 
 
-def test_shallow_leaves_fill_up() -> None:
+def test_shallow_leaves_fill_up():
     right = Node(feature=0, threshold=2.0, left=Node(5.0), right=Node(7.0))
     tree = Node(feature=1, threshold=3.0, left=Node(value=1.0), right=right)
     model = ensemble_of(tree, Node(value=10.0))
@@ -33,14 +30,9 @@ def test_shallow_leaves_fill_up() -> None:
     assert model.features[0, 0].tolist() == [1, 1, 0]
 
 
-def test_without_trees() -> None:
-    with pytest.raises(ParameterError, match="no trees"):
-        ensemble_of()
-
-
 @pytest.mark.parametrize("depth", [1, 2, 3, 4, 6])
 @pytest.mark.parametrize("scores", [1, 4])
-def test_integer_scores_are_near_the_model(depth: int, scores: int) -> None:
+def test_integer_scores_are_near_the_model(depth, scores):
     model = random_ensemble(scores, 7, depth, feature_count=9, levels=5, seed=depth)
     quantiser = Quantiser.of_levels(9, 5)
     rows = np.random.default_rng(2).integers(0, 5, (50, 9))
@@ -54,7 +46,7 @@ def test_integer_scores_are_near_the_model(depth: int, scores: int) -> None:
     assert 0 < error <= (7 + 1) / 2 / integers.scale
 
 
-def test_model_of_bins_is_one_of_values() -> None:
+def test_model_of_bins_is_one_of_values():
     random = np.random.default_rng(4)
     rows = random.normal(size=(300, 6))
     quantiser = Quantiser.of_quantiles(rows, 5)
@@ -68,7 +60,7 @@ def test_model_of_bins_is_one_of_values() -> None:
     )
 
 
-def test_bins_of_a_model_are_exact_on_its_thresholds() -> None:
+def test_bins_of_a_model_are_exact_on_its_thresholds():
     random = np.random.default_rng(5)
     model = random_ensemble(2, 5, 3, feature_count=4, levels=2, seed=2)
     thresholds = random.normal(size=model.thresholds.shape)
@@ -84,7 +76,7 @@ def test_bins_of_a_model_are_exact_on_its_thresholds() -> None:
     assert error.max() <= 5 / integers.scale
 
 
-def test_integral_features_take_thresholds_between_integers() -> None:
+def test_integral_features_take_thresholds_between_integers():
     quantiser = Quantiser.of_levels(1, 3)
     thresholds = (0.5, 1.0, 1.5, 2.0, 2.5, np.inf)
     assert [quantiser.split(0, threshold) for threshold in thresholds] == [1, 1, 2, 2, 0, 0]
@@ -95,12 +87,12 @@ def test_integral_features_take_thresholds_between_integers() -> None:
 
 
 @pytest.mark.parametrize("bins", [1, MAX_EDGES + 2])
-def test_number_of_bins(bins: int) -> None:
+def test_number_of_bins(bins):
     with pytest.raises(ParameterError, match=f"not {bins}"):
         Quantiser.of_quantiles(np.zeros((5, 1)), bins)
 
 
-def test_too_many_thresholds() -> None:
+def test_too_many_thresholds():
     trees = [
         Node(feature=1, threshold=float(at), left=Node(), right=Node(value=1.0))
         for at in range(MAX_EDGES + 1)
@@ -115,7 +107,7 @@ def test_too_many_thresholds() -> None:
 
 
 @pytest.mark.parametrize(("edges", "depth"), [(1, 1), (8, 5), (9, 5), (32, 4), (33, 1), (255, 6), (1023, 2)])
-def test_bits_tell_each_bin_from_the_others(edges: int, depth: int) -> None:
+def test_bits_tell_each_bin_from_the_others(edges, depth):
     quantiser = Quantiser((np.arange(1.0, edges + 1), np.arange(1.0))).for_depth(depth)
     bits = np.stack(quantiser.bits(np.arange(edges + 1)), axis=1)
     assert bits.shape == (edges + 1, quantiser.planes)
@@ -127,7 +119,7 @@ def test_bits_tell_each_bin_from_the_others(edges: int, depth: int) -> None:
     assert (quantiser.digit > 1) == (edges > (8 if depth > 4 else 32))
 
 
-def test_missing_values_have_a_bin_or_a_bit() -> None:
+def test_missing_values_have_a_bin_or_a_bit():
     """Feature 0 takes them left, 1 right, 2 to the bin of 0, 3 to both sides, 4 to itself alone."""
     split = [
         (0, 1.0, False), (0, 2.0, False), (1, 1.0, True), (1, 2.0, True), (2, -1.0, True), (2, 1.0, False),
@@ -156,7 +148,7 @@ def test_missing_values_have_a_bin_or_a_bit() -> None:
     assert quantise(model, dataclasses.replace(quantiser, missing=None)).planes == 2
 
 
-def test_thresholds_below_and_above_all_values() -> None:
+def test_thresholds_below_and_above_all_values():
     """Values go right below -inf and left below inf; missing values go the way of their node."""
     below = Node(feature=0, threshold=-np.inf, left=Node(), right=Node(1.0), missing_right=False)
     above = Node(feature=0, threshold=np.inf, left=Node(), right=Node(2.0), missing_right=True)
@@ -168,7 +160,7 @@ def test_thresholds_below_and_above_all_values() -> None:
     np.testing.assert_array_equal(integers.scores(quantiser.bins(rows)) / integers.scale, [[1], [1], [2]])
 
 
-def test_binned_for_training_with_missing_values() -> None:
+def test_binned_for_training_with_missing_values():
     rows = np.array([[1.0, np.nan], [2.0, 5.0], [3.0, 6.0], [4.0, 7.0]])
     quantiser = Quantiser.of_quantiles(rows, 2)
     # An edge below all values separates them from missing ones.
@@ -186,7 +178,7 @@ def test_binned_for_training_with_missing_values() -> None:
     )
 
 
-def test_quantisers_that_are_refused() -> None:
+def test_quantisers_that_are_refused():
     good = Quantiser((np.array([1.0, 2.0]), np.array([])), missing=(2, -1)).to_data()
     assert Quantiser.from_data(good).to_data() == good
     old = {name: good[name] for name in ("edges", "single", "integral")}
@@ -209,7 +201,7 @@ def test_quantisers_that_are_refused() -> None:
             Quantiser.from_data(good | change)
 
 
-def test_wrong_features_and_leaves() -> None:
+def test_wrong_features_and_leaves():
     model = random_ensemble(1, 3, 1, feature_count=4, levels=3, seed=0)
     with pytest.raises(MismatchError, match="4 features, and the quantiser 5"):
         quantise(model, Quantiser.of_levels(5, 3))
@@ -239,7 +231,7 @@ def test_wrong_features_and_leaves() -> None:
         (8192, 11, 128, 258, 2),
     ],
 )
-def test_layout(degree: int, scores: int, trees: int, samples: int, depth: int) -> None:
+def test_layout(degree, scores, trees, samples, depth):
     """Every tree of every sample has one slot, and the rotations add them up everywhere at once."""
     layout = Layout.choose(degree, scores, trees, samples, depth)
     random = np.random.default_rng(1)
@@ -248,7 +240,7 @@ def test_layout(degree: int, scores: int, trees: int, samples: int, depth: int) 
     packed, spread = layout.pack(bits), layout.spread(weights)
     assert packed.shape == (layout.groups, layout.chunks, degree)
     assert packed.sum() == bits.sum()
-    total: Any = (packed * spread[:, None]).sum(axis=0).reshape(layout.chunks, 2, -1)
+    total = (packed * spread[:, None]).sum(axis=0).reshape(layout.chunks, 2, -1)
     for steps in layout.rotations:
         total = total + np.roll(total, -steps, axis=-1)
     total = total + total[:, ::-1]
@@ -264,12 +256,7 @@ def test_layout(degree: int, scores: int, trees: int, samples: int, depth: int) 
     )
 
 
-def test_layout_of_the_papers_model() -> None:
-    layout = Layout.choose(8192, 11, 128, 258, 2)
-    assert (layout.lanes, layout.width, layout.chunks, layout.groups) == (4, 86, 3, 16)
-
-
-def test_layouts_that_do_not_fit() -> None:
+def test_layouts_that_do_not_fit():
     with pytest.raises(ParameterError, match="degree of at least 2400"):
         Layout.choose(1024, 1200, 1, 1, 1)
     with pytest.raises(ParameterError, match="at least one sample"):
@@ -282,7 +269,7 @@ def test_layouts_that_do_not_fit() -> None:
         PaperLayout.choose(1024, wide)
 
 
-def test_genome() -> None:
+def test_genome():
     table, labels = genome.generate(400, 128, seed=3)
     again, _ = genome.generate(400, 128, seed=3)
     other, _ = genome.generate(400, 128, seed=4)

@@ -103,6 +103,7 @@ OF_GAUSSIANS = [
     kernels.DotProduct(3.0) ** 2,
     kernels.RationalQuadratic(1.5, 0.4) * kernels.ConstantKernel(0.3) + kernels.DotProduct(0.0),
 ]
+SGD_LOSSES = ["hinge", "log_loss", "modified_huber", "squared_hinge", "perceptron", "squared_error", "huber"]
 PAIRS = sk.SVC(decision_function_shape="ovo")
 CLASSIFIERS = [
     *settings(sk.SVC, own=KERNELS, break_ties=[True], decision_function_shape=["ovo"]),
@@ -115,7 +116,7 @@ CLASSIFIERS = [
     *settings(sk.QuadraticDiscriminantAnalysis, reg_param=[0.3], priors=[[0.2, 0.2, 0.6]]),
     *settings(sk.KNeighborsClassifier, n_neighbors=[1, 4, 150], weights=["distance"], p=[2]),
     *settings(sk.MLPClassifier, activation=["identity", "logistic", "tanh", "relu"]),
-    *settings(sk.SGDClassifier, loss=["hinge", "log_loss", "modified_huber", "perceptron"]),
+    *settings(sk.SGDClassifier, loss=SGD_LOSSES),
     *settings(Logistic, fit_intercept=[False], class_weight=["balanced"]),
     sk.VotingClassifier(
         [("a", sk.GaussianNB()), ("b", "drop"), ("c", Logistic())],
@@ -254,3 +255,5 @@ def test_features_that_do_not_vary_and_links() -> None:
     for model in (sk.StandardScaler(), sk.MinMaxScaler(), sk.RobustScaler(), sk.MaxAbsScaler()):
         require_the_librarys(fitted(model, rows=rows), unseen)
     require_the_librarys(fitted(sk.PoissonRegressor(), np.exp(SCORE), rows), unseen)
+    for power, link in ((0, "auto"), (0, "log"), (1, "log"), (1.5, "auto"), (3, "auto")):
+        require_the_librarys(fitted(sk.TweedieRegressor(power=power, link=link), np.exp(SCORE)))
