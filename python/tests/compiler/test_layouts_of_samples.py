@@ -17,10 +17,6 @@ from hemera.program.noise import ExpectedNoise
 from hemera.program.operations import Bootstraps, MatrixRows
 from hemera.program.values import Form
 from hemera.serving import Package
-from hemera.serving.home import Home
-
-from ..serving.conftest import client_of
-from ..serving.conftest import serving as running
 
 RNG = np.random.default_rng(34)
 Spec = hm.ArraySpec
@@ -299,21 +295,6 @@ def test_files_keep_the_layout(tmp_path: Any) -> None:
         changed = {**data, "inputs": [{**data["inputs"][0], **wrong}]}
         with pytest.raises(FormatError):
             Arrays.from_data(changed)
-
-
-@pytest.mark.parametrize(
-    ("program", "shapes", "layout"),
-    [(lambda x: x @ FIRST, [(12,)], "ciphertexts"), (lambda a, b: a @ b, [(4, 4)] * 2, "pairs")],
-)
-def test_servers_have_such_models(program: Any, shapes: Any, layout: str, tmp_path: Any) -> None:
-    samples = SAMPLES // shapes[0][0] if layout == "pairs" else SAMPLES
-    plan = compiled(program, *shapes, samples=samples, layout=layout, name="own")
-    home = Home(tmp_path)
-    home.add_model(plan.package)
-    token = home.clients.add("someone")
-    x = [RNG.uniform(-1, 1, (samples + 9, *shape)) for shape in shapes]
-    with running(home) as server, client_of(server.url, token, security=None) as client:
-        np.testing.assert_allclose(client.predict("own", x), program(*x), atol=2.0**-20)
 
 
 def test_refusals_name_the_way_out() -> None:

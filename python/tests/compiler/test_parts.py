@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,14 +13,7 @@ import hemera as hm
 from hemera.arrays import conv
 from hemera.compiler.compiled import Compiled
 from hemera.compiler.samples import in_parts
-from hemera.errors import FormatError, MismatchError
-from hemera.package.interface import Interface
 from hemera.program import operations as op
-from hemera.serving import Package
-from hemera.serving.home import Home
-
-from ..serving.conftest import client_of
-from ..serving.conftest import serving as running
 
 RNG = np.random.default_rng(8)
 Program = Callable[..., Any]
@@ -244,30 +236,3 @@ def test_expected_bits_are_those_of_runs(program: Program, most: float) -> None:
     x = RNG.uniform(-1, 1, (2, MOST))
     expected = plan.expected_bits(x)
     assert abs(plan.check(x, encrypted=2, threads=2).bits - expected) < most
-
-
-def test_files_and_clients(tmp_path: Path) -> None:
-    def program(x: Any) -> Any:
-        return {"y": np.roll(x, 1) * x, "m": x.mean()}
-
-    plan = full(program, samples=4, name="both")
-    plan.save(tmp_path / "both.hemera-model")
-    home = Home(tmp_path / "home")
-    home.add_model(tmp_path / "both.hemera-model")
-    token = home.clients.add("clinic")
-    x = RNG.uniform(-1, 1, (6, MOST // 2))
-    loaded = Package.load(tmp_path / "both.hemera-model")
-    with running(home) as server, client_of(server.url, token, security=None) as client:
-        found = client.predict("both", x)
-        np.testing.assert_allclose(found["y"], np.roll(x, 1, axis=1) * x, rtol=0, atol=1e-3)
-        np.testing.assert_allclose(found["m"], x.mean(1), rtol=0, atol=1e-3)
-    with pytest.raises(MismatchError, match=rf"\(samples, {MOST // 2}\)"):
-        loaded.evaluate_clear(x[0])
-    data = loaded.interface.describe()
-    assert data["encoding"]["parts"] == 2
-    assert Interface.from_dict(data).encoding == loaded.interface.encoding
-    for wrong in (0, 1, 3, "2", 1 << 40):
-        with pytest.raises(FormatError):
-            Interface.from_dict({**data, "encoding": {**data["encoding"], "parts": wrong}})
-    with pytest.raises(FormatError, match="parts"):
-        Interface.from_dict({**data, "encoding": {**data["encoding"], "samples": 1}})

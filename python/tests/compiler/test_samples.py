@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,15 +11,9 @@ import pytest
 
 import hemera as hm
 from hemera.arrays import conv
-from hemera.errors import FormatError, MismatchError, ParameterError
-from hemera.package.interface import Interface
+from hemera.errors import MismatchError, ParameterError
 from hemera.program.program import Program
 from hemera.program.values import Form
-from hemera.serving import Package
-from hemera.serving.home import Home
-
-from ..serving.conftest import client_of
-from ..serving.conftest import serving as running
 
 RNG = np.random.default_rng(21)
 Spec = hm.ArraySpec
@@ -116,21 +109,6 @@ def test_samples_of_several_ciphertexts() -> None:
     np.testing.assert_allclose(plan.local(threads=1)(x), x * x - x.mean(1, keepdims=True), atol=1e-5)
 
 
-def test_bootstraps_of_several_samples() -> None:
-    params = hm.ckks.Parameters.for_bootstrapping("test-40")
-
-    def long(x: Any) -> Any:
-        for _ in range(8):
-            x = 0.7 * np.roll(x, 3) + x * x / 4
-        return x
-
-    plan = hm.compile(long, Spec((16,), (-1, 1)), samples=4, params=params)
-    assert plan.package.program.operations["bootstrap"] >= 1
-    x = RNG.uniform(-1, 1, (5, 16))
-    found = plan.local()(x)
-    np.testing.assert_allclose(found, np.stack([long(each) for each in x]), atol=2e-3)
-
-
 @pytest.mark.parametrize("scheme", ["bfv", "bgv"])
 def test_exact_programs(scheme: str) -> None:
     def survey(x: Any) -> Any:
@@ -161,39 +139,6 @@ def test_steps_are_checked() -> None:
     np.testing.assert_allclose(plan.evaluate_clear(x), x > 2, atol=2e-2)
     with pytest.raises(ParameterError, match="multiples of 1"):
         plan.evaluate_clear(x / 2 + 0.25)
-
-
-def test_shared_results() -> None:
-    plan = hm.compile(
-        lambda x: x * x / 2, Spec((8,), (-1, 1)), samples=4, share=True, precision_bits=12, security=None
-    )
-    x = RNG.uniform(-1, 1, (6, 8))
-    errors = plan.local()(x) - x * x / 2
-    assert errors.shape == (6, 8)
-    assert 2.0**-20 < np.abs(errors).max() < 2.0**-12
-
-
-def test_files_and_clients(tmp_path: Path) -> None:
-    plan = hm.compile(
-        lambda x: {"y": x * x, "m": x.mean()}, Spec((12,), (-1, 1)), samples=4, params=shallow(2), name="few"
-    )
-    plan.save(tmp_path / "few.hemera-model")
-    home = Home(tmp_path / "home")
-    home.add_model(tmp_path / "few.hemera-model")
-    token = home.clients.add("clinic")
-    x = RNG.uniform(-1, 1, (9, 12))
-    loaded = Package.load(tmp_path / "few.hemera-model")
-    np.testing.assert_allclose(loaded.evaluate_clear(x)["m"], x.mean(1), atol=1e-9)
-    with running(home) as server, client_of(server.url, token, security=None) as client:
-        for rows in (x, {"x": x}, [x]):
-            found = client.predict("few", rows)
-            np.testing.assert_allclose(found["y"], x * x, atol=1e-5)
-            np.testing.assert_allclose(found["m"], x.mean(1), atol=1e-5)
-    data = loaded.interface.describe()
-    assert Interface.from_dict(data).encoding == loaded.interface.encoding
-    for wrong in (0, 3, 8, "4", 1 << 40):
-        with pytest.raises(FormatError):
-            Interface.from_dict({**data, "encoding": {**data["encoding"], "samples": wrong}})
 
 
 @pytest.mark.parametrize("scheme", ["ckks", "bfv"])

@@ -17,10 +17,8 @@ from hemera.compiler.batches import alike_nodes, in_batches
 from hemera.compiler.bootstraps import seconds_without
 from hemera.compiler.parameter_search import Chosen, Search
 from hemera.compiler.placement import Placement
-from hemera.errors import FormatError, MismatchError, ParameterError
-from hemera.package.encodings import Arrays
+from hemera.errors import MismatchError, ParameterError
 from hemera.program.operations import Bootstraps
-from hemera.serving import Package
 
 RNG = np.random.default_rng(41)
 Spec = hm.ArraySpec
@@ -320,26 +318,6 @@ def test_results_are_sent_with_their_tokens_in_slots(program: Any, tokens: Any, 
     encoding = plan.package.interface.encoding
     assert [each.to_data()["tokens"] for each in encoding.outputs] == tokens
     assert [each.shape for each in plan.package.outputs] == ciphertexts
-
-
-def test_files_keep_the_layout(tmp_path: Any) -> None:
-    plan = compiled(attention, Spec((TOKENS, FEATURES), (-1, 1)), params=insecure(12))
-    path = tmp_path / "model"
-    plan.save(path)
-    again = Package.load(path)
-    x = RNG.uniform(-1, 1, (9, TOKENS, FEATURES))
-    np.testing.assert_array_equal(again.evaluate_clear(x), plan.evaluate_clear(x))
-    encoding = again.interface.encoding
-    assert isinstance(encoding, Arrays)
-    assert encoding == plan.package.interface.encoding
-    with pytest.raises(MismatchError, match=r"\(samples, 4, 6\)"):
-        again.evaluate_clear(x[:, :3])
-    data = encoding.to_data()
-    assert data["inputs"][0] == {"sequence": [4, 6], "samples": 128, "length": 4, "tokens": 0}
-    for wrong in ({"samples": 100}, {"length": 3}, {"tokens": 2}, {"tokens": 1}, {"sequence": [0]}):
-        changed = {**data, "inputs": [{**data["inputs"][0], **wrong}]}
-        with pytest.raises(FormatError):
-            Arrays.from_data(changed)
 
 
 @pytest.mark.parametrize(

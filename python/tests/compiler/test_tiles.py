@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,12 +18,7 @@ from hemera.compiler import bootstraps
 from hemera.compiler.lowering import lowered
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.package.interface import Interface
-from hemera.package.local_model import LocalModel
 from hemera.serving import Package
-from hemera.serving.home import Home
-
-from ..serving.conftest import client_of
-from ..serving.conftest import serving as running
 
 RNG = np.random.default_rng(9)
 Spec = hm.ArraySpec
@@ -121,31 +115,6 @@ def test_samples_and_checks() -> None:
     far = samples.copy()
     far[3, 800] = 5
     assert sum(plan.check(far, encrypted=0).outside.values()) == 2  # the input, and the argument
-
-
-def test_deep_programs_bootstrap_each_tile() -> None:
-    params = hm.ckks.Parameters.for_bootstrapping("test-40")
-    size = params.max_slots * 3 // 2
-    x = RNG.uniform(-1, 1, size)
-
-    def long(x: Any) -> Any:
-        for _ in range(8):
-            x = 0.7 * np.roll(x, 3) + x * x / 4
-        return x
-
-    plan = hm.compile(long, Spec((size,), (-1, 1)), params=params)
-    assert plan.package.program.operations["bootstrap"] % 2 == 0
-    np.testing.assert_allclose(plan.local()(x), long(x), atol=2e-3)
-
-
-def test_shared_results_of_several_ciphertexts() -> None:
-    plan = hm.compile(
-        lambda x: x * x / 2, Spec((40_000,), (-1, 1)), share=True, precision_bits=12, security=None
-    )
-    assert len(plan.sharing.noise_bounds) == 2
-    x = RNG.uniform(-1, 1, 40_000)
-    errors = plan.local()(x) - x * x / 2
-    assert 2.0**-18 < np.abs(errors).max() < 2.0**-12
 
 
 @pytest.mark.parametrize("scheme", ["bfv", "bgv"])
@@ -259,28 +228,6 @@ def squares() -> Any:
     return hm.compile(
         lambda x: {"y": x * x, "m": x.mean()}, Spec((1300,), (-1, 1)), params=shallow(2), name="large"
     )
-
-
-def test_files_and_clients(tmp_path: Path) -> None:
-    squares().save(tmp_path / "large.hemera-model")
-    model = Package.load(tmp_path / "large.hemera-model")
-    x = RNG.uniform(-1, 1, (2, 1300))
-    np.testing.assert_allclose(model.evaluate_clear(x)["y"], x * x, atol=1e-9)
-    assert model.evaluate_clear(x)["m"].shape == (2,)
-    client = LocalModel(model.interface, security=None)
-    arrays, single = client.encode(x)
-    assert len(arrays) == 3
-    assert not single
-    assert list(client.encrypt(arrays)) == ["x.0", "x.1", "x.2"]
-    home = Home(tmp_path / "home")
-    home.add_model(tmp_path / "large.hemera-model")
-    token = home.clients.add("clinic")
-    with running(home) as server, client_of(server.url, token, security=None) as remote:
-        found = remote.predict("large", x)
-        np.testing.assert_allclose(found["y"], x * x, atol=1e-5)
-        np.testing.assert_allclose(found["m"], x.mean(1), atol=1e-5)
-        one = remote.predict("large", {"x": x[0]})
-        np.testing.assert_allclose(one["y"], x[0] ** 2, atol=1e-5)
 
 
 def test_files_whose_layouts_do_not_fit() -> None:
