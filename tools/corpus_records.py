@@ -3,7 +3,6 @@
 It notes each program that a test, a fixture or a recipe compiles or exports, each packaged model that it
 loads, each `hemera.cost`, and the operations of each context of SCRIPTS. Tests judge values; the records hold
 parameters, levels, keys, operations, expected bits, and results in the clear of draws with a fixed seed.
-`tools/corpus.py` compares them with tests/corpus.
 """
 
 from __future__ import annotations
@@ -43,8 +42,7 @@ ROOMS = (
 SCRIPTS = ("test_examples.py", "test_recipes.py", "test_official_")
 """Where the operations of contexts are counted: programs without circuits of the compiler."""
 UNSTEADY = ("[13_serve_a_model]", "[22_serve_an_index]", "[LogisticRegressionCV]")
-"""Servers put as many requests together as arrive together; a fit that compares fits takes another one of
-those that are equal but for rounding."""
+"""Servers join requests that arrive together; a fit that compares fits may take another one as good."""
 SHOWN = 4
 """Values of results that a record has."""
 MOST_VALUES = 1 << 20
@@ -102,8 +100,7 @@ class Recorder:
 
 
 def _shared_origin(frame: FrameType | None) -> str | None:
-    """The fixture, with its parameter, or the cached function that is running: which test runs it first is no
-    matter."""
+    """The fixture, with its parameter, or the cached function that is running, for any test."""
     while frame is not None:
         file, name = frame.f_code.co_filename, frame.f_code.co_name
         if file.startswith(FOLDERS):
@@ -131,6 +128,14 @@ def _of_cost(cost: Any) -> Record:
         "key_bytes": cost.key_bytes,
         "operations": _operations(cost.operations),
     }
+
+
+def _of_new(package: Any) -> Record:
+    """A new model. AssertionError unless its operations tell the keys that a run of it asks for."""
+    from hemera.package.dry_run import keys_of_a_run
+
+    assert package.interface.keys == keys_of_a_run(package.interface, package.program)
+    return _of_package(package)
 
 
 def _of_package(package: Any) -> Record:
@@ -198,7 +203,7 @@ def _recorded(
 
 
 def _of_plan(plan: Any) -> Record:
-    return {**_of_package(plan.package), **_results(plan)}
+    return {**_of_new(plan.package), **_results(plan)}
 
 
 def _patched(recorder: Recorder, patch: pytest.MonkeyPatch) -> None:
@@ -213,7 +218,7 @@ def _patched(recorder: Recorder, patch: pytest.MonkeyPatch) -> None:
 
     patch.setattr(hm, "compile", _recorded(recorder, hm.compile, "compiled", _of_plan))
     patch.setattr(hm, "cost", _recorded(recorder, hm.cost, "cost", of_cost))
-    patch.setattr(serving, "export", _recorded(recorder, serving.export, "export", _of_package))
+    patch.setattr(serving, "export", _recorded(recorder, serving.export, "export", _of_new))
     patch.setattr(Package, "load", staticmethod(_recorded(recorder, Package.load, "loaded", _of_package)))
     make = Context.__init__
 

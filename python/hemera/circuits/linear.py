@@ -248,9 +248,8 @@ class LinearTransform(SlotPlan):
             return
         raise _core.MismatchError(
             f"a matrix of shape {self._shape} does not multiply {values} values; as in NumPy it needs a "
-            f"column "
-            f"for each (or say LinearTransform(matrix, params, slots={x.slots}), for zeros in those that are "
-            "missing)"
+            f"column for each (or say LinearTransform(matrix, params, slots={x.slots}), for zeros in those "
+            "that are missing)"
         )
 
     def _fill(self, result: _core.Ciphertext, x: _core.Ciphertext) -> None:
@@ -326,6 +325,18 @@ def diagonals_by_number(diagonals: Mapping[int, ArrayLike], slots: int) -> tuple
     return found, is_complex
 
 
+def transform_of_ones(
+    numbers: Iterable[int], params: Parameters, slots: int, level: int, baby_steps: int, *, own_keys: bool
+) -> _core.LinearTransform:
+    """The core's transform that has the diagonals of these numbers, of ones: for its rotations and keys."""
+    diagonals = _core.MatrixDiagonals()
+    for number in numbers:
+        diagonals.add(number, _ONE)
+    options = _core.LinearTransformOptions(level, baby_steps, False, None, own_keys, 1)
+    return _core.linear_transform(params._native, diagonals, slots, options)
+
+
+_ONE = np.ones(1)
 _MOST = 2**30
 """Far more than there are slots, and no more than the core takes as a number."""
 

@@ -11,19 +11,29 @@ from hemera.objects.cost import Cost, DryRun, FreshInput
 from hemera.package.interface import Interface
 from hemera.package.prepared import PreparedModel, evaluate_apart, inside
 from hemera.program.keys import AskedKeys, KeyList
-from hemera.program.operations import PairProducts, Refresh
 from hemera.program.program import Program
 from hemera.times.table import DeviceTimes
 
 
 def with_keys(interface: Interface, program: Program) -> Interface:
-    """The interface with the keys that the program asks for with its parameters.
+    """The interface with the keys that the program takes with its parameters. Operations of CKKS tell theirs;
+    with BFV and BGV the levels of keys depend on the noise.
 
     Raises:
         LevelError: when the parameters have too few levels.
     """
-    asked = asked_keys(interface, program, Context(interface.params, "ledger", threads=1))
-    return replace(interface, keys=KeyList.of(interface.params, asked))
+    params = interface.params
+    if program.scheme != "ckks":
+        return replace(interface, keys=keys_of_a_run(interface, program))
+    levels = program.levels(params, interface.input_levels(params))
+    told = [AskedKeys.told(node.operation, program.place(node, params, levels)) for node in program.nodes]
+    return replace(interface, keys=KeyList.of(params, told))
+
+
+def keys_of_a_run(interface: Interface, program: Program) -> KeyList:
+    """The keys that a run asks for with the program's parameters."""
+    ledger = Context(interface.params, "ledger", threads=1)
+    return KeyList.of(interface.params, asked_keys(interface, program, ledger))
 
 
 def asked_keys(interface: Interface, program: Program, ledger: Context) -> list[AskedKeys]:
@@ -43,12 +53,8 @@ def asked_keys(interface: Interface, program: Program, ledger: Context) -> list[
     found = []
     for node, each in zip(program.nodes, keys, strict=True):
         by_gadget, by_level = _core.asked_keys(each._native)
-        form = program.forms[node.operands[0]]
-        settings = node.operation.settings(form) if isinstance(node.operation, Refresh) else None
-        pairs = None
-        if isinstance(node.operation, PairProducts):
-            pairs = node.operation.settings(program.place(node, context.params, levels))
-        found.append(AskedKeys(by_gadget, by_level, settings, pairs))
+        plan = AskedKeys.of_plans(node.operation, program.place(node, context.params, levels))
+        found.append(replace(plan, by_gadget=by_gadget, by_level=by_level))
     return found
 
 

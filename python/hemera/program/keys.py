@@ -1,4 +1,4 @@
-"""The switching keys of a model's clients: as a dry run counts them, and as files and servers list them."""
+"""The switching keys of a model's clients: as operations take them, and as files and servers list them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,17 @@ from hemera.inputs.arguments import Progress
 from hemera.objects.context import Context
 from hemera.objects.keys import Keys, SecretKey
 from hemera.parameters import Parameters
-from hemera.program.operations import ExactBootstraps, bootstrap_with, exact_bootstrap, pair_product
+from hemera.program.operations import (
+    ExactBootstraps,
+    OfMatrix,
+    Operation,
+    PairProducts,
+    Place,
+    Refresh,
+    bootstrap_with,
+    exact_bootstrap,
+    pair_product,
+)
 from hemera.program.values import MAX_PASSES, MAX_SLOTS, integer
 
 _MOST_SPECIAL = 64
@@ -71,7 +81,7 @@ class _ListedKeys(KeyNeeds):
 
 @dataclass(frozen=True)
 class AskedKeys:
-    """The keys that one operation asked for in a dry run."""
+    """The keys that one operation takes."""
 
     by_gadget: list[tuple[_core.KeyNeed, int]]
     """Keys of one gadget, such as those of a matrix, whose rotations share their work, with their level."""
@@ -81,6 +91,22 @@ class AskedKeys:
     """The arguments of a bootstrap's plan (`hemera.circuits`) besides the parameters."""
     pairs: tuple[int, int] | None = None
     """The size and level of products of pairs of matrices."""
+
+    @classmethod
+    def told(cls, operation: Operation, place: Place) -> AskedKeys:
+        """The keys that an operation of CKKS tells."""
+        plan = cls.of_plans(operation, place)
+        if plan.of_plan:
+            return plan
+        keys = operation.keys(place)
+        return cls(keys, []) if isinstance(operation, OfMatrix) else cls([], keys)
+
+    @classmethod
+    def of_plans(cls, operation: Operation, place: Place) -> AskedKeys:
+        """Without keys, but with what decides those of a plan."""
+        settings = operation.settings(place.form) if isinstance(operation, Refresh) else None
+        pairs = operation.settings(place) if isinstance(operation, PairProducts) else None
+        return cls([], [], settings, pairs)
 
     @property
     def of_plan(self) -> bool:

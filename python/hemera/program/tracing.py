@@ -121,8 +121,7 @@ class Symbol(Operators):
         if count not in (1, self.filled, self.slots):
             raise MismatchError(
                 f"{operation}: an array of shape {array.shape} and a value of {self.filled} do not fit; as "
-                f"in "
-                "NumPy give as many, or one"
+                "in NumPy give as many, or one"
             )
         if count == 1 and self.filled < self.slots:
             return self._vector(array), Filling(self.filled)
@@ -192,10 +191,8 @@ class Symbol(Operators):
         if matrix.ndim == 2 and slots is None and len(matrix) != self.filled:
             raise MismatchError(
                 f"matmul: a value of {self.filled} and a matrix of shape {matrix.shape} do not fit; as in "
-                f"NumPy "
-                f"it needs a row for each (or say x.matmul(matrix, slots={self.slots}), for zeros in the "
-                f"rows "
-                "that are missing)"
+                f"NumPy it needs a row for each (or say x.matmul(matrix, slots={self.slots}), for zeros in "
+                "the rows that are missing)"
             )
         if slots not in (None, self.slots):
             raise MismatchError(f"matmul: slots={slots}, and the value has {self.slots}")

@@ -12,6 +12,7 @@ import hemera as hm
 from hemera import serving
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.exporting.function import package
+from hemera.package.dry_run import keys_of_a_run
 from hemera.package.encodings import Vectors
 from hemera.package.specs import InputSpec, OutputSpec
 from hemera.program import operations as op
@@ -44,6 +45,7 @@ CASES: dict[str, Callable[[Program], int]] = {
     "whole": lambda p: p.add(op.MatrixRows(np.array([[1.0, -2], [0, 3]]), TAKEN), 0),
     "of a product": lambda p: p.add(op.MatrixRows(MATRIX, TAKEN, 32), p.add(op.Multiply(), 0, 0)),
     "whole, of a product": lambda p: p.add(op.MatrixRows(np.ones((1, 2)), TAKEN), p.add(op.Power(2), 0)),
+    "parts": lambda p: p.add(op.Join(), p.add(op.Parts(), p.add(op.Multiply(), 0, 0))),
     "two layers": lambda p: p.add(
         op.MatrixRows(MATRIX, [[0], [11]], 32), p.add(op.MatrixRows(MATRIX, TAKEN, 32), 0)
     ),
@@ -69,6 +71,7 @@ def packaged(make: Callable[[Program], int]) -> serving.Package:
 @pytest.mark.parametrize("name", CASES)
 def test_operations_are_those_in_the_clear(name: str) -> None:
     model = packaged(CASES[name])
+    assert model.interface.keys == keys_of_a_run(model.interface, model.program)
     ctx = hm.Context(PARAMS, threads=1)
     sk = ctx.generate_secret_key()
     prepared, keys = model.prepare(ctx), model.generate_keys(ctx, sk)

@@ -14,6 +14,7 @@ import hemera as hm
 from hemera import _core, serving
 from hemera.objects.calibration import TimedContext
 from hemera.objects.cost import DryRun, FreshInput
+from hemera.package.dry_run import keys_of_a_run
 from hemera.times import DeviceTimes
 
 from .operation_cases import CKKS, SLOTS
@@ -143,6 +144,7 @@ def test_operations_and_memory_are_those_of_a_run(package: serving.Package, requ
 
 
 def test_keys_are_those_of_clients_and_none_is_spare(package: serving.Package) -> None:
+    assert package.interface.keys == keys_of_a_run(package.interface, package.program)
     counted = package.cost()
     needs = counted.needed_keys
     run = Run(package)
@@ -163,13 +165,9 @@ def test_keys_are_those_of_clients_and_none_is_spare(package: serving.Package) -
 
 def levels_of(package: serving.Package) -> dict[Any, int]:
     """The highest level of each key, by what it is for."""
-    told = package.describe()["keys"]
-    found: dict[Any, int] = dict(told["rotations"])
-    if told["relinearization"]:
-        found["relinearization"] = told["relinearization_level"]
-    if told["conjugation"] is not None:
-        found["conjugation"] = told["conjugation"]
-    return found
+    keys = package.interface.keys
+    others = {"relinearization": keys.relinearization, "conjugation": keys.conjugation}
+    return {**keys.rotations, **{name: level for name, level in others.items() if level is not None}}
 
 
 def test_keys_are_for_the_levels_where_they_are_used() -> None:
@@ -199,9 +197,10 @@ def test_keys_are_for_the_levels_where_they_are_used() -> None:
 
 
 @pytest.mark.parametrize("name", CKKS)
-def test_levels_of_programs_are_those_of_ciphertexts(name: str) -> None:
-    """What a program says of its depth, and is planned for, compared with a run."""
+def test_levels_and_keys_of_programs_are_those_of_ciphertexts(name: str) -> None:
+    """What a program says of its depth and keys, and is planned for, compared with a run."""
     package = serving.export(CKKS[name], inputs=[SLOTS, SLOTS], name=name, security=None)
+    assert package.interface.keys == keys_of_a_run(package.interface, package.program)
     context = hm.Context(package.params, "ledger")
     model = package.prepare(context)
     model._last_use = dict.fromkeys(range(len(package.program.forms)), len(package.program.nodes))
@@ -255,12 +254,8 @@ def test_exporting_warns_of_no_budget(recwarn: pytest.WarningsRecorder) -> None:
 def test_large_batches_take_no_memory() -> None:
     """2^17 ciphertexts of 2^15 slots: their values alone would be 32 GiB."""
     params = hm.ckks.Parameters.for_circuit(1, slots=1 << 15, security=None)
-    package = serving.export(
-        lambda x: x[7] * x[9],
-        inputs=serving.InputSpec("x", 1 << 15, shape=(1 << 17,)),
-        name="large",
-        params=params,
-    )
+    inputs = serving.InputSpec("x", 1 << 15, shape=(1 << 17,))
+    package = serving.export(lambda x: x[7] * x[9], inputs=inputs, name="large", params=params)
     assert package.cost().operations["products"] == 1
 
 
@@ -288,5 +283,4 @@ def test_models_and_descriptions_of_earlier_versions(name: str) -> None:
     results = [ctx.decrypt(y, sk) for y in package.prepare(ctx).run(keys, inputs)]
     np.testing.assert_allclose(interface.decode(results), package.evaluate_clear(rows), atol=1e-5)
     # Written again, with the keys of a dry run, it asks for no more.
-    again = package.cost().key_bytes
-    assert again == keys.memory_bytes
+    assert package.cost().key_bytes == keys.memory_bytes

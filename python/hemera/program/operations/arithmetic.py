@@ -49,6 +49,7 @@ class Multiply(Product):
     name = "multiply"
     ufunc = np.multiply
     operands = 2
+    relinearizes = True
     scales = "product"
 
     def bounded(self, at: Bounds, *xs: Bounded) -> Bounded:
@@ -62,6 +63,7 @@ class Multiply(Product):
 class Power(SlotBySlot):
     name: ClassVar[str] = "power"
     timed_by = ("exponent",)
+    relinearizes = True
     scales = "product"  # of squares: batches whose scales are followed have no other powers
     exponent: int
 
@@ -95,6 +97,7 @@ class Dot(Product):
 
     name = "dot"
     operands = 0
+    relinearizes = True
     scales = "product"
 
     def form(self, forms: list[Form]) -> Form:

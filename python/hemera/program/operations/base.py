@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 import numpy as np
 
+from hemera import _core
 from hemera._process import Lock
 from hemera.circuits import LinearTransform
 from hemera.circuits.plans import forget
@@ -77,6 +78,10 @@ class Operation(ABC):
     """Whether it adds errors that count, with CKKS."""
     timed_by: ClassVar[tuple[str, ...]] = ("depth",)
     """All that times depend on besides the operands' forms: most are asked for with other values."""
+    relinearizes: ClassVar[bool] = False
+    """Whether it takes the key of products."""
+    conjugates: ClassVar[bool] = False
+    """Whether it takes the key of the conjugation."""
     scales: ClassVar[Literal["kept", "product"] | None] = None
     """A result's scale with CKKS: that of all operands, or a product of two; None: it is not followed."""
 
@@ -155,6 +160,17 @@ class Operation(ABC):
     def rotations(self, place: Place) -> frozenset[int]:
         """The steps of its rotations, each of which needs a key."""
         return frozenset()
+
+    def keys(self, place: Place) -> list[tuple[_core.KeyNeed, int]]:
+        """CKKS: the keys that it takes, each with its level; those of bootstraps and of products of pairs are
+        their plans'. A run of it asks for the same ones, and tests hold both together."""
+        native, ring = place.params._native, 2 * place.params.degree
+        steps = {step % place.form.slots for step in self.rotations(place)} - {0}
+        elements = [pow(native.galois_generator, step, ring) for step in sorted(steps)]
+        elements += [ring - 1] if self.conjugates else []
+        needs = [_core.key_need(native, 1, element, place.level) for element in elements]
+        needs += [_core.key_need(native, 2, 1, place.level)] if self.relinearizes else []
+        return [(need, place.level) for need in needs]
 
     def expanded_bytes(self, slots: int) -> int:
         """The memory that the plan takes for values of `slots` slots, about, where it is more than some times
@@ -284,19 +300,22 @@ class OfMatrix(Operation):
         encoding, modelled = at.encoding(*self.encoded), at.complex_encoding
         return math.sqrt(own**2 + plan.diagonals * max(0.0, encoding**2 * squares - modelled**2))
 
+    def of_ones(self, place: Place, baby_steps: int) -> _core.LinearTransform:
+        """The core's transform with the same diagonals, of any numbers."""
+        own: Any = self
+        found: _core.LinearTransform = dataclasses.replace(own, baby_steps=baby_steps).plan(place)._native
+        return found
+
     def rotations(self, place: Place) -> frozenset[int]:
-        return frozenset(cast("Any", self.without_values()).plan(place).rotations)
+        return frozenset(self.of_ones(place, self.baby_steps).rotations)
 
     def decided(self, place: Place) -> Self:
         """The same with the baby steps that cost least for these parameters, unless it has some."""
         if self.baby_steps:
             return self
-        alike: Any = self.without_values()
-        wanted = alike.plan(place).rotations
+        wanted = self.of_ones(place, 0).rotations
         steps = 1
-        while steps < place.form.slots:
-            if dataclasses.replace(alike, baby_steps=steps).plan(place).rotations == wanted:
-                break
+        while steps < place.form.slots and self.of_ones(place, steps).rotations != wanted:
             steps *= 2
         own: Any = self
         return cast("Self", dataclasses.replace(own, baby_steps=steps))

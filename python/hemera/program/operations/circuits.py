@@ -10,10 +10,10 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from hemera import circuits
+from hemera import _core, circuits
 from hemera._noise_warning import ranges_are_known
 from hemera._process import cached_property
-from hemera.circuits import Bootstrap, Function, IntegerBootstrap, LinearTransform, Polynomial
+from hemera.circuits import Bootstrap, Function, FunctionPlan, IntegerBootstrap, LinearTransform, Polynomial
 from hemera.circuits.bootstrap import prepared_for
 from hemera.errors import MismatchError, ParameterError, PrecisionError
 from hemera.objects.ciphertext import Ciphertext
@@ -100,7 +100,15 @@ class _OfFunction(SlotBySlot):
         return self.function.evaluate_clear(*xs)
 
     def noise(self, at: Place, *xs: Array) -> Any:
-        return self.function.plan(at.params, level=at.level, slots=at.form.slots).expected_error(0.0)[0]
+        return self._at(at).expected_error(0.0)[0]
+
+    def keys(self, place: Place) -> list[tuple[_core.KeyNeed, int]]:
+        sizes = [len(base) for base in place.params.primes]
+        return [(need, sizes.index(len(need.primes))) for need in self._at(place).needed_keys]
+
+    def _at(self, place: Place) -> FunctionPlan:
+        """The function's circuit at a place."""
+        return self.function.plan(place.params, level=place.level, slots=place.form.slots)
 
     def bounded(self, at: Bounds, *xs: Bounded) -> Bounded:
         return at.function(self.function, xs)

@@ -9,9 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from hemera import _core
 from hemera.arrays.facts import distinct
 from hemera.arrays.packing import by_diagonals
 from hemera.circuits import LinearTransform
+from hemera.circuits.linear import transform_of_ones
 from hemera.errors import MismatchError, ParameterError
 from hemera.objects.ciphertext import Ciphertext
 from hemera.program.operations.base import Encoded, OfMatrix, Operation, Running
@@ -93,6 +95,16 @@ class Map(_ByDiagonals, OfMatrix):
             baby_steps=self.baby_steps,
             own_keys=self.own_keys,
         )
+
+    def of_ones(self, place: Place, baby_steps: int) -> _core.LinearTransform:
+        return transform_of_ones(
+            self.numbers, place.params, place.form.slots, place.level, baby_steps, own_keys=self.own_keys
+        )
+
+    def keys(self, place: Place) -> list[tuple[_core.KeyNeed, int]]:
+        if not self.own_keys:
+            return super().keys(place)
+        return [(need, place.level) for need in self.of_ones(place, self.baby_steps).needed_keys]
 
     def expanded_bytes(self, slots: int) -> int:
         return 16 * len(self.numbers) * slots

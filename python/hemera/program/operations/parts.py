@@ -21,6 +21,8 @@ class Parts(Operation):
 
     name: ClassVar[str] = "parts"
     schemes: ClassVar[tuple[SchemeName, ...]] = ("ckks",)
+    settled = True
+    conjugates = True
 
     def form(self, forms: list[Form]) -> Form:
         return Form(forms[0].slots, (*forms[0].shape, 2))

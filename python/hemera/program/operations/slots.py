@@ -8,6 +8,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
+from hemera import _core
 from hemera.errors import MismatchError
 from hemera.objects.ciphertext import Ciphertext
 from hemera.program.operations.base import OfOneForm, Operation, Running, SlotBySlot
@@ -64,6 +65,7 @@ class Conjugate(SlotBySlot):
     ufunc = np.conj
     schemes = ("ckks",)
     settled = True
+    conjugates = True
 
 
 class SwapRows(OfOneForm):
@@ -80,6 +82,9 @@ class Sum(OfOneForm):
     name = calls = "sum"
     linear = True
     settled = True
+
+    def rotations(self, place: Place) -> frozenset[int]:
+        return frozenset(_core.rotations_for_sum(place.params._native, place.form.slots))
 
     def noise(self, at: Place, *xs: Array) -> Any:
         return at.rounding * math.sqrt(at.form.slots - 1)

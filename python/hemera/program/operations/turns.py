@@ -65,6 +65,7 @@ class SumsOfProducts(Product):
     operands: ClassVar[int] = 2
     schemes: ClassVar[tuple[SchemeName, ...]] = ("ckks",)
     slotwise = False  # batches do not broadcast
+    relinearizes = True
     scales = "product"
     timed_by = ("left", "right")
     left: Array
