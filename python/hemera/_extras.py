@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 EXTRAS = {
+    "flower": ("flwr",),
     "models": ("scikit-learn",),
+    "nvflare": ("nvflare",),
     "onnx": ("onnx",),
     "torch": ("onnx", "onnxscript", "torch"),
     "ray": (

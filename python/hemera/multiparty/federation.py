@@ -16,7 +16,6 @@ from hemera._files import write_atomically
 from hemera._process import OfProcess
 from hemera.errors import MismatchError, ParameterError, SecurityWarning
 from hemera.multiparty.keys import Contribution, Keys
-from hemera.multiparty.layout import Layout
 from hemera.multiparty.party import Party
 from hemera.multiparty.rounds import Round, require_weight
 from hemera.multiparty.terms import Terms
@@ -99,19 +98,17 @@ class Federation:
         if not _warned:
             _warned.append(True)
             warnings.warn(UNREVIEWED, SecurityWarning, stacklevel=2)
-        if isinstance(committee, int):
-            if not 1 <= committee <= 9:
-                raise ParameterError(f"a committee has 1 to 9 members, not {committee}")
-            committee = list("abcdefghi"[:committee])
-        terms = Terms(
-            committee=tuple(committee),
+        terms = Terms.of(
+            like,
+            committee=committee,
             threshold=threshold,
-            layout=Layout.of(like, bits, clip),
             clients=clients,
-            least=least,
+            bits=bits,
+            clip=clip,
             weight=weight,
             rounds=rounds,
             opening_bits=opening_bits,
+            least=least,
         )
         party = Party(Path(me), None if secrets is None else Path(secrets))
         return cls(Path(folder), party, terms, contributes, patience)

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,29 @@ class Terms:
     weight: int
     rounds: int
     opening_bits: int
+
+    @classmethod
+    def of(
+        cls,
+        like: Any,
+        *,
+        committee: int | Sequence[str] = 3,
+        threshold: int = 2,
+        clients: int = 100,
+        bits: int = 16,
+        clip: float = 1.0,
+        weight: int = 1,
+        rounds: int = 1000,
+        opening_bits: int = 40,
+        least: int = 2,
+    ) -> Terms:
+        """As `Federation.join` takes them."""
+        if isinstance(committee, int):
+            if not 1 <= committee <= 9:
+                raise ParameterError(f"a committee has 1 to 9 members, not {committee}")
+            committee = list("abcdefghi"[:committee])
+        layout = Layout.of(like, bits, clip)
+        return cls(tuple(committee), threshold, layout, clients, least, weight, rounds, opening_bits)
 
     def __post_init__(self) -> None:
         for name in self.committee:
