@@ -30,6 +30,7 @@ from hemera.compiler.networks.reader import graph_of
 from hemera.compiler.networks.tensors import DTYPES, is_real
 
 BITS = 16
+MORE_BITS = 28
 TOLERANCE = 2.0**-12
 """The allowed error of encrypted results, relative to the largest one, or to 1."""
 
@@ -90,15 +91,20 @@ def _stored(folder: Path, kind: str) -> list[Any]:
 
 def judged(case: Case, *, encrypted: bool, compiled: bool = False) -> Verdict:
     """The verdict on a case, of plain values, or of encrypted inputs. Where the recorded program has too few
-    bits, the compiled one, which has those that were asked for or is refused, is judged."""
-    found = _judged(case, encrypted, compiled)
-    return _judged(case, True, True) if found.found == "wrong" and encrypted and not compiled else found
+    bits, one with more is judged, and then the compiled one, which has those that were asked for or is
+    refused."""
+    for bits in (None,) if compiled or not encrypted else (BITS, MORE_BITS, None):
+        found = _judged(case, encrypted, bits)
+        if found.found != "wrong":
+            break
+    return found
 
 
-def _judged(case: Case, encrypted: bool, compiled: bool) -> Verdict:
+def _judged(case: Case, encrypted: bool, bits: int | None) -> Verdict:
+    """The verdict with bits of the recorded program; None: of the compiled one."""
     try:
         with np.errstate(all="ignore"):
-            found = _encrypted(case, compiled) if encrypted else _plain(case)
+            found = _encrypted(case, bits) if encrypted else _plain(case)
     except hm.Error as error:
         return Verdict("refused", f"{type(error).__name__}: {error}")
     for (name, own), expected in zip(found.items(), case.expected, strict=True):
@@ -147,19 +153,19 @@ def _held(value: Any) -> Any:
     return found if found.dtype.kind in "biuf" else found.astype(np.float32)
 
 
-def _encrypted(case: Case, compiled: bool) -> dict[str, Any]:
+def _encrypted(case: Case, bits: int | None) -> dict[str, Any]:
     """Results of encrypted real numbers, or integers and truth values where there are no others; of the first
     one alone where all are refused. The rest are constants of the network."""
     graph = graph_of(case.model, {})
     values = _named(graph, case)
     real = [name for name in values if is_real(graph.kinds[name])] or list(values)
     try:
-        return _of(case, values, real, compiled)
+        return _of(case, values, real, bits)
     except hm.Error:
-        return _of(case, values, real[:1], compiled)
+        return _of(case, values, real[:1], bits)
 
 
-def _of(case: Case, values: dict[str, Any], real: Sequence[str], compiled: bool) -> dict[str, Any]:
+def _of(case: Case, values: dict[str, Any], real: Sequence[str], bits: int | None) -> dict[str, Any]:
     bound = onnx.ModelProto.FromString(case.model.SerializeToString())
     for name in set(values) - set(real):
         bound.graph.initializer.append(numpy_helper.from_array(values[name], name))
@@ -171,7 +177,7 @@ def _of(case: Case, values: dict[str, Any], real: Sequence[str], compiled: bool)
     def run(*arrays: Any) -> dict[str, Any]:
         return graph.values(dict(zip(real, arrays, strict=True)))
 
-    if compiled:
+    if bits is None:
         specs = [
             hm.ArraySpec(x.shape, None if kind == "bool" else end, dtype=DTYPES[kind])
             for x, end, kind in zip(given, ends, (graph.kinds[name] for name in real), strict=True)
@@ -183,7 +189,7 @@ def _of(case: Case, values: dict[str, Any], real: Sequence[str], compiled: bool)
             raise hm.errors.ParameterError(str(error)) from error
         found = plan.evaluate_clear(*given)
         return found if isinstance(found, dict) else {next(iter(plan.outputs)): found}
-    recorder = Recorder(precision_bits=BITS)
+    recorder = Recorder(precision_bits=bits)
     arrays = [
         Array(recorder, recorder.input(name, x.shape, *end, x[None], step), _letter(graph.kinds[name]))
         for name, x, end, step in zip(real, given, ends, steps, strict=True)

@@ -233,14 +233,48 @@ def test_several_inputs_and_results() -> None:
 
 
 def test_replaced_operators() -> None:
-    network = model([node("Celu", "x", "y")], [1, 4])
-    with pytest.raises(hm.errors.ParameterError, match=r'no operators Celu.*replace=\{"Celu": function\}'):
+    network = model([node("EyeLike", "x", "y")], [1, 4])
+    with pytest.raises(
+        hm.errors.ParameterError, match=r'no operators EyeLike.*replace=\{"EyeLike": function\}'
+    ):
         compiled(network, np.ones((2, 4)))
     samples = RNG.uniform(-1, 1, (9, 4))
-    plan = compiled(network, samples, replace={"Celu": lambda x: 0.6 * x + 0.3 * x * x})
+    plan = compiled(network, samples, replace={"EyeLike": lambda x: 0.6 * x + 0.3 * x * x})
     np.testing.assert_allclose(
         plan.evaluate_clear(samples[0]), 0.6 * samples[0] + 0.3 * samples[0] ** 2, atol=1e-9
     )
+
+
+FUNCTIONS: dict[str, tuple[list[onnx.NodeProto], tuple[int, ...], dict[str, Any]]] = {
+    "Celu": ([node("Celu", "x", "y", alpha=0.5)], (6,), {}),
+    "HardSwish": ([node("HardSwish", "x", "y")], (6,), {}),
+    "Elu": ([node("Elu", "x", "y", alpha=0.7)], (6,), {}),
+    "Gelu": ([node("Gelu", "x", "y", approximate="tanh")], (6,), {}),
+    "causal attention": ([node("Attention", "x x x", "y", is_causal=1)], (1, 3, 2), {}),
+    "attention after a product": (
+        [
+            node("MatMul", "x w", "a"),
+            node("Attention", "a x x m", "y", q_num_heads=2, kv_num_heads=1, scale=0.5),
+        ],
+        (3, 2),
+        {"w": np.array([[1.0, 0, -1, 2], [0.5, 1, 0, -1]]), "m": np.array([[0, -np.inf, 1]] * 3)},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", list(FUNCTIONS))
+def test_operators_without_a_meaning_are_the_functions_that_onnx_gives(name: str) -> None:
+    nodes, shape, constants = FUNCTIONS[name]
+    assert_agrees(model(nodes, [1, *shape], constants, opset=23), RNG.uniform(-2, 2, (40, *shape)))
+
+
+def test_what_a_function_of_onnx_needs_is_refused_by_both_names() -> None:
+    network = model([node("DynamicQuantizeLinear", "x", "y s z")], [1, 4])
+    with pytest.raises(
+        hm.errors.ParameterError,
+        match=r"made, DynamicQuantizeLinear 'number 0': no operators QuantizeLinear of",
+    ):
+        compiled(network, RNG.uniform(-1, 1, (9, 4)))
 
 
 def test_errors_name_the_operator() -> None:

@@ -73,7 +73,7 @@ def test_networks_of_several_samples_at_once(name: str) -> None:
 
 def test_results_that_nothing_uses_are_left_out() -> None:
     """The indices of a pool, and a node of an operator that is not there."""
-    nodes = [node("MaxPool", ["x"], ["y", "indices"], kernel_shape=[2]), node("Celu", ["x"], ["nothing"])]
+    nodes = [node("MaxPool", ["x"], ["y", "indices"], kernel_shape=[2]), node("EyeLike", ["x"], ["nothing"])]
     x = np.array([[1.0, 3, 2, 0]])
     graph = graph_of(model(nodes, shape=(1, 1, 4)), {})
     assert len(graph.nodes) == 1

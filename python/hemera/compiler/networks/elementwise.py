@@ -10,6 +10,7 @@ import numpy as np
 
 from hemera.arrays.array import Array
 from hemera.arrays.comparisons import of_few
+from hemera.compiler.networks.masks import Masked, chosen, opened, summed
 from hemera.compiler.networks.meanings import Attributes, Meaning, Operator, largest, named, plain
 from hemera.compiler.networks.tensors import KINDS, converted, is_real, limits_of
 from hemera.errors import FormatError, MismatchError, ParameterError, RangeError
@@ -40,34 +41,9 @@ def _sigmoid(attributes: Attributes, x: Any) -> Any:
     return x.sigmoid() if isinstance(x, Array) else 1 / (1 + np.exp(-x))
 
 
-def _gelu(attributes: Attributes, x: Any) -> Any:
-    def exact(v: Any) -> Any:
-        return v * (1 + _erf(v / math.sqrt(2))) / 2
-
-    def by_tanh(v: Any) -> Any:
-        return v * (1 + np.tanh(math.sqrt(2 / math.pi) * (v + 0.044715 * v**3))) / 2
-
-    functions = {"none": exact, "tanh": by_tanh}
-    if attributes["approximate"] not in functions:
-        raise FormatError(f"approximate={attributes['approximate']!r}; there are {', '.join(functions)}")
-    return _approximated(functions[attributes["approximate"]])(attributes, x)
-
-
-def _swish(attributes: Attributes, x: Any) -> Any:
-    alpha = attributes["alpha"]
-    return _approximated(lambda v: v / (1 + np.exp(-alpha * v)))(attributes, x)
-
-
 def _leaky_relu(attributes: Attributes, x: Any) -> Any:
     alpha = attributes["alpha"]
     return alpha * x + (1 - alpha) * np.maximum(x, 0)
-
-
-def _elu(attributes: Attributes, x: Any) -> Any:
-    """A smooth function, and a rectifier where the slopes at 0 differ."""
-    alpha = attributes["alpha"]
-    smooth = _approximated(lambda v: np.where(v > 0, v, np.expm1(np.minimum(v, 0))))(attributes, x)
-    return smooth if alpha == 1 else alpha * smooth + (1 - alpha) * np.maximum(x, 0)
 
 
 def _prelu(attributes: Attributes, x: Any, slope: Any) -> Any:
@@ -86,11 +62,6 @@ def _clip(attributes: Attributes, x: Any, low: Any = None, high: Any = None) -> 
     if low is not None and high is not None and low > high:
         return x * 0 + high
     return x if low is None and high is None else np.clip(x, low, high)
-
-
-def _shrink(attributes: Attributes, x: Any) -> Any:
-    edge, bias = attributes["lambd"], attributes["bias"]
-    return np.where(x < -edge, x + bias, np.where(x > edge, x - bias, x * 0))
 
 
 def _round(attributes: Attributes, x: Any) -> Any:
@@ -205,11 +176,6 @@ def _joined_along(attributes: Attributes, x: Any, y: Any) -> int:
 # --- Truth values and types. ---
 
 
-def _where(attributes: Attributes, condition: Any, *sides: Any) -> Any:
-    del attributes
-    return np.where(condition, *sides)
-
-
 def _is_no_number(attributes: Attributes, x: Any) -> Any:
     """Encrypted values are numbers."""
     del attributes
@@ -226,14 +192,16 @@ def _is_infinite(attributes: Attributes, x: Any) -> Any:
     return signs[0] | signs[1]
 
 
-def _cast(attributes: Attributes, x: Any, like: Any = None) -> Any:
-    del like
-    kind = attributes.kind or KINDS.get(attributes["to"])
+def _cast(attributes: Attributes, x: Any) -> Any:
+    kind = KINDS.get(attributes["to"])
     if kind is None:
         raise ParameterError(
             f"a cast to the type {attributes['to']} of onnx.TensorProto; there are floats, integers of 8 to "
             "64 bits and truth values"
         )
+    if isinstance(x, Masked) and is_real(kind):
+        return x.mapped(lambda v: _cast_encrypted(v, kind))
+    x = opened(x)
     if isinstance(x, Array):
         return _cast_encrypted(x, kind)
     found = converted(x, kind)
@@ -289,18 +257,16 @@ def _several(run: Operator, *versions: int, **options: Any) -> tuple[Meaning, ..
 
 
 _ENDS = ("min", "max")
-_SLOPE = ("alpha",)
+
+_ANGLES: dict[int, dict[str, Callable[..., Any]]] = {
+    7: {"Acos": np.arccos, "Asin": np.arcsin, "Atan": np.arctan, "Cos": np.cos, "Sin": np.sin, "Tan": np.tan},
+    9: {"Acosh": np.arccosh, "Asinh": np.arcsinh, "Atanh": np.arctanh, "Cosh": np.cosh, "Sinh": np.sinh},
+}
 
 ELEMENTWISE: dict[str, tuple[Meaning, ...]] = {
     "Abs": (_one(np.abs, 1, 6, 13, takes="integers"),),
-    "Acos": (_one(np.arccos, 7, 22),),
-    "Acosh": (_one(np.arccosh, 9, 22),),
-    "Add": _two(named(np.add), 1, 6, 7, 13, 14, takes="integers"),
+    "Add": _two(named(summed), 1, 6, 7, 13, 14, takes="integers", masks=True),
     "And": _two(named(np.logical_and), 1, 7, takes="all"),
-    "Asin": (_one(np.arcsin, 7, 22),),
-    "Asinh": (_one(np.arcsinh, 9, 22),),
-    "Atan": (_one(np.arctan, 7, 22),),
-    "Atanh": (_one(np.arctanh, 9, 22),),
     "BitShift": (Meaning((11, 28), _shift, ("direction",)),),
     "BitwiseAnd": (Meaning((18,), _bits(np.bitwise_and)),),
     "BitwiseNot": (Meaning((18,), _bits(np.invert), size=largest),),
@@ -308,40 +274,39 @@ ELEMENTWISE: dict[str, tuple[Meaning, ...]] = {
     "BitwiseXor": (Meaning((18,), _bits(np.bitwise_xor)),),
     "Cast": (
         Meaning(
-            (6, 9, 13, 19, 21, 23, 24, 25, 28), _cast, ("to",), ("saturate", "round_mode"), largest, "all"
+            (6, 9, 13, 19, 21, 23, 24, 25, 28),
+            _cast,
+            ("to",),
+            ("saturate", "round_mode"),
+            largest,
+            "all",
+            masks=True,
         ),
     ),
-    "CastLike": (Meaning((15, 19, 21, 23, 24, 25), _cast, (), ("saturate", "round_mode"), largest, "all"),),
     "Ceil": (_one(np.ceil, 1, 6, 13),),
     "Clip": (
         Meaning((1, 6), _clip, _ENDS, size=largest),
         Meaning((11, 12, 13), _clip, size=largest, takes="integers"),
     ),
-    "Cos": (_one(np.cos, 7, 22),),
-    "Cosh": (_one(np.cosh, 9, 22),),
     "Div": _two(_divide, 1, 6, 7, 13, 14),
-    "Elu": (Meaning((1, 6, 22), _elu, _SLOPE, size=largest),),
     "Equal": _two(named(np.equal), 1, 7, 11, 13, 19, takes="all"),
     "Erf": (Meaning((9, 13), _approximated(_erf), size=largest),),
     "Exp": (_one(np.exp, 1, 6, 13),),
     "Floor": (_one(np.floor, 1, 6, 13),),
-    "Gelu": (Meaning((20,), _gelu, ("approximate",), size=largest),),
     "Greater": _two(named(np.greater), 1, 7, 9, 13, takes="integers"),
     "GreaterOrEqual": _two(named(np.greater_equal), 12, 16, takes="integers"),
     "HardSigmoid": (Meaning((1, 6, 22), _hard_sigmoid, ("alpha", "beta"), size=largest),),
-    "HardSwish": (Meaning((14, 22), lambda _, x: x * np.clip(x / 6 + 0.5, 0, 1), size=largest),),
     "IsInf": (
         Meaning((10, 20), _is_infinite, ("detect_negative", "detect_positive"), size=largest, takes="all"),
     ),
     "IsNaN": (Meaning((9, 13, 20), _is_no_number, size=largest, takes="all"),),
-    "LeakyRelu": (Meaning((1, 6, 16), _leaky_relu, _SLOPE, size=largest),),
+    "LeakyRelu": (Meaning((1, 6, 16), _leaky_relu, ("alpha",), size=largest),),
     "Less": _two(named(np.less), 1, 7, 9, 13, takes="integers"),
     "LessOrEqual": _two(named(np.less_equal), 12, 16, takes="integers"),
     "Log": (_one(np.log, 1, 6, 13),),
     "Max": _several(_folded(np.maximum), 8, 12, 13, takes="integers"),
     "Mean": _several(_mean, 8, 13),
     "Min": _several(_folded(np.minimum), 8, 12, 13, takes="integers"),
-    "Mish": (Meaning((18, 22), _approximated(lambda v: v * np.tanh(np.logaddexp(0, v))), size=largest),),
     "Mod": (Meaning((10, 13, 28), _mod, ("fmod",), takes="integers"),),
     "Mul": _two(named(np.multiply), 1, 6, 7, 13, 14, takes="integers"),
     "Neg": (_one(np.negative, 1, 6, 13, takes="integers"),),
@@ -352,24 +317,18 @@ ELEMENTWISE: dict[str, tuple[Meaning, ...]] = {
     "Reciprocal": (_one(np.reciprocal, 1, 6, 13),),
     "Relu": (Meaning((1, 6, 13, 14), lambda _, x: np.maximum(x, 0), size=largest, takes="integers"),),
     "Round": (Meaning((11, 22), _round, size=largest),),
-    "Selu": (Meaning((1, 6, 22), lambda a, x: a["gamma"] * _elu(a, x), ("alpha", "gamma"), size=largest),),
-    "Shrink": (Meaning((9,), _shrink, ("lambd", "bias"), size=largest),),
     "Sigmoid": (Meaning((1, 6, 13), _sigmoid, size=largest),),
     "Sign": (_one(np.sign, 9, 13, takes="integers"),),
-    "Sin": (_one(np.sin, 7, 22),),
-    "Sinh": (_one(np.sinh, 9, 22),),
     "Softplus": (Meaning((1, 22), _approximated(lambda v: np.logaddexp(0, v)), size=largest),),
     "Softsign": (Meaning((1, 22), _approximated(lambda v: v / (1 + np.abs(v))), size=largest),),
     "Sqrt": (_one(np.sqrt, 1, 6, 13),),
     "Sub": _two(named(np.subtract), 1, 6, 7, 13, 14, takes="integers"),
     "Sum": _several(_folded(np.add), 8, 13),
-    "Swish": (Meaning((24,), _swish, _SLOPE, size=largest),),
-    "Tan": (_one(np.tan, 7, 22),),
     "Tanh": (_one(np.tanh, 1, 6, 13),),
-    "ThresholdedRelu": (
-        Meaning((10, 22), lambda a, x: np.where(x > a["alpha"], x, x * 0), _SLOPE, size=largest),
-    ),
-    "Where": (Meaning((9, 16), _where, takes="all"),),
+    "Where": (Meaning((9, 16), named(chosen), takes="all", masks=True),),
     "Xor": _two(named(np.logical_xor), 1, 7, takes="all"),
+    **{
+        name: (_one(function, since, 22),) for since, own in _ANGLES.items() for name, function in own.items()
+    },
 }
 """The operators' meanings, by their names in ONNX's own domain."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from hemera.arrays.array import Array
 from hemera.arrays.recorded import of_kind
 from hemera.arrays.recorder import MOST_ELEMENTS
+from hemera.compiler.networks.masks import Masked, opened, together
 from hemera.compiler.networks.meanings import Attributes, Meaning
 from hemera.compiler.networks.tensors import DTYPES, MOST_KEPT, UNKNOWN, converted, is_real, limits_of
 from hemera.errors import Error, FormatError, ParameterError, RangeError
@@ -50,6 +52,8 @@ class Node:
     attributes: Attributes = field(default_factory=Attributes)
     own: Callable[..., Any] | None = None
     """The function that was given in its place."""
+    body: Callable[[Sequence[Any]], Graph] | None = None
+    """The operators in its place, for its operands, with the names of its operands and results."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +94,9 @@ class Graph:
                     f"{self.source}, {node.title}: constants take {kept} bytes with its result, and at most "
                     f"{MOST_KEPT} are taken"
                 )
-            for name, found in zip(node.outputs, self._run(node, operands), strict=False):
+            for name, found in zip(node.outputs, self._run(node, operands, _Made(operands)), strict=False):
                 values[name] = self._constant(name, found)
+                kept += 0 if node.body is None else values[name].nbytes
         used = {name for node in left for name in node.inputs} | set(self.outputs)
         constants = {name: each for name, each in values.items() if name in used}
         return replace(self, nodes=tuple(left), constants=constants)
@@ -133,19 +138,20 @@ class Graph:
 
     def values(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The results by name, of inputs by name with the axis of samples. Errors: see `__call__`."""
-        values = {**self.constants, **{name: self._given(name, each) for name, each in given.items()}}
-        known = sum(int(each.size) for each in values.values())
-        most, made = min(_MOST_MADE, max(_LEAST_MADE, _MADE_OF_GIVEN * known)), 0
+        inputs = {name: self._given(name, each) for name, each in given.items()}
+        found = self._values(inputs, _Made([*self.constants.values(), *inputs.values()]))
+        try:
+            return {name: opened(each) for name, each in found.items()}
+        except ParameterError as error:
+            raise ParameterError(f"{self.source}, its results: {error}") from error
+
+    def _values(self, given: Mapping[str, Any], made: _Made) -> dict[str, Any]:
+        values = {**self.constants, **given}
         for node in self.nodes:
             operands = [values[name] if name else None for name in node.inputs]
             if node.meaning is not None:
-                made += self._size(node, operands)
-            if made > most:
-                raise ParameterError(
-                    f"{self.source}, {node.title}: with its result there are {made} elements, {8 * made} "
-                    f"bytes, of {known} in the inputs and constants; at most {most} are made"
-                )
-            for name, found in zip(node.outputs, self._run(node, operands), strict=False):
+                made.add(self._size(node, operands), f"{self.source}, {node.title}")
+            for name, found in zip(node.outputs, self._run(node, operands, made), strict=False):
                 values[name] = found
         return {name: values[name] for name in self.outputs}
 
@@ -175,17 +181,24 @@ class Graph:
             )
         return size
 
-    def _run(self, node: Node, operands: list[Any]) -> Sequence[Any]:
+    def _run(self, node: Node, operands: list[Any], made: _Made) -> Sequence[Any]:
         """The results of a node, integers in their types."""
-        encrypted = any(isinstance(each, Array) for each in operands)
+        if node.body is not None:
+            given = dict(zip(node.inputs, operands, strict=True))
+            inner = node.body(operands)._values(given, made)
+            return [inner.get(name) for name in node.outputs]
+        encrypted = any(isinstance(each, (Array, Masked)) for each in operands)
         try:
             if node.meaning is None:
                 assert node.own is not None
-                return _given_results(node, node.own(*[each for each in operands if each is not None]))
+                return _given_results(
+                    node, node.own(*[opened(each) for each in operands if each is not None])
+                )
             if encrypted:
                 self._require_taken(node, node.meaning, operands)
             with np.errstate(all="ignore"):
-                found = node.meaning.run(node.attributes, *operands)
+                run = functools.partial(node.meaning.run, node.attributes)
+                found = run(*operands) if node.meaning.masks else together(run, *operands)
             results = found if isinstance(found, (list, tuple)) else (found,)
             return [
                 self._typed(name, each) if name else each
@@ -204,24 +217,14 @@ class Graph:
         return kind(f"{self.source}, {node.title}: {error}")
 
     def _require_taken(self, node: Node, meaning: Meaning, operands: Sequence[Any]) -> None:
-        """ParameterError for encrypted values of a type for which an operator is not right, and for plain
-        ones that are not finite next to them."""
+        """ParameterError for encrypted values of a type for which an operator is not right."""
         for name, each in zip(node.inputs, operands, strict=True):
-            if each is None:
-                continue
-            kind = self.kinds[name]
-            if isinstance(each, Array):
-                if not (
-                    is_real(kind) or meaning.takes == "all" or (meaning.takes != "reals" and kind != "bool")
-                ):
-                    raise ParameterError(
-                        f"{name!r} are encrypted values of {kind}, and it takes {_TAKEN[meaning.takes]}: "
-                        "cast them to float before"
-                    )
-            elif each.dtype.kind == "f" and not np.isfinite(each).all():
+            kind = self.kinds.get(name, UNKNOWN)
+            taken = is_real(kind) or meaning.takes == "all" or (meaning.takes != "reals" and kind != "bool")
+            if isinstance(each, Array) and not taken:
                 raise ParameterError(
-                    f"{name!r} has infinite numbers, or what is no number, next to encrypted values: a mask "
-                    "of -inf does as much with a number far below the values, such as -100"
+                    f"{name!r} are encrypted values of {kind}, and it takes {_TAKEN[meaning.takes]}: cast "
+                    "them to float before"
                 )
 
     def _typed(self, name: str, value: Any) -> Any:
@@ -239,6 +242,24 @@ class Graph:
                 "inputs a narrower range (range=, or calibrate=), or the network a larger type"
             )
         return _as(value, kind)
+
+
+class _Made:
+    """The elements that a network, with all bodies in it, has made of inputs and constants."""
+
+    def __init__(self, known: Sequence[Any]) -> None:
+        self._known = sum(int(each.size) for each in known)
+        self._made = 0
+
+    def add(self, count: int, title: str) -> None:
+        """Count those of one more node. ParameterError for too many."""
+        self._made += count
+        most = min(_MOST_MADE, max(_LEAST_MADE, _MADE_OF_GIVEN * self._known))
+        if self._made > most:
+            raise ParameterError(
+                f"{title}: with its result there are {self._made} elements, {8 * self._made} bytes, of "
+                f"{self._known} in the inputs and constants; at most {most} are made"
+            )
 
 
 _ERRORS = (Error, *_MALFORMED)

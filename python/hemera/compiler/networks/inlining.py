@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hemera.compiler.networks.tensors import text_of
@@ -63,6 +63,24 @@ def calls_of(source: str, model: Any, replaced: Collection[str]) -> list[Call]:
     return found
 
 
+def calls_in(source: str, call: Call, function: Any) -> list[Call]:
+    """The nodes of a function in the place of a call, as `calls_of`."""
+    found: list[Call] = []
+    _Inlined(source, {}, found).call(call, function, ())
+    return found
+
+
+def needed(calls: Sequence[Call], outputs: Iterable[str]) -> list[Call]:
+    """Without those whose results nothing takes, and without results that nothing takes."""
+    wanted, found = set(outputs), []
+    for call in reversed(calls):
+        taken = tuple(name if name in wanted else "" for name in call.outputs)
+        if any(taken):
+            found.append(replace(call, outputs=taken))
+            wanted.update(call.inputs)
+    return found[::-1]
+
+
 def _key(holder: Any, name: str | bytes) -> tuple[str, str, str]:
     return _domain(holder.domain), text_of(name), text_of(holder.overload)
 
@@ -116,15 +134,16 @@ class _Inlined:
                 versions,
             )
             key = _key(node, node.op_type)
-            if key in self._functions:
-                self._call(call, key, within)
-            else:
+            if key not in self._functions:
                 self._found.append(call)
+            elif key in within or len(within) >= _MOST_DEPTH:
+                raise FormatError(
+                    f"{self._source}, {call.title}: a function that calls itself, or is too deep"
+                )
+            else:
+                self.call(call, self._functions[key], (*within, key))
 
-    def _call(self, call: Call, key: Any, within: tuple[Any, ...]) -> None:
-        function = self._functions[key]
-        if key in within or len(within) >= _MOST_DEPTH:
-            raise FormatError(f"{self._source}, {call.title}: a function that calls itself, or is too deep")
+    def call(self, call: Call, function: Any, within: tuple[Any, ...]) -> None:
         inputs, outputs = list(map(text_of, function.input)), list(map(text_of, function.output))
         formal = [*inputs, *outputs]
         if (
@@ -140,7 +159,7 @@ class _Inlined:
         given = {text_of(each.name): each for each in function.attribute_proto}
         given.update(call.attributes)
         versions = _versions(self._source, function, call.versions)
-        self.add(function.node, versions, names, given, prefix, (*within, key))
+        self.add(function.node, versions, names, given, prefix, within)
 
 
 def _attributes(node: Any, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -52,6 +52,7 @@ class Meaning:
         size: elements of the largest array that it makes.
         takes: which encrypted values it is right for: "reals"; "integers", too; "all", truth values too.
         results: that are there of those that ONNX has.
+        masks: whether it takes encrypted values with masks (`Masked`), and -inf next to encrypted values.
     """
 
     versions: tuple[int, ...]
@@ -61,6 +62,7 @@ class Meaning:
     size: Size = joined
     takes: Literal["reals", "integers", "all"] = "reals"
     results: int = 1
+    masks: bool = False
 
 
 def named(function: Callable[..., Any]) -> Operator:

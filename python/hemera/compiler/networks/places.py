@@ -266,7 +266,7 @@ def _first(attributes: Attributes, x: Any) -> Any:
 
 def _moves(run: Any, *versions: int, attributes: tuple[str, ...] = (), size: Any = largest) -> Meaning:
     """Elements are moved: right for all kinds of them."""
-    return Meaning(versions, run, attributes, size=size, takes="all")
+    return Meaning(versions, run, attributes, size=size, takes="all", masks=run is _first)
 
 
 _SINCE_21 = (21, 23, 24, 25)

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from hemera.arrays.array import Array
-from hemera.arrays.functions import logsumexp, softmax
+from hemera.arrays.functions import logsumexp
 from hemera.arrays.recorder import MOST_ELEMENTS
 from hemera.compiler.networks.elementwise import quotient
+from hemera.compiler.networks.masks import softmax_of
 from hemera.compiler.networks.meanings import (
     Attributes,
     Meaning,
@@ -173,10 +174,6 @@ def _lp_norm(attributes: Attributes, x: Any) -> Any:
     return x / np.where(norm == 0, 1, norm)
 
 
-def _mean_variance(attributes: Attributes, x: Any) -> Any:
-    return _normalised(x, tuple(attributes["axes"]), 1e-9)[0]
-
-
 def _flat(function: Callable[..., Any]) -> Operator:
     """Before version 13: over all axes from `axis` on."""
 
@@ -251,11 +248,6 @@ def _group_norm(attributes: Attributes, x: Any, scale: Any, bias: Any) -> Any:
     return _by_channel(found.reshape(x.shape), scale, bias)
 
 
-def _rms_norm(attributes: Attributes, x: Any, scale: Any) -> Any:
-    squares = (x * x).mean(axis=_last_axes(attributes, x), keepdims=True)
-    return x * np.power(squares + attributes["epsilon"], -0.5) * scale
-
-
 def _dropout(attributes: Attributes, x: Any, ratio: Any = None, training: Any = None) -> Any:
     del ratio
     if not attributes.get("is_test", 1) or (
@@ -322,8 +314,6 @@ PRODUCTS: dict[str, tuple[Meaning, ...]] = {
     ),
     "LpNormalization": (Meaning((1, 22), _lp_norm, ("axis", "p"), size=largest),),
     "MatMul": (Meaning((1, 9, 13), named(np.matmul), size=_matmul_size, takes="integers"),),
-    "MeanVarianceNormalization": (Meaning((9, 13), _mean_variance, ("axes",), size=largest),),
-    "RMSNormalization": (Meaning((23,), _rms_norm, ("axis", "epsilon"), ("stash_type",), largest),),
     "ReduceL1": _reductions(_of_sum(np.abs), 18, 1, 11, 13, 18),
     "ReduceL2": _reductions(_of_sum(np.square, np.sqrt), 18, 1, 11, 13, 18),
     "ReduceLogSum": _reductions(_of_sum(_same, np.log), 18, 1, 11, 13, 18, 28),
@@ -335,8 +325,8 @@ PRODUCTS: dict[str, tuple[Meaning, ...]] = {
     "ReduceSum": _reductions(np.sum, 13, 1, 11, 13, takes="integers"),
     "ReduceSumSquare": _reductions(_of_sum(np.square), 18, 1, 11, 13, 18),
     "Softmax": (
-        Meaning((1, 11), _flat(softmax), ("axis",), size=largest),
-        Meaning((13,), _along(softmax), ("axis",), size=largest),
+        Meaning((1, 11), _flat(softmax_of), ("axis",), size=largest, masks=True),
+        Meaning((13,), _along(softmax_of), ("axis",), size=largest, masks=True),
     ),
 }
 """The operators' meanings, by their names in ONNX's own domain."""

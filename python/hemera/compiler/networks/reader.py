@@ -16,8 +16,7 @@ from hemera._extras import how_to_install
 from hemera.compiler import compiling
 from hemera.compiler.compiled import Compiled
 from hemera.compiler.networks.graph import Graph, sample_shape
-from hemera.compiler.networks.inlining import Call, calls_of
-from hemera.compiler.networks.masks import with_masks
+from hemera.compiler.networks.inlining import Call, calls_of, needed
 from hemera.compiler.networks.resolving import Replacements, Resolver
 from hemera.compiler.networks.tensors import DTYPES, KINDS, MOST_KEPT, array_of, bytes_of, is_real, text_of
 from hemera.compiler.specs import ArraySpec, shape_of
@@ -149,11 +148,11 @@ def graph_of(what: Any, replace: Replacements) -> Graph:
     outputs = tuple(text_of(each.name) for each in graph.output)
     calls = calls_of(source, model, replace)
     _require_used(source, replace, calls)
-    calls = _needed(calls, outputs)
+    calls = needed(calls, outputs)
     _require_order(source, inputs, constants, calls, outputs)
     nodes = Resolver(onnx, source, replace, kinds).nodes(calls)
     named = tuple((name, _shape(each.type.tensor_type)) for name, each in inputs.items())
-    return with_masks(Graph(source, named, outputs, tuple(nodes), constants, kinds).folded())
+    return Graph(source, named, outputs, tuple(nodes), constants, kinds).folded()
 
 
 def _model(onnx: Any, what: Any) -> tuple[str, Any]:
@@ -194,17 +193,6 @@ def _shape(kind: Any) -> tuple[int | None, ...] | None:
     if not kind.HasField("shape"):
         return None
     return tuple(int(each.dim_value) if each.dim_value > 0 else None for each in kind.shape.dim)
-
-
-def _needed(calls: Sequence[Call], outputs: Iterable[str]) -> list[Call]:
-    """Without those whose results nothing takes, and without results that nothing takes."""
-    wanted, found = set(outputs), []
-    for call in reversed(calls):
-        taken = tuple(name if name in wanted else "" for name in call.outputs)
-        if any(taken):
-            found.append(dataclasses.replace(call, outputs=taken))
-            wanted.update(call.inputs)
-    return found[::-1]
 
 
 def _require_used(source: str, replace: Replacements, calls: Iterable[Call]) -> None:

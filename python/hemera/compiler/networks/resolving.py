@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from hemera.compiler.networks.elementwise import ELEMENTWISE
-from hemera.compiler.networks.graph import Node
-from hemera.compiler.networks.inlining import Call
-from hemera.compiler.networks.meanings import Attributes, Meaning
+from hemera.compiler.networks.graph import Graph, Node
+from hemera.compiler.networks.inlining import Call, calls_in, needed
+from hemera.compiler.networks.meanings import Attributes, Meaning, largest
 from hemera.compiler.networks.places import PLACES
 from hemera.compiler.networks.products import PRODUCTS
 from hemera.compiler.networks.recurrent import RECURRENT
@@ -50,8 +50,12 @@ class Resolver:
 
     @staticmethod
     def _meaning(call: Call, schema: Any) -> Meaning | None:
+        """What stands for a call; without versions: the body by which its schema defines it."""
         known = schema is not None and not call.domain
-        return meaning_of(call.operator, schema.since_version) if known else None
+        found = meaning_of(call.operator, schema.since_version) if known else None
+        if found is None and schema and (schema.has_function or schema.has_context_dependent_function):
+            return Meaning((), len, tuple(schema.attributes), size=largest, results=schema.max_output)
+        return found
 
     def _node(self, call: Call, schema: Any) -> Node:
         meaning = self._meaning(call, schema)
@@ -69,7 +73,52 @@ class Resolver:
             self._type(call, schema, attributes)
         except FormatError as error:
             raise FormatError(f"{self._source}, {call.title}: {error}") from error
-        return Node(call.title, call.inputs, call.outputs, meaning, attributes)
+        body = None if meaning.versions else self._body(call, schema)
+        return Node(call.title, call.inputs, call.outputs, meaning, attributes, body=body)
+
+    def _body(self, call: Call, schema: Any) -> Callable[[Sequence[Any]], Graph]:
+        """The operators by which ONNX's schema defines a call, for operands of one shape or another."""
+        kinds = [self._kinds[name] if name else "" for name in call.inputs]
+        known: dict[Any, Graph] = {}
+
+        def body(operands: Sequence[Any]) -> Graph:
+            shapes = tuple(None if each is None else tuple(each.shape) for each in operands)
+            if shapes not in known:
+                source = f"{self._source}, {call.title}"
+                calls = calls_in(source, call, self._function(call, schema, kinds, shapes))
+                own = dict(zip(call.inputs, kinds, strict=True))
+                outputs = tuple(filter(None, call.outputs))
+                nodes = Resolver(self._onnx, source, self._replace, own).nodes(needed(calls, outputs))
+                known[shapes] = Graph(source, (), outputs, tuple(nodes), {}, own)
+            return known[shapes]
+
+        return body
+
+    def _function(self, call: Call, schema: Any, kinds: Sequence[str], shapes: Sequence[Any]) -> Any:
+        """The function of a schema, as onnx.FunctionProto, with the attributes that a call leaves out."""
+        onnx = self._onnx
+        if schema.has_function:
+            known, wanted = schema.function_opset_versions, call.versions[call.domain]
+            version = max((each for each in known if each <= wanted), default=min(known))
+            content = schema.get_function_with_opset_version(version)
+        else:
+            node = onnx.NodeProto(
+                op_type=call.operator, domain=call.domain, input=call.inputs, output=call.outputs
+            )
+            node.attribute.extend(call.attributes.values())
+            numbers = {kind: number for number, kind in KINDS.items()}
+            types = [
+                onnx.helper.make_tensor_type_proto(numbers.get(kind, 1), shape).SerializeToString()
+                for kind, shape in zip(kinds, shapes, strict=True)
+            ]
+            try:
+                content = schema.get_context_dependent_function(node.SerializeToString(), types)
+            except RuntimeError as error:
+                raise FormatError(f"{self._source}, {call.title}: {error}") from error
+        function = onnx.FunctionProto.FromString(content)
+        defaults = [each.default_value for each in schema.attributes.values() if each.default_value.name]
+        function.attribute_proto.extend(defaults)
+        return function
 
     def _schema(self, call: Call) -> Any:
         """The schema of the operator in the version of the file; None: there is none."""
@@ -137,8 +186,6 @@ class Resolver:
         found = result_kinds(schema, operands, len(call.outputs))
         if call.operator == "Cast":
             found = [KINDS.get(attributes["to"], UNKNOWN)]
-        elif call.operator == "CastLike":
-            attributes.kind = found[0]
         elif call.operator in ("Constant", "ConstantOfShape"):
             whole = any(name in attributes for name in ("value_int", "value_ints"))
             found = [attributes.kind or ("int64" if whole else "float")]
