@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from hemera.objects.ciphertext import Ciphertext, Plaintext
+from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.evaluator import Evaluator
 from hemera.trees.ensemble import Integers
 from hemera.trees.layout import Layout
@@ -33,7 +33,8 @@ from hemera.trees.quantise import IntegerEnsemble
 
 Terms = dict[int, Integers]
 """The factors of a plane's slots, by the plane's index in the request."""
-Encoded = list[tuple[int, Plaintext]]
+Pairs = list[tuple[Ciphertext, Ciphertext]]
+"""Products of ciphertexts that are added up."""
 
 
 @dataclass(frozen=True)
@@ -59,91 +60,34 @@ class _Bit:
     lower: Terms
 
 
-@dataclass(frozen=True)
-class _Factor:
-    """linear + constant + upper * lower; `upper` is another factor, or None without a product."""
-
-    linear: Encoded
-    constant: Plaintext | None
-    upper: _Factor | None
-    lower: Encoded
-
-
-@dataclass(frozen=True)
-class _Product:
-    """u * w of one node; w = linear + the products of the right child - those of the left one."""
-
-    u: _Factor
-    linear: Encoded
-    constant: Plaintext | None
-    right: list[_Product]
-    left: list[_Product]
-
-
-class PackedCircuit:
-    """The circuit of a model for a layout. A request has the planes of one group after the other; a group has
-    `model.planes` planes for each of `model.nodes`."""
-
-    def __init__(self, evaluator: Evaluator, model: IntegerEnsemble, layout: Layout) -> None:
-        self._ops = evaluator
-        self._layout = layout
-        self._products: list[_Product] = []
-        self._linear: Encoded = []
-        leaves = [layout.spread(model.leaves[:, :, leaf]) for leaf in range(model.leaves.shape[2])]
-        bits = _bits(model, layout)
-        for group in range(layout.groups):
-            builder = _Builder(
-                evaluator,
-                {node: _of_group(bit, group, len(bits) * model.planes) for node, bit in bits.items()},
-                [leaf[group] for leaf in leaves],
-            )
-            linear, products = builder.subtree(0)
-            self._products += products
-            self._linear += builder.encoded(linear.terms)
-        # Every tree begins with its leftmost leaf; comparisons add differences.
-        base = model.base + model.leaves[:, :, 0].sum(axis=1)
-        self._base = evaluator.encode(layout.constants(base))
-
-    def __call__(self, *planes: Ciphertext) -> Ciphertext:
-        """The scores, shape (chunks,), of planes of shape (chunks,)."""
-        parts: list[Ciphertext] = []
-        if self._linear:
-            parts.append(self._sum(self._linear, planes))
-        if self._products:
-            factors = [self._factors(product, planes) for product in self._products]
-            parts.append(self._ops.dot([u for u, _ in factors], [w for _, w in factors]))
-        if not parts:  # a model of constants
-            parts.append(self._ops.subtract(planes[0], planes[0]))
-        total = parts[0] if len(parts) == 1 else self._ops.add(*parts)
-        for steps in self._layout.rotations:
-            total = self._ops.add(total, self._ops.rotate(total, steps))
-        total = self._ops.add(total, self._ops.swap_rows(total))
-        return self._ops.add(total, self._base)
-
-    def _factors(self, product: _Product, planes: Sequence[Ciphertext]) -> tuple[Ciphertext, Ciphertext]:
-        w: Ciphertext | None = self._sum(product.linear, planes) if product.linear else None
-        if product.right or product.left:
-            factors = [self._factors(own, planes) for own in product.right]
-            for own in product.left:
-                u, other = self._factors(own, planes)
-                factors.append((u, self._ops.negate(other)))
-            inner = self._ops.dot([u for u, _ in factors], [other for _, other in factors])
-            w = inner if w is None else self._ops.add(w, inner)
-        assert w is not None  # `_Builder` makes no product of a constant
-        if product.constant is not None:
-            w = self._ops.add(w, product.constant)
-        return self._factor(product.u, planes), w
-
-    def _factor(self, factor: _Factor, planes: Sequence[Ciphertext]) -> Ciphertext:
-        found = self._sum(factor.linear, planes) if factor.linear else None
-        if factor.upper is not None:
-            product = self._ops.dot([self._factor(factor.upper, planes)], [self._sum(factor.lower, planes)])
-            found = product if found is None else self._ops.add(found, product)
-        assert found is not None  # `_Builder` makes no factor of a constant
-        return found if factor.constant is None else self._ops.add(found, factor.constant)
-
-    def _sum(self, terms: Encoded, planes: Sequence[Ciphertext]) -> Ciphertext:
-        return self._ops.dot([planes[at] for at, _ in terms], [plain for _, plain in terms])
+def packed_scores(
+    ops: Evaluator, model: IntegerEnsemble, layout: Layout, planes: Sequence[Ciphertext]
+) -> Ciphertext:
+    """The scores, shape (chunks,), of planes of shape (chunks,): those of one group after the other; a group
+    has `model.planes` planes for each of `model.nodes`."""
+    leaves = [layout.spread(model.leaves[:, :, leaf]) for leaf in range(model.leaves.shape[2])]
+    bits = _bits(model, layout)
+    products: Pairs = []
+    linear: Terms = {}
+    count = len(bits) * model.planes
+    for group in range(layout.groups):
+        of_group = {node: _of_group(bit, group, count) for node, bit in bits.items()}
+        trees = _Trees(ops, planes, of_group, [leaf[group] for leaf in leaves])
+        own, pairs = trees.subtree(0)
+        products += pairs
+        linear.update(own.terms)
+    parts = [] if (found := _sum(ops, linear, planes)) is None else [found]
+    if products:
+        parts.append(ops.dot(*map(list, zip(*products, strict=True))))
+    if not parts:  # a model of constants
+        parts.append(ops.subtract(planes[0], planes[0]))
+    total = parts[0] if len(parts) == 1 else ops.add(*parts)
+    for steps in layout.rotations:
+        total = ops.add(total, ops.rotate(total, steps))
+    total = ops.add(total, ops.swap_rows(total))
+    # Every tree begins with its leftmost leaf; comparisons add differences.
+    base = model.base + model.leaves[:, :, 0].sum(axis=1)
+    return ops.add(total, ops.encode(layout.constants(base)))
 
 
 def _bits(model: IntegerEnsemble, layout: Layout) -> dict[int, _Bit]:
@@ -183,43 +127,58 @@ def _of_group(bit: _Bit, group: int, planes: int) -> _Bit:
     return _Bit(of(bit.linear), _Linear(of(bit.upper.terms), bit.upper.constant[group]), of(bit.lower))
 
 
-class _Builder:
-    """Makes the products of one group, from the bits of its nodes and its leaves."""
+def _sum(ops: Evaluator, terms: Terms, planes: Sequence[Ciphertext]) -> Ciphertext | None:
+    """The sum of the terms that do not vanish; None without any."""
+    used = {at: ops.encode(values) for at, values in terms.items() if values.any()}
+    return ops.dot([planes[at] for at in used], list(used.values())) if used else None
 
-    def __init__(self, evaluator: Evaluator, bits: dict[int, _Bit], leaves: list[Integers]) -> None:
-        self._evaluator = evaluator
-        self._bits, self._leaves = bits, leaves
 
-    def encoded(self, terms: Terms) -> Encoded:
-        """The terms that do not vanish, as plaintexts."""
-        return [(at, self._evaluator.encode(values)) for at, values in terms.items() if values.any()]
+@dataclass(frozen=True)
+class _Trees:
+    """The trees of one group: the bits of its nodes, and its leaves."""
 
-    def subtree(self, node: int) -> tuple[_Linear, list[_Product]]:
+    ops: Evaluator
+    planes: Sequence[Ciphertext]
+    bits: dict[int, _Bit]
+    leaves: list[Integers]
+
+    def subtree(self, node: int) -> tuple[_Linear, Pairs]:
         """The value of the subtree: a linear part, and products that are added to it."""
-        first_leaf = len(self._leaves) - 1
+        first_leaf = len(self.leaves) - 1
         if node >= first_leaf:
-            return _Linear({}, self._leaves[node - first_leaf]), []
-        left, left_products = self.subtree(2 * node + 1)
-        bit = self._bits.get(node)
+            return _Linear({}, self.leaves[node - first_leaf]), []
+        left, of_left = self.subtree(2 * node + 1)
+        bit = self.bits.get(node)
         if bit is None or not (bit.linear or bit.lower):
-            return left, left_products  # no tree of the group goes right
-        right, right_products = self.subtree(2 * node + 2)
-        difference = right.minus(left)
-        linear = self.encoded(difference.terms)
-        if linear or right_products or left_products:
-            upper = self._affine(bit.upper) if bit.lower else None
-            u = _Factor(self.encoded(bit.linear), None, upper, self.encoded(bit.lower))
-            constant = self._plain(difference.constant)
-            product = _Product(u, linear, constant, right_products, left_products)
-            return left, [*left_products, product]
+            return left, of_left  # no tree of the group goes right
+        right, of_right = self.subtree(2 * node + 2)
+        apart = right.minus(left)
+        if of_right or of_left or any(values.any() for values in apart.terms.values()):
+            upper = [(self._affine(bit.upper), self._linear(bit.lower))] if bit.lower else []
+            negated = [(u, self.ops.negate(w)) for u, w in of_left]
+            u = self._with_products(_Linear(bit.linear, np.zeros(1, np.int64)), upper)
+            return left, [*of_left, (u, self._with_products(apart, [*of_right, *negated]))]
         # Two leaves: their difference is in the masks' places.
-        chosen = {at: mask * difference.constant for at, mask in bit.linear.items()}
-        lower = self.encoded({at: mask * difference.constant for at, mask in bit.lower.items()})
-        products = [_Product(self._affine(bit.upper), lower, None, [], [])] if lower else []
-        return _Linear({**left.terms, **chosen}, left.constant), products
+        chosen, lower = (
+            {at: mask * apart.constant for at, mask in terms.items()} for terms in (bit.linear, bit.lower)
+        )
+        is_parted = any(values.any() for values in lower.values())
+        pairs = [(self._affine(bit.upper), self._linear(lower))] if is_parted else []
+        return _Linear({**left.terms, **chosen}, left.constant), pairs
 
-    def _affine(self, linear: _Linear) -> _Factor:
-        return _Factor(self.encoded(linear.terms), self._plain(linear.constant), None, [])
+    def _linear(self, terms: Terms) -> Ciphertext:
+        found = _sum(self.ops, terms, self.planes)
+        assert found is not None  # of terms of which one does not vanish
+        return found
 
-    def _plain(self, values: Integers) -> Plaintext | None:
-        return self._evaluator.encode(values) if values.any() else None
+    def _affine(self, linear: _Linear) -> Ciphertext:
+        return self._with_products(linear, [])
+
+    def _with_products(self, linear: _Linear, pairs: Pairs) -> Ciphertext:
+        """A linear part and products, which are not all nothing."""
+        found = _sum(self.ops, linear.terms, self.planes)
+        if pairs:
+            products = self.ops.dot(*map(list, zip(*pairs, strict=True)))
+            found = products if found is None else self.ops.add(found, products)
+        assert found is not None
+        return self.ops.add(found, self.ops.encode(linear.constant)) if linear.constant.any() else found

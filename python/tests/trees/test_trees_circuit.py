@@ -13,7 +13,7 @@ from hemera.errors import MismatchError, ParameterError
 from hemera.trees import Ensemble, Quantiser, predicted, random_ensemble
 from hemera.trees.ensemble import Node
 from hemera.trees.layout import Layout
-from hemera.trees.packed import PackedCircuit
+from hemera.trees.packed import packed_scores
 from hemera.trees.parameters import parameters_for
 from hemera.trees.quantise import quantise
 
@@ -37,7 +37,7 @@ def encrypted_scores(model: Ensemble, quantiser: Quantiser, rows: np.ndarray) ->
         for bit in quantiser.bits(bins[:, integers.features[:, :, node]])
     ]
     asked = [EVALUATOR.encrypt(plane[group]) for group in range(layout.groups) for plane in planes]
-    found = PackedCircuit(EVALUATOR, integers, layout)(*asked)
+    found = packed_scores(EVALUATOR, integers, layout, asked)
     return layout.unpack(CONTEXT.decrypt(found, SECRET)) / integers.scale
 
 

@@ -30,7 +30,7 @@ from hemera.program.tracing import Recorder, Symbol
 from hemera.program.values import Array, Form
 from hemera.trees import Ensemble, Quantiser, read_model
 from hemera.trees.layout import Layout
-from hemera.trees.packed import PackedCircuit
+from hemera.trees.packed import packed_scores
 from hemera.trees.parameters import parameters_for
 from hemera.trees.quantise import IntegerEnsemble, quantise
 from hemera.trees.read import library_of
@@ -162,9 +162,8 @@ def compile_trees(
     planes = layout.groups * len(integers.nodes) * integers.planes
     recorder = Recorder("bfv", [Form(own.degree, (planes,))])
     # The recorder has the operations of an evaluator that the circuit uses.
-    circuit = PackedCircuit(cast(Evaluator, recorder), integers, layout)
-    result = cast(Symbol, circuit(*(cast(Ciphertext, plane) for plane in recorder.inputs[0])))
-    recorder.give(result)
+    asked = [cast(Ciphertext, plane) for plane in recorder.inputs[0]]
+    recorder.give(cast(Symbol, packed_scores(cast(Evaluator, recorder), integers, layout, asked)))
     read = "values" if integers.classes == 0 else "sign" if scores == 1 else "argmax"
     classes = getattr(given[-1], "classes_", None) if integers.classes else None
     labels = None if classes is None else Labels.of(classes)
