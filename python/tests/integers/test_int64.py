@@ -86,16 +86,6 @@ def test_overflows() -> None:
         check(wrapped, np.array([not LIMITS.min <= each <= LIMITS.max for each in exact]), ints)
 
 
-@pytest.mark.parametrize("amount", [2, 4, 8, 31, 32, 33, 60, 62, 63, 64, 65, 256, 257])
-def test_shifts_by_clear_amounts(amount: int) -> None:
-    ints = context(64)
-    a = np.concatenate([np.array(EDGES), numbers((40,), 4)])
-    x = ints.encrypt(a)
-    left = [(int(each) << amount) % 2**64 for each in a]
-    check(x << amount, np.array(left, np.uint64).astype(INT64), ints)
-    check(x >> amount, np.array([int(each) >> amount for each in a]), ints)
-
-
 @pytest.mark.parametrize(
     ("shape", "axis"),
     [((200,), None), ((9, 50), 0), ((9, 50), 1), ((5, 3, 20), (0, -1)), ((2, 64), 0)],
@@ -113,33 +103,6 @@ def test_sums_of_the_largest_and_of_the_least() -> None:
     for edge in (LIMITS.min, LIMITS.max, -1):
         a = np.full((3, 70), edge, INT64)
         check(ints.encrypt(a).sum(), a.sum(), ints)
-
-
-@pytest.mark.parametrize("entries", [16, 256])
-def test_tables(entries: int) -> None:
-    ints, values = context(64), numbers((entries,), 6)
-    values[: len(EDGES)] = EDGES
-    index = np.arange(256, dtype=np.uint8)
-    check(hm.integers.Table(values)[ints.encrypt(index)], values[index.astype(int) % entries], ints)
-
-
-def test_types() -> None:
-    ints = context(64)
-    a = np.concatenate([np.array(EDGES), numbers((40,), 7)])
-    x = ints.encrypt(a)
-    for name in ("int8", "uint8", "int16", "uint32", "int32", "uint64"):
-        check(x.astype(name), a.astype(name), ints)
-        check(ints.encrypt(a.astype(name)).astype(INT64), a.astype(name).astype(INT64), ints)
-
-
-def test_places() -> None:
-    ints, a = context(64), numbers((6, 15), 8)
-    x = ints.encrypt(a)
-    check(x.T, a.T, ints)
-    check(x[::-2, 3:9], a[::-2, 3:9], ints)
-    check(hm.integers.concatenate([x[1:3], a[:2]]), np.concatenate([a[1:3], a[:2]]), ints)
-    with np.errstate(over="ignore"):
-        check(x * x[:, :1], a * a[:, :1], ints)
 
 
 def test_operations_in_a_row() -> None:

@@ -85,35 +85,6 @@ def test_types_of_values(before: str, after: str) -> None:
     check(ints.encrypt(a).astype(after), a.astype(after), ints)
 
 
-@pytest.mark.parametrize(
-    ("left", "right"), [("uint8", "uint16"), ("int8", "uint8"), ("uint32", "int16"), ("int8", "int64")]
-)
-def test_types_of_results_are_numpys(left: str, right: str) -> None:
-    ints = context(64)
-    a, _ = operands(ints, np.dtype(left), 4)
-    b, _ = operands(ints, np.dtype(right), 5)
-    with np.errstate(over="ignore"):
-        check(ints.encrypt(a) + ints.encrypt(b), a + b, ints)
-        check(ints.encrypt(a) * b, a * b, ints)
-    check(ints.encrypt(a) < ints.encrypt(b), a < b, ints)
-    check(b - ints.encrypt(a), b - a, ints)
-
-
-def test_pythons_integers_take_the_others_type() -> None:
-    ints = context(16)
-    a, _ = operands(ints, np.dtype("int16"), 6)
-    x = ints.encrypt(a)
-    with np.errstate(over="ignore"):
-        check(x + 3, a + 3, ints)
-        check(1000 - x, 1000 - a, ints)
-        check(x * -7, a * np.int16(-7), ints)
-    check(x > 100, a > 100, ints)
-    check(hm.integers.where(x < 0, 0, x), np.where(a < 0, np.int16(0), a), ints)
-    check(hm.integers.where(x < 0, 1, 0), np.where(a < 0, np.int16(1), np.int16(0)), ints)
-    with pytest.raises(OverflowError, match="40000 out of bounds for int16"):
-        x + 40000
-
-
 @pytest.mark.parametrize("entries", [16, 256])
 @pytest.mark.parametrize("dtype", ["uint8", "int16"])
 def test_tables(entries: int, dtype: str) -> None:
@@ -183,16 +154,6 @@ def test_carries_out() -> None:
         found, wrapped = hm.integers.overflowing_add(ints.encrypt(a), ints.encrypt(b))
         check(found, a + b, ints)
         check(wrapped, a + b < a, ints)
-
-
-def test_shapes() -> None:
-    ints = context(8)
-    a = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
-    check(ints.encrypt(a) + ints.encrypt(a), a + a, ints)
-    check(ints.encrypt(a) * np.uint8(2), a * np.uint8(2), ints)
-    check(ints.encrypt(np.uint8(7)) + 1, np.uint8(8), ints)
-    assert len(ints.encrypt(a)) == 2
-    assert ints.encrypt(a).size == 24
 
 
 def test_names_of_tfhe() -> None:

@@ -11,7 +11,7 @@ import hemera as hm
 from hemera.search import Client, Index, Settings
 from hemera.search.scores.program import Scores
 
-from .search_cases import DEGREE, Metric, ask, bytes_of, scores_of
+from .search_cases import DEGREE, Metric, ask, scores_of
 from .search_cases import doubles as floats
 
 
@@ -63,23 +63,6 @@ def test_floats_are_finer_than_int8() -> None:
     quantized, _ = client.decrypt(clear.query(client.query(x), client.keys))
     deviations = [float(np.std(found - expected)) for found in (encrypted, quantized)]
     assert deviations[0] < deviations[1] / 4
-
-
-@pytest.mark.parametrize("metric", ["dot", "l2"])
-@pytest.mark.parametrize(("rows", "dims"), [(8192 + 7, 9), (100, 1), (20, 70)])
-def test_exact_scores_are_numpys_integers(metric: Metric, rows: int, dims: int) -> None:
-    vectors = bytes_of(rows, dims, 5)
-    vectors[0], vectors[1] = -128, 127
-    queries = np.random.default_rng(6).integers(-127, 128, (3, dims))
-    queries[0], queries[1] = -127, 127
-    owner = Client.owning(vectors, metric, exact=True)
-    index = Index(owner.encrypt(vectors))
-    assert index.expected_error == hm.search.Errors(0.0, 0.0)
-    expected = scores_of(vectors.astype(np.int64), queries, metric)
-    for answer in (index.query(owner.query(queries), owner.keys), index.query(queries)):
-        found, _ = owner.decrypt(answer)
-        assert found.dtype == np.int64
-        assert np.array_equal(found, expected)
 
 
 def test_the_largest_exact_scores() -> None:

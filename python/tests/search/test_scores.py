@@ -157,29 +157,3 @@ def test_int8_is_taken_as_it_is_and_normalized_for_cosines() -> None:
     found, _ = ask(cosines, client, vectors[3])
     assert abs(found[3] - 1) < 0.02
     assert found.argmax() == 3
-
-
-@pytest.mark.parametrize("metric", ["cosine", "dot", "l2"])
-def test_several_queries_at_once_are_those_of_one(metric: Metric) -> None:
-    vectors = floats(900, 40, 8)
-    index = Index(vectors, metric)
-    client = Client(index.settings)
-    queries = floats(3, 40, 9) * np.array([[1], [4], [0.5]], np.float32)
-    together, _ = ask(index, client, queries)
-    assert together.shape == (3, 900)
-    for i in range(3):
-        alone, _ = ask(index, client, queries[i])
-        norm = 1.0 if metric == "cosine" else float(np.linalg.norm(queries[i]))
-        assert np.abs(together[i] - alone).max() < 16 * index.expected_error.noise * norm
-    many, ids = ask(index, client, queries[:1], k=2000)
-    assert many.shape == ids.shape == (1, 900)
-
-
-def test_equal_scores_come_in_the_order_of_rows() -> None:
-    vectors = np.ones((10, 4), np.int8)
-    vectors[4] = 9
-    index = Index(vectors, "dot", exact=True, ids=np.arange(10)[::-1] * 7)
-    client = Client(index.settings)
-    scores, ids = ask(index, client, [1, 1, 1, 1], k=4)
-    assert scores.tolist() == [36, 4, 4, 4]
-    assert ids.tolist() == [35, 63, 56, 49]
