@@ -88,7 +88,7 @@ bool has_padding_that_fits(const rlwe::Metadata& meta) {
 
 void read_filling(runtime::ByteReader& in, MessageFields& fields) {
   rlwe::Metadata& meta = fields.meta;
-  meta.filled = in.u64();
+  meta.filled = in.size();
   const std::uint8_t padding = in.u8();
   meta.is_complex = in.boolean();
   const bool ckks = fields.scheme == rlwe::Scheme::ckks;
@@ -164,7 +164,7 @@ MessageFields MessageFields::read(std::span<const std::byte> section, std::uint1
   if (fields.meta.correction == 0 || (fields.scheme != rlwe::Scheme::bgv && fields.meta.correction != 1)) {
     in.fail("a correction factor of " + std::to_string(fields.meta.correction));
   }
-  fields.meta.slots = in.u64();
+  fields.meta.slots = in.size();
   fields.meta.noise_log2 = in.f64();
   if (std::isnan(fields.meta.noise_log2)) {
     in.fail("a noise bound of 2^" + decimal(fields.meta.noise_log2));

@@ -58,7 +58,7 @@ ResidueLayout read_layout(runtime::ByteReader& in) {
     in.fail("a reserved field is not zero");
   }
   layout.degree = in.u32();
-  layout.batch = in.u64();
+  layout.batch = in.size();
   layout.components = in.u32();
   layout.moduli = in.u64s();
   if (const auto what = problem(layout)) {

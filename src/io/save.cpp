@@ -1,4 +1,7 @@
+#include <algorithm>
+#include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -82,6 +85,33 @@ std::size_t key_bytes(const poly::Poly& poly, const std::optional<poly::RandomSt
 
 const Fingerprint& fingerprint(const rlwe::Context& context) { return context.parameters().fingerprint(); }
 
+KeyList list_of(const rlwe::PublicKey* public_key, std::span<const KeysWriter::Entry> entries) {
+  KeyList list{.public_key = public_key != nullptr};
+  for (const KeysWriter::Entry& entry : entries) list.roles.push_back(entry.role);
+  return list;
+}
+
+std::uint16_t version_of_set(const rlwe::ContextPointer& context, const rlwe::PublicKey* public_key,
+                             std::span<const KeysWriter::Entry> entries) {
+  std::uint16_t version = public_key != nullptr ? version_of(*public_key) : first_format;
+  for (const KeysWriter::Entry& entry : entries)
+    version = std::max(version, version_of(*rlwe::key_context(context, entry.role), entry.gadget));
+  return std::max(version, list_of(public_key, entries).version());
+}
+
+// In the order of EvaluationKeys::switching.
+std::vector<KeysWriter::Entry> in_order(std::vector<KeysWriter::Entry> entries) {
+  const auto place = [](const KeysWriter::Entry& entry) {
+    return std::tie(entry.role, entry.gadget->primes());
+  };
+  std::ranges::sort(entries, [&](const auto& a, const auto& b) { return place(a) < place(b); });
+  if (std::ranges::adjacent_find(
+          entries, [&](const auto& a, const auto& b) { return place(a) == place(b); }) != entries.end()) {
+    throw MismatchError("a set of keys has one role with one gadget twice; ask for each key once");
+  }
+  return entries;
+}
+
 }  // namespace
 
 void save(Sink& sink, const rlwe::Parameters& parameters, const SaveOptions& options) {
@@ -145,39 +175,54 @@ void save(Sink& sink, const rlwe::PublicKey& key, const SaveOptions& options) {
 void save(Sink& sink, const rlwe::SwitchingKey& key, const SaveOptions& options) {
   rlwe::require_filled(key, "save");
   const rlwe::Context& context = *key.context;
-  Writer writer(sink, version_of(key), Kind::switching_key, fingerprint(context), 2);
+  Writer writer(sink, version_of(context, key.gadget), Kind::switching_key, fingerprint(context), 2);
   write_key(writer, key, options);
   writer.finish();
 }
 
 void save(Sink& sink, const rlwe::EvaluationKeys& keys, const SaveOptions& options) {
   rlwe::require_filled(keys, "save");
-  const rlwe::Context& context = *keys.context;
-  KeyList list;
+  std::vector<KeysWriter::Entry> entries;
   std::size_t bytes = Header::bytes;
-  list.public_key = keys.public_key != nullptr;
-  if (keys.public_key) {
-    bytes += key_bytes(keys.public_key->poly, keys.public_key->seed, options);
-  }
+  if (keys.public_key) bytes += key_bytes(keys.public_key->poly, keys.public_key->seed, options);
   for (const auto& [role, of_role] : keys.switching) {
     for (const auto& [gadget, key] : of_role) {
-      list.roles.push_back(role);
+      entries.push_back({role, key->gadget});
       bytes += key_bytes(key->poly, key->seed, options);
     }
   }
-  if (options.compression_level == 0) {
-    sink.expect(bytes);
-  }
-  Writer writer(sink, version_of(keys), Kind::evaluation_keys, fingerprint(context),
-                static_cast<std::uint32_t>(1 + 2 * list.size()));
-  write_fields(writer, key_list_tag, list, context.parameters());
-  if (keys.public_key) {
-    write_key(writer, *keys.public_key, options);
-  }
+  if (options.compression_level == 0) sink.expect(bytes);
+  KeysWriter writer(sink, keys.context, keys.public_key.get(), std::move(entries), options);
   for (const auto& [role, of_role] : keys.switching) {
-    for (const auto& [gadget, key] : of_role) write_key(writer, *key, options);
+    for (const auto& [gadget, key] : of_role) writer.write(*key);
   }
   writer.finish();
+}
+
+KeysWriter::KeysWriter(Sink& sink, rlwe::ContextPointer context, const rlwe::PublicKey* public_key,
+                       std::vector<Entry> entries, const SaveOptions& options)
+    : context_(std::move(context)),
+      entries_(in_order(std::move(entries))),
+      options_(options),
+      writer_(sink, version_of_set(context_, public_key, entries_), Kind::evaluation_keys,
+              fingerprint(*context_),
+              static_cast<std::uint32_t>(1 + 2 * (entries_.size() + (public_key != nullptr ? 1 : 0)))) {
+  write_fields(writer_, key_list_tag, list_of(public_key, entries_), context_->parameters());
+  if (public_key != nullptr) write_key(writer_, *public_key, options_);
+}
+
+void KeysWriter::write(const rlwe::SwitchingKey& key) {
+  rlwe::require_filled(key, "save");
+  const bool is_due =
+      next_ < entries_.size() && key.gadget->primes() == entries_[next_].gadget->primes() &&
+      fingerprint(*key.context) == fingerprint(*rlwe::key_context(context_, entries_[next_].role));
+  if (!is_due) {
+    throw MismatchError(
+        "key " + std::to_string(next_) +
+        " of a set is not the one that its list announces; write the keys of entries() in order");
+  }
+  ++next_;
+  write_key(writer_, key, options_);
 }
 
 }  // namespace hemera::io

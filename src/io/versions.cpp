@@ -32,8 +32,10 @@ std::uint16_t version_of(const rlwe::PublicKey& key) {
   return key.poly.base() == key.context->public_key_base() ? first_format : second_format;
 }
 
-std::uint16_t version_of(const rlwe::SwitchingKey& key) {
-  return key.gadget == key.context->gadget(key.level()) ? first_format : second_format;
+std::uint16_t version_of(const rlwe::SwitchingKey& key) { return version_of(*key.context, key.gadget); }
+
+std::uint16_t version_of(const rlwe::Context& context, const rlwe::GadgetPointer& gadget) {
+  return gadget == context.gadget(gadget->highest_level()) ? first_format : second_format;
 }
 
 std::uint16_t version_of(const rlwe::EvaluationKeys& keys) {

@@ -18,6 +18,7 @@ std::uint16_t version_of(const rlwe::SecretKey& key);
 std::uint16_t version_of(const rlwe::PublicKey& key);
 /// Gadgets other than the context's default ones need version 2.
 std::uint16_t version_of(const rlwe::SwitchingKey& key);
+std::uint16_t version_of(const rlwe::Context& context, const rlwe::GadgetPointer& gadget);
 /// Roles other than relinearization and Galois automorphisms, and several keys of one role, need version 2.
 std::uint16_t version_of(const rlwe::EvaluationKeys& keys);
 

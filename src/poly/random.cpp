@@ -1,39 +1,14 @@
 #include "hemera/poly/random.hpp"
 
-#include <unistd.h>
-
 #include <boost/multiprecision/cpp_bin_float.hpp>
-#include <cerrno>
 #include <cstring>
 #include <string>
 
-#if defined(__linux__)
-#include <sys/random.h>
-#endif
-
 #include "hemera/runtime/error.hpp"
+#include "runtime/entropy.hpp"
 
 namespace hemera::poly {
 namespace {
-
-// Fills up to 256 bytes from the operating system's generator; 0 on success, or an errno value.
-int system_random(std::uint8_t* out, std::size_t bytes) {
-#if defined(__linux__)
-  // Waits, once after boot, until the generator has been seeded; may be interrupted meanwhile.
-  while (bytes != 0) {
-    const ssize_t got = getrandom(out, bytes, 0);
-    if (got > 0) {
-      out += got;
-      bytes -= static_cast<std::size_t>(got);
-    } else if (got == 0 || errno != EINTR) {
-      return got == 0 ? EIO : errno;
-    }
-  }
-  return 0;
-#else
-  return getentropy(out, bytes) == 0 ? 0 : errno;
-#endif
-}
 
 // 400 bits: entries need 64 and the sums below lose less than 20.
 using WideReal = boost::multiprecision::number<
@@ -44,7 +19,7 @@ using WideReal = boost::multiprecision::number<
 
 Seed Seed::fresh() {
   Seed seed;
-  if (const int failure = system_random(seed.bytes.data(), seed.bytes.size()); failure != 0) {
+  if (const int failure = runtime::system_entropy(seed.bytes); failure != 0) {
     throw DeviceError("the operating system gave no random bytes for a seed (" +
                       std::string(std::strerror(failure)) +
                       "); Hemera does not encrypt without: allow getrandom(2) to this process");

@@ -78,7 +78,7 @@ Parameters Parameters::read(runtime::ByteReader& in, std::uint16_t version) {
   const std::uint8_t scheme = in.u8();
   if (scheme < 1 || scheme > 3) in.fail("unknown scheme " + std::to_string(scheme));
   literal.scheme = static_cast<Scheme>(scheme);
-  literal.degree = in.u64();
+  literal.degree = in.size();
   literal.levels = read_lists(in);
   literal.special_primes = in.u64s();
   literal.digits = read_lists(in);
@@ -91,7 +91,7 @@ Parameters Parameters::read(runtime::ByteReader& in, std::uint16_t version) {
   literal.plain_modulus = in.u64();
   literal.scale = in.f64();
   literal.galois_generator = in.u64();
-  literal.secret.weight = in.u64();
+  literal.secret.weight = in.size();
   literal.sigma = in.f64();
   if (version > 1 && in.boolean()) {
     literal.secret.deviation = in.f64();

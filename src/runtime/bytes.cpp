@@ -74,6 +74,15 @@ bool ByteReader::boolean() {
   return value == 1;
 }
 
+std::size_t ByteReader::size() {
+  const std::uint64_t value = u64();
+  if (!std::in_range<std::size_t>(value)) {
+    fail("a size of " + std::to_string(value) + ", which is beyond this machine's " +
+         std::to_string(std::numeric_limits<std::size_t>::digits) + " bits");
+  }
+  return static_cast<std::size_t>(value);
+}
+
 double ByteReader::f64() { return std::bit_cast<double>(u64()); }
 
 std::size_t ByteReader::count(std::size_t least_bytes_each) {

@@ -1,7 +1,5 @@
 #include "hemera/runtime/memory.hpp"
 
-#include <openssl/crypto.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -254,14 +252,6 @@ Buffer::~Buffer() { release(); }
 void Buffer::release() noexcept {
   if (data_ != nullptr) memory_->release(data_, bytes_, secrecy_, uses_);
   data_ = nullptr;
-}
-
-void secure_zero(void* data, std::size_t bytes) noexcept {
-  // OPENSSL_cleanse writes word by word, at half of memset's speed or less. Whoever is called with the
-  // address may read all of the block, so the stores before the call stay.
-  constexpr std::size_t large = 4096;
-  if (bytes >= large) std::memset(data, 0, bytes);
-  OPENSSL_cleanse(data, bytes >= large ? alignment : bytes);
 }
 
 }  // namespace hemera::runtime

@@ -137,6 +137,36 @@ TEST_P(ObjectsTest, ASetMayHoldAnyKeys) {
   EXPECT_TRUE(loaded.switching.empty());
 }
 
+TEST_P(ObjectsTest, KeysThatAreWrittenOneByOneGiveTheFileOfTheSet) {
+  const rlwe::EvaluationKeys& keys = samples_.keys;
+  std::vector<KeysWriter::Entry> entries;
+  std::vector<std::shared_ptr<const rlwe::SwitchingKey>> in_order;
+  for (const auto& [role, of_role] : keys.switching) {
+    for (const auto& [gadget, key] : of_role) {
+      entries.insert(entries.begin(), {role, key->gadget});  // the writer puts them in order
+      in_order.push_back(key);
+    }
+  }
+  ASSERT_GE(entries.size(), 2U);
+  MemorySink sink;
+  KeysWriter writer(sink, samples_.context, keys.public_key.get(), entries);
+  ASSERT_EQ(writer.entries().size(), in_order.size());
+  // One that the list does not announce, by its gadget, is refused; an announced one may still follow.
+  const auto other = rlwe::generate_relinearization_key(samples_.secret, 0);
+  if (other.gadget->primes() != writer.entries()[0].gadget->primes()) {
+    EXPECT_THROW(writer.write(other), MismatchError);
+  }
+  for (const auto& key : in_order) {
+    EXPECT_THROW(writer.finish(), ParameterError);
+    writer.write(*key);
+  }
+  writer.finish();
+  EXPECT_THROW(writer.write(*in_order.back()), MismatchError);
+  EXPECT_EQ(sink.take(), save(keys));
+  entries.push_back(entries.front());
+  EXPECT_THROW(KeysWriter(sink, samples_.context, nullptr, entries), MismatchError);
+}
+
 TEST_P(ObjectsTest, ACiphertextOfThreeComponentsRoundTrips) {
   rlwe::Ciphertext product = rlwe::make_ciphertext(samples_.context, samples_.ciphertext.meta, 3);
   runtime::Workspace none;

@@ -40,6 +40,35 @@ void save(Sink& sink, const rlwe::PublicKey& key, const SaveOptions& options = {
 void save(Sink& sink, const rlwe::SwitchingKey& key, const SaveOptions& options = {});
 void save(Sink& sink, const rlwe::EvaluationKeys& keys, const SaveOptions& options = {});
 
+/// Writes a set of evaluation keys key after key, so that whoever makes them holds one at a time. Gives the
+/// bytes that `save` of the whole set gives.
+class KeysWriter {
+ public:
+  struct Entry {
+    rlwe::KeyRole role;
+    rlwe::GadgetPointer gadget;
+  };
+
+  /// Writes the header, the list of keys, and the public key unless it is null. Throws MismatchError for a
+  /// role and gadget that come twice.
+  KeysWriter(Sink& sink, rlwe::ContextPointer context, const rlwe::PublicKey* public_key,
+             std::vector<Entry> entries, const SaveOptions& options = {});
+
+  /// The switching keys in the order of the file.
+  [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
+  /// The key of the next entry. Throws MismatchError for another gadget or context.
+  void write(const rlwe::SwitchingKey& key);
+  /// Throws ParameterError if keys are missing.
+  void finish() const { writer_.finish(); }
+
+ private:
+  rlwe::ContextPointer context_;
+  std::vector<Entry> entries_;
+  SaveOptions options_;
+  std::size_t next_ = 0;
+  Writer writer_;
+};
+
 template <typename Object>
 std::vector<std::byte> save(const Object& object, const SaveOptions& options = {}) {
   MemorySink sink;

@@ -66,6 +66,9 @@ class ByteReader {
   [[nodiscard]] std::uint16_t u16() { return integer<std::uint16_t>(); }
   [[nodiscard]] std::uint32_t u32() { return integer<std::uint32_t>(); }
   [[nodiscard]] std::uint64_t u64() { return integer<std::uint64_t>(); }
+  /// A u64 number of elements or bytes. Throws FormatError if std::size_t can not hold it, as on a machine of
+  /// 32 bits.
+  [[nodiscard]] std::size_t size();
   [[nodiscard]] std::int64_t i64() { return static_cast<std::int64_t>(u64()); }
   /// Throws FormatError for bytes other than 0 and 1.
   [[nodiscard]] bool boolean();

@@ -1,0 +1,337 @@
+#include <bit>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "c/buffer.hpp"
+#include "c/handles.hpp"
+#include "hemera/io/objects.hpp"
+#include "hemera/rlwe/security.hpp"
+#include "hemera/runtime/error.hpp"
+#include "hemera/runtime/memory.hpp"
+#include "hemera/schemes/any_scheme.hpp"
+#include "hemera/schemes/bfv.hpp"
+#include "hemera/schemes/bgv.hpp"
+#include "hemera/schemes/ckks.hpp"
+
+namespace hemera::c {
+namespace {
+
+void save_parameters(const rlwe::Parameters& parameters, hemera_buffer* file) {
+  give_bytes(file, io::save(parameters));
+}
+
+void require_security(const std::optional<rlwe::Security>& found, int least, const char* what) {
+  rlwe::require_security_class(least == 0 ? std::nullopt : std::optional(least));
+  if (least != 0 && found && rlwe::bits(*found) < least) {
+    throw SecurityError(std::string(what) + " have a security of " + rlwe::name(*found) +
+                        " bits, and at least " + std::to_string(least) +
+                        " were asked for; use others, or ask for less");
+  }
+}
+
+std::size_t level_of(std::uint32_t level, const rlwe::Context& context) {
+  return level == HEMERA_HIGHEST_LEVEL ? context.parameters().highest_user_level() : level;
+}
+
+// A single one has no batch axis.
+rlwe::BatchShape batch_of(std::size_t rows) {
+  return rows == 0 ? rlwe::BatchShape{} : rlwe::BatchShape{rows};
+}
+
+// Rows times count numbers. Throws ParameterError where there are none or too many for the address space.
+template <typename Number>
+std::span<const Number> numbers_of(const Number* values, std::size_t rows, std::size_t count) {
+  const std::size_t factor = rows == 0 ? 1 : rows;
+  if (count == 0 || factor > SIZE_MAX / sizeof(Number) / count) {
+    throw ParameterError("rows of " + std::to_string(count) +
+                         " numbers; a row has from 1 to the number of slots");
+  }
+  return {values, factor * count};
+}
+
+const rlwe::ContextPointer& context_of(const hemera_secret_key* secret, const hemera_keys* keys) {
+  if ((secret == nullptr) == (keys == nullptr)) {
+    throw ParameterError("encryption takes either a secret key or a public one; pass null for the other");
+  }
+  return secret != nullptr ? secret->key.context : keys->keys.context;
+}
+
+rlwe::Ciphertext encrypted(const rlwe::Plaintext& plaintext, const hemera_secret_key* secret,
+                           const hemera_keys* keys) {
+  return secret != nullptr ? any_scheme::encrypt(plaintext, secret->key)
+                           : any_scheme::encrypt(plaintext, keys->keys);
+}
+
+std::uint64_t element_of(const hemera_need& need, const rlwe::Context& context) {
+  return need.kind == HEMERA_ROTATION ? context.galois_element(need.steps) : context.conjugation_element();
+}
+
+// Bytes to the caller's function.
+class CallerSink final : public io::Sink {
+ public:
+  CallerSink(hemera_write function, void* user) : write_(function), user_(user) {}
+
+  void write(std::span<const std::byte> data) override {
+    if (write_(user_, data.data(), data.size()) != 0) throw Stopped();
+  }
+
+ private:
+  hemera_write write_;
+  void* user_;
+};
+
+void generate_keys(const rlwe::SecretKey& secret, std::span<const hemera_need> needs, io::Sink& sink) {
+  const rlwe::Context& context = *secret.context;
+  std::optional<rlwe::PublicKey> public_key;
+  std::vector<io::KeysWriter::Entry> entries;
+  for (const hemera_need& need : needs) {
+    if (need.kind == HEMERA_PUBLIC_KEY) {
+      if (public_key) throw MismatchError("a set has one public key; ask for it once");
+      public_key = rlwe::generate_public_key(secret);
+      continue;
+    }
+    if (need.kind > HEMERA_CONJUGATION) {
+      throw ParameterError("a key of kind " + std::to_string(need.kind) +
+                           ", which this interface does not have");
+    }
+    const rlwe::KeyRole role = need.kind == HEMERA_RELINEARIZATION
+                                   ? rlwe::KeyRole::relinearization()
+                                   : rlwe::KeyRole::galois(element_of(need, context));
+    if (role == rlwe::KeyRole{}) {
+      throw ParameterError("a rotation by " + std::to_string(need.steps) +
+                           " steps needs no key; leave it out");
+    }
+    entries.push_back({role, context.gadget(level_of(need.level, context))});
+  }
+  io::KeysWriter writer(sink, secret.context, public_key ? &*public_key : nullptr, std::move(entries));
+  for (const io::KeysWriter::Entry& entry : writer.entries()) {
+    const bool squares = entry.role == rlwe::KeyRole::relinearization();
+    writer.write(squares ? rlwe::generate_relinearization_key(secret, entry.gadget)
+                         : rlwe::generate_galois_key(secret, entry.role.galois_element, entry.gadget));
+  }
+  writer.finish();
+}
+
+}  // namespace
+}  // namespace hemera::c
+
+using namespace hemera;
+
+hemera_status hemera_ckks_parameters(size_t depth, int32_t scale_bits, size_t slots, hemera_buffer* file) {
+  HEMERA_C_REQUIRE(file);
+  *file = {};
+  return c::guarded([&] {
+    c::save_parameters(ckks::parameters_for({.depth = depth, .scale_bits = scale_bits, .slots = slots}),
+                       file);
+  });
+}
+
+hemera_status hemera_integer_parameters(int32_t scheme, size_t depth, int32_t plain_bits, size_t slots,
+                                        hemera_buffer* file) {
+  HEMERA_C_REQUIRE(file);
+  *file = {};
+  return c::guarded([&] {
+    const integer::CircuitRequest request{.depth = depth, .plain_bits = plain_bits, .slots = slots};
+    if (scheme != HEMERA_BFV && scheme != HEMERA_BGV) {
+      throw ParameterError("scheme " + std::to_string(scheme) +
+                           " computes on no integers; HEMERA_BFV and HEMERA_BGV do");
+    }
+    c::save_parameters(scheme == HEMERA_BFV ? bfv::parameters_for(request) : bgv::parameters_for(request),
+                       file);
+  });
+}
+
+hemera_status hemera_context_open(const void* file, size_t bytes, int32_t least_security, int32_t threads,
+                                  hemera_context** context) {
+  HEMERA_C_REQUIRE(context);
+  *context = nullptr;
+  HEMERA_C_REQUIRE(file);
+  return c::guarded([&] {
+    rlwe::Parameters parameters = io::load_parameters(c::bytes_of(file, bytes));
+    c::require_security(parameters.security(), least_security, "these parameters");
+    c::give(context, rlwe::Context::make(std::move(parameters), {}, {.threads = threads}), least_security);
+  });
+}
+
+void hemera_context_free(hemera_context* context) { delete context; }
+
+hemera_status hemera_context_describe(const hemera_context* context, hemera_description* description,
+                                      size_t bytes) {
+  HEMERA_C_REQUIRE(context);
+  HEMERA_C_REQUIRE(description);
+  return c::guarded([&] {
+    if (bytes > sizeof(hemera_description)) {
+      throw ParameterError("a description of " + std::to_string(bytes) + " bytes; this library knows " +
+                           std::to_string(sizeof(hemera_description)));
+    }
+    const rlwe::Parameters& parameters = context->context->parameters();
+    const hemera_description found{.scheme = static_cast<int32_t>(parameters.scheme()),
+                                   .security_bits = rlwe::bits(parameters.security()),
+                                   .degree = parameters.degree(),
+                                   .slots = parameters.max_slots(),
+                                   .levels = parameters.levels(),
+                                   .plain_modulus = parameters.plain_modulus()};
+    std::memcpy(description, &found, bytes);
+  });
+}
+
+hemera_status hemera_secret_key_generate(const hemera_context* context, hemera_secret_key** key) {
+  HEMERA_C_REQUIRE(key);
+  *key = nullptr;
+  HEMERA_C_REQUIRE(context);
+  return c::guarded([&] { c::give(key, rlwe::generate_secret_key(context->context)); });
+}
+
+hemera_status hemera_secret_key_load(const hemera_context* context, const void* file, size_t bytes,
+                                     hemera_secret_key** key) {
+  HEMERA_C_REQUIRE(key);
+  *key = nullptr;
+  HEMERA_C_REQUIRE(context);
+  HEMERA_C_REQUIRE(file);
+  return c::guarded([&] { c::give(key, io::load_secret_key(context->context, c::bytes_of(file, bytes))); });
+}
+
+hemera_status hemera_secret_key_save(const hemera_secret_key* key, hemera_buffer* file) {
+  HEMERA_C_REQUIRE(file);
+  *file = {};
+  HEMERA_C_REQUIRE(key);
+  return c::guarded([&] {
+    std::vector<std::byte> bytes = io::save(key->key);
+    const c::ZeroAtEnd zeroed(bytes);
+    c::give_bytes(file, bytes);
+  });
+}
+
+void hemera_secret_key_free(hemera_secret_key* key) { delete key; }
+
+hemera_status hemera_keys_generate(const hemera_secret_key* key, const hemera_need* needs, size_t count,
+                                   hemera_write write, void* user) {
+  HEMERA_C_REQUIRE(key);
+  HEMERA_C_REQUIRE(needs);
+  HEMERA_C_REQUIRE(write);
+  return c::guarded([&] {
+    c::CallerSink sink(write, user);
+    c::generate_keys(key->key, {needs, count}, sink);
+  });
+}
+
+hemera_status hemera_keys_file(const hemera_secret_key* key, const hemera_need* needs, size_t count,
+                               hemera_buffer* file) {
+  HEMERA_C_REQUIRE(file);
+  *file = {};
+  HEMERA_C_REQUIRE(key);
+  HEMERA_C_REQUIRE(needs);
+  return c::guarded([&] {
+    io::MemorySink sink;
+    c::generate_keys(key->key, {needs, count}, sink);
+    c::give_bytes(file, sink.take());
+  });
+}
+
+hemera_status hemera_keys_load(const hemera_context* context, const void* file, size_t bytes,
+                               hemera_keys** keys) {
+  HEMERA_C_REQUIRE(keys);
+  *keys = nullptr;
+  HEMERA_C_REQUIRE(context);
+  HEMERA_C_REQUIRE(file);
+  return c::guarded([&] {
+    rlwe::EvaluationKeys loaded = io::load_evaluation_keys(context->context, c::bytes_of(file, bytes));
+    c::require_security(loaded.security(), context->least_security, "these keys");
+    c::give(keys, std::move(loaded));
+  });
+}
+
+void hemera_keys_free(hemera_keys* keys) { delete keys; }
+
+hemera_status hemera_encrypt_doubles(const hemera_secret_key* secret, const hemera_keys* keys,
+                                     const double* values, size_t rows, size_t count, uint32_t level,
+                                     hemera_ciphertext** ciphertext) {
+  HEMERA_C_REQUIRE(ciphertext);
+  *ciphertext = nullptr;
+  HEMERA_C_REQUIRE(values);
+  return c::guarded([&] {
+    const rlwe::ContextPointer& context = c::context_of(secret, keys);
+    const auto numbers = c::numbers_of(values, rows, count);
+    // A level of its own is a plaintext's for that level alone; without one, it is a message's.
+    const auto at = level == HEMERA_HIGHEST_LEVEL ? std::nullopt : std::optional<std::size_t>(level);
+    const rlwe::Plaintext plaintext = ckks::Encoder(context).encode(
+        {.doubles = numbers, .count = count}, std::bit_ceil(count), c::batch_of(rows), at);
+    c::give(ciphertext, c::encrypted(plaintext, secret, keys));
+  });
+}
+
+hemera_status hemera_encrypt_integers(const hemera_secret_key* secret, const hemera_keys* keys,
+                                      const int64_t* values, size_t rows, size_t count, uint32_t level,
+                                      hemera_ciphertext** ciphertext) {
+  HEMERA_C_REQUIRE(ciphertext);
+  *ciphertext = nullptr;
+  HEMERA_C_REQUIRE(values);
+  return c::guarded([&] {
+    const rlwe::ContextPointer& context = c::context_of(secret, keys);
+    const auto numbers = c::numbers_of(values, rows, count);
+    const auto at = level == HEMERA_HIGHEST_LEVEL ? std::nullopt : std::optional<std::size_t>(level);
+    const rlwe::Plaintext plaintext =
+        integer::Encoder(context).encode(numbers, c::batch_of(rows), rlwe::Encoding::slots, at);
+    c::give(ciphertext, c::encrypted(plaintext, secret, keys));
+  });
+}
+
+hemera_status hemera_decrypt_doubles(const hemera_secret_key* secret, const hemera_ciphertext* ciphertext,
+                                     hemera_buffer* values) {
+  HEMERA_C_REQUIRE(values);
+  *values = {};
+  HEMERA_C_REQUIRE(secret);
+  HEMERA_C_REQUIRE(ciphertext);
+  return c::guarded([&] {
+    const rlwe::Plaintext plaintext = any_scheme::decrypt(ciphertext->ciphertext, secret->key);
+    std::vector<double> numbers = ckks::Encoder(secret->key.context).decode_real(plaintext);
+    const c::ZeroAtEnd zeroed(numbers);
+    c::give_bytes(values, std::as_bytes(std::span(numbers)));
+  });
+}
+
+hemera_status hemera_decrypt_integers(const hemera_secret_key* secret, const hemera_ciphertext* ciphertext,
+                                      hemera_buffer* values) {
+  HEMERA_C_REQUIRE(values);
+  *values = {};
+  HEMERA_C_REQUIRE(secret);
+  HEMERA_C_REQUIRE(ciphertext);
+  return c::guarded([&] {
+    const rlwe::Plaintext plaintext = any_scheme::decrypt(ciphertext->ciphertext, secret->key);
+    std::vector<std::int64_t> numbers = integer::Encoder(secret->key.context).decode(plaintext);
+    const c::ZeroAtEnd zeroed(numbers);
+    c::give_bytes(values, std::as_bytes(std::span(numbers)));
+  });
+}
+
+hemera_status hemera_ciphertext_load(const hemera_context* context, const void* file, size_t bytes,
+                                     hemera_ciphertext** ciphertext) {
+  HEMERA_C_REQUIRE(ciphertext);
+  *ciphertext = nullptr;
+  HEMERA_C_REQUIRE(context);
+  HEMERA_C_REQUIRE(file);
+  return c::guarded(
+      [&] { c::give(ciphertext, io::load_ciphertext(context->context, c::bytes_of(file, bytes))); });
+}
+
+hemera_status hemera_ciphertext_save(const hemera_ciphertext* ciphertext, hemera_buffer* file) {
+  HEMERA_C_REQUIRE(file);
+  *file = {};
+  HEMERA_C_REQUIRE(ciphertext);
+  return c::guarded([&] { c::give_bytes(file, io::save(ciphertext->ciphertext)); });
+}
+
+hemera_status hemera_ciphertext_describe(const hemera_ciphertext* ciphertext, size_t* rows, size_t* slots,
+                                         size_t* level) {
+  HEMERA_C_REQUIRE(ciphertext);
+  const rlwe::Metadata& meta = ciphertext->ciphertext.meta;
+  if (rows != nullptr) *rows = rlwe::batch_count(meta.batch);
+  if (slots != nullptr) *slots = meta.slots;
+  if (level != nullptr) *level = meta.level;
+  return HEMERA_OK;
+}
+
+void hemera_ciphertext_free(hemera_ciphertext* ciphertext) { delete ciphertext; }
