@@ -11,6 +11,7 @@ EXTRAS = {
     "ray": (
         *("fastapi", "httptools", "httpx", "prometheus-client", "python-multipart", "ray[data]", "uvicorn"),
     ),
+    "sealing": ("cryptography",),
     "serving": ("fastapi", "httptools", "httpx", "prometheus-client", "python-multipart", "uvicorn"),
 }
 """The same as in pyproject.toml."""

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from hemera import _core
-from hemera._files import write_atomically
 from hemera._process import OfProcess
 from hemera.errors import MismatchError, ParameterError, SecurityWarning
+from hemera.multiparty.identity import Identity, signed_by
 from hemera.multiparty.keys import Contribution, Keys
 from hemera.multiparty.party import Party
 from hemera.multiparty.rounds import Round, require_weight
@@ -38,11 +38,20 @@ class Federation:
     `push`, `average` and `work`. A process belongs to one party; objects are for one thread.
     """
 
-    def __init__(self, folder: Path, party: Party, terms: Terms, contributes: bool, patience: float) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        party: Party,
+        terms: Terms,
+        contributes: bool,
+        patience: float,
+        identities: Path | None,
+    ) -> None:
         self._folder, self._name, self._terms = folder, party.name, terms
         self._description = terms.agree(folder)
         self._plan, self._access = terms.plan(), terms.access()
-        self._keys = Keys(folder, party, terms, self._description, contributes)
+        self._shared = signed_by(party, identities, self._description.id)
+        self._keys = Keys(folder, party, terms, self._description, contributes, self._shared)
         self._patience = Patience(patience)
         self._rounds: dict[int, Round] = {}
         self._own = OfProcess[dict[int, Contribution]](dict)
@@ -65,13 +74,15 @@ class Federation:
         opening_bits: int = 40,
         least: int = 2,
         secrets: str | os.PathLike[str] | None = None,
+        identities: str | os.PathLike[str] | None = None,
         contributes: bool = True,
         patience: float = 60.0,
     ) -> Federation:
         """Become a party, or the same party again. All give the same terms, which `federation.json` keeps.
 
-        Members hand out 32 bytes from each piece, to other holders and to contributors: files in
-        `ME/outbox/NAME/`, to be carried by hand to NAME's `inbox/`. They are not sealed: carry them where
+        Members hand out 32 bytes from each piece, to other holders and to contributors. With `identities`
+        they lie in the shared folder, sealed for who should have them, and what a party writes there is
+        signed. Without, they are files in `ME/outbox/NAME/`, to be carried by hand to NAME's `inbox/`, where
         nobody else reads them. Who gets those of a name is that contributor.
 
         Args:
@@ -88,11 +99,13 @@ class Federation:
             opening_bits: statistical security of all openings together.
             least: contributors that a list has at least: a setting, not a proof that any of them is honest.
             secrets: in place of `outbox` and `inbox`, a folder that is as secret as they.
+            identities: a folder of the public identities that this party trusts, `NAME.identity`. Its own is
+                written there: hand it to all others. Needs the package cryptography.
             contributes: whether this party may push.
             patience: seconds until a list is closed without contributors who are not there.
 
         Raises:
-            ParameterError: for terms out of their range.
+            ParameterError: for terms out of their range, and for both `secrets` and `identities`.
             MismatchError: where the folder has other terms, or `me` belongs to another federation.
         """
         if not _warned:
@@ -111,7 +124,8 @@ class Federation:
             least=least,
         )
         party = Party(Path(me), None if secrets is None else Path(secrets))
-        return cls(Path(folder), party, terms, contributes, patience)
+        known = None if identities is None else Path(identities)
+        return cls(Path(folder), party, terms, contributes, patience, known)
 
     @property
     def missing(self) -> list[str]:
@@ -190,7 +204,7 @@ class Federation:
         """Do what this party can do for a round now, without waiting. Returns whether its sum is open."""
         self._keys.prepare()
         files = self._round(turn)
-        is_open = (files.folder / "result").exists()
+        is_open = files.has_result()
         if is_open and not self._keys.held:
             return True
         if self._keys.held:
@@ -202,7 +216,7 @@ class Federation:
         for piece in self._keys.held:  # also where a result is: others may want to verify it
             if next(files.shares(listed, piece), None) is None:
                 share = self._keys.share(listed, piece)
-                write_atomically(files.share_path(listed, piece, self._name), share)
+                files.write(files.share_path(listed, piece, self._name), share)
         if is_open:
             return True
         sums = files.opened(listed, self._access.pieces)
@@ -215,7 +229,8 @@ class Federation:
             raise ParameterError(
                 f"round {turn} is not one of the {self._terms.rounds} that the flooding is planned for"
             )
-        return self._rounds.setdefault(turn, Round(self._folder, self._description, turn))
+        made = Round(self._folder, self._description, turn, self._shared, self._terms.committee)
+        return self._rounds.setdefault(turn, made)
 
     def _is_sent(self, files: Round) -> bool:
         """Whether the newest list has this party's message."""
@@ -229,13 +244,13 @@ class Federation:
             return
         message = self._keys.message(lists[-1], own)
         if message is not None:
-            write_atomically(files.upload_path(lists[-1], self._name), message)
+            files.write(files.upload_path(lists[-1], self._name), message)
 
     def _close(self, files: Round) -> None:
         """Close the list when all are there or patience is over; then another one without the missing."""
         lists, there = files.lists(), self._acceptable(files)
         if not lists:
-            known = {path.name for path in (self._folder / "contributors").glob("*")}
+            known = self._keys.named("contributors")
             if len(there) < self._terms.least:
                 return
             if known <= set(there) or self._patience.is_over((files.turn, "first")):
@@ -305,6 +320,9 @@ class Federation:
             f"N = {margin.degree}, {modulus:.1f} bits of modulus, security {self._plan.parameters.security}",
             f"flooding 2^{margin.flooding_log2} over errors of norm 2^{margin.error_norm_log2:.1f}: "
             f"{terms.opening_bits} bits for {margin.openings} polynomials in {terms.rounds} rounds",
+            f"signed and sealed; {self._name}'s identity is {self._shared.fingerprint(self._name)}"
+            if isinstance(self._shared, Identity)
+            else "neither signed nor sealed",
             UNREVIEWED,
         ]
         return "\n".join(lines)

@@ -22,6 +22,7 @@ from flwr.serverapp.strategy import FedAvg
 from hemera import _core
 from hemera._files import write_atomically
 from hemera.errors import FormatError, MismatchError, NoiseError, ParameterError
+from hemera.multiparty.identity import signed_by
 from hemera.multiparty.keys import Contribution, Keys
 from hemera.multiparty.party import Party
 from hemera.multiparty.rounds import Round, require_weight
@@ -32,7 +33,7 @@ __all__ = ["FederatedAverage", "FederatedMod"]
 
 KEY = "hemera"
 """The record of Flower's messages that is a federation's."""
-PUBLIC = re.compile(r"federation\.json|(contributors|pieces|ready)/[A-Za-z0-9_-]+")
+PUBLIC = re.compile(r"federation\.json|(contributors|pieces|ready|sealed)/[A-Za-z0-9_-]+")
 """The files that all parties have, but those of rounds."""
 log = logging.getLogger("flwr")
 
@@ -65,7 +66,7 @@ class FederatedMod:
     - `terms`: those of `Federation.join` but `like`, the same for all parties and for the server. They are
       the client's own: a server with others is refused.
     - `me`: the party's own folder, of the context of a node.
-    - `secrets`: as for `Federation.join`.
+    - `secrets` or `identities`: as for `Federation.join`. With identities keys travel in Flower's messages.
     - `weighted_by_key`: the metric that is the weight, a whole number.
 
     What a round needs until its message is sent lies in the context's state, which Flower keeps in memory.
@@ -77,10 +78,12 @@ class FederatedMod:
         me: Callable[[Context], str | os.PathLike[str]],
         *,
         secrets: str | os.PathLike[str] | None = None,
+        identities: str | os.PathLike[str] | None = None,
         weighted_by_key: str = "num-examples",
     ) -> None:
         self._terms, self._me, self._weighted_by_key = dict(terms), me, weighted_by_key
         self._secrets = None if secrets is None else Path(secrets)
+        self._identities = None if identities is None else Path(identities)
 
     def __call__(
         self, message: Message, context: Context, call_next: Callable[[Message, Context], Message]
@@ -98,7 +101,8 @@ class FederatedMod:
         _take(folder, asked)
         terms = self._agreed(folder)
         description = terms.agree(folder)
-        keys = Keys(folder, party, terms, description, contributes=True)
+        shared = signed_by(party, self._identities, description.id)
+        keys = Keys(folder, party, terms, description, True, shared)
         if asked["step"] == "train":
             del message.content[KEY]
             reply = call_next(message, context)

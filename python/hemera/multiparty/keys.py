@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from hemera import _core
-from hemera._files import write_atomically
-from hemera.errors import MismatchError
+from hemera.errors import FormatError, MismatchError
+from hemera.multiparty.identity import Identity, Unsigned
 from hemera.multiparty.party import Party
 from hemera.multiparty.terms import Terms
 from hemera.objects.context import Context
@@ -41,8 +41,10 @@ class Keys:
         terms: Terms,
         description: _core.FederationDescription,
         contributes: bool,
+        shared: Identity | Unsigned | None = None,
     ) -> None:
         self.contributes = contributes
+        self._shared = shared or Unsigned()
         self._folder, self._party, self._terms, self._description = folder, party, terms, description
         party.belong_to(description.id)
         self._access = terms.access()
@@ -50,7 +52,7 @@ class Keys:
         self._context = Context(load_parameters(_core.save(terms.plan().parameters, 0)))
         self._member: _core.FederationMember | None = None
         if contributes:
-            write_atomically(folder / "contributors" / party.name, b"")
+            self._shared.write(folder / "contributors" / party.name, b"")
 
     @property
     def missing(self) -> list[str]:
@@ -62,16 +64,27 @@ class Keys:
     def held(self) -> list[int]:
         return [] if self._member is None or self._number is None else self._access.held_by(self._number)
 
+    def named(self, what: str) -> set[str]:
+        """The contributors, or who is ready: by their own signatures, where there are any."""
+        return {path.name for path in (self._folder / what).glob("*") if self._is_by(path, path.name)}
+
+    def _is_by(self, path: Path, name: str) -> bool:
+        try:
+            self._shared.read(path, {name})
+        except (FormatError, FileNotFoundError):
+            return False
+        return True
+
     def prepare(self) -> None:
         """Draw, hand over and take over keys, as far as it goes."""
         party, number = self._party, self._number
-        party.take_over(self._description.id)
+        self._take_over()
         if number is not None:
             self._deal(number)
         if self.missing:
             return
-        if not (self._folder / "ready" / party.name).exists():
-            write_atomically(self._folder / "ready" / party.name, b"")
+        if not self._is_by(self._folder / "ready" / party.name, party.name):
+            self._shared.write(self._folder / "ready" / party.name, b"")
         if number is not None and self._member is None:
             keys = [(piece, party.piece(piece)) for piece in self._access.held_by(number)]
             pieces = [_core.FederationPiece(piece, key) for piece, key in keys if key is not None]
@@ -82,7 +95,8 @@ class Keys:
 
     def _deal(self, number: int) -> None:
         """The first holder of a piece draws it, and hands it to the others; contributors get their parts."""
-        party, names, federation = self._party, self._terms.committee, self._description.id
+        party, names = self._party, self._terms.committee
+        ready, contributors = self.named("ready"), self.named("contributors")
         for piece in self._access.held_by(number):
             holders = self._access.holders(piece)
             if holders[0] != number:
@@ -92,27 +106,53 @@ class Keys:
             key = party.piece(piece)
             assert key is not None
             for holder in holders[1:]:
-                if not (self._folder / "ready" / names[holder]).exists():
-                    party.hand_over(names[holder], "piece", piece, key, federation)
-            for path in (self._folder / "contributors").glob("*"):
-                if not (self._folder / "ready" / path.name).exists():
-                    part = _core.FederationPiece(piece, key).dealt(self._description, path.name)
-                    if path.name == party.name:
-                        party.keep_dealt(piece, part)
-                    else:
-                        party.hand_over(path.name, "dealt", piece, part, federation)
+                if names[holder] not in ready:
+                    self._hand_over(names[holder], "piece", piece, key)
+            for name in contributors - ready:
+                part = _core.FederationPiece(piece, key).dealt(self._description, name)
+                if name == party.name:
+                    party.keep_dealt(piece, part)
+                else:
+                    self._hand_over(name, "dealt", piece, part)
+
+    def _sealed(self, kind: str, piece: int, dealer: str, to: str) -> Path:
+        return self._folder / "sealed" / f"{kind}-{piece}-from-{dealer}-to-{to}"
+
+    def _hand_over(self, to: str, kind: str, piece: int, key: bytes) -> None:
+        """Seal a key for another party where there are identities; otherwise it is carried by hand."""
+        if isinstance(self._shared, Unsigned):
+            self._party.hand_over(to, kind, piece, key, self._description.id)
+            return
+        path = self._sealed(kind, piece, self._party.name, to)
+        if not self._is_by(path, self._party.name):
+            data = self._shared.sealed(to, path.name, key)
+            if data is not None:  # its identity is known
+                self._shared.write(path, data)
+
+    def _take_over(self) -> None:
+        """Keep the keys of others: those of the inbox, or those that the dealer of a piece has sealed."""
+        if isinstance(self._shared, Unsigned):
+            self._party.take_over(self._description.id)
+            return
+        for kind, _, number in (each.partition("-") for each in self.missing):
+            dealer = self._terms.committee[self._access.holders(int(number))[0]]
+            path = self._sealed(kind, int(number), dealer, self._party.name)
+            if self._is_by(path, dealer):
+                key = self._shared.unsealed(path.name, self._shared.read(path, {dealer}))
+                self._party.keep(kind, int(number), key)
 
     def _compare(self, pieces: list[_core.FederationPiece]) -> None:
         """Publish digests of pieces. MismatchError where two holders have two."""
         for piece in pieces:
             mine = piece.commitment(self._description)
             folder = self._folder / "pieces"
-            write_atomically(folder / f"{piece.number}-{self._party.name}", mine)
+            self._shared.write(folder / f"{piece.number}-{self._party.name}", mine)
             for path in folder.glob(f"{piece.number}-*"):
-                if path.read_bytes() != mine:
+                name = path.name.partition("-")[2]
+                if self._is_by(path, name) and self._shared.read(path, {name}) != mine:
                     dealer = self._terms.committee[self._access.holders(piece.number)[0]]
                     raise MismatchError(
-                        f"{path.name.partition('-')[2]} has another piece {piece.number} than "
+                        f"{name} has another piece {piece.number} than "
                         f"{self._party.name}; {dealer} handed out two, or a folder has another's files"
                     )
 

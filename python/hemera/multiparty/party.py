@@ -64,13 +64,17 @@ class Party:
         return self._key(f"piece-{number}")
 
     def keep_piece(self, number: int, key: bytes) -> None:
-        self._keep(f"piece-{number}", key)
+        self.keep("piece", number, key)
 
     def dealt(self, number: int) -> bytes | None:
         return self._key(f"dealt-{number}")
 
     def keep_dealt(self, number: int, key: bytes) -> None:
-        self._keep(f"dealt-{number}", key)
+        self.keep("dealt", number, key)
+
+    def keep(self, kind: str, number: int, key: bytes) -> None:
+        """Keep a key for ever: kind is piece or dealt. MismatchError where there is another one."""
+        self._keep(f"{kind}-{number}", key)
 
     def answered(self, turn: int) -> bytes | None:
         """The digest of the list that was answered in a round."""
@@ -99,7 +103,7 @@ class Party:
         box = self.folder / "inbox" if self.secrets is None else self.secrets / self.name
         for path in sorted(box.glob("*-from-*")):
             kind, number, key = self._content(path, federation)
-            self._keep(f"{kind}-{number}", key)
+            self.keep(kind, number, key)
             path.unlink()
 
     def _content(self, path: Path, federation: bytes) -> tuple[str, int, bytes]:

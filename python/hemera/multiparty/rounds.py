@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera import _core
-from hemera._files import which_file, write_atomically
+from hemera._files import which_file
 from hemera.errors import FormatError, MismatchError, ParameterError
+from hemera.multiparty.identity import Identity, Unsigned
 from hemera.multiparty.party import NAME
 
 
@@ -30,19 +31,44 @@ class Announcement:
 class Round:
     """- `announced-NAME`, `list-A`, `upload-A-NAME`, `share-A-T-MEMBER`, `result`; A counts attempts.
 
-    Whoever can write to the folder can spoil or stop a round. Files that are no messages of this round count
-    as not there.
+    Whoever can write to the folder can stop a round, and spoil it where files are not signed. Files that are
+    no messages of this round, or not signed by who should have, count as not there. Contributors sign
+    announcements and messages, members their shares; any member signs lists and results.
     """
 
-    def __init__(self, folder: Path, description: _core.FederationDescription, turn: int) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        description: _core.FederationDescription,
+        turn: int,
+        shared: Identity | Unsigned | None = None,
+        committee: Sequence[str] = (),
+    ) -> None:
         self.folder, self.turn = folder / f"round-{turn}", turn
-        self._description = description
+        self._description, self._committee = description, set(committee)
+        self._shared = shared or Unsigned()
         self._whole: dict[Path, tuple[object, bool]] = {}
+
+    def write(self, path: Path, data: bytes) -> None:
+        self._shared.write(path, data)
+
+    def _read(self, path: Path, by: Collection[str]) -> bytes | None:
+        """The bytes of a file that is there and counts."""
+        try:
+            return self._shared.read(path, by)
+        except (FormatError, FileNotFoundError):
+            return None
+
+    def _write_once(self, path: Path, data: bytes) -> None:
+        """Write what a member of the committee signs, unless there is one that counts."""
+        if self._read(path, self._committee) is None:
+            with contextlib.suppress(FileExistsError):
+                self._shared.write(path, data, replace=path.exists())
 
     # --- Announcements.
     def announce(self, name: str, weight: int, nonce: bytes) -> None:
         content = json.dumps({"weight": weight, "nonce": nonce.hex()})
-        write_atomically(self.folder / f"announced-{name}", content.encode())
+        self.write(self.folder / f"announced-{name}", content.encode())
 
     def announcements(self) -> dict[str, Announcement]:
         """The whole announcements, by name."""
@@ -50,7 +76,7 @@ class Round:
         for path in sorted(self.folder.glob("announced-*")):
             name = path.name.removeprefix("announced-")
             with contextlib.suppress(ValueError, KeyError, TypeError, OSError):
-                content: dict[str, Any] = json.loads(path.read_bytes())
+                content: dict[str, Any] = json.loads(self._shared.read(path, {name}))
                 nonce, weight = bytes.fromhex(content["nonce"]), content["weight"]
                 if NAME.fullmatch(name) and len(nonce) == 32 and type(weight) is int:
                     found[name] = Announcement(weight, nonce)
@@ -60,8 +86,8 @@ class Round:
     def lists(self) -> list[_core.FederationList]:
         """The lists of all attempts, in order."""
         found: list[_core.FederationList] = []
-        while (path := self.folder / f"list-{len(found)}").exists():
-            listed = _core.FederationList.read(self._description, path.read_bytes())
+        while (data := self._read(path := self.folder / f"list-{len(found)}", self._committee)) is not None:
+            listed = _core.FederationList.read(self._description, data)
             if (listed.round, listed.attempt) != (self.turn, len(found)):
                 raise MismatchError(f"{path} is the list of round {listed.round}, attempt {listed.attempt}")
             found.append(listed)
@@ -70,8 +96,7 @@ class Round:
     def close(self, attempt: int, entries: list[tuple[str, int, bytes]]) -> None:
         """Write a list, unless there is one."""
         listed = _core.FederationList(self._description, self.turn, attempt, entries)
-        with contextlib.suppress(FileExistsError):
-            write_atomically(self.folder / f"list-{attempt}", listed.data, replace=False)
+        self._write_once(self.folder / f"list-{attempt}", listed.data)
 
     # --- Messages.
     def upload_path(self, listed: _core.FederationList, name: str) -> Path:
@@ -81,6 +106,7 @@ class Round:
         """Whether the contributor's message is there and whole."""
         return self._is_whole(
             self.upload_path(listed, name),
+            {name},
             lambda data: _core.upload_sender(self._description, listed, data) == name,
         )
 
@@ -93,10 +119,17 @@ class Round:
     def shares(self, listed: _core.FederationList, piece: int) -> Iterator[Path]:
         """The whole shares of a piece, of any member."""
         for path in sorted(self.folder.glob(f"share-{listed.attempt}-{piece}-*")):
-            if self._is_whole(path, lambda data: _core.share_piece(self._description, listed, data) == piece):
+            by = {self._member(path)} & self._committee
+            if self._is_whole(
+                path, by, lambda data: _core.share_piece(self._description, listed, data) == piece
+            ):
                 yield path
 
-    def _is_whole(self, path: Path, is_right: Any) -> bool:
+    @staticmethod
+    def _member(path: Path) -> str:
+        return path.name.split("-", 3)[3]
+
+    def _is_whole(self, path: Path, by: Collection[str], is_right: Any) -> bool:
         """What a file was found to be, until another one takes its place."""
         which = which_file(path)
         if which is None:
@@ -104,7 +137,7 @@ class Round:
         known = self._whole.get(path)
         if known is None or known[0] != which:
             try:
-                whole = bool(is_right(path.read_bytes()))
+                whole = bool(is_right(self._shared.read(path, by)))
             except (FormatError, MismatchError):
                 whole = False
             self._whole[path] = which, whole
@@ -118,21 +151,25 @@ class Round:
             return None
         total = _core.UploadSum(self._description, listed)
         for name, _, _ in listed.entries:
-            total.add(self.upload_path(listed, name).read_bytes())
-        return total.open([path.read_bytes() for of_piece in paths for path in of_piece])
+            total.add(self._shared.read(self.upload_path(listed, name), {name}))
+        return total.open(
+            [self._shared.read(path, {self._member(path)}) for of_piece in paths for path in of_piece]
+        )
 
     def publish(self, listed: _core.FederationList, sums: NDArray[np.int64]) -> None:
         """Write the result, unless there is one."""
         data = listed.digest + sums.astype("<i8").tobytes()
-        with contextlib.suppress(FileExistsError):
-            write_atomically(self.folder / "result", data + hashlib.sha256(data).digest(), replace=False)
+        self._write_once(self.folder / "result", data + hashlib.sha256(data).digest())
+
+    def has_result(self) -> bool:
+        return self._read(self.folder / "result", self._committee) is not None
 
     def result(self, count: int) -> tuple[_core.FederationList, NDArray[np.int64]] | None:
         """The list and the sum that somebody has published."""
         path = self.folder / "result"
-        if not path.exists():
+        data = self._read(path, self._committee)
+        if data is None:
             return None
-        data = path.read_bytes()
         if len(data) != 64 + 8 * count or hashlib.sha256(data[:-32]).digest() != data[-32:]:
             raise FormatError(f"{path} is damaged; delete it, and members open the round again")
         listed = next((each for each in self.lists() if each.digest == data[:32]), None)

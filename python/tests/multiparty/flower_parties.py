@@ -66,13 +66,14 @@ def arrays_of(record: ArrayRecord) -> dict[str, Any]:
     return {name: array.numpy() for name, array in record.items()}
 
 
-def client_app(folder: Path, **terms: Any) -> ClientApp:
+def client_app(folder: Path, sealed: bool = False, **terms: Any) -> ClientApp:
     """The app of all clients. Their own folders, and the secrets that they hand over, lie in one folder."""
 
     def me(context: Context) -> Path:
         return folder / f"{NAMES[int(context.node_config['partition-id'])]}.party"
 
-    app = ClientApp(mods=[FederatedMod(TERMS | terms, me, secrets=folder / "carried")])
+    own = {"identities": folder / "known"} if sealed else {"secrets": folder / "carried"}
+    app = ClientApp(mods=[FederatedMod(TERMS | terms, me, **own)])
 
     @app.train()
     def train(message: Message, context: Context) -> Message:

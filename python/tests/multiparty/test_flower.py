@@ -161,9 +161,11 @@ def test_a_server_writes_no_other_files_of_a_client(tmp_path: Path) -> None:
     assert after == before
 
 
-def test_nothing_secret_is_in_what_the_server_sees(tmp_path: Path) -> None:
-    grid = LocalGrid(client_app(tmp_path))
-    start(tmp_path, grid, arrays_of(begin()))
+@pytest.mark.parametrize("sealed", [False, True])
+def test_nothing_secret_is_in_what_the_server_sees(tmp_path: Path, sealed: bool) -> None:
+    grid, model = LocalGrid(client_app(tmp_path, sealed)), arrays_of(begin())
+    assert near(arrays_of(start(tmp_path, grid, model).arrays), right_of(model))
+    assert (tmp_path / "server" / "sealed").exists() == sealed
     secret = [path.read_bytes() for path in tmp_path.glob("*.party/*-?") if path.name[0] in "pd"]
     assert len(secret) == 6 + 9
     seen = b"".join(message.deflate() + repr(message.content).encode() for message in grid.sees)

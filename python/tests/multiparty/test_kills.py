@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hemera import _files, multiparty
-from hemera.multiparty import federation, keys, party, rounds, terms
+from hemera.multiparty import identity, party, terms
 
 from .parties import Parties, arrays, expected, same
 
@@ -29,7 +29,7 @@ class Writes:
     def __init__(self, patched: pytest.MonkeyPatch, at: int, *, after: bool, end: Callable[[], Any]) -> None:
         self.count, self.at, self.after, self.end = 0, at, after, end
         self.seen: dict[str, set[bytes]] = {}
-        for module in (federation, keys, party, rounds, terms):
+        for module in (identity, party, terms):
             patched.setattr(module, "write_atomically", self.write)
 
     def write(self, path: Path, data: bytes, *, replace: bool = True) -> None:
