@@ -131,18 +131,6 @@ def test_broadcast_that_does_not_fit(party: Any) -> None:
         x += party.ev.encrypt(party.values(3, 2, SLOTS))
 
 
-def test_fewer_values_than_slots_are_filled_with_zeros(ckks: Any) -> None:
-    a, b = ckks.values(5), ckks.values(5, seed=2)
-    x = ckks.ev.encrypt(a)
-    assert (x.slots, x.filled) == (8, 5)
-    stored = ckks.ev.load(bytes(x))
-    ckks.check(stored, a)
-    ckks.check(stored * b, a * b)
-    ckks.check(stored.rotate(0) + np.ones(8), np.append(a + 1, [1, 1, 1]))
-    with pytest.raises(hm.errors.MismatchError, match="9 values and a ciphertext of 5"):
-        x + np.ones(9)
-
-
 def test_copies(party: Any) -> None:
     a = party.values(2, SLOTS)
     x = party.ev.encrypt(a)

@@ -349,11 +349,6 @@ def test_operands_of_other_schemes_are_told_before_their_slots(parties: Any) -> 
         x + y
 
 
-def test_polynomials_of_other_lengths_add(integers: Any) -> None:
-    x = integers.ev.encrypt([1, 2, 3], encoding="coefficients")
-    integers.check(x * x + x, np.array([2, 6, 13, 12, 9]))
-
-
 def test_lazy_relinearization(party: Any) -> None:
     lazy = party.ctx.bind(party.ev.keys, relinearization="lazy")
     a, b = party.values(SLOTS), party.values(SLOTS, seed=2)

@@ -244,14 +244,3 @@ def test_security_that_is_asked_for_is_the_least(wanted: int | None) -> None:
         with pytest.raises(SecurityError, match=re.escape(words)):
             require_security(found, wanted, "the keys have")
     require_security(None, wanted, "nothing")
-
-
-@pytest.mark.parametrize("largest", [0, -1, math.nan])
-def test_bounds_on_values_are_above_0(largest: float) -> None:
-    context = hm.Context(make_params("ckks"), "ledger")
-    for call in (
-        lambda: context.noise_bound(depth=1, largest=largest),
-        lambda: hm.ckks.Parameters.for_circuit(1, largest=largest),
-    ):
-        with pytest.raises(ParameterError, match=f"largest must be above 0, not {largest}"):
-            call()

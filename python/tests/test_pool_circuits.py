@@ -87,48 +87,12 @@ def test_members_share_the_giant_steps(setting: Setting) -> None:
     del circuit
 
 
-def test_products_of_fewer_rows_and_complex_entries(setting: Setting) -> None:
-    matrix = MATRIX[:3] * 1j
-    plan = LinearTransform(matrix, setting.params, baby_steps=4)
-    ev = setting.pool.bind(setting.pool.generate_keys(setting.sk, plan=plan))
-    x = ev.bind(setting.encrypted(1))
-    y = setting.pool.circuit(plan, members=3)(x)
-    assert bytes(y) == bytes(plan(x))
-    assert y.filled == 3
-    np.testing.assert_allclose(setting.pool.decrypt(y, setting.sk), matrix @ setting.values, atol=2**-18)
-
-
 def test_batches_in_parts_are_multiplied_where_they_are(setting: Setting) -> None:
     rows = np.random.default_rng(5).uniform(-1, 1, (5, SLOTS))
     x = setting.ev.encrypt(rows)
     y = setting.pool.circuit(setting.plan)(x)
     assert y.members == [0, 1, 2]
     np.testing.assert_allclose(setting.pool.decrypt(y, setting.sk), rows @ MATRIX.T, atol=2**-18)
-
-
-@pytest.mark.parametrize("diagonals", [16, 64, 256])
-@pytest.mark.parametrize("members", [2, 4])
-def test_plans_choose_their_steps_for_the_members(diagonals: int, members: int) -> None:
-    """With the measured times of 16 threads of a CPU, no number of baby steps is much better."""
-    params = hm.ckks.Parameters.from_bits(
-        degree=65536,
-        prime_bits=[50, *[49] * 27],
-        special_bits=[*[47] * 4, *[46] * 4],
-        scale_bits=49,
-        digits=4,
-    )
-    numbers = dict.fromkeys(range(diagonals), 1.0)
-    times = DeviceTimes.find("cpu-avx512-16")
-
-    def longest(plan: LinearTransform) -> float:
-        return min(transform_step(plan, times, members).seconds.values())
-
-    own = LinearTransform.from_diagonals(numbers, params, slots=2**15, members=members)
-    others = [
-        LinearTransform.from_diagonals(numbers, params, slots=2**15, baby_steps=1 << power)
-        for power in range(2, diagonals.bit_length())
-    ]
-    assert longest(own) < 1.1 * min(longest(other) for other in others)
 
 
 def test_plans_are_for_members() -> None:
@@ -372,21 +336,6 @@ def test_bootstraps_have_the_bits_of_one_context(
     np.testing.assert_allclose(
         pool.decrypt(circuit(rows), sk), values, atol=2**-12
     )  # each part by its member
-
-
-def test_bootstraps_of_larger_values(
-    bootstraps: tuple[hm.Pool, hm.SecretKey, PoolEvaluator, Bootstrap],
-) -> None:
-    pool, sk, ev, plan = bootstraps
-    values = np.random.default_rng(8).uniform(-4, 4, plan.slots)
-    x = ev.at_level(ev.encrypt(values), plan.input_level)
-    y = pool.circuit(plan, members=2, magnitude=4.0)(x)
-    assert bytes(y) == bytes(ev.bootstrap(x, plan, magnitude=4.0))
-    np.testing.assert_allclose(pool.decrypt(y, sk), values, atol=2**-9)
-    with pytest.warns(hm.errors.RangeWarning, match="magnitude"):
-        pool.circuit(plan, members=2)(ev.at_level(ev.encrypt(values / 4), plan.input_level))
-    with pytest.raises(hm.errors.ParameterError, match="magnitude"):
-        pool.circuit(LinearTransform(np.eye(16), pool.params), magnitude=1.0)
 
 
 @pytest.mark.parametrize("given", [None, 1.0, 4.0])
