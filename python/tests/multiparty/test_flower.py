@@ -150,6 +150,35 @@ def test_what_a_server_may_ask_twice_and_what_it_may_not(tmp_path: Path) -> None
     assert asked(grid, 101, ask | {"step": "upload", "list": false}) == {"name": NAMES[1]}
 
 
+@pytest.mark.parametrize("naive", [True, False])
+def test_one_announcement_in_lists_of_two_rounds(tmp_path: Path, naive: bool) -> None:
+    """All three in round 0, then the same values of two of them in round 1: the difference is site-3's."""
+    grid, model = LocalGrid(client_app(tmp_path)), arrays_of(begin())
+    found = arrays_of(start(tmp_path, grid, model).arrays)
+    strategy = FederatedAverage(TERMS, tmp_path / "server")
+    strategy.configure_train(1, begin(), ConfigRecord(), grid)
+    description, terms = strategy._description, (tmp_path / "server" / "federation.json").read_bytes()
+    first = _core.FederationList.read(description, (tmp_path / "server" / "round-0" / "list-0").read_bytes())
+    second = _core.FederationList(description, 1, 0, first.entries[:2])
+    ask = {"federation.json": terms, "list": second.data}
+    answers = []
+    for node in (100, 101):
+        if naive:  # a client that forgets which round its values are for
+            del grid.contexts[node].state[KEY]["round"]
+        answers.append(asked(grid, node, ask | {"step": "upload"}))
+    assert ["message" in answer for answer in answers] == [naive, naive]
+    if naive:
+        total = _core.UploadSum(description, second)
+        for answer in answers:
+            total.add(answer["message"])
+        pieces = ask | {"step": "answer", "pieces": [0, 1, 2]}
+        shares = asked(grid, 100, pieces) | asked(grid, 101, pieces)
+        opened = total.open([value for name, value in shares.items() if name != "name"])
+        all_three = np.rint(found["weights"][:, 0] * sum(ROWS) / STEP)
+        site_3 = np.rint(trained(model, 2)["weights"][:, 0] / STEP)
+        assert np.array_equal(all_three - opened[1:], ROWS[2] * site_3)
+
+
 def test_a_server_writes_no_other_files_of_a_client(tmp_path: Path) -> None:
     grid = LocalGrid(client_app(tmp_path))
     start(tmp_path, grid, arrays_of(begin()))

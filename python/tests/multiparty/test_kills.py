@@ -46,8 +46,9 @@ def end() -> None:
     raise KilledError
 
 
-def all_of(folder: Path) -> Parties:
-    return Parties(folder, "", least=4)
+def all_of(folder: Path, sealed: bool = False) -> Parties:
+    own: dict[str, Any] = {"secrets": None, "identities": folder / "identities"} if sealed else {}
+    return Parties(folder, "", least=4, **own)
 
 
 def run(parties: Parties) -> None:
@@ -67,24 +68,31 @@ def run(parties: Parties) -> None:
         assert same(fed.average(0, wait=0, verify=True), RIGHT)
 
 
-def writes_in_all(folder: Path) -> int:
+def writes_in_all(folder: Path, sealed: bool = False) -> int:
     with pytest.MonkeyPatch.context() as patched:
         writes = Writes(patched, 0, after=False, end=end)
-        run(all_of(folder))
+        run(all_of(folder, sealed))
     return writes.count
 
 
-def test_a_party_that_is_killed_at_a_write_goes_on(tmp_path: Path) -> None:
-    total = writes_in_all(tmp_path / "whole")
+@pytest.mark.parametrize("sealed", [False, True])
+def test_a_party_that_is_killed_at_a_write_goes_on(tmp_path: Path, sealed: bool) -> None:
+    if sealed:
+        pytest.importorskip(
+            "cryptography", reason="cryptography is not installed: tools/setup frameworks brings it"
+        )
+    total = writes_in_all(tmp_path / "whole", sealed)
     assert total > 40
     for at in range(1, total + 1):
         with pytest.MonkeyPatch.context() as patched:
             writes = Writes(patched, at, after=at % 8 == 0, end=end)
-            run(all_of(tmp_path / f"{at}"))
+            run(all_of(tmp_path / f"{at}", sealed))
         # Each name has its attempt and piece, and a share has the member's: one message for ever.
         for path, contents in writes.seen.items():
             name = path.split("/")[1]
-            if name.startswith(("share-", "upload-", "list-", "result", "answered-", "piece-", "dealt-")):
+            if name.startswith(
+                ("share-", "upload-", "list-", "result", "answered-", "piece-", "dealt-", "identity")
+            ):
                 assert len(contents) == 1, path
 
 
