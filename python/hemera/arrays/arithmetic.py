@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -60,10 +60,22 @@ def _count(x: A, axis: Axis) -> int:
     return math.prod(x.shape[at] for at in axes_of(axis, x.ndim))
 
 
+def kept_shape(x: A, axes: Sequence[int]) -> tuple[int, ...]:
+    """The shape of results over axes, with these as axes of one element."""
+    return tuple(1 if at in axes else extent for at, extent in enumerate(x.shape))
+
+
+def last_axis(x: A, axes: Sequence[int]) -> A:
+    """The array with these axes as one, the last."""
+    rest = [at for at in range(x.ndim) if at not in axes]
+    shape = [x.shape[at] for at in rest]
+    return rearranged(x, lambda y: y.transpose(*rest, *axes).reshape(*shape, -1))
+
+
 def _summed(x: A, axis: Axis, keepdims: bool, factor: float) -> A:
     """A sum times a factor."""
     axes = axes_of(axis, x.ndim)
-    kept = tuple(1 if at in axes else extent for at, extent in enumerate(x.shape))
+    kept = kept_shape(x, axes)
     shape = kept if keepdims else tuple(extent for at, extent in enumerate(x.shape) if at not in axes)
     outputs = math.prod(kept)
     rows = np.broadcast_to(np.arange(outputs).reshape(kept), x.shape).ravel()
@@ -84,21 +96,15 @@ def product(x: A, axis: Axis = None, *, keepdims: bool = False) -> A:
 def combined(x: A, axis: Axis, combine: Callable[[Any, Any], Any], keepdims: bool = False) -> A:
     """All elements along axes, brought together by an associative operation in pairs: log2(n) rounds."""
     axes = axes_of(reduced(axis, x), x.ndim)
-    rest = [at for at in range(x.ndim) if at not in axes]
-    shape = [x.shape[at] for at in rest]
-
-    def last(y: Any) -> Any:
-        return y.transpose(*rest, *axes).reshape(*shape, -1)
-
-    found = rearranged(x, last)
+    found = last_axis(x, axes)
+    shape = kept_shape(x, axes) if keepdims else found.shape[:-1]
     while found.shape[-1] > 1:
         half, odd = divmod(found.shape[-1], 2)
         pairs = combine(_columns(found, 0, half), _columns(found, half, 2 * half))
         if odd:
             pairs = moved([pairs, found], lambda p, y: np.concatenate([p, y[..., -1:]], -1))
         found = pairs
-    kept = [1 if at in axes else extent for at, extent in enumerate(x.shape)]
-    return rearranged(found, lambda y: y.reshape(kept if keepdims else shape))
+    return rearranged(found, lambda y: y.reshape(shape))
 
 
 Values = NDArray[Any]

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from hemera.arrays.arithmetic import all_of, any_of, combined, mean, total, variance
+from hemera.arrays.arithmetic import all_of, any_of, combined, kept_shape, last_axis, mean, total, variance
 from hemera.arrays.comparisons import bounded, equal, of_type, reaches
 from hemera.arrays.contraction import matmul
 from hemera.arrays.elementwise import absolute, larger, named, reciprocal, smaller
@@ -59,16 +59,12 @@ def extreme(x: A, axis: Any, keepdims: bool, sign: int) -> A:
 
 def _last(x: A, axes: tuple[int, ...]) -> A:
     """The array with these axes as one, the last; truth values as numbers."""
-    x = as_numbers(x)
-    rest = [at for at in range(x.ndim) if at not in axes]
-    shape = [x.shape[at] for at in rest]
-    return rearranged(x, lambda y: y.transpose(*rest, *axes).reshape(*shape, -1))
+    return last_axis(as_numbers(x), axes)
 
 
 def _with_axes(found: A, x: A, axes: tuple[int, ...]) -> A:
     """A result over axes of an array, with these as axes of one element."""
-    kept = [1 if at in axes else extent for at, extent in enumerate(x.shape)]
-    return rearranged(found, lambda y: y.reshape(kept))
+    return rearranged(found, lambda y: y.reshape(kept_shape(x, axes)))
 
 
 def _before(rows: A, sign: int) -> A:
@@ -140,8 +136,13 @@ def argsort(x: A, axis: int | None = -1) -> A:
     """`numpy.argsort`, stable. Errors as of `place_of_most`."""
     rows, back = _along(x, axis, is_lenient=True)
     count = rows.shape[-1]
-    places = equal(rearranged(_ranks(rows), lambda y: y[..., None, :]), np.arange(count)[:, None])
-    return back(bounded(total(places * np.arange(count), -1), 0, count - 1))
+    return back(bounded(total(_places(rows) * np.arange(count), -1), 0, count - 1))
+
+
+def _places(rows: A) -> A:
+    """1 where element j of the last axis has the place i in ascending order. Shape (..., i, j)."""
+    before = rearranged(_ranks(rows), lambda y: y[..., None, :])
+    return equal(before, np.arange(rows.shape[-1])[:, None])
 
 
 def sorted_along(x: A, axis: int | None = -1) -> A:
@@ -158,8 +159,7 @@ def sorted_along(x: A, axis: int | None = -1) -> A:
     if count > _MOST_SORTED:
         raise ParameterError(f"{count} elements along an axis are too many to order; at most {_MOST_SORTED}")
     if x.step is not None and count <= _MOST_PAIRED:
-        places = equal(rearranged(_ranks(rows), lambda y: y[..., None, :]), np.arange(count)[:, None])
-        found = total(places * rearranged(rows, lambda y: y[..., None, :]), -1)
+        found = total(_places(rows) * rearranged(rows, lambda y: y[..., None, :]), -1)
         rows = bounded(found, *x.range)
     else:
         for pairs in _network(count):
@@ -226,11 +226,10 @@ def quantiles(
     found: A = matmul(last, weights.reshape(-1, count).T)
     type_of_few = np.quantile(np.zeros(2, x.dtype), q, method=method).dtype
     found = of_type(found, type_of_few) if type_of_few.kind == "i" else found
-    kept = [1 if at in axes else extent for at, extent in enumerate(x.shape)]
 
     def placed(y: Any) -> Any:
         first = np.moveaxis(y, -1, 0)
-        return first.reshape((*np.shape(q), *(kept if keepdims else first.shape[1:])))
+        return first.reshape((*np.shape(q), *(kept_shape(x, axes) if keepdims else first.shape[1:])))
 
     return rearranged(found, placed)
 

@@ -35,6 +35,11 @@ def secret_key_refused() -> Refused:
     )
 
 
+def _unfit(why: str) -> Refused:
+    """The answer to files that are none of a client's keys."""
+    return Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "format", why)
+
+
 def refuse_secret(data: bytes) -> None:
     """Refused (422) where these are the first bytes of a secret key of Hemera."""
     if kind_of(data) == _SECRET_KEY:
@@ -65,11 +70,9 @@ class UploadSink:
 
     def begin(self, name: str) -> None:
         if name != KEYS_FILE and name not in FOREIGN:
-            raise Refused(
-                HTTPStatus.UNPROCESSABLE_ENTITY,
-                "format",
+            raise _unfit(
                 f"an upload of keys has no part {name!r}; it is one file of Hemera's, or parts named "
-                + ", ".join(FOREIGN),
+                + ", ".join(FOREIGN)
             )
         if name == KEYS_FILE:
             self._upload.narrow(self._own)
@@ -98,15 +101,13 @@ class UploadSink:
         if kind == _SECRET_KEY:
             raise secret_key_refused()
         if (kind == _EVALUATION_KEYS) != (self._name == KEYS_FILE):
-            raise Refused(
-                HTTPStatus.UNPROCESSABLE_ENTITY,
-                "format",
+            raise _unfit(
                 f"the part {self._name!r} is no file of "
                 + (
                     "evaluation keys, as keys.save(path) writes them"
                     if self._name == KEYS_FILE
                     else names_of_libraries()
-                ),
+                )
             )
         self._head = None
 
@@ -117,11 +118,7 @@ def _refuse_compressed(file: BinaryIO) -> None:
     file.seek(48)
     sections = int.from_bytes(file.read(4), "little")
     if sections > _MOST_SECTIONS:
-        raise Refused(
-            HTTPStatus.UNPROCESSABLE_ENTITY,
-            "format",
-            f"the file announces {sections} sections, and keys have at most {_MOST_SECTIONS}",
-        )
+        raise _unfit(f"the file announces {sections} sections, and keys have at most {_MOST_SECTIONS}")
     at = 64
     for _ in range(sections):
         file.seek(at)
@@ -137,11 +134,9 @@ def _refuse_compressed(file: BinaryIO) -> None:
 
 def compressed_refused() -> Refused:
     """The answer to compressed files: they may take 128 times as much memory."""
-    return Refused(
-        HTTPStatus.UNPROCESSABLE_ENTITY,
-        "format",
+    return _unfit(
         "the file is compressed, and a server takes none that is: what is encrypted can not be made smaller. "
-        "Send it as bytes(x) gives it",
+        "Send it as bytes(x) gives it"
     )
 
 
@@ -168,11 +163,9 @@ def library_of(files: Mapping[str, Path]) -> str:
             _refuse_compressed(file)
         return HEMERA
     if KEYS_FILE in names or FOREIGN[0] not in names or len(names) < 2:
-        raise Refused(
-            HTTPStatus.UNPROCESSABLE_ENTITY,
-            "format",
+        raise _unfit(
             "an upload is one file of Hemera's keys, or a context and keys of "
-            f"{names_of_libraries()}, each a part",
+            f"{names_of_libraries()}, each a part"
         )
     try:
         with damaged_texts():
@@ -183,7 +176,7 @@ def library_of(files: Mapping[str, Path]) -> str:
             parms = None if library.context_in_files else files[FOREIGN[0]]
             kinds = {name: inspect(path, parms=parms).kind for name, path in files.items()}
     except Error as error:
-        raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "format", str(error)) from error
+        raise _unfit(str(error)) from error
     if any("secret" in kind for kind in kinds.values()):
         raise secret_key_refused()
     return library.name

@@ -13,7 +13,6 @@ from hemera.compiler.agreement import Agreement, agreement
 from hemera.compiler.compiled import Compiled
 from hemera.compiler.packaged import Local
 from hemera.inputs.arguments import Progress
-from hemera.objects.context import Context
 from hemera.package.encodings import Arrays, Table
 from hemera.package.package import Package
 
@@ -23,7 +22,7 @@ _AT_ONCE = 8
 """Chunks of rows that are encrypted together."""
 
 
-class LocalEstimator:
+class LocalEstimator(Local):
     """Both parties in this process: the estimator's own methods, of encrypted rows.
 
     It has those of `predict`, `predict_proba`, `predict_log_proba`, `predict_joint_log_proba`,
@@ -36,28 +35,22 @@ class LocalEstimator:
         ParameterError: for missing or infinite values.
     """
 
-    def __init__(self, arrays: Package, table: Table, local: Local) -> None:
-        self._local = local
-        self._interface = arrays.interface
+    def __init__(self, arrays: Package, table: Table, **options: Any) -> None:
+        super().__init__(arrays, **options)
         self._table = table
 
-    @property
-    def context(self) -> Context:
-        """Where it runs."""
-        return self._local.context
-
-    def __call__(self, rows: Any) -> Results:
+    def __call__(self, *inputs: Any) -> Results:
         """The results of the first method."""
-        return self._results(next(iter(self._table.methods)), rows)
+        return self._results(next(iter(self._table.methods)), *inputs)
 
     def scores(self, rows: Any) -> NDArray[np.float64]:
         """The outputs that clients decrypt, of shape (rows, scores)."""
         chunks = self._table.prepared(rows)
-        told = self._local.tell_outside(chunks, len(rows))
-        parts = [self._local.decrypted(chunks[at : at + _AT_ONCE]) for at in range(0, len(chunks), _AT_ONCE)]
+        told = self.tell_outside(chunks, len(rows))
+        parts = [self.decrypted(chunks[at : at + _AT_ONCE]) for at in range(0, len(chunks), _AT_ONCE)]
         joined = [np.concatenate(each) for each in zip(*parts, strict=True)]
         with told:
-            scores = np.asarray(self._interface.decode(joined, len(rows)), np.float64)
+            scores = np.asarray(self._package.interface.decode(joined, len(rows)), np.float64)
         return scores.reshape(-1, scores.shape[-1])[: len(rows)]
 
     def _results(self, method: str, rows: Any) -> Results:
@@ -108,8 +101,8 @@ class CompiledEstimator(Compiled):
 
     def local(self, *, device: str = "cpu", threads: int | None = None, progress: Progress = None) -> Any:
         """Both parties in this process: a `LocalEstimator`."""
-        local = Local(self._arrays, device=device, threads=threads, progress=progress, watch=self._watch)
-        return LocalEstimator(self._arrays, self._table, local)
+        options = {"device": device, "threads": threads, "progress": progress}
+        return LocalEstimator(self._arrays, self._table, watch=self._watch, **options)
 
     def check(self, *samples: Any, encrypted: int = 1, threads: int | None = None) -> Agreement:
         """The scores of the compiled program next to the exact ones.

@@ -35,12 +35,7 @@ _ALONE: dict[str, dict[Read, tuple[str, ...]]] = {
     },
     "sklearn.decomposition": {
         transformers.linear_map: (
-            "FactorAnalysis",
-            "FastICA",
-            "IncrementalPCA",
-            "MiniBatchSparsePCA",
-            "PCA",
-            "SparsePCA",
+            *("FactorAnalysis", "FastICA", "IncrementalPCA", "MiniBatchSparsePCA", "PCA", "SparsePCA"),
             "TruncatedSVD",
         ),
         kernels.kernel_pca: ("KernelPCA",),
@@ -51,15 +46,8 @@ _ALONE: dict[str, dict[Read, tuple[str, ...]]] = {
     },
     "sklearn.feature_selection": {
         transformers.selection: (
-            "GenericUnivariateSelect",
-            "SelectFdr",
-            "SelectFpr",
-            "SelectFromModel",
-            "SelectFwe",
-            "SelectKBest",
-            "SelectPercentile",
-            "SequentialFeatureSelector",
-            "VarianceThreshold",
+            *("GenericUnivariateSelect", "SelectFdr", "SelectFpr", "SelectFromModel", "SelectFwe"),
+            *("SelectKBest", "SelectPercentile", "SequentialFeatureSelector", "VarianceThreshold"),
         ),
     },
     "sklearn.gaussian_process": {kernels.gaussian_process: ("GaussianProcessRegressor",)},

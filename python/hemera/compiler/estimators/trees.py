@@ -21,10 +21,8 @@ from hemera.exporting.estimators import TREE_LIBRARIES, is_exactly, steps_of
 from hemera.exporting.function import package
 from hemera.inputs.arguments import Progress
 from hemera.objects.ciphertext import Ciphertext
-from hemera.objects.context import Context
 from hemera.objects.evaluator import Evaluator
 from hemera.package.encodings import TreeRows
-from hemera.package.package import Package
 from hemera.package.specs import InputSpec, Labels, OutputSpec
 from hemera.program.tracing import Recorder, Symbol
 from hemera.program.values import Array, Form
@@ -61,26 +59,19 @@ def is_boosted(what: Any) -> bool:
     return all(is_exactly(step, "sklearn.preprocessing", "KBinsDiscretizer") for step in before)
 
 
-class LocalTrees:
+class LocalTrees(Local):
     """Both parties in this process: `predict` of encrypted rows."""
 
-    def __init__(self, package: Package, *, device: str, threads: int | None, progress: Progress) -> None:
-        self._local = Local(package, device=device, threads=threads, progress=progress)
-
-    @property
-    def context(self) -> Context:
-        """Where it runs."""
-        return self._local.context
-
-    def predict(self, rows: Any) -> NDArray[Any]:
+    def __call__(self, *inputs: Any) -> NDArray[Any]:
         """As of the estimator: labels or values of shape (rows,).
 
         Raises:
             MismatchError: for rows of other features.
         """
-        return np.asarray(self._local(rows))[: len(rows)]
+        (rows,) = inputs
+        return np.asarray(super().__call__(rows))[: len(rows)]
 
-    __call__ = predict
+    predict = __call__
 
 
 class CompiledTrees(Packaged):

@@ -25,7 +25,6 @@ from hemera.compiler.tables.spec import TableSpec
 from hemera.compiler.tables.table import Table
 from hemera.errors import ParameterError
 from hemera.inputs.arguments import Progress
-from hemera.objects.context import Context
 
 Study = Callable[[Table], Any]
 Values = NDArray[Any]
@@ -120,21 +119,14 @@ def _with_missing(values: Mapping[str, Values]) -> Values:
     return values[""] if present is None else np.where(present > 0.5, values[""], np.nan)
 
 
-class LocalTable:
+class LocalTable(Local):
     """Both parties in this process: statistics of tables, encrypted under a fresh secret key."""
 
-    def __init__(self, plan: CompiledTable, *, device: str, threads: int | None, progress: Progress) -> None:
+    def __init__(self, plan: CompiledTable, **options: Any) -> None:
+        super().__init__(plan.package, watch=plan._plan._watch, **options)
         self._plan = plan
-        self._local = Local(
-            plan.package, device=device, threads=threads, progress=progress, watch=plan._plan._watch
-        )
 
-    @property
-    def context(self) -> Context:
-        """Where it runs."""
-        return self._local.context
-
-    def __call__(self, frame: Any) -> Any:
+    def __call__(self, *inputs: Any) -> Any:
         """The study's results of a table: numbers, and for groups Series and DataFrames of pandas where the
         table is of pandas, else dicts by the groups' labels.
 
@@ -142,7 +134,8 @@ class LocalTable:
             MismatchError: for a table with other rows, columns or public keys.
             RangeError: for values outside of their ranges.
         """
-        return self._plan.decode(self._local(*self._plan.encode(frame)), frame)
+        (frame,) = inputs
+        return self._plan.decode(super().__call__(*self._plan.encode(frame)), frame)
 
 
 class _TableProgram:
