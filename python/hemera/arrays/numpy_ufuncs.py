@@ -22,33 +22,32 @@ IN_PLACE = (
 """The advice of errors for functions that change arrays in place."""
 _INSTEAD = {
     **dict.fromkeys(("data", "dump", "dumps", "item", "tobytes", "tofile", "tolist", "view"), _VALUES),
-    **dict.fromkeys(("fill", "itemset", "put", "resize", "setfield"), IN_PLACE),
+    **dict.fromkeys(
+        ("copyto", "fill", "fill_diagonal", "itemset", "place", "put", "put_along_axis"), IN_PLACE
+    ),
+    **dict.fromkeys(("putmask", "resize", "setfield"), IN_PLACE),
     "argpartition": "np.argsort(x) has the order of few elements",
     "conj": "its values are real: the array is its conjugate",
     "conjugate": "its values are real: the array is its conjugate",
     "imag": "its values are real",
-    "nonzero": "the shape of its result depends on the values; np.count_nonzero counts, and x != 0 is a mask",
+    **dict.fromkeys(
+        ("argwhere", "flatnonzero", "nonzero"),
+        "the shape of its result depends on the values; np.count_nonzero counts, and x != 0 is a mask",
+    ),
     "partition": "np.sort(x) makes a sorted array",
     "ptp": "np.max(x) - np.min(x) is the same",
     "round": "it jumps; give inputs a step, hm.ArraySpec(shape, range=, step=), and round in the clear",
     "searchsorted": "np.digitize(values, x) of plain edges x is the same",
     "sort": "it changes the array in place; np.sort(x) makes a sorted one",
+    "unique": "the shape of its result depends on the values; np.bincount counts",
 }
-
+"""What leads to the same, by names of methods and of functions of NumPy."""
 _OTHERWISE = "docs/compile.md has the functions that do; x.approximated(f) is any function of one number"
-_FUNCTIONS_INSTEAD = {
-    "ptp": "np.max(x) - np.min(x) is the same",
-    "nonzero": "its shape depends on the values; np.count_nonzero counts, and x != 0 is a mask",
-    "flatnonzero": "its shape depends on the values; np.count_nonzero counts, and x != 0 is a mask",
-    "argwhere": "its shape depends on the values; np.count_nonzero counts, and x != 0 is a mask",
-    "unique": "its shape depends on the values; np.bincount counts",
-    **dict.fromkeys(("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"), IN_PLACE),
-}
 
 
 def refused(function: str) -> str:
     """The error for a function of NumPy, or another library, that takes no encrypted array."""
-    way = _FUNCTIONS_INSTEAD.get(function.removeprefix("np."), _OTHERWISE)
+    way = _INSTEAD.get(function.removeprefix("np."), _OTHERWISE)
     return f"{function} takes no encrypted array: {way}"
 
 
@@ -68,23 +67,8 @@ def missing(name: str, instance: object) -> AttributeError:
 Function = Callable[..., Any]
 
 _APPROXIMATED = (
-    np.arccos,
-    np.arccosh,
-    np.arcsin,
-    np.arcsinh,
-    np.arctan,
-    np.arctanh,
-    np.cbrt,
-    np.cos,
-    np.cosh,
-    np.exp2,
-    np.expm1,
-    np.log10,
-    np.log1p,
-    np.log2,
-    np.sin,
-    np.sinh,
-    np.tan,
+    *(np.arccos, np.arccosh, np.arcsin, np.arcsinh, np.arctan, np.arctanh, np.cbrt, np.cos, np.cosh),
+    *(np.exp2, np.expm1, np.log10, np.log1p, np.log2, np.sin, np.sinh, np.tan),
 )
 
 

@@ -223,12 +223,6 @@ def _covariance(x: Features, points: Any, model: Any, kernel: Any, more_bits: fl
 
 
 _COVARIANCES = (
-    "ConstantKernel",
-    "DotProduct",
-    "Exponentiation",
-    "Product",
-    "RBF",
-    "RationalQuadratic",
-    "Sum",
+    *("ConstantKernel", "DotProduct", "Exponentiation", "Product", "RBF", "RationalQuadratic", "Sum"),
     "WhiteKernel",
 )
