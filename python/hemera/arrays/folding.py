@@ -214,8 +214,9 @@ def with_squares(program: TensorProgram) -> TensorProgram:
     As it is written, x * (a x + b) takes a product by numbers and one of arrays, one after the other. As a
     square it takes the second alone, and maps that follow take in the factor a, or further squares.
     """
-    program, changed = once(program), True
-    while changed and any(isinstance(node.operation, Multiply) for node in program.nodes):
+    changed = any(isinstance(node.operation, Multiply) for node in program.nodes)
+    program = once(program) if changed else program
+    while changed:
         program, changed = _with_further(program)
         program = once(program)
     return program

@@ -325,18 +325,17 @@ def diagonals_by_number(diagonals: Mapping[int, ArrayLike], slots: int) -> tuple
     return found, is_complex
 
 
-def transform_of_ones(
-    numbers: Iterable[int], params: Parameters, slots: int, level: int, baby_steps: int, *, own_keys: bool
+def checked_transform(
+    diagonals: Mapping[int, Any], params: Parameters, slots: int, level: int, baby_steps: int, own_keys: bool
 ) -> _core.LinearTransform:
-    """The core's transform that has the diagonals of these numbers, of ones: for its rotations and keys."""
-    diagonals = _core.MatrixDiagonals()
-    for number in numbers:
-        diagonals.add(number, _ONE)
+    """The core's transform with diagonals that were checked before, for its keys and errors."""
+    found = _core.MatrixDiagonals()
+    for number, entries in diagonals.items():
+        found.add(number, np.atleast_1d(entries))
     options = _core.LinearTransformOptions(level, baby_steps, False, None, own_keys, 1)
-    return _core.linear_transform(params._native, diagonals, slots, options)
+    return _core.linear_transform(params._native, found, slots, options)
 
 
-_ONE = np.ones(1)
 _MOST = 2**30
 """Far more than there are slots, and no more than the core takes as a number."""
 

@@ -19,11 +19,12 @@ from hemera.compiler.compiled import Compiled
 from hemera.compiler.exact import exact_parts, require_no_approximations
 from hemera.compiler.layouts import Samples
 from hemera.compiler.parameter_search import MOST_SLOTS, Search
-from hemera.compiler.passes import ARRAYS, OnArrays
+from hemera.compiler.passes import ARRAYS, OnArrays, traced
 from hemera.compiler.precision import Budget, precise
 from hemera.compiler.report import deepest_text
 from hemera.compiler.result_errors import Recording
-from hemera.compiler.specs import ArraySpec, are_far, require_fitting, spec_of, traced
+from hemera.compiler.scaling import are_far
+from hemera.compiler.specs import ArraySpec, require_fitting, spec_of
 from hemera.compiler.watching import Watching
 from hemera.errors import LevelError, ParameterError, RangeError
 from hemera.inputs.plain import plain_array

@@ -18,8 +18,8 @@ from hemera.compiler.attempts import Impossible, NotPossibleError, attempted
 from hemera.compiler.candidates import Found, LaidOut, Packaging
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.parameter_search import Chosen
-from hemera.compiler.passes import ARRAYS, LEVELS, SLOTS, OnArrays, OnSlots
-from hemera.compiler.specs import ArraySpec, require_fitting, spec_of, traced
+from hemera.compiler.passes import ARRAYS, LEVELS, SLOTS, OnArrays, OnSlots, traced
+from hemera.compiler.specs import ArraySpec, require_fitting, spec_of
 from hemera.errors import MismatchError, NoiseError, ParameterError, SecurityError
 from hemera.package.package import Package
 from hemera.parameters import IntegerParameters, Parameters

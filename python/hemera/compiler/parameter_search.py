@@ -290,7 +290,8 @@ class Search:
         if own is None or (plan is None and depth > top_level(own)):
             return Price(math.inf, 0)
         if plan is None:
-            return Price(seconds_without(steps, own, device=self.device), len(program.rotations(own)))
+            rotations = program.told_keys(own, program.levels(own)).rotations
+            return Price(seconds_without(steps, own, device=self.device), len(rotations))
         levels = plan.result_level - plan.input_level
         of_levels = seconds_of_bootstrap(own, steps.slots, device=self.device) * depth / levels
         return Price(seconds_at_least(steps, own, 1, device=self.device) + of_levels, 0)

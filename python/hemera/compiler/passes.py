@@ -16,14 +16,20 @@ or the next; after each the program is checked for what must hold of its form.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
+from numpy.typing import NDArray
+
+from hemera.arrays.array import Array
 from hemera.arrays.folding import folded, with_squares
 from hemera.arrays.layout import Layout
+from hemera.arrays.recorded import number_of, recorder_of
+from hemera.arrays.recorder import Recorder
 from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tiling import SplitProgram
+from hemera.compiler.attempts import told
 from hemera.compiler.bootstraps import bootstrap_of, placed
 from hemera.compiler.exact_bootstraps import exact_bootstrap_of, exactly_placed
 from hemera.compiler.lowering import Lowered, Maps, lowered
@@ -34,6 +40,7 @@ from hemera.compiler.specs import ArraySpec
 from hemera.parameters import IntegerParameters, Parameters
 from hemera.program.values import SchemeName
 
+_R = TypeVar("_R", bound=Recorder)
 _S = TypeVar("_S")
 
 
@@ -78,6 +85,55 @@ class OnSlots:
         """The program on slots, once it is lowered."""
         assert self.lowered is not None
         return self.lowered
+
+
+def traced(
+    what: Callable[..., Any],
+    specs: Sequence[ArraySpec],
+    recorder: _R,
+    examples: Sequence[NDArray[Any] | None] = (),
+) -> _R:
+    """The program of a function on encrypted arrays, by a recorder.
+
+    Args:
+        specs: of its arguments, with ranges.
+        examples: samples of each; (): there are none.
+
+    Raises:
+        TypeError: when the function depends on values; see `named_results`.
+    """
+    arguments = []
+    for spec, own in zip(specs, examples or [None] * len(specs), strict=True):
+        assert spec.range is not None
+        number = recorder.input(spec.name, spec.shape, *spec.range, own, spec.step)
+        arguments.append(Array(recorder, number, spec.kind)._as_argument())
+    told("trace", 0, 1)
+    recorder.program.outputs = named_results(what(*arguments), recorder)
+    told("trace", 1, 1)
+    return recorder
+
+
+def named_results(result: Any, recorder: Recorder) -> list[tuple[str, int]]:
+    """Names and nodes of an array, a sequence or a dict of them.
+
+    Raises:
+        TypeError: for nothing, and for anything else than arrays of this recorder.
+    """
+    if isinstance(result, Mapping):
+        named = {str(key): value for key, value in result.items()}
+    elif isinstance(result, (list, tuple)) and len(result) != 1:
+        named = {f"output{at}": value for at, value in enumerate(result)}
+    else:
+        named = {"output": result[0] if isinstance(result, (list, tuple)) else result}
+    for name, value in named.items():
+        if not isinstance(value, Array) or recorder_of(value) is not recorder:
+            raise TypeError(
+                f"the function returns {type(value).__name__} as {name!r}; return arrays that come of its "
+                "arguments"
+            )
+    if not named:
+        raise TypeError("the function returns nothing; return arrays that come of its arguments")
+    return [(name, number_of(value)) for name, value in named.items()]
 
 
 def squares(at: OnArrays) -> OnArrays:

@@ -1,27 +1,19 @@
-"""The first pass: the shape and the range of each input, with which a function is called, and its results."""
+"""The shape and the range of each input, with which a function is called."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from hemera.arrays.array import Array
 from hemera.arrays.facts import multiples_within, widened
-from hemera.arrays.recorded import Kind, number_of, recorder_of
-from hemera.arrays.recorder import Recorder
+from hemera.arrays.recorded import Kind
 from hemera.arrays.tiling import Tiling
-from hemera.compiler.attempts import told
 from hemera.errors import MismatchError, ParameterError
-
-_R = TypeVar("_R", bound=Recorder)
-
-_FAR = 2.0**8
-"""Inputs whose middle is this many half widths from 0 are centred."""
 
 
 @dataclass(frozen=True)
@@ -186,63 +178,3 @@ def require_fitting(specs: Iterable[ArraySpec], samples: int, slots: int) -> Non
         )
     for spec in specs:
         Tiling.of(spec.shape, slots // samples)
-
-
-def are_far(specs: Iterable[ArraySpec]) -> bool:
-    """Whether an input without a step is far from 0, next to the width of its range."""
-    return any(spec.range and spec.step is None and centre_of(spec.range) != 0 for spec in specs)
-
-
-def centre_of(ends: tuple[float, float]) -> float:
-    """The number that is taken off values that are far from 0; 0: none."""
-    middle, half = (ends[0] + ends[1]) / 2, (ends[1] - ends[0]) / 2
-    return middle if half > 0 and abs(middle) > _FAR * half else 0.0
-
-
-def traced(
-    what: Callable[..., Any],
-    specs: Sequence[ArraySpec],
-    recorder: _R,
-    examples: Sequence[NDArray[Any] | None] = (),
-) -> _R:
-    """The program of a function on encrypted arrays, by a recorder.
-
-    Args:
-        specs: of its arguments, with ranges.
-        examples: samples of each; (): there are none.
-
-    Raises:
-        TypeError: when the function depends on values; see `named_results`.
-    """
-    arguments = []
-    for spec, own in zip(specs, examples or [None] * len(specs), strict=True):
-        assert spec.range is not None
-        number = recorder.input(spec.name, spec.shape, *spec.range, own, spec.step)
-        arguments.append(Array(recorder, number, spec.kind)._as_argument())
-    told("trace", 0, 1)
-    recorder.program.outputs = named_results(what(*arguments), recorder)
-    told("trace", 1, 1)
-    return recorder
-
-
-def named_results(result: Any, recorder: Recorder) -> list[tuple[str, int]]:
-    """Names and nodes of an array, a sequence or a dict of them.
-
-    Raises:
-        TypeError: for nothing, and for anything else than arrays of this recorder.
-    """
-    if isinstance(result, Mapping):
-        named = {str(key): value for key, value in result.items()}
-    elif isinstance(result, (list, tuple)) and len(result) != 1:
-        named = {f"output{at}": value for at, value in enumerate(result)}
-    else:
-        named = {"output": result[0] if isinstance(result, (list, tuple)) else result}
-    for name, value in named.items():
-        if not isinstance(value, Array) or recorder_of(value) is not recorder:
-            raise TypeError(
-                f"the function returns {type(value).__name__} as {name!r}; return arrays that come of its "
-                "arguments"
-            )
-    if not named:
-        raise TypeError("the function returns nothing; return arrays that come of its arguments")
-    return [(name, number_of(value)) for name, value in named.items()]

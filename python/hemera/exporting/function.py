@@ -8,7 +8,7 @@ from typing import Any
 
 from hemera import ckks
 from hemera.errors import ParameterError
-from hemera.package.dry_run import with_keys
+from hemera.package.dry_run import keys_of_a_run
 from hemera.package.encodings import Encoding, Vectors
 from hemera.package.interface import Interface
 from hemera.package.package import Package
@@ -104,7 +104,10 @@ def package(
     interface = Interface(
         name, description, own, tuple(inputs), tuple(outputs), KeyList(), program.depth, encoding, sharing
     )
-    return Package(with_keys(interface, program), program)
+    # With BFV and BGV the levels of keys depend on the noise.
+    is_told = program.scheme == "ckks"
+    keys = program.told_keys(own, levels) if is_told else keys_of_a_run(interface, program)
+    return Package(replace(interface, keys=keys), program)
 
 
 def _specs(given: int | InputSpec | Sequence[int | InputSpec], params: Parameters | None) -> list[InputSpec]:

@@ -15,23 +15,8 @@ from hemera.program.program import Program
 from hemera.times.table import DeviceTimes
 
 
-def with_keys(interface: Interface, program: Program) -> Interface:
-    """The interface with the keys that the program takes with its parameters. Operations of CKKS tell theirs;
-    with BFV and BGV the levels of keys depend on the noise.
-
-    Raises:
-        LevelError: when the parameters have too few levels.
-    """
-    params = interface.params
-    if program.scheme != "ckks":
-        return replace(interface, keys=keys_of_a_run(interface, program))
-    levels = program.levels(params, interface.input_levels(params))
-    told = [AskedKeys.told(node.operation, program.place(node, params, levels)) for node in program.nodes]
-    return replace(interface, keys=KeyList.of(params, told))
-
-
 def keys_of_a_run(interface: Interface, program: Program) -> KeyList:
-    """The keys that a run asks for with the program's parameters."""
+    """The keys that a run asks for with the program's parameters. LevelError for too few levels."""
     ledger = Context(interface.params, "ledger", threads=1)
     return KeyList.of(interface.params, asked_keys(interface, program, ledger))
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from hemera import _core
 from hemera._noise_warning import ranges_are_known
+from hemera._process import cached_property
 from hemera.circuits.needs import size_text
 from hemera.errors import FormatError, HemeraWarning, MismatchError, MissingKeyError, ParameterError
 from hemera.inputs.arguments import Progress
@@ -51,14 +52,14 @@ class Package:
     """
 
     def __init__(self, interface: Interface, program: Program) -> None:
-        arrays: list[Array] = []
-        content = {"interface": interface.describe(), "program": program.to_data(arrays)}
-        self._set(interface, program, container.write(content, arrays))
-
-    def _set(self, interface: Interface, program: Program, data: bytes) -> None:
-        self._interface, self._program, self._bytes = interface, program, data
+        self._interface, self._program = interface, program
         self._keys: dict[tuple[str, type[Context]], list[AskedKeys]] = {}
-        self._digest = hashlib.sha256(data).hexdigest()
+
+    @cached_property
+    def _bytes(self) -> bytes:
+        arrays: list[Array] = []
+        content = {"interface": self._interface.describe(), "program": self._program.to_data(arrays)}
+        return container.write(content, arrays)
 
     @staticmethod
     def load(source: container.AnySource, *, limit: int = container.MAX_BYTES) -> Package:
@@ -78,8 +79,8 @@ class Package:
         interface = Interface.from_dict(content["interface"])
         program = Program.from_data(content["program"], arrays, len(data))
         _require_fitting(interface, program)
-        package = Package.__new__(Package)
-        package._set(interface, program, data)
+        package = Package(interface, program)
+        vars(package)["_bytes"] = data
         return package
 
     def to_bytes(self) -> bytes:
@@ -117,10 +118,10 @@ class Package:
         """A description of the model, for people."""
         return self._interface.description
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """SHA-256 of the file's bytes, in hexadecimal digits."""
-        return self._digest
+        return hashlib.sha256(self._bytes).hexdigest()
 
     @property
     def scheme(self) -> str:
@@ -203,6 +204,7 @@ class Package:
 
     def with_encoding(self, encoding: Encoding) -> Package:
         """The same model whose clients encode in another way, for this process: its file is the old one."""
+        _ = self._bytes  # written before
         found = copy.copy(self)
         found._interface = replace(self._interface, encoding=encoding)
         return found
@@ -251,9 +253,8 @@ class Package:
     def _missing(self, ctx: Context, keys: Keys, slots: int) -> list[str]:
         """The keys that the program asks for and that are not there, for people."""
         asked = self._asked(ctx)
-        all_usual = [each for each in asked if not each.of_plan]
-        own = {key for each in all_usual for key in each.own(ctx.params)}
-        usual = [each.without_own(ctx.params) for each in all_usual]
+        apart = [each.apart(ctx.params) for each in asked if not each.of_plan]
+        own, usual = {key for keys, _ in apart for key in keys}, [each for _, each in apart]
         whole = {need.galois_element for each in usual for need, _ in each.by_gadget}
         needs = [need for each in usual for need, _ in each.needs]
         elements = {need.galois_element for need in needs if need.kind == "galois"}

@@ -118,21 +118,17 @@ class AskedKeys:
         """Both."""
         return [*self.by_gadget, *self.by_level]
 
-    def without_own(self, params: Parameters) -> AskedKeys:
-        """The keys whose gadgets serve all levels up to theirs."""
-        return replace(
-            self, by_gadget=[each for each in self.by_gadget if _special_primes(params, *each) is None]
-        )
-
-    def own(self, params: Parameters) -> list[OwnKey]:
-        """The keys of `by_gadget` that are for one level alone."""
-        found = [(need, level, _special_primes(params, need, level)) for need, level in self.by_gadget]
-        steps = _core.rotation_steps(params._native, [need for need, _, special in found if special])
-        return [
-            OwnKey(_use_of(need, steps), steps.get(need.galois_element, 0), level, special)
-            for need, level, special in found
-            if special is not None
-        ]
+    def apart(self, params: Parameters) -> tuple[list[OwnKey], AskedKeys]:
+        """The keys of `by_gadget` that are for one level alone, and all others."""
+        own, others = list[OwnKey](), list[tuple[_core.KeyNeed, int]]()
+        for need, level in self.by_gadget:
+            special = _core.own_special_primes(params._native, need, level)
+            if special is None:
+                others.append((need, level))
+                continue
+            steps = _core.rotation_steps(params._native, [need])
+            own.append(OwnKey(_use_of(need, steps), steps.get(need.galois_element, 0), level, special))
+        return own, replace(self, by_gadget=others)
 
 
 @dataclass(frozen=True)
@@ -156,8 +152,8 @@ class KeyList:
     @classmethod
     def of(cls, params: Parameters, asked: Sequence[AskedKeys]) -> KeyList:
         """One key for each rotation, for all operations that asked for keys."""
-        usual = [each for each in asked if not each.of_plan]
-        relinearization, steps = _levels(params, [each.without_own(params) for each in usual])
+        apart = [each.apart(params) for each in asked if not each.of_plan and each.needs]
+        relinearization, steps = _levels(params, [usual for _, usual in apart])
         conjugation = steps.pop(None, None)
         bootstraps: list[dict[str, Any]] = []
         for each in asked:
@@ -166,7 +162,7 @@ class KeyList:
         if params.scheme != "ckks":
             bootstraps = sorted(bootstraps, key=lambda each: -int(each["passes"]))[:1]
         rotations = {step: level for step, level in steps.items() if step is not None}
-        own = {key for each in usual for key in each.own(params)}
+        own = {key for keys, _ in apart for key in keys}
         pairs = sorted({each.pairs for each in asked if each.pairs is not None})
         return cls(
             relinearization, rotations, conjugation, tuple(bootstraps), tuple(sorted(own)), tuple(pairs)
@@ -276,11 +272,6 @@ def _levels(params: Parameters, asked: Sequence[AskedKeys]) -> tuple[int | None,
             levels.update(dict.fromkeys(elements, level))
     steps = _core.rotation_steps(params._native, [need for need, _ in needs])
     return relinearization, {steps.get(element): level for element, level in levels.items()}
-
-
-def _special_primes(params: Parameters, need: _core.KeyNeed, level: int) -> int | None:
-    """Special primes of a key for one level alone; None: of a gadget for all levels up to it."""
-    return _core.own_special_primes(params._native, need, level)
 
 
 def _use_of(need: _core.KeyNeed, steps: Mapping[int, int]) -> str:

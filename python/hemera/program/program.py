@@ -12,10 +12,11 @@ import numpy as np
 from hemera.errors import FormatError, LevelError, ParameterError
 from hemera.inputs.fields import MALFORMED, SAYS_MORE, require_memory
 from hemera.parameters import Parameters
-from hemera.program.keys import top_level
+from hemera.program.keys import AskedKeys, KeyList, top_level
 from hemera.program.operations import (
     MAX_FUNCTIONS,
     OPERATIONS,
+    Bootstraps,
     OfMatrix,
     Operation,
     Place,
@@ -158,12 +159,15 @@ class Program:
             raise LevelError(f"inputs at levels {found}, and fresh encryptions are at {top}")
         if self.scheme != "ckks":
             return [top] * len(self.forms)
-        places = (Place(params, 0, self.forms[node.operands[0]]) for node in self.nodes)
-        refreshed = [node.operation.refreshed(place) for node, place in zip(self.nodes, places, strict=True)]
-        lowest = max((each[0] for each in refreshed if each), default=0)
-        for number, (node, fresh) in enumerate(zip(self.nodes, refreshed, strict=True)):
+        refreshed = {
+            number: node.operation.refreshed(Place(params, 0, self.forms[node.operands[0]]))
+            for number, node in enumerate(self.nodes)
+            if isinstance(node.operation, Bootstraps)
+        }
+        lowest = max([0, *(least for least, _ in refreshed.values())])
+        for number, node in enumerate(self.nodes):
             before = min(map(found.__getitem__, node.operands))
-            after = fresh[1] if fresh else before - node.operation.depth
+            after = refreshed[number][1] if number in refreshed else before - node.operation.depth
             if after < lowest:
                 raise LevelError(
                     f"{node.operation.name} (operation {number} of {len(self.nodes)}) takes "
@@ -181,12 +185,10 @@ class Program:
         """Where a node stands, with parameters and at levels of the program's values."""
         return Place(params, min(map(levels.__getitem__, node.operands)), self.forms[node.operands[0]])
 
-    def rotations(self, params: Parameters) -> frozenset[int]:
-        """The steps of all rotations, each of which needs a key. LevelError for too few levels."""
-        levels = self.levels(params)
-        return frozenset().union(
-            *(node.operation.rotations(self.place(node, params, levels)) for node in self.nodes)
-        )
+    def told_keys(self, params: Parameters, levels: Sequence[int]) -> KeyList:
+        """The keys that the operations of a program of CKKS tell, at levels of its values."""
+        told = [AskedKeys.told(node.operation, self.place(node, params, levels)) for node in self.nodes]
+        return KeyList.of(params, told)
 
     def decide(self, params: Parameters, levels: Sequence[int]) -> None:
         """Fix what would be chosen by parameters, so that the keys are the same for any."""

@@ -61,7 +61,7 @@ class Metrics:
         if status < HTTPStatus.BAD_REQUEST:
             self._seconds.labels(model).observe(seconds)
 
-    def uploaded(self, status: int, *_: float) -> None:
+    def uploaded(self, status: int) -> None:
         """An upload of keys got its answer."""
         self._uploads.labels(str(status)).inc()
 

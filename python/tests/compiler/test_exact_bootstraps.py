@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +18,7 @@ from hemera._noise_warning import budgets_are_known
 from hemera.compiler import Compiled
 from hemera.compiler.exact_bootstraps import all_passes, placed_with
 from hemera.errors import MismatchError, NoiseError, ParameterError
-from hemera.package.dry_run import with_keys
+from hemera.package.dry_run import keys_of_a_run
 from hemera.package.package import Package
 from hemera.program import operations as op
 from hemera.program.program import Program
@@ -169,7 +170,7 @@ def test_no_bootstrap_can_be_left_out(name: str) -> None:
     for at in range(bootstraps(model)):
         other = without(model.program, at)
         with pytest.raises(NoiseError), budgets_are_known():
-            Package(with_keys(model.interface, other), other).cost()
+            Package(replace(model.interface, keys=keys_of_a_run(model.interface, other)), other).cost()
 
 
 def test_a_run_has_the_fewest_passes() -> None:

@@ -17,8 +17,7 @@ from hemera.compiler import passes
 from hemera.compiler.attempts import TooDeepError
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.parameter_search import Search
-from hemera.compiler.passes import ARRAYS, LEVELS, SLOTS, OnArrays, OnSlots, Stage
-from hemera.compiler.specs import traced
+from hemera.compiler.passes import ARRAYS, LEVELS, SLOTS, OnArrays, OnSlots, Stage, traced
 
 RNG = np.random.default_rng(2027)
 WEIGHTS = RNG.normal(size=(6, 4))

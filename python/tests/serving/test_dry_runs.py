@@ -197,7 +197,7 @@ def test_keys_are_for_the_levels_where_they_are_used() -> None:
 
 
 @pytest.mark.parametrize("name", CKKS)
-def test_levels_and_keys_of_programs_are_those_of_ciphertexts(name: str) -> None:
+def test_levels_of_programs_are_those_of_ciphertexts(name: str) -> None:
     """What a program says of its depth and keys, and is planned for, compared with a run."""
     package = serving.export(CKKS[name], inputs=[SLOTS, SLOTS], name=name, security=None)
     assert package.interface.keys == keys_of_a_run(package.interface, package.program)

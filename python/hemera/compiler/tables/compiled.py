@@ -17,7 +17,8 @@ from hemera.compiler import compiling
 from hemera.compiler.agreement import Agreement, compared
 from hemera.compiler.compiled import Compiled
 from hemera.compiler.packaged import Local, Packaged
-from hemera.compiler.specs import ArraySpec, named_results
+from hemera.compiler.passes import named_results
+from hemera.compiler.specs import ArraySpec
 from hemera.compiler.tables.columns import Column
 from hemera.compiler.tables.frames import is_of_pandas
 from hemera.compiler.tables.results import Frame, Result, labelled

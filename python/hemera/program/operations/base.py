@@ -126,10 +126,6 @@ class Operation(ABC):
         """The function that is approximated anew when a file is loaded; None: nothing."""
         return None
 
-    def refreshed(self, place: Place) -> tuple[int, int] | None:
-        """The least level that a bootstrap of CKKS takes, and the level of its result; None: it is none."""
-        return None
-
     def with_own_keys(self) -> Operation:
         """The same with keys of its level alone, where it can take them."""
         return self
@@ -164,8 +160,11 @@ class Operation(ABC):
     def keys(self, place: Place) -> list[tuple[_core.KeyNeed, int]]:
         """CKKS: the keys that it takes, each with its level; those of bootstraps and of products of pairs are
         their plans'. A run of it asks for the same ones, and tests hold both together."""
+        rotations = self.rotations(place)
+        if not (rotations or self.conjugates or self.relinearizes):
+            return []
         native, ring = place.params._native, 2 * place.params.degree
-        steps = {step % place.form.slots for step in self.rotations(place)} - {0}
+        steps = {step % place.form.slots for step in rotations} - {0}
         elements = [pow(native.galois_generator, step, ring) for step in sorted(steps)]
         elements += [ring - 1] if self.conjugates else []
         needs = [_core.key_need(native, 1, element, place.level) for element in elements]
@@ -293,18 +292,23 @@ class OfMatrix(Operation):
         )
 
     def noise(self, at: Place, *xs: Array) -> Any:
-        plan: LinearTransform = self.plan(at)
-        own = plan.expected_error(0.0)[0]
+        transform = self.transform(at)
+        own = transform.expected_error(0.0)[0]
         # Encoded numbers are as wrong as values are large, of which the models suppose something.
         squares: Any = np.mean(np.abs(xs[0]) ** 2)
         encoding, modelled = at.encoding(*self.encoded), at.complex_encoding
-        return math.sqrt(own**2 + plan.diagonals * max(0.0, encoding**2 * squares - modelled**2))
+        return math.sqrt(own**2 + transform.diagonals * max(0.0, encoding**2 * squares - modelled**2))
+
+    def transform(self, place: Place) -> _core.LinearTransform:
+        """The core's transform of the plan."""
+        found: _core.LinearTransform = self.plan(place)._native
+        return found
 
     def of_ones(self, place: Place, baby_steps: int) -> _core.LinearTransform:
         """The core's transform with the same diagonals, of any numbers."""
-        own: Any = self
-        found: _core.LinearTransform = dataclasses.replace(own, baby_steps=baby_steps).plan(place)._native
-        return found
+        alike: Any = self.without_values()
+        found: OfMatrix = dataclasses.replace(alike, baby_steps=baby_steps)
+        return found.transform(place)
 
     def rotations(self, place: Place) -> frozenset[int]:
         return frozenset(self.of_ones(place, self.baby_steps).rotations)

@@ -312,6 +312,7 @@ class Bootstraps(Refresh):
         return own * math.sqrt(2) if self.real else own
 
     def refreshed(self, place: Place) -> tuple[int, int]:
+        """The least level that it takes, and the level of its result."""
         plan = self.plan(place)
         return plan.input_level, plan.result_level
 

@@ -13,7 +13,7 @@ from hemera import _core
 from hemera.arrays.facts import distinct
 from hemera.arrays.packing import by_diagonals
 from hemera.circuits import LinearTransform
-from hemera.circuits.linear import transform_of_ones
+from hemera.circuits.linear import checked_transform
 from hemera.errors import MismatchError, ParameterError
 from hemera.objects.ciphertext import Ciphertext
 from hemera.program.operations.base import Encoded, OfMatrix, Operation, Running
@@ -79,27 +79,28 @@ class Map(_ByDiagonals, OfMatrix):
         _require_period(self.numbers, self.places.shape[1] * self.samples, forms[0].slots)
         return forms[0]
 
-    def plan(self, place: Place) -> LinearTransform:
-        slots = place.form.slots
-        own = {
+    def _by_number(self, slots: int) -> dict[int, Array]:
+        return {
             number: _tiled(np.repeat(self.values[places], self.samples), slots)
             if len(places) > 1
             else self.values[places[0]]  # a number for all slots
             for number, places in zip(self.numbers, self.places, strict=True)
         }
+
+    def plan(self, place: Place) -> LinearTransform:
         return LinearTransform.from_diagonals(
-            own,
+            self._by_number(place.form.slots),
             place.params,
-            slots=slots,
+            slots=place.form.slots,
             level=place.level,
             baby_steps=self.baby_steps,
             own_keys=self.own_keys,
         )
 
-    def of_ones(self, place: Place, baby_steps: int) -> _core.LinearTransform:
-        return transform_of_ones(
-            self.numbers, place.params, place.form.slots, place.level, baby_steps, own_keys=self.own_keys
-        )
+    def transform(self, place: Place) -> _core.LinearTransform:
+        params, slots, level = place.params, place.form.slots, place.level
+        own = self._by_number(slots)
+        return checked_transform(own, params, slots, level, self.baby_steps, self.own_keys)
 
     def keys(self, place: Place) -> list[tuple[_core.KeyNeed, int]]:
         if not self.own_keys:

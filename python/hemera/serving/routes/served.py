@@ -67,7 +67,8 @@ def _add(kind: str, kinds: str, more: str = "") -> None:
     )
     async def put_keys(request: Request, client: ClientName, name: str = of_path) -> dict[str, Any]:
         state = state_of(request)
-        with counted(state.service.metrics.uploaded) as answered:
+        uploaded = state.service.metrics.uploaded
+        with counted(lambda status, _seconds, _sent: uploaded(status)) as answered:
             served = found(request, name)
             served.require_digest(request.headers.get(MODEL_HEADER))
             kept = await _upload(state, served, request, client)
