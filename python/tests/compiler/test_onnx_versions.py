@@ -41,7 +41,7 @@ def has_function(schema: Any) -> bool:
 
 
 BODIES = {name for name, own in schemas().items() if any(map(has_function, own.values()))} - set(OPERATORS)
-BODIES -= {"AffineGrid", "Bernoulli", "DynamicQuantizeLinear", "LinearAttention", "SequenceMap"}
+BODIES -= {"Bernoulli", "DynamicQuantizeLinear", "SequenceMap"}
 """Operators that are ONNX's functions alone; those of the second line need what is not there."""
 
 

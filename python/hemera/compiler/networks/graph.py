@@ -25,6 +25,7 @@ _LEAST_MADE, _MOST_MADE = 1 << 20, 1 << 24
 _MADE_OF_GIVEN = 64
 """Elements that a network makes of an input: this many for each element of inputs and constants, within the
 two limits before."""
+MOST_STEPS = 1 << 12
 _SLACK = 0.25
 _TAKEN = {"reals": "real numbers", "integers": "numbers", "all": "values"}
 _MALFORMED = (
@@ -52,8 +53,8 @@ class Node:
     attributes: Attributes = field(default_factory=Attributes)
     own: Callable[..., Any] | None = None
     """The function that was given in its place."""
-    body: Callable[[Sequence[Any]], Graph] | None = None
-    """The operators in its place, for its operands, with the names of its operands and results."""
+    body: Callable[[Sequence[Any], Made], Sequence[Any]] | None = None
+    """Runs the operators that it is made of: for its operands, its results."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ class Graph:
                     f"{self.source}, {node.title}: constants take {kept} bytes with its result, and at most "
                     f"{MOST_KEPT} are taken"
                 )
-            for name, found in zip(node.outputs, self._run(node, operands, _Made(operands)), strict=False):
+            for name, found in zip(node.outputs, self._run(node, operands, Made(operands)), strict=False):
                 values[name] = self._constant(name, found)
                 kept += 0 if node.body is None else values[name].nbytes
         used = {name for node in left for name in node.inputs} | set(self.outputs)
@@ -139,13 +140,14 @@ class Graph:
     def values(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The results by name, of inputs by name with the axis of samples. Errors: see `__call__`."""
         inputs = {name: self._given(name, each) for name, each in given.items()}
-        found = self._values(inputs, _Made([*self.constants.values(), *inputs.values()]))
+        found = self.within(inputs, Made([*self.constants.values(), *inputs.values()]))
         try:
             return {name: opened(each) for name, each in found.items()}
         except ParameterError as error:
             raise ParameterError(f"{self.source}, its results: {error}") from error
 
-    def _values(self, given: Mapping[str, Any], made: _Made) -> dict[str, Any]:
+    def within(self, given: Mapping[str, Any], made: Made) -> dict[str, Any]:
+        """The results by name of a part of a network, which makes elements together with the rest."""
         values = {**self.constants, **given}
         for node in self.nodes:
             operands = [values[name] if name else None for name in node.inputs]
@@ -181,14 +183,12 @@ class Graph:
             )
         return size
 
-    def _run(self, node: Node, operands: list[Any], made: _Made) -> Sequence[Any]:
+    def _run(self, node: Node, operands: list[Any], made: Made) -> Sequence[Any]:
         """The results of a node, integers in their types."""
-        if node.body is not None:
-            given = dict(zip(node.inputs, operands, strict=True))
-            inner = node.body(operands)._values(given, made)
-            return [inner.get(name) for name in node.outputs]
         encrypted = any(isinstance(each, (Array, Masked)) for each in operands)
         try:
+            if node.body is not None:
+                return node.body(operands, made)
             if node.meaning is None:
                 assert node.own is not None
                 return _given_results(
@@ -244,12 +244,19 @@ class Graph:
         return _as(value, kind)
 
 
-class _Made:
+class Made:
     """The elements that a network, with all bodies in it, has made of inputs and constants."""
 
     def __init__(self, known: Sequence[Any]) -> None:
-        self._known = sum(int(each.size) for each in known)
+        self._known = sum(int(each.size) for each in known if each is not None)
         self._made = 0
+        self._steps = 0
+
+    def step(self) -> None:
+        """Count a run of a graph in an attribute. ParameterError for too many."""
+        self._steps += 1
+        if self._steps > MOST_STEPS:
+            raise ParameterError(f"more than {MOST_STEPS} steps of loops, which are all recorded")
 
     def add(self, count: int, title: str) -> None:
         """Count those of one more node. ParameterError for too many."""

@@ -26,6 +26,8 @@ class Attributes(dict[str, Any]):
 Operator = Callable[..., Any]
 """Called with the attributes and the operands, None for those that are left out."""
 Size = Callable[..., int]
+Run = Callable[..., Sequence[Any]]
+"""Runs the graph of an attribute for its inputs, and returns its results."""
 
 
 def joined(attributes: Attributes, *operands: Any) -> int:
@@ -52,6 +54,7 @@ class Meaning:
         size: elements of the largest array that it makes.
         takes: which encrypted values it is right for: "reals"; "integers", too; "all", truth values too.
         results: that are there of those that ONNX has.
+        runs: whether `run` takes the graphs of attributes, as `Run` by name, and all operands in a list.
         masks: whether it takes encrypted values with masks (`Masked`), and -inf next to encrypted values.
     """
 
@@ -63,6 +66,7 @@ class Meaning:
     takes: Literal["reals", "integers", "all"] = "reals"
     results: int = 1
     masks: bool = False
+    runs: bool = False
 
 
 def named(function: Callable[..., Any]) -> Operator:

@@ -294,7 +294,10 @@ PLACES: dict[str, tuple[Meaning, ...]] = {
         _moves(_pad, 2, attributes=("pads", "value", "mode"), size=_pad_size),
         _moves(_pad, 11, 13, 18, 19, *_SINCE_21, attributes=("mode",), size=_pad_size),
     ),
-    "Range": (_moves(_range, 11, size=_range_size),),
+    "Range": (
+        _moves(_range, 11, size=_range_size),
+        _moves(_range, 27, attributes=("stash_type",), size=_range_size),
+    ),
     "Reshape": (
         _moves(_reshape, 1, attributes=("shape",)),
         _moves(_reshape, 5, 13),

@@ -16,7 +16,7 @@ from hemera._extras import how_to_install
 from hemera.compiler import compiling
 from hemera.compiler.compiled import Compiled
 from hemera.compiler.networks.graph import Graph, sample_shape
-from hemera.compiler.networks.inlining import Call, calls_of, needed
+from hemera.compiler.networks.inlining import Call, calls_of, needed, require_order
 from hemera.compiler.networks.resolving import Replacements, Resolver
 from hemera.compiler.networks.tensors import DTYPES, KINDS, MOST_KEPT, array_of, bytes_of, is_real, text_of
 from hemera.compiler.specs import ArraySpec, shape_of
@@ -149,7 +149,7 @@ def graph_of(what: Any, replace: Replacements) -> Graph:
     calls = calls_of(source, model, replace)
     _require_used(source, replace, calls)
     calls = needed(calls, outputs)
-    _require_order(source, inputs, constants, calls, outputs)
+    require_order(source, {*inputs, *constants}, calls, outputs)
     nodes = Resolver(onnx, source, replace, kinds).nodes(calls)
     named = tuple((name, _shape(each.type.tensor_type)) for name, each in inputs.items())
     return Graph(source, named, outputs, tuple(nodes), constants, kinds).folded()
@@ -205,28 +205,6 @@ def _require_used(source: str, replace: Replacements, calls: Iterable[Call]) -> 
             raise ParameterError(
                 f"{source}: replace= has {name!r}, which is no operator of the network{meant}"
             )
-
-
-def _require_order(
-    source: str,
-    inputs: Iterable[str],
-    constants: Iterable[str],
-    calls: Iterable[Call],
-    outputs: Iterable[str],
-) -> None:
-    """FormatError for values that are used before they are there, or are made twice."""
-    known = {*inputs, *constants}
-    for call in calls:
-        lost = [name for name in call.inputs if name and name not in known]
-        if lost:
-            raise FormatError(f"{source}: {call.title} takes {lost[0]!r}, which is not there")
-        for name in filter(None, call.outputs):
-            if name in known:
-                raise FormatError(f"{source}: {call.title} makes {name!r}, which is there already")
-            known.add(name)
-    gone = [name for name in outputs if name not in known]
-    if gone:
-        raise FormatError(f"{source}: the result {gone[0]!r} is not there")
 
 
 def compile_module(what: Any, *inputs: Any, calibrate: Any = None, **options: Any) -> Compiled:

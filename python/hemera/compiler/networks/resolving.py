@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import difflib
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from hemera.compiler.networks.control import CONTROL
 from hemera.compiler.networks.elementwise import ELEMENTWISE
-from hemera.compiler.networks.graph import Graph, Node
-from hemera.compiler.networks.inlining import Call, calls_in, needed
+from hemera.compiler.networks.graph import Graph, Made, Node
+from hemera.compiler.networks.inlining import Call, Inner, calls_in, needed
 from hemera.compiler.networks.meanings import Attributes, Meaning, largest
 from hemera.compiler.networks.places import PLACES
 from hemera.compiler.networks.products import PRODUCTS
 from hemera.compiler.networks.recurrent import RECURRENT
 from hemera.compiler.networks.resizing import RESIZING
-from hemera.compiler.networks.tensors import KINDS, UNKNOWN, result_kinds, value_of
+from hemera.compiler.networks.tensors import KINDS, UNKNOWN, array_of, result_kinds, value_of
 from hemera.compiler.networks.windows import WINDOWS
 from hemera.errors import FormatError, ParameterError
 
@@ -70,27 +72,46 @@ class Resolver:
             )
         try:
             attributes = self._attributes(call, schema, meaning)
-            self._type(call, schema, attributes)
+            graphs = {name: self._graph(call, each) for name, each in call.graphs.items()}
+            self._type(call, schema, attributes, graphs)
         except FormatError as error:
             raise FormatError(f"{self._source}, {call.title}: {error}") from error
         body = None if meaning.versions else self._body(call, schema)
+        body = _running(call, meaning, attributes, graphs) if meaning.runs else body
         return Node(call.title, call.inputs, call.outputs, meaning, attributes, body=body)
 
-    def _body(self, call: Call, schema: Any) -> Callable[[Sequence[Any]], Graph]:
+    def _graph(self, call: Call, inner: Inner) -> Graph:
+        """A graph in an attribute."""
+        given = [self._kinds[name] if name else UNKNOWN for name in call.inputs[: call.operands]]
+        given = ["int64", "bool", *given[2:]] if call.operator == "Loop" else given
+        if call.operator != "If" and len(given) != len(inner.inputs):
+            raise FormatError(f"a graph of {len(inner.inputs)} inputs for {len(given)} operands")
+        self._kinds.update(zip(inner.inputs, given, strict=False))
+        self._kinds.update(
+            (name, KINDS.get(each.data_type, UNKNOWN)) for name, each in inner.constants.items()
+        )
+        constants = {name: array_of(self._onnx, self._source, each) for name, each in inner.constants.items()}
+        source = f"{self._source}, {call.title}"
+        nodes = Resolver(self._onnx, source, self._replace, self._kinds).nodes(inner.calls)
+        named = tuple((name, None) for name in inner.inputs)
+        return Graph("its graph", named, inner.outputs, tuple(nodes), constants, self._kinds)
+
+    def _body(self, call: Call, schema: Any) -> Callable[[Sequence[Any], Made], Sequence[Any]]:
         """The operators by which ONNX's schema defines a call, for operands of one shape or another."""
         kinds = [self._kinds[name] if name else "" for name in call.inputs]
         known: dict[Any, Graph] = {}
 
-        def body(operands: Sequence[Any]) -> Graph:
+        def body(operands: Sequence[Any], made: Made) -> Sequence[Any]:
             shapes = tuple(None if each is None else tuple(each.shape) for each in operands)
             if shapes not in known:
-                source = f"{self._source}, {call.title}"
+                source = "its function"
                 calls = calls_in(source, call, self._function(call, schema, kinds, shapes))
                 own = dict(zip(call.inputs, kinds, strict=True))
                 outputs = tuple(filter(None, call.outputs))
                 nodes = Resolver(self._onnx, source, self._replace, own).nodes(needed(calls, outputs))
                 known[shapes] = Graph(source, (), outputs, tuple(nodes), {}, own)
-            return known[shapes]
+            found = known[shapes].within(dict(zip(call.inputs, operands, strict=True)), made)
+            return [found.get(name) for name in call.outputs]
 
         return body
 
@@ -114,7 +135,7 @@ class Resolver:
             try:
                 content = schema.get_context_dependent_function(node.SerializeToString(), types)
             except RuntimeError as error:
-                raise FormatError(f"{self._source}, {call.title}: {error}") from error
+                raise FormatError(str(error)) from error
         function = onnx.FunctionProto.FromString(content)
         defaults = [each.default_value for each in schema.attributes.values() if each.default_value.name]
         function.attribute_proto.extend(defaults)
@@ -180,10 +201,18 @@ class Resolver:
             raise FormatError(f"the attribute {min(unknown)!r}, which it has not in this version")
         return found
 
-    def _type(self, call: Call, schema: Any, attributes: Attributes) -> None:
+    def _type(self, call: Call, schema: Any, attributes: Attributes, graphs: Mapping[str, Graph]) -> None:
         """Note the types of its results."""
-        operands = [self._kinds[name] if name else None for name in call.inputs]
+        operands = [self._kinds[name] if name else None for name in call.inputs[: call.operands]]
         found = result_kinds(schema, operands, len(call.outputs))
+        if graphs:
+            first, *others = ([self._kinds[name] for name in each.outputs] for each in graphs.values())
+            found = first[1:] if call.operator == "Loop" else first
+            state = (
+                operands[2:] if call.operator == "Loop" else operands[: -attributes.get("num_scan_inputs", 1)]
+            )
+            if len(found) != len(call.outputs) or found[: len(state)] != state or others not in ([], [first]):
+                raise FormatError(f"results of its graphs of {[first, *others]}, which do not fit its own")
         if call.operator == "Cast":
             found = [KINDS.get(attributes["to"], UNKNOWN)]
         elif call.operator in ("Constant", "ConstantOfShape"):
@@ -194,8 +223,29 @@ class Resolver:
                 self._kinds[name] = kind
 
 
+def _running(
+    call: Call, meaning: Meaning, attributes: Attributes, graphs: Mapping[str, Graph]
+) -> Callable[[Sequence[Any], Made], Sequence[Any]]:
+    """The body of an operator that runs graphs of its attributes."""
+
+    def body(operands: Sequence[Any], made: Made) -> Sequence[Any]:
+        around = dict(zip(call.inputs, operands, strict=True))
+
+        def run(graph: Graph, *given: Any) -> Sequence[Any]:
+            made.step()
+            inputs = dict(zip((name for name, _ in graph.inputs), given, strict=True))
+            found = graph.within({**around, **inputs}, made)
+            return [found[name] for name in graph.outputs]
+
+        runs = {name: functools.partial(run, each) for name, each in graphs.items()}
+        found: Sequence[Any] = meaning.run(attributes, runs, operands[: call.operands])
+        return found
+
+    return body
+
+
 OPERATORS: dict[str, tuple[Meaning, ...]] = dict(
-    sorted({**ELEMENTWISE, **PRODUCTS, **PLACES, **RECURRENT, **RESIZING, **WINDOWS}.items())
+    sorted({**CONTROL, **ELEMENTWISE, **PRODUCTS, **PLACES, **RECURRENT, **RESIZING, **WINDOWS}.items())
 )
 """The operators' meanings, by their names in ONNX's own domain."""
 
