@@ -24,7 +24,7 @@ from onnx import numpy_helper
 
 import hemera as hm
 from hemera.arrays.array import Array
-from hemera.arrays.recorder import Recorder
+from hemera.arrays.chains import FusingRecorder
 from hemera.compiler.networks.graph import Graph
 from hemera.compiler.networks.reader import graph_of
 from hemera.compiler.networks.tensors import DTYPES, is_real
@@ -189,7 +189,7 @@ def _of(case: Case, values: dict[str, Any], real: Sequence[str], bits: int | Non
             raise hm.errors.ParameterError(str(error)) from error
         found = plan.evaluate_clear(*given)
         return found if isinstance(found, dict) else {next(iter(plan.outputs)): found}
-    recorder = Recorder(precision_bits=bits)
+    recorder = FusingRecorder(precision_bits=bits)
     arrays = [
         Array(recorder, recorder.input(name, x.shape, *end, x[None], step), _letter(graph.kinds[name]))
         for name, x, end, step in zip(real, given, ends, steps, strict=True)
@@ -197,6 +197,10 @@ def _of(case: Case, values: dict[str, Any], real: Sequence[str], bits: int | Non
     results = run(*arrays)
     own = {name: each for name, each in results.items() if isinstance(each, Array)}
     recorder.program.outputs = [(name, each._number) for name, each in own.items()]
+    try:
+        recorder.settle()
+    except TypeError as error:  # of comparisons that no later function takes in
+        raise hm.errors.ParameterError(str(error)) from error
     found = recorder.program.evaluate_clear([x[None] for x in given])
     return {**results, **{name: each[0] for name, each in zip(own, found, strict=True)}}
 

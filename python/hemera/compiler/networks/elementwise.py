@@ -46,10 +46,21 @@ def _leaky_relu(attributes: Attributes, x: Any) -> Any:
     return alpha * x + (1 - alpha) * np.maximum(x, 0)
 
 
+def _elu(attributes: Attributes, x: Any) -> Any:
+    """A smooth function, and a rectifier where the slopes at 0 differ."""
+    alpha = attributes["alpha"]
+    smooth = _approximated(lambda v: np.where(v > 0, v, np.expm1(np.minimum(v, 0))))(attributes, x)
+    return smooth if alpha == 1 else alpha * smooth + (1 - alpha) * np.maximum(x, 0)
+
+
 def _prelu(attributes: Attributes, x: Any, slope: Any) -> Any:
     if np.broadcast_shapes(x.shape, slope.shape) != x.shape:
         raise MismatchError(f"slopes of shape {slope.shape} do not become {x.shape}")
     return _leaky_relu(Attributes(attributes, alpha=slope), x)
+
+
+def _prelu_by_channel(attributes: Attributes, x: Any, slope: Any) -> Any:
+    return _prelu(attributes, x, slope.reshape((-1, *(1,) * (x.ndim - 2))))
 
 
 def _hard_sigmoid(attributes: Attributes, x: Any) -> Any:
@@ -289,6 +300,7 @@ ELEMENTWISE: dict[str, tuple[Meaning, ...]] = {
         Meaning((11, 12, 13), _clip, size=largest, takes="integers"),
     ),
     "Div": _two(_divide, 1, 6, 7, 13, 14),
+    "Elu": (Meaning((1, 6, 22), _elu, ("alpha",), size=largest),),
     "Equal": _two(named(np.equal), 1, 7, 11, 13, 19, takes="all"),
     "Erf": (Meaning((9, 13), _approximated(_erf), size=largest),),
     "Exp": (_one(np.exp, 1, 6, 13),),
@@ -312,11 +324,12 @@ ELEMENTWISE: dict[str, tuple[Meaning, ...]] = {
     "Neg": (_one(np.negative, 1, 6, 13, takes="integers"),),
     "Not": (_one(np.logical_not, 1, takes="all"),),
     "Or": _two(named(np.logical_or), 1, 7, takes="all"),
-    "PRelu": (Meaning((7, 9, 16), _prelu),),
+    "PRelu": (Meaning((6,), _prelu_by_channel, size=largest), Meaning((7, 9, 16), _prelu)),
     "Pow": _two(_power, 1, 7, 12, 13, 15),
     "Reciprocal": (_one(np.reciprocal, 1, 6, 13),),
     "Relu": (Meaning((1, 6, 13, 14), lambda _, x: np.maximum(x, 0), size=largest, takes="integers"),),
     "Round": (Meaning((11, 22), _round, size=largest),),
+    "Selu": (Meaning((1, 6, 22), lambda a, x: a["gamma"] * _elu(a, x), ("alpha", "gamma"), size=largest),),
     "Sigmoid": (Meaning((1, 6, 13), _sigmoid, size=largest),),
     "Sign": (_one(np.sign, 9, 13, takes="integers"),),
     "Softplus": (Meaning((1, 22), _approximated(lambda v: np.logaddexp(0, v)), size=largest),),

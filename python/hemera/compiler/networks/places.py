@@ -165,19 +165,90 @@ def _gather_size(attributes: Attributes, x: Any, indices: Any) -> int:
     return int(x.size // max(1, x.shape[attributes["axis"]]) * indices.size)
 
 
-def _gather_elements(attributes: Attributes, x: Any, indices: Any) -> Any:
-    axis = attributes["axis"]
-    own = np.asarray(plain(indices, "the indices of GatherElements"))
-    if own.ndim != x.ndim or not -x.ndim <= axis < x.ndim:
-        raise FormatError(f"GatherElements along axis {axis} of shape {x.shape}, by indices of {own.shape}")
-    extent = x.shape[axis]
+def _inside(own: Any, extent: int) -> Any:
+    """Indices from 0 on. FormatError for those outside of an axis."""
     if own.size and not (-extent <= own.min() and own.max() < extent):
         raise FormatError(f"indices from {own.min()} to {own.max()} of an axis of {extent}")
+    return own % extent
+
+
+def _along(attributes: Attributes, x: Any, indices: Any) -> Any:
+    """The places in the flat array of elements that have indices along an axis."""
+    axis, own = attributes["axis"], np.asarray(plain(indices, "indices"))
+    if own.ndim != x.ndim or not -x.ndim <= axis < x.ndim:
+        raise FormatError(f"axis {axis} of shape {x.shape}, and indices of shape {own.shape}")
     places: list[Any] = list(np.indices(own.shape, sparse=True))
-    places[axis] = own % extent
+    places[axis] = _inside(own, x.shape[axis])
     if any(e < o for at, (e, o) in enumerate(zip(x.shape, own.shape, strict=True)) if at != axis % x.ndim):
         raise FormatError(f"indices of shape {own.shape} for an array of shape {x.shape}")
-    return np.take(x.reshape(-1), np.ravel_multi_index(tuple(np.broadcast_arrays(*places)), x.shape))
+    return np.ravel_multi_index(tuple(np.broadcast_arrays(*places)), x.shape)
+
+
+def _blocks(attributes: Attributes, x: Any, indices: Any) -> Any:
+    """The places in the flat array of blocks that have a row of indices for the first axes."""
+    own, batch = np.asarray(plain(indices, "indices")), attributes.get("batch_dims", 0)
+    rows = [*np.indices(own.shape[:-1])[:batch], *np.moveaxis(own, -1, 0)]
+    if len(rows) > x.ndim or own.shape[:batch] != x.shape[:batch]:
+        raise FormatError(f"indices of shape {own.shape} for an array of shape {x.shape}")
+    first, inner = x.shape[: len(rows)], x.shape[len(rows) :]
+    places = np.ravel_multi_index(tuple(map(_inside, rows, first)), first)
+    size = math.prod(inner)
+    return (places[..., None] * size + np.arange(size)).reshape((*places.shape, *inner))
+
+
+def _gathered(places: Any) -> Any:
+    return lambda attributes, x, indices: np.take(x.reshape(-1), places(attributes, x, indices))
+
+
+def _scattered(places: Any) -> Any:
+    """The array with other values in places, or with results of a function of both."""
+    functions = {"none": None, "add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
+
+    def operator(attributes: Attributes, x: Any, indices: Any, updates: Any) -> Any:
+        name = attributes.get("reduction", "none")
+        where = places(attributes, x, indices)
+        if where.shape != updates.shape or name not in functions:
+            raise FormatError(
+                f"values of shape {updates.shape} for places of {where.shape}, reduction={name!r}"
+            )
+        where, flat, new = where.reshape(-1), x.reshape(-1), updates.reshape(-1)
+        left = np.arange(where.size)
+        while left.size:  # of those for one place the first one, and the others after it
+            _, first = np.unique(where[left], return_index=True)
+            now, function = left[first], functions[name]
+            values = np.take(new, now)
+            values = values if function is None else function(np.take(flat, where[now]), values)
+            source = np.arange(x.size)
+            source[where[now]] = x.size + np.arange(now.size)
+            flat, left = np.take(np.concatenate([flat, values]), source), np.delete(left, first)
+        return flat.reshape(x.shape)
+
+    return operator
+
+
+def _compress(attributes: Attributes, x: Any, condition: Any) -> Any:
+    axis = attributes.get("axis")
+    kept = np.flatnonzero(plain(condition, "the condition of Compress"))
+    return np.take(x.reshape(-1) if axis is None else x, kept, axis or 0)
+
+
+def _one_hot(attributes: Attributes, indices: Any, depth: Any, values: Any) -> Any:
+    """The second value at an index of a new axis, and the first one elsewhere."""
+    count = int(plain(depth, "the depth of OneHot").item())
+    own = np.expand_dims(np.trunc(plain(indices, "the indices of OneHot")), attributes["axis"])
+    there = (own >= -count) & (own < count)
+    at = np.moveaxis(np.arange(count).reshape((count, *(1,) * (own.ndim - 1))), 0, attributes["axis"])
+    return np.where(there & (own % max(1, count) == at), values[1], values[0])
+
+
+def _one_hot_size(attributes: Attributes, indices: Any, depth: Any, values: Any) -> int:
+    del attributes, values
+    return int(indices.size) * int(plain(depth, "the depth of OneHot").item())
+
+
+def _gather_nd_size(attributes: Attributes, x: Any, indices: Any) -> int:
+    taken = int(attributes.get("batch_dims", 0) + indices.shape[-1])
+    return int(indices.size // max(1, indices.shape[-1]) * math.prod(x.shape[taken:]))
 
 
 def _gather_elements_size(attributes: Attributes, x: Any, indices: Any) -> int:
@@ -273,6 +344,7 @@ _SINCE_21 = (21, 23, 24, 25)
 _NUMBERS = tuple(_CONSTANTS)
 
 PLACES: dict[str, tuple[Meaning, ...]] = {
+    "Compress": (_moves(_compress, 9, 11, 28, attributes=("axis",)),),
     "Concat": (_moves(_concat, 1, 4, 11, 13, attributes=("axis",), size=_concat_size),),
     "Constant": (
         _moves(_constant, 1, 9, 11, attributes=("value",)),
@@ -288,8 +360,13 @@ PLACES: dict[str, tuple[Meaning, ...]] = {
     "Expand": (_moves(_expand, 8, 13, size=_expand_size),),
     "Flatten": (_moves(_flatten, 1, 9, 11, 13, *_SINCE_21, attributes=("axis",)),),
     "Gather": (_moves(_gather, 1, 11, 13, attributes=("axis",), size=_gather_size),),
-    "GatherElements": (_moves(_gather_elements, 11, 13, attributes=("axis",), size=_gather_elements_size),),
+    "GatherElements": (_moves(_gathered(_along), 11, 13, attributes=("axis",), size=_gather_elements_size),),
+    "GatherND": (
+        _moves(_gathered(_blocks), 11, size=_gather_nd_size),
+        _moves(_gathered(_blocks), 12, 13, attributes=("batch_dims",), size=_gather_nd_size),
+    ),
     "Identity": (_moves(_first, 1, 13, 14, 16, 19, *_SINCE_21),),
+    "OneHot": (_moves(_one_hot, 9, 11, 28, attributes=("axis",), size=_one_hot_size),),
     "Pad": (
         _moves(_pad, 2, attributes=("pads", "value", "mode"), size=_pad_size),
         _moves(_pad, 11, 13, 18, 19, *_SINCE_21, attributes=("mode",), size=_pad_size),
@@ -302,6 +379,15 @@ PLACES: dict[str, tuple[Meaning, ...]] = {
         _moves(_reshape, 1, attributes=("shape",)),
         _moves(_reshape, 5, 13),
         _moves(_reshape, 14, 19, *_SINCE_21, attributes=("allowzero",)),
+    ),
+    "Scatter": (_moves(_scattered(_along), 9, attributes=("axis",)),),
+    "ScatterElements": (
+        _moves(_scattered(_along), 11, 13, attributes=("axis",)),
+        _moves(_scattered(_along), 16, 18, attributes=("axis", "reduction")),
+    ),
+    "ScatterND": (
+        _moves(_scattered(_blocks), 11, 13),
+        _moves(_scattered(_blocks), 16, 18, attributes=("reduction",)),
     ),
     "Shape": (_moves(_shape, 1, 13), _moves(_shape, 15, 19, *_SINCE_21, attributes=("start", "end"))),
     "Slice": (

@@ -157,7 +157,20 @@ def _average_pool(attributes: Attributes, x: Any) -> Any:
         padded = _padded(attributes, values, kernel, strides, dilations)
         return _convolved(padded, weights, stride=strides, dilation=dilations, groups=channels)
 
-    return means(x) if attributes["count_include_pad"] else means(x) / means(np.ones(x.shape))
+    return means(x) if attributes.get("count_include_pad") else means(x) / means(np.ones(x.shape))
+
+
+def _lp_pool(attributes: Attributes, x: Any) -> Any:
+    """The norm of the values of a window."""
+    kernel, p = attributes["kernel_shape"], attributes["p"]
+    strides, dilations = _kernel(attributes, kernel)
+    if attributes.get("ceil_mode") or p < 1:
+        raise ParameterError(f"LpPool with p={p}, or with ceil_mode, is not there")
+    powers = (np.abs(x) if p % 2 else x) ** p
+    ones, groups = np.ones((x.shape[1], 1, *kernel)), x.shape[1]
+    padded = _padded(attributes, powers, kernel, strides, dilations)
+    found = _convolved(padded, ones, stride=strides, dilation=dilations, groups=groups)
+    return found if p == 1 else np.sqrt(found) if p == 2 else np.power(found, 1 / p)
 
 
 def _max_pool(attributes: Attributes, x: Any) -> Any:
@@ -195,6 +208,7 @@ _WINDOW = ("kernel_shape", "strides", "pads", "auto_pad")
 
 WINDOWS: dict[str, tuple[Meaning, ...]] = {
     "AveragePool": (
+        Meaning((1,), _average_pool, _WINDOW, size=largest),
         Meaning((7,), _average_pool, (*_WINDOW, "count_include_pad"), size=largest),
         Meaning((10, 11), _average_pool, (*_WINDOW, "count_include_pad", "ceil_mode"), size=largest),
         Meaning(
@@ -212,6 +226,10 @@ WINDOWS: dict[str, tuple[Meaning, ...]] = {
     ),
     "GlobalAveragePool": (Meaning((1, 22), _global("mean"), size=largest),),
     "GlobalMaxPool": (Meaning((1, 22), _global("max"), size=largest),),
+    "LpPool": (
+        Meaning((2, 11), _lp_pool, (*_WINDOW, "p"), size=largest),
+        Meaning((18, 22), _lp_pool, (*_WINDOW, "p", "dilations", "ceil_mode"), size=largest),
+    ),
     "MaxPool": (
         Meaning((1, 8), _max_pool, _WINDOW, ("storage_order",), largest, "integers"),
         Meaning(
