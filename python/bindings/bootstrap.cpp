@@ -247,7 +247,8 @@ void bind_bootstrap(nb::module_& m) {
           "__init__",
           [](Bootstrap* self, const rlwe::Parameters& parameters, std::size_t slots, bool real,
              std::size_t iterations, bool merges_parts, bool joins_parts, std::size_t together,
-             std::size_t key_memory_limit, std::size_t sine_range, std::size_t sine_degree) {
+             std::size_t key_memory_limit, std::size_t sine_range, std::size_t sine_degree,
+             std::size_t upload_limit) {
             new (self) Bootstrap(parameters, {.slots = slots,
                                               .real = real,
                                               .iterations = iterations,
@@ -255,11 +256,13 @@ void bind_bootstrap(nb::module_& m) {
                                               .joins_parts = joins_parts,
                                               .together = together,
                                               .key_memory_limit = key_memory_limit,
+                                              .upload_limit = upload_limit,
                                               .sine_range = sine_range,
                                               .sine_degree = sine_degree});
           },
           "parameters"_a, "slots"_a, "real"_a, "iterations"_a, "merges_parts"_a, "joins_parts"_a,
-          "together"_a, "key_memory_limit"_a, "sine_range"_a, "sine_degree"_a, ReleaseGil())
+          "together"_a, "key_memory_limit"_a, "sine_range"_a, "sine_degree"_a, "upload_limit"_a = 0,
+          ReleaseGil())
       .def_prop_ro("slots", &Bootstrap::slots)
       .def_prop_ro("real", &Bootstrap::is_real)
       .def_prop_ro("merges_parts", &Bootstrap::merges_parts)

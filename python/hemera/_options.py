@@ -107,6 +107,20 @@ def add_bootstrap_fields(parser: Arguments) -> None:
     )
 
 
+def size(text: str) -> int:
+    """A number of bytes: "1000000", "64MiB", "4GiB"."""
+    units = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "": 1}
+    for unit, factor in units.items():
+        if text.endswith(unit):
+            try:
+                count = int(float(text[: len(text) - len(unit)]) * factor)
+            except (ValueError, OverflowError):
+                break
+            if count >= 1:
+                return count
+    raise argparse.ArgumentTypeError(f"{text!r} is not a size like 64MiB or 4GiB")
+
+
 def add_machine(parser: Arguments, *, several: bool = False) -> None:
     """--device and --threads. `several`: whether the command takes several devices."""
     all_of = '; "cuda:*" for all GPUs, "cpu:*" for all sockets, or names with commas' if several else ""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 import hemera as hm
+from hemera.circuits.needs import size_text
 
 SLOTS = 16
 
@@ -90,6 +93,37 @@ def test_the_plan_tells_its_price(boot):
     assert sum(key["bytes"] for key in told["keys"]) == boot.key_bytes
     # The trace gathers the repetitions of 16 slots.
     assert {16, 32, 64, 128, 256, 512} <= {key["rotation"] for key in told["keys"]}
+
+
+@pytest.mark.parametrize("slots", [16, None])
+def test_keys_fit_a_limit_of_what_is_uploaded(params, slots):
+    whole = hm.circuits.Bootstrap(params, slots)
+    with pytest.raises(hm.errors.ParameterError, match=r"at least \d+ bytes to upload") as refused:
+        hm.circuits.Bootstrap(params, slots, upload_limit=1)
+    least = int(re.search(r"at least (\d+) bytes", str(refused.value))[1])
+    ctx = hm.Context(params)
+    sk = ctx.generate_secret_key()
+    before = 0
+    for limit in (least, (least + whole.upload_bytes) // 2, whole.upload_bytes):
+        plan = hm.circuits.Bootstrap(params, slots, upload_limit=limit)
+        assert before < plan.upload_bytes <= limit
+        before = plan.upload_bytes
+        assert plan.as_dict()["bytes"]["upload"] == plan.upload_bytes
+        assert f"{size_text(plan.upload_bytes)} to upload" in plan.report()
+        keys = ctx.generate_keys(sk, public_key=False, relinearization=False, plan=plan)
+        assert abs(len(bytes(keys)) / plan.upload_bytes - 1) < 0.01
+        ev = ctx.bind(ctx.generate_keys(sk, plan=plan), bootstrap=plan)
+        given = np.resize(values(), plan.slots)
+        y = ev.at_level(ev.encrypt(given), plan.input_level).bootstrap()
+        np.testing.assert_allclose(ctx.decrypt(y, sk).real, given, atol=2**-19)
+        if limit == least:
+            other = ctx.bind(ctx.generate_keys(sk, plan=whole), bootstrap=plan)
+            low = other.at_level(other.encrypt(given), plan.input_level)
+            with pytest.raises(hm.errors.MissingKeyError, match=f"upload_limit of {limit} bytes"):
+                low.bootstrap()
+    assert plan.operations == whole.operations
+    with pytest.raises(hm.errors.ParameterError, match="upload_limit"):
+        hm.circuits.Bootstrap(params, slots, upload_limit=0)
 
 
 def test_too_little_memory_is_said_before_anything_runs(params, boot):

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 import hemera as hm
-from hemera import _machine
+from hemera import _machine, _options
 from hemera.circuits.needs import size_text
 from hemera.cli import COMMANDS, main, make_parser
-from hemera.commands import client, convert, plan
+from hemera.commands import client, convert
 from hemera.commands.tables import read_table, write_table
 from hemera.errors import FormatError
 from hemera.package.package import Package
@@ -262,9 +262,9 @@ def test_plans_of_steps_reach_both_ends(name: str, interval: str, capsys: Any) -
 def test_sizes_of_plans(text: str, count: int | None) -> None:
     if count is None:
         with pytest.raises(argparse.ArgumentTypeError, match="not a size"):
-            plan.size(text)
+            _options.size(text)
     else:
-        assert plan.size(text) == count
+        assert _options.size(text) == count
 
 
 @pytest.mark.parametrize("before", [0, 5, 50])

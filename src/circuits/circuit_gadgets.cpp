@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,8 @@ Primes special_primes(const rlwe::Parameters& parameters, const Primes& base, st
                 rlwe::max_log_modulus(parameters.degree(), *wanted, parameters.literal().secret).value_or(0))
           : std::numeric_limits<double>::infinity();
   Primes special = pool_of(parameters);
+  std::erase_if(
+      special, [&](std::uint64_t prime) { return std::find(base.begin(), base.end(), prime) != base.end(); });
   special.resize(std::min({special.size(), most, base.size() + 1}));
   while (!special.empty() && arith::log2_product(base) + arith::log2_product(special) > limit)
     special.pop_back();
@@ -130,8 +133,10 @@ rlwe::GadgetPrimes spread_rotation_gadget(const rlwe::Parameters& parameters, st
   return usual;
 }
 
-rlwe::GadgetPrimes product_gadget(const rlwe::Parameters& parameters, std::size_t level, std::size_t most) {
-  const Primes& base = parameters.literal().levels.at(level);
+namespace {
+
+rlwe::GadgetPrimes product_gadget_over(const rlwe::Parameters& parameters, const Primes& base,
+                                       std::size_t most) {
   const Primes special = special_primes(parameters, base, most);
   rlwe::GadgetPrimes best;
   double least = std::numeric_limits<double>::infinity();
@@ -150,6 +155,23 @@ rlwe::GadgetPrimes product_gadget(const rlwe::Parameters& parameters, std::size_
     best = std::move(gadget);
   }
   return best;
+}
+
+}  // namespace
+
+rlwe::GadgetPrimes product_gadget(const rlwe::Parameters& parameters, std::size_t level, std::size_t most) {
+  return product_gadget_over(parameters, parameters.literal().levels.at(level), most);
+}
+
+rlwe::GadgetPrimes common_product_gadget(const rlwe::Parameters& parameters,
+                                         const std::set<std::size_t>& levels, std::size_t most) {
+  Primes base;
+  for (auto level = levels.rbegin(); level != levels.rend(); ++level) {
+    for (const std::uint64_t prime : parameters.literal().levels.at(*level)) {
+      if (std::find(base.begin(), base.end(), prime) == base.end()) base.push_back(prime);
+    }
+  }
+  return product_gadget_over(parameters, base, most);
 }
 
 rlwe::GadgetPrimes to_ephemeral_gadget(const rlwe::Parameters& parameters) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
 
 #include "hemera/rlwe/parameters.hpp"
 
@@ -34,6 +35,11 @@ rlwe::GadgetPrimes spread_rotation_gadget(const rlwe::Parameters& parameters, st
 /// to P), where a division's rounding is 2^14. But it has it at the scale of a product, and the rescale after
 /// it divides the error by some 2^30 to 2^60.
 rlwe::GadgetPrimes product_gadget(const rlwe::Parameters& parameters, std::size_t level, std::size_t most);
+
+/// The same for products at all of some levels, over the primes that any of them has: levels are quotients of
+/// moduli, so a higher one may lack primes of a lower one.
+rlwe::GadgetPrimes common_product_gadget(const rlwe::Parameters& parameters,
+                                         const std::set<std::size_t>& levels, std::size_t most);
 
 /// Gadgets to an ephemeral secret at level 0, with one special prime, and back at `level`: the second one's
 /// digit is the whole base, for what is raised is below q_0.

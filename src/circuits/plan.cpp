@@ -1,6 +1,7 @@
 #include "hemera/circuits/plan.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <memory>
 #include <set>
@@ -53,6 +54,18 @@ std::size_t key_bytes(std::size_t degree, std::span<const KeyNeed> needs) {
   std::size_t words = 0;
   for (const KeyNeed& need : needs) words += key_words(degree, need);
   return words * sizeof(std::uint64_t);
+}
+
+std::size_t upload_bytes(std::size_t degree, std::span<const KeyNeed> needs) {
+  std::size_t bits = 0;
+  for (const KeyNeed& need : needs) {
+    std::size_t own = 0;
+    for (const auto* primes : {&need.gadget.base, &need.gadget.special}) {
+      for (const std::uint64_t prime : *primes) own += static_cast<std::size_t>(std::bit_width(prime - 1));
+    }
+    bits += rlwe::key_digits(need.gadget) * own * degree;
+  }
+  return bits / 8;
 }
 
 std::map<std::uint64_t, std::size_t> rotation_steps(const rlwe::Parameters& parameters,
@@ -193,9 +206,10 @@ rlwe::EvaluationKeys generate_keys(const rlwe::SecretKey& secret, std::span<cons
   return keys;
 }
 
-std::shared_ptr<const rlwe::SwitchingKey> require_key(const rlwe::EvaluationKeys& keys, const KeyNeed& need) {
+std::shared_ptr<const rlwe::SwitchingKey> require_key(const rlwe::EvaluationKeys& keys, const KeyNeed& need,
+                                                      const std::string& plan) {
   if (auto found = keys.find(need.role, need.gadget)) return found;
-  throw MissingKeyError("a key of the plan is not there; make keys for the plan");
+  throw MissingKeyError("a key of " + plan + " is not there; make keys for the plan");
 }
 
 void require_parameters(const rlwe::Context& context, const rlwe::Parameters& plan, const char* operation) {
@@ -358,9 +372,10 @@ void Plan::require_workspace(const rlwe::Context& context, std::size_t batch, co
   require_room(context, batch * cost().workspace_bytes, operation);
 }
 
-void Plan::require_keys(const rlwe::Context& context, const rlwe::EvaluationKeys& keys) const {
+void Plan::require_keys(const rlwe::Context& context, const rlwe::EvaluationKeys& keys,
+                        const std::string& plan) const {
   if (counted_->context == &context) return;  // its own count finds them
-  for (const KeyNeed& need : needed_keys()) require_key(keys, need);
+  for (const KeyNeed& need : needed_keys()) require_key(keys, need, plan);
 }
 
 }  // namespace hemera::circuits

@@ -88,6 +88,12 @@ Metadata factor_product(const Context& context, const Metadata& a, const Plainte
   return meta;
 }
 
+void require_number(const ExtendedSums& sums, std::size_t number) {
+  if (number < sums.meta.size()) return;
+  throw MismatchError("number " + std::to_string(number) + " of " + std::to_string(sums.meta.size()) +
+                      " sums");
+}
+
 Ciphertext divided(const ExtendedCiphertext& extended, Metadata meta) {
   const Context& context = *extended.context;
   Ciphertext result = make_ciphertext(extended.context, std::move(meta), 2);
@@ -100,6 +106,67 @@ Ciphertext divided(const ExtendedCiphertext& extended, Metadata meta) {
   context.backend().divide_and_round(context.queue(), result.poly.view(), extended.poly.view(), *division,
                                      Form::evaluation, workspace);
   return result;
+}
+
+// A ciphertext of size 2, over the level's base or over Q u P, and the digits of its second component.
+struct Source {
+  const Metadata* meta;
+  poly::ConstPolyView view;
+  const poly::Poly* digits;
+};
+
+ExtendedSums products_of(const ContextPointer& owner, GadgetPointer gadget, std::span<const Source> sources,
+                         std::span<const HoistedTerm> terms, std::size_t count) {
+  const Context& context = *owner;
+  const std::size_t level = sources.front().meta->level, batch = sources.front().view.shape.batch;
+  const poly::ModUp& up = gadget->mod_up(level);
+  std::vector<std::optional<Metadata>> metas(count);
+  std::vector<poly::HoistedTerm> products;
+  for (const HoistedTerm& term : terms) {
+    if (term.source >= sources.size()) {
+      throw ParameterError("hoisted_products: a term of ciphertext " + std::to_string(term.source) + " of " +
+                           std::to_string(sources.size()) + "; they are counted from 0");
+    }
+    const Source& source = sources[term.source];
+    poly::HoistedTerm product{.addend = source.view, .galois_element = term.galois_element};
+    Metadata meta = *source.meta;
+    if (term.key != nullptr) {
+      require_same_context(context, *term.key->context, "hoisted_products");
+      require_gadget(*gadget, *term.key->gadget, "hoisted_products");
+      if (!*source.digits) throw MismatchError("hoisted_products: a key of a ciphertext that was not split");
+      product.digits = source.digits->view();
+      product.key = term.key->poly.view();
+      product.addend = source.view.components(0, 1);
+      meta = switched(context, *gadget, meta);
+    }
+    if (term.factors.size() != count) {
+      throw MismatchError("hoisted_products: a term has " + std::to_string(term.factors.size()) +
+                          " plaintexts for " + std::to_string(count) + " sums");
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      const Plaintext* factor = term.factors[i];
+      product.factors.push_back(factor == nullptr ? poly::ConstPolyView() : factor->poly.view());
+      if (factor == nullptr) continue;
+      Metadata own = factor_product(context, meta, *factor, up.extended());
+      if (metas[i]) {
+        join_sum(context, *metas[i], own);
+      } else {
+        metas[i] = std::move(own);
+      }
+    }
+    products.push_back(std::move(product));
+  }
+  ExtendedSums sums{owner, gadget, {}, context.make_poly(count * batch, 2, up.extended(), Form::evaluation)};
+  std::vector<poly::PolyView> out;
+  for (std::optional<Metadata>& meta : metas) {
+    if (!meta) throw MismatchError("hoisted_products: a sum has no term");
+    out.push_back(sums.poly.view().batches(out.size() * batch, batch));
+    sums.meta.push_back(std::move(*meta));
+  }
+  auto workspace = context.make_workspace();
+  context.backend().hoisted_products(context.queue(), out, products, up, gadget->special_residues(level),
+                                     workspace);
+  return sums;
 }
 
 // The sum of `view` turned by each of the turns; its second component has these digits.
@@ -166,6 +233,19 @@ ExtendedCiphertext extend(const Ciphertext& ciphertext, GadgetPointer gadget) {
     context.backend().fill_zero(context.queue(), out.limbs(base.size(), extended.size() - base.size()));
   }
   return result;
+}
+
+SplitCiphertext split(const Ciphertext& ciphertext, GadgetPointer gadget) {
+  require_size_two(ciphertext, "split");
+  poly::Poly digits = extended_digits(*ciphertext.context, ciphertext.poly.view().components(1, 1),
+                                      gadget->mod_up(ciphertext.meta.level));
+  return {extend(ciphertext, std::move(gadget)), std::move(digits)};
+}
+
+SplitCiphertext split(ExtendedCiphertext extended) {
+  poly::Poly digits = divided_digits(*extended.context, *extended.gadget, extended.meta.level,
+                                     std::as_const(extended.poly).view().components(1, 1));
+  return {std::move(extended), std::move(digits)};
 }
 
 ExtendedCiphertext switch_extended(const Digits& digits, const SwitchingKey& key,
@@ -245,62 +325,34 @@ void multiply_plain_add(ExtendedCiphertext& sum, const ExtendedCiphertext& a, co
 ExtendedSums hoisted_products(const Ciphertext& in, GadgetPointer gadget, std::span<const HoistedTerm> terms,
                               std::size_t count) {
   require_size_two(in, "hoisted_products");
-  const Context& context = *in.context;
-  const std::size_t level = in.meta.level;
-  const poly::ModUp& up = gadget->mod_up(level);
   const poly::ConstPolyView c = in.poly.view();
   const bool switches = std::any_of(terms.begin(), terms.end(), [](const auto& term) { return term.key; });
-  const poly::Poly digits = switches ? extended_digits(context, c.components(1, 1), up) : poly::Poly();
+  const poly::Poly digits =
+      switches ? extended_digits(*in.context, c.components(1, 1), gadget->mod_up(in.meta.level))
+               : poly::Poly();
+  const Source source{.meta = &in.meta, .view = c, .digits = &digits};
+  return products_of(in.context, std::move(gadget), std::span(&source, 1), terms, count);
+}
 
-  std::vector<std::optional<Metadata>> metas(count);
-  std::vector<poly::HoistedTerm> products;
-  for (const HoistedTerm& term : terms) {
-    poly::HoistedTerm product{.addend = c, .galois_element = term.galois_element};
-    Metadata meta = in.meta;
-    if (term.key != nullptr) {
-      require_same_context(context, *term.key->context, "hoisted_products");
-      require_gadget(*gadget, *term.key->gadget, "hoisted_products");
-      product.digits = digits.view();
-      product.key = term.key->poly.view();
-      product.addend = c.components(0, 1);
-      meta = switched(context, *gadget, meta);
+ExtendedSums hoisted_products(std::span<const SplitCiphertext> sources, std::span<const HoistedTerm> terms,
+                              std::size_t count) {
+  if (sources.empty()) throw ParameterError("hoisted_products of no ciphertext; give one or more");
+  const ExtendedCiphertext& first = sources.front().value;
+  std::vector<Source> all;
+  for (const SplitCiphertext& source : sources) {
+    const ExtendedCiphertext& value = source.value;
+    require_same_context(*first.context, *value.context, "hoisted_products");
+    require_gadget(*first.gadget, *value.gadget, "hoisted_products");
+    if (value.meta.level != first.meta.level || value.poly.shape() != first.poly.shape()) {
+      throw MismatchError("hoisted_products: the ciphertexts are of several levels or batches");
     }
-    if (term.factors.size() != count) {
-      throw MismatchError("hoisted_products: a term has " + std::to_string(term.factors.size()) +
-                          " plaintexts for " + std::to_string(count) + " sums");
-    }
-    for (std::size_t i = 0; i < count; ++i) {
-      const Plaintext* factor = term.factors[i];
-      product.factors.push_back(factor == nullptr ? poly::ConstPolyView() : factor->poly.view());
-      if (factor == nullptr) continue;
-      Metadata own = factor_product(context, meta, *factor, up.extended());
-      if (metas[i]) {
-        join_sum(context, *metas[i], own);
-      } else {
-        metas[i] = std::move(own);
-      }
-    }
-    products.push_back(std::move(product));
+    all.push_back({.meta = &value.meta, .view = value.poly.view(), .digits = &source.digits});
   }
-  ExtendedSums sums{
-      in.context, gadget, {}, context.make_poly(count * c.shape.batch, 2, up.extended(), Form::evaluation)};
-  std::vector<poly::PolyView> out;
-  for (std::optional<Metadata>& meta : metas) {
-    if (!meta) throw MismatchError("hoisted_products: a sum has no term");
-    out.push_back(sums.poly.view().batches(out.size() * c.shape.batch, c.shape.batch));
-    sums.meta.push_back(std::move(*meta));
-  }
-  auto workspace = context.make_workspace();
-  context.backend().hoisted_products(context.queue(), out, products, up, gadget->special_residues(level),
-                                     workspace);
-  return sums;
+  return products_of(first.context, first.gadget, all, terms, count);
 }
 
 ExtendedCiphertext sum_at(const ExtendedSums& sums, std::size_t number) {
-  if (number >= sums.meta.size()) {
-    throw MismatchError("sum_at: number " + std::to_string(number) + " of " +
-                        std::to_string(sums.meta.size()) + " sums");
-  }
+  require_number(sums, number);
   const Context& context = *sums.context;
   const std::size_t batch = sums.poly.shape().batch / sums.meta.size();
   ExtendedCiphertext sum{sums.context, sums.gadget, sums.meta[number],
@@ -372,6 +424,38 @@ ExtendedCiphertext turned_sum(const ExtendedCiphertext& in, std::span<const Turn
   const poly::ConstPolyView view = in.poly.view();
   const poly::Poly digits = divided_digits(*in.context, *in.gadget, in.meta.level, view.components(1, 1));
   return turned_sum_of(in.context, in.gadget, in.meta, view, digits, turns);
+}
+
+ExtendedCiphertext turned_sum(const SplitCiphertext& in, std::span<const Turn> turns) {
+  return turned_sum_of(in.value.context, in.value.gadget, in.value.meta, in.value.poly.view(), in.digits,
+                       turns);
+}
+
+ExtendedCiphertext turned_onto(const ExtendedSums& sums, std::size_t number, const ExtendedCiphertext& in,
+                               const SwitchingKey& key, std::uint64_t galois_element) {
+  require_number(sums, number);
+  require_same_context(*sums.context, *in.context, "turned_onto");
+  require_same_context(*in.context, *key.context, "turned_onto");
+  require_gadget(*sums.gadget, *in.gadget, "turned_onto");
+  require_gadget(*in.gadget, *key.gadget, "turned_onto");
+  const Context& context = *in.context;
+  const poly::ConstPolyView view = in.poly.view();
+  const std::size_t batch = view.shape.batch;
+  const poly::Poly digits = divided_digits(context, *in.gadget, in.meta.level, view.components(1, 1));
+  const poly::HoistedTerm terms[] = {{.addend = sums.poly.view().batches(number * batch, batch)},
+                                     {.digits = digits.view(),
+                                      .key = key.poly.view(),
+                                      .addend = view.components(0, 1),
+                                      .galois_element = galois_element}};
+  const poly::ModUp& up = in.gadget->mod_up(in.meta.level);
+  ExtendedCiphertext result{in.context, in.gadget, sums.meta[number],
+                            context.make_poly(batch, 2, up.extended(), Form::evaluation)};
+  join_sum(context, result.meta, switched(context, *in.gadget, in.meta));
+  const poly::PolyView out = result.poly.view();
+  auto workspace = context.make_workspace();
+  context.backend().hoisted_products(context.queue(), std::span(&out, 1), terms, up,
+                                     in.gadget->special_residues(in.meta.level), workspace);
+  return result;
 }
 
 Ciphertext mod_down(const ExtendedCiphertext& extended) { return divided(extended, extended.meta); }

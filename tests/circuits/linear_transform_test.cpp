@@ -33,14 +33,18 @@ struct Case {
 
 class LinearTransformTest : public testing::TestWithParam<Case> {};
 
-INSTANTIATE_TEST_SUITE_P(Cases, LinearTransformTest,
-                         testing::Values(Case{"Square", 32, 32, {}}, Case{"Wide", 5, 32, {}},
-                                         Case{"Tall", 32, 3, {}}, Case{"OneEntry", 1, 1, {}},
-                                         Case{"BabyStepsAlone", 32, 32, {.baby_steps = 32}},
-                                         Case{"GiantStepsAlone", 32, 32, {.baby_steps = 1}},
-                                         Case{"FewestKeys", 32, 32, {.fewest_keys = true}},
-                                         Case{"LowLevel", 32, 32, {.level = 1, .baby_steps = 8}}),
-                         [](const auto& tested) { return std::string(tested.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Cases, LinearTransformTest,
+    testing::Values(Case{"Square", 32, 32, {}}, Case{"Wide", 5, 32, {}}, Case{"Tall", 32, 3, {}},
+                    Case{"OneEntry", 1, 1, {}}, Case{"BabyStepsAlone", 32, 32, {.baby_steps = 32}},
+                    Case{"GiantStepsAlone", 32, 32, {.baby_steps = 1}},
+                    Case{"FewestKeys", 32, 32, {.fewest_keys = true}},
+                    Case{"LongChain", 32, 32, {.baby_steps = 32, .fewest_keys = true}},
+                    Case{"HoistedPairs", 32, 32, {.fewest_keys = true, .hoisted_steps = 2}},
+                    Case{"HoistedFours", 32, 32, {.baby_steps = 16, .fewest_keys = true, .hoisted_steps = 4}},
+                    Case{"HoistedSparse", 3, 32, {.fewest_keys = true, .hoisted_steps = 8}},
+                    Case{"LowLevel", 32, 32, {.level = 1, .baby_steps = 8}}),
+    [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST_P(LinearTransformTest, IsTheProductOfTheMatrix) {
   const auto& [name, rows, columns, options] = GetParam();
@@ -147,7 +151,48 @@ TEST(LinearTransform, TellsWhatItNeedsAndCosts) {
   EXPECT_EQ(few.rotations(), (std::vector<std::size_t>{1, 8}));
   EXPECT_EQ(few.cost().key_products, 10U);
   EXPECT_EQ(few.cost().mod_ups, 10U);
-  EXPECT_EQ(few.cost().divisions, 11U);
+  // One for each step but the first, which begins with the vector, and one at the end.
+  EXPECT_EQ(few.cost().divisions, 10U);
+  const LinearTransform hoisted(parameters(), diagonals, slots,
+                                {.baby_steps = 16, .fewest_keys = true, .hoisted_steps = 4});
+  EXPECT_EQ(hoisted.rotations(), (std::vector<std::size_t>{1, 2, 3, 4, 16}));
+  EXPECT_EQ(hoisted.cost().key_products, 16U);
+  EXPECT_EQ(hoisted.cost().mod_ups, 5U);
+  EXPECT_EQ(hoisted.cost().divisions, 5U);
+  for (const std::size_t wrong : {0, 3}) {
+    EXPECT_THROW(
+        LinearTransform(parameters(), diagonals, slots, {.fewest_keys = true, .hoisted_steps = wrong}),
+        ParameterError);
+  }
+  EXPECT_THROW(LinearTransform(parameters(), diagonals, slots, {.hoisted_steps = 2}), ParameterError);
+}
+
+// Counts of the formula for d diagonals from 0 on, b baby steps of which h share an extension: b - 1 baby and
+// ceil(d / b) - 1 giant steps, as many extensions as places of the chain and giant steps (Halevi, Shoup,
+// 2018/244, section 4.2 for h = 1); and the products of 63 diagonals by two keys in 14 switches.
+TEST(LinearTransform, ChainsTakeTheStepsOfTheFormula) {
+  const rlwe::Parameters own = ckks::small_parameters(8, 3);
+  for (const std::size_t count : {32, 63}) {
+    Diagonals diagonals;
+    for (std::size_t i = 0; i < count; ++i) diagonals[i] = Values(128, 1);
+    std::size_t fewest = 1000;
+    for (const std::size_t babies : {4, 8, 16}) {
+      for (const std::size_t hoisted : {1, 2, 4}) {
+        const LinearTransform plan(own, diagonals, 128,
+                                   {.baby_steps = babies, .fewest_keys = true, .hoisted_steps = hoisted});
+        const std::size_t giants = (count + babies - 1) / babies - 1;
+        const std::size_t places = hoisted == 1 ? babies - 1 : babies / hoisted;
+        EXPECT_EQ(plan.rotations().size(), hoisted + (hoisted < babies || hoisted == 1 ? 1 : 0));
+        EXPECT_EQ(plan.cost().key_products, babies - 1 + giants);
+        EXPECT_EQ(plan.cost().mod_ups, places + giants);
+        EXPECT_EQ(plan.cost().divisions, places + giants);
+        EXPECT_EQ(plan.turns().switches, plan.cost().key_products);
+        EXPECT_EQ(plan.turns().extensions, plan.cost().mod_ups);
+        if (hoisted == 1) fewest = std::min(fewest, plan.cost().key_products);
+      }
+    }
+    EXPECT_EQ(fewest, count == 32 ? 10U : 14U);
+  }
 }
 
 TEST(LinearTransform, HasComplexResultsOfComplexEntries) {

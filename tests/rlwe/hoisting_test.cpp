@@ -93,6 +93,38 @@ TEST_P(Hoisting, SumsWithTurnedOnesAreThoseOfTheParts) {
   }
 }
 
+// A chain of rotations by one key, and Horner's rule: the bits of steps that are taken one by one.
+TEST_P(Hoisting, ChainsHaveTheBitsOfTheirSteps) {
+  const auto gadget = context_->gadget(context_->top_level());
+  for (std::size_t level = 0; level <= context_->top_level(); ++level) {
+    const std::uint64_t element = context_->galois_element(3);
+    const SwitchingKey key = generate_galois_key(secret_, element, gadget);
+    const Turn turn{.key = &key, .galois_element = element};
+    const Ciphertext x = encrypted(level);
+    ExtendedCiphertext expected = switch_extended(decompose(x, gadget), key, element);
+    ExtendedCiphertext found = turned_sum(split(x, gadget), std::span(&turn, 1));
+    for (std::size_t step = 0; step < 3; ++step) {
+      EXPECT_EQ(host_words(*context_, found.poly), host_words(*context_, expected.poly)) << step;
+      EXPECT_DOUBLE_EQ(found.meta.noise_log2, expected.meta.noise_log2);
+      expected = switch_extended(expected, key, element);
+      found = turned_sum(split(std::move(found)), std::span(&turn, 1));
+    }
+    // Both elements of a batch of two are added to what is turned.
+    ExtendedSums sums{context_, gadget, {x.meta, x.meta}, {}};
+    sums.poly = context_->make_poly(4, 2, found.poly.base(), poly::Form::evaluation);
+    const ExtendedCiphertext other = extend(encrypted(level), gadget);
+    for (const std::size_t first : {0, 2}) {
+      context_->backend().copy(context_->queue(), sums.poly.view().batches(first, 2),
+                               first == 0 ? std::as_const(found.poly).view() : other.poly.view());
+    }
+    ExtendedCiphertext onto = switch_extended(found, key, element);
+    add_inplace(onto, other);
+    const ExtendedCiphertext turned = turned_onto(sums, 1, found, key, element);
+    EXPECT_EQ(host_words(*context_, turned.poly), host_words(*context_, onto.poly));
+    EXPECT_THROW(static_cast<void>(turned_onto(sums, 2, found, key, element)), MismatchError);
+  }
+}
+
 // Whichever of both is the noisier one.
 TEST_P(Hoisting, SumsHaveTheNoiseOfBoth) {
   const auto gadget = context_->gadget(context_->top_level());

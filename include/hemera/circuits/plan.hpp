@@ -86,6 +86,10 @@ struct ExpectedError {
 /// Bytes that keys for these needs take in memory.
 std::size_t key_bytes(std::size_t degree, std::span<const KeyNeed> needs);
 
+/// Bytes of the residues of a file of these keys, which a client uploads: packed, without the half that seeds
+/// stand for. Headers come on top, some hundred bytes a key.
+std::size_t upload_bytes(std::size_t degree, std::span<const KeyNeed> needs);
+
 /// The rotations (to the left, below N/2) whose Galois elements are those of needs; others are left out.
 std::map<std::uint64_t, std::size_t> rotation_steps(const rlwe::Parameters& parameters,
                                                     std::span<const KeyNeed> needs);
@@ -105,8 +109,9 @@ std::optional<std::size_t> own_special_primes(const rlwe::Parameters& parameters
 /// parameters insist on.
 rlwe::EvaluationKeys generate_keys(const rlwe::SecretKey& secret, std::span<const KeyNeed> needs);
 
-/// The key of a need, of that gadget exactly. MissingKeyError where it is not there.
-std::shared_ptr<const rlwe::SwitchingKey> require_key(const rlwe::EvaluationKeys& keys, const KeyNeed& need);
+/// The key of a need, of that gadget exactly. MissingKeyError, which names the plan, where it is not there.
+std::shared_ptr<const rlwe::SwitchingKey> require_key(const rlwe::EvaluationKeys& keys, const KeyNeed& need,
+                                                      const std::string& plan = "the plan");
 
 /// The common part of all circuits before they run. Immutable.
 ///
@@ -173,7 +178,9 @@ class Plan {
   /// there. A context of the device `ledger` has room.
   void require_binding(const rlwe::Context& context, const char* operation) const;
   void require_workspace(const rlwe::Context& context, std::size_t batch, const char* operation) const;
-  void require_keys(const rlwe::Context& context, const rlwe::EvaluationKeys& keys) const;
+  /// `plan`: what the error names.
+  void require_keys(const rlwe::Context& context, const rlwe::EvaluationKeys& keys,
+                    const std::string& plan = "the plan") const;
   /// Sets the ends of a circuit that takes `depth` of the user's levels, with their scales; by default from
   /// the highest one. Throws LevelError, which names the circuit, where they are not there.
   void take_user_levels(std::optional<std::size_t> level, std::size_t depth, const std::string& circuit);

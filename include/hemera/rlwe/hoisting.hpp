@@ -34,6 +34,12 @@ struct ExtendedCiphertext {
   poly::Poly poly;  // [batch, 2, limb of Q u P, N]
 };
 
+/// The same ready for keys of its gadget: with the digits of its second component, which is divided by P.
+struct SplitCiphertext {
+  ExtendedCiphertext value;
+  poly::Poly digits;  // as of `Digits`; without data: it is not switched
+};
+
 /// Errors of all that follows: MismatchError for other contexts, sizes, gadgets, levels or batches than
 /// needed, LevelError for a level that the gadget does not serve.
 
@@ -42,6 +48,10 @@ Digits decompose(const Ciphertext& ciphertext, GadgetPointer gadget);
 
 /// P (c_0, c_1): nothing is switched.
 ExtendedCiphertext extend(const Ciphertext& ciphertext, GadgetPointer gadget);
+
+/// The first of a chain of rotations (nothing is divided), and a later one.
+SplitCiphertext split(const Ciphertext& ciphertext, GadgetPointer gadget);
+SplitCiphertext split(ExtendedCiphertext extended);
 
 /// The automorphism X -> X^g of the ciphertext switched by `key`, not yet divided: phi_g(sum_d digit_d key_d
 /// + (P c_0, 0)). mod_down of it is apply_galois, bit for bit.
@@ -65,6 +75,7 @@ struct HoistedTerm {
   const SwitchingKey* key = nullptr;
   std::uint64_t galois_element = 1;
   std::vector<const Plaintext*> factors;
+  std::size_t source = 0;  // the ciphertext's number, where there are several
 };
 /// Several extended ciphertexts of one batch shape and level, in one array: their second components can be
 /// divided and split as one batch.
@@ -77,6 +88,10 @@ struct ExtendedSums {
 /// `count` sums of products of one ciphertext's rotations with plaintexts of one scale: the results of
 /// switch_extended and multiply_plain_add, in one pass over the keys. All keys have this gadget.
 ExtendedSums hoisted_products(const Ciphertext& in, GadgetPointer gadget, std::span<const HoistedTerm> terms,
+                              std::size_t count);
+/// The same of several sources of one gadget, level and batch. Throws ParameterError without a source, or for
+/// a term of another one; MismatchError for a key and a source that was not split.
+ExtendedSums hoisted_products(std::span<const SplitCiphertext> sources, std::span<const HoistedTerm> terms,
                               std::size_t count);
 
 /// A copy of one of the sums.
@@ -96,6 +111,10 @@ ExtendedCiphertext turned_sum(const ExtendedSums& sums, std::span<const Turn> tu
 ExtendedCiphertext turned_sum(const Ciphertext& in, GadgetPointer gadget, std::span<const Turn> turns);
 /// The same of an extended ciphertext, whose second component alone is divided by P on the way.
 ExtendedCiphertext turned_sum(const ExtendedCiphertext& in, std::span<const Turn> turns);
+ExtendedCiphertext turned_sum(const SplitCiphertext& in, std::span<const Turn> turns);
+/// One of the sums, and `in` turned by a key, in one pass: a step of Horner's rule.
+ExtendedCiphertext turned_onto(const ExtendedSums& sums, std::size_t number, const ExtendedCiphertext& in,
+                               const SwitchingKey& key, std::uint64_t galois_element);
 
 /// The division by P.
 Ciphertext mod_down(const ExtendedCiphertext& extended);

@@ -37,7 +37,7 @@ def test_fields_change_the_preset_and_time_is_told(tmp_path):
     assert result["merge_parts"] is True
     assert result["security"] == "below 128"
     assert 800 < result["log_qp"] < 1400
-    assert result["key_bytes"] < result["memory_bytes"]
+    assert result["upload_bytes"] < result["key_bytes"] < result["memory_bytes"]
     assert result["seconds"]["runs"] == 2
     assert 0 < result["seconds"]["best"] <= result["seconds"]["median"]
 

@@ -79,6 +79,10 @@ class Bootstrap(Plan):
             one that merged parts take. Slots first, with joined parts, not of exponentials.
         key_memory_limit: the bytes that the keys may take in memory; None: no limit. If they take more, some
             matrices, as few as possible, are applied in steps with few keys, which takes more time.
+        upload_limit: the bytes of keys that a client uploads at most (`upload_bytes`); None: no limit. If all
+            keys are more, the plan is the fastest, by counts of traffic, of those that fit: matrices take
+            fewer keys, again and again, and levels share relinearization keys. Precision is the same. Keys of
+            another limit are others.
         sine_range: K: the sine covers integers |I| below it (docs/bootstrapping-algorithm.md), as
             `for_bootstrapping(sine_range=)`.
         sine_degree: the degree of the sine's series, one that takes as many levels as that of
@@ -90,7 +94,8 @@ class Bootstrap(Plan):
             parts of exponentials or from coefficients, or iterations of the sine, if parts are not joined
             that are not merged, or with iterations or in the standard order, if there is no room for as many
             together, or they are in another order than slots first, of exponentials or of parts that are not
-            joined, or if the sine does not fit.
+            joined, or if the sine does not fit. With an upload_limit below the least possible, which the
+            message has.
             With roots of unity: if there are more values than have room, or several ciphertexts together, or
             a degree of a sine.
         OutOfMemoryError: if the keys exceed the limit in every way of applying the matrices. The message has
@@ -110,6 +115,7 @@ class Bootstrap(Plan):
         join_parts: bool = True,
         together: int = 1,
         key_memory_limit: int | None = None,
+        upload_limit: int | None = None,
         sine_range: int = 16,
         sine_degree: int | None = None,
     ) -> None:
@@ -124,6 +130,10 @@ class Bootstrap(Plan):
             require_naturals(key_memory_limit=key_memory_limit)
             if key_memory_limit == 0:
                 raise _core.ParameterError("a key_memory_limit of 0 bytes; None is for no limit")
+        if upload_limit is not None:
+            require_naturals(upload_limit=upload_limit)
+            if upload_limit == 0:
+                raise _core.ParameterError("an upload_limit of 0 bytes; None is for no limit")
         require_naturals(sine_range=sine_range)
         if sine_degree is not None:
             require_naturals(sine_degree=sine_degree)
@@ -141,6 +151,7 @@ class Bootstrap(Plan):
                 key_memory_limit or 0,
                 sine_range,
                 sine_degree or 0,
+                **({} if upload_limit is None else {"upload_limit": upload_limit}),
             ),
             params,
         )

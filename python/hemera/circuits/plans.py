@@ -145,6 +145,16 @@ class Plan(Prepared):
         """The scale of the results, which is that of their level."""
         return self._native.result_scale
 
+    @property
+    def upload_bytes(self) -> int:
+        """The bytes that a client uploads of the plan's keys: their packed residues, without the half that
+        seeds stand for. A file has some hundred bytes more for each key."""
+        bits = sum(
+            need.digits * sum((prime - 1).bit_length() for prime in (*need.primes, *need.special_primes))
+            for need in self.needed_keys
+        )
+        return bits * self._params.degree // 8
+
     def expected_error(self, input_error: float | None = None) -> tuple[float, float]:
         """The errors of rounding and noise in the slots of results, for complex values, by the plan's model:
         the root mean square, and that of the worst slot.
@@ -173,6 +183,7 @@ class Plan(Prepared):
             "operations": self.operations,
             "bytes": {
                 "keys": self.key_bytes,
+                "upload": self.upload_bytes,
                 "plaintexts": self.plaintext_bytes,
                 "workspace": self.workspace_bytes,
             },
@@ -189,7 +200,8 @@ class Plan(Prepared):
                 f"2^{math.log2(self.result_scale):.2f}",
                 f"expected noise in a slot: {_power(mean)}, {_power(worst)} at the worst",
                 *self._facts(),
-                f"{len(self.needed_keys)} keys of {size_text(self.key_bytes)}, plaintexts of "
+                f"{len(self.needed_keys)} keys of {size_text(self.key_bytes)}, "
+                f"{size_text(self.upload_bytes)} to upload, plaintexts of "
                 f"{size_text(self.plaintext_bytes)}, workspace of {size_text(self.workspace_bytes)}",
                 *self._key_lines(),
                 self._operations_line(),
@@ -205,6 +217,7 @@ class Plan(Prepared):
             "depth": self.depth,
             "keys": len(self.needed_keys),
             "bytes of keys": self.key_bytes,
+            "bytes to upload": self.upload_bytes,
             "bytes of plaintexts": self.plaintext_bytes,
             "bytes of workspace": self.workspace_bytes,
             "operations": self._operations_line(),

@@ -54,7 +54,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="bootstraps whose precisions add up (default: 1)",
     )
     bootstrap.add_argument(
-        "--key-memory", type=size, metavar="SIZE", help="bytes that keys may take, like 4GiB (default: any)"
+        "--key-memory",
+        type=_options.size,
+        metavar="SIZE",
+        help="bytes that keys may take, like 4GiB (default: any)",
+    )
+    bootstrap.add_argument(
+        "--upload", type=_options.size, metavar="SIZE", help="bytes of keys to upload (default: any)"
     )
     bootstrap.set_defaults(make=make_bootstrap)
 
@@ -87,7 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "--time", action="store_true", help="also estimate the time of one evaluation on the device"
         )
         circuit.add_argument(
-            "--memory-limit", type=size, metavar="SIZE", help="memory that must suffice, like 8GiB"
+            "--memory-limit", type=_options.size, metavar="SIZE", help="memory that must suffice, like 8GiB"
         )
         circuit.add_argument("--batch", type=_options.positive, default=1, help="ciphertexts at once")
         circuit.add_argument(
@@ -109,20 +115,6 @@ def add_parameters(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def size(text: str) -> int:
-    """A number of bytes: "1000000", "64MiB", "4GiB"."""
-    units = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "": 1}
-    for unit, factor in units.items():
-        if text.endswith(unit):
-            try:
-                count = int(float(text[: len(text) - len(unit)]) * factor)
-            except (ValueError, OverflowError):
-                break
-            if count >= 1:
-                return count
-    raise argparse.ArgumentTypeError(f"{text!r} is not a size like 64MiB or 4GiB")
-
-
 def interval(text: str) -> tuple[float, float]:
     """Two numbers: "-8,8"."""
     try:
@@ -142,6 +134,7 @@ def make_bootstrap(options: argparse.Namespace) -> tuple[Parameters, Plan]:
         iterations=options.iterations,
         merge_parts=options.merge_parts,
         key_memory_limit=options.key_memory,
+        upload_limit=options.upload,
         # Fields of the sine that do not follow from the levels.
         **{name: fields[name] for name in ("sine_range", "sine_degree") if name in fields},
     )

@@ -79,6 +79,7 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
     : Plan(parameters),
       slots_(options.slots == 0 ? parameters.max_slots() : options.slots),
       together_(options.together),
+      upload_limit_(options.upload_limit),
       real_(options.real),
       merges_parts_(options.merges_parts),
       joins_parts_(options.joins_parts) {
@@ -184,7 +185,11 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
            .result_level = fresh_level_ - factors_log2_.size(),
            .result_scale = scales.level_scale(fresh_level_ - factors_log2_.size())};
   rounding_ = division_error(parameters, slots_);
-  if (options.key_memory_limit != 0) fit_keys(options.key_memory_limit);
+  if (options.upload_limit != 0) {
+    fit_upload(options.upload_limit, options.key_memory_limit);
+  } else if (options.key_memory_limit != 0) {
+    fit_keys(options.key_memory_limit);
+  }
 }
 
 bool Bootstrap::gives_sine() const {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "circuits/circuit_gadgets.hpp"
+#include "circuits/bootstrap/bootstrap_matrices.hpp"
 #include "hemera/circuits/bootstrap/bootstrap.hpp"
 #include "hemera/runtime/error.hpp"
 
@@ -26,16 +26,8 @@ void Bootstrap::fit_keys(std::size_t limit) {
     return copies;
   }();
   std::vector<LinearTransform> few_keys;
-  for (const LinearTransform& matrix : all_keys) {
-    few_keys.emplace_back(parameters(), matrix.diagonals(), matrix.slots(),
-                          LinearTransformOptions{
-                              .level = matrix.level(),
-                              .rescaled = matrix.is_rescaled(),
-                              .plaintext_scale = matrix.is_rescaled() ? 0 : matrix.plaintext_scale(),
-                              .gadget = spread_rotation_gadget(parameters(), matrix.level()),
-                              .fewest_keys = true,
-                          });
-  }
+  for (const LinearTransform& matrix : all_keys)
+    few_keys.push_back(by_keys(matrix, matrix.diagonals(), {.hoisted = 1}));
   const auto is_one_of = [&](const KeyNeed& need, const std::vector<KeyNeed>& needs) {
     return std::find(needs.begin(), needs.end(), need) != needs.end();
   };

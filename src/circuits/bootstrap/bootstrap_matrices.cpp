@@ -149,16 +149,24 @@ BootstrapMatrices bootstrap_matrices(const rlwe::Parameters& parameters, const B
   return result;
 }
 
-LinearTransform scaled(const rlwe::Parameters& parameters, const LinearTransform& transform, double factor) {
-  return {parameters, transform.diagonals().times(factor), transform.slots(),
+LinearTransform by_keys(const LinearTransform& transform, MatrixDiagonals diagonals, const MatrixKeys& keys) {
+  return {transform.parameters(), std::move(diagonals), transform.slots(),
           LinearTransformOptions{
               .level = transform.level(),
               .rescaled = transform.is_rescaled(),
               .plaintext_scale = transform.is_rescaled() ? 0 : transform.plaintext_scale(),
-              .gadget = spread_rotation_gadget(parameters, transform.level()),
-              .fewest_keys = transform.has_fewest_keys(),
+              .gadget = spread_rotation_gadget(transform.parameters(), transform.level()),
+              .baby_steps = std::size_t{keys.one_key},
+              .fewest_keys = keys.hoisted != 0,
+              .hoisted_steps = std::max<std::size_t>(keys.hoisted, 1),
               .precise = transform.is_precise(),
           }};
+}
+
+LinearTransform scaled(const LinearTransform& transform, double factor) {
+  const std::size_t hoisted = transform.has_fewest_keys() ? transform.hoisted_steps() : 0;
+  return by_keys(transform, transform.diagonals().times(factor),
+                 {.hoisted = hoisted, .one_key = hoisted == 1 && transform.has_giant_steps_alone()});
 }
 
 }  // namespace hemera::circuits

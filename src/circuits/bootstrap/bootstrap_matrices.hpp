@@ -27,7 +27,17 @@ struct MatrixShape {
 BootstrapMatrices bootstrap_matrices(const rlwe::Parameters& parameters, const BootstrapLayout& layout,
                                      const MatrixShape& shape);
 
+/// The keys by which a matrix is taken: all (`hoisted` 0), those of steps that follow each other, of which
+/// this many share a ModUp (LinearTransformOptions::fewest_keys), or the key of one step alone.
+struct MatrixKeys {
+  std::size_t hoisted = 0;
+  bool one_key = false;
+};
+/// A matrix in the place of another one.
+LinearTransform by_keys(const LinearTransform& transform, MatrixDiagonals diagonals,
+                        const MatrixKeys& keys = {});
+
 /// The same matrix times a factor, with the same keys.
-LinearTransform scaled(const rlwe::Parameters& parameters, const LinearTransform& transform, double factor);
+LinearTransform scaled(const LinearTransform& transform, double factor);
 
 }  // namespace hemera::circuits

@@ -3,7 +3,10 @@
 
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "circuits/bootstrap/bootstrap_layout.hpp"
 #include "circuits/bootstrap/eval_mod_series.hpp"
@@ -45,6 +48,12 @@ class EvalMod {
   /// sine does not fit (checked_series).
   EvalMod(const rlwe::Parameters& parameters, const BootstrapLayout& layout, bool joins_parts);
 
+  /// The same with one key for the products of all levels of each group.
+  [[nodiscard]] EvalMod with_shared_keys(std::vector<std::set<std::size_t>> groups) const {
+    EvalMod result = *this;
+    result.plan_ = plan_.with_shared_keys(std::move(groups));
+    return result;
+  }
   /// The plan from the layout's level, with its scale.
   [[nodiscard]] const FunctionPlan& plan() const { return plan_; }
   [[nodiscard]] std::size_t end_level() const { return plan_.result_level(); }

@@ -50,9 +50,8 @@ PreparedBootstrap::PreparedBootstrap(rlwe::ContextPointer context, const Bootstr
 PreparedBootstrap::Division PreparedBootstrap::division_by(double divisor) const {
   const double each = plan_.matrix_divisor(divisor);
   Division result{.divisor = divisor};
-  const rlwe::Parameters& parameters = context_->parameters();
   for (const LinearTransform& transform : plan_.to_coefficients_) {
-    if (divisor != 1) result.to_coefficients.emplace_back(context_, scaled(parameters, transform, 1 / each));
+    if (divisor != 1) result.to_coefficients.emplace_back(context_, scaled(transform, 1 / each));
   }
   const std::vector<int> factors_log2 = plan_.factors_log2_of(divisor);
   for (std::size_t i = 0; i < factors_log2.size(); ++i) {
@@ -86,7 +85,7 @@ void PreparedBootstrap::check(const ckks::Evaluator& evaluator, const Ciphertext
         "; bring it there by lower_to_level_inplace, which gives it the level's scale, and not by "
         "drop_to_level_inplace; or bootstrap before the product that takes the last level");
   }
-  plan_.require_keys(*context_, evaluator.keys());
+  plan_.require_keys(*context_, evaluator.keys(), plan_.title());
   const std::size_t sums = (in.poly.shape().batch + plan_.together_ - 1) / plan_.together_;
   plan_.require_workspace(*context_, sums, "bootstrap");
 }

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <iterator>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -182,7 +183,18 @@ Plan::Evaluation FunctionPlan::bound(const rlwe::ContextPointer& context) const 
 std::optional<rlwe::GadgetPrimes> FunctionPlan::gadget_of(const rlwe::KeyRole& /*role*/,
                                                           std::size_t level) const {
   if (!own_keys_) return std::nullopt;
+  for (const std::set<std::size_t>& group : shared_keys_) {
+    if (group.contains(level)) return common_product_gadget(parameters(), group, most_special_primes);
+  }
   return product_gadget(parameters(), level, most_special_primes);
+}
+
+FunctionPlan FunctionPlan::with_shared_keys(std::vector<std::set<std::size_t>> groups) const {
+  FunctionPlan result = *this;
+  result.own_keys_ = true;
+  result.shared_keys_ = std::move(groups);
+  result.count_again();
+  return result;
 }
 
 Rows FunctionPlan::evaluate_clear(std::span<const std::vector<Complex>> inputs) const {

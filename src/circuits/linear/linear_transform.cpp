@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "circuits/linear/switch_cost.hpp"
+#include "circuits/linear/widest_gap.hpp"
 #include "circuits/rounding_model.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/key_storage.hpp"
@@ -52,6 +53,10 @@ void LinearTransform::require_options(const rlwe::Parameters& parameters, std::s
   if (options.baby_steps != 0 && !std::has_single_bit(options.baby_steps)) {
     throw ParameterError("baby_steps is " + std::to_string(options.baby_steps) + ", no power of two");
   }
+  if (!std::has_single_bit(options.hoisted_steps) || (options.hoisted_steps != 1 && !options.fewest_keys)) {
+    throw ParameterError("hoisted_steps is " + std::to_string(options.hoisted_steps) +
+                         "; it is a power of two, and above 1 with fewest_keys alone");
+  }
   if (options.members == 0) throw ParameterError("a linear transform of no member; it has one or more");
   if (options.own_keys && options.gadget) {
     throw ParameterError("a linear transform with a gadget, and with own_keys, which choose one");
@@ -89,7 +94,8 @@ LinearTransform::LinearTransform(const rlwe::Parameters& parameters, MatrixDiago
       fewest_keys_(options.fewest_keys),
       precise_(options.precise),
       rescaled_(options.rescaled),
-      own_keys_(options.own_keys) {
+      own_keys_(options.own_keys),
+      hoisted_steps_(options.hoisted_steps) {
   require_options(parameters, slots, options);
   ends_.level = options.level.value_or(parameters.highest_user_level());
   for (const auto& [number, diagonal] : diagonals.map()) {
@@ -166,7 +172,7 @@ double LinearTransform::choose_groups(const LinearTransformOptions& options) {
   }
   stride_ = slots_;
   for (const auto& [number, diagonal] : diagonals().map()) stride_ = std::gcd(stride_, number);
-  if (fewest_keys_) return rest + static_cast<double>(choose_steps(options)) * cost.giant;
+  if (fewest_keys_) return rest + choose_steps(options, cost);
   const std::size_t most = slots_ / stride_;
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t steps = 1; steps <= most; steps *= 2) {
@@ -181,34 +187,55 @@ double LinearTransform::choose_groups(const LinearTransformOptions& options) {
   return rest + least;
 }
 
-// With one step after the other it is their number that counts. Diagonals on both sides of number 0 are
-// counted from the far end of the widest gap between them, and the sum is turned by it at the end.
-std::size_t LinearTransform::choose_steps(const LinearTransformOptions& options) {
-  std::size_t start = diagonals().map().begin()->first;
-  std::size_t widest = start + slots_ - diagonals().map().rbegin()->first;
-  for (auto next = std::next(diagonals().map().begin()); next != diagonals().map().end(); ++next) {
-    const std::size_t gap = next->first - std::prev(next)->first;
-    if (gap > widest) {
-      widest = gap;
-      start = next->first;
-    }
-  }
+// Steps that follow each other have an extension each, and those of one place one for all. Diagonals on both
+// sides of number 0 are counted from the far end of the widest gap between them, and the sum is turned by it
+// at the end.
+double LinearTransform::choose_steps(const LinearTransformOptions& options, const SwitchCost& cost) {
+  const std::size_t start = after_widest_gap(diagonals().map(), slots_);
   const std::size_t most = slots_ / stride_;
-  std::size_t fewest = std::numeric_limits<std::size_t>::max();
+  const double extension = cost.giant - cost.baby;
+  double least = std::numeric_limits<double>::infinity();
   for (const std::size_t from : {std::size_t{0}, start}) {
     for (std::size_t steps = 1; steps <= most; steps *= 2) {
       if (options.baby_steps != 0 && steps != std::min(options.baby_steps, most)) continue;
       auto groups = split(from, steps);
-      const std::size_t turns = *babies_of(groups).rbegin() / stride_ +
-                                groups.rbegin()->first / (steps * stride_) + (from == 0 ? 0 : 1);
-      if (turns >= fewest) continue;
-      fewest = turns;
+      const Turns turns = chained(groups, steps * stride_, from != 0);
+      const double own =
+          static_cast<double>(turns.switches) * cost.baby + static_cast<double>(turns.extensions) * extension;
+      if (own >= least) continue;
+      least = own;
       start_ = from;
       baby_steps_ = steps;
       groups_ = std::move(groups);
     }
   }
-  return fewest;
+  return least;
+}
+
+LinearTransform::Turns LinearTransform::chained(const std::map<std::size_t, Group>& groups,
+                                                std::size_t giant_unit, bool turns_back) const {
+  const std::set<std::size_t> babies = babies_of(groups);
+  const std::size_t places = place_of(*babies.rbegin()).first;
+  const std::size_t giants = groups.rbegin()->first / giant_unit + (turns_back ? 1 : 0);
+  Turns turns{.switches = places + giants, .extensions = places + giants};
+  bool at_last = false;  // whether a hoisted one begins at the last place
+  for (const std::size_t baby : babies) {
+    const auto [place, left] = place_of(baby);
+    if (left == 0) continue;
+    ++turns.switches;
+    at_last = at_last || place == places;
+  }
+  if (at_last) ++turns.extensions;
+  return turns;
+}
+
+LinearTransform::Turns LinearTransform::turns() const {
+  if (fewest_keys_) return chained(groups_, baby_steps_ * stride_, start_ != 0);
+  const std::set<std::size_t> babies = babies_of(groups_);
+  const std::size_t hoisted = babies.size() - babies.count(0);
+  const std::size_t giants =
+      giant_unit_ != 0 ? groups_.rbegin()->first / giant_unit_ : groups_.size() - groups_.count(0);
+  return {.switches = hoisted + giants, .extensions = giants + (hoisted == 0 ? 0 : 1)};
 }
 
 void LinearTransform::take_steps(const RotationSteps& steps) {
@@ -268,7 +295,8 @@ std::vector<std::size_t> LinearTransform::turns_of(const std::map<std::size_t, G
   std::set<std::size_t> rotations;
   if (fewest_keys_) {
     // One step after the other, from the farthest one that is there.
-    if (*babies.rbegin() != 0) rotations.insert(stride_);
+    if (place_of(*babies.rbegin()).first != 0) rotations.insert(hoisted_steps_ * stride_);
+    for (const std::size_t baby : babies) rotations.insert(place_of(baby).second * stride_);
     if (groups.rbegin()->first != 0) rotations.insert(baby_steps_ * stride_);
     rotations.insert(start_);
   } else {
@@ -304,10 +332,13 @@ ExpectedError LinearTransform::error_from(double fresh) const {
   for (const auto& [giant, group] : groups_) {
     for (const auto& [baby, number] : group) {
       // A single rotation is not divided before its product; each of several is.
-      const auto turns = static_cast<double>(fewest_keys_ ? baby / stride_ : (baby == 0 ? 0 : 1));
-      const double divided = fewest_keys_ ? rounding_ : 0;
-      const double turned =
-          turns * (switching_ * switching_ + divided * divided) / (ends_.scale * ends_.scale);
+      // So is all but the first switch of a chain, which begins with the ciphertext.
+      const auto [place, left] = place_of(baby);
+      const std::size_t turns = fewest_keys_ ? place + (left == 0 ? 0 : 1) : (baby == 0 ? 0 : 1);
+      const std::size_t divisions = turns == 0 ? 0 : turns - 1;
+      const double turned = (static_cast<double>(turns) * squared(switching_) +
+                             static_cast<double>(divisions) * squared(rounding_)) /
+                            squared(ends_.scale);
       diagonals().at(number).add_squares(variances, fresh * fresh + turned);
     }
   }

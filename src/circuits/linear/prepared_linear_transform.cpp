@@ -2,6 +2,7 @@
 #include <cmath>
 #include <iterator>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -24,6 +25,10 @@ std::size_t most_at_once(const rlwe::Context& context, const poly::RnsBase& base
   constexpr std::size_t most = 32, most_bytes = std::size_t{1} << 26;
   const std::size_t bytes = std::min(most_bytes, context.memory()->available() / 8);
   return std::clamp<std::size_t>(bytes / (base.size() * context.degree() * sizeof(std::uint64_t)), 1, most);
+}
+
+ExtendedCiphertext only_sum(rlwe::ExtendedSums sums) {
+  return {sums.context, sums.gadget, std::move(sums.meta.front()), std::move(sums.poly)};
 }
 
 }  // namespace
@@ -154,10 +159,15 @@ PreparedLinearTransform::RotationKeys PreparedLinearTransform::keys_among(
                         "; make keys for the transform: it needs those of rotations by " + needed);
 }
 
+rlwe::Turn PreparedLinearTransform::turn_by(const RotationKeys& keys, std::size_t rotation) const {
+  return {.key = rotation == 0 ? nullptr : keys.of.at(rotation).get(),
+          .galois_element = context_->galois_element(static_cast<std::int64_t>(rotation))};
+}
+
 ExtendedCiphertext PreparedLinearTransform::turned(const RotationKeys& keys, const ExtendedCiphertext& in,
                                                    std::size_t rotation) const {
-  return rlwe::switch_extended(in, *keys.of.at(rotation),
-                               context_->galois_element(static_cast<std::int64_t>(rotation)));
+  const rlwe::Turn turn = turn_by(keys, rotation);
+  return rlwe::turned_sum(in, std::span(&turn, 1));
 }
 
 const rlwe::Ciphertext& PreparedLinearTransform::input(const ckks::Evaluator& evaluator,
@@ -211,88 +221,123 @@ rlwe::Ciphertext PreparedLinearTransform::finished(const ckks::Evaluator& evalua
 // All baby steps and their products in one pass, then all giant steps in one.
 ExtendedCiphertext PreparedLinearTransform::by_all_keys(const RotationKeys& keys,
                                                         const rlwe::Ciphertext& x) const {
-  const auto element_of = [&](std::size_t rotation) {
-    return context_->galois_element(static_cast<std::int64_t>(rotation));
+  const TermStart start = [&](std::size_t baby, rlwe::HoistedTerm& term) {
+    const rlwe::Turn turn = turn_by(keys, baby);
+    term.key = turn.key;
+    term.galois_element = turn.galois_element;
   };
-  const auto key_of = [&](std::size_t rotation) -> const rlwe::SwitchingKey* {
-    return rotation == 0 ? nullptr : keys.of.at(rotation).get();
-  };
-  std::map<std::size_t, rlwe::HoistedTerm> babies;
-  std::size_t number_of_group = 0;
-  for (const auto& [giant, group] : groups_) {
-    for (const auto& [baby, number] : group) {
-      rlwe::HoistedTerm& term = babies[baby];
-      if (term.factors.empty()) {
-        term = {.key = key_of(baby), .galois_element = element_of(baby), .factors = {}};
-        term.factors.resize(groups_.size());
-      }
-      term.factors[number_of_group] = &plaintexts_.at(number);
-    }
-    ++number_of_group;
+  rlwe::ExtendedSums inner =
+      rlwe::hoisted_products(x, keys.gadget, terms_of(0, groups_.size(), start), groups_.size());
+  if (groups_.size() == 1 && groups_.begin()->first == 0) return only_sum(std::move(inner));
+  if (plan_.giant_unit_ != 0) {
+    std::optional<ExtendedCiphertext> sum;
+    add_giants(sum, keys, inner, 0, plan_.giant_unit_);
+    return std::move(*sum);
   }
-  std::vector<rlwe::HoistedTerm> terms;
-  for (auto& [baby, term] : babies) terms.push_back(std::move(term));
-  rlwe::ExtendedSums inner = rlwe::hoisted_products(x, keys.gadget, terms, groups_.size());
-  if (groups_.size() == 1 && groups_.begin()->first == 0) {
-    return {inner.context, inner.gadget, std::move(inner.meta.front()), std::move(inner.poly)};
-  }
-  if (plan_.giant_unit_ != 0) return by_one_giant_key(keys, inner);
   std::vector<rlwe::Turn> turns;
-  for (const auto& [giant, group] : groups_) {
-    turns.push_back({.key = key_of(giant), .galois_element = element_of(giant)});
-  }
+  for (const auto& [giant, group] : groups_) turns.push_back(turn_by(keys, giant));
   return rlwe::turned_sum(inner, turns);
 }
 
-ExtendedCiphertext PreparedLinearTransform::by_one_giant_key(const RotationKeys& keys,
-                                                             const rlwe::ExtendedSums& inner) const {
-  std::size_t number = groups_.size();
-  std::size_t at = groups_.rbegin()->first;
-  ExtendedCiphertext sum = rlwe::sum_at(inner, --number);
-  const auto turn_down_to = [&](std::size_t giant) {
-    for (; at > giant; at -= plan_.giant_unit_) sum = turned(keys, sum, plan_.giant_unit_);
-  };
-  for (auto group = std::next(groups_.rbegin()); group != groups_.rend(); ++group) {
-    turn_down_to(group->first);
-    rlwe::add_inplace(sum, rlwe::sum_at(inner, --number));
+std::vector<rlwe::HoistedTerm> PreparedLinearTransform::terms_of(std::size_t first, std::size_t count,
+                                                                 const TermStart& start) const {
+  std::map<std::size_t, rlwe::HoistedTerm> babies;
+  auto group = std::next(groups_.begin(), static_cast<std::ptrdiff_t>(first));
+  for (std::size_t i = 0; i < count; ++i, ++group) {
+    for (const auto& [baby, number] : group->second) {
+      rlwe::HoistedTerm& term = babies[baby];
+      if (term.factors.empty()) {
+        term.factors.resize(count);
+        start(baby, term);
+      }
+      term.factors[i] = &plaintexts_.at(number);
+    }
   }
-  turn_down_to(0);
-  return sum;
+  std::vector<rlwe::HoistedTerm> terms;
+  for (auto& [baby, term] : babies) terms.push_back(std::move(term));
+  return terms;
 }
 
-// Each step from the one before, by the same two keys.
+// From the farthest giant step down: each sum turns on with what comes after it.
+void PreparedLinearTransform::add_giants(std::optional<ExtendedCiphertext>& sum, const RotationKeys& keys,
+                                         const rlwe::ExtendedSums& inner, std::size_t first,
+                                         std::size_t unit) const {
+  const auto begin = std::next(groups_.begin(), static_cast<std::ptrdiff_t>(first));
+  auto group = std::next(begin, static_cast<std::ptrdiff_t>(inner.meta.size()));
+  // Where the sum stands: at the step of the group before.
+  std::size_t at = sum ? group->first : 0;
+  for (std::size_t number = inner.meta.size(); number-- > 0;) {
+    --group;
+    if (sum) {
+      for (; at > group->first + unit; at -= unit) sum = turned(keys, *sum, unit);
+      const rlwe::Turn turn = turn_by(keys, unit);
+      sum = rlwe::turned_onto(inner, number, *sum, *turn.key, turn.galois_element);
+    } else {
+      sum = rlwe::sum_at(inner, number);
+    }
+    at = group->first;
+  }
+  if (first != 0) return;
+  for (; at > 0; at -= unit) sum = turned(keys, *sum, unit);
+}
+
+// Each place of the chain from the one before, by one key. Baby steps in between begin at its places, and are
+// made with the products.
 ExtendedCiphertext PreparedLinearTransform::step_by_step(const RotationKeys& keys,
                                                          const rlwe::Ciphertext& x) const {
-  const std::set<std::size_t> babies = LinearTransform::babies_of(groups_);
-  std::map<std::size_t, ExtendedCiphertext> steps;
-  steps.emplace(0, rlwe::extend(x, keys.gadget));
-  for (std::size_t step = plan_.stride_; step <= *babies.rbegin(); step += plan_.stride_) {
-    const auto before = std::prev(steps.end());
-    steps.emplace(step, turned(keys, before->second, plan_.stride_));
-    if (!babies.contains(before->first)) steps.erase(before);
+  const std::size_t unit = plan_.hoisted_steps_ * plan_.stride_;
+  std::map<std::size_t, bool> places;  // where baby steps begin; whether one is beyond it
+  for (const std::size_t baby : LinearTransform::babies_of(groups_)) {
+    const auto [place, left] = plan_.place_of(baby);
+    places[place] = places[place] || left != 0;
   }
-  // From the farthest giant step down: each sum turns on with what comes after it.
-  const std::size_t giant_stride = plan_.baby_steps_ * plan_.stride_;
-  std::optional<ExtendedCiphertext> sum;
-  std::size_t at = 0;
-  const auto turn_down_to = [&](std::size_t giant) {
-    for (; sum && at > giant; at -= giant_stride) sum = turned(keys, *sum, giant_stride);
+  const std::size_t last = places.rbegin()->first;
+  std::vector<rlwe::SplitCiphertext> chain;
+  std::map<std::size_t, std::size_t> sources;  // by place
+  rlwe::SplitCiphertext now;
+  for (std::size_t place = 0; place <= last; ++place) {
+    const auto used = places.find(place);
+    const bool is_split = place < last || used->second;
+    if (place == 0) {
+      now = is_split ? rlwe::split(x, keys.gadget)
+                     : rlwe::SplitCiphertext{rlwe::extend(x, keys.gadget), poly::Poly()};
+    } else if (is_split) {
+      now = rlwe::split(std::move(now.value));
+    }
+    std::optional<ExtendedCiphertext> next;
+    if (place < last) {
+      const rlwe::Turn turn = turn_by(keys, unit);
+      next = rlwe::turned_sum(now, std::span(&turn, 1));
+    }
+    if (used != places.end()) {
+      if (!used->second) now.digits = poly::Poly();
+      sources[place] = chain.size();
+      chain.push_back(std::move(now));
+    }
+    if (next) now = {std::move(*next), poly::Poly()};
+  }
+  const TermStart start = [&](std::size_t baby, rlwe::HoistedTerm& term) {
+    const auto [place, left] = plan_.place_of(baby);
+    const rlwe::Turn turn = turn_by(keys, left * plan_.stride_);
+    term.key = turn.key;
+    term.galois_element = turn.galois_element;
+    term.source = sources.at(place);
   };
-  for (auto group = groups_.rbegin(); group != groups_.rend(); ++group) {
-    const auto& [giant, terms] = *group;
-    ExtendedCiphertext inner;
-    for (const auto& [baby, number] : terms) {
-      rlwe::multiply_plain_add(inner, steps.at(baby), plaintexts_.at(number));
-    }
-    turn_down_to(giant);
-    at = giant;
-    if (sum) {
-      rlwe::add_inplace(*sum, inner);
+  // Some groups at a time: their sums are as large as the chain.
+  constexpr std::size_t most = 16;
+  std::optional<ExtendedCiphertext> sum;
+  for (std::size_t end = groups_.size(); end != 0;) {
+    const std::size_t first = end - std::min(end, most);
+    rlwe::ExtendedSums inner =
+        rlwe::hoisted_products(chain, terms_of(first, end - first, start), end - first);
+    if (first == 0) chain.clear();
+    if (plan_.has_one_step()) {
+      sum = only_sum(std::move(inner));
     } else {
-      sum = std::move(inner);
+      add_giants(sum, keys, inner, first, plan_.baby_steps_ * plan_.stride_);
     }
+    end = first;
   }
-  turn_down_to(0);
   return plan_.start_ == 0 ? std::move(*sum) : turned(keys, *sum, plan_.start_);
 }
 

@@ -61,6 +61,10 @@ struct BootstrapOptions {
   /// Bytes that its keys may take in memory: matrices are taken step by step, with fewer keys, where that
   /// makes them fit; as few matrices as will do, for it takes time. 0: no limit.
   std::size_t key_memory_limit = 0;
+  /// Bytes of keys that a client may upload (circuits::upload_bytes). Where all keys are more, the plan is
+  /// the fastest, by counts of traffic, of those that fit: matrices by fewer keys, relinearization keys that
+  /// levels share, and sums that stay turned until one matrix turns back for all. 0: no limit.
+  std::size_t upload_limit = 0;
   /// The sine: integers |I| that it covers are below the range, and its series has this degree; 0: the
   /// largest that the levels take (BootstrapSettings::sine_degree). Its doublings follow from the levels.
   std::size_t sine_range = 16;
@@ -83,7 +87,8 @@ class Bootstrap : public Plan {
   /// order, of exponentials or of parts that are not joined, and for a sine that does not fit the levels, the
   /// ephemeral secret or the message. With roots of unity: for more values than have room, for several
   /// ciphertexts at once, and for the degree of a sine; OutOfMemoryError, which names the least that will do,
-  /// where the keys do not fit their limit.
+  /// where the keys do not fit their limit, and ParameterError, which does so, for a limit of what is
+  /// uploaded.
   explicit Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions& options = {});
 
   [[nodiscard]] std::size_t slots() const { return slots_; }
@@ -118,7 +123,8 @@ class Bootstrap : public Plan {
   /// log2 of the factor of the difference in each iteration beyond the first: the precision up to there, less
   /// a margin.
   [[nodiscard]] const std::vector<int>& factors_log2() const { return factors_log2_; }
-  /// The matrices, in their order; roots of unity have no second row.
+  /// The matrices, in their order; roots of unity have no second row. With a limit of what is uploaded they
+  /// may be turned (BootstrapOptions::upload_limit).
   [[nodiscard]] const std::vector<LinearTransform>& slots_to_coefficients() const { return to_coefficients_; }
   [[nodiscard]] const std::vector<LinearTransform>& coefficients_to_slots() const { return to_slots_; }
   /// log2 of the probability that a coefficient is beyond the range of EvalMod, in one bootstrap (of all that
@@ -152,6 +158,13 @@ class Bootstrap : public Plan {
   [[nodiscard]] std::size_t raised_slots() const;
   void plan_iterations(std::size_t iterations);
   void fit_keys(std::size_t limit);
+  void fit_upload(std::size_t limit, std::size_t memory_limit);
+  /// The matrices in the order of all_matrices(), whose sums stay turned but for one, which turns back for
+  /// all. Empty where results are not the slots that went in.
+  [[nodiscard]] std::vector<LinearTransform> owing_matrices() const;
+  /// SlotToCoeff's, CoeffToSlot's, and those of merged parts.
+  [[nodiscard]] std::vector<LinearTransform*> all_matrices();
+  [[nodiscard]] std::string title() const;
   [[nodiscard]] std::vector<Input> inputs() const override;
   [[nodiscard]] Evaluation bound(const rlwe::ContextPointer& context) const override;
   [[nodiscard]] std::optional<rlwe::GadgetPrimes> gadget_of(const rlwe::KeyRole& role,
@@ -183,7 +196,7 @@ class Bootstrap : public Plan {
   /// Error of the worse kind, and of the inputs.
   [[nodiscard]] ExpectedError error_from(double input_error) const override;
 
-  std::size_t slots_, together_;
+  std::size_t slots_, together_, upload_limit_;
   bool real_, merges_parts_, joins_parts_;
   BootstrapOrder order_;
   bool exponential_;

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -98,6 +99,8 @@ class FunctionPlan : public Plan {
   [[nodiscard]] const std::vector<rlwe::PlainOperand>& results() const { return results_; }
   /// The steps in their order; step i makes value inputs + i, which products and terms name.
   [[nodiscard]] const std::vector<FunctionStep>& steps() const { return steps_; }
+  /// The same with own_keys, and one key for the products of all levels of each group.
+  [[nodiscard]] FunctionPlan with_shared_keys(std::vector<std::set<std::size_t>> groups) const;
   /// Whether the last step joins real and imaginary parts.
   [[nodiscard]] bool joins_parts() const { return joins_parts_; }
   /// [output][slot] in the clear, by these steps. ParameterError as Function::evaluate.
@@ -124,6 +127,7 @@ class FunctionPlan : public Plan {
 
   Function function_;
   bool own_keys_, joins_parts_;
+  std::vector<std::set<std::size_t>> shared_keys_ = {};  // groups of levels with a key in common
   double scale_rest_;
   std::size_t slots_;
   std::vector<FunctionStep> steps_;

@@ -3,11 +3,13 @@
 
 #include <complex>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "hemera/circuits/linear/diagonals.hpp"
@@ -18,7 +20,7 @@
 
 namespace hemera::circuits {
 
-struct SwitchExtent;
+struct SwitchCost;
 
 /// Given rotations, as those of a client's keys.
 struct RotationSteps {
@@ -48,6 +50,9 @@ struct LinearTransformOptions {
   /// Two keys alone, of one baby and one giant step, which are taken again and again: less memory, more time
   /// and noise. A third one where the diagonals lie around number 0, as those of -1 and 1.
   bool fewest_keys = false;
+  /// Baby steps that share one ModUp with fewest_keys, a power of two: k keys in place of the one of a baby
+  /// step, whose steps 1 to k - 1 begin at every k-th.
+  std::size_t hoisted_steps = 1;
   /// Steps in place of the transform's own choice, and so of baby_steps and fewest_keys.
   std::optional<RotationSteps> steps = std::nullopt;
   /// As SlotCircuitOptions::own_keys, with as many special primes as cost least. Instead of a gadget.
@@ -86,10 +91,20 @@ class LinearTransform : public Plan {
   [[nodiscard]] std::size_t vector_slots() const { return vector_slots_; }
   [[nodiscard]] const MatrixDiagonals& diagonals() const { return *diagonals_; }
   [[nodiscard]] bool has_fewest_keys() const { return fewest_keys_; }
+  [[nodiscard]] std::size_t hoisted_steps() const { return hoisted_steps_; }
+  /// Whether each step is a giant one: with fewest_keys, by one key.
+  [[nodiscard]] bool has_giant_steps_alone() const { return baby_steps_ == 1; }
+  /// Whether there are no giant steps.
+  [[nodiscard]] bool has_one_step() const { return groups_.size() == 1 && groups_.begin()->first == 0; }
   [[nodiscard]] bool is_precise() const { return precise_; }
   [[nodiscard]] bool is_rescaled() const { return rescaled_; }
   /// The scale at which diagonals are encoded.
   [[nodiscard]] double plaintext_scale() const { return plaintext_scale_; }
+  /// Key switches of a product, and the extensions of digits that they take.
+  struct Turns {
+    std::size_t switches = 0, extensions = 0;
+  };
+  [[nodiscard]] Turns turns() const;
   /// The rotations that need a key, ascending.
   [[nodiscard]] const std::vector<std::size_t>& rotations() const { return rotations_; }
   /// The product in the clear. Throws ParameterError for another number of values.
@@ -111,9 +126,16 @@ class LinearTransform : public Plan {
   void choose_gadget(const LinearTransformOptions& options);
   /// Returns the cost in words of memory traffic.
   double choose_groups(const LinearTransformOptions& options);
-  /// How many steps are taken.
-  std::size_t choose_steps(const LinearTransformOptions& options);
+  /// The same of steps one after the other, without diagonals and ends.
+  double choose_steps(const LinearTransformOptions& options, const SwitchCost& cost);
+  /// The place in the chain of baby steps where this one begins, and how many strides it takes from there.
+  [[nodiscard]] std::pair<std::size_t, std::size_t> place_of(std::size_t baby) const {
+    return {baby / stride_ / hoisted_steps_, baby / stride_ % hoisted_steps_};
+  }
   void take_steps(const RotationSteps& steps);
+  /// Turns of steps one after the other, with giant steps of a unit; `turns_back`: with a turn of the sum.
+  [[nodiscard]] Turns chained(const std::map<std::size_t, Group>& groups, std::size_t giant_unit,
+                              bool turns_back) const;
   [[nodiscard]] std::map<std::size_t, Group> split(std::size_t start, std::size_t steps) const;
   void choose_rotations();
   /// The rotations of baby steps and giant steps of these groups, ascending.
@@ -131,6 +153,7 @@ class LinearTransform : public Plan {
   bool fewest_keys_, precise_;
   bool rescaled_;
   bool own_keys_;
+  std::size_t hoisted_steps_;   // 1: each baby step begins with the one before
   std::size_t stride_ = 1;      // of which every diagonal's number is a multiple
   std::size_t baby_steps_ = 1;  // in strides
   std::size_t start_ = 0;       // of which the sum is turned at the end, with few keys
@@ -212,11 +235,19 @@ class PreparedLinearTransform {
                                           const rlwe::ExtendedCiphertext& sum, double largest) const;
   [[nodiscard]] rlwe::ExtendedCiphertext turned(const RotationKeys& keys, const rlwe::ExtendedCiphertext& in,
                                                 std::size_t rotation) const;
+  /// No key for a rotation by 0.
+  [[nodiscard]] rlwe::Turn turn_by(const RotationKeys& keys, std::size_t rotation) const;
+  /// A term for each baby step of some groups, with their plaintexts, and what `start` sets.
+  using TermStart = std::function<void(std::size_t baby, rlwe::HoistedTerm& term)>;
+  [[nodiscard]] std::vector<rlwe::HoistedTerm> terms_of(std::size_t first, std::size_t count,
+                                                        const TermStart& start) const;
   [[nodiscard]] rlwe::ExtendedCiphertext by_all_keys(const RotationKeys& keys,
                                                      const rlwe::Ciphertext& x) const;
-  /// The sum of the groups' sums, each turned by its giant step: by Horner's rule with one key.
-  [[nodiscard]] rlwe::ExtendedCiphertext by_one_giant_key(const RotationKeys& keys,
-                                                          const rlwe::ExtendedSums& inner) const;
+  /// Adds sums of the groups from `first` on, each turned by its giant step, to those of later groups, which
+  /// are there or not: by Horner's rule with the key of a unit. The sum stands at the step of group `first`,
+  /// or of group 0 at its place.
+  void add_giants(std::optional<rlwe::ExtendedCiphertext>& sum, const RotationKeys& keys,
+                  const rlwe::ExtendedSums& inner, std::size_t first, std::size_t unit) const;
   [[nodiscard]] rlwe::ExtendedCiphertext step_by_step(const RotationKeys& keys,
                                                       const rlwe::Ciphertext& x) const;
 

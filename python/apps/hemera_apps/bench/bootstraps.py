@@ -47,6 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--time", type=_options.positive, metavar="RUNS", help="also time RUNS of one ciphertext"
     )
+    parser.add_argument(
+        "--upload", type=_options.size, metavar="SIZE", help="bytes of keys to upload (default: any)"
+    )
     _options.add_machine(parser)
     parser.add_argument("--json", metavar="FILE", help='write the results to FILE ("-": standard output)')
     parser.add_argument("--figure", type=Path, metavar="FILE", help="draw the results to FILE (.svg, .png)")
@@ -68,6 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         real=arguments.real,
         iterations=arguments.iterations,
         merge_parts=arguments.merge_parts,
+        upload_limit=arguments.upload,
     )
     context = Context(params, device=arguments.device, threads=arguments.threads)
     secret_key = context.generate_secret_key()
@@ -84,6 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
         "log_qp": round(max(log_modulus(need) for need in plan.needed_keys), 1),
         "security": keys.security,
         "key_bytes": plan.key_bytes,
+        "upload_bytes": plan.upload_bytes,
         "memory_bytes": plan.memory_bytes(),
     }
     evaluator = context.bind(keys, bootstrap=plan)
