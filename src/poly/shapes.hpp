@@ -2,6 +2,7 @@
 // and cost a few comparisons: text is made only for an error.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -21,6 +22,17 @@ std::string describe(const PolyShape& shape);
 void check_word(const char* operation, const char* operand, Word actual, Word expected);
 /// The view as if it were in words of 64 bits, where others may be.
 ConstPolyView in_wide_words(ConstPolyView view);
+/// sum(out, b of it, whether all of these are whole) for each output of Backend::inner_products of `terms`.
+template <typename Sum>
+void for_each_sum(std::span<const PolyView> out, std::size_t terms, std::span<const ConstPolyView> b,
+                  const Sum& sum) {
+  for (std::size_t r = 0; r < out.size(); ++r) {
+    const auto own = b.subspan(r * terms, terms);
+    sum(out[r], own, std::all_of(own.begin(), own.end(), [&](const ConstPolyView& view) {
+          return view.shape.degree == out[r].shape.degree;
+        }));
+  }
+}
 /// The view as if all entries were there, where fewer may be.
 ConstPolyView as_whole(ConstPolyView view, std::size_t degree);
 

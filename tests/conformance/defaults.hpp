@@ -14,12 +14,13 @@ namespace hemera::conformance {
 class Defaults final : public poly::Backend {
  public:
   explicit Defaults(std::shared_ptr<const poly::Backend> backend)
-      : Backend(backend->ring(), backend->memory()), backend_(std::move(backend)) {}
-
-  [[nodiscard]] std::string description() const override { return backend_->description() + ", defaults"; }
-  [[nodiscard]] std::unique_ptr<Queue> make_queue() const override { return backend_->make_queue(); }
+      : Backend({.description = backend->description() + ", defaults"}, backend->ring(), backend->memory()),
+        backend_(std::move(backend)) {}
 
  private:
+  [[nodiscard]] std::unique_ptr<Queue> do_make_queue(QueueOrder /*order*/) const override {
+    return backend_->make_queue();
+  }
   void do_upload(Queue& queue, const poly::PolyView& out, poly::Form form,
                  const FillRows& fill) const override {
     backend_->upload_rows(queue, out, form, fill);
@@ -49,10 +50,8 @@ class Defaults final : public poly::Backend {
     backend_->split_parts(queue, out, in, base);
   }
   void do_copy(Queue& queue, const poly::PolyView& out, const poly::ConstPolyView& in) const override {
+    if (in.data == nullptr) return backend_->fill_zero(queue, out);
     backend_->copy(queue, out, in);
-  }
-  void do_fill_zero(Queue& queue, const poly::PolyView& out) const override {
-    backend_->fill_zero(queue, out);
   }
   void do_transform(Queue& queue, const poly::PolyView& out, const poly::ConstPolyView& in, poly::Form to,
                     const poly::RnsBase& base) const override {
@@ -67,18 +66,18 @@ class Defaults final : public poly::Backend {
                                         &Backend::multiply_add};
     ((*backend_).*operations[static_cast<std::size_t>(operation)])(queue, out, a, b, base);
   }
-  void do_negate(Queue& queue, const poly::PolyView& out, const poly::ConstPolyView& a,
-                 const poly::RnsBase& base) const override {
-    backend_->negate(queue, out, a, base);
-  }
-  void do_multiply_scalar(Queue& queue, const poly::PolyView& out, const poly::ConstPolyView& a,
-                          std::span<const std::uint64_t> scalars, const poly::RnsBase& base) const override {
-    backend_->multiply_scalar(queue, out, a, scalars, base);
-  }
-  void do_add_scalar(Queue& queue, const poly::PolyView& out, const poly::ConstPolyView& a,
-                     std::span<const std::uint64_t> scalars, poly::Form form,
-                     const poly::RnsBase& base) const override {
-    backend_->add_scalar(queue, out, a, scalars, form, base);
+  void do_unary(Queue& queue, poly::Unary operation, const poly::PolyView& out, const poly::ConstPolyView& a,
+                std::span<const std::uint64_t> scalars, const poly::RnsBase& base) const override {
+    switch (operation) {
+      case poly::Unary::negate:
+        return backend_->negate(queue, out, a, base);
+      case poly::Unary::multiply:
+        return backend_->multiply_scalar(queue, out, a, scalars, base);
+      case poly::Unary::add_to_all:
+        return backend_->add_scalar(queue, out, a, scalars, poly::Form::evaluation, base);
+      case poly::Unary::add_to_first:
+        return backend_->add_scalar(queue, out, a, scalars, poly::Form::coefficient, base);
+    }
   }
   void do_automorphism(Queue& queue, const poly::PolyView& out, const poly::ConstPolyView& in,
                        std::uint64_t galois_element, poly::Form form,
@@ -105,8 +104,12 @@ class Defaults final : public poly::Backend {
     backend_->sample(queue, out, stream, distribution, base, workspace);
   }
   void do_embed(Queue& queue, const poly::PolyView& out, const poly::SlotView& slots, double scale,
-                std::uint64_t generator, const poly::RnsBase& base, Workspace& workspace) const override {
-    backend_->embed(queue, out, slots, scale, generator, base, workspace);
+                std::uint64_t generator, const poly::RnsBase& base, Workspace& workspace,
+                poly::Form form) const override {
+    if (form == poly::Form::coefficient) {
+      return backend_->embed(queue, out, slots, scale, generator, base, workspace);
+    }
+    Backend::do_embed(queue, out, slots, scale, generator, base, workspace, form);
   }
   void do_unembed(Queue& queue, const poly::SlotView& slots, const poly::ConstPolyView& in, double scale,
                   std::uint64_t generator, const poly::RnsBase& base, Workspace& workspace,
@@ -117,13 +120,10 @@ class Defaults final : public poly::Backend {
                        const poly::ExponentialLayout& layout, const poly::RnsBase& base) const override {
     backend_->exponentials(queue, out, in, layout, base);
   }
-  void do_place_slots(Queue& queue, const poly::SlotView& out,
-                      const poly::NumberView& values) const override {
-    backend_->place_slots(queue, out, values);
-  }
-  void do_collect_slots(Queue& queue, const poly::NumberView& values,
-                        const poly::SlotView& in) const override {
-    backend_->collect_slots(queue, values, in);
+  void do_place_slots(Queue& queue, const poly::SlotView& slots, const poly::NumberView& values,
+                      Placement placement) const override {
+    if (placement == Placement::place) return backend_->place_slots(queue, slots, values);
+    backend_->collect_slots(queue, values, slots);
   }
   void do_place_integers(Queue& queue, const poly::PolyView& out, const poly::IntegerView& values,
                          poly::Form form, std::uint64_t generator, const poly::RnsBase& base) const override {

@@ -47,13 +47,17 @@ class Backend {
   /// (CudaSettings::keys_on_host). Operations take views of both.
   [[nodiscard]] const std::shared_ptr<runtime::Memory>& key_memory() const { return key_memory_; }
   /// The backend in words: "cpu (avx512, 2 threads)".
-  [[nodiscard]] virtual std::string description() const = 0;
-  /// A new queue: on CUDA, with a stream of its own. Several threads may use it.
-  [[nodiscard]] virtual std::unique_ptr<Queue> make_queue() const = 0;
+  [[nodiscard]] const std::string& description() const { return facts_.description; }
   /// Whether uploads, downloads, copies and keys may have these words; u64 always.
-  [[nodiscard]] virtual bool stores(Word word) const { return word == Word::u64; }
+  [[nodiscard]] bool stores(Word word) const {
+    return word == Word::u64 || (word == Word::u50 && facts_.stores_u50);
+  }
+  /// A new queue: on CUDA, with a stream of its own. Several threads may use it.
+  [[nodiscard]] std::unique_ptr<Queue> make_queue() const { return do_make_queue(QueueOrder::own); }
   /// A queue that runs in the calling thread's order: on CUDA, in that thread's stream. Contexts have one.
-  [[nodiscard]] virtual std::unique_ptr<Queue> make_thread_queue() const { return make_queue(); }
+  [[nodiscard]] std::unique_ptr<Queue> make_thread_queue() const {
+    return do_make_queue(QueueOrder::of_thread);
+  }
 
   // --- Recording: a sequence of operations that is noted once and run many times. ---
   /// A recorded sequence. It uses the memory of its operations: contents may change between replays,
@@ -68,7 +72,7 @@ class Backend {
     virtual void replay(Queue& queue) const = 0;
   };
   /// Whether this backend can record; otherwise `record` throws.
-  [[nodiscard]] virtual bool records() const { return false; }
+  [[nodiscard]] bool records() const { return facts_.records; }
   /// Calls `operations`, and notes the operations in it instead of running them. Throws DeviceError if one
   /// draws randomness, or copies from or to the host; the backend is then unchanged. Other threads go on;
   /// their recordings wait. Buffers made within belong to the recording for as long as it lives.
@@ -375,10 +379,17 @@ class Backend {
                      Workspace& workspace, const ConstPolyView& addend = {}) const;
 
  protected:
+  /// What a backend says of itself, by the public functions above.
+  struct Facts {
+    std::string description;
+    bool stores_u50 = false;
+    bool records = false;
+  };
   /// `key_memory`: memory() where there is none.
-  Backend(std::shared_ptr<const Ring> ring, std::shared_ptr<runtime::Memory> memory,
+  Backend(Facts facts, std::shared_ptr<const Ring> ring, std::shared_ptr<runtime::Memory> memory,
           std::shared_ptr<runtime::Memory> key_memory = nullptr)
-      : ring_(std::move(ring)),
+      : facts_(std::move(facts)),
+        ring_(std::move(ring)),
         memory_(std::move(memory)),
         key_memory_(key_memory == nullptr ? memory_ : std::move(key_memory)) {}
 
@@ -386,7 +397,11 @@ class Backend {
   // workspace take all of their scratch from it and, if it measures, do nothing else. What is not pure is
   // made of the others: a backend overrides it for speed, with the same bits.
   enum class Transfer : std::uint8_t { upload, download };
+  /// Numbers become slots, or slots numbers.
+  enum class Placement : std::uint8_t { place, collect };
+  enum class QueueOrder : std::uint8_t { own, of_thread };
 
+  [[nodiscard]] virtual std::unique_ptr<Queue> do_make_queue(QueueOrder order) const = 0;
   virtual void do_upload(Queue& queue, const PolyView& out, Form form, const FillRows& fill) const = 0;
   virtual void do_download(Queue& queue, const ConstPolyView& in, Form form, const TakeRows& take) const = 0;
   virtual void do_copy_values(Queue& queue, std::span<std::byte> out, std::span<const std::byte> in,
@@ -395,10 +410,10 @@ class Backend {
                                   const Pieces& pieces) const = 0;
   virtual void do_pack_rounded(Queue& queue, std::span<std::byte> out, const ConstPolyView& in,
                                int dropped_bits, int width) const = 0;
+  /// Writes zeros if `in` has no data.
   virtual void do_copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const = 0;
   virtual void do_copy_from(Queue& queue, const PolyView& out, const Backend& source, Queue& source_queue,
                             const ConstPolyView& in, Form form) const;
-  virtual void do_fill_zero(Queue& queue, const PolyView& out) const = 0;
 
   /// Transforms to this form, from the other one.
   virtual void do_transform(Queue& queue, const PolyView& out, const ConstPolyView& in, Form to,
@@ -406,13 +421,8 @@ class Backend {
 
   virtual void do_binary(Queue& queue, Binary operation, const PolyView& out, const ConstPolyView& a,
                          const ConstPolyView& b, const RnsBase& base) const = 0;
-  virtual void do_negate(Queue& queue, const PolyView& out, const ConstPolyView& a,
-                         const RnsBase& base) const = 0;
-  virtual void do_multiply_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
-                                  std::span<const std::uint64_t> scalars, const RnsBase& base) const = 0;
-  virtual void do_add_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
-                             std::span<const std::uint64_t> scalars, Form form,
-                             const RnsBase& base) const = 0;
+  virtual void do_unary(Queue& queue, Unary operation, const PolyView& out, const ConstPolyView& a,
+                        std::span<const std::uint64_t> scalars, const RnsBase& base) const = 0;
 
   virtual void do_combine(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
                           std::span<const std::vector<std::uint64_t>> scalars,
@@ -433,8 +443,6 @@ class Backend {
   virtual void do_transform_components(Queue& queue, const PolyView& values, const ConstPolyView& roots,
                                        const ConstPolyView& factors, ComponentOrder order,
                                        const RnsBase& base, Workspace& workspace) const;
-  virtual void do_inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
-                                std::span<const ConstPolyView> b, const RnsBase& base) const;
   /// There is at least one output; all have the same shape.
   virtual void do_inner_products(Queue& queue, std::span<const PolyView> out,
                                  std::span<const ConstPolyView> a, std::span<const ConstPolyView> b,
@@ -498,16 +506,15 @@ class Backend {
                               const RlweSampling& from, const RnsBase& base, const ConstPolyView& addend,
                               std::span<const GadgetTerm> terms, Workspace& workspace) const;
 
+  /// Backend's own makes evaluation form, whole or stored by fewer entries, of coefficients.
   virtual void do_embed(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
-                        std::uint64_t generator, const RnsBase& base, Workspace& workspace) const = 0;
-  /// The same in evaluation form, whole or stored by fewer entries. Default: do_embed, do_transform, do_copy.
-  virtual void do_embed_evaluations(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
-                                    std::uint64_t generator, const RnsBase& base, Workspace& workspace) const;
+                        std::uint64_t generator, const RnsBase& base, Workspace& workspace,
+                        Form form) const = 0;
   virtual void do_unembed(Queue& queue, const SlotView& slots, const ConstPolyView& in, double scale,
                           std::uint64_t generator, const RnsBase& base, Workspace& workspace,
                           double* largest) const = 0;
-  virtual void do_place_slots(Queue& queue, const SlotView& out, const NumberView& values) const = 0;
-  virtual void do_collect_slots(Queue& queue, const NumberView& values, const SlotView& in) const = 0;
+  virtual void do_place_slots(Queue& queue, const SlotView& slots, const NumberView& values,
+                              Placement placement) const = 0;
 
   virtual void do_exponentials(Queue& queue, const SlotView& out, const ConstPolyView& in,
                                const ExponentialLayout& layout, const RnsBase& base) const = 0;
@@ -525,7 +532,7 @@ class Backend {
   /// Adds the terms of `addend`, of one polynomial, to `out`: for do_sample_rlwe.
   void add_terms(Queue& queue, const PolyView& out, const ConstPolyView& addend,
                  std::span<const GadgetTerm> terms, const RnsBase& base, Workspace& workspace) const;
-  /// do_embed_evaluations to an output that is stored by fewer entries, by way of whole polynomials.
+  /// do_embed in evaluation form to an output that is stored by fewer entries, by way of whole polynomials.
   void embed_whole(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
                    std::uint64_t generator, const RnsBase& base, Workspace& workspace) const;
 
@@ -540,6 +547,7 @@ class Backend {
                   const Division* down, const ConstPolyView& addend, std::uint64_t galois_element,
                   Workspace& workspace) const;
 
+  Facts facts_;
   std::shared_ptr<const Ring> ring_;
   std::shared_ptr<runtime::Memory> memory_;
   std::shared_ptr<runtime::Memory> key_memory_;

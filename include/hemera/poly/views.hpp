@@ -207,6 +207,9 @@ struct GadgetTerm {
 
 /// The operations of two inputs, entry by entry.
 enum class Binary : std::uint8_t { add, subtract, multiply, multiply_add };
+/// The operations of one input and, but for `negate`, one residue a limb, which is added to all entries or to
+/// the first one.
+enum class Unary : std::uint8_t { negate, multiply, add_to_all, add_to_first };
 
 /// A term of Backend::hoisted_products.
 struct HoistedTerm {

@@ -17,6 +17,7 @@
 #include "poly/cpu/tuning.hpp"
 #include "poly/embedding_tables.hpp"
 #include "poly/scratch.hpp"
+#include "poly/shapes.hpp"
 #include "runtime/host_memory.hpp"
 
 namespace hemera::poly {
@@ -44,7 +45,9 @@ CpuBackend::CpuBackend(std::shared_ptr<const Ring> given, const Kernels& kernels
 
 CpuBackend::CpuBackend(std::shared_ptr<const Ring> given, const Kernels& kernels,
                        std::shared_ptr<runtime::ThreadPool> pool, std::size_t memory_limit, bool computes)
-    : Backend(std::move(given), runtime::make_host_memory(runtime::kept_bytes, memory_limit, pool)),
+    : Backend({.description = std::string("cpu (") + kernels.name + ", " + std::to_string(pool->threads()) +
+                              (pool->threads() == 1 ? " thread)" : " threads)")},
+              std::move(given), runtime::make_host_memory(runtime::kept_bytes, memory_limit, pool)),
       kernels_(kernels),
       pool_(std::move(pool)),
       tables_(ring()->moduli().size()),
@@ -58,12 +61,7 @@ CpuBackend::CpuBackend(std::shared_ptr<const Ring> given, const Kernels& kernels
   }
 }
 
-std::string CpuBackend::description() const {
-  return std::string("cpu (") + kernels_.name + ", " + std::to_string(pool_->threads()) +
-         (pool_->threads() == 1 ? " thread)" : " threads)");
-}
-
-std::unique_ptr<runtime::Queue> CpuBackend::make_queue() const {
+std::unique_ptr<runtime::Queue> CpuBackend::do_make_queue(QueueOrder /*order*/) const {
   return std::make_unique<runtime::CpuQueue>(pool_);
 }
 
@@ -99,6 +97,13 @@ void CpuBackend::do_download_pieces(Queue&, std::span<const std::byte> in, const
 }
 
 void CpuBackend::do_copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const {
+  if (in.data == nullptr) {
+    for_each_part(queue, out.shape, tuning::addition_weight,
+                  [&](std::size_t b, std::size_t c, std::size_t l, std::size_t first, std::size_t count) {
+                    std::memset(out.limb<Limb>(b, c, l) + first, 0, count * sizeof(Limb));
+                  });
+    return;
+  }
   if (in.shape.degree == out.shape.degree) {
     for_each_part(queue, out.shape, tuning::addition_weight,
                   [&](std::size_t b, std::size_t c, std::size_t l, std::size_t first, std::size_t count) {
@@ -135,13 +140,6 @@ bool CpuBackend::read_from(Queue& /*queue*/, const Backend& /*source*/, Queue& s
   if (dynamic_cast<const runtime::CpuQueue*>(&source_queue) == nullptr) return false;
   operations();
   return true;
-}
-
-void CpuBackend::do_fill_zero(Queue& queue, const PolyView& out) const {
-  for_each_part(queue, out.shape, tuning::addition_weight,
-                [&](std::size_t b, std::size_t c, std::size_t l, std::size_t first, std::size_t count) {
-                  std::memset(out.limb<Limb>(b, c, l) + first, 0, count * sizeof(Limb));
-                });
 }
 
 // --- Transforms ---
@@ -209,23 +207,35 @@ void CpuBackend::do_binary(Queue& queue, Binary operation, const PolyView& out, 
   }
 }
 
-void CpuBackend::do_negate(Queue& queue, const PolyView& out, const ConstPolyView& a,
-                           const RnsBase& base) const {
-  for_each_part(queue, out.shape, tuning::addition_weight,
-                [&](std::size_t i, std::size_t c, std::size_t l, std::size_t first, std::size_t count) {
-                  kernels_.negate(out.limb<Limb>(i, c, l) + first, a.limb<Limb>(i, c, l) + first, count,
-                                  base.modulus(l));
-                });
-}
-
-void CpuBackend::do_multiply_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
-                                    std::span<const std::uint64_t> scalars, const RnsBase& base) const {
-  for_each_part(queue, out.shape, tuning::addition_weight,
-                [&](std::size_t i, std::size_t c, std::size_t l, std::size_t first, std::size_t count) {
-                  const arith::ShoupFactor factor(scalars[l], base.modulus(l));
-                  kernels_.multiply_scalar(out.limb<Limb>(i, c, l) + first, a.limb<Limb>(i, c, l) + first,
-                                           factor, count, base.modulus(l));
-                });
+void CpuBackend::do_unary(Queue& queue, Unary operation, const PolyView& out, const ConstPolyView& a,
+                          std::span<const std::uint64_t> scalars, const RnsBase& base) const {
+  // kernel(out, in, first entry, entries, limb)
+  const auto run = [&](const auto& kernel) {
+    for_each_part(queue, out.shape, tuning::addition_weight,
+                  [&](std::size_t i, std::size_t c, std::size_t l, std::size_t first, std::size_t count) {
+                    kernel(out.limb<Limb>(i, c, l) + first, a.limb<Limb>(i, c, l) + first, first, count, l);
+                  });
+  };
+  switch (operation) {
+    case Unary::negate:
+      return run([&](Limb* to, const Limb* from, std::size_t, std::size_t count, std::size_t l) {
+        kernels_.negate(to, from, count, base.modulus(l));
+      });
+    case Unary::multiply:
+      return run([&](Limb* to, const Limb* from, std::size_t, std::size_t count, std::size_t l) {
+        const arith::ShoupFactor factor(scalars[l], base.modulus(l));
+        kernels_.multiply_scalar(to, from, factor, count, base.modulus(l));
+      });
+    case Unary::add_to_all:
+      return run([&](Limb* to, const Limb* from, std::size_t, std::size_t count, std::size_t l) {
+        kernels_.add_scalar(to, from, scalars[l], count, base.modulus(l));
+      });
+    case Unary::add_to_first:
+      return run([&](Limb* to, const Limb* from, std::size_t first, std::size_t count, std::size_t l) {
+        if (to != from) std::memcpy(to, from, count * sizeof(Limb));
+        if (first == 0) to[0] = base.modulus(l).add(to[0], scalars[l]);
+      });
+  }
 }
 
 void CpuBackend::do_combine(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
@@ -248,21 +258,6 @@ void CpuBackend::do_combine(Queue& queue, const PolyView& out, std::span<const C
                 });
 }
 
-void CpuBackend::do_add_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
-                               std::span<const std::uint64_t> scalars, Form form, const RnsBase& base) const {
-  for_each_part(queue, out.shape, tuning::addition_weight,
-                [&](std::size_t i, std::size_t c, std::size_t l, std::size_t first, std::size_t count) {
-                  Limb* to = out.limb<Limb>(i, c, l) + first;
-                  const Limb* from = a.limb<Limb>(i, c, l) + first;
-                  if (form == Form::evaluation) {
-                    kernels_.add_scalar(to, from, scalars[l], count, base.modulus(l));
-                    return;
-                  }
-                  if (to != from) std::memcpy(to, from, count * sizeof(Limb));
-                  if (first == 0) to[0] = base.modulus(l).add(to[0], scalars[l]);
-                });
-}
-
 // --- Ring structure ---
 
 void CpuBackend::tensor_product(Queue& queue, const PolyView& out, const ConstPolyView& a,
@@ -281,13 +276,17 @@ void CpuBackend::tensor_product(Queue& queue, const PolyView& out, const ConstPo
                 });
 }
 
-void CpuBackend::do_inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
-                                  std::span<const ConstPolyView> b, const RnsBase& base) const {
-  if (a.size() > 1) return add_products(queue, out, a, b, base);
-  // One product has kernels of its own; a single component broadcasts.
-  const bool element_wise = a[0].shape.components == 1 || b[0].shape.components == 1;
-  if (element_wise) return do_binary(queue, Binary::multiply, out, a[0], b[0], base);
-  tensor_product(queue, out, a[0], b[0], base);
+void CpuBackend::do_inner_products(Queue& queue, std::span<const PolyView> out,
+                                   std::span<const ConstPolyView> a, std::span<const ConstPolyView> b,
+                                   const RnsBase& base) const {
+  for_each_sum(out, a.size(), b, [&](const PolyView& sum, std::span<const ConstPolyView> own, bool whole) {
+    if (!whole) return Backend::do_inner_products(queue, std::span(&sum, 1), a, own, base);
+    if (a.size() > 1) return add_products(queue, sum, a, own, base);
+    // One product has kernels of its own; a single component broadcasts.
+    const bool element_wise = a[0].shape.components == 1 || own[0].shape.components == 1;
+    if (element_wise) return do_binary(queue, Binary::multiply, sum, a[0], own[0], base);
+    tensor_product(queue, sum, a[0], own[0], base);
+  });
 }
 
 void CpuBackend::add_products(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
@@ -427,7 +426,11 @@ const Embedding& CpuBackend::embedding() const {
 }
 
 void CpuBackend::do_embed(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
-                          std::uint64_t generator, const RnsBase& base, Workspace& workspace) const {
+                          std::uint64_t generator, const RnsBase& base, Workspace& workspace,
+                          Form form) const {
+  if (form == Form::evaluation) {
+    return Backend::do_embed(queue, out, slots, scale, generator, base, workspace, form);
+  }
   const Workspace::Frame frame(workspace);
   SlotView ordered = slots;
   if (generator != embedding_generator) {

@@ -26,8 +26,6 @@ class CpuBackend final : public Backend {
   CpuBackend(std::shared_ptr<const Ring> ring, const Kernels& kernels, int threads,
              std::size_t memory_limit = 0, bool computes = true);
 
-  [[nodiscard]] std::string description() const override;
-  [[nodiscard]] std::unique_ptr<Queue> make_queue() const override;
   [[nodiscard]] bool read_from(Queue& queue, const Backend& source, Queue& source_queue,
                                const std::function<void()>& operations) const override;
   [[nodiscard]] bool all_within(std::span<const std::int64_t> values, std::uint64_t bound) const override;
@@ -36,6 +34,7 @@ class CpuBackend final : public Backend {
   CpuBackend(std::shared_ptr<const Ring> ring, const Kernels& kernels,
              std::shared_ptr<runtime::ThreadPool> pool, std::size_t memory_limit, bool computes);
 
+  [[nodiscard]] std::unique_ptr<Queue> do_make_queue(QueueOrder order) const override;
   void do_upload(Queue& queue, const PolyView& out, Form form, const FillRows& fill) const override;
   void do_download(Queue& queue, const ConstPolyView& in, Form form, const TakeRows& take) const override;
   void do_copy_values(Queue& queue, std::span<std::byte> out, std::span<const std::byte> in,
@@ -46,19 +45,14 @@ class CpuBackend final : public Backend {
   void do_copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const override;
   void do_copy_from(Queue& queue, const PolyView& out, const Backend& source, Queue& source_queue,
                     const ConstPolyView& in, Form form) const override;
-  void do_fill_zero(Queue& queue, const PolyView& out) const override;
 
   void do_transform(Queue& queue, const PolyView& out, const ConstPolyView& in, Form to,
                     const RnsBase& base) const override;
 
   void do_binary(Queue& queue, Binary operation, const PolyView& out, const ConstPolyView& a,
                  const ConstPolyView& b, const RnsBase& base) const override;
-  void do_negate(Queue& queue, const PolyView& out, const ConstPolyView& a,
-                 const RnsBase& base) const override;
-  void do_multiply_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
-                          std::span<const std::uint64_t> scalars, const RnsBase& base) const override;
-  void do_add_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
-                     std::span<const std::uint64_t> scalars, Form form, const RnsBase& base) const override;
+  void do_unary(Queue& queue, Unary operation, const PolyView& out, const ConstPolyView& a,
+                std::span<const std::uint64_t> scalars, const RnsBase& base) const override;
 
   void do_combine(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
                   std::span<const std::vector<std::uint64_t>> scalars, std::span<const std::uint64_t> added,
@@ -73,8 +67,8 @@ class CpuBackend final : public Backend {
                               const ConstPolyView& in, const RnsBase& base) const override;
   void do_split_parts(Queue& queue, const PolyView& out, const ConstPolyView& in,
                       const RnsBase& base) const override;
-  void do_inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
-                        std::span<const ConstPolyView> b, const RnsBase& base) const override;
+  void do_inner_products(Queue& queue, std::span<const PolyView> out, std::span<const ConstPolyView> a,
+                         std::span<const ConstPolyView> b, const RnsBase& base) const override;
   void do_automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in,
                        std::uint64_t galois_element, Form form, const RnsBase& base) const override;
 
@@ -115,14 +109,14 @@ class CpuBackend final : public Backend {
                 Form form, const RnsBase& base) const override;
 
   void do_embed(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
-                std::uint64_t generator, const RnsBase& base, Workspace& workspace) const override;
+                std::uint64_t generator, const RnsBase& base, Workspace& workspace, Form form) const override;
   void do_unembed(Queue& queue, const SlotView& slots, const ConstPolyView& in, double scale,
                   std::uint64_t generator, const RnsBase& base, Workspace& workspace,
                   double* largest) const override;
   void do_exponentials(Queue& queue, const SlotView& out, const ConstPolyView& in,
                        const ExponentialLayout& layout, const RnsBase& base) const override;
-  void do_place_slots(Queue& queue, const SlotView& out, const NumberView& values) const override;
-  void do_collect_slots(Queue& queue, const NumberView& values, const SlotView& in) const override;
+  void do_place_slots(Queue& queue, const SlotView& slots, const NumberView& values,
+                      Placement placement) const override;
 
   void do_place_integers(Queue& queue, const PolyView& out, const IntegerView& values, Form form,
                          std::uint64_t generator, const RnsBase& base) const override;
@@ -142,7 +136,7 @@ class CpuBackend final : public Backend {
   [[nodiscard]] const std::vector<std::uint32_t>& groups_of_slots(std::uint64_t generator) const;
   template <typename Work>  // (value, entry)
   void for_entries_of_rows(std::size_t length, std::uint64_t generator, const Work& work) const;
-  /// do_inner_product of one product of two components each, and of any products.
+  /// One sum of do_inner_products, of whole factors: of one product of two components each, and of any.
   void tensor_product(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
                       const RnsBase& base) const;
   void add_products(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,

@@ -70,7 +70,7 @@ class CpuBackend::HoistedProducts {
 
   void run(Queue& queue, std::span<const std::uint64_t> special) {
     for (const auto& [from, to] : scaled_) {
-      backend_.do_multiply_scalar(queue, to, from, special, plan_.base());
+      backend_.do_unary(queue, Unary::multiply, to, from, special, plan_.base());
     }
     orders_.resize(terms_.size());
     for (std::size_t t = 0; t < terms_.size(); ++t) {

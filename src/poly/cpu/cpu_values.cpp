@@ -300,25 +300,22 @@ void CpuBackend::do_exponentials(Queue& queue, const SlotView& out, const ConstP
   });
 }
 
-void CpuBackend::do_place_slots(Queue& queue, const SlotView& out, const NumberView& values) const {
-  parallel_for(queue, out.batch, out.batch * out.slots * tuning::value_weight, [&](std::size_t b) {
-    const double* from = values.data + b * values.count * (values.is_complex ? 2 : 1);
-    std::complex<double>* to = out.data + b * out.slots;
-    for (std::size_t i = 0; i < values.count; ++i) {
-      to[i] = values.is_complex ? std::complex<double>(from[2 * i], from[2 * i + 1]) : from[i];
+void CpuBackend::do_place_slots(Queue& queue, const SlotView& slots, const NumberView& values,
+                                Placement placement) const {
+  parallel_for(queue, slots.batch, slots.batch * slots.slots * tuning::value_weight, [&](std::size_t b) {
+    double* numbers = values.data + b * values.count * (values.is_complex ? 2 : 1);
+    std::complex<double>* row = slots.data + b * slots.slots;
+    if (placement == Placement::collect) {
+      for (std::size_t i = 0; i < values.count; ++i) {
+        *numbers++ = row[i].real();
+        if (values.is_complex) *numbers++ = row[i].imag();
+      }
+      return;
     }
-    std::fill(to + values.count, to + out.slots, 0.0);
-  });
-}
-
-void CpuBackend::do_collect_slots(Queue& queue, const NumberView& values, const SlotView& in) const {
-  parallel_for(queue, in.batch, in.batch * in.slots * tuning::value_weight, [&](std::size_t b) {
-    const std::complex<double>* from = in.data + b * in.slots;
-    double* to = values.data + b * values.count * (values.is_complex ? 2 : 1);
     for (std::size_t i = 0; i < values.count; ++i) {
-      *to++ = from[i].real();
-      if (values.is_complex) *to++ = from[i].imag();
+      row[i] = values.is_complex ? std::complex<double>(numbers[2 * i], numbers[2 * i + 1]) : numbers[i];
     }
+    std::fill(row + values.count, row + slots.slots, 0.0);
   });
 }
 

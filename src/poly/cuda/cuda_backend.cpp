@@ -10,6 +10,7 @@
 #include "poly/cuda/values.hpp"
 #include "poly/embedding_tables.hpp"
 #include "poly/scratch.hpp"
+#include "poly/shapes.hpp"
 #include "runtime/cuda/check.hpp"
 #include "runtime/cuda/devices.hpp"
 #include "runtime/cuda/recording.hpp"
@@ -28,10 +29,11 @@ std::shared_ptr<const runtime::cuda::Streams> open_streams(const CudaSettings& s
   return std::make_shared<const runtime::cuda::Streams>(settings.device, stream);
 }
 
-cudaDeviceProp properties_of(int device) {
+std::string description_of(int device, const std::string& forced) {
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, device), "describe the device");
-  return properties;
+  return runtime::Device{runtime::Device::Kind::cuda, device}.name() + " (" + properties.name +
+         (forced.empty() ? "" : ", forced: " + forced) + ")";
 }
 
 std::uint8_t bit(Arithmetic arithmetic) {
@@ -56,10 +58,13 @@ CudaBackend::CudaBackend(std::shared_ptr<const Ring> ring, const CudaSettings& s
     : CudaBackend(std::move(ring), open(settings), forced) {}
 
 CudaBackend::CudaBackend(std::shared_ptr<const Ring> given, Opened device, const std::string& forced)
-    : Backend(std::move(given), device.memory, std::move(device.key_memory)),
-      forced_(forced),
+    // Keys may be in six bytes, whatever their moduli are computed in.
+    : Backend({.description = description_of(device.streams->device(), forced),
+               .stores_u50 = true,
+               .records = true},
+              std::move(given), device.memory, std::move(device.key_memory)),
       streams_(std::move(device.streams)),
-      choices_(choices_for(card_of_device(streams_->device()), forced_)),
+      choices_(choices_for(card_of_device(streams_->device()), forced)),
       sizes_(launch_sizes(static_cast<unsigned>(ring()->log_degree()), choices_)),
       stream_memory_(std::move(device.memory)),
       staging_(std::move(device.staging)),
@@ -80,18 +85,10 @@ CudaBackend::CudaBackend(std::shared_ptr<const Ring> given, Opened device, const
 // Tables go back to the pool, which frees them: nothing may still run on them.
 CudaBackend::~CudaBackend() { streams_->drain(); }
 
-std::string CudaBackend::description() const {
-  streams_->require_this_process();
-  return device().name() + " (" + properties_of(streams_->device()).name +
-         (forced_.empty() ? "" : ", forced: " + forced_) + ")";
-}
-
-std::unique_ptr<runtime::Queue> CudaBackend::make_queue() const {
-  return std::make_unique<StreamQueue>(streams_, StreamQueue::Kind::own_stream);
-}
-
-std::unique_ptr<runtime::Queue> CudaBackend::make_thread_queue() const {
-  return std::make_unique<StreamQueue>(streams_, StreamQueue::Kind::of_thread);
+std::unique_ptr<runtime::Queue> CudaBackend::do_make_queue(QueueOrder order) const {
+  using Kind = StreamQueue::Kind;
+  return std::make_unique<StreamQueue>(streams_,
+                                       order == QueueOrder::own ? Kind::own_stream : Kind::of_thread);
 }
 
 void CudaBackend::enter(const runtime::cuda::Streams& streams, const Queue& queue) {
@@ -194,20 +191,18 @@ void CudaBackend::do_binary(Queue& queue, Binary operation, const PolyView& out,
   binary(launcher(queue), operation, out, a, b, base);
 }
 
-void CudaBackend::do_negate(Queue& queue, const PolyView& out, const ConstPolyView& a,
-                            const RnsBase& base) const {
-  cuda::negate(launcher(queue), out, a, base);
-}
-
-void CudaBackend::do_multiply_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
-                                     std::span<const std::uint64_t> scalars, const RnsBase& base) const {
-  cuda::multiply_scalar(launcher(queue), out, a, scalars, base);
-}
-
-void CudaBackend::do_add_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
-                                std::span<const std::uint64_t> scalars, Form form,
-                                const RnsBase& base) const {
-  cuda::add_scalar(launcher(queue), out, a, scalars, form == Form::evaluation, base);
+void CudaBackend::do_unary(Queue& queue, Unary operation, const PolyView& out, const ConstPolyView& a,
+                           std::span<const std::uint64_t> scalars, const RnsBase& base) const {
+  const Launcher where = launcher(queue);
+  switch (operation) {
+    case Unary::negate:
+      return cuda::negate(where, out, a, base);
+    case Unary::multiply:
+      return cuda::multiply_scalar(where, out, a, scalars, base);
+    case Unary::add_to_all:
+    case Unary::add_to_first:
+      return cuda::add_scalar(where, out, a, scalars, operation == Unary::add_to_all, base);
+  }
 }
 
 // --- Ring structure ---
@@ -219,10 +214,6 @@ void CudaBackend::do_combine(Queue& queue, const PolyView& out, std::span<const 
   if (workspace.measures()) return;
   cuda::combine(launcher(queue), out, a, scalars, added, base);
 }
-void CudaBackend::do_inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
-                                   std::span<const ConstPolyView> b, const RnsBase& base) const {
-  cuda::inner_product(launcher(queue), out, a, b, base);
-}
 
 void CudaBackend::do_inner_products(Queue& queue, std::span<const PolyView> out,
                                     std::span<const ConstPolyView> a, std::span<const ConstPolyView> b,
@@ -233,8 +224,12 @@ void CudaBackend::do_inner_products(Queue& queue, std::span<const PolyView> out,
     return view.shape.degree < whole.degree && view.shape.degree == first.shape.degree &&
            view.limb_stride == first.limb_stride && view.shape.batch == 1;
   });
-  if (!repeats) return Backend::do_inner_products(queue, out, a, b, base);
-  cuda::repeated_products(launcher(queue), out, a, b, base);
+  if (repeats) return cuda::repeated_products(launcher(queue), out, a, b, base);
+  for_each_sum(out, a.size(), b,
+               [&](const PolyView& sum, std::span<const ConstPolyView> own, bool are_whole) {
+                 if (!are_whole) return Backend::do_inner_products(queue, std::span(&sum, 1), a, own, base);
+                 cuda::inner_product(launcher(queue), sum, a, own, base);
+               });
 }
 
 void CudaBackend::do_automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in,
@@ -292,12 +287,10 @@ void CudaBackend::do_exponentials(Queue& queue, const SlotView& out, const Const
   cuda::exponentials(launcher(queue), out, in, layout, base);
 }
 
-void CudaBackend::do_place_slots(Queue& queue, const SlotView& out, const NumberView& values) const {
-  cuda::place_slots(launcher(queue), out, values);
-}
-
-void CudaBackend::do_collect_slots(Queue& queue, const NumberView& values, const SlotView& in) const {
-  cuda::collect_slots(launcher(queue), values, in);
+void CudaBackend::do_place_slots(Queue& queue, const SlotView& slots, const NumberView& values,
+                                 Placement placement) const {
+  if (placement == Placement::place) return cuda::place_slots(launcher(queue), slots, values);
+  cuda::collect_slots(launcher(queue), values, slots);
 }
 
 SlotView CudaBackend::embedding_slots(const Launcher& where, const SlotView& slots, std::uint64_t generator,
@@ -309,18 +302,11 @@ SlotView CudaBackend::embedding_slots(const Launcher& where, const SlotView& slo
 }
 
 void CudaBackend::do_embed(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
-                           std::uint64_t generator, const RnsBase& base, Workspace& workspace) const {
-  const Workspace::Frame frame(workspace);
-  const Launcher where = launcher(queue);
-  embedding().embed(where, out, embedding_slots(where, slots, generator, workspace), scale, base, workspace);
-}
-
-void CudaBackend::do_embed_evaluations(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
-                                       std::uint64_t generator, const RnsBase& base,
-                                       Workspace& workspace) const {
+                           std::uint64_t generator, const RnsBase& base, Workspace& workspace,
+                           Form form) const {
   const Launcher where = launcher(queue);
   const Arithmetic chosen = arithmetic(base);
-  if (out.shape.degree < ring()->degree()) {
+  if (out.shape.degree < ring()->degree()) {  // in evaluation form
     // Copies from a ring of more entries bring them into standard order.
     const std::size_t small = std::max(2 * out.shape.degree, min_degree);
     if (small >= ring()->degree() || generator != embedding_generator) {
@@ -329,8 +315,9 @@ void CudaBackend::do_embed_evaluations(Queue& queue, const PolyView& out, const 
     return small_ring(small).embed(where, chosen, out, slots, scale, base, workspace);
   }
   const Workspace::Frame frame(workspace);
-  embedding().embed_columns(where, chosen, out, embedding_slots(where, slots, generator, workspace), scale,
-                            base, workspace);
+  const SlotView ordered = embedding_slots(where, slots, generator, workspace);
+  if (form == Form::coefficient) return embedding().embed(where, out, ordered, scale, base, workspace);
+  embedding().embed_columns(where, chosen, out, ordered, scale, base, workspace);
   if (!workspace.measures()) forward_rows(where, chosen, out, out, base);
 }
 

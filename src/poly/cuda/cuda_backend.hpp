@@ -31,14 +31,6 @@ class CudaBackend final : public Backend {
               const std::string& forced = forced_by_environment());
   ~CudaBackend() override;
 
-  [[nodiscard]] std::string description() const override;
-  [[nodiscard]] std::unique_ptr<Queue> make_queue() const override;
-  [[nodiscard]] std::unique_ptr<Queue> make_thread_queue() const override;
-
-  /// Keys may be in six bytes, whatever their moduli are computed in.
-  [[nodiscard]] bool stores(Word word) const override { return word == Word::u50 || Backend::stores(word); }
-
-  [[nodiscard]] bool records() const override { return true; }
   [[nodiscard]] std::unique_ptr<Recording> record(Queue& queue,
                                                   const std::function<void()>& operations) const override;
 
@@ -56,6 +48,7 @@ class CudaBackend final : public Backend {
   static Opened open(const CudaSettings& settings);
   CudaBackend(std::shared_ptr<const Ring> ring, Opened device, const std::string& forced);
 
+  [[nodiscard]] std::unique_ptr<Queue> do_make_queue(QueueOrder order) const override;
   void do_upload(Queue& queue, const PolyView& out, Form form, const FillRows& fill) const override;
   void do_download(Queue& queue, const ConstPolyView& in, Form form, const TakeRows& take) const override;
   void do_copy_values(Queue& queue, std::span<std::byte> out, std::span<const std::byte> in,
@@ -66,19 +59,14 @@ class CudaBackend final : public Backend {
   void do_copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const override;
   void do_copy_from(Queue& queue, const PolyView& out, const Backend& source, Queue& source_queue,
                     const ConstPolyView& in, Form form) const override;
-  void do_fill_zero(Queue& queue, const PolyView& out) const override;
 
   void do_transform(Queue& queue, const PolyView& out, const ConstPolyView& in, Form to,
                     const RnsBase& base) const override;
 
   void do_binary(Queue& queue, Binary operation, const PolyView& out, const ConstPolyView& a,
                  const ConstPolyView& b, const RnsBase& base) const override;
-  void do_negate(Queue& queue, const PolyView& out, const ConstPolyView& a,
-                 const RnsBase& base) const override;
-  void do_multiply_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
-                          std::span<const std::uint64_t> scalars, const RnsBase& base) const override;
-  void do_add_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
-                     std::span<const std::uint64_t> scalars, Form form, const RnsBase& base) const override;
+  void do_unary(Queue& queue, Unary operation, const PolyView& out, const ConstPolyView& a,
+                std::span<const std::uint64_t> scalars, const RnsBase& base) const override;
 
   void do_combine(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
                   std::span<const std::vector<std::uint64_t>> scalars, std::span<const std::uint64_t> added,
@@ -95,8 +83,6 @@ class CudaBackend final : public Backend {
                                Workspace& workspace) const override;
   void do_split_parts(Queue& queue, const PolyView& out, const ConstPolyView& in,
                       const RnsBase& base) const override;
-  void do_inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
-                        std::span<const ConstPolyView> b, const RnsBase& base) const override;
   void do_inner_products(Queue& queue, std::span<const PolyView> out, std::span<const ConstPolyView> a,
                          std::span<const ConstPolyView> b, const RnsBase& base) const override;
   void do_automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in,
@@ -148,17 +134,14 @@ class CudaBackend final : public Backend {
                       std::span<const GadgetTerm> terms, Workspace& workspace) const override;
 
   void do_embed(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
-                std::uint64_t generator, const RnsBase& base, Workspace& workspace) const override;
-  void do_embed_evaluations(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
-                            std::uint64_t generator, const RnsBase& base,
-                            Workspace& workspace) const override;
+                std::uint64_t generator, const RnsBase& base, Workspace& workspace, Form form) const override;
   void do_unembed(Queue& queue, const SlotView& slots, const ConstPolyView& in, double scale,
                   std::uint64_t generator, const RnsBase& base, Workspace& workspace,
                   double* largest) const override;
   void do_exponentials(Queue& queue, const SlotView& out, const ConstPolyView& in,
                        const ExponentialLayout& layout, const RnsBase& base) const override;
-  void do_place_slots(Queue& queue, const SlotView& out, const NumberView& values) const override;
-  void do_collect_slots(Queue& queue, const NumberView& values, const SlotView& in) const override;
+  void do_place_slots(Queue& queue, const SlotView& slots, const NumberView& values,
+                      Placement placement) const override;
 
   void do_place_integers(Queue& queue, const PolyView& out, const IntegerView& values, Form form,
                          std::uint64_t generator, const RnsBase& base) const override;
@@ -222,7 +205,6 @@ class CudaBackend final : public Backend {
                   std::span<const KeySwitch> switches, const ModUp& up, const Division& down,
                   Workspace& workspace) const;
 
-  std::string forced_;
   std::shared_ptr<const runtime::cuda::Streams> streams_;
   Choices choices_;
   LaunchSizes sizes_;

@@ -240,6 +240,7 @@ void CudaBackend::do_pack_rounded(Queue& queue, std::span<std::byte> out, const 
 // --- On devices ---
 
 void CudaBackend::do_copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const {
+  if (in.data == nullptr) return cuda::fill_zero(launcher(queue), out);
   if (out.data != in.data) cuda::copy(launcher(queue), out, in);
 }
 
@@ -294,10 +295,6 @@ bool CudaBackend::read_from(Queue& queue, const Backend& source, Queue& source_q
   }
   other_stream.wait_for(stream);
   return true;
-}
-
-void CudaBackend::do_fill_zero(Queue& queue, const PolyView& out) const {
-  cuda::fill_zero(launcher(queue), out);
 }
 
 }  // namespace hemera::poly::cuda

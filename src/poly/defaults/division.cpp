@@ -33,7 +33,7 @@ void Backend::do_divide_and_round(Queue& queue, const PolyView& out, const Const
     dropped = scratch;
   }
   if (plan.multiplies()) {
-    do_multiply_scalar(queue, scratch, dropped, operands(plan.multiple_dropped()), plan.dropped());
+    do_unary(queue, Unary::multiply, scratch, dropped, operands(plan.multiple_dropped()), plan.dropped());
     dropped = scratch;
   }
 
@@ -42,9 +42,10 @@ void Backend::do_divide_and_round(Queue& queue, const PolyView& out, const Const
   do_convert(queue, converted, dropped, plan.conversion(), nullptr);
   if (has_plaintext) {
     const PolyView plain = converted.limbs(targets, 1);
-    do_multiply_scalar(queue, plain, plain, std::vector{plan.negative_inverse_plain()}, plan.plaintext());
+    do_unary(queue, Unary::multiply, plain, plain, std::vector{plan.negative_inverse_plain()},
+             plan.plaintext());
     do_convert(queue, correction, plain, plan.plaintext_conversion(), nullptr);
-    do_multiply_scalar(queue, correction, correction, operands(plan.dropped_product()), plan.target());
+    do_unary(queue, Unary::multiply, correction, correction, operands(plan.dropped_product()), plan.target());
     do_binary(queue, Binary::add, delta, delta, correction, plan.target());
   }
   if (form == Form::evaluation) do_transform(queue, delta, delta, Form::evaluation, plan.target());

@@ -18,21 +18,22 @@ void Backend::do_lift_integers(Queue& queue, const PolyView& out, std::span<cons
   if (workspace.measures()) return;
   const std::size_t batch = in.front().shape.batch;
   for (std::size_t i = 0; i < in.size(); ++i) {
-    if (factor != 1) do_multiply_scalar(queue, scaled, in[i], std::span(&factor, 1), lift.source());
+    if (factor != 1) do_unary(queue, Unary::multiply, scaled, in[i], std::span(&factor, 1), lift.source());
     do_convert(queue, lifted.batches(i * batch, batch), factor == 1 ? in[i] : ConstPolyView(scaled), lift,
                nullptr);
   }
-  if (!scalars.empty()) do_multiply_scalar(queue, lifted, lifted, scalars, lift.target());
+  if (!scalars.empty()) do_unary(queue, Unary::multiply, lifted, lifted, scalars, lift.target());
   do_transform(queue, lifted, lifted, Form::evaluation, lift.target());
   if (adds) do_binary(queue, Binary::add, out, lifted, addend, lift.target());
 }
 
-void Backend::do_embed_evaluations(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
-                                   std::uint64_t generator, const RnsBase& base, Workspace& workspace) const {
+void Backend::do_embed(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
+                       std::uint64_t generator, const RnsBase& base, Workspace& workspace,
+                       Form /*form*/) const {
   if (out.shape.degree < ring()->degree()) {
     return embed_whole(queue, out, slots, scale, generator, base, workspace);
   }
-  do_embed(queue, out, slots, scale, generator, base, workspace);
+  do_embed(queue, out, slots, scale, generator, base, workspace, Form::coefficient);
   if (!workspace.measures()) do_transform(queue, out, out, Form::evaluation, base);
 }
 
@@ -51,7 +52,7 @@ void Backend::embed_whole(Queue& queue, const PolyView& out, const SlotView& slo
       own.data += first * slots.slots;
       own.batch = count;
     }
-    do_embed_evaluations(queue, whole.batches(0, count), own, scale, generator, base, workspace);
+    do_embed(queue, whole.batches(0, count), own, scale, generator, base, workspace, Form::evaluation);
     if (workspace.measures()) return;
     do_copy(queue, out.batches(first, count), whole.batches(0, count));
   }

@@ -31,7 +31,7 @@ void Backend::do_encrypt_zero(Queue& queue, const PolyView& out, const ConstPoly
     if (!workspace.measures()) {
       do_transform(queue, u, u, Form::evaluation, base);
       do_binary(queue, Binary::multiply, masked, key, u, base);
-      if (factor != 1) do_multiply_scalar(queue, errors, errors, residues_of(factor, base), base);
+      if (factor != 1) do_unary(queue, Unary::multiply, errors, errors, residues_of(factor, base), base);
       do_transform(queue, errors, errors, Form::evaluation, base);
       do_binary(queue, Binary::add, masked, masked, errors, base);
     }
@@ -66,9 +66,9 @@ void Backend::do_sample_rlwe(Queue& queue, const PolyView& out, const ConstPolyV
     const Workspace::Frame frame(workspace);
     const PolyView negated = take(workspace, secret.shape);
     if (!workspace.measures()) {
-      if (from.factor != 1) do_multiply_scalar(queue, b, b, residues_of(from.factor, base), base);
+      if (from.factor != 1) do_unary(queue, Unary::multiply, b, b, residues_of(from.factor, base), base);
       do_transform(queue, b, b, Form::evaluation, base);
-      do_negate(queue, negated, secret, base);
+      do_unary(queue, Unary::negate, negated, secret, {}, base);
       do_binary(queue, Binary::multiply_add, b, a, negated, base);
     }
   }
@@ -84,7 +84,7 @@ void Backend::add_terms(Queue& queue, const PolyView& out, const ConstPolyView& 
   for (const GadgetTerm& term : terms) {
     const RnsBase single(base.ring(), {base.index(term.limb)});
     const PolyView target = out.batches(term.batch, 1).limbs(term.limb, 1);
-    do_multiply_scalar(queue, scaled, addend.limbs(term.limb, 1), std::span(&term.factor, 1), single);
+    do_unary(queue, Unary::multiply, scaled, addend.limbs(term.limb, 1), std::span(&term.factor, 1), single);
     do_binary(queue, Binary::add, target, target, scaled, single);
   }
 }

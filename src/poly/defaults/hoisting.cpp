@@ -18,7 +18,7 @@ void Backend::do_hoisted_products(Queue& queue, std::span<const PolyView> out,
   std::vector<bool> begun(out.size());
   for (const HoistedTerm& term : terms) {
     if (term.digits.data == nullptr) {
-      do_fill_zero(queue, switched);
+      do_copy(queue, switched, {});
     } else {
       do_key_inner_product(queue, switched, term.digits, term.key, plan);
     }
@@ -30,7 +30,7 @@ void Backend::do_hoisted_products(Queue& queue, std::span<const PolyView> out,
       } else {
         const PolyView sum = switched.components(0, components).limbs(0, limbs);
         const PolyView product = scaled.components(0, components);
-        do_multiply_scalar(queue, product, term.addend, special, plan.base());
+        do_unary(queue, Unary::multiply, product, term.addend, special, plan.base());
         do_binary(queue, Binary::add, sum, sum, product, plan.base());
       }
     }
@@ -56,7 +56,7 @@ void Backend::do_hoisted_products(Queue& queue, std::span<const PolyView> out,
     }
   }
   for (std::size_t g = 0; g < out.size(); ++g) {
-    if (!begun[g]) do_fill_zero(queue, out[g]);
+    if (!begun[g]) do_copy(queue, out[g], {});
   }
 }
 

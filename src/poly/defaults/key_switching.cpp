@@ -102,7 +102,7 @@ void Backend::end_switch(Queue& queue, const PolyView& out, const PolyView& sum,
     const PolyView scaled = adds ? take(workspace, addend.shape) : PolyView();
     if (adds && !workspace.measures()) {
       const PolyView part = sum.components(0, addend.shape.components).limbs(0, up.base().size());
-      do_multiply_scalar(queue, scaled, addend, up.special_residues(), up.base());
+      do_unary(queue, Unary::multiply, scaled, addend, up.special_residues(), up.base());
       do_binary(queue, Binary::add, part, part, scaled, up.base());
     }
     return do_divide_and_round(queue, out, sum, *down, Form::evaluation, workspace);
@@ -149,7 +149,7 @@ void Backend::do_multiply_relinearize(Queue& queue, const PolyView& out, const C
   const Workspace::Frame frame(workspace);
   const PolyView product = take(workspace, with_components(with_limbs(out.shape, up.base().size()), 3));
   if (!workspace.measures()) {
-    do_inner_product(queue, product, std::span(&a, 1), std::span(&b, 1), up.base());
+    do_inner_products(queue, std::span(&product, 1), std::span(&a, 1), std::span(&b, 1), up.base());
   }
   const KeySwitch only{out, key, 1};
   do_switch_keys(queue, std::span(&only, 1), product.components(2, 1), up, down, product.components(0, 2),

@@ -40,7 +40,7 @@ void Backend::do_lift_operands(Queue& queue, const PolyView& a_lifted, const Pol
     do_divide_and_round(queue, over_auxiliary, coefficients, plan.rounding(), Form::coefficient, workspace);
     if (workspace.measures()) continue;
     do_convert(queue, over_base, over_auxiliary, plan.to_base(), nullptr);
-    do_multiply_scalar(queue, to_b, to_b, plan.factors(), plan.all());
+    do_unary(queue, Unary::multiply, to_b, to_b, plan.factors(), plan.all());
     do_transform(queue, to_b, to_b, Form::evaluation, plan.all());
     repeat(to_b, b[pair]);
   }
@@ -60,7 +60,7 @@ void Backend::do_scaled_product(Queue& queue, const PolyView& out, const ConstPo
   if (!workspace.measures()) {
     const auto multiply = [&](const PolyView& to, const ConstPolyView& x, const ConstPolyView& y,
                               const RnsBase& base) {
-      do_inner_product(queue, to, std::span(&x, 1), std::span(&y, 1), base);
+      do_inner_products(queue, std::span(&to, 1), std::span(&x, 1), std::span(&y, 1), base);
     };
     multiply(product.limbs(0, limbs), a, b_lifted.limbs(0, limbs), plan.base());
     multiply(product.limbs(limbs, added), a_lifted, b_lifted.limbs(limbs, added), plan.auxiliary());

@@ -4,6 +4,7 @@
 
 #include "hemera/poly/backend.hpp"
 #include "poly/scratch.hpp"
+#include "poly/shapes.hpp"
 
 namespace hemera::poly {
 
@@ -14,14 +15,14 @@ void Backend::do_combine(Queue& queue, const PolyView& out, std::span<const Cons
   const Workspace::Frame frame(workspace);
   const PolyView multiple = take(workspace, out.shape);
   if (workspace.measures()) return;
-  do_multiply_scalar(queue, out, a[0], scalars[0], base);
+  do_unary(queue, Unary::multiply, out, a[0], scalars[0], base);
   for (std::size_t i = 1; i < a.size(); ++i) {
-    do_multiply_scalar(queue, multiple, a[i], scalars[i], base);
+    do_unary(queue, Unary::multiply, multiple, a[i], scalars[i], base);
     do_binary(queue, Binary::add, out, out, multiple, base);
   }
   if (added.empty()) return;
   const PolyView first = out.components(0, 1);
-  do_add_scalar(queue, first, first, added, Form::evaluation, base);
+  do_unary(queue, Unary::add_to_all, first, first, added, base);
 }
 
 void Backend::do_multiply_matrix(Queue& queue, const PolyView& out, const ConstPolyView& in,
@@ -51,11 +52,9 @@ void Backend::do_multiply_elements(Queue& queue, const PolyView& out, const Cons
   for (std::size_t r = 0; r < out.shape.batch; ++r) {
     const PolyView row = out.batches(r, 1);
     for (std::size_t j = 0; j < left.size(); ++j) left[j] = a.batches(r, 1).components(j, 1);
-    if (a.shape.degree == out.shape.degree) {
-      do_inner_product(queue, row, left, right, base);
-    } else {  // the right factors may be stored by fewer entries
-      do_inner_products(queue, std::span(&row, 1), right, left, base);
-    }
+    // The right factors may be stored by fewer entries.
+    const bool whole = a.shape.degree == out.shape.degree;
+    do_inner_products(queue, std::span(&row, 1), whole ? left : right, whole ? right : left, base);
   }
 }
 
@@ -101,33 +100,26 @@ void Backend::do_transform_components(Queue& queue, const PolyView& values, cons
   if (!natural) multiply_all();
 }
 
-void Backend::do_inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
-                               std::span<const ConstPolyView> b, const RnsBase& base) const {
-  const std::size_t right = b.front().shape.components;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    for (std::size_t j = 0; j < a[i].shape.components; ++j) {
-      for (std::size_t k = 0; k < right; ++k) {
-        const bool is_first = i == 0 && (j == 0 || k + 1 == right);  // product of this component
-        do_binary(queue, is_first ? Binary::multiply : Binary::multiply_add, out.components(j + k, 1),
-                  a[i].components(j, 1), b[i].components(k, 1), base);
-      }
-    }
-  }
-}
-
 void Backend::do_inner_products(Queue& queue, std::span<const PolyView> out, std::span<const ConstPolyView> a,
                                 std::span<const ConstPolyView> b, const RnsBase& base) const {
-  for (std::size_t r = 0; r < out.size(); ++r) {
-    const auto own = b.subspan(r * a.size(), a.size());
-    const auto is_whole = [&](const ConstPolyView& view) { return view.shape.degree == out[r].shape.degree; };
-    if (std::all_of(own.begin(), own.end(), is_whole)) {
-      do_inner_product(queue, out[r], a, own, base);
-      continue;
-    }
+  for_each_sum(out, a.size(), b, [&](const PolyView& sum, std::span<const ConstPolyView> own, bool whole) {
+    const auto add = [&](bool first, const PolyView& to, const ConstPolyView& x, const ConstPolyView& y) {
+      do_binary(queue, first ? Binary::multiply : Binary::multiply_add, to, x, y, base);
+    };
+    const std::size_t right = own.front().shape.components;
     for (std::size_t i = 0; i < a.size(); ++i) {
-      do_binary(queue, i == 0 ? Binary::multiply : Binary::multiply_add, out[r], a[i], own[i], base);
+      if (!whole) {
+        add(i == 0, sum, a[i], own[i]);
+        continue;
+      }
+      for (std::size_t j = 0; j < a[i].shape.components; ++j) {
+        for (std::size_t k = 0; k < right; ++k) {
+          const bool is_first = i == 0 && (j == 0 || k + 1 == right);  // product of this component
+          add(is_first, sum.components(j + k, 1), a[i].components(j, 1), own[i].components(k, 1));
+        }
+      }
     }
-  }
+  });
 }
 
 }  // namespace hemera::poly

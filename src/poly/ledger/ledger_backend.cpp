@@ -6,6 +6,7 @@
 
 #include "hemera/runtime/error.hpp"
 #include "poly/ledger/ledger_memory.hpp"
+#include "poly/shapes.hpp"
 
 namespace hemera::poly {
 namespace ledger {
@@ -63,6 +64,11 @@ Operation operation_of(Binary operation) {
   return Operation::multiply_add;
 }
 
+Operation operation_of(Unary operation) {
+  if (operation == Unary::negate) return Operation::negate;
+  return operation == Unary::multiply ? Operation::multiply_scalar : Operation::add_scalar;
+}
+
 // Takes what a run of the other backend would take.
 template <typename Run>
 void measure(runtime::Workspace& workspace, const Run& run) {
@@ -104,10 +110,6 @@ void LedgerBackend::require_values(const char* operation) const {
   throw DeviceError(std::string(operation) +
                     ": on the device 'ledger' operations are counted, and there are no values; compute on "
                     "'cpu' or 'cuda'");
-}
-
-std::string LedgerBackend::description() const {
-  return runs_ ? other_->description() + ", counted" : "ledger";
 }
 
 std::unique_ptr<Backend::Recording> LedgerBackend::record(Queue& queue,
@@ -159,17 +161,15 @@ void LedgerBackend::do_pack_rounded(Queue& queue, std::span<std::byte> out, cons
 }
 
 void LedgerBackend::do_copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const {
-  pass(queue, move_of(Operation::copy, out.shape), [&] { other_->copy(queue, out, in); });
+  const bool zeros = in.data == nullptr;
+  pass(queue, move_of(zeros ? Operation::fill_zero : Operation::copy, out.shape),
+       [&] { zeros ? other_->fill_zero(queue, out) : other_->copy(queue, out, in); });
 }
 
 void LedgerBackend::do_copy_from(Queue& queue, const PolyView& out, const Backend& source,
                                  Queue& source_queue, const ConstPolyView& in, Form form) const {
   pass(queue, move_of(Operation::upload, out.shape),
        [&] { other_->copy_from(queue, out, source, source_queue, in, form); });
-}
-
-void LedgerBackend::do_fill_zero(Queue& queue, const PolyView& out) const {
-  pass(queue, move_of(Operation::fill_zero, out.shape), [&] { other_->fill_zero(queue, out); });
 }
 
 void LedgerBackend::do_transform(Queue& queue, const PolyView& out, const ConstPolyView& in, Form to,
@@ -196,22 +196,20 @@ void LedgerBackend::do_binary(Queue& queue, Binary operation, const PolyView& ou
   });
 }
 
-void LedgerBackend::do_negate(Queue& queue, const PolyView& out, const ConstPolyView& a,
-                              const RnsBase& base) const {
-  pass(queue, entry_of(Operation::negate, out.shape, base), [&] { other_->negate(queue, out, a, base); });
-}
-
-void LedgerBackend::do_multiply_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
-                                       std::span<const std::uint64_t> scalars, const RnsBase& base) const {
-  pass(queue, entry_of(Operation::multiply_scalar, out.shape, base),
-       [&] { other_->multiply_scalar(queue, out, a, scalars, base); });
-}
-
-void LedgerBackend::do_add_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
-                                  std::span<const std::uint64_t> scalars, Form form,
-                                  const RnsBase& base) const {
-  pass(queue, entry_of(Operation::add_scalar, out.shape, base),
-       [&] { other_->add_scalar(queue, out, a, scalars, form, base); });
+void LedgerBackend::do_unary(Queue& queue, Unary operation, const PolyView& out, const ConstPolyView& a,
+                             std::span<const std::uint64_t> scalars, const RnsBase& base) const {
+  pass(queue, entry_of(operation_of(operation), out.shape, base), [&] {
+    switch (operation) {
+      case Unary::negate:
+        return other_->negate(queue, out, a, base);
+      case Unary::multiply:
+        return other_->multiply_scalar(queue, out, a, scalars, base);
+      case Unary::add_to_all:
+        return other_->add_scalar(queue, out, a, scalars, Form::evaluation, base);
+      case Unary::add_to_first:
+        return other_->add_scalar(queue, out, a, scalars, Form::coefficient, base);
+    }
+  });
 }
 
 void LedgerBackend::do_combine(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
@@ -261,13 +259,17 @@ void LedgerBackend::do_split_parts(Queue& queue, const PolyView& out, const Cons
   pass(queue, entry, [&] { other_->split_parts(queue, out, in, base); });
 }
 
-void LedgerBackend::do_inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
-                                     std::span<const ConstPolyView> b, const RnsBase& base) const {
-  LedgerEntry entry = entry_of(Operation::inner_product, out.shape, base);
-  entry.components = a.front().shape.components;
-  entry.right = b.front().shape.components;
-  entry.terms = a.size();
-  pass(queue, entry, [&] { other_->inner_product(queue, out, a, b, base); });
+void LedgerBackend::do_inner_products(Queue& queue, std::span<const PolyView> out,
+                                      std::span<const ConstPolyView> a, std::span<const ConstPolyView> b,
+                                      const RnsBase& base) const {
+  for_each_sum(out, a.size(), b, [&](const PolyView& sum, std::span<const ConstPolyView> own, bool whole) {
+    if (!whole) return Backend::do_inner_products(queue, std::span(&sum, 1), a, own, base);
+    LedgerEntry entry = entry_of(Operation::inner_product, sum.shape, base);
+    entry.components = a.front().shape.components;
+    entry.right = own.front().shape.components;
+    entry.terms = a.size();
+    pass(queue, entry, [&] { other_->inner_product(queue, sum, a, own, base); });
+  });
 }
 
 void LedgerBackend::do_automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in,
@@ -395,18 +397,10 @@ void LedgerBackend::do_sample_rlwe(Queue& queue, const PolyView& out, const Cons
 }
 
 void LedgerBackend::do_embed(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
-                             std::uint64_t generator, const RnsBase& base, Workspace& workspace) const {
-  pass(queue, entry_of(Operation::embed, out.shape, base), workspace, [&](Workspace& scratch) {
-    other_->embed(queue, out, slots, scale, generator, base, scratch, Form::coefficient);
-  });
-}
-
-void LedgerBackend::do_embed_evaluations(Queue& queue, const PolyView& out, const SlotView& slots,
-                                         double scale, std::uint64_t generator, const RnsBase& base,
-                                         Workspace& workspace) const {
-  pass(queue, entry_of(Operation::embed, out.shape, base), workspace, [&](Workspace& scratch) {
-    other_->embed(queue, out, slots, scale, generator, base, scratch, Form::evaluation);
-  });
+                             std::uint64_t generator, const RnsBase& base, Workspace& workspace,
+                             Form form) const {
+  pass(queue, entry_of(Operation::embed, out.shape, base), workspace,
+       [&](Workspace& scratch) { other_->embed(queue, out, slots, scale, generator, base, scratch, form); });
 }
 
 void LedgerBackend::do_unembed(Queue& queue, const SlotView& slots, const ConstPolyView& in, double scale,
@@ -424,15 +418,14 @@ void LedgerBackend::do_exponentials(Queue& queue, const SlotView& out, const Con
        [&] { other_->exponentials(queue, out, in, layout, base); });
 }
 
-void LedgerBackend::do_place_slots(Queue& queue, const SlotView& out, const NumberView& values) const {
-  pass(queue, {.operation = Operation::place_slots, .batch = out.batch, .terms = out.slots},
-       [&] { other_->place_slots(queue, out, values); });
-}
-
-void LedgerBackend::do_collect_slots(Queue& queue, const NumberView& values, const SlotView& in) const {
-  require_values("collect_slots");
-  pass(queue, {.operation = Operation::collect_slots, .batch = in.batch, .terms = in.slots},
-       [&] { other_->collect_slots(queue, values, in); });
+void LedgerBackend::do_place_slots(Queue& queue, const SlotView& slots, const NumberView& values,
+                                   Placement placement) const {
+  const bool places = placement == Placement::place;
+  if (!places) require_values("collect_slots");
+  const Operation operation = places ? Operation::place_slots : Operation::collect_slots;
+  pass(queue, {.operation = operation, .batch = slots.batch, .terms = slots.slots}, [&] {
+    places ? other_->place_slots(queue, slots, values) : other_->collect_slots(queue, values, slots);
+  });
 }
 
 void LedgerBackend::do_place_integers(Queue& queue, const PolyView& out, const IntegerView& values, Form form,

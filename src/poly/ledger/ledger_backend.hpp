@@ -21,19 +21,15 @@ class LedgerBackend final : public Backend {
   /// `memory` is one without contents.
   LedgerBackend(std::shared_ptr<const Backend> other, Mode mode, std::shared_ptr<runtime::Memory> memory,
                 std::shared_ptr<Ledger> ledger)
-      : Backend(other->ring(), std::move(memory), mode == Mode::counts ? nullptr : other->key_memory()),
+      : Backend({.description = mode == Mode::counts ? "ledger" : other->description() + ", counted",
+                 .stores_u50 = other->stores(Word::u50),
+                 .records = mode != Mode::counts && other->records()},
+                other->ring(), std::move(memory), mode == Mode::counts ? nullptr : other->key_memory()),
         other_(std::move(other)),
         runs_(mode != Mode::counts),
         times_(mode == Mode::times),
         ledger_(std::move(ledger)) {}
 
-  [[nodiscard]] std::string description() const override;
-  [[nodiscard]] std::unique_ptr<Queue> make_queue() const override { return other_->make_queue(); }
-  [[nodiscard]] std::unique_ptr<Queue> make_thread_queue() const override {
-    return other_->make_thread_queue();
-  }
-  [[nodiscard]] bool stores(Word word) const override { return other_->stores(word); }
-  [[nodiscard]] bool records() const override { return runs_ && other_->records(); }
   [[nodiscard]] std::unique_ptr<Recording> record(Queue& queue,
                                                   const std::function<void()>& operations) const override;
   [[nodiscard]] bool read_from(Queue& queue, const Backend& source, Queue& source_queue,
@@ -45,6 +41,9 @@ class LedgerBackend final : public Backend {
   }
 
  private:
+  [[nodiscard]] std::unique_ptr<Queue> do_make_queue(QueueOrder order) const override {
+    return order == QueueOrder::own ? other_->make_queue() : other_->make_thread_queue();
+  }
   void do_upload(Queue& queue, const PolyView& out, Form form, const FillRows& fill) const override;
   void do_download(Queue& queue, const ConstPolyView& in, Form form, const TakeRows& take) const override;
   void do_copy_values(Queue& queue, std::span<std::byte> out, std::span<const std::byte> in,
@@ -55,17 +54,12 @@ class LedgerBackend final : public Backend {
   void do_copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const override;
   void do_copy_from(Queue& queue, const PolyView& out, const Backend& source, Queue& source_queue,
                     const ConstPolyView& in, Form form) const override;
-  void do_fill_zero(Queue& queue, const PolyView& out) const override;
   void do_transform(Queue& queue, const PolyView& out, const ConstPolyView& in, Form to,
                     const RnsBase& base) const override;
   void do_binary(Queue& queue, Binary operation, const PolyView& out, const ConstPolyView& a,
                  const ConstPolyView& b, const RnsBase& base) const override;
-  void do_negate(Queue& queue, const PolyView& out, const ConstPolyView& a,
-                 const RnsBase& base) const override;
-  void do_multiply_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
-                          std::span<const std::uint64_t> scalars, const RnsBase& base) const override;
-  void do_add_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
-                     std::span<const std::uint64_t> scalars, Form form, const RnsBase& base) const override;
+  void do_unary(Queue& queue, Unary operation, const PolyView& out, const ConstPolyView& a,
+                std::span<const std::uint64_t> scalars, const RnsBase& base) const override;
   void do_combine(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
                   std::span<const std::vector<std::uint64_t>> scalars, std::span<const std::uint64_t> added,
                   const RnsBase& base, Workspace& workspace) const override;
@@ -78,8 +72,8 @@ class LedgerBackend final : public Backend {
                               const ConstPolyView& in, const RnsBase& base) const override;
   void do_split_parts(Queue& queue, const PolyView& out, const ConstPolyView& in,
                       const RnsBase& base) const override;
-  void do_inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
-                        std::span<const ConstPolyView> b, const RnsBase& base) const override;
+  void do_inner_products(Queue& queue, std::span<const PolyView> out, std::span<const ConstPolyView> a,
+                         std::span<const ConstPolyView> b, const RnsBase& base) const override;
   void do_automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in,
                        std::uint64_t galois_element, Form form, const RnsBase& base) const override;
   void do_convert(Queue& queue, const PolyView& out, const ConstPolyView& in, const BaseConversion& plan,
@@ -122,17 +116,14 @@ class LedgerBackend final : public Backend {
                       const RlweSampling& from, const RnsBase& base, const ConstPolyView& addend,
                       std::span<const GadgetTerm> terms, Workspace& workspace) const override;
   void do_embed(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
-                std::uint64_t generator, const RnsBase& base, Workspace& workspace) const override;
-  void do_embed_evaluations(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
-                            std::uint64_t generator, const RnsBase& base,
-                            Workspace& workspace) const override;
+                std::uint64_t generator, const RnsBase& base, Workspace& workspace, Form form) const override;
   void do_unembed(Queue& queue, const SlotView& slots, const ConstPolyView& in, double scale,
                   std::uint64_t generator, const RnsBase& base, Workspace& workspace,
                   double* largest) const override;
   void do_exponentials(Queue& queue, const SlotView& out, const ConstPolyView& in,
                        const ExponentialLayout& layout, const RnsBase& base) const override;
-  void do_place_slots(Queue& queue, const SlotView& out, const NumberView& values) const override;
-  void do_collect_slots(Queue& queue, const NumberView& values, const SlotView& in) const override;
+  void do_place_slots(Queue& queue, const SlotView& slots, const NumberView& values,
+                      Placement placement) const override;
   void do_place_integers(Queue& queue, const PolyView& out, const IntegerView& values, Form form,
                          std::uint64_t generator, const RnsBase& base) const override;
   void do_collect_integers(Queue& queue, const IntegerView& values, const ConstPolyView& in, Form form,

@@ -14,7 +14,7 @@ void Backend::convert(Queue& queue, const PolyView& out, const ConstPolyView& in
   check_view("convert", "output", out, plan.target());
   check_input("convert", "input", in, out.shape, plan.source());
   check_doubtful("convert", out.shape, doubtful, plan.kind() == BaseConversion::Kind::exact);
-  if (plan.source().empty() || plan.target().empty()) return do_fill_zero(queue, out);
+  if (plan.source().empty() || plan.target().empty()) return do_copy(queue, out, {});
   do_convert(queue, out, in, plan, doubtful);
 }
 

@@ -96,7 +96,7 @@ void Backend::copy_from(Queue& queue, const PolyView& out, const Backend& source
 
 void Backend::fill_zero(Queue& queue, const PolyView& out) const {
   check_degree("fill_zero", "output", out, *ring_);
-  do_fill_zero(queue, out);
+  do_copy(queue, out, {});
 }
 
 }  // namespace hemera::poly

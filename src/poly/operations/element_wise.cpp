@@ -50,21 +50,22 @@ void Backend::multiply_add(Queue& queue, const PolyView& out, const ConstPolyVie
 
 void Backend::negate(Queue& queue, const PolyView& out, const ConstPolyView& a, const RnsBase& base) const {
   check_unary("negate", ring_, out, a, base);
-  do_negate(queue, out, a, base);
+  do_unary(queue, Unary::negate, out, a, {}, base);
 }
 
 void Backend::multiply_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
                               std::span<const std::uint64_t> scalars, const RnsBase& base) const {
   check_unary("multiply_scalar", ring_, out, a, base);
   check_count("multiply_scalar", "scalars", scalars.size(), base.size());
-  do_multiply_scalar(queue, out, a, scalars, base);
+  do_unary(queue, Unary::multiply, out, a, scalars, base);
 }
 
 void Backend::add_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
                          std::span<const std::uint64_t> scalars, Form form, const RnsBase& base) const {
   check_unary("add_scalar", ring_, out, a, base);
   check_count("add_scalar", "scalars", scalars.size(), base.size());
-  do_add_scalar(queue, out, a, scalars, form, base);
+  const Unary addition = form == Form::evaluation ? Unary::add_to_all : Unary::add_to_first;
+  do_unary(queue, addition, out, a, scalars, base);
 }
 
 void Backend::combine(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,

@@ -20,11 +20,7 @@ void Backend::embed(Queue& queue, const PolyView& out, const SlotView& slots, do
   check_embedding("embed", slots, out.shape, ring_->degree(), scale, generator);
   check_rows("embed", slots.batch, out.shape.batch);
   with_scratch(workspace, [&](Workspace& scratch) {
-    if (form == Form::evaluation) {
-      do_embed_evaluations(queue, out, slots, scale, generator, base, scratch);
-    } else {
-      do_embed(queue, out, slots, scale, generator, base, scratch);
-    }
+    do_embed(queue, out, slots, scale, generator, base, scratch, form);
   });
 }
 
@@ -42,12 +38,12 @@ void Backend::unembed(Queue& queue, const SlotView& slots, const ConstPolyView& 
 
 void Backend::place_slots(Queue& queue, const SlotView& out, const NumberView& values) const {
   check_slots("place_slots", out, values);
-  do_place_slots(queue, out, values);
+  do_place_slots(queue, out, values, Placement::place);
 }
 
 void Backend::collect_slots(Queue& queue, const NumberView& values, const SlotView& in) const {
   check_slots("collect_slots", in, values);
-  do_collect_slots(queue, values, in);
+  do_place_slots(queue, in, values, Placement::collect);
 }
 
 void Backend::exponentials(Queue& queue, const SlotView& out, const ConstPolyView& in,
