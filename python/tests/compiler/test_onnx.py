@@ -272,7 +272,7 @@ def test_what_a_function_of_onnx_needs_is_refused_by_both_names() -> None:
     network = model([node("DynamicQuantizeLinear", "x", "y s z")], [1, 4])
     with pytest.raises(
         hm.errors.ParameterError,
-        match=r"made, DynamicQuantizeLinear 'number 0': its function: no operators Quant of",
+        match=r"made, DynamicQuantizeLinear 'number 0': its function: no operators Quantize",
     ):
         compiled(network, RNG.uniform(-1, 1, (9, 4)))
 
