@@ -20,7 +20,7 @@ function(hemera_wasm_client target)
   set_target_properties(${target} PROPERTIES SUFFIX .wasm)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${target} PRIVATE hemera hemera_options)
-  target_link_options(${target} PRIVATE -O2 -fwasm-exceptions --no-entry -sSTANDALONE_WASM -sALLOW_MEMORY_GROWTH=1
+  target_link_options(${target} PRIVATE -Oz -fwasm-exceptions --no-entry -sSTANDALONE_WASM -sALLOW_MEMORY_GROWTH=1
     -sMAXIMUM_MEMORY=4GB -sINITIAL_MEMORY=16MB -sTOTAL_STACK=1MB -sERROR_ON_UNDEFINED_SYMBOLS=0
     -sDISABLE_EXCEPTION_CATCHING=1 "-sEXPORTED_FUNCTIONS=_malloc,_free,${names}")
 endfunction()

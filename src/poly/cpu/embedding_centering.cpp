@@ -10,13 +10,14 @@
 namespace hemera::poly::cpu {
 namespace {
 
+using arith::multiply_wide;
 using arith::uint128;
 
 // words *= factor; there is room for the result.
 void multiply_word(std::uint64_t* words, std::size_t count, std::uint64_t factor) {
   std::uint64_t carry = 0;
   for (std::size_t w = 0; w < count; ++w) {
-    const uint128 product = static_cast<uint128>(words[w]) * factor + carry;
+    const uint128 product = multiply_wide(words[w], factor) + carry;
     words[w] = static_cast<std::uint64_t>(product);
     carry = static_cast<std::uint64_t>(product >> 64);
   }

@@ -10,6 +10,7 @@
 namespace hemera::poly::cpu {
 namespace {
 
+using arith::multiply_wide;
 using arith::uint128;
 
 // Two doubles: SSE2, NEON, or what the compiler makes of it.
@@ -97,12 +98,12 @@ struct Sum {
 // v = floor((t2 t1 t0) * reciprocal / 2^191 + 1/2 - 2^-127), as two words; products below 2^64 are left out.
 // The quotient of sum / Q' is at least that one and less than 2^-50 above, before the 1/2 and the floor.
 void quotient(std::uint64_t (&v)[2], const std::uint64_t* top, const Centering& c) {
-  const uint128 p00 = static_cast<uint128>(top[0]) * c.reciprocal_low;
-  const uint128 p01 = static_cast<uint128>(top[0]) * c.reciprocal_high;
-  const uint128 p10 = static_cast<uint128>(top[1]) * c.reciprocal_low;
-  const uint128 p11 = static_cast<uint128>(top[1]) * c.reciprocal_high;
-  const uint128 p20 = static_cast<uint128>(top[2]) * c.reciprocal_low;
-  const uint128 p21 = static_cast<uint128>(top[2]) * c.reciprocal_high;
+  const uint128 p00 = multiply_wide(top[0], c.reciprocal_low);
+  const uint128 p01 = multiply_wide(top[0], c.reciprocal_high);
+  const uint128 p10 = multiply_wide(top[1], c.reciprocal_low);
+  const uint128 p11 = multiply_wide(top[1], c.reciprocal_high);
+  const uint128 p20 = multiply_wide(top[2], c.reciprocal_low);
+  const uint128 p21 = multiply_wide(top[2], c.reciprocal_high);
   constexpr std::uint64_t ones = ~std::uint64_t{0};
   const uint128 column1 = static_cast<uint128>(ones) + high(p00) + low(p01) + low(p10);
   const uint128 column2 =
@@ -124,11 +125,11 @@ double center_one(const std::uint64_t* x, std::uint64_t* sum, const Centering& c
     for (; i + 8 <= c.limbs; i += 8) {
       uint128 part = 0;
 #pragma GCC unroll 8
-      for (std::size_t j = i; j < i + 8; ++j) part += static_cast<uint128>(x[j]) * weights[j];
+      for (std::size_t j = i; j < i + 8; ++j) part += multiply_wide(x[j], weights[j]);
       carry.add(part);
     }
     uint128 part = 0;
-    for (; i < c.limbs; ++i) part += static_cast<uint128>(x[i]) * weights[i];
+    for (; i < c.limbs; ++i) part += multiply_wide(x[i], weights[i]);
     carry.add(part);
     sum[w] = carry.take();
   }
@@ -144,9 +145,9 @@ double center_one(const std::uint64_t* x, std::uint64_t* sum, const Centering& c
   std::uint64_t borrow = 0;
   for (std::size_t w = 0; w <= words; ++w) {
     column.add(previous);
-    column.add(static_cast<uint128>(v[0]) * c.complement[w]);
+    column.add(multiply_wide(v[0], c.complement[w]));
     column.add(sum[w]);
-    previous = static_cast<uint128>(v[1]) * c.complement[w];
+    previous = multiply_wide(v[1], c.complement[w]);
     sum[w] = column.take();
     const std::uint64_t half = w < words ? c.half[w] : 0;
     const uint128 difference = static_cast<uint128>(half) - sum[w] - borrow;

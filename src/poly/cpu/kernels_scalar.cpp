@@ -11,6 +11,7 @@ namespace {
 
 using arith::Modulus;
 using arith::multiply_high;
+using arith::multiply_wide;
 using arith::ShoupFactor;
 using arith::uint128;
 
@@ -168,7 +169,7 @@ void multiply(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b
 
 void multiply_add(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b,
                   const std::uint64_t* addend, std::size_t count, const Modulus& q) {
-  for (std::size_t i = 0; i < count; ++i) out[i] = q.reduce(static_cast<uint128>(a[i]) * b[i] + addend[i]);
+  for (std::size_t i = 0; i < count; ++i) out[i] = q.reduce(multiply_wide(a[i], b[i]) + addend[i]);
 }
 
 void multiply_scalar(std::uint64_t* out, const std::uint64_t* a, const ShoupFactor& scalar, std::size_t count,
@@ -239,7 +240,7 @@ void inner_product(std::uint64_t* out, const std::uint64_t* const* a, const std:
       const std::size_t last = std::min(terms, first + terms_per_sum);
       for (std::size_t term = first; term < last; ++term) {
         assert(a[term][i] < q.value() && b[term][i] < q.value());
-        sum += static_cast<uint128>(a[term][i]) * b[term][i];
+        sum += multiply_wide(a[term][i], b[term][i]);
       }
     }
     out[i] = q.reduce(sum);
@@ -252,7 +253,7 @@ void tensor_2x2(std::uint64_t* out0, std::uint64_t* out1, std::uint64_t* out2, c
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint64_t x0 = a0[i], x1 = a1[i], y0 = b0[i], y1 = b1[i];
     out0[i] = q.multiply(x0, y0);
-    out1[i] = q.reduce(static_cast<uint128>(x0) * y1 + static_cast<uint128>(x1) * y0);
+    out1[i] = q.reduce(multiply_wide(x0, y1) + multiply_wide(x1, y0));
     out2[i] = q.multiply(x1, y1);
   }
 }
@@ -273,7 +274,7 @@ bool quotient(std::uint64_t* v, const std::uint64_t* const* y, const std::uint64
   for (std::size_t n = 0; n < count; ++n) {
     uint128 sum = std::uint64_t{1} << 63;
     for (std::size_t i = 0; i < sources; ++i) {
-      sum += static_cast<std::uint64_t>((static_cast<uint128>(y[i][n]) * r[i]) >> (bits[i] - 1));
+      sum += static_cast<std::uint64_t>(multiply_wide(y[i][n], r[i]) >> (bits[i] - 1));
     }
     v[n] = static_cast<std::uint64_t>(sum >> 64);
     differences &= static_cast<std::uint64_t>(sum) ^ static_cast<std::uint64_t>(sum << 1);
@@ -296,10 +297,10 @@ void weighted_sum(std::uint64_t* out, const std::uint64_t* const* y, const std::
       const std::size_t last = std::min(sources, first + terms_per_sum);
       for (std::size_t i = first; i < last; ++i) {
         assert(y[i][n] < source_bound && weights[i] < q.value());
-        sum += static_cast<uint128>(y[i][n]) * weights[i];
+        sum += multiply_wide(y[i][n], weights[i]);
       }
     }
-    if (v != nullptr) sum += static_cast<uint128>(v[n]) * minus_product;  // v <= sources
+    if (v != nullptr) sum += multiply_wide(v[n], minus_product);  // v <= sources
     out[n] = q.reduce(sum);
   }
 }
@@ -315,8 +316,8 @@ bool rounded_fractions(std::uint64_t* low48, std::uint64_t* rest, const std::uin
     uint128 word1 = std::uint64_t{1} << 63;
     uint128 word2 = 0;
     for (std::size_t i = 0; i < sources; ++i) {
-      const uint128 lower = static_cast<uint128>(y[i][n]) * low[i];
-      const uint128 upper = static_cast<uint128>(y[i][n]) * high[i] + static_cast<std::uint64_t>(lower >> 64);
+      const uint128 lower = multiply_wide(y[i][n], low[i]);
+      const uint128 upper = multiply_wide(y[i][n], high[i]) + static_cast<std::uint64_t>(lower >> 64);
       word0 += static_cast<std::uint64_t>(lower);
       word1 += static_cast<std::uint64_t>(upper);
       word2 += static_cast<std::uint64_t>(upper >> 64);
