@@ -9,10 +9,10 @@ if(NOT HEMERA_LIBCXX_HAS_BIT_CAST)
   add_compile_options(-include ${CMAKE_CURRENT_LIST_DIR}/libcxx13/cxx20.hpp)
 endif()
 
-# hemera_wasm_client(TARGET SOURCES...): every function of src/c/functions.txt that a client has is exported.
+# hemera_wasm_client(TARGET SOURCES...): the functions of src/c/functions.txt before "parameters:" are exported.
 function(hemera_wasm_client target)
   file(STRINGS ${PROJECT_SOURCE_DIR}/src/c/functions.txt names)
-  list(FIND names "evaluator:" boundary)
+  list(FIND names "parameters:" boundary)
   list(SUBLIST names 0 ${boundary} names)
   list(TRANSFORM names PREPEND "_")
   list(JOIN names "," names)

@@ -12,16 +12,11 @@
 #include "hemera/runtime/error.hpp"
 #include "hemera/runtime/memory.hpp"
 #include "hemera/schemes/any_scheme.hpp"
-#include "hemera/schemes/bfv.hpp"
-#include "hemera/schemes/bgv.hpp"
 #include "hemera/schemes/ckks.hpp"
+#include "hemera/schemes/integer/encoder.hpp"
 
 namespace hemera::c {
 namespace {
-
-void save_parameters(const rlwe::Parameters& parameters, hemera_buffer* file) {
-  give_bytes(file, io::save(parameters));
-}
 
 void require_security(const std::optional<rlwe::Security>& found, int least, const char* what) {
   rlwe::require_security_class(least == 0 ? std::nullopt : std::optional(least));
@@ -119,30 +114,6 @@ void generate_keys(const rlwe::SecretKey& secret, std::span<const hemera_need> n
 }  // namespace hemera::c
 
 using namespace hemera;
-
-hemera_status hemera_ckks_parameters(size_t depth, int32_t scale_bits, size_t slots, hemera_buffer* file) {
-  HEMERA_C_REQUIRE(file);
-  *file = {};
-  return c::guarded([&] {
-    c::save_parameters(ckks::parameters_for({.depth = depth, .scale_bits = scale_bits, .slots = slots}),
-                       file);
-  });
-}
-
-hemera_status hemera_integer_parameters(int32_t scheme, size_t depth, int32_t plain_bits, size_t slots,
-                                        hemera_buffer* file) {
-  HEMERA_C_REQUIRE(file);
-  *file = {};
-  return c::guarded([&] {
-    const integer::CircuitRequest request{.depth = depth, .plain_bits = plain_bits, .slots = slots};
-    if (scheme != HEMERA_BFV && scheme != HEMERA_BGV) {
-      throw ParameterError("scheme " + std::to_string(scheme) +
-                           " computes on no integers; HEMERA_BFV and HEMERA_BGV do");
-    }
-    c::save_parameters(scheme == HEMERA_BFV ? bfv::parameters_for(request) : bgv::parameters_for(request),
-                       file);
-  });
-}
 
 hemera_status hemera_context_open(const void* file, size_t bytes, int32_t least_security, int32_t threads,
                                   hemera_context** context) {

@@ -3,6 +3,7 @@ execute_process(COMMAND ${NM} --dynamic --defined-only --format=posix ${LIBRARY}
 string(REGEX MATCHALL "[^\n ]+ T " found "${printed}")
 list(TRANSFORM found REPLACE "@*[A-Z_0-9]* T $" "")
 file(STRINGS ${LIST} wanted)
+list(REMOVE_ITEM wanted "parameters:")
 list(FIND wanted "evaluator:" boundary)
 if(CLIENT_ONLY)
   list(SUBLIST wanted 0 ${boundary} wanted)
