@@ -1,4 +1,4 @@
-"""The client in WebAssembly, run by Node: Python computes on what it encrypts; NumPy judges what it decrypts."""
+"""The client in WebAssembly, run by Node. Python computes on its ciphertexts, NumPy judges its results."""
 
 from __future__ import annotations
 
