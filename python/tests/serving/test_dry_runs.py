@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -194,6 +195,27 @@ def test_keys_are_for_the_levels_where_they_are_used() -> None:
     assert lower.pop("relinearization") == 1  # the last product
     assert lower.pop(9) == 1  # no rotation of the matrix
     assert set(lower.values()) == {2}
+
+
+@pytest.mark.parametrize("preset", ["test-40", "n16-40", "n16-59", "n16-80"])
+def test_keys_of_functions_are_for_levels_of_the_user(preset: str) -> None:
+    """Levels of these chains are quotients: a key has the primes of all levels up to its own."""
+    params = hm.ckks.Parameters.for_bootstrapping(preset)
+    top = params._native.highest_user_level
+    sigmoid = hm.circuits.sigmoid((-8, 8), bits=8)
+    product = serving.export(lambda x: sigmoid(x), inputs=16, name="m", params=params)
+    assert product.inputs[0].level == top
+    told = product.interface.keys
+    asked = keys_of_a_run(product.interface, product.program)
+    assert told.relinearization is not None
+    assert told.relinearization <= top
+    ledger = hm.Context(params, "ledger")
+    (need,), (other,) = told.needs(ledger), asked.needs(ledger)
+    assert need.primes == other.primes
+    assert need.special_primes == other.special_primes
+    # A client makes them: none has a modulus beyond that of the parameters' security.
+    primes = [*need.primes, *need.special_primes]
+    assert sum(map(math.log2, primes)) <= {32768: 868, 65536: 1747}.get(params.degree, math.inf)
 
 
 @pytest.mark.parametrize("name", CKKS)

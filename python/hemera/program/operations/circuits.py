@@ -103,8 +103,10 @@ class _OfFunction(SlotBySlot):
         return self._at(at).expected_error(0.0)[0]
 
     def keys(self, place: Place) -> list[tuple[_core.KeyNeed, int]]:
-        sizes = [len(base) for base in place.params.primes]
-        return [(need, sizes.index(len(need.primes))) for need in self._at(place).needed_keys]
+        # A key serves each level whose primes it has; where levels are quotients it has more than one level.
+        bases = list(enumerate(map(frozenset, place.params.primes[: place.level + 1])))
+        needs = self._at(place).needed_keys
+        return [(need, max(at for at, base in bases if base.issubset(need.primes))) for need in needs]
 
     def _at(self, place: Place) -> FunctionPlan:
         """The function's circuit at a place."""
