@@ -19,6 +19,29 @@ from .table_cases import RANGES, ROWS, assert_is_pandas_s, close, patients, shal
 STATISTICS = ["sum", "count", "mean", "var", "std"]
 
 
+@pytest.mark.parametrize("column", ["age", "income", "stay", "visits", "smokes"])
+@pytest.mark.parametrize("statistic", STATISTICS)
+def test_statistics_of_a_column(column: str, statistic: str) -> None:
+    def of(t: Any) -> Any:
+        found = t[column] * 1.0 if isinstance(t, pd.DataFrame) else t[column]
+        return getattr(found, statistic)()
+
+    if statistic == "count" and column in ("age", "income", "smokes"):
+        with pytest.raises(ParameterError, match="public"):  # how many rows there are
+            hm.compile(of, spec_of(patients()), params=shallow())
+        return
+    assert_is_pandas_s(of, of)
+
+
+@pytest.mark.parametrize("statistic", [*STATISTICS, "size"])
+@pytest.mark.parametrize("column", ["income", "stay"])
+def test_statistics_of_groups(column: str, statistic: str) -> None:
+    def of(t: Any) -> Any:
+        return getattr(t[t.age > 50].groupby("ward")[column], statistic)()
+
+    assert_is_pandas_s(of, of)
+
+
 def test_results_of_groups_are_named_as_pandas_names_them() -> None:
     frame = pd.DataFrame({"a.b": [1.0, 2, 3, 4], "c": [4.0, 3, 2, 1], "k": list("xxyy"), "l.m": [1, 2, 1, 2]})
     spec = hm.TableSpec.of(frame, ranges={"a.b": (0, 9), "c": (0, 9)}, keys=["k", "l.m"])
@@ -63,6 +86,30 @@ STUDIES: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("name", STUDIES)
 def test_studies(name: str) -> None:
     assert_is_pandas_s(STUDIES[name], STUDIES[name])
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        lambda t: t.age > 60,
+        lambda t: (t.age >= 30) & (t.age <= 60),
+        lambda t: (t.age < 30) | (t.smokes == 1),
+        lambda t: ~(t.visits > 5),  # true where it is missing
+        lambda t: t.visits != 3,
+        lambda t: t.visits < 4,  # not where it is missing
+        lambda t: ~(t.visits <= 4) | (t.stay.isna()),
+        lambda t: t.visits.between(2, 4),
+        lambda t: t.visits.isna(),
+        lambda t: t.visits.notna() & (t.blood == "AB"),
+        lambda t: t.blood.isin(["A", "B"]),
+        lambda t: t.blood != "0",
+        lambda t: (t.age > 60) ^ (t.smokes == 1),
+        lambda t: t.age == t.age,
+    ],
+)
+def test_filters(mask: Callable[[Any], Any]) -> None:
+    assert_is_pandas_s(lambda t: t[mask(t)].stay.mean(), lambda f: f[mask(f).astype(bool)].stay.mean())
+    assert_is_pandas_s(lambda t: t[mask(t)].count(), lambda f: len(f[mask(f).astype(bool)]))
 
 
 def test_filters_by_public_keys_take_no_product() -> None:
