@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import importlib
 import pkgutil
 from collections.abc import Iterator
@@ -46,7 +47,12 @@ def handlers() -> Iterator[tuple[str, dict[str, Any], list[ast.ExceptHandler]]]:
             continue
         for node in ast.walk(ast.parse(Path(str(spec.origin)).read_text(encoding="utf-8"))):
             if isinstance(node, ast.Try) and "FormatError(" in "".join(map(ast.unparse, node.handlers)):
-                names = vars(importlib.import_module(found.name))
+                try:
+                    names = vars(importlib.import_module(found.name))
+                except ModuleNotFoundError as absent:  # of a framework that this environment lacks
+                    if str(absent.name).startswith("hemera"):
+                        raise
+                    names = {**vars(builtins), **vars(errors)}
                 yield f"{found.name}, line {node.lineno}", names, node.handlers
 
 

@@ -21,7 +21,8 @@ from flwr.serverapp.strategy import FedAvg
 
 from hemera import _core
 from hemera._files import write_atomically
-from hemera.errors import FormatError, MismatchError, NoiseError, ParameterError
+from hemera.errors import MismatchError, NoiseError, ParameterError
+from hemera.inputs.fields import damaged
 from hemera.multiparty.identity import signed_by
 from hemera.multiparty.keys import Contribution, Keys
 from hemera.multiparty.party import Party
@@ -125,11 +126,10 @@ class FederatedMod:
 
     def _agreed(self, folder: Path) -> Terms:
         """The client's terms for arrays of the names, shapes and types that the server has."""
-        try:
-            entries = json.loads((folder / "federation.json").read_bytes())["like"]
+        file = folder / "federation.json"
+        with damaged("the server's description of a federation"):
+            entries = json.loads(file.read_bytes() if file.exists() else b"")["like"]
             like = {name: np.broadcast_to(np.zeros((), kind), shape) for name, shape, kind in entries}
-        except (OSError, ValueError, KeyError, TypeError):
-            raise FormatError("the server's message does not describe a federation") from None
         return Terms.of(like, **self._terms)
 
     def _hold_back(self, content: RecordDict, context: Context, terms: Terms) -> None:

@@ -19,6 +19,7 @@ from hemera.compiler.networks.resizing import RESIZING
 from hemera.compiler.networks.tensors import KINDS, UNKNOWN, array_of, result_kinds, value_of
 from hemera.compiler.networks.windows import WINDOWS
 from hemera.errors import FormatError, ParameterError
+from hemera.inputs.fields import damaged
 
 Replacements = Mapping[str, Callable[..., Any]]
 
@@ -132,10 +133,8 @@ class Resolver:
                 onnx.helper.make_tensor_type_proto(numbers.get(kind, 1), shape).SerializeToString()
                 for kind, shape in zip(kinds, shapes, strict=True)
             ]
-            try:
+            with damaged(f"the node {call.operator}"):
                 content = schema.get_context_dependent_function(node.SerializeToString(), types)
-            except RuntimeError as error:
-                raise FormatError(str(error)) from error
         function = onnx.FunctionProto.FromString(content)
         defaults = [each.default_value for each in schema.attributes.values() if each.default_value.name]
         function.attribute_proto.extend(defaults)
