@@ -24,7 +24,7 @@ from hemera.compiler.estimators.features import Features
 from hemera.compiler.lowering import lowered
 from hemera.compiler.parameter_search import Search
 from hemera.compiler.report import deepest_text
-from hemera.compiler.specs import are_far, centre_of
+from hemera.compiler.scaling import are_far, centre_of
 from hemera.program import operations as op
 from hemera.program.noise import ExpectedNoise
 from hemera.program.program import Program
