@@ -35,7 +35,8 @@ std::uint16_t version_of(const rlwe::PublicKey& key) {
 std::uint16_t version_of(const rlwe::SwitchingKey& key) { return version_of(*key.context, key.gadget); }
 
 std::uint16_t version_of(const rlwe::Context& context, const rlwe::GadgetPointer& gadget) {
-  return gadget == context.gadget(gadget->highest_level()) ? first_format : second_format;
+  // Their primes are compared: a key may be that of another context of the same parameters.
+  return gadget->primes() == context.gadget(gadget->highest_level())->primes() ? first_format : second_format;
 }
 
 std::uint16_t version_of(const rlwe::EvaluationKeys& keys) {
