@@ -27,8 +27,9 @@ void require_security(const std::optional<rlwe::Security>& found, int least, con
   }
 }
 
-std::size_t level_of(std::uint32_t level, const rlwe::Context& context) {
-  return level == HEMERA_HIGHEST_LEVEL ? context.parameters().highest_user_level() : level;
+// Empty: the highest of the user's.
+std::optional<std::size_t> level_of(std::uint32_t level) {
+  return level == HEMERA_HIGHEST_LEVEL ? std::nullopt : std::optional<std::size_t>(level);
 }
 
 // A single one has no batch axis.
@@ -99,7 +100,8 @@ void generate_keys(const rlwe::SecretKey& secret, std::span<const hemera_need> n
       throw ParameterError("a rotation by " + std::to_string(need.steps) +
                            " steps needs no key; leave it out");
     }
-    entries.push_back({role, context.gadget(level_of(need.level, context))});
+    const std::size_t level = level_of(need.level).value_or(context.parameters().highest_user_level());
+    entries.push_back({role, context.gadget(level)});
   }
   io::KeysWriter writer(sink, secret.context, public_key ? &*public_key : nullptr, std::move(entries));
   for (const io::KeysWriter::Entry& entry : writer.entries()) {
@@ -226,10 +228,8 @@ hemera_status hemera_encrypt_doubles(const hemera_secret_key* secret, const heme
   return c::guarded([&] {
     const rlwe::ContextPointer& context = c::context_of(secret, keys);
     const auto numbers = c::numbers_of(values, rows, count);
-    // A level of its own is a plaintext's for that level alone; without one, it is a message's.
-    const auto at = level == HEMERA_HIGHEST_LEVEL ? std::nullopt : std::optional<std::size_t>(level);
     const rlwe::Plaintext plaintext = ckks::Encoder(context).encode(
-        {.doubles = numbers, .count = count}, std::bit_ceil(count), c::batch_of(rows), at);
+        {.doubles = numbers, .count = count}, std::bit_ceil(count), c::batch_of(rows), c::level_of(level));
     c::give(ciphertext, c::encrypted(plaintext, secret, keys));
   });
 }
@@ -243,9 +243,8 @@ hemera_status hemera_encrypt_integers(const hemera_secret_key* secret, const hem
   return c::guarded([&] {
     const rlwe::ContextPointer& context = c::context_of(secret, keys);
     const auto numbers = c::numbers_of(values, rows, count);
-    const auto at = level == HEMERA_HIGHEST_LEVEL ? std::nullopt : std::optional<std::size_t>(level);
-    const rlwe::Plaintext plaintext =
-        integer::Encoder(context).encode(numbers, c::batch_of(rows), rlwe::Encoding::slots, at);
+    const rlwe::Plaintext plaintext = integer::Encoder(context).encode(
+        numbers, c::batch_of(rows), rlwe::Encoding::slots, c::level_of(level));
     c::give(ciphertext, c::encrypted(plaintext, secret, keys));
   });
 }

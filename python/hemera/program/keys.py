@@ -94,7 +94,7 @@ class AskedKeys:
 
     @classmethod
     def told(cls, operation: Operation, place: Place) -> AskedKeys:
-        """The keys that an operation of CKKS tells."""
+        """The keys of an operation of CKKS, by its traits."""
         plan = cls.of_plans(operation, place)
         if plan.of_plan:
             return plan

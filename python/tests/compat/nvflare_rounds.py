@@ -56,7 +56,7 @@ def sent(shareable: Shareable) -> Shareable:
 
 
 def context_of(name: str) -> FLContext:
-    """What NVFlare tells a component of a job; its contexts lie unsigned in one folder."""
+    """NVFlare's context of a job for a component; contexts lie unsigned in one folder."""
     manager = FLContextManager(identity_name=name, job_id="job")
     context = manager.new_context()
     context.set_prop(FLContextKey.SECURE_MODE, False, private=True, sticky=True)

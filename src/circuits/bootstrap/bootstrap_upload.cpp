@@ -1,4 +1,4 @@
-// The keys of a bootstrap within a limit of what a client uploads.
+// The keys of a bootstrap within a limit of uploaded bytes.
 #include <algorithm>
 #include <cstdint>
 #include <limits>

@@ -34,7 +34,7 @@ def _add(kind: str, kinds: str, more: str = "") -> None:
     Args:
         kind: "model" or "index".
         kinds: the same of several, in addresses.
-        more: what is told of uploads of keys.
+        more: the description of uploads of keys.
     """
     of_path: Any = Path(alias=kind)
     one = f"/v1/{kinds}/{{{kind}}}"
