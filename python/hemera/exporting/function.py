@@ -16,6 +16,7 @@ from hemera.package.sharing import Sharing
 from hemera.package.specs import READINGS, InputSpec, OutputSpec
 from hemera.parameters import Parameters
 from hemera.program.keys import KeyList
+from hemera.program.operations import Refresh
 from hemera.program.program import Program
 from hemera.program.tracing import record
 from hemera.program.values import Form, SchemeName
@@ -104,8 +105,9 @@ def package(
     interface = Interface(
         name, description, own, tuple(inputs), tuple(outputs), KeyList(), program.depth, encoding, sharing
     )
-    # With BFV and BGV the levels of keys depend on the noise.
-    is_told = program.scheme == "ckks"
+    # With BFV and BGV the levels of keys depend on the noise. A run refuses values too large for a bootstrap.
+    has_bootstraps = any(isinstance(node.operation, Refresh) for node in program.nodes)
+    is_told = program.scheme == "ckks" and not has_bootstraps
     keys = program.told_keys(own, levels) if is_told else keys_of_a_run(interface, program)
     return Package(replace(interface, keys=keys), program)
 
