@@ -56,6 +56,8 @@ PUBLIC = PurePosixPath("include/hemera")
 PRIVATE = PurePosixPath("src")
 # What programs of users include: it names headers of all layers, and none of them includes it.
 UMBRELLA = PUBLIC / "hemera.hpp"
+VERSION = PUBLIC / "version.hpp"
+"""Numbers alone, which any layer may read."""
 
 NOT_FOUND = 'no such file; headers of other projects are written <...>, our own without ".."'
 
@@ -100,7 +102,7 @@ def why_no_include(file: PurePosixPath, target: PurePosixPath) -> str | None:
     """What is wrong with `file` including `target`; None if nothing is."""
     if file.is_relative_to(PUBLIC) and not target.is_relative_to(PUBLIC):
         return "a public header may not include a private one; public headers stand in include/hemera/"
-    if file == UMBRELLA:
+    if file == UMBRELLA or target == VERSION:
         return None
     source, included = place_of(file), place_of(target)
     if source is None or included is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import scipy.special
 
 import hemera
+from hemera.compat.tenseal.installed import NAMES
 
 from .compiler.onnx_models import model, node
 
@@ -88,8 +90,10 @@ def test_reference_has_every_error() -> None:
 
 
 @pytest.mark.parametrize("title", sections("tenseal.md"))
-def test_tenseal(title: str, capsys: Any) -> None:
-    """Each line prints about the numbers beside it."""
+def test_tenseal(title: str, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each line prints about the numbers beside it, also in a process that has imported TenSEAL."""
+    for name in ("tenseal", *(f"tenseal.{each}" for each in NAMES)):
+        monkeypatch.setitem(sys.modules, name, None)
     program = IMPORT_OF_TENSEAL + sections("tenseal.md")[title]
     exec(compile(program, title, "exec"), {})
     beside = [line.partition("  # ")[2] for line in program.splitlines() if line.startswith("print(")]

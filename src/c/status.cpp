@@ -4,6 +4,7 @@
 
 #include "c/handles.hpp"
 #include "hemera/runtime/error.hpp"
+#include "hemera/version.hpp"
 
 namespace hemera::c {
 namespace {

@@ -179,8 +179,8 @@ MessageFields MessageFields::read(std::span<const std::byte> section, std::uint1
     if (extent == 0 || extent > std::numeric_limits<std::size_t>::max() / elements) {
       in.fail("a batch with an extent of " + std::to_string(extent));
     }
-    elements *= extent;
-    fields.meta.batch.push_back(extent);
+    fields.meta.batch.push_back(static_cast<std::size_t>(extent));
+    elements *= fields.meta.batch.back();
   }
   if (version > first_format) {
     fields.meta.largest = in.f64();

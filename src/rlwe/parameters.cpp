@@ -145,7 +145,7 @@ std::string count_text(std::size_t count, const char* noun) {
 std::size_t integer_slots(std::size_t degree, std::uint64_t t) {
   if (t < 2 || !arith::is_prime(t)) return 0;
   // 2n is the largest power of two in t - 1.
-  const std::uint64_t slots = std::min<std::uint64_t>(degree, ((t - 1) & (0 - (t - 1))) / 2);
+  const auto slots = static_cast<std::size_t>(std::min<std::uint64_t>(degree, ((t - 1) & (0 - (t - 1))) / 2));
   return slots < 2 ? 0 : slots;
 }
 

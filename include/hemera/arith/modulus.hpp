@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 
 #if defined(__CUDACC__)
@@ -158,8 +159,8 @@ HEMERA_HOST_DEVICE constexpr std::uint64_t multiply(std::uint64_t a, const Shoup
 }
 
 /// The lowest `bits` bits of index in reverse order.
-HEMERA_HOST_DEVICE constexpr std::uint64_t reverse_bits(std::uint64_t index, int bits) {
-  std::uint64_t reversed = 0;
+HEMERA_HOST_DEVICE constexpr std::size_t reverse_bits(std::size_t index, int bits) {
+  std::size_t reversed = 0;
   for (int i = 0; i < bits; ++i) reversed |= ((index >> i) & 1) << (bits - 1 - i);
   return reversed;
 }

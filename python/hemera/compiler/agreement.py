@@ -90,6 +90,9 @@ class Agreement:
             lines.append(f"they are of {rows_text(outside)}")
         return "\n".join(lines)
 
+    def __repr__(self) -> str:
+        return f"<Agreement: {'; '.join(str(self).splitlines())}>"
+
 
 def agreement(
     function: Callable[..., Any],

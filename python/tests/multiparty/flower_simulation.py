@@ -9,14 +9,12 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from flower_parties import TERMS, arrays_of, begin, client_app
 from flwr.app import ArrayRecord, Context
 from flwr.serverapp import Grid, ServerApp
 from flwr.simulation import run_simulation
 
-sys.path.insert(0, str(Path(__file__).parents[2]))  # where workers find it too
-
 from hemera.multiparty.flower import FederatedAverage
-from tests.multiparty.flower_parties import TERMS, arrays_of, begin, client_app
 
 FOLDER = Path(sys.argv[1])
 server_app = ServerApp()

@@ -354,10 +354,11 @@ void CpuBackend::permute_values(Queue& queue, const PolyView& out, const ConstPo
 }
 
 std::array<std::uint64_t, 64> CpuBackend::orders_of_groups(std::uint64_t galois_element) {
+  const auto element = static_cast<std::size_t>(galois_element % 8);
   std::array<std::uint64_t, 64> lanes;
-  for (std::uint64_t start = 0; start < 8; ++start) {
-    for (std::uint64_t l = 0; l < 8; ++l) {
-      const std::uint64_t top = arith::reverse_bits(start, 3) + galois_element * arith::reverse_bits(l, 3);
+  for (std::size_t start = 0; start < 8; ++start) {
+    for (std::size_t l = 0; l < 8; ++l) {
+      const std::size_t top = arith::reverse_bits(start, 3) + element * arith::reverse_bits(l, 3);
       lanes[8 * start + l] = arith::reverse_bits(top % 8, 3);
     }
   }
@@ -370,7 +371,7 @@ void CpuBackend::find_groups(std::uint32_t* groups, std::uint64_t galois_element
   for (std::size_t k = 0; k < count; ++k) {
     const std::uint64_t exponent =
         (2 * std::uint64_t{reversal_[8 * (first + k)]} + 1) * galois_element & mask;
-    groups[k] = reversal_[exponent >> 1];
+    groups[k] = reversal_[static_cast<std::size_t>(exponent >> 1)];
   }
 }
 

@@ -48,17 +48,17 @@ struct OrderedSlot {
 };
 
 std::vector<OrderedSlot> order_of(std::uint64_t generator, std::size_t degree, std::size_t count) {
-  const std::uint64_t mask = 2 * degree - 1;
+  const std::size_t mask = 2 * degree - 1;
   std::vector<std::uint32_t> logarithm(2 * degree);
-  for (std::uint64_t k = 0, exponent = 1; k < degree / 2; ++k, exponent = exponent * 5 & mask) {
+  for (std::size_t k = 0, exponent = 1; k < degree / 2; ++k, exponent = exponent * 5 & mask) {
     logarithm[exponent] = static_cast<std::uint32_t>(k);
   }
   std::vector<OrderedSlot> order(count);
-  std::uint64_t exponent = 1;
+  std::size_t exponent = 1;
   for (OrderedSlot& entry : order) {
     entry.conjugated = exponent % 4 == 3;  // the powers of 5 are 1 modulo 4
     entry.slot = logarithm[entry.conjugated ? 2 * degree - exponent : exponent];
-    exponent = exponent * generator & mask;
+    exponent = static_cast<std::size_t>(exponent * generator & mask);
   }
   return order;
 }
