@@ -169,15 +169,10 @@ def main() -> None:
     """Compare all networks."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows to FILE")
-    parser.add_argument("--networks", nargs="*", metavar="NAME", help="of these names alone")
     options = parser.parse_args()
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     warnings.simplefilter("ignore")
-    rows = [
-        compared(program)
-        for program in programs()
-        if not options.networks or program.name in options.networks
-    ]
+    rows = [compared(program) for program in programs()]
     table = Table(
         "network", "ms", "Lattigo's ms", "faster", "error", "Lattigo's error", "ready, s", "Lattigo's"
     )

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
+import queue
 import shutil
 import subprocess
+import threading
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import hemera as hm
+from hemera.serving.home import Home
+
+from .serving.conftest import serving
+from .serving.test_replaced_models import Rollout
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT = ROOT / "build" / "wasm" / "src" / "hemera_client.wasm"
@@ -134,3 +143,195 @@ def test_sizes_beyond_32_bits_are_refused_here_too(field: str) -> None:
     params = hm.ckks.Parameters.load(FORGED / "parameters")
     with pytest.raises((hm.errors.FormatError, hm.errors.MismatchError)):
         hm.Context(params, device="cpu").load((FORGED / field).read_bytes())
+
+
+RNG = np.random.default_rng(11)
+MATRIX = RNG.normal(size=(8, 3)) / 4
+TABLE = RNG.normal(size=(70, 5)) * [1, 2, 3, 4, 5] + [0, 1, 2, 3, 4]
+KINDS = np.array(["a", "b", "c"])[np.argmax(TABLE @ RNG.normal(size=(5, 3)), axis=1)]
+
+
+def test_it_asks_a_server(module: Path, tmp_path: Path) -> None:
+    """Models of several inputs, of rows, labels and whole numbers: NumPy and scikit-learn judge."""
+    x, (u, v) = RNG.uniform(0, 1, 500), RNG.uniform(-1, 1, (2, 64))
+    rows, whole = RNG.uniform(-1, 1, (50, 8)), RNG.integers(-50, 51, 16)
+    classifier = LogisticRegression().fit(TABLE, KINDS)
+    plans = {
+        "study": hm.compile(lambda x: (x.mean(), x.var()), hm.ArraySpec((500,), range=(0, 1)), name="study"),
+        "product": hm.compile(
+            lambda u, v: u @ v,
+            *(hm.ArraySpec((64,), range=(-1, 1)) for _ in range(2)),
+            precision_bits=20,
+            name="product",
+        ),
+        "rows": hm.compile(lambda x: x @ MATRIX, hm.ArraySpec((8,), range=(-1, 1)), samples=32, name="rows"),
+        "kinds": hm.compile(classifier, calibrate=TABLE, name="kinds"),
+        "whole": hm.compile(
+            lambda x: (x * x).sum(), hm.ArraySpec((16,), range=(-50, 50)), scheme="bgv", name="whole"
+        ),
+        "shared": hm.compile(lambda x: x.mean(), hm.ArraySpec((8,), range=(0, 1)), share=True, name="shared"),
+    }
+    home = Home(tmp_path / "home")
+    for plan in plans.values():
+        home.add_model(plan.package)
+    product = [each.name for each in plans["product"].package.inputs]
+    given: list[tuple[str, Any]] = [
+        ("study", x.tolist()),
+        ("product", dict(zip(product, [u.tolist(), v.tolist()], strict=True))),
+        ("rows", rows.tolist()),
+        ("kinds", TABLE.tolist()),
+        ("whole", whole.tolist()),
+        ("study", (x + 1).tolist()),
+        ("study", x[:499].tolist()),
+        ("shared", [0.5] * 8),
+        ("absent", [0.5]),
+        ("study", x.tolist()),
+    ]
+    rollout = Rollout(home)
+    rollout.start(plans["study"].package)
+    asked = {
+        "url": f"http://127.0.0.1:{rollout.port}",
+        "token": home.clients.add("page"),
+        "asked": [{"model": name, "arrays": arrays} for name, arrays in given],
+    }
+    (tmp_path / "asked.json").write_text(json.dumps(asked))
+    script = ROOT / "clients" / "javascript" / "test" / "predict.mjs"
+    command = ["node", str(script), str(module), str(tmp_path / "asked.json")]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(command, text=True, **pipes) as node:
+        try:
+            assert node.stderr is not None
+            first = node.stderr.readline()
+            assert first == "ready\n", first + node.stderr.read()
+            rollout.start(
+                hm.compile(lambda x: 2 * x.mean(), hm.ArraySpec((500,), range=(0, 1)), name="study").package
+            )
+            printed, why = node.communicate("go\n", timeout=120)
+        finally:
+            node.kill()
+            rollout.stop()
+    assert node.returncode == 0, why
+    told = json.loads(printed)
+    assert sorted(each["name"] for each in told["models"]) == sorted(plans)
+    study, dot, scores, kinds, total, *refused, again = told["answers"]
+
+    def value(answer: Any, at: int = 0) -> Any:
+        result = list(answer["results"].values())[at]
+        return np.reshape(result["values"], result["shape"])
+
+    for answer in (study, again):
+        np.testing.assert_allclose([value(answer, 0), value(answer, 1)], [x.mean(), x.var()], atol=1e-5)
+        assert answer["warnings"] == []
+    np.testing.assert_allclose(value(dot), u @ v, atol=1e-4)
+    np.testing.assert_allclose(value(scores), rows @ MATRIX, atol=1e-4)
+    assert value(kinds).tolist() == classifier.predict(TABLE).tolist()
+    assert value(total) == (whole * whole).sum()
+    assert [each["error"] for each in refused] == [
+        "ParameterError",
+        "MismatchError",
+        "ParameterError",
+        "ServerError",
+    ]
+    assert "from 0 to 1" in refused[0]["text"]
+    assert "use hm.Client" in refused[2]["text"]
+    assert refused[3]["code"] == "unknown_model"
+    # Keys were made and sent once, and what is sent is counted to its end.
+    sent = [list(each) for each in told["events"]]
+    assert sent[0] == ["predict", "keys", "upload"]
+    assert sent[-1] == ["predict"]
+    assert told["events"][0]["upload"][-1][0] == told["events"][0]["upload"][-1][1] > 10_000
+    assert told["events"][2]["predict"] == [[0, 50], [32, 50], [50, 50]]
+    # Rows for a model that was replaced since: those of its new description.
+    assert len(told["replaced"]["results"]) == 1
+    np.testing.assert_allclose(value(told["replaced"]), 2 * x.mean(), atol=1e-5)
+    assert told["aborted"] == "AbortError"
+    assert told["stranger"]["code"] == "unknown_token"
+
+
+class Pages(ThreadingHTTPServer):
+    """Serves the client's files and what a page asks for, and takes what it told."""
+
+    def __init__(self, module: Path, asked: dict[str, Any]) -> None:
+        self.told: queue.Queue[Any] = queue.Queue()
+        folder, told = ROOT / "clients" / "javascript", self.told
+
+        class Handler(SimpleHTTPRequestHandler):
+            extensions_map = {".mjs": "text/javascript", ".wasm": "application/wasm", ".html": "text/html"}  # noqa: RUF012
+
+            def do_GET(self) -> None:
+                own = {"/asked": json.dumps(asked).encode(), "/hemera_client.wasm": module.read_bytes()}
+                if self.path not in own:
+                    super().do_GET()
+                    return
+                self.send_response(200)
+                self.send_header("Content-Type", self.guess_type(self.path))
+                self.end_headers()
+                self.wfile.write(own[self.path])
+
+            def do_POST(self) -> None:
+                told.put(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        super().__init__(("127.0.0.1", 0), functools.partial(Handler, directory=str(folder)))
+
+
+def test_a_page_of_another_origin_asks_a_server(module: Path, tmp_path: Path) -> None:
+    """A browser, the client in a Web Worker, and a server that names the page's origin."""
+    browser = shutil.which("chromium")
+    if browser is None:
+        pytest.skip("there is no chromium on this machine (package chromium)")
+    x = RNG.uniform(0, 1, 500)
+    plan = hm.compile(lambda x: (x.mean(), x.var()), hm.ArraySpec((500,), range=(0, 1)), name="study")
+    home = Home(tmp_path / "home")
+    home.add_model(plan.package)
+    asked: dict[str, Any] = {"token": home.clients.add("page"), "model": "study", "arrays": x.tolist()}
+    with Pages(module, asked) as pages:
+        thread = threading.Thread(target=pages.serve_forever, daemon=True)
+        thread.start()
+        origin = f"http://127.0.0.1:{pages.server_address[1]}"
+        with serving(home, origins=[origin]) as server:
+            asked["url"] = server.url
+            command = [
+                browser,
+                "--headless=new",
+                "--no-sandbox",
+                "--disable-gpu",
+                f"--user-data-dir={tmp_path}",
+            ]
+            with subprocess.Popen(
+                [*command, f"{origin}/test/page.html"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            ) as running:
+                try:
+                    told = pages.told.get(timeout=120)
+                finally:
+                    running.kill()
+        pages.shutdown()
+    assert "failed" not in told, told["failed"]
+    found = [result["values"][0] for result in told["answer"]["results"].values()]
+    np.testing.assert_allclose(found, [x.mean(), x.var()], atol=1e-5)
+    assert [each[0] for each in told["events"]] == ["predict", "keys", "upload", "upload", "predict"]
+    assert told["aborted"] == "AbortError"
+    assert told["refused"] == "MismatchError"
+    assert told["turns"] > 3  # the page stayed awake while keys were made
+
+
+def test_its_types_are_strict() -> None:
+    compiler = shutil.which("tsc")
+    if compiler is None:
+        pytest.skip("there is no tsc on this machine (package node-typescript)")
+    command = [compiler, "-p", str(ROOT / "clients" / "javascript")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_its_package_has_the_version_and_its_files() -> None:
+    folder = ROOT / "clients" / "javascript"
+    told = json.loads((folder / "package.json").read_text())
+    assert told["version"] == hm.__version__
+    for entry in told["exports"].values():
+        for name in [entry] if isinstance(entry, str) else entry.values():
+            assert name == "./hemera_client.wasm" or (folder / name).is_file()

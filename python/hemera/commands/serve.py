@@ -63,6 +63,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--tls-certificate", metavar="PEM", type=Path, help="serve https with this certificate"
     )
     parser.add_argument("--tls-key", metavar="PEM", type=Path, help="the certificate's key")
+    parser.add_argument(
+        "--origin",
+        dest="origins",
+        metavar="URL",
+        action="append",
+        help="an origin whose pages may ask in a browser, as https://app.example.org (repeatable)",
+    )
     _options.add_machine(parser, several=True)
     parser.add_argument(
         "--storage",

@@ -9,9 +9,11 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
 
 import hemera
 from hemera.client.problems import Refused
+from hemera.client.wire import KEYS_HEADER, MODEL_HEADER, NONCE_HEADER
 from hemera.serving.hot_path import HotPath
 from hemera.serving.logs import log
 from hemera.serving.refusals import refuse, refuse_http
@@ -57,6 +59,14 @@ def make_app(service: Service) -> FastAPI:
     app.add_exception_handler(HTTPException, refuse_http)
     app.add_middleware(HotPath, router=evaluate.router)
     app.add_middleware(ExactAddresses)
+    if service.settings.origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=list(service.settings.origins),
+            allow_methods=["GET", "PUT", "POST", "DELETE"],
+            allow_headers=["Authorization", "Content-Type", MODEL_HEADER, NONCE_HEADER],
+            expose_headers=[KEYS_HEADER, MODEL_HEADER, NONCE_HEADER, "Retry-After"],
+        )
     app.add_middleware(RequestLog)  # around it
     return app
 

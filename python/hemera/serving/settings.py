@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hemera.errors import ParameterError
@@ -26,6 +28,8 @@ class Settings:
     """As of `Context`."""
     keys: str = "device"
     """As of `Context`."""
+    origins: Sequence[str] = ()
+    """Origins whose pages may ask in a browser, as "https://app.example.org"."""
 
     request_bytes: int = 256 * MIB
     """Largest body of a request."""
@@ -83,6 +87,12 @@ class Settings:
 
     def __post_init__(self) -> None:
         self.options.require_valid()
+        for origin in self.origins:
+            if not re.fullmatch(r"https?://([A-Za-z0-9.-]+|\[[0-9a-f:]+\])(:[0-9]+)?", origin):
+                raise ParameterError(
+                    "an origin is a scheme and a host, with a port if it is another one, as "
+                    f"https://app.example.org, not {origin!r}"
+                )
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             if not isinstance(value, (int, float)) or value > 0 or (field.name == "graphs" and value == 0):

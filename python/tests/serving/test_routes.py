@@ -118,7 +118,7 @@ def test_each_route_stands_once(home: Home) -> None:
         for route in router.routes
         for method in route.methods  # type: ignore[attr-defined]
     ]
-    assert len(set(table)) == len(table) == 15
+    assert len(set(table)) == len(table) == 16
     described = make_app(Service(home, Settings(device="cpu", threads=1))).openapi()["paths"]
     assert {(method.upper(), path) for path, ways in described.items() for method in ways} == set(table)
 
@@ -145,6 +145,6 @@ def test_no_address_ends_with_a_newline(home: Home) -> None:
         return [(answer.status_code, answer.json()["error"]["code"]) for answer in answers]
 
     try:
-        assert asyncio.run(ask()) == [(404, "unknown_address")] * 15
+        assert asyncio.run(ask()) == [(404, "unknown_address")] * len(addresses)
     finally:
         home.remove_client("bob")

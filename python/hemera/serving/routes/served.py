@@ -9,9 +9,11 @@ from typing import Any
 
 from fastapi import APIRouter, Path, Request
 
-from hemera.client.problems import Refused
+from hemera.client.problems import Refused, refusal_of
 from hemera.client.wire import KEYS_FILE, MODEL_HEADER, BodyReader, is_multipart
+from hemera.errors import ParameterError
 from hemera.interop import names_of_libraries
+from hemera.package.maps import client_maps
 from hemera.serving.bodies import receive, require_size
 from hemera.serving.logs import log
 from hemera.serving.refusals import answer_to
@@ -19,7 +21,7 @@ from hemera.serving.routes.answering import counted
 from hemera.serving.routes.clients import ClientName
 from hemera.serving.routes.schemas import REQUEST_OF_FILES, problems, rates_of
 from hemera.serving.routes.state import AppState, state_of
-from hemera.serving.served import Served
+from hemera.serving.served import Served, ServedModel
 from hemera.serving.store import Upload
 from hemera.serving.uploads import UploadSink, library_of
 
@@ -94,6 +96,21 @@ _add(
     f"{names_of_libraries()}.",
 )
 _add("index", "indexes")
+
+
+@router.get(
+    "/v1/models/{model}/maps",
+    responses=problems(401, 404, 422, 429),
+    description="What clients of any language need of the model, with layouts as plain maps.",
+)
+async def maps(request: Request, _: ClientName, model: str = Path()) -> dict[str, Any]:
+    """The description of a model for other languages."""
+    served = state_of(request).service.served("model", model)
+    assert isinstance(served, ServedModel)
+    try:
+        return {**await asyncio.to_thread(client_maps, served.package.interface), "digest": served.digest}
+    except ParameterError as error:
+        raise refusal_of(error) from error
 
 
 def _no_keys(name: str) -> Refused:

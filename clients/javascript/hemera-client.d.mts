@@ -1,0 +1,31 @@
+// Types of hemera-client.mjs.
+
+export type Need = { kind: 'public' | 'relinearization' | 'rotation' | 'conjugation'; steps?: number; level?: number };
+export type Description = { scheme: 'bfv' | 'bgv' | 'ckks'; security: number; degree: number; slots: number; levels: number; plainModulus: number };
+
+export class HemeraError extends Error {
+  constructor(status: number, text: string);
+}
+
+export class Hemera {
+  static load(source: Uint8Array | ArrayBuffer | WebAssembly.Module | string | URL): Promise<Hemera>;
+  readonly version: string;
+  openContext(file: Uint8Array, security?: 0 | 128 | 192 | 256): Context;
+}
+
+export class Context {
+  private constructor();
+  describe(): Description;
+  generateSecretKey(): SecretKey;
+  loadSecretKey(file: Uint8Array): SecretKey;
+  free(): void;
+}
+
+export class SecretKey {
+  private constructor();
+  save(): Uint8Array;
+  generateKeys(needs: Need[]): Uint8Array;
+  encrypt(values: Float64Array | BigInt64Array, options?: { rows?: number; level?: number }): Uint8Array;
+  decrypt(file: Uint8Array): Float64Array | BigInt64Array;
+  free(): void;
+}
