@@ -148,4 +148,5 @@ if not TYPE_CHECKING:
                 f"module 'hemera' has no attribute {name!r}", name=name, obj=sys.modules[__name__]
             )
         module = importlib.import_module(_WHEN_ASKED_FOR[name])
-        return getattr(module, name, module)
+        found = globals()[name] = getattr(module, name, module)
+        return found

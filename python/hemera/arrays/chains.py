@@ -124,15 +124,15 @@ def after(chain: Chain, function: Function, formula: Formula | None) -> Chain | 
 
 
 def _joined(chains: Sequence[Chain], formula: Formula, approximated: Formula | None) -> Chain:
-    names = tuple(dict.fromkeys(name for each in chains for name in each.names))
+    names = tuple(dict.fromkeys([name for each in chains for name in each.names]))
     return Chain(
         chains[0].root,
         formula,
         approximated,
         names,
-        max(each.depth for each in chains),
-        sum(each.products for each in chains),
-        sum(each.operations for each in chains),
+        max([each.depth for each in chains]),
+        sum([each.products for each in chains]),
+        sum([each.operations for each in chains]),
     )
 
 
@@ -226,7 +226,7 @@ class FusingRecorder(Recorder):
         added = 0.0 if offset is None else float(offset.flat[0])
         if offset is not None and not (offset == added).all():
             return None
-        if any(self.program.nodes[at].shape != tuple(shape) for at, _ in terms):
+        if [at for at, _ in terms if self.program.nodes[at].shape != tuple(shape)]:
             return None
         chains = [self.chain(at) for at, _ in terms]
         factors = [scaling_of(own) for _, own in terms]
@@ -289,7 +289,7 @@ class FusingRecorder(Recorder):
         Raises:
             PrecisionError: where a result needs a function that no polynomial is near to.
         """
-        needed = self.program.needed(at for _, at in self.program.outputs)
+        needed = self.program.needed([at for _, at in self.program.outputs])
         taken: set[int] = set()
         for at in needed:
             node = self.program.nodes[at]

@@ -88,7 +88,7 @@ def _operands(a: Any, b: Any) -> tuple[Any, Any]:
     first, second = as_operand(a, like), as_operand(b, like)
     if first is None or second is None:
         raise TypeError("arrays of numbers are needed")
-    a, b = (as_numbers(each) if isinstance(each, Recorded) else each for each in (first, second))
+    a, b = [as_numbers(each) if isinstance(each, Recorded) else each for each in (first, second)]
     return a, b
 
 
@@ -102,9 +102,9 @@ def _spread(values: Values, labels: str, all_labels: str) -> Values:
 
 
 def _with_plain(x: Recorded, xs: str, plain: Values, cs: str, out: str, extents: dict[str, int]) -> Recorded:
-    shape = tuple(extents[label] for label in out)
+    shape = tuple(map(extents.__getitem__, out))
     before, after = 0, 0
-    many = math.prod(extents[label] for label in {*xs, *cs}) > _MOST_LISTED
+    many = math.prod(map(extents.__getitem__, {*xs, *cs})) > _MOST_LISTED
     if many and math.prod(shape) <= MOST_ELEMENTS:  # the same for many parts of x
         before = _alike(xs, out, cs)
         after = _alike(xs[before:][::-1], out[before:][::-1], cs)
@@ -126,17 +126,17 @@ def _alike(xs: str, out: str, cs: str) -> int:
 def _map_of(xs: str, plain: Values, cs: str, out: str, extents: dict[str, int]) -> SparseMap:
     """The map from an array with labels `xs` to one with labels `out`, by a plain one."""
     all_labels = "".join(dict.fromkeys(xs + cs))
-    grid = tuple(extents[label] for label in all_labels)
+    grid = tuple(map(extents.__getitem__, all_labels))
     if math.prod(grid) > MOST_ENTRIES:
         raise ParameterError(f"a linear map of {math.prod(grid)} entries; at most {MOST_ENTRIES}")
 
     def numbers(labels: str) -> Values:
-        shape = [extents[label] for label in labels]
+        shape = tuple(map(extents.__getitem__, labels))
         return _spread(np.arange(math.prod(shape)).reshape(shape), labels, all_labels)
 
     places = (numbers(out), numbers(xs), _spread(plain, cs, all_labels))
-    rows, columns, values = (np.broadcast_to(part, grid).ravel() for part in places)
-    outputs, inputs = (math.prod(extents[label] for label in labels) for labels in (out, xs))
+    rows, columns, values = [np.broadcast_to(part, grid).ravel() for part in places]
+    outputs, inputs = [math.prod(map(extents.__getitem__, labels)) for labels in (out, xs)]
     return SparseMap.of(outputs, inputs, rows, columns, values)
 
 
@@ -145,7 +145,7 @@ def _of_encrypted(
 ) -> Recorded:
     dropped = [label for label in dict.fromkeys(own + other) if label not in out]
     all_labels = "".join((*dropped, *out))
-    grid = tuple(extents[label] for label in all_labels)
+    grid = tuple(map(extents.__getitem__, all_labels))
     if math.prod(grid) > MOST_ELEMENTS:
         raise ParameterError(f"{math.prod(grid)} products of encrypted elements; at most {MOST_ELEMENTS}")
 

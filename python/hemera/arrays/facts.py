@@ -166,7 +166,7 @@ def common_step(values: Floats) -> float | None:
 
 def step_of_sum(steps: Sequence[float | None]) -> float | None:
     """The step of a sum of values with these steps; 0 stands for values that are all 0."""
-    if any(each is None for each in steps):
+    if None in steps:
         return None
     return common_step(np.array([each for each in steps if each is not None])) or None
 

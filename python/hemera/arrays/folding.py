@@ -33,8 +33,8 @@ def folded(program: TensorProgram, *, exact: bool = False, for_tokens: bool = Fa
             products, but for the places of their elements.
     """
     found = TensorProgram()
-    users = Counter(at for node in program.nodes for at in set(node.operands))
-    users.update(at for _, at in program.outputs)
+    users = Counter([at for node in program.nodes for at in set(node.operands)])
+    users.update([at for _, at in program.outputs])
     places: list[int] = []
     shared: set[int] = set()
     known: dict[Any, int] = {}
@@ -169,7 +169,7 @@ def _scales(node: Node) -> bool:
 
 def _worth_joining(last: SparseMap, before: Affine, shared: bool) -> bool:
     """Whether one map in place of two is not more work. A map whose result others need too stays anyway."""
-    if any(isinstance(own, RepeatedMap) for own in (last, *before.maps)):  # those of many entries
+    if RepeatedMap in map(type, (last, *before.maps)):  # those of many entries
         return all(
             first.is_identity
             or (last.is_identity and not shared)
@@ -214,7 +214,7 @@ def with_squares(program: TensorProgram) -> TensorProgram:
     As it is written, x * (a x + b) takes a product by numbers and one of arrays, one after the other. As a
     square it takes the second alone, and maps that follow take in the factor a, or further squares.
     """
-    changed = any(isinstance(node.operation, Multiply) for node in program.nodes)
+    changed = bool([node for node in program.nodes if isinstance(node.operation, Multiply)])
     program = once(program) if changed else program
     while changed:
         program, changed = _with_further(program)

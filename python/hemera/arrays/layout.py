@@ -118,7 +118,7 @@ class Layout:
     @staticmethod
     def of_tiles(tiling: Tiling, layouts: Sequence[Layout]) -> Layout:
         """The layout of an array whose tiles lie in these. ParameterError for tiles of other shapes."""
-        if tuple(own.shape for own in layouts) != tiling.shapes:
+        if tuple([own.shape for own in layouts]) != tiling.shapes:
             raise ParameterError(f"{len(layouts)} layouts do not fit the tiles of {tiling}")
         if len(layouts) == 1:
             return layouts[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import math
+import operator
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -76,10 +77,10 @@ class _Edge:
         of, to = map(index_bits, self.shapes)
         one = _layout(self.shapes[0], of).places[self.columns]
         other = _layout(self.shapes[1], to).places[self.rows]
-        ours, theirs = (
+        ours, theirs = [
             (each >> np.arange(len(bits))[:, None] & 1).astype(np.bool_)
             for each, bits in ((one, of), (other, to))
-        )
+        ]
         equal = (ours[:, None] == theirs).all(-1)
         there, back = _correlations(one, other), _correlations(other, one)
         return _partners(there, of, to), _partners(back, to, of), _partners(equal, of, to)
@@ -100,26 +101,23 @@ def _edge(ends: tuple[int, int], shapes: tuple[Shape, Shape], own: SparseMap, kn
     return _Edge(*ends, shapes, rows, columns, unit, known.setdefault(kind, {}))
 
 
-class _Groups:
-    """Nodes that have one layout: the operands and results of products and functions, and those that are
-    alike."""
+def _groups(program: TensorProgram, alike: Iterable[Sequence[int]]) -> list[int]:
+    """For each node the one by which its group is named, of those that have one layout: the operands and
+    results of products and functions, and those that are alike."""
+    parents = list(range(len(program.nodes)))
 
-    def __init__(self, program: TensorProgram, alike: Iterable[Sequence[int]]) -> None:
-        self._parents = list(range(len(program.nodes)))
-        for own in alike:
-            for at in own[1:]:
-                self._parents[self.of(own[0])] = self.of(at)
-        for at, node in enumerate(program.nodes):
-            if not node.operation.is_linear:
-                for operand in node.operands:
-                    self._parents[self.of(operand)] = self.of(at)
-
-    def of(self, at: int) -> int:
-        """The node by which a node's group is named."""
-        while self._parents[at] != at:
-            self._parents[at] = self._parents[self._parents[at]]
-            at = self._parents[at]
+    def of(at: int) -> int:
+        while parents[at] != at:
+            parents[at] = parents[parents[at]]
+            at = parents[at]
         return at
+
+    joined = [(own[0], at) for own in alike for at in own[1:]]
+    for at, node in enumerate(program.nodes):
+        joined += [(operand, at) for operand in node.operands if not node.operation.is_linear]
+    for one, other in joined:
+        parents[of(one)] = of(other)
+    return list(map(of, parents))
 
 
 def layout_choices(
@@ -134,12 +132,12 @@ def layout_choices(
 
     Returns:
         What different searches find: first the one from the order of memory, in which sums move to the
-        places of others; then the cheapest two others, in which sums may stay in place (FREE), and where
-        these take few trials, inputs come last, since what is encrypted can lie as its users want it, or
-        the first order is that of columns. Of programs without maps the first one alone.
+        places of others; then the cheapest two others that cost no more, in which sums may stay in place
+        (FREE), and where these take few trials, inputs come last, since what is encrypted can lie as its
+        users want it, or the first order is that of columns. None that takes the diagonals and folds of one
+        before it; of programs without maps, or sums, none in which sums stay.
     """
-    groups = _Groups(program, alike)
-    names = [groups.of(at) for at in range(len(program.nodes))]
+    names = _groups(program, alike)
     known: dict[Any, Any] = {}
     edges = [
         _edge((names[source], names[at]), (program.nodes[source].shape, program.nodes[at].shape), own, known)
@@ -151,11 +149,12 @@ def layout_choices(
     inputs_last = tuple(sorted(shapes, key=inputs.__contains__))
     have_columns = any(list(each) != sorted(each) for each in map(index_bits, shapes.values()))
     search = _Search(shapes, edges, most_slots.bit_length() - 1)
+    has_sums = bool([own for _, _, own in program.maps if not own.is_of_each or own.outputs < own.inputs])
     found: dict[tuple[Bits, ...], LayoutChoice] = {}
     for own, by_columns in dict.fromkeys(
         ((tuple(shapes), False), (inputs_last, False), (inputs_last, have_columns))
     ):
-        for in_place in (False, True)[: 1 + bool(edges)]:
+        for in_place in (False, True)[: 1 + has_sums]:
             bits = search.run(own, in_place=in_place, by_columns=by_columns)
             if (known_as := tuple(bits.values())) not in found:
                 cost = sum([edge.cost(bits[edge.source], bits[edge.target]) for edge in edges])
@@ -164,7 +163,19 @@ def layout_choices(
         if search.trials > _FEW_TRIALS or not edges:
             break
     plain, *others = found.values()
-    return [plain, *sorted(others, key=lambda each: each.cost)[:_OTHERS]]
+    less = [
+        each
+        for each in others
+        if each.cost < plain.cost or (each.cost == plain.cost and _work(edges, each) != _work(edges, plain))
+    ]
+    return [plain, *sorted(less, key=operator.attrgetter("cost"))[:_OTHERS]]
+
+
+def _work(edges: Sequence[_Edge], choice: LayoutChoice) -> list[Any]:
+    """The slots without elements, and the diagonals of each map: what decides the time of a choice."""
+    own = choice.layouts
+    taken = [offsets(each.rows, each.columns, own[each.source], own[each.target]) for each in edges]
+    return [*[(each.copy_mask, each.free_mask) for each in own], *[set(each.tolist()) for each in taken]]
 
 
 _Settled = dict[tuple[int, Bits, tuple[Bits | None, ...], bool], tuple[Bits, bool, int]]
@@ -304,10 +315,10 @@ def _moves(bits: Bits, most_bits: int) -> tuple[Bits, ...]:
 def _correlations(a: Indices, b: Indices) -> NDArray[np.float64]:
     """The magnitude of the correlation of each bit of one number and each of another, in pairs of them."""
     counts = [max(1, int(each.max(initial=0)).bit_length()) for each in (a, b)]
-    first, second = (
+    first, second = [
         (each[:, None] >> np.arange(count) & 1).astype(np.float64)
         for each, count in zip((a, b), counts, strict=True)
-    )
+    ]
     first, second = first - first.mean(0), second - second.mean(0)
     size = np.sqrt(np.outer((first**2).sum(0), (second**2).sum(0)))
     products: NDArray[np.float64] = np.abs(first.T @ second)

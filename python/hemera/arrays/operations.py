@@ -177,7 +177,7 @@ class Affine(Operation):
     @property
     def identity(self) -> Hashable:
         offset = None if self.offset is None else self.offset.tobytes()
-        return (*(each.digest for each in self.maps), offset)
+        return (*[each.digest for each in self.maps], offset)
 
     @property
     def likeness(self) -> Hashable:

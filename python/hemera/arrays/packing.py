@@ -47,13 +47,6 @@ class PackedMap:
     folds: tuple[int, ...] = ()
     """Rotations; each is twice the one before it."""
 
-    def apply(self, x: NDArray[Any]) -> NDArray[Any]:
-        """The packing in the clear: of slots of shape (..., slots), a multiple of the period."""
-        found = by_diagonals(self.numbers.tolist(), self.diagonals, x)
-        for fold in self.folds:
-            found = found + np.roll(found, -fold, axis=-1)
-        return found
-
     @property
     def only_scales(self) -> float | None:
         """The number by which all used slots are multiplied, where it does nothing else; None elsewhere."""
@@ -72,6 +65,8 @@ def offsets(rows: Indices, columns: Indices, source: Layout, target: Layout) -> 
 def free_folds(source: Layout, target: Layout) -> tuple[int, ...]:
     """The rotations by which sums over FREE slots of the target are taken: over the bits that number elements
     in the source."""
+    if FREE not in target.bits:
+        return ()
     bits = zip(source.bits, target.bits, strict=False)
     return tuple(1 << at for at, (given, own) in enumerate(bits) if own == FREE and given not in (COPY, FREE))
 

@@ -282,9 +282,9 @@ def as_operand(value: Any, like: A) -> A | Values | None:
 def joined_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     """The shape to which two broadcast. MismatchError where they do not."""
     pairs = list(itertools.zip_longest(a[::-1], b[::-1], fillvalue=1))
-    if any(x != y and 1 not in (x, y) for x, y in pairs):
+    if [pair for pair in pairs if pair[0] != pair[1] and 1 not in pair]:
         raise MismatchError(f"arrays of shapes {a} and {b} do not fit each other, as in NumPy")
-    return tuple(y if x == 1 else x for x, y in pairs[::-1])
+    return tuple([y if x == 1 else x for x, y in pairs[::-1]])
 
 
 def broadcast(x: A, shape: tuple[int, ...]) -> A:

@@ -110,7 +110,7 @@ class Recorder:
             ParameterError: for no range, no elements, and samples that are outside of the range or no
                 multiples of the step.
         """
-        if any(extent < 1 for extent in shape):
+        if min(shape, default=1) < 1:
             raise ParameterError(f"input {name!r} of shape {shape} has no elements")
         if step is not None and not (math.isfinite(step) and step > 0):
             raise ParameterError(f"input {name!r}: the step must be a positive number, not {step:g}")
@@ -126,7 +126,7 @@ class Recorder:
         self, terms: Sequence[tuple[int, SparseMap]], shape: Shape, offset: Floats | None = None
     ) -> int:
         """The sum of maps of nodes and of an offset."""
-        maps = tuple(each for _, each in terms)
+        maps = tuple([each for _, each in terms])
         steps: list[float | None] = [] if offset is None else [common_step(offset)]
         for at, each in terms:
             own = self.facts[at].step
@@ -345,7 +345,7 @@ class Recorder:
         given = [self.facts[at] for at in operands]
         low, high = bounds = known or operation.bounds([each.bounds for each in given], shape)
         certain = bounds
-        if any(each.certain is not each.bounds for each in given):
+        if [each for each in given if each.certain is not each.bounds]:
             least, most = known or operation.bounds([each.certain for each in given], shape)
             certain = np.maximum(least, -_LARGEST), np.minimum(most, _LARGEST)
         shown = [each.samples for each in given if each.samples is not None]

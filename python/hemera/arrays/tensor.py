@@ -130,7 +130,7 @@ class TensorProgram:
         """The most levels of operations one after the other."""
         found: list[int] = []
         for node in self.nodes:
-            found.append(levels(node.operation) + max((found[at] for at in node.operands), default=0))
+            found.append(levels(node.operation) + max(map(found.__getitem__, node.operands), default=0))
         return max(found, default=0)
 
     def needed(self, results: Iterable[int]) -> list[int]:

@@ -52,11 +52,17 @@ class Tiling:
 
     shape: Shape
     tile: Shape
+    count: int = field(init=False, repr=False, compare=False)
+    """How many tiles there are."""
+    _counts: Shape = field(init=False, repr=False, compare=False)
+    """Tiles along each axis."""
 
     def __post_init__(self) -> None:
         fits = len(self.tile) == len(self.shape) and min(self.tile, default=1) > 0
         if not fits or any(map(operator.gt, self.tile, self.shape)):
             raise ParameterError(f"an array of shape {self.shape} has no tiles of shape {self.tile}")
+        counts = tuple([-(-extent // own) for extent, own in zip(self.shape, self.tile, strict=True)])
+        vars(self).update(count=math.prod(counts), _counts=counts)
         if self.count > MOST_CIPHERTEXTS:
             raise ParameterError(
                 f"an array of shape {self.shape} would take {self.count} ciphertexts; at most "
@@ -75,16 +81,6 @@ class Tiling:
             if tile[axis] > 1:
                 break
         return Tiling(tuple(shape), tuple(tile))
-
-    @cached_property
-    def count(self) -> int:
-        """How many tiles there are."""
-        return math.prod(self._counts)
-
-    @cached_property
-    def _counts(self) -> Shape:
-        """Tiles along each axis."""
-        return tuple([-(-extent // own) for extent, own in zip(self.shape, self.tile, strict=True)])
 
     @cached_property
     def slices(self) -> tuple[tuple[Any, ...], ...]:
@@ -153,10 +149,10 @@ class SplitProgram:
     """For each node of `whole` the nodes of `program` that are its tiles."""
 
     @staticmethod
-    def whole_arrays(program: TensorProgram) -> SplitProgram:
+    def whole_arrays(program: TensorProgram, tilings: tuple[Tiling, ...] = ()) -> SplitProgram:
         """The split with a tile of each array."""
-        tilings = [Tiling(node.shape, node.shape) for node in program.nodes]
-        return SplitProgram(program, program, tuple(tilings), tuple(zip(range(len(tilings)), strict=True)))
+        tilings = tilings or tuple([Tiling(node.shape, node.shape) for node in program.nodes])
+        return SplitProgram(program, program, tilings, tuple(zip(range(len(tilings)), strict=True)))
 
     @property
     def alike(self) -> list[tuple[int, ...]]:
@@ -206,10 +202,13 @@ def split(program: TensorProgram, slots: int) -> SplitProgram:
     Raises:
         ParameterError: for arrays of too many tiles.
     """
-    known = {shape: Tiling.of(shape, slots) for shape in {node.shape for node in program.nodes}}
-    if all(each.count == 1 for each in known.values()):
-        return SplitProgram.whole_arrays(program)
+    known: dict[Shape, Tiling] = {}
+    for node in program.nodes:
+        if node.shape not in known:
+            known[node.shape] = Tiling.of(node.shape, slots)
     tilings = tuple([known[node.shape] for node in program.nodes])
+    if max([each.count for each in known.values()]) == 1:
+        return SplitProgram.whole_arrays(program, tilings)
     splitter = _Splitter(program, tilings)
     for at in range(len(program.nodes)):
         splitter.add(at)

@@ -41,12 +41,12 @@ class LaidOut:
         cut, whole = chosen.cut, chosen.cut.whole
 
         def of(at: int) -> Layout:
-            layouts = (chosen.steps.steps[tile].layout for tile in cut.tiles[at])
+            layouts = [chosen.steps.steps[tile].layout for tile in cut.tiles[at]]
             known = [layout for layout in layouts if layout is not None]
             return Layout.of_tiles(cut.tilings[at], known).with_samples(own)
 
-        inputs, outputs = (tuple(map(of, ends)) for ends in (whole.inputs, [at for _, at in whole.outputs]))
-        return cls(chosen, samples, requests, inputs, outputs)
+        inputs, outputs = map(of, whole.inputs), map(of, [at for _, at in whole.outputs])
+        return cls(chosen, samples, requests, tuple(inputs), tuple(outputs))
 
 
 @dataclass(frozen=True)
@@ -171,10 +171,10 @@ class Packaging:
 
     def _encoding(self, at: LaidOut) -> Arrays:
         if at.chosen.params.scheme != "ckks":
-            multiples = tuple(int(spec.step or 1) for spec in self.specs)
+            multiples = tuple([int(spec.step or 1) for spec in self.specs])
             return Arrays(at.inputs, at.outputs, multiples, at.samples, whole=True)
-        steps = tuple(spec.step for spec in self.specs)
-        clips = tuple(bool(spec.clip) for spec in self.specs)
+        steps = tuple([spec.step for spec in self.specs])
+        clips = tuple([bool(spec.clip) for spec in self.specs])
         return Arrays(
             at.inputs,
             at.outputs,

@@ -32,7 +32,7 @@ from hemera.inputs.arguments import Progress
 from hemera.inputs.plain import plain_array
 from hemera.package.encodings import Arrays
 from hemera.package.package import Package
-from hemera.program.noise import ExpectedNoise
+from hemera.program.program import ExpectedNoise
 
 Values = NDArray[Any]
 
@@ -175,11 +175,20 @@ class Compiled(Packaged):
     def _errors_of(self, recording: Recording, asked: float) -> list[ResultError]:
         """The expected bits of each result of a CKKS program, on the samples or on draws from the ranges,
         next to the bits that were asked for."""
-        program = self._arrays.program
-        if sum(form.slots * math.prod(form.shape) for form in program.forms) <= MOST_SLOTS_DRAWN:
-            noisy = self._noisy(ExpectedNoise(program, self.params))
-        else:
-            noisy = roughly_noisy(self._program, self.params, self.slots)
+        program, encoding = self._arrays.program, self._arrays.interface.encoding
+        assert isinstance(encoding, Arrays)
+        if sum([form.slots * math.prod(form.shape) for form in program.forms]) > MOST_SLOTS_DRAWN:
+            return recording.with_noise(roughly_noisy(self._program, self.params, self.slots), asked)
+        noise, of_one = ExpectedNoise(program, self.params), self._of_samples and encoding.samples > 1
+
+        def noisy(*inputs: Values) -> list[Values]:
+            given = [each[np.newaxis] for each in inputs] if of_one else inputs
+            rows = given[0].shape[encoding.inputs[0].axis] if encoding.samples > 1 else None
+            slots = encoding.in_slots(given, self.slots)
+            found = encoding.of_slots(program.evaluate_clear(slots, changed=noise.added, clip=True), rows)
+            own = found[: len(self._program.outputs)]  # what is watched comes after them
+            return [each[0] for each in own] if of_one else own
+
         return recording.with_noise(noisy, asked)
 
     def _of_types(self, *inputs: Any) -> Any:

@@ -23,8 +23,7 @@ from hemera.compiler.passes import ARRAYS, OnArrays, traced
 from hemera.compiler.precision import Budget, precise
 from hemera.compiler.report import deepest_text
 from hemera.compiler.result_errors import Recording
-from hemera.compiler.scaling import are_far
-from hemera.compiler.specs import ArraySpec, require_fitting, spec_of
+from hemera.compiler.specs import ArraySpec, are_far, require_fitting, spec_of
 from hemera.compiler.watching import Watching
 from hemera.errors import LevelError, ParameterError, RangeError
 from hemera.inputs.plain import plain_array
@@ -172,21 +171,8 @@ def compile(  # noqa: A001
     ]
     require_fitting(specs, samples, MOST_SLOTS if params is None else params.max_slots)
     shown = (_SHARES if shares is None else shares) if share else None
-    own = _Compilation(
-        what,
-        specs,
-        examples,
-        margin,
-        samples,
-        layout,
-        params,
-        security,
-        device or _DEVICE,
-        shown,
-        watch,
-        title,
-        description,
-    )
+    settings = margin, samples, layout, params, security, device or _DEVICE, shown, watch, title, description
+    own = _Compilation(what, specs, examples, *settings)
     return precise(own.recorded, own.compiled, precision_bits, far=are_far(specs), scales=scales)
 
 
@@ -260,7 +246,7 @@ class _Compilation:
         if at.scaled is not None:
             given = at.scaled.examples(given)
             packaging = replace(packaging, scaled=at.scaled, known=at.scaled.known(packaging.known))
-        reach = max((own.reach or 0.0 for own in packaging.known.values() if not own.watched), default=0.0)
+        reach = max([own.reach or 0.0 for own in packaging.known.values() if not own.watched], default=0.0)
         bits, samples = budget.noise_bits, self.samples
         own = at.program, samples, bits, self.security, self.device, tuple(given), reach, self.params
         return Search(*own), packaging

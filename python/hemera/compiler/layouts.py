@@ -59,7 +59,7 @@ class Samples:
         if search.samples > 1:
             return cls(search, recorded, search.samples, None)
         least = (_LEAST_SLOTS if search.params is None else search.most_slots) // _FULL
-        enough = max(search.whole.nodes[at].size for at in search.whole.inputs) >= least
+        enough = max([search.whole.nodes[at].size for at in search.whole.inputs]) >= least
         batch = over_samples(search.whole, 2) if enough else None
         if batch is None:
             raise NotPossibleError(

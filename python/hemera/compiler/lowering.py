@@ -110,9 +110,9 @@ class Lowering(Walk[T]):
         return Lowered(
             recorded.pruned(),
             recorded.forms[0].slots,
-            tuple(self._how.get(at, Step(at)) for at in range(len(nodes))),
+            tuple([self._how.get(at) or Step(at) for at in range(len(nodes))]),
             {places[value]: own for value, own in magnitudes.items() if value in places},
-            tuple(arrays[value] for value in places),
+            tuple(map(arrays.__getitem__, places)),
         )
 
     @abstractmethod
@@ -213,7 +213,8 @@ class _Slots(Lowering[Value]):
             terms = [self._values[source].symbol * 0]
         total = functools.reduce(operator.add, terms)
         if operation.offset is not None:
-            total = total + self._plain(layout.pack(operation.offset.reshape(layout.shape), self._slots))
+            offset = layout.pack(operation.offset.reshape(layout.shape), self._slots)
+            total = total.note(op.AddArray(self._plain(offset)))
         self._how[at] = Step(at, layout, tuple(counts), self._folds - before)
         return Value(total, low, high)
 

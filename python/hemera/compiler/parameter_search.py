@@ -6,7 +6,6 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +21,7 @@ from hemera.compiler.bootstraps import (
     seconds_of_bootstrap,
     seconds_without,
 )
-from hemera.compiler.costs import Price, cheapest, timed_by
+from hemera.compiler.costs import Price, cheapest
 from hemera.compiler.lowering import Lowered, Maps
 from hemera.compiler.passes import LEVELS, SLOTS, OnSlots
 from hemera.compiler.room import (
@@ -264,19 +263,14 @@ class Search:
         in_slots = samples // 2 if halves else samples
         cut = self._cut(2 * most if halves else most)
         spread = 1 if free is None else max(1, free // in_slots)
-        found, maps = dict[Any, Lowered](), Maps()  # of those that differ in nothing that is priced the first
+        found, maps = list[Lowered](), Maps()
         for choice in layout_choices(cut.program, most_slots=spread, alike=cut.alike):
-            slots = max(1, _LEAST_SLOTS // in_slots, *(layout.period for layout in choice.layouts))
+            slots = max(_LEAST_SLOTS // in_slots, *[layout.period for layout in choice.layouts])
             at = OnSlots(cut, choice.layouts, slots, samples, halves, maps=maps)
-            steps = SLOTS.run(at).steps
-            nodes = tuple((*timed_by(node.operation), node.operands) for node in steps.program.nodes)
-            found.setdefault((slots, nodes, *steps.magnitudes.items()), steps)
-        first, *others = found.values()
-
-        def price(steps: Lowered) -> Price:
-            return self._price(cut, steps, refreshed=free is None)
-
-        return cut, cheapest([first, *others], price) if others else first
+            found.append(SLOTS.run(at).steps)
+        if len(found) == 1:
+            return cut, found[0]
+        return cut, cheapest(found, lambda steps: self._price(cut, steps, refreshed=free is None))
 
     def _price(self, cut: SplitProgram, steps: Lowered, *, refreshed: bool) -> Price:
         """The price by which layouts are compared: infinite where no parameters hold the program. With
@@ -306,7 +300,7 @@ class Search:
         """Without bootstraps, for a program on slots; None where the ring would be too large."""
         bits = self.scale_bits if scale_bits is None else scale_bits
         # Slots without elements can hold more than elements do, and results are decrypted with all slots.
-        slots = max((steps.magnitudes.get(at, 0.0) for at in steps.program.outputs), default=0.0)
+        slots = max([steps.magnitudes.get(at, 0.0) for at in steps.program.outputs], default=0.0)
         growth = max(1.0, slots / largest_of(cut.program))
         return self.for_circuit(cut.program, steps.program.depth, steps.slots, bits, growth=growth)
 

@@ -138,7 +138,8 @@ def named_results(result: Any, recorder: Recorder) -> list[tuple[str, int]]:
 
 def squares(at: OnArrays) -> OnArrays:
     """Quadratic polynomials as one square, where that takes fewer levels."""
-    return at if at.scheme != "ckks" else replace(at, program=with_squares(at.program))
+    found = with_squares(at.program) if at.scheme == "ckks" else at.program
+    return at if found is at.program else replace(at, program=found)
 
 
 def units(at: OnArrays) -> OnArrays:
@@ -195,10 +196,13 @@ class Stage(Generic[_S]):
     levels that there are not."""
 
     def run(self, at: _S) -> _S:
-        """The program after all passes, each of which is checked."""
+        """The program after all passes. What each makes is checked."""
+        checked: _S | None = None
         for each in self.passes:
             at = each(at)
-            self.check(at)
+            if at is not checked:
+                self.check(at)
+            checked = at
         return at
 
 

@@ -177,7 +177,7 @@ class _Tried:
 
     def has(self, asked: float) -> bool:
         """Whether all results have the bits."""
-        return self.worst.bits >= asked - _TOLERANCE
+        return min([each.bits for each in self.errors]) >= asked - _TOLERANCE
 
     @property
     def worst(self) -> ResultError:

@@ -20,7 +20,7 @@ from hemera.arrays.recorder import Recorder
 from hemera.arrays.tensor import TensorProgram
 from hemera.compiler.specs import ArraySpec
 from hemera.parameters import Parameters
-from hemera.program.noise import ExpectedNoise
+from hemera.program.program import ExpectedNoise
 
 Values = NDArray[Any]
 
@@ -77,7 +77,7 @@ class Draws:
 
 def draws(program: TensorProgram, specs: Sequence[ArraySpec], examples: Sequence[Values | None]) -> Draws:
     """Samples, if there are some; else uniform draws, and after them the ends of ranges."""
-    total = sum(node.size for node in program.nodes)
+    total = sum([math.prod(node.shape) for node in program.nodes])
     most = _MOST_DRAWS if program.approximated else _DRAWS_OF_SIZES
     count = max(1, min(most, _MOST_VALUES // total))
     given = [each for each in examples if each is not None]
@@ -130,9 +130,10 @@ class Recording:
         pruned = self._program.pruned()
         self._draws = draws(pruned, specs, examples)
         inputs = self._draws.inputs
-        exact = _exact(pruned, inputs)
-        with np.errstate(all="ignore"):
-            values = pruned.values(inputs, clip=True) if pruned.approximated else exact
+        exact = values = _exact(pruned, inputs)
+        if pruned.approximated:
+            with np.errstate(all="ignore"):
+                values = pruned.values(inputs, clip=True)
         self._quiet = [values[at][0] for _, at in pruned.outputs]
         self.errors = []
         """The error of each result by approximations alone."""
@@ -151,7 +152,7 @@ class Recording:
         first = [each[0] for each in self._draws.inputs]
         enough = 2.0 ** -(asked + _FAR) * np.array([each.size for each in self.errors])
         squares = np.zeros(len(self._quiet))
-        for count in range(1, 1 + math.ceil(_NOISE_VALUES / min(each.size for each in self._quiet))):
+        for count in range(1, 1 + math.ceil(_NOISE_VALUES / min([each.size for each in self._quiet]))):
             pairs = zip(listed(noisy(*first)), self._quiet, strict=True)
             squares += [magnitude(a - b) ** 2 for a, b in pairs]
             noise = np.sqrt(squares / count)
@@ -247,4 +248,4 @@ def _largest_term(program: TensorProgram, at: int, values: Sequence[Values]) -> 
     node = program.nodes[at]
     if not node.operation.is_linear:
         return 0.0
-    return max(magnitude(values[each]) for each in node.operands)
+    return max([magnitude(values[each]) for each in node.operands])

@@ -8,7 +8,7 @@ of the encrypted program: x - x.mean() of values far from 0 is f (y - y.mean()),
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,26 +19,13 @@ from hemera.arrays.operations import Affine, Apply, Operation
 from hemera.arrays.sparse_map import RepeatedMap, SparseMap
 from hemera.arrays.tensor import Node, TensorProgram, Walk
 from hemera.circuits import Polynomial
-from hemera.compiler.specs import ArraySpec
+from hemera.compiler.specs import ArraySpec, centre_of
 from hemera.compiler.watching import Known
 
 Values = NDArray[Any]
 
 _ALIKE = 2.0**-40
 """Offsets that differ by less than this part are one number."""
-_FAR = 2.0**8
-"""Inputs whose middle is this many half widths from 0 are centred."""
-
-
-def are_far(specs: Iterable[ArraySpec]) -> bool:
-    """Whether an input without a step is far from 0, next to the width of its range."""
-    return any(spec.range and spec.step is None and centre_of(spec.range) != 0 for spec in specs)
-
-
-def centre_of(ends: tuple[float, float]) -> float:
-    """The number that is taken off values that are far from 0; 0: none."""
-    middle, half = (ends[0] + ends[1]) / 2, (ends[1] - ends[0]) / 2
-    return middle if half > 0 and abs(middle) > _FAR * half else 0.0
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,9 @@ from hemera.arrays.recorded import Kind
 from hemera.arrays.tiling import Tiling
 from hemera.errors import MismatchError, ParameterError
 
+_FAR = 2.0**8
+"""Inputs whose middle is this many half widths from 0 are centred."""
+
 
 @dataclass(frozen=True)
 class ArraySpec:
@@ -104,7 +107,7 @@ def _shape(given: Any) -> tuple[int, ...]:
         raise TypeError(
             f"ArraySpec: a shape is a tuple of whole numbers, or one, as in NumPy, not {given!r}"
         ) from None
-    if any(extent < 0 for extent in shape):
+    if min(shape, default=0) < 0:
         raise ParameterError(f"ArraySpec: the shape {shape} has a negative extent")
     return shape
 
@@ -178,3 +181,14 @@ def require_fitting(specs: Iterable[ArraySpec], samples: int, slots: int) -> Non
         )
     for spec in specs:
         Tiling.of(spec.shape, slots // samples)
+
+
+def are_far(specs: Iterable[ArraySpec]) -> bool:
+    """Whether an input without a step is far from 0, next to the width of its range."""
+    return bool([own for own in specs if own.range and own.step is None and centre_of(own.range) != 0])
+
+
+def centre_of(ends: tuple[float, float]) -> float:
+    """The number that is taken off values that are far from 0; 0: none."""
+    middle, half = (ends[0] + ends[1]) / 2, (ends[1] - ends[0]) / 2
+    return middle if half > 0 and abs(middle) > _FAR * half else 0.0

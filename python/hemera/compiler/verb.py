@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
 from numpy.typing import ArrayLike
@@ -157,10 +158,12 @@ def _reader_of(what: Any, *inputs: Any) -> Callable[..., Any] | None:
 
     Libraries are recognized by the module of the object's class, and never imported for it.
     """
+    if [each for each in inputs if isinstance(each, TableSpec)]:
+        return compile_table
+    if isinstance(what, FunctionType):
+        return None
     if is_of_arrays(what):
         return compile_arrays
-    if any(isinstance(each, TableSpec) for each in inputs):
-        return compile_table
     library = type(what).__module__.partition(".")[0]
     is_json = isinstance(what, (str, os.PathLike)) and str(what).endswith(".json")
     if library in ("sklearn", *TREE_LIBRARIES) or is_json or isinstance(what, (Ensemble, LinearModel)):

@@ -106,7 +106,7 @@ def package(
         name, description, own, tuple(inputs), tuple(outputs), KeyList(), program.depth, encoding, sharing
     )
     # With BFV and BGV the levels of keys depend on the noise. A run refuses values too large for a bootstrap.
-    has_bootstraps = any(isinstance(node.operation, Refresh) for node in program.nodes)
+    has_bootstraps = bool([node for node in program.nodes if isinstance(node.operation, Refresh)])
     is_told = program.scheme == "ckks" and not has_bootstraps
     keys = program.told_keys(own, levels) if is_told else keys_of_a_run(interface, program)
     return Package(replace(interface, keys=keys), program)

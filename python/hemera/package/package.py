@@ -32,8 +32,7 @@ from hemera.package.prepared import PreparedModel, rules_for
 from hemera.package.specs import InputSpec, OutputSpec
 from hemera.parameters import IntegerParameters, Parameters, require_naturals
 from hemera.program.keys import AskedKeys
-from hemera.program.noise import ExpectedNoise
-from hemera.program.program import Program
+from hemera.program.program import ExpectedNoise, Program
 from hemera.program.values import Array
 from hemera.times.table import DeviceTimes
 

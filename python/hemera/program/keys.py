@@ -267,8 +267,9 @@ def _levels(params: Parameters, asked: Sequence[AskedKeys]) -> tuple[int | None,
     while changed:
         changed = False
         for elements in together:
-            level = max(levels[element] for element in elements)
-            changed |= any(levels[element] < level for element in elements)
+            own = [levels[element] for element in elements]
+            level = max(own)
+            changed |= min(own) < level
             levels.update(dict.fromkeys(elements, level))
     steps = _core.rotation_steps(params._native, [need for need, _ in needs])
     return relinearization, {steps.get(element): level for element, level in levels.items()}

@@ -381,7 +381,7 @@ class Recorder:
                 raise TypeError(f"{operation.name} takes values of the program, not {type(x).__name__}")
             if x._recorder is not self:
                 raise TypeError("the value belongs to another program")
-        return Symbol(self, self.program.add(operation, *(x._number for x in operands)), filling)
+        return Symbol(self, self.program.add(operation, *[x._number for x in operands]), filling)
 
     def give(self, value: object) -> None:
         """Make a value an output. TypeError for anything else than a value of this program."""

@@ -37,7 +37,7 @@ class Form:
             raise ParameterError(f"a value of {self.slots} slots; there are 1 to {MAX_SLOTS}")
         if (
             len(self.shape) > MAX_AXES
-            or any(extent < 1 for extent in self.shape)
+            or min(self.shape, default=1) < 1
             or math.prod(self.shape) > MAX_ELEMENTS
         ):
             raise ParameterError(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hemera.arrays.array import Array
 from hemera.arrays.folding import folded, with_squares
+from hemera.arrays.packing import PackedMap
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.tiling import split
 
@@ -33,6 +34,16 @@ def listed(result: Any) -> list[Any]:
     if isinstance(result, dict):
         return list(result.values())
     return list(result) if isinstance(result, (list, tuple)) else [result]
+
+
+def applied(found: PackedMap, slots: Any) -> Any:
+    """A map of slots in the clear: its diagonals, and then its folds."""
+    repeats = slots.shape[-1] // found.period
+    terms = zip(found.numbers, found.diagonals, strict=True)
+    total = sum((np.tile(each, repeats) * np.roll(slots, -at, -1) for at, each in terms), 0 * slots)
+    for fold in found.folds:
+        total = total + np.roll(total, -fold, -1)
+    return total
 
 
 def recorded(

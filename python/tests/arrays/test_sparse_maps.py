@@ -15,6 +15,8 @@ from hemera.arrays.packing import offsets, packed
 from hemera.arrays.sparse_map import SparseMap
 from hemera.errors import FormatError, MismatchError, ParameterError
 
+from .programs import applied
+
 SEEDS = st.integers(0, 2**31)
 SHAPES = st.lists(st.integers(1, 5), max_size=3).map(tuple)
 
@@ -181,7 +183,7 @@ def test_maps_in_slots_are_maps_of_elements(
     slots = max(source.period, target.period) * int(rng.integers(1, 3))
     x = rng.integers(-9, 10, (2, *shape))
     found = packed(own, source, target)
-    result = found.apply(source.pack(x, slots))
+    result = applied(found, source.pack(x, slots))
     expected = (x.reshape(2, -1) @ matrix.T).reshape(2, *wanted)
     np.testing.assert_array_equal(target.unpack(result), expected)
     # All copies have the value too, and slots of no element hold 0 where nothing is folded.

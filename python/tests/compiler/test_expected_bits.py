@@ -16,8 +16,7 @@ from hemera.circuits import Bootstrap
 from hemera.compiler.agreement import expected_bits
 from hemera.compiler.packaged import Local
 from hemera.program import operations as op
-from hemera.program.noise import ExpectedNoise
-from hemera.program.program import Program
+from hemera.program.program import ExpectedNoise, Program
 from hemera.program.tracing import dot
 from hemera.program.values import Form
 

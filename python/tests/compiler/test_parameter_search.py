@@ -24,10 +24,9 @@ from hemera.compiler.estimators.features import Features
 from hemera.compiler.lowering import lowered
 from hemera.compiler.parameter_search import Search
 from hemera.compiler.report import deepest_text
-from hemera.compiler.scaling import are_far, centre_of
+from hemera.compiler.specs import are_far, centre_of
 from hemera.program import operations as op
-from hemera.program.noise import ExpectedNoise
-from hemera.program.program import Program
+from hemera.program.program import ExpectedNoise, Program
 from hemera.program.values import Form
 
 RNG = np.random.default_rng(8)

@@ -18,6 +18,8 @@ from hemera.compiler.layouts import Samples
 from hemera.errors import LevelError, ParameterError, RangeError
 from hemera.package.package import Package
 
+from ..arrays.programs import applied
+
 RNG = np.random.default_rng(57)
 Spec = hm.ArraySpec
 WEIGHTS = RNG.normal(size=30)
@@ -52,7 +54,7 @@ def test_diagonals_and_folds_are_the_map(source: Any, target: Any, dense: bool) 
     slots = given.pack(x, 128)
     held = np.tile(given.contents >= 0, 128 // given.period)
     slots[~held] = 1e6 * RNG.normal(size=np.count_nonzero(~held))  # anything
-    np.testing.assert_allclose(wanted.unpack(found.apply(slots)), matrix @ x.ravel(), rtol=0, atol=1e-6)
+    np.testing.assert_allclose(wanted.unpack(applied(found, slots)), matrix @ x.ravel(), rtol=0, atol=1e-6)
 
 
 PROGRAMS = {

@@ -13,8 +13,7 @@ import hemera as hm
 from hemera.compiler.room import noise_bounds
 from hemera.errors import ParameterError
 from hemera.program import operations as op
-from hemera.program.noise import ExpectedNoise
-from hemera.program.program import Program
+from hemera.program.program import ExpectedNoise, Program
 from hemera.program.values import Form
 
 from ..conftest import Party

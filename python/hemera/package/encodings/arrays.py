@@ -104,7 +104,6 @@ class Arrays(Encoding):
 
     def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
         specs = _of_arrays(inputs, self.inputs)
-        found: list[Array] = []
         steps = self.steps or (None,) * len(self.inputs)
         clips = self.clips or (False,) * len(self.inputs)
         own = zip(arrays_by_name(rows, specs), specs, steps, clips, strict=True)
@@ -113,15 +112,29 @@ class Arrays(Encoding):
             _clipped(values, spec, step or 0, each) if clip else values
             for (values, spec, step, clip), each in zip(own, axes, strict=True)
         ]
-        given = self._chunked(inside)
+        given = zip(inside, specs, steps, strict=True)
+        return self.in_slots([self._checked(*each) for each in given], specs[0].slots)
+
+    def in_slots(self, given: Sequence[Array], slots: int) -> list[Array]:
+        """The slots of each input, of arrays that fit. MismatchError for other shapes."""
+        found: list[Array] = []
         scales = self.input_scales or (_AS_IT_IS,) * len(self.inputs)
-        for values, spec, layout, step, (factor, number) in zip(
-            given, specs, self.inputs, steps, scales, strict=True
-        ):
-            checked = self._checked(values, spec, step)
+        for values, layout, (factor, number) in zip(self._chunked(given), self.inputs, scales, strict=True):
+            own = values if (factor, number) == _AS_IT_IS else (values - number) / factor
+            found += self._packed(own, layout, slots)
+        return found
+
+    def of_slots(self, values: Sequence[Array], rows: int | None = None) -> list[Array]:
+        """The array of each output; `rows`: how many samples, where ciphertexts hold several; None: all."""
+        arrays, found = iter(values), list[Array]()
+        scales = self.output_scales or (_AS_IT_IS,) * len(self.outputs)
+        for layout, (factor, number) in zip(self.outputs, scales, strict=True):
+            own = self._unpacked(list(itertools.islice(arrays, layout.count)), layout)
             if (factor, number) != _AS_IT_IS:
-                checked = (checked - number) / factor
-            found += self._packed(checked, layout, spec.slots)
+                own = factor * own + number
+            if self.samples > 1:
+                own = np.moveaxis(own.reshape(-1, *self._shape_of(layout))[:rows], 0, layout.axis)
+            found.append(own)
         return found
 
     def _packed(self, values: Array, layout: Layout, slots: int) -> list[Array]:
@@ -147,7 +160,7 @@ class Arrays(Encoding):
             _require_step(array, spec, step)
         return array
 
-    def _chunked(self, given: list[Any]) -> list[Any]:
+    def _chunked(self, given: Sequence[Any]) -> Sequence[Any]:
         """Arrays of shape (chunks, samples, *shape) of those of shape (n, *shape). MismatchError for other
         shapes, or different numbers of samples."""
         if self.samples == 1:
@@ -174,24 +187,16 @@ class Arrays(Encoding):
         return len(_samples_first(np.asarray(first), self.inputs[0]))
 
     def decode(self, values: list[Array], outputs: Sequence[OutputSpec], rows: int | None) -> Any:
-        arrays, specs = iter(values), _of_arrays(outputs, self.outputs)
         tell_unwatched(self.unwatched)
         read = {}
         scales = self.output_scales or (_AS_IT_IS,) * len(self.outputs)
-        for spec, layout, (factor, number) in zip(specs, self.outputs, scales, strict=True):
-            found = self._unpacked(list(itertools.islice(arrays, layout.count)), layout)
-            if (factor, number) != _AS_IT_IS:
-                found = factor * found + number
-            if self.samples > 1:
-                found = found.reshape(-1, *self._shape_of(layout))[:rows]
+        own = zip(_of_arrays(outputs, self.outputs), self.outputs, scales, strict=True)
+        for found, (spec, layout, scale) in zip(self.of_slots(values, rows), own, strict=True):
             axes, together = len(self._shape_of(layout)), max(self.samples, self.rows)
-            scale = factor, number
-            tell_rows(found, spec, axes, rows=self.rows, count=rows, together=together, scale=scale)
-            if spec.watched:
-                continue
-            if self.samples > 1:
-                found = np.moveaxis(found, 0, layout.axis)
-            read[spec.name] = read_as(found, spec.read, spec.labels)
+            first = _samples_first(found, layout) if self.samples > 1 else found
+            tell_rows(first, spec, axes, rows=self.rows, count=rows, together=together, scale=scale)
+            if not spec.watched:
+                read[spec.name] = read_as(found, spec.read, spec.labels)
         return next(iter(read.values())) if len(read) == 1 else read
 
     def require_fit(self, inputs: int, outputs: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,10 +17,19 @@ from hemera.circuits import LinearTransform
 from hemera.circuits.linear import checked_transform
 from hemera.errors import MismatchError, ParameterError
 from hemera.objects.ciphertext import Ciphertext
+from hemera.parameters import Parameters
 from hemera.program.operations.base import Encoded, OfMatrix, Operation, Running
 from hemera.program.operations.places import Bounded, Bounds, Place
 from hemera.program.operations.slots import rows_of
 from hemera.program.values import MAX_SLOTS, Array, Form, SchemeName, constant, integer
+
+
+@functools.lru_cache(maxsize=64)
+def _of_ones(
+    numbers: tuple[int, ...], params: Parameters, slots: int, level: int, baby_steps: int, own_keys: bool
+) -> _core.LinearTransform:
+    """The core's transform with these diagonals, of ones."""
+    return checked_transform(dict.fromkeys(numbers, 1.0), params, slots, level, baby_steps, own_keys)
 
 
 class _ByDiagonals(Operation):
@@ -67,7 +77,7 @@ class Map(_ByDiagonals, OfMatrix):
     @classmethod
     def of(cls, numbers: Sequence[int], diagonals: Array) -> Map:
         """The map of diagonals of shape (numbers, period)."""
-        return cls(tuple(int(each) for each in numbers), *_different(diagonals))
+        return cls(tuple(map(int, numbers)), *_different(diagonals))
 
     def validated(self, scheme: SchemeName) -> Operation:
         numbers, values, places = _checked(self.numbers, self.values, self.places, scheme)
@@ -101,6 +111,10 @@ class Map(_ByDiagonals, OfMatrix):
         params, slots, level = place.params, place.form.slots, place.level
         own = self._by_number(slots)
         return checked_transform(own, params, slots, level, self.baby_steps, self.own_keys)
+
+    def of_ones(self, place: Place, baby_steps: int) -> _core.LinearTransform:
+        own = place.params, place.form.slots, place.level, baby_steps, self.own_keys
+        return _of_ones(self.numbers, *own)
 
     def keys(self, place: Place) -> list[tuple[_core.KeyNeed, int]]:
         if not self.own_keys:
@@ -153,7 +167,7 @@ def _checked(
     """The parts of a map as they are kept. ParameterError or TypeError for wrong ones."""
     values = constant(given, scheme, "a map's values")
     places = np.asarray(taken)
-    numbers = tuple(integer(each, "a diagonal's number", 0, MAX_SLOTS - 1) for each in numbers)
+    numbers = tuple([integer(each, "a diagonal's number", 0, MAX_SLOTS - 1) for each in numbers])
     fits = values.ndim == 1 and places.ndim == 2 and places.dtype.kind == "i" and places.size > 0
     if not fits or len(places) != len(numbers) or len(set(numbers)) != len(numbers):
         raise ParameterError(
