@@ -132,10 +132,9 @@ def layout_choices(
 
     Returns:
         What different searches find: first the one from the order of memory, in which sums move to the
-        places of others; then the cheapest two others that cost no more, in which sums may stay in place
-        (FREE), and where these take few trials, inputs come last, since what is encrypted can lie as its
-        users want it, or the first order is that of columns. None that takes the diagonals and folds of one
-        before it; of programs without maps, or sums, none in which sums stay.
+        places of others; then the cheapest two others that cost no more and take other diagonals, in which
+        sums may stay in place (FREE), and where these take few trials, inputs come last, since what is
+        encrypted can lie as its users want it, or the first order is that of columns.
     """
     names = _groups(program, alike)
     known: dict[Any, Any] = {}
@@ -163,11 +162,7 @@ def layout_choices(
         if search.trials > _FEW_TRIALS or not edges:
             break
     plain, *others = found.values()
-    less = [
-        each
-        for each in others
-        if each.cost < plain.cost or (each.cost == plain.cost and _work(edges, each) != _work(edges, plain))
-    ]
+    less = [each for each in others if each.cost <= plain.cost and _work(edges, each) != _work(edges, plain)]
     return [plain, *sorted(less, key=operator.attrgetter("cost"))[:_OTHERS]]
 
 
