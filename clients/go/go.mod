@@ -1,0 +1,3 @@
+module hemera
+
+go 1.19
