@@ -9,6 +9,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
@@ -164,11 +165,12 @@ void bind_linear_transforms(nb::module_& m) {
       .def(
           "__init__",
           [](LinearTransformOptions* self, std::optional<std::size_t> level, std::size_t baby_steps,
-             bool fewest_keys, std::optional<Steps> steps, bool own_keys, std::size_t members) {
+             std::size_t fewest_keys, std::optional<Steps> steps, bool own_keys, std::size_t members) {
             LinearTransformOptions options{.level = level,
                                            .baby_steps = baby_steps,
                                            .members = members,
-                                           .fewest_keys = fewest_keys,
+                                           .fewest_keys = fewest_keys != 0,
+                                           .hoisted_steps = std::max<std::size_t>(1, fewest_keys),
                                            .own_keys = own_keys};
             if (steps) {
               options.steps = circuits::RotationSteps{std::move(steps->first), std::move(steps->second)};

@@ -157,11 +157,13 @@ def test_texts_of_costs_have_each_number_in_its_place(ckks: Any) -> None:
     counted = hm.cost(lambda x, y: [matrix(x), x * y], SLOTS, (3, SLOTS), params=params)
     sizes = {
         "keys": counted.key_bytes,
+        "upload": counted.upload_bytes,
         "plaintexts": counted.plaintext_bytes,
         "workspace": counted.workspace_bytes,
     }
-    assert len({0, *sizes.values()}) == 4
-    told = [f"{name} of {size_text(size)}" for name, size in sizes.items()]
+    assert len({0, *sizes.values()}) == 5
+    texts = {name: size_text(size) for name, size in sizes.items()}
+    told = [f"{text} to {name}" if name == "upload" else f"{name} of {text}" for name, text in texts.items()]
     count = len(counted.needed_keys)
     assert counted.report().splitlines()[:2] == [
         f"level {counted.level} to {counted.result_level}",

@@ -45,7 +45,8 @@ class LinearTransform(SlotPlan):
         baby_steps: the number of rotations that share one preparation of the vector, a power of two; 0: the
             cheapest.
         fewest_keys: whether two rotation keys alone are used, again and again: less memory, more time and
-            noise. (Three keys if diagonals lie on both sides of the main one.)
+            noise. (Three keys if diagonals lie on both sides of the main one.) A number, a power of two:
+            baby steps have that many keys in place of one, and take less time.
         members: the number of a pool's members that share the giant steps (`Pool.circuit`), for which the
             number of baby steps is chosen; with `baby_steps`, nothing.
         own_keys: whether the keys are over the primes of its level alone, with the cheapest number of
@@ -87,7 +88,7 @@ class LinearTransform(SlotPlan):
         level: int | None = None,
         baby_steps: int = 0,
         members: int = 1,
-        fewest_keys: bool = False,
+        fewest_keys: int = False,
         own_keys: bool = False,
         wrapped: bool | None = None,
     ) -> None:
@@ -117,7 +118,7 @@ class LinearTransform(SlotPlan):
         level: int | None = None,
         baby_steps: int = 0,
         members: int = 1,
-        fewest_keys: bool = False,
+        fewest_keys: int = False,
         steps: Steps | None = None,
         own_keys: bool = False,
     ) -> LinearTransform:
@@ -170,7 +171,7 @@ class LinearTransform(SlotPlan):
         level: int | None = None,
         baby_steps: int = 0,
         members: int = 1,
-        fewest_keys: bool = False,
+        fewest_keys: int = False,
         own_keys: bool = False,
         wrapped: bool | None = None,
     ) -> LinearTransform:
@@ -326,13 +327,19 @@ def diagonals_by_number(diagonals: Mapping[int, ArrayLike], slots: int) -> tuple
 
 
 def checked_transform(
-    diagonals: Mapping[int, Any], params: Parameters, slots: int, level: int, baby_steps: int, own_keys: bool
+    diagonals: Mapping[int, Any],
+    params: Parameters,
+    slots: int,
+    level: int,
+    baby_steps: int,
+    own_keys: int,
+    fewest_keys: int,
 ) -> _core.LinearTransform:
     """The core's transform with diagonals that were checked before, for its keys and errors."""
     found = _core.MatrixDiagonals()
     for number, entries in diagonals.items():
         found.add(number, np.atleast_1d(entries))
-    options = _core.LinearTransformOptions(level, baby_steps, False, None, own_keys, 1)
+    options = _core.LinearTransformOptions(level, baby_steps, fewest_keys, None, bool(own_keys), 1)
     return _core.linear_transform(params._native, found, slots, options)
 
 
@@ -349,19 +356,23 @@ class _Options:
         level: int | None,
         baby_steps: int,
         members: int,
-        fewest_keys: bool,
+        fewest_keys: int,
         own_keys: bool,
         steps: Steps | None = None,
     ) -> None:
-        if min(baby_steps, members, 0 if level is None else level) < 0:
-            raise _core.ParameterError("slots, level, baby_steps and members must not be negative")
+        if min(baby_steps, members, fewest_keys, 0 if level is None else level) < 0:
+            raise _core.ParameterError(
+                "slots, level, baby_steps, fewest_keys and members must not be negative"
+            )
         given = None
         if steps is not None:
             babies, giants = ([operator.index(step) for step in row] for row in steps)
             if min([*babies, *giants], default=0) < 0:
                 raise _core.ParameterError("steps are rotations to the left, which are not negative")
             given = (babies, giants)
-        self.native = _core.LinearTransformOptions(level, baby_steps, fewest_keys, given, own_keys, members)
+        self.native = _core.LinearTransformOptions(
+            level, baby_steps, int(fewest_keys), given, own_keys, members
+        )
 
     def checked(self, params: Parameters, shape: tuple[int, int], slots: int | None) -> int:
         """The number of slots, which with all else fits the parameters: asked before anything large is

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from hemera import _core
@@ -60,6 +61,12 @@ class Needs(KeyNeeds):
         return list(self._counted()[0])
 
     @property
+    def upload_bytes(self) -> int:
+        """The bytes that a client uploads of the keys: their packed residues, without the half that seeds
+        stand for. A file has some hundred bytes more for each key."""
+        return uploaded_bytes(self._params, self.needed_keys)
+
+    @property
     def operations(self) -> dict[str, int]:
         """The number of operations of one evaluation, by kind: "products" of ciphertexts, "plain_products",
         "key_products" (of digits with a key), "mod_ups" (extensions of digits), "divisions" (by special
@@ -113,6 +120,15 @@ class Needs(KeyNeeds):
             f"  {what}: {primes} + {special} primes in {digits} digit{'' if digits == 1 else 's'}"
             for what, (primes, special, digits) in named
         ]
+
+
+def uploaded_bytes(params: Parameters, needs: Iterable[_core.KeyNeed]) -> int:
+    """The bytes to upload of some keys: see `Needs.upload_bytes`."""
+    bits = sum(
+        need.digits * sum((prime - 1).bit_length() for prime in (*need.primes, *need.special_primes))
+        for need in needs
+    )
+    return bits * params.degree // 8
 
 
 def size_text(count: float) -> str:

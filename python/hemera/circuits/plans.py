@@ -145,16 +145,6 @@ class Plan(Prepared):
         """The scale of the results, which is that of their level."""
         return self._native.result_scale
 
-    @property
-    def upload_bytes(self) -> int:
-        """The bytes that a client uploads of the plan's keys: their packed residues, without the half that
-        seeds stand for. A file has some hundred bytes more for each key."""
-        bits = sum(
-            need.digits * sum((prime - 1).bit_length() for prime in (*need.primes, *need.special_primes))
-            for need in self.needed_keys
-        )
-        return bits * self._params.degree // 8
-
     def expected_error(self, input_error: float | None = None) -> tuple[float, float]:
         """The errors of rounding and noise in the slots of results, for complex values, by the plan's model:
         the root mean square, and that of the worst slot.

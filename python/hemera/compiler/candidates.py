@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from hemera.arrays.layout import Layout
@@ -13,6 +13,7 @@ from hemera.compiler.attempts import Impossible, attempted, told
 from hemera.compiler.parameter_search import Chosen
 from hemera.compiler.scaling import Scaled
 from hemera.compiler.specs import ArraySpec
+from hemera.compiler.uploads import within
 from hemera.compiler.watching import Known
 from hemera.exporting.function import package
 from hemera.package.encodings import Arrays
@@ -137,10 +138,18 @@ class Packaging:
     """Lines whose functions take values that may leave the ranges of samples, where no output shows it."""
     scaled: Scaled | None = None
     """The clients' steps with inputs and results; None: nothing."""
+    upload_limit: int | None = None
+    """The most bytes of keys that clients upload; None: no limit."""
+    device: str = ""
+    """The table of times by which keys are chosen."""
 
     def found(self, at: LaidOut) -> Found:
-        """A program in a layout as a packaged model."""
+        """A program in a layout as a packaged model. NotPossibleError where its keys exceed the limit."""
         chosen = at.chosen
+        program = chosen.steps.program
+        if self.upload_limit is not None:
+            program = within(program, chosen.params, self.upload_limit, self.device)
+            chosen = replace(chosen, steps=replace(chosen.steps, program=program))
         cut, slots = chosen.cut, chosen.steps.slots
         batches = [layout.batch for layout in at.inputs for _ in range(layout.count)]
         inputs = [
@@ -158,7 +167,7 @@ class Packaging:
         ]
         told("package", 0, 1)
         model = package(
-            chosen.steps.program,
+            program,
             inputs,
             outputs,
             chosen.params,

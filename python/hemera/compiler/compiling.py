@@ -27,7 +27,7 @@ from hemera.compiler.specs import ArraySpec, are_far, require_fitting, spec_of
 from hemera.compiler.watching import Watching
 from hemera.errors import LevelError, ParameterError, RangeError
 from hemera.inputs.plain import plain_array
-from hemera.parameters import Parameters
+from hemera.parameters import Parameters, require_naturals
 
 Values = NDArray[Any]
 
@@ -53,6 +53,7 @@ def compile(  # noqa: A001
     shares: int | None = None,
     watch: bool = True,
     scales: bool = True,
+    upload_limit: int | None = None,
     name: str | None = None,
     description: str = "",
 ) -> Compiled:
@@ -104,6 +105,9 @@ def compile(  # noqa: A001
             results alone, and are warned only in general that rows may leave; `local` and `check` name them.
         scales: whether clients may scale inputs that are far from 0, and inputs and results that are small,
             where noise would hide them.
+        upload_limit: the most bytes of keys that each client uploads; None: no limit. Rotations of linear
+            maps are then taken as rotations of rotations, in the least time, by the table of `device`, that
+            is found for so many keys (docs/compile.md#fewer-keys).
         name: of the model; None: the function's.
 
     Raises:
@@ -115,6 +119,7 @@ def compile(  # noqa: A001
         MismatchError: when shapes do not fit.
         LevelError: when the given parameters have too few levels.
         RangeError: when results do not fit the given parameters.
+        ParameterError: where keys take more than `upload_limit`, with the fewest bytes that are found.
         ParameterError: with `share`: when the given parameters lack the room, by the bits that the message
             names, or none have it without bootstraps.
         ParameterError: with "bfv" and "bgv": for fractions, divisions and approximations, with the line of
@@ -136,6 +141,10 @@ def compile(  # noqa: A001
         raise TypeError(f"compile takes a function, not {type(what).__name__}")
     if not inputs:
         raise ParameterError("compile needs the inputs: an ArraySpec, or an example, for each argument")
+    if upload_limit is not None:
+        require_naturals(upload_limit=upload_limit)
+        if scheme != "ckks" or share:
+            raise ParameterError('upload_limit is of scheme="ckks", without share=True')
     title = name or str(getattr(what, "__name__", "model"))
     if scheme != "ckks":
         refused = {
@@ -171,7 +180,20 @@ def compile(  # noqa: A001
     ]
     require_fitting(specs, samples, MOST_SLOTS if params is None else params.max_slots)
     shown = (_SHARES if shares is None else shares) if share else None
-    settings = margin, samples, layout, params, security, device or _DEVICE, shown, watch, title, description
+    device = device or _DEVICE
+    settings = (
+        margin,
+        samples,
+        layout,
+        params,
+        security,
+        device,
+        upload_limit,
+        shown,
+        watch,
+        title,
+        description,
+    )
     own = _Compilation(what, specs, examples, *settings)
     return precise(own.recorded, own.compiled, precision_bits, far=are_far(specs), scales=scales)
 
@@ -189,6 +211,7 @@ class _Compilation:
     params: Parameters | None
     security: int | None
     device: str
+    upload_limit: int | None
     shown: int | None
     """Results that others will see; None: nobody will."""
     watch: bool
@@ -207,7 +230,13 @@ class _Compilation:
         """A recorded program as a plan: in a layout of samples, or with elements in slots."""
         program, watching = recording.recorder.program, Watching.of(recording.recorder)
         packaging = Packaging(
-            tuple(self.specs), self.title, self.description, watching.unwatched, watching.lines
+            tuple(self.specs),
+            self.title,
+            self.description,
+            watching.unwatched,
+            watching.lines,
+            upload_limit=self.upload_limit,
+            device=self.device,
         )
         at = self._on_arrays(program, budget)
         search, encrypted = self._search(at, packaging, budget)

@@ -91,7 +91,7 @@ class Cost(Needs):
             "result_level": self.result_level,
             "depth": self.depth,
             "operations": self.operations,
-            "bytes": dict(self._bytes),
+            "bytes": {**self._bytes, "upload": self.upload_bytes},
             "keys": self._keys(),
             "device": None if self._times is None else self._times.device,
             "seconds": self.seconds,
@@ -102,7 +102,8 @@ class Cost(Needs):
         return "\n".join(
             (
                 f"level {self.level} to {self.result_level}",
-                f"{len(self.needed_keys)} keys of {size_text(self.key_bytes)}, plaintexts of "
+                f"{len(self.needed_keys)} keys of {size_text(self.key_bytes)}, "
+                f"{size_text(self.upload_bytes)} to upload, plaintexts of "
                 f"{size_text(self.plaintext_bytes)}, workspace of {size_text(self.workspace_bytes)}",
                 *self._key_lines(),
                 self._operations_line(),
@@ -121,6 +122,7 @@ class Cost(Needs):
             "level": f"{self.level} to {self.result_level}",
             "keys": len(self.needed_keys),
             "bytes of keys": self.key_bytes,
+            "bytes to upload": self.upload_bytes,
             "bytes of plaintexts": self.plaintext_bytes,
             "bytes of workspace": self.workspace_bytes,
             "operations": self._operations_line(),

@@ -287,9 +287,8 @@ class OfMatrix(Operation):
     def is_alike(self, other: OfMatrix) -> bool:
         """Whether both are the same map, so that one plan serves them."""
         own, others = parts_of(self), parts_of(other)
-        return type(self) is type(other) and all(
-            np.array_equal(value, others[name]) for name, value in own.items()
-        )
+        alike = type(self) is type(other) and own.keys() == others.keys()
+        return alike and all(np.array_equal(value, others[name]) for name, value in own.items())
 
     def noise(self, at: Place, *xs: Array) -> Any:
         transform = self.transform(at)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +18,7 @@ from hemera.circuits.linear import checked_transform
 from hemera.errors import MismatchError, ParameterError
 from hemera.objects.ciphertext import Ciphertext
 from hemera.parameters import Parameters
-from hemera.program.operations.base import Encoded, OfMatrix, Operation, Running
+from hemera.program.operations.base import LATER, Encoded, OfMatrix, Operation, Running
 from hemera.program.operations.places import Bounded, Bounds, Place
 from hemera.program.operations.slots import rows_of
 from hemera.program.values import MAX_SLOTS, Array, Form, SchemeName, constant, integer
@@ -26,10 +26,10 @@ from hemera.program.values import MAX_SLOTS, Array, Form, SchemeName, constant, 
 
 @functools.lru_cache(maxsize=64)
 def _of_ones(
-    numbers: tuple[int, ...], params: Parameters, slots: int, level: int, baby_steps: int, own_keys: bool
+    numbers: tuple[int, ...], params: Parameters, slots: int, *options: int
 ) -> _core.LinearTransform:
     """The core's transform with these diagonals, of ones."""
-    return checked_transform(dict.fromkeys(numbers, 1.0), params, slots, level, baby_steps, own_keys)
+    return checked_transform(dict.fromkeys(numbers, 1.0), params, slots, *options)
 
 
 class _ByDiagonals(Operation):
@@ -62,7 +62,7 @@ class Map(_ByDiagonals, OfMatrix):
     """y[s] is the sum over k of diagonals[k][s] * x[s + numbers[k]]; diagonals repeat with their length."""
 
     name: ClassVar[str] = "map"
-    timed_by = ("numbers", "baby_steps", "own_keys")
+    timed_by = ("numbers", "baby_steps", "own_keys", "fewest_keys")
     numbers: tuple[int, ...]
     values: Array
     """The different entries of the diagonals: those of a convolution are few."""
@@ -73,6 +73,8 @@ class Map(_ByDiagonals, OfMatrix):
     """Keys over the primes of its level alone, with the baby steps that cost least with them."""
     samples: int = 1
     """The samples of each entry: one after the other, those of several samples have the same."""
+    fewest_keys: int = field(default=0, metadata=LATER)
+    """As of `hemera.circuits.LinearTransform`."""
 
     @classmethod
     def of(cls, numbers: Sequence[int], diagonals: Array) -> Map:
@@ -83,7 +85,8 @@ class Map(_ByDiagonals, OfMatrix):
         numbers, values, places = _checked(self.numbers, self.values, self.places, scheme)
         steps = integer(self.baby_steps, "baby_steps", 0, MAX_SLOTS)
         samples = integer(self.samples, "samples", 1, MAX_SLOTS)
-        return Map(numbers, values, places, steps, bool(self.own_keys), samples)
+        fewest = integer(self.fewest_keys, "fewest_keys", 0, MAX_SLOTS)
+        return Map(numbers, values, places, steps, bool(self.own_keys), samples, fewest)
 
     def form(self, forms: list[Form]) -> Form:
         _require_period(self.numbers, self.places.shape[1] * self.samples, forms[0].slots)
@@ -105,16 +108,18 @@ class Map(_ByDiagonals, OfMatrix):
             level=place.level,
             baby_steps=self.baby_steps,
             own_keys=self.own_keys,
+            fewest_keys=self.fewest_keys,
         )
 
     def transform(self, place: Place) -> _core.LinearTransform:
         params, slots, level = place.params, place.form.slots, place.level
         own = self._by_number(slots)
-        return checked_transform(own, params, slots, level, self.baby_steps, self.own_keys)
+        options = level, self.baby_steps, self.own_keys, self.fewest_keys
+        return checked_transform(own, params, slots, *options)
 
     def of_ones(self, place: Place, baby_steps: int) -> _core.LinearTransform:
-        own = place.params, place.form.slots, place.level, baby_steps, self.own_keys
-        return _of_ones(self.numbers, *own)
+        own = place.level, baby_steps, self.own_keys, self.fewest_keys
+        return _of_ones(self.numbers, place.params, place.form.slots, *own)
 
     def keys(self, place: Place) -> list[tuple[_core.KeyNeed, int]]:
         if not self.own_keys:
@@ -134,8 +139,10 @@ class Map(_ByDiagonals, OfMatrix):
     def with_own_keys(self) -> Map:
         return replace(self, own_keys=True)
 
-    def bounded(self, at: Bounds, *xs: Bounded) -> Bounded:
+    def bounded(self, at: Bounds, *xs: Bounded) -> Bounded | None:
         """A bound by Schur's test: the root of the largest row sum times the largest column sum."""
+        if self.fewest_keys:
+            return None  # rotations of rotations
         (x,) = xs
         sizes = np.abs(self.diagonals)
         rows = np.zeros(sizes.shape[1])
@@ -155,7 +162,7 @@ class Map(_ByDiagonals, OfMatrix):
     def without_values(self) -> Map:
         """A map with the same rotations and products, of ones."""
         places = np.zeros((len(self.numbers), 1), np.int64)
-        return Map(self.numbers, np.ones(1), places, self.baby_steps, self.own_keys)
+        return replace(self, values=np.ones(1), places=places, samples=1)
 
     def clear(self, *xs: Array) -> Array:
         return by_diagonals(self.numbers, self.diagonals, xs[0])

@@ -1,0 +1,170 @@
+"""Fewer keys to upload: linear maps by rotations of rotations, as fast as a limit of bytes allows."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hemera import _core
+from hemera.circuits.needs import uploaded_bytes
+from hemera.compiler.attempts import NotPossibleError
+from hemera.compiler.costs import CostModel, timed_by
+from hemera.objects.context import Context
+from hemera.parameters import Parameters
+from hemera.program.keys import AskedKeys, KeyList
+from hemera.program.operations import Map, Place
+from hemera.program.program import Node, Program
+
+_Kind = Hashable
+"""Maps with the same diagonals at one level."""
+_Ways = Mapping[_Kind, "_Way"]
+
+
+@dataclass(frozen=True)
+class _Way:
+    """A way to take the rotations of a map."""
+
+    baby_steps: int
+    fewest_keys: int
+    seconds: float
+    keys: frozenset[Hashable]
+    asked: AskedKeys
+
+
+def within(program: Program, params: Parameters, limit: int, device: str) -> Program:
+    """The program whose keys are no more bytes to upload: the fastest that is found, by a device's table of
+    times. Where all keys fit, the program as it is.
+
+    Raises:
+        NotPossibleError: where they are more in each way that is found, with the fewest bytes.
+    """
+    own = params.with_rescaling("automatic") if params.rescaling == "manual" else params
+    if _bytes_of(program.told_keys(own, program.levels(own)), own) <= limit:
+        return program
+    search = _Search(program, own, device)
+    found = {search.seconds_of(ways): ways for ways in search.found()}
+    sizes = []
+    for seconds in sorted(found):
+        sizes.append(search.bytes_of(found[seconds]))
+        if sizes[-1] <= limit:
+            return search.rewritten(found[seconds])
+    raise NotPossibleError(
+        f"the program's keys are at least {min(sizes)} bytes to upload, more than upload_limit={limit}; "
+        "allow for more"
+    )
+
+
+def _bytes_of(listed: KeyList, params: Parameters) -> int:
+    """The bytes to upload of keys."""
+    needs = listed.needs(Context(params, "ledger", threads=1))
+    for plan in listed.plans(params):
+        needs += [need for need in plan.needed_keys if need not in needs]
+    return uploaded_bytes(params, needs)
+
+
+class _Search:
+    def __init__(self, program: Program, params: Parameters, device: str) -> None:
+        self._program, self._params = program, params
+        self._levels = program.levels(params)
+        self._costs = CostModel(params, max(self._levels), min(self._levels), device)
+        self._kinds = [self._kind(node) for node in program.nodes]
+        self._counts = Counter(kind for kind in self._kinds if kind is not None)
+        self._others = list[AskedKeys]()
+        self._bytes = dict[Hashable, int]()
+        """Bytes of each key of maps, at the highest level that asks for it."""
+        self._ways = dict[_Kind, list[_Way]]()
+        for node, kind in zip(program.nodes, self._kinds, strict=True):
+            place = program.place(node, params, self._levels)
+            if kind is None:
+                self._others.append(AskedKeys.told(node.operation, place))
+            elif kind not in self._ways:
+                assert isinstance(node.operation, Map)
+                self._ways[kind] = sorted(self._ways_of(node.operation, place), key=lambda way: way.seconds)
+
+    def _kind(self, node: Node) -> _Kind | None:
+        if not isinstance(node.operation, Map):
+            return None
+        place = self._program.place(node, self._params, self._levels)
+        return timed_by(node.operation), place.level, place.form
+
+    def _ways_of(self, operation: Map, place: Place) -> Iterator[_Way]:
+        ones = operation.without_values()
+        known = set[Any]()
+        steps = 1
+        while steps <= place.form.slots:
+            for keys in (0, *(1 << bit for bit in range(steps.bit_length()))):
+                own = replace(ones, baby_steps=steps, fewest_keys=keys)
+                asked = AskedKeys.told(own, place)
+                names = self._named(asked)
+                if (keys == 0, names) not in known:
+                    known.add((keys == 0, names))
+                    seconds = self._costs.of(own, [place.form])(place.level)
+                    yield _Way(steps, keys, seconds, names, asked)
+            steps *= 2
+
+    def _named(self, asked: AskedKeys) -> frozenset[Hashable]:
+        """The keys, which are one where KeyList makes one of them."""
+        found = set[Hashable]()
+        for need, level in asked.needs:
+            own = _core.own_special_primes(self._params._native, need, level)
+            name = need.galois_element, *(() if own is None else (level, own))
+            self._bytes[name] = max(self._bytes.get(name, 0), uploaded_bytes(self._params, [need]))
+            found.add(name)
+        return frozenset(found)
+
+    def found(self) -> Iterator[_Ways]:
+        """Ways of all maps: the fastest ones, and those without a key that they take; of these the ways that
+        cost the least time for each byte lead to others, without one key more, and so on."""
+        ways: _Ways = {kind: own[0] for kind, own in self._ways.items()}
+        left = dict(self._ways)
+        yield ways
+        while True:
+            tried = [(*each, key) for key in self._keys(ways) if (each := self._without(key, ways, left))]
+            if not tried:
+                return
+            yield from (each for _, each, _ in tried)
+            _, ways, key = min(tried, key=lambda each: each[0])
+            left = {kind: [way for way in own if key not in way.keys] for kind, own in left.items()}
+
+    def _without(
+        self, key: Hashable, ways: _Ways, left: Mapping[_Kind, Sequence[_Way]]
+    ) -> tuple[float, _Ways] | None:
+        """The seconds that it takes for each byte, and the ways without a key."""
+        found = dict(ways)
+        for kind, way in ways.items():
+            if key in way.keys:
+                other = next((each for each in left[kind] if key not in each.keys), None)
+                if other is None:
+                    return None
+                found[kind] = other
+        seconds = self.seconds_of(found) - self.seconds_of(ways)
+        before, after = (sum(map(self._bytes.__getitem__, self._keys(each))) for each in (ways, found))
+        return (seconds / (before - after) if before > after else math.inf), found
+
+    def seconds_of(self, ways: _Ways) -> float:
+        """The seconds of all maps."""
+        return sum(self._counts[kind] * way.seconds for kind, way in ways.items())
+
+    def _keys(self, ways: _Ways) -> set[Hashable]:
+        return {key for way in ways.values() for key in way.keys}
+
+    def bytes_of(self, ways: _Ways) -> int:
+        """The bytes to upload of all keys of the program."""
+        asked = [*self._others, *(way.asked for way in ways.values())]
+        return _bytes_of(KeyList.of(self._params, asked), self._params)
+
+    def rewritten(self, ways: _Ways) -> Program:
+        """The program with these ways of its maps."""
+        found = Program(self._program.scheme, self._program.inputs)
+        for node, kind in zip(self._program.nodes, self._kinds, strict=True):
+            operation: Any = node.operation
+            if kind is not None:
+                way = ways[kind]
+                operation = replace(operation, baby_steps=way.baby_steps, fewest_keys=way.fewest_keys)
+            found.add(operation, *node.operands)
+        for value in self._program.outputs:
+            found.give(value)
+        return found

@@ -1,0 +1,110 @@
+"""Compiled programs with fewer keys: the bytes told are those of the file, and results are NumPy's."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera.circuits.needs import size_text
+from hemera.compiler import Compiled
+
+from .compile_cases import deep
+
+RNG = np.random.default_rng(60)
+WEIGHTS = [RNG.normal(0, 1 / np.sqrt(shape[0]), shape) for shape in ((48, 32), (32, 32), (32, 10))]
+BANDS: Any = sum(np.diag(RNG.uniform(0.5, 1, 64 - abs(k)), k) for k in (-17, -16, -1, 0, 1, 16, 17))
+DEVICE = "cpu-avx512-16"
+
+
+def network(x: Any) -> Any:
+    x = x @ WEIGHTS[0]
+    x = (x * x) @ WEIGHTS[1]
+    return (x * x) @ WEIGHTS[2]
+
+
+def bands(x: Any) -> Any:
+    """Diagonals on both sides, some far from others."""
+    return BANDS @ x
+
+
+def compiled(function: Any, width: int, limit: int | None = None, **options: Any) -> Compiled:
+    return hm.compile(function, hm.ArraySpec((width,), range=(-1, 1)), upload_limit=limit, **options)
+
+
+def file_bytes(plan: Compiled) -> int:
+    ctx = hm.Context(plan.params)
+    return len(bytes(plan.generate_keys(ctx, ctx.generate_secret_key())))
+
+
+@pytest.mark.parametrize(("function", "width", "least_keys"), [(network, 48, 4), (bands, 64, 2)])
+def test_each_limit_is_kept(function: Any, width: int, least_keys: int) -> None:
+    x = RNG.uniform(-1, 1, width)
+    plan, before, keys = compiled(function, width), 0.0, 0
+    refused = ""
+    while not refused:
+        cost = plan.cost(DEVICE)
+        keys = len(cost.needed_keys)
+        assert cost.upload_bytes == pytest.approx(file_bytes(plan), rel=0.01)
+        assert f", {size_text(cost.upload_bytes)} to upload" in plan.report()
+        assert cost.as_dict()["bytes"]["upload"] == cost.upload_bytes
+        assert cost.seconds is not None
+        assert cost.seconds > 0.95 * before  # fewer bytes take no less time
+        before = cost.seconds
+        expected = function(x)
+        np.testing.assert_allclose(plan.local()(x), expected, atol=2**-16 * np.abs(expected).max())
+        limit = cost.upload_bytes
+        assert compiled(function, width, limit).cost().upload_bytes == limit
+        try:
+            plan = compiled(function, width, limit - 1)
+        except hm.errors.ParameterError as reason:
+            refused = str(reason)
+        else:
+            assert plan.cost().upload_bytes < limit
+    found = re.search(r"at least (\d+) bytes to upload, more than upload_limit=(\d+)", refused)
+    assert found is not None
+    assert tuple(map(int, found.groups())) == (limit, limit - 1)
+    assert keys == least_keys
+
+
+def test_keys_of_fewer_bytes_do_not_serve_the_model_without_a_limit() -> None:
+    plan = compiled(network, 48)
+    fewer = compiled(network, 48, plan.cost().upload_bytes // 2)
+    assert fewer.params == plan.params
+    ctx = hm.Context(plan.params)
+    sk = ctx.generate_secret_key()
+    fewer_keys = fewer.generate_keys(ctx, sk)
+    with pytest.raises(hm.errors.MissingKeyError, match="needs keys that are not there: rotations by"):
+        plan.package.check(ctx, fewer_keys)
+    loaded = hm.serving.Package.load(fewer.package.to_bytes())
+    loaded.check(ctx, fewer_keys)
+    assert loaded.interface.keys == fewer.package.interface.keys
+
+
+def test_maps_between_bootstraps_have_fewer_keys() -> None:
+    def long(x: Any) -> Any:
+        for matrix in WEIGHTS[1], WEIGHTS[1].T, WEIGHTS[1]:
+            x = (x * x) @ matrix
+        return x
+
+    plan = compiled(long, 32, params=deep(), precision_bits=8)
+    limit = plan.cost().upload_bytes * 9 // 10
+    fewer = compiled(long, 32, limit, params=deep(), precision_bits=8)
+    assert fewer.cost().upload_bytes == pytest.approx(file_bytes(fewer), rel=0.01)
+    assert fewer.cost().upload_bytes <= limit
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"scheme": "bfv"}, 'upload_limit is of scheme="ckks", without share=True'),
+        ({"share": True}, 'upload_limit is of scheme="ckks", without share=True'),
+        ({"limit": -1}, "upload_limit must be an integer of 0 or more, not -1"),
+    ],
+)
+def test_other_uses_are_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(hm.errors.ParameterError, match=words):
+        compiled(bands, 64, **{"limit": 1 << 20, **options})
