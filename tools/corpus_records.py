@@ -26,6 +26,7 @@ FOLDERS = tuple(str(ROOT / folder) for folder in ("python/tests/", "python/apps/
 ROOMS = (
     "python/tests/compiler/test_choice_of_layouts.py",
     "python/tests/compiler/test_compile.py",
+    "python/tests/compiler/test_compile_bootstraps.py",
     "python/tests/compiler/test_estimators_all.py",
     "python/tests/compiler/test_exact_tables.py",
     "python/tests/compiler/test_tables.py",
