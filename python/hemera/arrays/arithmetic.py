@@ -31,7 +31,7 @@ from hemera.arrays.recorded import (
     reduced,
     sum_of_maps,
 )
-from hemera.arrays.sparse_map import SparseMap
+from hemera.arrays.sparse_map import SparseMap, Values
 from hemera.errors import ParameterError
 from hemera.inputs.arguments import described
 
@@ -105,9 +105,6 @@ def combined(x: A, axis: Axis, combine: Callable[[Any, Any], Any], keepdims: boo
             pairs = moved([pairs, found], lambda p, y: np.concatenate([p, y[..., -1:]], -1))
         found = pairs
     return rearranged(found, lambda y: y.reshape(shape))
-
-
-Values = NDArray[Any]
 
 
 def as_mask(x: A) -> A:

@@ -8,14 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hemera.arrays.operations import Affine, Input, Operation, Shape
-from hemera.arrays.sparse_map import RepeatedMap, SparseMap
+from hemera.arrays.operations import Affine, Input, Operation
+from hemera.arrays.sparse_map import Floats, Indices, RepeatedMap, Shape, SparseMap
 from hemera.arrays.tensor import TensorProgram
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +147,7 @@ def of_one_sample(
             if isinstance(own, RepeatedMap):
                 one = own.of_each(count, _around(source, of), _around(target, axis))
             elif own.entries % count == 0:
-                one = _map_of_one(own, _places(source, of), _places(target, axis), count)
+                one = _map_of_one(own, places_along(source, of), places_along(target, axis), count)
             if one is None:
                 break
             maps.append(one)
@@ -183,7 +179,7 @@ def _around(shape: Shape, axis: int) -> tuple[int, int]:
     return math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
 
 
-def _places(shape: Shape, axis: int) -> tuple[Indices, Indices]:
+def places_along(shape: Shape, axis: int) -> tuple[Indices, Indices]:
     """The number of each element's sample in an array, and its number there."""
     extents = _without(shape, axis)
     sample = np.arange(shape[axis]).reshape(-1, *(1,) * (len(shape) - 1 - axis))

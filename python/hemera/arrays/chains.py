@@ -8,15 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hemera._process import cached_property
-from hemera.arrays.operations import Apply, Formula, Shape
-from hemera.arrays.recorder import Recorder
-from hemera.arrays.sparse_map import SparseMap
+from hemera.arrays.operations import Apply, Formula
+from hemera.arrays.recorder import GRID, Recorder
+from hemera.arrays.sparse_map import Floats, Shape, SparseMap
 from hemera.circuits import Function, Polynomial
-
-Floats = NDArray[np.float64]
 
 _NODES = 2048
 """Chebyshev nodes by which coefficients are found."""
@@ -181,8 +177,6 @@ def one_polynomial(
     return Polynomial(kept, basis="chebyshev", interval=interval, error=error, name=name)
 
 
-_GRID = 257
-"""Points at which chains are compared with their formulas."""
 _FEWER = 0.75
 """The part of the products that one polynomial may take where it takes as many levels."""
 _LARGEST = 2.0**90
@@ -195,15 +189,12 @@ less by more bits of each function."""
 class FusingRecorder(Recorder):
     """A recorder that knows of which node each one is a function, element by element."""
 
-    @cached_property
-    def _chains(self) -> dict[int, Chain]:
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._chains: dict[int, Chain] = {}
         """Nodes as functions of other ones."""
-        return {}
-
-    @cached_property
-    def _unmade(self) -> dict[int, Exception]:
+        self._unmade: dict[int, Exception] = {}
         """Why no polynomial is near to a node's function, which only chains may take in."""
-        return {}
 
     def chain(self, number: int) -> Chain:
         """A node as a function of another one, or of itself."""
@@ -256,7 +247,7 @@ class FusingRecorder(Recorder):
     def unmade(self, formula: Formula, name: str, number: int, reason: Exception) -> int:
         interval = self.interval(number)
         with np.errstate(all="ignore"):
-            values = np.asarray(formula(np.linspace(*interval, _GRID)), np.float64)
+            values = np.asarray(formula(np.linspace(*interval, GRID)), np.float64)
         if not np.isfinite(values).all():
             raise reason
         low, high = np.clip([values.min(), values.max()], -_LARGEST, _LARGEST).tolist()
@@ -316,7 +307,7 @@ class FusingRecorder(Recorder):
         one = chain.as_one(polynomial)
         fewer = one.depth < chain.depth and one.products <= chain.products
         fewer = fewer or (one.depth == chain.depth and one.products < _FEWER * chain.products)
-        points = np.linspace(*self.interval(chain.root), _GRID)
+        points = np.linspace(*self.interval(chain.root), GRID)
         better = fewer or chain.error(points) > _MOST_LOST * tolerance
         return self._one(chain, polynomial) if better else number
 
@@ -324,7 +315,7 @@ class FusingRecorder(Recorder):
         """A chain as one polynomial, and the tolerance that it has to keep; None where there is none."""
         interval = self.interval(chain.root)
         with np.errstate(all="ignore"):
-            largest = float(np.abs(chain.formula(np.linspace(*interval, _GRID))).max())
+            largest = float(np.abs(chain.formula(np.linspace(*interval, GRID))).max())
         if not math.isfinite(largest):
             return None
         tolerance = 2.0 ** -self.tolerance_bits(max(1.0, largest))

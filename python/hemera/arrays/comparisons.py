@@ -34,9 +34,8 @@ from hemera.arrays.recorded import (
     recorder_of,
 )
 from hemera.arrays.recorder import user_line
+from hemera.arrays.sparse_map import Values
 from hemera.errors import ParameterError
-
-Values = NDArray[Any]
 
 _MOST_POINTS = 10
 """Different values of which a function is a polynomial through its points: more make it too steep."""
@@ -67,16 +66,6 @@ def reaches(x: A, other: Any) -> A:
     known = _decided(x, other, lambda low, high: (low >= 0, high < 0))
     known = _jump(x, other, np.greater_equal) if known is None else known
     return _from(_difference(x, other, np.ceil), 0) if known is None else known
-
-
-def stays_below(x: A, other: Any) -> A:
-    """x < other, as 0 and 1. See `_difference` for errors."""
-    return negated(reaches(x, other))
-
-
-def stays_within(x: A, other: Any) -> A:
-    """x <= other, as 0 and 1. See `_difference` for errors."""
-    return negated(exceeds(x, other))
 
 
 def equal(x: A, other: Any) -> A:

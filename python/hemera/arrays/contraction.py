@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hemera.arrays.arithmetic import any_of, total
 from hemera.arrays.comparisons import differs
@@ -29,10 +28,8 @@ from hemera.arrays.recorded import (
     sum_of_maps,
 )
 from hemera.arrays.recorder import MOST_ELEMENTS
-from hemera.arrays.sparse_map import RepeatedMap, SparseMap
+from hemera.arrays.sparse_map import RepeatedMap, SparseMap, Values
 from hemera.errors import MismatchError, ParameterError
-
-Values = NDArray[Any]
 
 MOST_ENTRIES = 1 << 26
 _MOST_LISTED = 1 << 22

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hemera.arrays.arithmetic import as_mask, negated, total
 from hemera.arrays.comparisons import bounded, equal, exceeds, of_few, reaches, step_of
@@ -24,9 +23,8 @@ from hemera.arrays.recorded import (
     rearranged,
     recorder_of,
 )
+from hemera.arrays.sparse_map import Values
 from hemera.errors import ParameterError
-
-Values = NDArray[Any]
 
 _MOST_TOGETHER = 1 << 15
 """Elements times plain numbers that exact programs compare at once: the largest rows have no more slots."""

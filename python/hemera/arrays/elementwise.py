@@ -39,18 +39,8 @@ from hemera.arrays.recorder import user_line
 from hemera.circuits import Function
 from hemera.errors import ParameterError, RangeError
 
-_MAKERS: dict[str, Callable[..., Function]] = {
-    "exp": circuits.exp,
-    "log": circuits.log,
-    "sqrt": circuits.sqrt,
-    "tanh": circuits.tanh,
-    "sigmoid": circuits.sigmoid,
-    "gelu": circuits.gelu,
-    "reciprocal": circuits.inverse,
-    "silu": circuits.silu,
-    "softplus": circuits.softplus,
-}
-"""Functions of `hemera.circuits`, by the names of `FORMULAS`."""
+_NAMES = {"reciprocal": "inverse"}
+"""Names of `hemera.circuits` for functions that have others in `FORMULAS`."""
 _WIDER = 1 + 2.0**-8
 """So much wider than the range are the magnitudes that maxima are made for."""
 
@@ -58,7 +48,7 @@ _WIDER = 1 + 2.0**-8
 def named(x: A, name: str) -> A:
     """A function of `hemera.circuits` on the range of the values, with the program's precision."""
     recorder_of(x).approximates(name)
-    clear = FORMULAS[name]
+    clear, make = FORMULAS[name], getattr(circuits, _NAMES.get(name, name))
     size = np.abs if name == "gelu" else clear
     low, high = x.range
     refusal: ParameterError | RangeError | None = None
@@ -75,7 +65,7 @@ def named(x: A, name: str) -> A:
         )
     else:
         try:
-            return x.apply(recorder_of(x).named_function(_MAKERS[name], size, number_of(x)), formula=clear)
+            return x.apply(recorder_of(x).named_function(make, size, number_of(x)), formula=clear)
         except ParameterError as error:
             refusal = error
     one = recorder_of(x).composed(clear, name, number_of(x))
@@ -104,18 +94,8 @@ def divide(x: A, other: Any) -> A:
     return of_kind(x * (1 / given), "f")
 
 
-def floor_divide(x: A, divisor: Any) -> A:
-    """x // divisor. See `_by_number` for errors."""
-    return _by_number(x, divisor, np.floor_divide)
-
-
-def remainder(x: A, divisor: Any) -> A:
-    """x % divisor. See `_by_number` for errors."""
-    return _by_number(x, divisor, np.remainder)
-
-
-def _by_number(x: A, divisor: Any, function: Callable[[Any, Any], Any]) -> A:
-    """A function of multiples of a step and one plain number.
+def by_number(function: np.ufunc, x: A, divisor: Any) -> A:
+    """x // divisor or x % divisor, of multiples of a step and one plain number.
 
     Raises:
         TypeError: where no step is known, and for other divisors: in exact programs they are whole.
@@ -264,7 +244,7 @@ def _rectified(x: A) -> A:
         return x
     if high <= 0:
         return filled(x, 0.0)
-    exact = _tabulated(x, lambda values: np.maximum(values, 0))
+    exact = _tabulated(x, _positive)
     return _homogeneous(x, circuits.relu, high, _positive) if exact is None else exact
 
 

@@ -9,14 +9,12 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.arrays.operations import LookUp, Shape
+from hemera.arrays.operations import LookUp
 from hemera.arrays.recorder import Recorder, user_line
-from hemera.arrays.sparse_map import SparseMap
+from hemera.arrays.sparse_map import Floats, Shape, SparseMap, Values
 from hemera.errors import ParameterError
 
-Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
-Values = NDArray[Any]
 
 MOST_POINTS = 64
 """Different values of an element that is looked up: a table is a polynomial of that many terms."""

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera.arrays.sparse_map import Floats
 from hemera.circuits import Function, Polynomial
 
-Floats = NDArray[np.float64]
 Bounds = tuple[Floats, Floats]
 """The least and the largest value of each element, flat."""
 

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hemera.arrays.operations import Affine, Multiply, Shape
-from hemera.arrays.sparse_map import RepeatedMap, SparseMap
+from hemera.arrays.operations import Affine, Multiply
+from hemera.arrays.sparse_map import Floats, RepeatedMap, Shape, SparseMap
 from hemera.arrays.tensor import Node, TensorProgram
 
 _MOST_WHOLE = 2.0**53
@@ -180,8 +179,6 @@ def _worth_joining(last: SparseMap, before: Affine, shared: bool) -> bool:
         last.entries_after(first) <= last.entries + (0 if shared else first.entries) for first in before.maps
     )
 
-
-Floats = NDArray[np.float64]
 
 _MOST_BASES = 8
 """Arrays that one is known as a polynomial of: the last ones."""

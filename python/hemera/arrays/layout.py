@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera._process import cached_property
+from hemera.arrays.sparse_map import Indices, Shape
 from hemera.arrays.tiling import Tiling, axes_before
 from hemera.errors import FormatError, ParameterError
 
@@ -44,9 +45,7 @@ def as_entries(values: NDArray[Any], size: int) -> Complex:
     return found.reshape(values.shape)
 
 
-Indices = NDArray[np.int64]
 Place = tuple[int, int]
-Shape = tuple[int, ...]
 
 COPY: Place = (-1, 0)
 """A bit of the slot's number on which the contents do not depend: copies lie in both halves."""

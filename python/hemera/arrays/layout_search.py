@@ -16,12 +16,10 @@ from numpy.typing import NDArray
 
 from hemera._process import cached_property
 from hemera.arrays.layout import COPY, FREE, Layout, Place, index_bits
-from hemera.arrays.operations import Shape
 from hemera.arrays.packing import free_folds, offsets
-from hemera.arrays.sparse_map import SparseMap
+from hemera.arrays.sparse_map import Indices, Shape, SparseMap
 from hemera.arrays.tensor import TensorProgram
 
-Indices = NDArray[np.int64]
 Bits = tuple[Place, ...]
 Partners = tuple[tuple[Place, Place], ...]
 """Bits of one array's indices, each with the one of another's that goes along with it."""

@@ -9,15 +9,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hemera.arrays.contraction import MOST_ENTRIES, each_moved, matmul, of_kinds, outer, product_sum
 from hemera.arrays.elementwise import reciprocal
 from hemera.arrays.recorded import Recorded, axes_of, moved, sum_of_maps
-from hemera.arrays.sparse_map import SparseMap
+from hemera.arrays.sparse_map import SparseMap, Values
 from hemera.errors import MismatchError, ParameterError
-
-Values = NDArray[Any]
 
 _MOST = 4
 """Rows of the largest matrix of which minors are computed."""
@@ -34,17 +31,13 @@ def _require_square(x: Any, most: int = _MOST) -> int:
     return int(shape[-1])
 
 
-def _entry(x: Recorded, row: int, column: int) -> Any:
-    return moved([x], lambda y: y[..., row, column])
-
-
 def _minor(x: Recorded, rows: Sequence[int], columns: Sequence[int]) -> Any:
     """The determinant of some rows and columns, by the first row."""
     if not rows:
         return 1.0
     first, *others = rows
     terms = [
-        _entry(x, first, column)
+        moved([x], operator.itemgetter((..., first, column)))
         * _minor(x, others, [each for each in columns if each != column])
         * (-1) ** at
         for at, column in enumerate(columns)

@@ -137,17 +137,11 @@ def _diff(x: Any, n: int = 1, axis: int = -1) -> Any:
     (at,) = axes_of(operator.index(axis), x.ndim)
     if kind_of(x) == "b":  # where neighbours differ, as of NumPy
         for _ in range(n):
-            before, after = (
-                moved([x], functools.partial(_cut, at, own)) for own in (slice(-1), slice(1, None))
-            )
+            before, after = (moved([x], functools.partial(np.delete, obj=end, axis=at)) for end in (-1, 0))
             x = arithmetic.one_of(after, before)
         return x
     found = linear_algebra.along_axis(x, np.diff(np.eye(x.shape[at]), n, axis=0), at)
     return of_kind(found, kind_of(x))
-
-
-def _cut(axis: int, part: slice, y: Any) -> Any:
-    return np.moveaxis(np.moveaxis(y, axis, 0)[part], 0, axis)
 
 
 def _ediff1d(ary: Any) -> Any:

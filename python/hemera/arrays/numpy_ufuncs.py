@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -22,13 +23,10 @@ IN_PLACE = (
 """The advice of errors for functions that change arrays in place."""
 _INSTEAD = {
     **dict.fromkeys(("data", "dump", "dumps", "item", "tobytes", "tofile", "tolist", "view"), _VALUES),
-    **dict.fromkeys(
-        ("copyto", "fill", "fill_diagonal", "itemset", "place", "put", "put_along_axis"), IN_PLACE
-    ),
-    **dict.fromkeys(("putmask", "resize", "setfield"), IN_PLACE),
+    **dict.fromkeys(("copyto", "fill", "fill_diagonal", "itemset", "place", "put"), IN_PLACE),
+    **dict.fromkeys(("put_along_axis", "putmask", "resize", "setfield"), IN_PLACE),
     "argpartition": "np.argsort(x) has the order of few elements",
-    "conj": "its values are real: the array is its conjugate",
-    "conjugate": "its values are real: the array is its conjugate",
+    **dict.fromkeys(("conj", "conjugate"), "its values are real: the array is its conjugate"),
     "imag": "its values are real",
     **dict.fromkeys(
         ("argwhere", "flatnonzero", "nonzero"),
@@ -138,15 +136,15 @@ UFUNCS: dict[np.ufunc, Function] = {
     np.exp: _named("exp"),
     np.fabs: lambda x: of_kind(elementwise.absolute(x), "f"),
     np.float_power: lambda x, y: of_kind(elementwise.power(x, y), "f"),
-    np.floor_divide: elementwise.floor_divide,
+    np.floor_divide: functools.partial(elementwise.by_number, np.floor_divide),
     np.fmax: elementwise.larger,
     np.fmin: elementwise.smaller,
     np.greater: comparisons.exceeds,
     np.greater_equal: comparisons.reaches,
     np.heaviside: _heaviside,
     np.invert: arithmetic.inverted,
-    np.less: comparisons.stays_below,
-    np.less_equal: comparisons.stays_within,
+    np.less: lambda x, other: arithmetic.negated(comparisons.reaches(x, other)),
+    np.less_equal: lambda x, other: arithmetic.negated(comparisons.exceeds(x, other)),
     np.log: _named("log"),
     np.isfinite: lambda x: np.full(x.shape, True),
     np.isinf: lambda x: np.full(x.shape, False),
@@ -171,7 +169,7 @@ UFUNCS: dict[np.ufunc, Function] = {
     np.rad2deg: lambda x: x * (180 / np.pi),
     np.radians: lambda x: x * (np.pi / 180),
     np.reciprocal: _reciprocal,
-    np.remainder: elementwise.remainder,
+    np.remainder: functools.partial(elementwise.by_number, np.remainder),
     np.sign: comparisons.sign,
     np.sqrt: _named("sqrt"),
     np.square: lambda x: x.square(),

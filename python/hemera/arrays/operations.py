@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.arrays.facts import Bounds, Floats, range_of, slope_of
-from hemera.arrays.sparse_map import SparseMap
+from hemera.arrays.facts import Bounds, range_of, slope_of
+from hemera.arrays.sparse_map import Floats, Shape, SparseMap, Values
 from hemera.circuits import Function
 from hemera.errors import MismatchError, ParameterError
 
@@ -28,18 +28,6 @@ def _sigmoid(x: Any) -> Any:
     return np.where(np.asarray(x) < 0, small, 1.0) / (1 + small)
 
 
-def _gelu(x: Any) -> Any:
-    return x / 2 * _erfc(-np.asarray(x) / math.sqrt(2))
-
-
-def _silu(x: Any) -> Any:
-    return x * _sigmoid(x)
-
-
-def _softplus(x: Any) -> Any:
-    return np.logaddexp(0.0, x)
-
-
 FORMULAS: dict[str, Formula] = {
     "erf": _erf,
     "exp": np.exp,
@@ -47,16 +35,14 @@ FORMULAS: dict[str, Formula] = {
     "sqrt": np.sqrt,
     "tanh": np.tanh,
     "sigmoid": _sigmoid,
-    "gelu": _gelu,
-    "silu": _silu,
-    "softplus": _softplus,
+    "gelu": lambda x: x / 2 * _erfc(-np.asarray(x) / math.sqrt(2)),
+    "silu": lambda x: x * _sigmoid(x),
+    "softplus": lambda x: np.logaddexp(0.0, x),
     "reciprocal": np.reciprocal,
 }
 """Formulas by the names of `hemera.arrays.elementwise.named`, and erf."""
 
 
-Values = NDArray[Any]
-Shape = tuple[int, ...]
 Ends = tuple[float, float]
 
 

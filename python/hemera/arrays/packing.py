@@ -10,10 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.arrays.layout import COPY, FREE, Layout
-from hemera.arrays.sparse_map import SparseMap
-
-Indices = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from hemera.arrays.sparse_map import Floats, Indices, SparseMap
 
 
 def by_diagonals(numbers: Sequence[int], diagonals: NDArray[Any], x: NDArray[Any]) -> NDArray[Any]:

@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NoReturn, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hemera.arrays.facts import Facts
 from hemera.arrays.operations import Formula
 from hemera.arrays.recorder import MOST_ELEMENTS, Recorder
-from hemera.arrays.sparse_map import SparseMap
+from hemera.arrays.sparse_map import SparseMap, Values
 from hemera.circuits import Function
 from hemera.errors import MismatchError, ParameterError
 from hemera.inputs.operators import Operators
@@ -62,7 +61,6 @@ def are_truths(*values: Any) -> bool:
 
 
 Axis = int | tuple[int, ...] | None
-Values = NDArray[Any]
 A = TypeVar("A", bound="Recorded")
 
 _MOST_POWER = 1 << 10

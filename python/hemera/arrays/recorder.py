@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera.arrays.facts import Bounds, Facts, Watch, beside_steps, common_step, sign_of, step_of_sum, widened
-from hemera.arrays.operations import Affine, Apply, Formula, Input, Multiply, Operation, Shape
-from hemera.arrays.sparse_map import SparseMap
+from hemera.arrays.operations import Affine, Apply, Formula, Input, Multiply, Operation
+from hemera.arrays.sparse_map import Floats, Shape, SparseMap
 from hemera.arrays.tensor import TensorProgram
 from hemera.circuits import Function
 from hemera.errors import ParameterError, PrecisionError, RangeError
@@ -48,10 +48,8 @@ def _user_file(path: str) -> str | None:
     return None if any(package in given.parents for package in _PACKAGES) else given.name
 
 
-Floats = NDArray[np.float64]
-
-_GRID = 257
-"""Points of an interval at which a function's range is found."""
+GRID = 257
+"""Points of an interval at which functions are looked at."""
 MOST_ELEMENTS = 1 << 22
 """The most elements of one array."""
 _LARGEST = 2.0**100
@@ -275,7 +273,7 @@ class Recorder:
         """An approximation on the range of a node. Errors of `make` where there is none."""
         low, high = self.interval(number)
         with np.errstate(all="ignore"):
-            values = np.abs(clear(np.linspace(low, high, _GRID)))
+            values = np.abs(clear(np.linspace(low, high, GRID)))
         largest = float(values[np.isfinite(values)].max(initial=1.0))
         bits = max(2.0, self.tolerance_bits(largest))
         return self.made(make.__name__, low, high, lambda: make((low, high), bits=bits))

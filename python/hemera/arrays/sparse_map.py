@@ -15,6 +15,8 @@ from hemera.errors import MismatchError, ParameterError
 
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Values = NDArray[Any]
+Shape = tuple[int, ...]
 
 _IN_CACHE = 1 << 17
 """Products that are made at a time: those of many samples at once would go through memory."""
@@ -177,15 +179,8 @@ class SparseMap:
         """The map to the sum of both results. MismatchError for other shapes."""
         if (self.outputs, self.inputs) != (other.outputs, other.inputs):
             raise MismatchError("maps of different shapes have no sum")
-        joined = (
-            np.concatenate(pair)
-            for pair in (
-                (self.rows, other.rows),
-                (self.columns, other.columns),
-                (self.values, other.values),
-            )
-        )
-        return SparseMap.of(self.outputs, self.inputs, *joined)
+        rows, columns = np.append(self.rows, other.rows), np.append(self.columns, other.columns)
+        return SparseMap.of(self.outputs, self.inputs, rows, columns, np.append(self.values, other.values))
 
     @cached_property
     def _pieces(self) -> list[tuple[slice, Indices]]:

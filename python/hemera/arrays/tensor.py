@@ -10,19 +10,8 @@ from typing import ClassVar, Generic, NoReturn, TypeVar
 
 import numpy as np
 
-from hemera.arrays.facts import Floats
-from hemera.arrays.operations import (
-    Affine,
-    Apply,
-    Ends,
-    Input,
-    LookUp,
-    Multiply,
-    Operation,
-    Shape,
-    Values,
-)
-from hemera.arrays.sparse_map import SparseMap
+from hemera.arrays.operations import Affine, Apply, Ends, Input, LookUp, Multiply, Operation
+from hemera.arrays.sparse_map import Floats, Shape, SparseMap, Values
 from hemera.errors import MismatchError, ParameterError
 
 T = TypeVar("T")

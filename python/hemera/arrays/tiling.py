@@ -13,13 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera._process import cached_property
-from hemera.arrays.operations import Affine, Values
-from hemera.arrays.sparse_map import SparseMap
+from hemera.arrays.operations import Affine
+from hemera.arrays.sparse_map import Indices, Shape, SparseMap, Values
 from hemera.arrays.tensor import Node, TensorProgram
 from hemera.errors import MismatchError, ParameterError
-
-Indices = NDArray[np.int64]
-Shape = tuple[int, ...]
 
 MOST_CIPHERTEXTS = 1 << 12
 

@@ -10,13 +10,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hemera._process import cached_property
-from hemera.arrays.sparse_map import SparseMap
-
-Indices = NDArray[np.int64]
-Shape = tuple[int, ...]
+from hemera.arrays.batches import places_along
+from hemera.arrays.sparse_map import Floats, Indices, Shape, SparseMap
 
 EVERY = -1
 """A mark in place of a token: the element is in the slots of all tokens."""
@@ -34,22 +31,36 @@ class Places:
     axis: int | None = None
     """The axis of the tokens, where ciphertexts have the order of the elements of one token."""
 
-    @classmethod
-    def along(cls, shape: Shape, axis: int | None) -> Places:
+    @staticmethod
+    @functools.lru_cache(maxsize=64)
+    def along(shape: Shape, axis: int | None) -> Places:
         """Places with an axis of the array in slots; None: there is none of tokens."""
-        return cls.everywhere(math.prod(shape)) if axis is None else _along(shape, axis)
+        if axis is None:
+            return Places.everywhere(math.prod(shape))
+        token, own = places_along(shape, axis)
+        return Places(own, token, len(own) // shape[axis], axis)
 
     @classmethod
     def everywhere(cls, size: int) -> Places:
         """The places of an array without tokens."""
         return cls(np.arange(size), np.full(size, EVERY), size)
 
-    @classmethod
-    def turned(cls, shape: Shape, own: int, other: int) -> Places:
+    @staticmethod
+    @functools.lru_cache(maxsize=64)
+    def turned(shape: Shape, own: int, other: int) -> Places:
         """The places of an array with two axes of tokens, one in slots: a ciphertext has all pairs of tokens
         (t, t + d). With d = g + b, for giant steps g and baby steps b, the pair is in the slots of token
         t + g: sums over pairs then turn few ciphertexts (docs/transformers.md#attention)."""
-        return _turned(shape, own, other)
+        length = shape[own]
+        babies = 1 << (int(math.log2(length)) + 1) // 2
+        index = np.indices(shape).reshape(len(shape), -1)
+        offset = (index[other] - index[own]) % length
+        index[other] = offset
+        rest = [axis for axis in range(len(shape)) if axis != own]
+        extents = tuple(shape[axis] for axis in rest)
+        ciphertexts = np.ravel_multi_index(tuple(index[axis] for axis in rest), extents)
+        tokens = (index[own] + offset // babies * babies) % length
+        return Places(ciphertexts.astype(np.int64), tokens, math.prod(extents))
 
     @classmethod
     def candidates(cls, shape: Shape, length: int) -> list[Places]:
@@ -94,32 +105,6 @@ class Places:
 def token_axes(shape: Shape, length: int) -> list[int]:
     """The axes of an array that may be those of tokens, by their length; a single token has no axis."""
     return [axis for axis, extent in enumerate(shape) if extent == length > 1]
-
-
-@functools.lru_cache(maxsize=64)
-def _along(shape: Shape, axis: int) -> Places:
-    extents = (*shape[:axis], *shape[axis + 1 :])
-    rest = np.expand_dims(np.arange(math.prod(extents)).reshape(extents), axis)
-    tokens = np.arange(shape[axis]).reshape(-1, *(1,) * (len(shape) - 1 - axis))
-    own, token = (np.broadcast_to(each, shape).ravel() for each in (rest, tokens))
-    return Places(own, token, math.prod(extents), axis)
-
-
-@functools.lru_cache(maxsize=64)
-def _turned(shape: Shape, own: int, other: int) -> Places:
-    length = shape[own]
-    babies = 1 << (int(math.log2(length)) + 1) // 2
-    index = np.indices(shape).reshape(len(shape), -1)
-    offset = (index[other] - index[own]) % length
-    index[other] = offset
-    rest = [axis for axis in range(len(shape)) if axis != own]
-    extents = tuple(shape[axis] for axis in rest)
-    ciphertexts = np.ravel_multi_index(tuple(index[axis] for axis in rest), extents)
-    tokens = (index[own] + offset // babies * babies) % length
-    return Places(ciphertexts.astype(np.int64), tokens, math.prod(extents))
-
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.arrays.batches import Blocks, blocks_of, of_one_sample
-from hemera.arrays.operations import Affine, Apply, Multiply, Shape
-from hemera.arrays.sparse_map import SparseMap
+from hemera.arrays.operations import Affine, Apply, Multiply
+from hemera.arrays.sparse_map import Shape, SparseMap
 from hemera.arrays.tensor import Node, TensorProgram
 from hemera.arrays.tiling import MOST_CIPHERTEXTS, SplitProgram
 from hemera.arrays.tokens import Places, Products, products_of, token_axes, turns_of

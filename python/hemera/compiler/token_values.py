@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.arrays.operations import Shape
-from hemera.arrays.sparse_map import SparseMap
+from hemera.arrays.sparse_map import Shape, SparseMap
 from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tokens import Places, Turns, turns_of
 from hemera.compiler.lowering import Lowering, Value
