@@ -17,12 +17,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from hemera.client.problems import Refused
-from hemera.ray import refusals
 from hemera.ray.handles import Full, Handle, Lost
 from hemera.ray.placement import Placement
 from hemera.ray.replica import Answered, KeyFiles
 from hemera.serving.logs import log
-from hemera.serving.scheduler import Evaluation, queue_full, stopping
+from hemera.serving.reasons import BUSY, CLUSTER_LOST, NO_REPLICA, QUEUE_FULL, REPLICA_LOST, STOPPING
+from hemera.serving.scheduler import Evaluation
 
 _SENDERS = 4
 """Threads that give large requests to replicas, and those of dead ones to others."""
@@ -200,15 +200,15 @@ class Dispatcher:
         keys = self._keys(request.client, request.model, None)
         with self._lock:
             if self._stop.is_set():
-                raise stopping()
+                raise STOPPING.refused()
             place = (request.client, request.model)
             if self._counts[place] >= self._limits.client_requests:
-                raise queue_full(request.model, self._counts[place])
+                raise QUEUE_FULL.refused(model=request.model, waiting=self._counts[place])
             mine = _Request(request, keys)
             replica = self._choose(mine)
             if replica is None:
                 is_ready = any(each.ready for each in self._replicas.values())
-                raise refusals.busy() if is_ready else refusals.none_there()
+                raise BUSY.refused(what="requests") if is_ready else NO_REPLICA.refused()
             self._requests[mine.number] = mine
             self._counts[place] += 1
             self._assign(mine, replica)
@@ -224,13 +224,13 @@ class Dispatcher:
     def call(self, function: Callable[[], Any], device: int = 0) -> Future[Any]:  # noqa: ARG002
         """Run a function in a thread of its own; this process has no device."""
         if self._stop.is_set():
-            raise stopping()
+            raise STOPPING.refused()
         return self._calls.submit(function)
 
     def stop(self) -> None:
         """Refuse the requests that are not answered, and end the replicas. May be called again."""
         self._stop.set()
-        self._refuse_all(stopping())
+        self._refuse_all(STOPPING.refused())
         with self._lock:
             self._replicas.clear()
         self._senders.shutdown(wait=False)
@@ -248,7 +248,7 @@ class Dispatcher:
             with self._lock:
                 replica = self._placed(keys.digest)
                 if replica is None:
-                    raise refusals.busy() if self.alive else refusals.none_there()
+                    raise BUSY.refused(what="requests") if self.alive else NO_REPLICA.refused()
                 replica.ask_for(keys.digest)
             try:
                 answered: Answered = replica.handle.call("check", model, keys).result()
@@ -259,7 +259,7 @@ class Dispatcher:
                 replica.answered_for(keys.digest)
             answered.require()
             return
-        raise refusals.died(_MOST_DEATHS)
+        raise REPLICA_LOST.refused(replicas=_MOST_DEATHS)
 
     # --- Requests. ---
 
@@ -302,7 +302,7 @@ class Dispatcher:
                 self._lose(replica, str(error))
                 self._again(request)
             elif isinstance(error, Full):
-                self._settle(request, refusals.busy())
+                self._settle(request, BUSY.refused(what="requests"))
             elif error is not None:
                 log("failure", level=logging.ERROR, error=error, replica=replica.name)
                 self._settle(request, error)
@@ -338,7 +338,7 @@ class Dispatcher:
         """A request whose replica has not answered goes to another one, or waits for one."""
         request.deaths += 1
         if request.deaths >= _MOST_DEATHS:
-            self._settle(request, refusals.died(_MOST_DEATHS))
+            self._settle(request, REPLICA_LOST.refused(replicas=_MOST_DEATHS))
             return
         with self._lock:
             if request.number not in self._requests:
@@ -460,7 +460,7 @@ class Dispatcher:
         if now - self._lost_since > self._limits.head_seconds and not self._stop.is_set():
             log("head", level=logging.ERROR, why="the cluster is lost; the server ends")
             self._stop.set()
-            self._refuse_all(refusals.no_head())
+            self._refuse_all(CLUSTER_LOST.refused())
             self._failed()
         return False
 

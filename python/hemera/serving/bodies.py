@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Iterator
-from http import HTTPStatus
 from typing import Any
 
 from starlette.requests import Request
 
-from hemera.client.problems import Refused
+from hemera.serving.reasons import BUSY, LARGE_BODY, NO_NUMBER, TOO_SLOW, YOURS
 
 SLOWEST = 16 << 10
 """Bytes a second."""
@@ -22,17 +21,13 @@ class Budget:
     Args:
         limit: of all clients.
         each: of one client.
-        code: of the refusal.
-        message: of the refusal, for people, of whom the limit is: "the server has", "you have".
+        what: the things, for people.
     """
 
-    def __init__(self, limit: int, each: int, code: str, message: str) -> None:
-        self._limit, self._each = limit, each
+    def __init__(self, limit: int, each: int, what: str) -> None:
+        self._limit, self._each, self._what = limit, each, what
         self._taken: dict[str, int] = {}
         self._total = 0
-        text = message.partition(" has ")[2]
-        self._full = Refused(HTTPStatus.SERVICE_UNAVAILABLE, code, message, retry_after=1)
-        self._yours = Refused(HTTPStatus.TOO_MANY_REQUESTS, code, f"you have {text}", retry_after=1)
 
     @property
     def taken(self) -> int:
@@ -50,9 +45,9 @@ class Budget:
             nonlocal mine
             own = self._taken.get(client, 0)
             if own > mine and own + count > self._each:
-                raise self._yours
+                raise YOURS.refused(what=self._what)
             if self._total > mine and self._total + count > self._limit:
-                raise self._full
+                raise BUSY.refused(what=self._what)
             self._taken[client] = own + count
             self._total += count
             mine += count
@@ -77,9 +72,9 @@ def require_size(request: Request, limit: int) -> int:
     try:
         size = max(int(request.headers.get("content-length", "0")), 0)
     except ValueError:
-        raise Refused(HTTPStatus.BAD_REQUEST, "format", "Content-Length is no number") from None
+        raise NO_NUMBER.refused() from None
     if size > limit:
-        raise _too_large(limit)
+        raise LARGE_BODY.refused(limit=limit)
     return size
 
 
@@ -106,7 +101,7 @@ async def receive(
         async for piece in request.stream():
             count += len(piece)
             if count > limit:
-                raise _too_large(limit)
+                raise LARGE_BODY.refused(limit=limit)
             if piece:
                 with deadline.halted():
                     await take(piece)
@@ -150,9 +145,7 @@ class _Deadline:
         if self._passed and isinstance(error, asyncio.CancelledError):
             if hasattr(self._task, "uncancel"):  # since Python 3.11
                 self._task.uncancel()
-            raise Refused(
-                HTTPStatus.REQUEST_TIMEOUT, "too_slow", "the body came too slowly; send it again"
-            ) from None
+            raise TOO_SLOW.refused() from None
 
     def _look(self) -> None:
         now = self._loop.time()
@@ -161,11 +154,3 @@ class _Deadline:
         else:
             self._passed = True
             self._task.cancel()
-
-
-def _too_large(limit: int) -> Refused:
-    return Refused(
-        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-        "too_large",
-        f"the body is larger than the {limit} bytes that may come",
-    )

@@ -19,7 +19,7 @@ from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from hemera.client.problems import Refused
+from hemera.serving.reasons import BUSY
 from hemera.serving.settings import Settings
 
 _LARGEST_HEAD = 64 << 10
@@ -234,7 +234,7 @@ def _network(address: str) -> str:
 
 
 def _busy() -> bytes:
-    refused = Refused(503, "busy", "the server has as many connections as it takes; try again in a while", 1)
+    refused = BUSY.refused(what="connections")
     body = json.dumps(refused.body).encode()
     lines = [
         b"HTTP/1.1 503 Service Unavailable",

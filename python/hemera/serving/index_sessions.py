@@ -9,7 +9,8 @@ from hemera.errors import FormatError, MismatchError
 from hemera.objects.keys import Keys
 from hemera.search import Index, Tickets
 from hemera.search.scores.tickets import Seeds
-from hemera.serving.session_cache import Answer, Session, too_many
+from hemera.serving.reasons import TOO_MANY
+from hemera.serving.session_cache import Answer, Session
 from hemera.serving.uploads import refuse_secret
 
 QUERY, PREPARATION = "query", "preparation"
@@ -156,7 +157,7 @@ def request_of(files: Mapping[str, bytes], index: Index, most: int) -> tuple[str
     program = index.settings.program
     count = program.count(data) if name == QUERY else len(program.seeds(data))
     if count > most:
-        raise too_many(most)
+        raise TOO_MANY.refused(most=most)
     return name, data, count
 
 

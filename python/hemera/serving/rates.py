@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from http import HTTPStatus
 
-from hemera.client.problems import Refused
+from hemera.serving.reasons import RATE
 
 
 class _Bucket:
@@ -89,11 +88,5 @@ class Rates:
         wait = bucket.wait(least, now)
         if wait > 0:
             self._refused(what)
-            raise Refused(
-                HTTPStatus.TOO_MANY_REQUESTS,
-                "rate",
-                f"a client may send {rate:g} {what} a second, and yours were more; "
-                f"go on in {wait:.3g} seconds",
-                retry_after=math.ceil(wait),
-            )
+            raise RATE.refused(after=math.ceil(wait), rate=rate, what=what, wait=wait)
         return bucket

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from http import HTTPStatus
 
 from fastapi import Request, Response
 from fastapi.responses import JSONResponse
@@ -15,9 +14,8 @@ from starlette.requests import ClientDisconnect
 from hemera.client.problems import Refused, refusal_of
 from hemera.serving.logs import log
 from hemera.serving.metrics import Metrics
+from hemera.serving.reasons import HUNG_UP, TOO_SLOW
 
-_CLOSED_BY_CLIENT = 499
-"""nginx' status for a client that left: nobody reads it but the log."""
 _READ_ON = 1 << 20
 """Bytes of a body that are read although nobody wants them."""
 
@@ -26,7 +24,7 @@ def answer_to(error: Exception, metrics: Metrics) -> Refused:
     """The answer to what a request led to; failures of the server itself are logged."""
     if isinstance(error, ClientDisconnect):
         metrics.hung_up()
-        return Refused(_CLOSED_BY_CLIENT, "hung_up", "the client hung up")
+        return HUNG_UP.refused()
     refused = refusal_of(error)
     if refused.code == "internal":
         log("failure", level=logging.ERROR, error=error)
@@ -42,7 +40,7 @@ async def refuse(request: Request, error: Exception) -> Response:
         headers["Connection"] = "close"
         # A client that asked whether it may go on (Expect: 100-continue) has sent nothing yet.
         asked = "expect" in request.headers
-        if not asked and error.status not in (HTTPStatus.REQUEST_TIMEOUT, _CLOSED_BY_CLIENT):
+        if not asked and error.status not in (TOO_SLOW.status, HUNG_UP.status):
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(_read_on(request), 1.0)
     return JSONResponse(error.body, error.status, headers)

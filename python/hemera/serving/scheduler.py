@@ -12,14 +12,14 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from typing import Any, Protocol, TypeVar
 
-from hemera.client.problems import Refused, refusal_of
+from hemera.client.problems import refusal_of
 from hemera.errors import Error, OutOfMemoryError
 from hemera.serving.logs import log
 from hemera.serving.metrics import Metrics
-from hemera.serving.session_cache import Answer, AnyInputs, Session, SessionCache, too_many
+from hemera.serving.reasons import QUEUE_FULL, STOPPING, TOO_MANY
+from hemera.serving.session_cache import Answer, AnyInputs, Session, SessionCache
 
 T = TypeVar("T")
 
@@ -188,7 +188,7 @@ class Scheduler:
                 queue_alive = deque(each for each in queue if not each.answer.cancelled())
                 self._queues[request.client, request.model] = queue = queue_alive
             if len(queue) >= self._waiting:
-                raise queue_full(request.model, len(queue))
+                raise QUEUE_FULL.refused(model=request.model, waiting=len(queue))
             session = self._best_session(request.client, request.model)
             if session is not None:
                 request.loading = (session, self._files.submit(session.load, request.files))
@@ -217,7 +217,7 @@ class Scheduler:
             self._wake.notify_all()
         for future in futures:
             if future.set_running_or_notify_cancel():
-                future.set_exception(stopping())
+                future.set_exception(STOPPING.refused())
         for thread in self._threads:
             if thread.is_alive():
                 thread.join()
@@ -225,7 +225,7 @@ class Scheduler:
 
     def _require_running(self) -> None:
         if self._stopped:
-            raise stopping()
+            raise STOPPING.refused()
 
     def _best_session(self, client: str, model: str) -> Session | None:
         """The session of a device that holds one: an idle device, if there is one."""
@@ -313,7 +313,7 @@ class Scheduler:
                 continue
             inputs = future.result()
             if inputs.count > self._batch:
-                request.answer.set_exception(too_many(self._batch))
+                request.answer.set_exception(TOO_MANY.refused(most=self._batch))
                 continue
             loaded = _Loaded(request, session, inputs)
             for group in groups:
@@ -382,23 +382,3 @@ def _result_or_error(function: Callable[[], T]) -> T | BaseException:
     except BaseException as error:
         is_failure = refusal_of(error).code == "internal"  # whose traceback goes into the log
         return error if is_failure else error.with_traceback(None)
-
-
-def queue_full(model: str, waiting: int) -> Refused:
-    """The answer to a request beyond those of a client that may wait."""
-    return Refused(
-        HTTPStatus.TOO_MANY_REQUESTS,
-        "queue_full",
-        f"{waiting} of your requests for {model!r} wait already; send the next when an answer has come",
-        retry_after=1,
-    )
-
-
-def stopping() -> Refused:
-    """The answer to requests while the server stops."""
-    return Refused(
-        HTTPStatus.SERVICE_UNAVAILABLE,
-        "stopping",
-        "the server stops; try again when it is back",
-        retry_after=10,
-    )

@@ -5,12 +5,10 @@ from __future__ import annotations
 import base64
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any, ClassVar
 
 from hemera._inspect import HEMERA
-from hemera.client.problems import Refused
 from hemera.client.wire import KEYS_FILE
 from hemera.errors import FormatError
 from hemera.inputs.source import read_bytes
@@ -18,6 +16,7 @@ from hemera.objects.devices import DeviceOptions
 from hemera.package.package import Package
 from hemera.search import Index
 from hemera.serving.index_sessions import QUERY, IndexSession, request_of
+from hemera.serving.reasons import MODEL_CHANGED
 from hemera.serving.session_cache import Session
 from hemera.serving.sessions import Loader, memory_of
 from hemera.serving.settings import Settings
@@ -88,12 +87,7 @@ class Served(ABC):
         """Refused (409) where a client has encoded for another model than the one that has this name now;
         None: the client names none."""
         if digest is not None and self.digest not in (None, digest):
-            raise Refused(
-                HTTPStatus.CONFLICT,
-                "model_changed",
-                f"the model {self.name!r} was replaced, and its digest is {self.digest}: ask for its "
-                "description, and encode for that",
-            )
+            raise MODEL_CHANGED.refused(name=self.name, digest=self.digest)
 
 
 class ServedModel(Served):

@@ -6,17 +6,16 @@ import functools
 import logging
 import time
 from collections.abc import Callable, Mapping
-from http import HTTPStatus
 from typing import Any, TypeVar
 
 from hemera import errors
 from hemera._files import which_file
-from hemera.client.problems import Refused
 from hemera.pool.members import bind_thread
 from hemera.serving.home import Home
 from hemera.serving.logs import log
 from hemera.serving.metrics import Metrics
 from hemera.serving.rates import Rates
+from hemera.serving.reasons import KEYS_FIRST, UNKNOWN
 from hemera.serving.scheduler import Device, Scheduler, Scheduling
 from hemera.serving.served import Served, ServedIndex, ServedModel
 from hemera.serving.session_cache import Session, SessionCache
@@ -145,7 +144,8 @@ class Service:
         """A client's keys for a model or an index. Refused (409) where it has none."""
         found = self.store.find(client, model)
         if found is None:
-            raise _no_keys(model, "indexes" if model in self.indexes else "models")
+            kinds = "indexes" if model in self.indexes else "models"
+            raise KEYS_FIRST.refused(name=model, kinds=kinds)
         return found
 
     def device_for_keys(self) -> int:
@@ -264,17 +264,9 @@ class Service:
 def _found(there: Mapping[str, T], name: str, what: str) -> T:
     found = there.get(name)  # another thread may drop it
     if found is None:
-        raise Refused(HTTPStatus.NOT_FOUND, f"unknown_{what}", f"there is no {what} {name[:64]!r}")
+        raise UNKNOWN.refused(kind=what, name=name[:64])
     return found
 
 
 def _report(model: str, why: str) -> None:
     log("damaged", level=logging.ERROR, model=model, why=why)
-
-
-def _no_keys(name: str, kind: str) -> Refused:
-    return Refused(
-        HTTPStatus.CONFLICT,
-        "no_keys",
-        f"the server has no keys of yours for {name!r}: PUT /v1/{kind}/{name}/keys first",
-    )

@@ -5,11 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from http import HTTPStatus
 from typing import Any, Protocol
 
 from hemera._process import Lock
-from hemera.client.problems import Refused
 
 Answer = dict[str, bytes]
 """The outputs of one request by name, each a file."""
@@ -72,15 +70,6 @@ class Session(ABC):
     @abstractmethod
     def dump(self, outputs: Any, single: bool) -> Answer:
         """The outputs of one request as files; `single`: of a request for one evaluation."""
-
-
-def too_many(most: int) -> Refused:
-    """The answer to a request of more evaluations."""
-    return Refused(
-        HTTPStatus.UNPROCESSABLE_ENTITY,
-        "too_many",
-        f"a request may have {most} evaluations at most: send the others in requests of their own",
-    )
 
 
 class SessionCache:

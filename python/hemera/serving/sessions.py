@@ -26,8 +26,9 @@ from hemera.package.package import Package
 from hemera.package.prepared import PreparedModel
 from hemera.package.specs import InputSpec
 from hemera.serving.graphs import Graphs, form_of
-from hemera.serving.session_cache import Answer, AnyInputs, Session, too_many
-from hemera.serving.uploads import FOREIGN, compressed_refused, damaged_texts, refuse_secret
+from hemera.serving.reasons import COMPRESSED, TOO_MANY
+from hemera.serving.session_cache import Answer, AnyInputs, Session
+from hemera.serving.uploads import FOREIGN, damaged_texts, refuse_secret
 
 _LARGER = 4
 """Times the model's own degree that another library's client may have: costs grow with it."""
@@ -52,11 +53,11 @@ def memory_of(package: Package, files: Mapping[str, bytes], most: int) -> int:
         refuse_secret(data)
         extents = _core.ciphertext_extents(data)
         if extents.compressed:
-            raise compressed_refused()
+            raise COMPRESSED.refused()
         batch = tuple(extents.batch)
         _require_shape(parts[name], batch)
         if len(batch) > len(parts[name].shape) and batch[0] > most:
-            raise too_many(most)
+            raise TOO_MANY.refused(most=most)
         total += extents.bytes
     return total
 

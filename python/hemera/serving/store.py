@@ -16,13 +16,12 @@ import secrets
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from http import HTTPStatus
 from pathlib import Path
 from typing import BinaryIO
 
 from hemera._files import sync_folder
 from hemera._process import Lock
-from hemera.client.problems import Refused
+from hemera.serving.reasons import DISK_FULL, LARGE_KEYS, STORE_FULL
 
 _TABLE = "set.json"
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -82,11 +81,7 @@ class Upload:
     def write(self, data: bytes) -> None:
         assert self._file is not None
         if self.bytes + len(data) > self._limit:
-            raise Refused(
-                HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-                "too_large",
-                f"keys of one model may have {self._limit} bytes",
-            )
+            raise LARGE_KEYS.refused(limit=self._limit)
         self._store._reserve(self, len(data))
         self._hash.update(data)
         with _disk():
@@ -236,12 +231,7 @@ class Store:
         for place in gone:
             del self._sets[place]
         if (lacking := self._lacking(upload, size)) is not None:
-            raise Refused(
-                HTTPStatus.INSUFFICIENT_STORAGE,
-                "store_full",
-                f"the server keeps {lacking}, and there is no room for more: remove keys that you do not "
-                "need any more, or ask the server's operator for room",
-            )
+            raise STORE_FULL.refused(lacking=lacking)
 
     def _lacking(self, upload: Upload, size: int) -> str | None:
         """The limit that does not allow `size` bytes more of an upload; None: there is room."""
@@ -313,10 +303,5 @@ def _disk() -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno in _FULL:
-            raise Refused(
-                HTTPStatus.INSUFFICIENT_STORAGE,
-                "disk_full",
-                "the server's disk is full: nothing of them was kept",
-                retry_after=60,
-            ) from error
+            raise DISK_FULL.refused() from error
         raise

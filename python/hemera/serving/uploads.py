@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from http import HTTPStatus
 from pathlib import Path
 from typing import BinaryIO
 
 from hemera._inspect import HEMERA, MAGIC, ForeignDescription, inspect
-from hemera.client.problems import Refused
 from hemera.client.wire import KEYS_FILE
 from hemera.errors import Error, FormatError
 from hemera.interop import library_of_name, names_of_libraries
 from hemera.interop._library import KEY_FILES
+from hemera.serving.reasons import COMPRESSED, SECRET_KEY, UNFIT
 from hemera.serving.store import Upload
 
 FOREIGN = ("context", *KEY_FILES.values())
@@ -25,25 +24,10 @@ _MOST_SECTIONS = 100_008
 """The most sections of a file of keys: two for each of at most 50,000 keys, and some before them."""
 
 
-def secret_key_refused() -> Refused:
-    """The answer to a secret key."""
-    return Refused(
-        HTTPStatus.UNPROCESSABLE_ENTITY,
-        "secret_key",
-        "this is a secret key, which decrypts: the server takes none, and has kept nothing of it. Send the "
-        "evaluation keys (ctx.generate_keys) alone. It has travelled: make a new secret key",
-    )
-
-
-def _unfit(why: str) -> Refused:
-    """The answer to files that are none of a client's keys."""
-    return Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "format", why)
-
-
 def refuse_secret(data: bytes) -> None:
     """Refused (422) where these are the first bytes of a secret key of Hemera."""
     if kind_of(data) == _SECRET_KEY:
-        raise secret_key_refused()
+        raise SECRET_KEY.refused()
 
 
 def kind_of(head: bytes) -> int | None:
@@ -70,8 +54,8 @@ class UploadSink:
 
     def begin(self, name: str) -> None:
         if name != KEYS_FILE and name not in FOREIGN:
-            raise _unfit(
-                f"an upload of keys has no part {name!r}; it is one file of Hemera's, or parts named "
+            raise UNFIT.refused(
+                why=f"an upload of keys has no part {name!r}; it is one file of Hemera's, or parts named "
                 + ", ".join(FOREIGN)
             )
         if name == KEYS_FILE:
@@ -99,10 +83,10 @@ class UploadSink:
         assert self._head is not None
         kind = kind_of(self._head)
         if kind == _SECRET_KEY:
-            raise secret_key_refused()
+            raise SECRET_KEY.refused()
         if (kind == _EVALUATION_KEYS) != (self._name == KEYS_FILE):
-            raise _unfit(
-                f"the part {self._name!r} is no file of "
+            raise UNFIT.refused(
+                why=f"the part {self._name!r} is no file of "
                 + (
                     "evaluation keys, as keys.save(path) writes them"
                     if self._name == KEYS_FILE
@@ -118,7 +102,9 @@ def _refuse_compressed(file: BinaryIO) -> None:
     file.seek(48)
     sections = int.from_bytes(file.read(4), "little")
     if sections > _MOST_SECTIONS:
-        raise _unfit(f"the file announces {sections} sections, and keys have at most {_MOST_SECTIONS}")
+        raise UNFIT.refused(
+            why=f"the file announces {sections} sections, and keys have at most {_MOST_SECTIONS}"
+        )
     at = 64
     for _ in range(sections):
         file.seek(at)
@@ -126,18 +112,10 @@ def _refuse_compressed(file: BinaryIO) -> None:
         if len(header) < 32:
             return
         if header[4] & 1:
-            raise compressed_refused()
+            raise COMPRESSED.refused()
         at += 32 + int.from_bytes(header[8:16], "little")
         if at >= 1 << 62:
             return
-
-
-def compressed_refused() -> Refused:
-    """The answer to compressed files: they may take 128 times as much memory."""
-    return _unfit(
-        "the file is compressed, and a server takes none that is: what is encrypted can not be made smaller. "
-        "Send it as bytes(x) gives it"
-    )
 
 
 @contextlib.contextmanager
@@ -163,8 +141,8 @@ def library_of(files: Mapping[str, Path]) -> str:
             _refuse_compressed(file)
         return HEMERA
     if KEYS_FILE in names or FOREIGN[0] not in names or len(names) < 2:
-        raise _unfit(
-            "an upload is one file of Hemera's keys, or a context and keys of "
+        raise UNFIT.refused(
+            why="an upload is one file of Hemera's keys, or a context and keys of "
             f"{names_of_libraries()}, each a part"
         )
     try:
@@ -176,7 +154,7 @@ def library_of(files: Mapping[str, Path]) -> str:
             parms = None if library.context_in_files else files[FOREIGN[0]]
             kinds = {name: inspect(path, parms=parms).kind for name, path in files.items()}
     except Error as error:
-        raise _unfit(str(error)) from error
+        raise UNFIT.refused(why=str(error)) from error
     if any("secret" in kind for kind in kinds.values()):
-        raise secret_key_refused()
+        raise SECRET_KEY.refused()
     return library.name

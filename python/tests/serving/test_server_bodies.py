@@ -125,7 +125,7 @@ def test_a_cancellation_of_others_stays_one() -> None:
     ],
 )
 def test_what_there_may_be_at_once(steps: str, answers: str) -> None:
-    budget = Budget(100, 40, "busy", "the server has as many as it takes")
+    budget = Budget(100, 40, "things")
     found: list[str] = []
     refusals: list[Refused] = []
     own: dict[str, int] = {}

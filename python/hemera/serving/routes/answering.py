@@ -17,6 +17,7 @@ from starlette.requests import ClientDisconnect
 from hemera.client.problems import Refused
 from hemera.client.wire import BodyReader, Memory
 from hemera.serving.bodies import receive, require_size
+from hemera.serving.reasons import TIMEOUT
 from hemera.serving.refusals import answer_to
 from hemera.serving.routes.state import AppState
 from hemera.serving.scheduler import Evaluation
@@ -119,12 +120,7 @@ async def _answer(evaluation: Evaluation, request: Request, seconds: float) -> A
             return files
         if gone.done():
             raise ClientDisconnect
-        raise Refused(
-            HTTPStatus.GATEWAY_TIMEOUT,
-            "timeout",
-            f"the request was not answered in {seconds:g} seconds",
-            retry_after=10,
-        )
+        raise TIMEOUT.refused(seconds=seconds)
     finally:
         gone.cancel()
         answer.cancel()  # takes it out of the queue, if it is still there

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from http import HTTPStatus
 from typing import Annotated
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from hemera.client.problems import Refused
+from hemera.serving.reasons import NO_TOKEN
 from hemera.serving.routes.state import state_of
 
 bearer = HTTPBearer(auto_error=False, description="The token that the server's operator gave you")
@@ -25,11 +24,7 @@ async def client_of(
     service = state_of(request).service
     client = service.clients.of_token(given.credentials) if given else None
     if client is None:
-        raise Refused(
-            HTTPStatus.UNAUTHORIZED,
-            "unknown_token",
-            "a client's token is needed, Authorization: Bearer TOKEN (`hemera serve HOME --add-client NAME`)",
-        )
+        raise NO_TOKEN.refused()
     request.state.client = client
     service.rates.request(client)
     return client

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from http import HTTPStatus
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 
 import hemera
-from hemera.client.problems import Refused
 from hemera.serving.metrics import CONTENT_TYPE
+from hemera.serving.reasons import NOT_ALIVE
 from hemera.serving.routes.schemas import problems
 from hemera.serving.routes.state import state_of
 
@@ -22,12 +21,7 @@ async def health(request: Request) -> dict[str, Any]:
     """Whether requests are computed."""
     service = state_of(request).service
     if not service.scheduler.alive:
-        raise Refused(
-            HTTPStatus.SERVICE_UNAVAILABLE,
-            "stopping",
-            "no requests are computed: the server stops, or has no replica",
-            retry_after=10,
-        )
+        raise NOT_ALIVE.refused()
     return {
         "status": "ok",
         "version": hemera.__version__,

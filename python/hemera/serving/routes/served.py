@@ -9,13 +9,14 @@ from typing import Any
 
 from fastapi import APIRouter, Path, Request
 
-from hemera.client.problems import Refused, refusal_of
+from hemera.client.problems import refusal_of
 from hemera.client.wire import KEYS_FILE, MODEL_HEADER, BodyReader, is_multipart
 from hemera.errors import ParameterError
 from hemera.interop import names_of_libraries
 from hemera.package.maps import client_maps
 from hemera.serving.bodies import receive, require_size
 from hemera.serving.logs import log
+from hemera.serving.reasons import NO_KEYS
 from hemera.serving.refusals import answer_to
 from hemera.serving.routes.answering import counted
 from hemera.serving.routes.clients import ClientName
@@ -57,7 +58,7 @@ def _add(kind: str, kinds: str, more: str = "") -> None:
     async def keys_of(request: Request, client: ClientName, name: str = of_path) -> dict[str, Any]:
         kept = state_of(request).service.store.find(client, found(request, name).name)
         if kept is None:
-            raise _no_keys(name)
+            raise NO_KEYS.refused(name=name)
         return kept.describe()
 
     @router.put(
@@ -86,7 +87,7 @@ def _add(kind: str, kinds: str, more: str = "") -> None:
     async def delete_keys(request: Request, client: ClientName, name: str = of_path) -> None:
         service, own = state_of(request).service, found(request, name).name
         if not await asyncio.to_thread(service.remove_keys, client, own):
-            raise _no_keys(name)
+            raise NO_KEYS.refused(name=name)
 
 
 _add(
@@ -111,10 +112,6 @@ async def maps(request: Request, _: ClientName, model: str = Path()) -> dict[str
         return {**await asyncio.to_thread(client_maps, served.package.interface), "digest": served.digest}
     except ParameterError as error:
         raise refusal_of(error) from error
-
-
-def _no_keys(name: str) -> Refused:
-    return Refused(HTTPStatus.NOT_FOUND, "no_keys", f"the server has no keys of yours for {name!r}")
 
 
 async def _upload(state: AppState, served: Served, request: Request, client: str) -> dict[str, Any]:

@@ -24,18 +24,8 @@ class AppState:
 def make_state(service: Service) -> AppState:
     """The state of an application of a service. The service's metrics watch it."""
     settings = service.settings
-    waiting = Budget(
-        settings.waiting_bytes,
-        settings.waiting_of_client,
-        "busy",
-        "the server has as many requests as it takes; try again in a while",
-    )
-    uploads = Budget(
-        settings.uploads,
-        settings.client_uploads,
-        "busy",
-        "the server has as many uploads of keys as it takes; try again in a while",
-    )
+    waiting = Budget(settings.waiting_bytes, settings.waiting_of_client, "requests")
+    uploads = Budget(settings.uploads, settings.client_uploads, "uploads of keys")
     service.metrics.watch(
         "hemera_waiting_bytes",
         "Bytes of bodies that arrive, wait or are computed, and of their ciphertexts in memory",

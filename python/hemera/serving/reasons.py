@@ -1,0 +1,104 @@
+"""The reasons for which a server refuses: statuses, words for programs, and texts for people."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from hemera.client.problems import Refused
+
+
+class Reason(NamedTuple):
+    """A reason. The arguments are those of `Refused`; the message has places for facts."""
+
+    status: int
+    code: str
+    message: str
+    retry_after: int | None = None
+
+    def refused(self, *, after: int | None = None, **facts: object) -> Refused:
+        """The answer, with facts in their places; `after`: seconds in place of the reason's."""
+        code, message = self.code.format(**facts), self.message.format(**facts)
+        return Refused(self.status, code, message, self.retry_after if after is None else after)
+
+
+# --- What is asked for. ---
+
+NO_NUMBER = Reason(400, "format", "Content-Length is no number")
+NO_TOKEN = Reason(
+    401,
+    "unknown_token",
+    "a client's token is needed, Authorization: Bearer TOKEN (`hemera serve HOME --add-client NAME`)",
+)
+UNKNOWN = Reason(404, "unknown_{kind}", "there is no {kind} {name!r}")
+NO_KEYS = Reason(404, "no_keys", "the server has no keys of yours for {name!r}")
+KEYS_FIRST = Reason(409, "no_keys", f"{NO_KEYS.message}: PUT /v1/{{kinds}}/{{name}}/keys first")
+MODEL_CHANGED = Reason(
+    409,
+    "model_changed",
+    "the model {name!r} was replaced, and its digest is {digest}: ask for its description, and encode for "
+    "that",
+)
+TOO_MANY = Reason(
+    422,
+    "too_many",
+    "a request may have {most} evaluations at most: send the others in requests of their own",
+)
+UNFIT = Reason(422, "format", "{why}")
+SECRET_KEY = Reason(
+    422,
+    "secret_key",
+    "this is a secret key, which decrypts: the server takes none, and has kept nothing of it. Send the "
+    "evaluation keys (ctx.generate_keys) alone. It has travelled: make a new secret key",
+)
+# Compressed files may take 128 times as much memory.
+COMPRESSED = Reason(
+    422,
+    "format",
+    "the file is compressed, and a server takes none that is: what is encrypted can not be made smaller. "
+    "Send it as bytes(x) gives it",
+)
+
+# --- Bodies, and how often they come. ---
+
+HUNG_UP = Reason(499, "hung_up", "the client hung up")
+"""Its status is nginx' for a client that left: nobody reads it but the log."""
+TOO_SLOW = Reason(408, "too_slow", "the body came too slowly; send it again")
+LARGE_BODY = Reason(413, "too_large", "the body is larger than the {limit} bytes that may come")
+LARGE_KEYS = Reason(413, "too_large", "keys of one model may have {limit} bytes")
+RATE = Reason(
+    429,
+    "rate",
+    "a client may send {rate:g} {what} a second, and yours were more; go on in {wait:.3g} seconds",
+)
+QUEUE_FULL = Reason(
+    429,
+    "queue_full",
+    "{waiting} of your requests for {model!r} wait already; send the next when an answer has come",
+    1,
+)
+
+# --- The server's state. ---
+
+BUSY = Reason(503, "busy", "the server has as many {what} as it takes; try again in a while", 1)
+YOURS = Reason(429, "busy", "you have as many {what} as it takes; try again in a while", 1)
+STOPPING = Reason(503, "stopping", "the server stops; try again when it is back", 10)
+NOT_ALIVE = Reason(503, "stopping", "no requests are computed: the server stops, or has no replica", 10)
+NO_REPLICA = Reason(503, "no_replica", "no replica is there now; try again", 5)
+REPLICA_LOST = Reason(
+    503,
+    "replica_lost",
+    "{replicas} replicas died while they computed this request; if others are answered, it is the request: "
+    "report it to the operator",
+    10,
+)
+CLUSTER_LOST = Reason(
+    503, "cluster_lost", "the server has lost its cluster and starts again; send the request again", 10
+)
+TIMEOUT = Reason(504, "timeout", "the request was not answered in {seconds:g} seconds", 10)
+STORE_FULL = Reason(
+    507,
+    "store_full",
+    "the server keeps {lacking}, and there is no room for more: remove keys that you do not need any more, "
+    "or ask the server's operator for room",
+)
+DISK_FULL = Reason(507, "disk_full", "the server's disk is full: nothing of them was kept", 60)
