@@ -76,7 +76,7 @@ def test_scores_are_exact(scores: int, trees: int, depth: int, levels: int, samp
     quantiser = Quantiser.of_levels(12, levels)
     rows = np.random.default_rng(samples).integers(0, levels, (samples, 12))
     own, _, found = score(model, quantiser, rows, parameters=small(depth + 2 + (levels > 33)))
-    assert (own.model.digit > 1) == (levels > 33)
+    assert (own.model.quantiser.digit > 1) == (levels > 33)
     wanted = own.model.scores(quantiser.bins(rows))
     np.testing.assert_array_equal(found, wanted)
     assert len(np.unique(wanted)) > 1 or samples == 1
@@ -122,7 +122,7 @@ def test_deep_histograms_of_scikit_learn(holes: bool) -> None:
     model, rows = read_model(fitted), data[::9]
     own, _, found = score(model, None, rows, parameters=small(9))
     assert model.depth == 6
-    assert own.model.digit > 1
+    assert own.model.quantiser.digit > 1
     error = found[:, 0] / own.model.scale - fitted.decision_function(rows)
     assert np.abs(error).max() <= 13.1 / 2 / own.model.scale
     np.testing.assert_array_equal(fitted.classes_[(found[:, 0] > 0).astype(int)], fitted.predict(rows))
@@ -199,7 +199,7 @@ def test_secure_parameters_have_room_for_two_digits(depth: int) -> None:
     rows = np.random.default_rng(8).integers(0, 60, (40, 20))
     own, _, found = score(model, Quantiser.of_levels(20, 60), rows, parameters="auto")
     assert own.package.params.security_bits >= 128
-    assert own.model.digit == 8
+    assert own.model.quantiser.digit == 8
     assert np.abs(found / own.model.scale - model.scores(rows)).max() <= 31 / 2 / own.model.scale
 
 

@@ -145,7 +145,7 @@ def test_missing_values_have_a_bin_or_a_bit():
         quantise(model, other)
     with pytest.raises(ParameterError, match="the model takes none"):
         quantise(dataclasses.replace(model, missing=None), quantiser)
-    assert quantise(model, dataclasses.replace(quantiser, missing=None)).planes == 2
+    assert quantise(model, dataclasses.replace(quantiser, missing=None)).quantiser.planes == 2
 
 
 def test_thresholds_below_and_above_all_values():

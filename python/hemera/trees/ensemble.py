@@ -21,6 +21,11 @@ Index = tuple[Integers, Integers, Integers]
 MAX_DEPTH = 6
 """The largest depth of a tree: its comparisons are multiplied depth - 1 times, one after the other."""
 
+CATEGORICAL = (
+    "the model splits categorical features, which have no encrypted form; encode them as numbers or one-hot "
+    "columns, and train "
+)
+"""The refusal of such splits, up to the way of a library."""
 _MOST_SCORES = 1 << 16
 
 LOWEST = float(np.finfo(np.float64).min)

@@ -64,12 +64,12 @@ def packed_scores(
     ops: Evaluator, model: IntegerEnsemble, layout: Layout, planes: Sequence[Ciphertext]
 ) -> Ciphertext:
     """The scores, shape (chunks,), of planes of shape (chunks,): those of one group after the other; a group
-    has `model.planes` planes for each of `model.nodes`."""
+    has `model.quantiser.planes` planes for each of `model.nodes`."""
     leaves = [layout.spread(model.leaves[:, :, leaf]) for leaf in range(model.leaves.shape[2])]
     bits = _bits(model, layout)
     products: Pairs = []
     linear: Terms = {}
-    count = len(bits) * model.planes
+    count = len(bits) * model.quantiser.planes
     for group in range(layout.groups):
         of_group = {node: _of_group(bit, group, count) for node, bit in bits.items()}
         trees = _Trees(ops, planes, of_group, [leaf[group] for leaf in leaves])
@@ -93,23 +93,24 @@ def packed_scores(
 def _bits(model: IntegerEnsemble, layout: Layout) -> dict[int, _Bit]:
     """The bits of `model.nodes`, in slots of shape (groups, N), with planes counted in the first group."""
     found = {}
-    uppers, lowers = model.most_edges // model.digit, model.digit - 1
+    bins = model.quantiser
+    uppers, lowers = bins.most_edges // bins.digit, bins.digit - 1
 
     def spread(mask: Any) -> Integers:
         return layout.spread(np.asarray(mask, dtype=np.int64))
 
     for index, node in enumerate(model.nodes.tolist()):
-        first = index * model.planes
+        first = index * bins.planes
         splits = model.splits[:, :, node]
-        upper, lower = np.divmod(splits, model.digit)
+        upper, lower = np.divmod(splits, bins.digit)
         whole, parted = (splits > 0) & (lower == 0), (splits > 0) & (lower > 0)
         linear, difference = {}, {}
         for c in range(1, uppers + 1):
             beyond = parted & (upper + 1 == c)
             linear[first + c - 1] = spread((whole & (upper == c)) | beyond)
             difference[first + c - 1] = spread((parted & (upper == c)).astype(np.int64) - beyond)
-        if model.tells_missing:
-            linear[first + model.planes - 1] = spread(model.missing[:, :, node])
+        if bins.tells_missing:
+            linear[first + bins.planes - 1] = spread(model.missing[:, :, node])
         found[node] = _Bit(
             linear,
             _Linear(difference, spread(parted & (upper == 0))),

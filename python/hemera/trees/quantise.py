@@ -12,16 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.errors import FormatError, MismatchError, ParameterError
-from hemera.trees.ensemble import (
-    LOWEST,
-    Ensemble,
-    Flags,
-    Floats,
-    Index,
-    Integers,
-    descend,
-    prepared,
-)
+from hemera.trees.ensemble import LOWEST, Ensemble, Flags, Floats, Index, Integers, descend, prepared
 
 MAX_EDGES = 1023
 """The most edges of a feature."""
@@ -221,6 +212,13 @@ class Quantiser:
             None if missing is None else tuple(missing),
         )
 
+    def require_features_of(self, model: Ensemble) -> None:
+        """MismatchError if the model has other features."""
+        if len(self.edges) != model.feature_count:
+            raise MismatchError(
+                f"the model has {model.feature_count} features, and the quantiser {len(self.edges)}"
+            )
+
     def of_values(self, model: Ensemble) -> Ensemble:
         """A model of values from one that was trained on `bins(rows)`.
 
@@ -228,10 +226,7 @@ class Quantiser:
             MismatchError: if the model has other features.
             ParameterError: if a threshold is below every bin.
         """
-        if len(self.edges) != model.feature_count:
-            raise MismatchError(
-                f"the model has {model.feature_count} features, and the quantiser {len(self.edges)}"
-            )
+        self.require_features_of(model)
         thresholds = np.full_like(model.thresholds, math.inf)
         for place, feature in np.ndenumerate(model.features):
             threshold = model.thresholds[place]
@@ -276,18 +271,10 @@ class IntegerEnsemble:
     leaves: Integers
     base: Integers
     scale: int
-    digit: int
-    """The base of the lower digit: `Quantiser.digit`."""
-    tells_missing: bool
-    most_edges: int
+    quantiser: Quantiser
     missing: Flags
     """Shape (K, T, 2^D - 1): a node goes right for a missing value with a bit of its own."""
     classes: int
-
-    @property
-    def planes(self) -> int:
-        """The number of bits of a node: `Quantiser.planes`."""
-        return self.most_edges // self.digit + self.digit - 1 + self.tells_missing
 
     @property
     def nodes(self) -> Integers:
@@ -307,7 +294,7 @@ class IntegerEnsemble:
 
     def scores(self, bins: Integers) -> Integers:
         """The integer scores in the clear, shape (rows, K)."""
-        splits = np.where(self.splits == 0, self.most_edges + 1, self.splits)
+        splits = np.where(self.splits == 0, self.quantiser.most_edges + 1, self.splits)
 
         def goes_right(features: Integers, nodes: Index) -> Flags:
             compared = bins[:, features]
@@ -325,10 +312,7 @@ def quantise(model: Ensemble, quantiser: Quantiser, plain_bits: int = 20) -> Int
         ParameterError: if a threshold lies inside of a bin, if missing values have other bins than the
             model's, or if leaves are too large for any step below 1.
     """
-    if len(quantiser.edges) != model.feature_count:
-        raise MismatchError(
-            f"the model has {model.feature_count} features, and the quantiser {len(quantiser.edges)}"
-        )
+    quantiser.require_features_of(model)
     known: dict[tuple[int, float], int] = {}
     splits = np.zeros_like(model.features)
     for place, feature in np.ndenumerate(model.features):
@@ -347,9 +331,7 @@ def quantise(model: Ensemble, quantiser: Quantiser, plain_bits: int = 20) -> Int
                 leaves.astype(np.int64),
                 base.astype(np.int64),
                 1 << bits,
-                quantiser.digit,
-                quantiser.tells_missing,
-                quantiser.most_edges,
+                quantiser,
                 missing,
                 model.classes,
             )

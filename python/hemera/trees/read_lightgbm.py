@@ -10,7 +10,7 @@ import numpy as np
 
 from hemera.errors import ParameterError
 from hemera.inputs.fields import damaged
-from hemera.trees.ensemble import Ensemble, Node, trees_of
+from hemera.trees.ensemble import CATEGORICAL, Ensemble, Node, trees_of
 
 _CLASSES = ("binary", "multiclass", "multiclassova")
 _VALUES = ("regression", "regression_l1", "huber", "fair", "quantile", "mape")
@@ -60,10 +60,7 @@ def _node(node: Mapping[str, Any]) -> Node:
             raise ParameterError("the model has linear trees; train with linear_tree=False")
         return Node(value=float(node["leaf_value"]))
     if node["decision_type"] != "<=":
-        raise ParameterError(
-            "the model splits categorical features, which have no encrypted form; encode them as numbers or "
-            "one-hot columns, and train without categorical_feature"
-        )
+        raise ParameterError(f"{CATEGORICAL}without categorical_feature")
     if node["missing_type"] == "Zero":
         raise ParameterError(
             "the model takes zeros for missing values, and an encrypted comparison has no side for them; "

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hemera.errors import ParameterError
-from hemera.trees.ensemble import Ensemble, Node
+from hemera.trees.ensemble import CATEGORICAL, Ensemble, Node
 
 _HISTOGRAMS = ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor")
 _LOSSES = ("log_loss", "squared_error", "absolute_error", "quantile")
@@ -91,10 +91,7 @@ def _histogram_tree(nodes: Any) -> Node:
         if own["is_leaf"]:
             return Node(value=float(own["value"]))
         if own["is_categorical"]:
-            raise ParameterError(
-                "the model splits categorical features, which have no encrypted form; encode them as numbers "
-                "or one-hot columns, and train with categorical_features=None"
-            )
+            raise ParameterError(f"{CATEGORICAL}with categorical_features=None")
         return Node(
             feature=int(own["feature_idx"]),
             # x <= t is x < the next number.

@@ -11,7 +11,7 @@ import numpy as np
 
 from hemera.errors import FormatError, ParameterError
 from hemera.inputs.fields import damaged
-from hemera.trees.ensemble import Ensemble, Node, trees_of
+from hemera.trees.ensemble import CATEGORICAL, Ensemble, Node, trees_of
 
 _BINARY = ("binary:logistic",)
 _MULTICLASS = ("multi:softprob", "multi:softmax")
@@ -73,10 +73,7 @@ def _tree(tree: Mapping[str, Any]) -> Node:
             "the model's leaves are vectors; train with multi_strategy='one_output_per_tree'"
         )
     if any(tree.get("split_type", ())) or tree.get("categories"):
-        raise ParameterError(
-            "the model splits categorical features, which have no encrypted form; encode them as numbers or "
-            "one-hot columns, and train with enable_categorical=False"
-        )
+        raise ParameterError(f"{CATEGORICAL}with enable_categorical=False")
     left, right, default_left = tree["left_children"], tree["right_children"], tree["default_left"]
     values = np.asarray(tree["split_conditions"], dtype=np.float32).astype(float)
 

@@ -58,10 +58,10 @@ class PaperLayout:
                 trees do not fit N/2 slots.
         """
         scores, trees, _ = model.features.shape
-        if model.depth != 2 or model.planes != 2:
+        if model.depth != 2 or model.quantiser.planes != 2:
             raise ParameterError(
                 "the paper's circuit is for trees of depth 2 on features 0, 1 and 2, not depth "
-                f"{model.depth} on {model.planes + 1} values; take the packed workload"
+                f"{model.depth} on {model.quantiser.planes + 1} values; take the packed workload"
             )
         layout = cls(degree, scores, trees)
         if layout.stride * scores > degree // 2:

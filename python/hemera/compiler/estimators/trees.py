@@ -150,7 +150,7 @@ def compile_trees(
     scores, count, _ = trees.features.shape
     layout = Layout.choose(own.degree, scores, count, samples, trees.depth)
     layout = replace(layout, samples=layout.width)
-    planes = layout.groups * len(integers.nodes) * integers.planes
+    planes = layout.groups * len(integers.nodes) * integers.quantiser.planes
     recorder = Recorder("bfv", [Form(own.degree, (planes,))])
     # The recorder has the operations of an evaluator that the circuit uses.
     asked = [cast(Ciphertext, plane) for plane in recorder.inputs[0]]
