@@ -1,0 +1,97 @@
+# The client half of Hemera, and a client of its server, over hemera.c:
+#
+#   source("hemera.R")
+#   client <- hemera_client("https://he.example.org", token)
+#   hemera_predict(client, "study", x)
+#
+# Needs the packages curl and jsonlite, and hemera.so beside the working directory (docs/c.md).
+
+dyn.load(Sys.getenv("HEMERA_R", "hemera.so"))
+
+kinds <- c(public = 0L, relinearization = 1L, rotation = 2L, conjugation = 3L)
+
+# A context of a file of parameters, a raw vector. A SecurityError for less than `security` bits; 0: any.
+hemera_open <- function(file, security = 128L) .Call("hemera_r_open", as.raw(file), as.integer(security))
+
+# A secret key, which `hemera_free`, or the end of the session, zeroes.
+hemera_secret_key <- function(context) .Call("hemera_r_secret_key", context)
+hemera_free <- function(secret) invisible(.Call("hemera_r_free_secret_key", secret))
+
+# A file of keys. Levels of NA: the highest.
+hemera_keys <- function(secret, kind, steps = 0L, level = NA_integer_) {
+  if (!all(kind %in% names(kinds))) stop("ParameterError: keys are of kind ", toString(names(kinds)))
+  n <- length(kind)
+  .Call("hemera_r_keys", secret, unname(kinds[kind]), rep_len(as.integer(steps), n), rep_len(as.integer(level), n))
+}
+
+# The file of a ciphertext of CKKS: of a matrix a batch of its rows, of a vector a single one.
+hemera_encrypt <- function(secret, values, level = NA_integer_) {
+  rows <- if (is.matrix(values)) nrow(values) else 0L
+  if (is.matrix(values)) values <- t(values)
+  .Call("hemera_r_encrypt", secret, as.double(values), as.integer(rows), as.integer(level))
+}
+
+# The numbers of a file's ciphertext, row after row.
+hemera_decrypt <- function(secret, file) .Call("hemera_r_decrypt", secret, file)
+
+hemera_client <- function(url, token, security = 128L) {
+  list(url = sub("/+$", "", url), token = token, security = security, models = new.env())
+}
+
+request <- function(client, method, path, body = NULL) {
+  handle <- curl::new_handle(customrequest = method)
+  curl::handle_setheaders(handle, Authorization = paste("Bearer", client$token), "Content-Type" = "application/octet-stream")
+  if (!is.null(body)) curl::handle_setopt(handle, post = TRUE, postfieldsize = length(body), postfields = body)
+  answer <- curl::curl_fetch_memory(paste0(client$url, path), handle)
+  if (answer$status_code >= 300) {
+    told <- tryCatch(jsonlite::fromJSON(rawToChar(answer$content))$error, error = function(e) list(code = "http"))
+    stop("ServerError: ", answer$status_code, " ", told$code, ": ", told$message)
+  }
+  answer$content
+}
+
+words <- function(text) {
+  data <- jsonlite::base64_dec(text)
+  readBin(data, "integer", length(data) / 4, size = 4, endian = "little")
+}
+
+# The result of a model of one array in one ciphertext, for one sample, in row-major order. The first call makes a secret
+# key, and sends keys.
+hemera_predict <- function(client, name, x) {
+  path <- paste0("/v1/models/", utils::URLencode(name, reserved = TRUE))
+  if (is.null(client$models[[name]])) {
+    told <- jsonlite::fromJSON(rawToChar(request(client, "GET", paste0(path, "/maps"))), simplifyVector = FALSE)
+    if (length(told$inputs) != 1 || length(told$inputs[[1]]$ciphertexts) != 1 || !is.null(told$rows) ||
+          length(told$outputs) != 1 || told$outputs[[1]]$read != "values") {
+      stop("this client is for models of one array in one ciphertext, and one result")
+    }
+    secret <- hemera_secret_key(hemera_open(jsonlite::base64_dec(told$parameters), client$security))
+    part <- function(at) vapply(told$keys, function(each) as.character(each[[at]]), "")
+    request(client, "PUT", paste0(path, "/keys"), hemera_keys(secret, part(1), part(2), part(3)))
+    client$models[[name]] <- list(told = told, secret = secret)
+  }
+  model <- client$models[[name]]
+  input <- model$told$inputs[[1]]
+  output <- model$told$outputs[[1]]
+  given <- as.double(if (is.matrix(x)) t(x) else x)
+  if (length(given) != prod(unlist(input$shape))) {
+    stop("MismatchError: ", length(given), " numbers came, and the model takes ", prod(unlist(input$shape)))
+  }
+  low <- if (is.null(input$low)) -Inf else input$low
+  high <- if (is.null(input$high)) Inf else input$high
+  if (!all(is.finite(given) & given >= low & given <= high)) {
+    stop("ParameterError: the model is for values from ", low, " to ", high)
+  }
+  values <- c(0, (given - input$numbers[[1]]) / input$factors[[1]])
+  one <- input$ciphertexts[[1]]
+  rows <- max(1, one$batch)
+  # In R's order of a matrix: [slots, rows].
+  elements <- matrix(words(one$slots), ncol = rows)
+  slots <- t(apply(elements, 2, function(row) rep_len(values[row + 2], one$count)))
+  level <- if (is.null(one$level)) NA_integer_ else one$level
+  file <- hemera_encrypt(model$secret, if (one$batch > 0) slots else as.vector(slots), level)
+  found <- hemera_decrypt(model$secret, request(client, "POST", paste0(path, "/evaluate"), file))
+  places <- words(output$places)
+  width <- length(found) / max(1, output$batch)
+  found[places %/% output$width * width + places %% output$width + 1] * output$factors[[1]] + output$numbers[[1]]
+}

@@ -1,0 +1,26 @@
+# Rscript test.R PARAMETERS URL: what it encrypts it decrypts, errors are the library's, and a server answers; the token
+# is in HEMERA_TOKEN. Prints the server's results.
+source(file.path(dirname(sub("--file=", "", grep("--file=", commandArgs(), value = TRUE))), "hemera.R"))
+arguments <- commandArgs(trailingOnly = TRUE)
+message_of <- function(what) tryCatch({ what; "" }, error = conditionMessage)
+
+context <- hemera_open(readBin(arguments[1], "raw", 1e6))
+secret <- hemera_secret_key(context)
+rows <- rbind(c(1, -2, 0.5, 4), c(5, 6, 7, 8))
+file <- hemera_encrypt(secret, rows)
+stopifnot(max(abs(hemera_decrypt(secret, file) - as.vector(t(rows)))) < 1e-5)
+stopifnot(startsWith(message_of(hemera_decrypt(secret, file[-1])), "FormatError: "))
+stopifnot(startsWith(message_of(hemera_keys(secret, "rotation", 1, 1000)), "LevelError: "))
+stopifnot(startsWith(message_of(hemera_keys(secret, "bootstrap")), "ParameterError: "))
+stopifnot(startsWith(message_of(hemera_open(raw(3))), "FormatError: "))
+hemera_free(secret)
+stopifnot(grepl("freed", message_of(hemera_decrypt(secret, file))))
+
+client <- hemera_client(arguments[2], Sys.getenv("HEMERA_TOKEN"))
+x <- (1:100 %% 17) / 17
+first <- hemera_predict(client, "study", x)
+stopifnot(max(abs(first - hemera_predict(client, "study", x))) < 1e-5)
+stopifnot(startsWith(message_of(hemera_predict(client, "study", x + 1)), "ParameterError: "))
+stopifnot(startsWith(message_of(hemera_predict(client, "study", x[-1])), "MismatchError: "))
+stopifnot(grepl("unknown_model", message_of(hemera_predict(client, "absent", x))))
+cat(format(first, digits = 15), sep = "\n")

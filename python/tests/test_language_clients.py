@@ -1,0 +1,115 @@
+"""Clients in Go and R over the C interface: their tests, and programs with a server, judged by NumPy."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera.serving.home import Home
+
+from .serving.conftest import serving
+from .test_c_interface import DEFAULT, LIBRARY
+
+CLIENTS = Path(__file__).resolve().parents[2] / "clients"
+INCLUDE = f"-I{CLIENTS.parent / 'include'}"
+X = (np.arange(1, 101) % 17) / 17
+MATRIX = np.random.default_rng(4).normal(size=(100, 4)) / 10
+
+
+@pytest.fixture(scope="module")
+def folder() -> Path:
+    """The folder of the library that `make test` builds."""
+    named = os.environ.get("HEMERA_C_FOLDER")
+    found = Path(named or DEFAULT)
+    if named is None and not (found / LIBRARY).exists():
+        pytest.skip(f"the C interface is not built: there is no {found / LIBRARY} (make test builds it)")
+    return found
+
+
+@pytest.fixture(scope="module")
+def environment(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """In which programs find the library, and parameters."""
+    made = tmp_path_factory.mktemp("parameters") / "parameters"
+    made.write_bytes(bytes(hm.ckks.Parameters.for_circuit(depth=2, scale_bits=40, slots=8)))
+    return {**os.environ, "LD_LIBRARY_PATH": str(folder), "HEMERA_PARAMETERS": str(made)}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    """The address of a server with a model of 100 numbers, and a token."""
+    home = Home(tmp_path_factory.mktemp("server") / "home")
+    study = hm.compile(lambda x: (x - x.mean()) @ MATRIX, hm.ArraySpec((100,), range=(0, 1)), name="study")
+    home.add_model(study.package)
+    with serving(home) as running:
+        yield running.url, home.clients.add("other")
+
+
+def run(environment: dict[str, str], where: Path, *command: str, **given: Any) -> Any:
+    options: dict[str, Any] = {"capture_output": True, "text": True, "timeout": 500, "check": False}
+    return subprocess.run(command, cwd=where, env=environment, **options, **given)
+
+
+def judged(text: str) -> None:
+    """Compares what a program has printed with the model in NumPy."""
+    np.testing.assert_allclose(np.array(text.split(), float), (X - X.mean()) @ MATRIX, atol=1e-5)
+
+
+@pytest.fixture(scope="module")
+def of_go(
+    environment: dict[str, str], folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, str]:
+    if shutil.which("go") is None:
+        pytest.skip("there is no go on this machine (package golang-go)")
+    cache = str(tmp_path_factory.mktemp("go"))
+    return {**environment, "CGO_CFLAGS": INCLUDE, "CGO_LDFLAGS": f"-L{folder}", "GOCACHE": cache}
+
+
+def test_go_has_tests_of_its_own(of_go: dict[str, str]) -> None:
+    done = run(of_go, CLIENTS / "go", "go", "test", "-count=1", "./...")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "ok" in done.stdout
+
+
+def test_a_program_in_go_asks_a_server(of_go: dict[str, str], server: tuple[str, str]) -> None:
+    url, token = server
+    given = " ".join(map(repr, X.tolist()))
+
+    def ask(model: str, numbers: str) -> Any:
+        told = {**of_go, "HEMERA_TOKEN": token}
+        return run(told, CLIENTS / "go", "go", "run", "./example", url, model, input=numbers)
+
+    done = ask("study", given)
+    assert done.returncode == 0, done.stderr
+    judged(done.stdout)
+    refused = ask("study", f"7 {given}")
+    assert refused.returncode != 0
+    assert "from 0 to 1, not 7" in refused.stderr
+    assert "unknown_model" in ask("absent", given).stderr
+
+
+def test_a_program_in_r_asks_a_server(
+    environment: dict[str, str], folder: Path, server: tuple[str, str], tmp_path: Path
+) -> None:
+    if shutil.which("R") is None:
+        pytest.skip("there is no R on this machine (packages r-base-core, r-cran-curl and r-cran-jsonlite)")
+    asked = run(environment, tmp_path, "Rscript", "-e", "library(curl); library(jsonlite)")
+    if asked.returncode != 0:
+        pytest.skip("R lacks curl or jsonlite on this machine (packages r-cran-curl and r-cran-jsonlite)")
+    shutil.copy(CLIENTS / "r" / "hemera.c", tmp_path)
+    flags = {"PKG_CPPFLAGS": INCLUDE, "PKG_LIBS": f"-L{folder} -lhemera_c"}
+    built = run({**environment, **flags}, tmp_path, "R", "CMD", "SHLIB", "-o", "hemera.so", "hemera.c")
+    assert built.returncode == 0, built.stderr
+    url, token = server
+    told = {**environment, "HEMERA_TOKEN": token, "HEMERA_R": str(tmp_path / "hemera.so")}
+    script = str(CLIENTS / "r" / "test.R")
+    done = run(told, tmp_path, "Rscript", script, environment["HEMERA_PARAMETERS"], url)
+    assert done.returncode == 0, done.stderr
+    judged(done.stdout)
