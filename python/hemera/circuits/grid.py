@@ -65,7 +65,7 @@ class TransformGrid(ClearPlan):
         count = operator.index(slots)
         require_naturals(slots=count, level=level or 0)
         # The options are checked before anything large is made.
-        options = _core.LinearTransformOptions(level, 0, 0, None, own_keys, 1)
+        options = _core.LinearTransformOptions(level, 0, False, None, own_keys, 1)
         _core.require_linear_transform(params._native, count, options)
         self._count = 0
         rows = []

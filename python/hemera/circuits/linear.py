@@ -339,7 +339,7 @@ def checked_transform(
     found = _core.MatrixDiagonals()
     for number, entries in diagonals.items():
         found.add(number, np.atleast_1d(entries))
-    options = _core.LinearTransformOptions(level, baby_steps, fewest_keys, None, bool(own_keys), 1)
+    options = _core.LinearTransformOptions(level, baby_steps, fewest_keys or False, None, bool(own_keys), 1)
     return _core.linear_transform(params._native, found, slots, options)
 
 
@@ -371,7 +371,7 @@ class _Options:
                 raise _core.ParameterError("steps are rotations to the left, which are not negative")
             given = (babies, giants)
         self.native = _core.LinearTransformOptions(
-            level, baby_steps, int(fewest_keys), given, own_keys, members
+            level, baby_steps, fewest_keys or False, given, own_keys, members
         )
 
     def checked(self, params: Parameters, shape: tuple[int, int], slots: int | None) -> int:

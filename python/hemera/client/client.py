@@ -138,6 +138,16 @@ class Client:
         security than this client asks for."""
         return self._model(model).local
 
+    def upload_bytes(self, model: str) -> int:
+        """The bytes of evaluation keys that `upload_keys`, or the next `predict`, will send, but for some
+        hundred for each key: known before they are made. 0 where the server has keys of this client."""
+
+        def of(found: _Model) -> int:
+            interface = found.local.interface
+            return 0 if found.keys.are_there() else interface.keys.upload_bytes(interface.params)
+
+        return self._of_model_now(model, of)
+
     def upload_keys(self, model: str) -> None:
         """Send the evaluation keys, unless the server has them. `predict` does it when it is needed."""
         self._of_model_now(model, lambda found: found.keys.ensure())

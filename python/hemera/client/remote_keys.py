@@ -66,6 +66,14 @@ class RemoteKeys:
         """Digests of keys of this secret key that some server was sent."""
         self._notes = None if folder is None else folder / f"sent-{secret[:16]}.json"
 
+    def are_there(self) -> bool:
+        """Whether the server has keys of this secret key. ServerError as of `Transport.request`."""
+        with self._lock:
+            return self._uploaded or self._are_known()
+
+    def _are_known(self) -> bool:
+        return bool(self._sent or self._noted()) and self._is_ours(self._digest_there())
+
     def ensure(self, *, anew: bool = False) -> None:
         """Send the keys, unless the server has them.
 
@@ -78,8 +86,7 @@ class RemoteKeys:
         with self._lock:
             if self._uploaded:
                 return
-            known = not anew and (self._sent or self._noted())
-            if not known or not self._is_ours(self._digest_there()):
+            if anew or not self._are_known():
                 keys = self._generate()
                 if self._limit is not None and len(keys) > self._limit:
                     raise ServerError(

@@ -12,7 +12,6 @@ from hemera import _core
 from hemera.circuits.needs import uploaded_bytes
 from hemera.compiler.attempts import NotPossibleError
 from hemera.compiler.costs import CostModel, timed_by
-from hemera.objects.context import Context
 from hemera.parameters import Parameters
 from hemera.program.keys import AskedKeys, KeyList
 from hemera.program.operations import Map, Place
@@ -42,7 +41,7 @@ def within(program: Program, params: Parameters, limit: int, device: str) -> Pro
         NotPossibleError: where they are more in each way that is found, with the fewest bytes.
     """
     own = params.with_rescaling("automatic") if params.rescaling == "manual" else params
-    if _bytes_of(program.told_keys(own, program.levels(own)), own) <= limit:
+    if program.told_keys(own, program.levels(own)).upload_bytes(own) <= limit:
         return program
     search = _Search(program, own, device)
     found = {search.seconds_of(ways): ways for ways in search.found()}
@@ -55,14 +54,6 @@ def within(program: Program, params: Parameters, limit: int, device: str) -> Pro
         f"the program's keys are at least {min(sizes)} bytes to upload, more than upload_limit={limit}; "
         "allow for more"
     )
-
-
-def _bytes_of(listed: KeyList, params: Parameters) -> int:
-    """The bytes to upload of keys."""
-    needs = listed.needs(Context(params, "ledger", threads=1))
-    for plan in listed.plans(params):
-        needs += [need for need in plan.needed_keys if need not in needs]
-    return uploaded_bytes(params, needs)
 
 
 class _Search:
@@ -154,7 +145,7 @@ class _Search:
     def bytes_of(self, ways: _Ways) -> int:
         """The bytes to upload of all keys of the program."""
         asked = [*self._others, *(way.asked for way in ways.values())]
-        return _bytes_of(KeyList.of(self._params, asked), self._params)
+        return KeyList.of(self._params, asked).upload_bytes(self._params)
 
     def rewritten(self, ways: _Ways) -> Program:
         """The program with these ways of its maps."""

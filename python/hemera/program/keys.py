@@ -7,7 +7,7 @@ from dataclasses import astuple, dataclass, field, replace
 from typing import Any
 
 from hemera import _core, circuits
-from hemera.circuits.needs import KeyNeeds
+from hemera.circuits.needs import KeyNeeds, uploaded_bytes
 from hemera.errors import ParameterError
 from hemera.inputs.arguments import Progress
 from hemera.objects.context import Context
@@ -196,6 +196,13 @@ class KeyList:
         if self.relinearization is not None:
             needs.append(_core.key_need(params, 2, 1, self.relinearization))
         return needs + [each.need(ctx) for each in self.own]
+
+    def upload_bytes(self, params: Parameters) -> int:
+        """The bytes that a client uploads of all keys: see `hemera.circuits.Plan.upload_bytes`."""
+        needs = self.needs(Context(params, "ledger", threads=1))
+        for plan in self.plans(params):
+            needs += [need for need in plan.needed_keys if need not in needs]
+        return uploaded_bytes(params, needs)
 
     def generate(self, ctx: Context, secret_key: SecretKey, progress: Progress = None) -> Keys:
         """The keys, with those of `plans`; see `Context.generate_keys`."""

@@ -47,18 +47,22 @@ def test_five_lines(server: Running, home: Home) -> None:
 def test_keys_are_sent_once(server: Running, home: Home, tmp_path: Path) -> None:
     token = home.clients.add("alice")
     rows = np.ones((2, 8))
-    sent = []
+    sent, told = [], list[int]()
     for _ in range(2):
         with client_of(
-            server.url, token, folder=tmp_path / "mine", progress=lambda *told: sent.append(told)
+            server.url, token, folder=tmp_path / "mine", progress=lambda *each: sent.append(each)
         ) as client:
+            told.append(client.upload_bytes("scores"))
             for _ in range(2):
                 np.testing.assert_allclose(client.predict("scores", rows), expected(rows), atol=1e-6)
             assert client.predict("scores", rows[0]).shape == (3,)
+            assert client.upload_bytes("scores") == 0
     assert server.metric("hemera_key_uploads_total", status="201") == 1
-    uploads = [told for told in sent if told[0] == "upload"]
+    uploads = [each for each in sent if each[0] == "upload"]
     assert uploads[0][1] == 0
-    assert uploads[-1][1] == uploads[-1][2] > 100_000
+    assert uploads[-1][1] == uploads[-1][2] == pytest.approx(told[0], rel=0.01)
+    assert told[0] > 100_000
+    assert told[1] == 0  # the server has them, and the folder knows which
     (secret,) = (tmp_path / "mine").glob("secret-*")
     assert secret.stat().st_mode & 0o077 == 0
     # Gone from the server: they are sent again.
@@ -67,6 +71,7 @@ def test_keys_are_sent_once(server: Running, home: Home, tmp_path: Path) -> None
         server.service.remove_keys(server.service.clients.of_token(token) or "", "scores")
         np.testing.assert_allclose(client.predict("scores", rows), expected(rows), atol=1e-6)
         client.remove_keys("scores")
+        assert client.upload_bytes("scores") == told[0]
         with server.http(token) as http:
             assert code(http.get(KEYS)) == (404, "no_keys")
         client.predict("scores", rows)
