@@ -15,7 +15,7 @@ export class Client {
   private constructor();
   static connect(
     url: string, token: string, module: Uint8Array | ArrayBuffer | WebAssembly.Module | string | URL,
-    options?: { security?: 0 | 128 | 192 | 256 },
+    options?: { security?: 0 | 128 | 192 | 256; keep?: string },
   ): Promise<Client>;
   models(): Promise<{ name: string; description: string; digest: string | null }[]>;
   predict(

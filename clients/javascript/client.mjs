@@ -8,6 +8,7 @@
 // once. A page of another origin asks where the server names it (hemera serve --origin).
 
 import { Hemera, HemeraError } from './hemera-client.mjs';
+import { Kept } from './kept.mjs';
 
 const patience = 60_000; // milliseconds of trying again while the server is busy
 const names = { parameter: 'ParameterError', security: 'SecurityError', mismatch: 'MismatchError', missing_key: 'MissingKeyError',
@@ -61,15 +62,16 @@ const readings = {
 
 /** The client's side of one model: what the server tells of it, its context, and the secret key. */
 class Model {
-  constructor(hemera, name, maps, security) {
+  /** `kept`: { secret, digest } of an earlier visit, or nothing. */
+  constructor(hemera, name, maps, security, kept) {
     this.name = name;
     this.maps = maps;
     const unknown = maps.outputs.find(({ read }) => !(read in readings));
     if (unknown) refuse('ParameterError', `results are read as ${unknown.read}, which this client does not know: use hm.Client`);
     this.context = hemera.openContext(Uint8Array.from(atob(maps.parameters), (each) => each.charCodeAt(0)), security);
     this.whole = this.context.describe().scheme !== 'ckks';
-    this.secret = this.context.generateSecretKey();
-    this.digest = null; // of the keys that the server has
+    this.secret = kept ? this.context.loadSecretKey(kept.secret) : this.context.generateSecretKey();
+    this.digest = kept?.digest ?? null; // of the keys that the server has
   }
 
   keys() {
@@ -189,13 +191,16 @@ class Model {
 export class Client {
   #hemera;
   #token;
+  #kept;
   #models = new Map();
 
-  /** `module` as of Hemera.load. `security`: bits that a model's parameters must have, 0 for any; the server chose them. */
-  static async connect(url, token, module, { security = 128 } = {}) {
+  /** `module` as of Hemera.load. `security`: bits that a model's parameters must have, 0 for any; the server chose them.
+   * `keep`: a name under which secret keys outlive the page, in a browser (kept.mjs); none: each client has new ones. */
+  static async connect(url, token, module, { security = 128, keep } = {}) {
     const client = new Client();
     client.url = url.replace(/\/+$/, '');
     client.security = security;
+    client.#kept = keep === undefined ? null : await Kept.open(keep);
     client.#token = token;
     client.#hemera = await Hemera.load(module);
     return client;
@@ -252,9 +257,15 @@ export class Client {
   async #model(name, signal) {
     if (!this.#models.has(name)) {
       const maps = await (await this.#request('GET', `/v1/models/${encodeURIComponent(name)}/maps`, { signal })).json();
-      this.#models.set(name, new Model(this.#hemera, name, maps, this.security));
+      const known = await this.#kept?.get(this.#place(name, maps));
+      this.#models.set(name, new Model(this.#hemera, name, maps, this.security, known));
     }
     return this.#models.get(name);
+  }
+
+  /** The place of a kept secret key: of one model and its parameters on one server. */
+  #place(name, maps) {
+    return `${this.url} ${name} ${maps.parameters}`;
   }
 
   async #sendKeys(model, path, signal, progress) {
@@ -268,6 +279,7 @@ export class Client {
     whole.set(prefix);
     whole.set(keys, prefix.length);
     model.digest = hex(await globalThis.crypto.subtle.digest('SHA-256', whole));
+    await this.#kept?.put(this.#place(model.name, model.maps), { secret: model.secret.save(), digest: model.digest });
   }
 
   async #answer(model, files, signal, progress) {
