@@ -4,7 +4,6 @@
 #include <exception>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "bindings.hpp"
@@ -42,53 +41,67 @@ nb::object make_type(nb::module_& m, const char* name, const char* doc, nb::hand
   return result;
 }
 
-/// Pairs of texts: a way out in a message of C++, and the same in Python's words.
-struct Words {
-  std::string_view cpp, python;
-};
-constexpr Words ways_out[] = {
-    {"use the evaluator that has them", "use the evaluator that has them: x.to(evaluator)"},
-    {"make them with the others, or all that a plan needs",
-     "make them with the others: generate_keys(secret_key, plan=circuit) makes all that a circuit needs"},
-    {"(generate_keys of a plan, or of the rotations [", "(plan=circuit or rotations=["},
-    {"] alone)", "] of generate_keys)"},
-    {"encode(values, {}, y.meta.level, y.meta.scale)", "encode(values, level=y.level, scale=y.scale)"},
-    {"make keys for the transform", "make keys for the transform (plan=transform of generate_keys)"},
-    {"make keys for the plan", "make keys for the plan (plan= of generate_keys)"},
-    {"have no public key; make them with one",
-     "have no public key; make them with generate_keys(secret_key, public_key=True)"},
-    {"parameters of no security level", "parameters with security=None"},
-    {"ask for no security level", "pass security=None"},
-    {"as a request with sharing_bits and shares gives them", "as for_circuit(sharing_bits=, shares=) does"},
-    {"or parameters with a larger bound", "or declare a larger bound (for_circuit(largest=))"},
-    {"the bound of your values (largest)", "the bound of your values, largest="},
-    {"the other rows are right", "errors=\"mask\" gives the other rows"},
-    {"(parameters_for)", "(for_circuit)"},
-    {"compare with the clear result", "compare with the clear result by hemera.ckks.precision"},
-    {"or one that clips, or declare a smaller bound of the values",
-     "or with clip=True, or declare a smaller bound of the values (largest=)"},
-    {"make them with parameters_for_bootstrapping", "make them with hm.ckks.Parameters.for_bootstrapping"},
-    {"make them by parameters_for_bootstrapping of BFV or BGV",
-     "make them with hm.bfv.Parameters.for_bootstrapping or hm.bgv.Parameters.for_bootstrapping"},
-    {"or make the evaluator automatic", "or bind(keys, bootstrap=plan, automatic=True)"},
-    {"start it without a fork", "start it without a fork (multiprocessing: the start method 'spawn')"},
-    {"give it as an array of the host", "give it as a NumPy array"},
-};
-
-std::string in_python(std::string_view message) {
-  std::string text(message);
-  for (const auto& [cpp, python] : ways_out) {
-    const std::size_t at = text.find(cpp);
-    if (at != std::string::npos) text.replace(at, cpp.size(), python);
+/// A way out in Python's names.
+std::string in_python(const Message::Part& part) {
+  switch (part.way_out.value()) {
+    case WayOut::array_of_host:
+      return "give it as a NumPy array";
+    case WayOut::automatic_evaluator:
+      return "bind(keys, bootstrap=plan, automatic=True)";
+    case WayOut::bootstrapping_parameters:
+      return "make them with hm.ckks.Parameters.for_bootstrapping";
+    case WayOut::bound_of_values:
+      return "the bound of your values, largest=";
+    case WayOut::clipped_function:
+      return "with clip=True, or declare a smaller bound of the values (largest=)";
+    case WayOut::encoding_like_operand:
+      return "encode(values, level=y.level, scale=y.scale)";
+    case WayOut::evaluator_with_keys:
+      return "use the evaluator that has them: x.to(evaluator)";
+    case WayOut::exact_bootstrapping_parameters:
+      return "make them with hm.bfv.Parameters.for_bootstrapping or hm.bgv.Parameters.for_bootstrapping";
+    case WayOut::keys_of_plan:
+      return "make keys for the plan (plan= of generate_keys)";
+    case WayOut::keys_of_rotation:
+      return "plan=circuit or rotations=[" + part.field + "] of generate_keys";
+    case WayOut::keys_of_transform:
+      return "make keys for the transform (plan=transform of generate_keys)";
+    case WayOut::keys_with_others:
+      return "make them with the others: generate_keys(secret_key, plan=circuit) makes all that a circuit "
+             "needs";
+    case WayOut::larger_bound:
+      return "declare a larger bound (for_circuit(largest=))";
+    case WayOut::no_fork:
+      return "start it without a fork (multiprocessing: the start method 'spawn')";
+    case WayOut::no_security:
+      return "pass security=None";
+    case WayOut::other_rows:
+      return "errors=\"mask\" gives the other rows";
+    case WayOut::parameters_of_circuit:
+      return "for_circuit";
+    case WayOut::parameters_of_shares:
+      return "as for_circuit(sharing_bits=, shares=) does";
+    case WayOut::parameters_without_security:
+      return "parameters with security=None";
+    case WayOut::precision:
+      return "compare with the clear result by hemera.ckks.precision";
+    case WayOut::public_key:
+      return "make them with generate_keys(secret_key, public_key=True)";
   }
+  return part.text;
+}
+
+std::string in_python(const Message& message) {
+  std::string text;
+  for (const Message::Part& part : message.parts()) text += part.way_out ? in_python(part) : part.text;
   return with_tuples(std::move(text));
 }
 
 void translate(const std::exception_ptr& pointer, void* payload) {
   const auto& types = *static_cast<const ErrorTypes*>(payload);
   // Messages may quote bytes of a file, which need not be UTF-8.
-  const auto raise = [](const nb::object& type, const std::exception& error) {
-    const std::string text = in_python(error.what());
+  const auto raise = [](const nb::object& type, const Error& error) {
+    const std::string text = in_python(error.message());
     PyObject* const message =
         PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace");
     if (message == nullptr) return;  // with Python's own error

@@ -209,7 +209,8 @@ rlwe::EvaluationKeys generate_keys(const rlwe::SecretKey& secret, std::span<cons
 std::shared_ptr<const rlwe::SwitchingKey> require_key(const rlwe::EvaluationKeys& keys, const KeyNeed& need,
                                                       const std::string& plan) {
   if (auto found = keys.find(need.role, need.gadget)) return found;
-  throw MissingKeyError("a key of " + plan + " is not there; make keys for the plan");
+  throw MissingKeyError("a key of " + plan + " is not there; " +
+                        Message(WayOut::keys_of_plan, "make keys for the plan"));
 }
 
 void require_parameters(const rlwe::Context& context, const rlwe::Parameters& plan, const char* operation) {

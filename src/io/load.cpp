@@ -88,9 +88,9 @@ rlwe::GadgetPointer gadget_of(const rlwe::Context& context, const KeyFields& fie
   try {
     return context.gadget(fields.gadget);
   } catch (const ParameterError& error) {
-    throw FormatError(std::string("the gadget of a key: ") + error.what());
+    throw FormatError("the gadget of a key: " + error.message());
   } catch (const MismatchError& error) {
-    throw FormatError(std::string("the gadget of a key: ") + error.what());
+    throw FormatError("the gadget of a key: " + error.message());
   }
 }
 

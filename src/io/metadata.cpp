@@ -420,7 +420,7 @@ rlwe::Parameters read_parameters(std::span<const std::byte> section, std::uint16
     }
     return parameters;
   } catch (const ParameterError& error) {
-    throw FormatError(std::string("the file holds invalid parameters: ") + error.what());
+    throw FormatError("the file holds invalid parameters: " + error.message());
   }
 }
 

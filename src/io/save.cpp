@@ -22,7 +22,7 @@ void require_loadable(const Check& check) {
   try {
     check();
   } catch (const FormatError& error) {
-    throw MismatchError(std::string("the object can not be saved: ") + error.what());
+    throw MismatchError("the object can not be saved: " + error.message());
   }
 }
 

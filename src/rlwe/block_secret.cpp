@@ -139,8 +139,9 @@ void require_security(const Context& context, const BlockSecret& secret, const G
       std::to_string(secret.degree) + " in " + std::to_string(secret.blocks) +
       " blocks: " + (most ? "at most " + std::to_string(*most) + " have" : "none has an estimate of") +
       " the " + std::to_string(*literal.security) +
-      " bits of security that the parameters ask for; use 64 blocks at degree 2^14 and a smaller modulus, or "
-      "parameters of no security level to accept it");
+      " bits of security that the parameters ask for; use 64 blocks at degree 2^14 and a smaller modulus, "
+      "or " +
+      Message(WayOut::parameters_without_security, "parameters of no security level") + " to accept it");
 }
 
 }  // namespace

@@ -118,9 +118,9 @@ void check_security(const Parameters& parameters) {
       found == Security::at_least_128_2018
           ? "have 128 bits of security by the table of 2018 alone, and by that of 2024 less than the "
           : "have security " + name(found) + ", less than the ";
-  throw SecurityError(
-      "these parameters " + class_of + std::to_string(*wanted) + " bits asked for: " + reason +
-      "; use a larger degree or a smaller modulus, or ask for no security level to accept it");
+  throw SecurityError("these parameters " + class_of + std::to_string(*wanted) +
+                      " bits asked for: " + reason + "; use a larger degree or a smaller modulus, or " +
+                      Message(WayOut::no_security, "ask for no security level") + " to accept it");
 }
 
 std::string bytes_text(std::size_t bytes) {
@@ -352,9 +352,9 @@ bool Parameters::has_circuit() const {
 
 Parameters Parameters::circuit() const {
   if (!has_circuit()) {
-    throw ParameterError(
-        "these parameters have no levels of a circuit; make them by parameters_for_bootstrapping of BFV or "
-        "BGV");
+    throw ParameterError("these parameters have no levels of a circuit; " +
+                         Message(WayOut::exact_bootstrapping_parameters,
+                                 "make them by parameters_for_bootstrapping of BFV or BGV"));
   }
   ParametersLiteral literal = literal_;
   literal.scheme = Scheme::ckks;

@@ -25,9 +25,9 @@ void throw_null(const Gadget*) {
 }
 
 void throw_null(const PublicKey*) {
-  throw MissingKeyError(
-      "these keys have no public key; make them with one, merge keys that have one, or encrypt with the "
-      "secret key");
+  throw MissingKeyError("these keys have no public key; " +
+                        Message(WayOut::public_key, "make them with one") +
+                        ", merge keys that have one, or encrypt with the secret key");
 }
 
 void require_filled(const Plaintext& plaintext, const char* operation) {
@@ -123,15 +123,20 @@ std::string elements_text(std::span<const std::size_t> elements, const BatchShap
   return text + " of " + std::to_string(batch_count(batch)) + ": ";
 }
 
+Message other_rows_way_out(std::span<const std::size_t> doubtful, const BatchShape& batch) {
+  if (doubtful.size() >= batch_count(batch)) return "";
+  return "; " + Message(WayOut::other_rows, "the other rows are right");
+}
+
 void require_certain(std::span<const std::size_t> doubtful, const BatchShape& batch) {
   if (doubtful.empty()) return;
   throw NoiseError(
       "decrypt: " + elements_text(doubtful, batch) +
       "less than one bit of the noise budget is left, so the values are wrong, or nearly. Either this is "
       "not the secret key of the encryption, or the circuit is too deep: use parameters for a deeper one "
-      "(parameters_for), or fewer operations" +
-      std::string(doubtful.size() < batch_count(batch) ? "; the other rows are right" : "") +
-      ". Whoever evaluates must not learn of this error");
+      "(" +
+      Message(WayOut::parameters_of_circuit, "parameters_for") + "), or fewer operations" +
+      other_rows_way_out(doubtful, batch) + ". Whoever evaluates must not learn of this error");
 }
 
 void require_certain(const Plaintext& plaintext) {
@@ -154,14 +159,17 @@ void require_security(const Context& context, const Gadget& gadget, const Secret
       "a key over " + std::to_string(gadget.log_modulus()) + " bits has security " + name(found) +
       ", less than the " + std::to_string(*literal.security) + " bits that the parameters ask for: " +
       why_less(literal.degree, gadget.log_modulus(), secret, literal.sigma, *literal.security) +
-      "; use a smaller modulus or another weight, or parameters of no security level to accept it");
+      "; use a smaller modulus or another weight, or " +
+      Message(WayOut::parameters_without_security, "parameters of no security level") + " to accept it");
 }
 
-std::string missing_key_way_out(const EvaluationKeys& keys) {
+Message missing_key_way_out(const EvaluationKeys& keys) {
   if (keys.switching.empty()) {
-    return ", but there are no evaluation keys here; use the evaluator that has them";
+    return ", but there are no evaluation keys here; " +
+           Message(WayOut::evaluator_with_keys, "use the evaluator that has them");
   }
-  return ", which these keys do not have; make them with the others, or all that a plan needs";
+  return ", which these keys do not have; " +
+         Message(WayOut::keys_with_others, "make them with the others, or all that a plan needs");
 }
 
 }  // namespace hemera::rlwe

@@ -10,6 +10,7 @@
 
 #include "hemera/rlwe/ciphertext.hpp"
 #include "hemera/rlwe/keys.hpp"
+#include "hemera/runtime/error.hpp"
 
 namespace hemera::rlwe {
 
@@ -47,7 +48,7 @@ void require_level(const Context& context, std::size_t level, const char* operat
 void require_security(const Context& context, const Gadget& gadget, const SecretDistribution& secret);
 
 /// The end of every error about a missing key: the way out.
-std::string missing_key_way_out(const EvaluationKeys& keys);
+Message missing_key_way_out(const EvaluationKeys& keys);
 
 /// Throws MismatchError unless the plaintext is there and belongs to the context.
 void require_plaintext(const Context& context, const Plaintext& plaintext, const char* operation);
@@ -62,6 +63,8 @@ void require_certain(std::span<const std::size_t> doubtful, const BatchShape& ba
 /// A text for the error of a decryption: "rows 3, 17 and 5 more of 100: ", with an index for each axis of the
 /// batch; empty for a batch without axes.
 std::string elements_text(std::span<const std::size_t> elements, const BatchShape& batch);
+/// The end of that error: that the other rows are right, if there are any.
+Message other_rows_way_out(std::span<const std::size_t> doubtful, const BatchShape& batch);
 /// The same for a plaintext that goes where it has no such numbers. Waits for the queue if there are any.
 void require_certain(const Plaintext& plaintext);
 

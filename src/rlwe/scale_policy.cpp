@@ -456,10 +456,11 @@ PlainSum ScalePolicy::plain_sum(const Metadata& a, const Metadata& plaintext) co
   sum.factor = std::round(way.meta.scale / plaintext.scale);
   if (policy_.alignment == Alignment::refuse || !(sum.factor > 1) || !std::isfinite(sum.factor) ||
       !close(way.meta.scale, plaintext.scale * sum.factor)) {
-    throw ScaleError("add_plain: the ciphertext has scale " + scale_text(way.meta.scale) +
-                     ", the plaintext " + scale_text(plaintext.scale) +
-                     "; encode it with the ciphertext's level and scale, encode(values, {}, y.meta.level, "
-                     "y.meta.scale), or rescale the ciphertext first");
+    throw ScaleError(
+        "add_plain: the ciphertext has scale " + scale_text(way.meta.scale) + ", the plaintext " +
+        scale_text(plaintext.scale) + "; encode it with the ciphertext's level and scale, " +
+        Message(WayOut::encoding_like_operand, "encode(values, {}, y.meta.level, y.meta.scale)") +
+        ", or rescale the ciphertext first");
   }
   return sum;
 }

@@ -83,8 +83,8 @@ double noise_budget(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& k
   rlwe::require_filled(key, "noise_budget");
   const Scheme scheme = key.context->scheme();
   if (scheme == Scheme::ckks) {
-    throw ParameterError(
-        "noise_budget: CKKS results are approximate and have no budget; compare with the clear result");
+    throw ParameterError("noise_budget: CKKS results are approximate and have no budget; " +
+                         Message(WayOut::precision, "compare with the clear result"));
   }
   return integer::noise_budget(scheme, ciphertext, key);
 }

@@ -1,15 +1,84 @@
 // The exceptions that Hemera throws. Each message names the clash and the way out.
 #pragma once
 
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace hemera {
+
+/// Ways out of an error that are functions and settings: each language has names of its own for them
+/// (docs/decisions/ways-out.md).
+enum class WayOut : std::uint8_t {
+  array_of_host,
+  automatic_evaluator,
+  bootstrapping_parameters,
+  bound_of_values,
+  clipped_function,
+  encoding_like_operand,
+  evaluator_with_keys,
+  exact_bootstrapping_parameters,
+  keys_of_plan,
+  keys_of_rotation,  // the field: the rotation
+  keys_of_transform,
+  keys_with_others,
+  larger_bound,
+  no_fork,
+  no_security,
+  other_rows,
+  parameters_of_circuit,
+  parameters_of_shares,
+  parameters_without_security,
+  precision,
+  public_key,
+};
+
+/// The message of an error in parts: text, and ways out.
+class Message {
+ public:
+  struct Part {
+    std::string text;  // of a way out: in the words of C++
+    std::optional<WayOut> way_out = std::nullopt;
+    std::string field = {};
+  };
+  Message(const char* text) : Message(std::string(text)) {}
+  Message(std::string text) { parts_.push_back({std::move(text)}); }
+  Message(WayOut way_out, std::string text, std::string field = {}) {
+    parts_.push_back({std::move(text), way_out, std::move(field)});
+  }
+
+  [[nodiscard]] const std::vector<Part>& parts() const { return parts_; }
+  /// The parts in the words of C++.
+  [[nodiscard]] std::string text() const {
+    std::string whole;
+    for (const Part& part : parts_) whole += part.text;
+    return whole;
+  }
+  friend Message operator+(Message left, const Message& right) {
+    left.parts_.insert(left.parts_.end(), right.parts_.begin(), right.parts_.end());
+    return left;
+  }
+
+ private:
+  std::vector<Part> parts_;
+};
 
 /// Base of every exception that Hemera throws on purpose.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+  explicit Error(Message message)
+      : std::runtime_error(message.text()), message_(std::make_shared<const Message>(std::move(message))) {}
+
+  /// what() in parts.
+  [[nodiscard]] Message message() const { return message_ ? *message_ : Message(what()); }
+
+ private:
+  std::shared_ptr<const Message> message_;  // null: text alone
 };
 
 /// A parameter is out of its range, or parameters do not fit together.

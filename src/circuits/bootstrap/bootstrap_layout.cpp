@@ -123,7 +123,8 @@ BootstrapLayout::BootstrapLayout(const rlwe::Parameters& parameters) {
                     eval_mod_level + coefficients_to_slots == top_level;
   if (!fits) {
     throw ParameterError(
-        "these parameters have no levels for bootstrapping; make them with parameters_for_bootstrapping");
+        "these parameters have no levels for bootstrapping; " +
+        Message(WayOut::bootstrapping_parameters, "make them with parameters_for_bootstrapping"));
   }
   arcsine = found->arcsine;
   sine.degree = found->degree;

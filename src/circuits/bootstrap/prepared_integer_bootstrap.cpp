@@ -58,9 +58,9 @@ void PreparedIntegerBootstrap::check(const integer::Evaluator& evaluator, const 
     char text[256];
     std::snprintf(text, sizeof(text),
                   "bootstrap: the ciphertext has %.1f bits of guaranteed noise budget, and a bootstrap needs "
-                  "%.1f; bootstrap before the product that takes them, or make the evaluator automatic",
+                  "%.1f; bootstrap before the product that takes them, or ",
                   std::max(budget, 0.0), plan_.needed_budget());
-    throw NoiseError(text);
+    throw NoiseError(text + Message(WayOut::automatic_evaluator, "make the evaluator automatic"));
   }
 }
 

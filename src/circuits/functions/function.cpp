@@ -208,10 +208,10 @@ void Function::require_in_intervals(std::span<const double> largest) const {
     std::snprintf(
         text, sizeof(text),
         "function: values of a magnitude of up to %.6g are declared, and its interval is from %.6g to "
-        "%.6g, outside of which results are wrong; make the function for a wider interval, or one "
-        "that clips, or declare a smaller bound of the values",
+        "%.6g, outside of which results are wrong; make the function for a wider interval, or ",
         largest[i], low, high);
-    throw RangeError(text);
+    throw RangeError(
+        text + Message(WayOut::clipped_function, "one that clips, or declare a smaller bound of the values"));
   }
 }
 

@@ -156,7 +156,8 @@ PreparedLinearTransform::RotationKeys PreparedLinearTransform::keys_among(
   }
   if (rotations.size() > shown) needed += ", ... (" + std::to_string(rotations.size()) + " in all)";
   throw MissingKeyError("linear transform: there is no key of its gadget for the rotation by " + lacking +
-                        "; make keys for the transform: it needs those of rotations by " + needed);
+                        "; " + Message(WayOut::keys_of_transform, "make keys for the transform") +
+                        ": it needs those of rotations by " + needed);
 }
 
 rlwe::Turn PreparedLinearTransform::turn_by(const RotationKeys& keys, std::size_t rotation) const {

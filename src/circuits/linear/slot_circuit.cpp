@@ -299,8 +299,8 @@ Ciphertext PreparedSlotCircuit::operator()(const ckks::Evaluator& evaluator, con
         if (plan_.own_keys_ && evaluator.keys().find(role, plan_.gadget_at(level))) continue;
         if (evaluator.keys().find(role, level)) continue;
         throw MissingKeyError("circuit of slots: there is no key for the rotation by " +
-                              std::to_string(rotation) + " at level " + std::to_string(level) +
-                              "; make keys for the plan");
+                              std::to_string(rotation) + " at level " + std::to_string(level) + "; " +
+                              Message(WayOut::keys_of_plan, "make keys for the plan"));
       }
     }
   };

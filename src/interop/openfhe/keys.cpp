@@ -19,7 +19,7 @@ namespace {
 // A Gaussian secret's coefficients are far below this, the largest that Hemera's files hold.
 constexpr std::uint64_t largest_secret = 127;
 
-[[noreturn]] void refuse_key(const std::string& problem) { throw FormatError("OpenFHE key: " + problem); }
+[[noreturn]] void refuse_key(const Message& problem) { throw FormatError("OpenFHE key: " + problem); }
 
 void require_evaluation_form(const PolynomialView& polynomial) {
   if (!polynomial.is_evaluation) refuse_key("its polynomials are not in evaluation form");
@@ -50,7 +50,7 @@ rlwe::GadgetPointer gadget_of(const rlwe::Context& context, const CryptoParamete
   try {
     return context.gadget(gadget);
   } catch (const ParameterError& error) {
-    refuse_key(error.what());
+    refuse_key(error.message());
   }
 }
 

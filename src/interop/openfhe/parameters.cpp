@@ -19,7 +19,7 @@ using PrimeList = std::vector<std::uint64_t>;
 // Non-zero coefficients of both kinds of sparse secrets.
 constexpr std::size_t sparse_weight = 192;
 
-[[noreturn]] void refuse_context(const std::string& problem) {
+[[noreturn]] void refuse_context(const Message& problem) {
   throw FormatError("OpenFHE crypto context: " + problem);
 }
 
@@ -276,7 +276,7 @@ rlwe::Parameters parameters_of(const CryptoContext& context, const KeyPrimes& pr
   try {
     return rlwe::Parameters(std::move(literal));
   } catch (const ParameterError& error) {
-    refuse_context(error.what());
+    refuse_context(error.message());
   }
 }
 

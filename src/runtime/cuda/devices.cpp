@@ -137,8 +137,8 @@ int device_of(const void* pointer) {
   cudaPointerAttributes attributes{};
   check(cudaPointerGetAttributes(&attributes, pointer), "find the device of an array");
   if (attributes.type != cudaMemoryTypeDevice && attributes.type != cudaMemoryTypeManaged) {
-    throw DeviceError(
-        "an array that says it is in the memory of a GPU is not; give it as an array of the host");
+    throw DeviceError("an array that says it is in the memory of a GPU is not; " +
+                      Message(WayOut::array_of_host, "give it as an array of the host"));
   }
   return attributes.device;
 }

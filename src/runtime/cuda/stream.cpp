@@ -90,7 +90,8 @@ void Streams::require_this_process() const {
   throw DeviceError(
       "device '" + Device{Device::Kind::cuda, device_}.name() +
       "' was opened before this process was forked, which CUDA does not survive; make the context in the "
-      "child, or start it without a fork");
+      "child, or " +
+      Message(WayOut::no_fork, "start it without a fork"));
 }
 
 bool Streams::expect_copies_from(int device) const {

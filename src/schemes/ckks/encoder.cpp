@@ -297,17 +297,15 @@ void Encoder::decode(const HostRows<double>& values, const rlwe::Plaintext& plai
 void Encoder::refuse(std::span<const std::size_t> doubtful, const rlwe::Metadata& meta) const {
   if (doubtful.empty()) return;
   const bool is_range = checks_range(context_->parameters());
-  const std::string others =
-      doubtful.size() < rlwe::batch_count(meta.batch) ? "; the other rows are right" : "";
-  throw NoiseError("decrypt: " + rlwe::elements_text(doubtful, meta.batch) + "a coefficient exceeds " +
-                   (is_range ? "a quarter" : "15/32") + " of the modulus of level " +
-                   std::to_string(meta.level) + ", so the values are wrong, or nearly: those of more than " +
-                   decimal(range_limit(*context_, meta)) +
-                   " wrap there. Either this is not the secret key of the encryption, or a function or a "
-                   "bootstrap was given values outside of its interval, or values are too large: choose "
-                   "parameters with more range_bits or with the bound of your values (largest), or with a "
-                   "smaller scale" +
-                   others + ". Whoever evaluates must not learn of this error");
+  throw NoiseError(
+      "decrypt: " + rlwe::elements_text(doubtful, meta.batch) + "a coefficient exceeds " +
+      (is_range ? "a quarter" : "15/32") + " of the modulus of level " + std::to_string(meta.level) +
+      ", so the values are wrong, or nearly: those of more than " + decimal(range_limit(*context_, meta)) +
+      " wrap there. Either this is not the secret key of the encryption, or a function or a "
+      "bootstrap was given values outside of its interval, or values are too large: choose "
+      "parameters with more range_bits or with " +
+      Message(WayOut::bound_of_values, "the bound of your values (largest)") + ", or with a smaller scale" +
+      rlwe::other_rows_way_out(doubtful, meta.batch) + ". Whoever evaluates must not learn of this error");
 }
 
 // Decrypted plaintexts are checked.

@@ -54,8 +54,8 @@ void require_at_most(const HostRows<const double>& values, double part, double b
   }
   if (largest <= bound * bound * (1 + 0x1p-50)) return;
   throw ParameterError("encode: a value of magnitude " + decimal(std::sqrt(largest)) +
-                       " exceeds the declared bound " + decimal(bound) +
-                       "; use smaller values, or parameters with a larger bound");
+                       " exceeds the declared bound " + decimal(bound) + "; use smaller values, or " +
+                       Message(WayOut::larger_bound, "parameters with a larger bound"));
 }
 
 void require_fits(double largest, const rlwe::Metadata& meta, const poly::RnsBase& base) {

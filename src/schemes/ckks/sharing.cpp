@@ -121,8 +121,9 @@ rlwe::Plaintext decrypt_for_sharing(const rlwe::Ciphertext& ciphertext, const rl
         "decrypt_for_sharing: hiding an error of " + decimal(noise_bound) + " with " +
         std::to_string(statistical_bits) + " statistical bits in " + std::to_string(shares) +
         " shares would leave no precision (slots in error by " + decimal(slot_error) +
-        "); choose parameters with a larger scale, as a request with sharing_bits and shares gives them, a "
-        "tighter bound, or fewer statistical bits or shares");
+        "); choose parameters with a larger scale, " +
+        Message(WayOut::parameters_of_shares, "as a request with sharing_bits and shares gives them") +
+        ", a tighter bound, or fewer statistical bits or shares");
   }
   const rlwe::Context& context = *key.context;
   const poly::Backend& backend = context.backend();

@@ -177,7 +177,8 @@ rlwe::Parameters search_parameters(const Rules& rules, const CircuitRequest& req
   }
   throw ParameterError("no " + rlwe::name(rules.scheme()) + " parameters hold a circuit of depth " +
                        std::to_string(request.depth) + ": " + reason +
-                       "; reduce depth, terms or plaintext bits, or ask for no security level");
+                       "; reduce depth, terms or plaintext bits, or " +
+                       Message(WayOut::no_security, "ask for no security level"));
 }
 
 rlwe::Parameters chain_parameters(const Rules& rules, const ChainRequest& request) {
