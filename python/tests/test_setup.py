@@ -186,6 +186,10 @@ def test_what_can_not_be_installed(tmp_path: Path) -> None:
     assert status == 0
     assert names(calls) == ["test", "bench"]
     assert "Going on without the packages for 'bench'" in text
+    # Nor is an environment of its own there without its packages.
+    status, _, text = run_setup(tmp_path, "atheris")
+    assert status == 1
+    assert "Atheris could not be installed" in text
 
 
 BUILD = """Running command pip install
