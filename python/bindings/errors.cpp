@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "bindings.hpp"
 #include "hemera/runtime/error.hpp"
@@ -24,22 +25,12 @@ std::string with_tuples(std::string text) {
 
 namespace {
 
-/// The Python classes, in the order in which a C++ exception is compared with them: a derived class stands
-/// before its base.
-struct ErrorTypes {
-  nb::object error, parameter, security, mismatch, missing_key, level, scale, range, noise, format, file,
-      out_of_memory, device;
+/// A class of C++ and Python's.
+struct ErrorClass {
+  bool (*matches)(const Error&);
+  nb::object type;
 };
-
-nb::object make_type(nb::module_& m, const char* name, const char* doc, nb::handle base, nb::handle builtin) {
-  const nb::object bases = builtin.is_valid() ? nb::object(nb::make_tuple(base, builtin)) : nb::borrow(base);
-  const std::string qualified = nb::cast<std::string>(m.attr("__name__")) + "." + name;
-  PyObject* type = PyErr_NewExceptionWithDoc(qualified.c_str(), doc, bases.ptr(), nullptr);
-  if (type == nullptr) throw nb::python_error();
-  nb::object result = nb::steal(type);
-  m.attr(name) = result;
-  return result;
-}
+using ErrorClasses = std::vector<ErrorClass>;  // a derived class stands before its base
 
 /// A way out in Python's names.
 std::string in_python(const Message::Part& part) {
@@ -63,7 +54,7 @@ std::string in_python(const Message::Part& part) {
     case WayOut::keys_of_plan:
       return "make keys for the plan (plan= of generate_keys)";
     case WayOut::keys_of_rotation:
-      return "plan=circuit or rotations=[" + part.field + "] of generate_keys";
+      return "generate_keys with plan=circuit, or with rotations";
     case WayOut::keys_of_transform:
       return "make keys for the transform (plan=transform of generate_keys)";
     case WayOut::keys_with_others:
@@ -98,87 +89,77 @@ std::string in_python(const Message& message) {
 }
 
 void translate(const std::exception_ptr& pointer, void* payload) {
-  const auto& types = *static_cast<const ErrorTypes*>(payload);
-  // Messages may quote bytes of a file, which need not be UTF-8.
-  const auto raise = [](const nb::object& type, const Error& error) {
-    const std::string text = in_python(error.message());
-    PyObject* const message =
-        PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace");
-    if (message == nullptr) return;  // with Python's own error
-    PyErr_SetObject(type.ptr(), message);
-    Py_DECREF(message);
-  };
   try {
     std::rethrow_exception(pointer);
-  } catch (const SecurityError& error) {
-    raise(types.security, error);
-  } catch (const ParameterError& error) {
-    raise(types.parameter, error);
-  } catch (const MismatchError& error) {
-    raise(types.mismatch, error);
-  } catch (const MissingKeyError& error) {
-    raise(types.missing_key, error);
-  } catch (const LevelError& error) {
-    raise(types.level, error);
-  } catch (const ScaleError& error) {
-    raise(types.scale, error);
-  } catch (const RangeError& error) {
-    raise(types.range, error);
-  } catch (const NoiseError& error) {
-    raise(types.noise, error);
-  } catch (const FormatError& error) {
-    raise(types.format, error);
-  } catch (const FileError& error) {
-    raise(types.file, error);
-  } catch (const OutOfMemoryError& error) {
-    raise(types.out_of_memory, error);
-  } catch (const DeviceError& error) {
-    raise(types.device, error);
   } catch (const Error& error) {
-    raise(types.error, error);
+    for (const auto& [matches, type] : *static_cast<const ErrorClasses*>(payload)) {
+      if (!matches(error)) continue;
+      // Messages may quote bytes of a file, which need not be UTF-8.
+      const std::string text = in_python(error.message());
+      PyObject* const message =
+          PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace");
+      if (message == nullptr) return;  // with Python's own error
+      PyErr_SetObject(type.ptr(), message);
+      Py_DECREF(message);
+      return;
+    }
   }
+}
+
+/// Makes Python's class of a class of C++, derived from `base` and, if given, `builtin`. Bases are added
+/// first.
+template <typename Class>
+nb::handle add(ErrorClasses& classes, nb::module_& m, const char* name, const char* doc, nb::handle base,
+               PyObject* builtin = nullptr) {
+  const nb::object bases =
+      builtin == nullptr ? nb::borrow(base) : nb::object(nb::make_tuple(base, nb::handle(builtin)));
+  const std::string qualified = nb::cast<std::string>(m.attr("__name__")) + "." + name;
+  PyObject* const type = PyErr_NewExceptionWithDoc(qualified.c_str(), doc, bases.ptr(), nullptr);
+  if (type == nullptr) throw nb::python_error();
+  const auto matches = [](const Error& error) { return dynamic_cast<const Class*>(&error) != nullptr; };
+  classes.insert(classes.begin(), {matches, nb::steal(type)});
+  m.attr(name) = classes.front().type;
+  return type;
 }
 
 }  // namespace
 
 void bind_errors(nb::module_& m) {
-  auto types = std::make_unique<ErrorTypes>();
-  types->error = make_type(m, "Error", "Base of every exception that Hemera raises on purpose.",
-                           nb::handle(PyExc_Exception), {});
-  const nb::handle base = types->error;
-  types->parameter =
-      make_type(m, "ParameterError", "A parameter is out of its range, or parameters do not fit together.",
-                base, PyExc_ValueError);
-  types->security = make_type(m, "SecurityError", "Parameters are weaker than the required security level.",
-                              types->parameter, {});
-  types->mismatch = make_type(
-      m, "MismatchError", "Two objects do not belong together: different contexts, shapes, levels or forms.",
-      base, PyExc_ValueError);
-  types->missing_key = make_type(
-      m, "MissingKeyError", "An operation needs an evaluation key that is missing.", base, PyExc_LookupError);
-  types->level = make_type(m, "LevelError", "No level is left for the operation.", base, PyExc_ValueError);
-  types->scale =
-      make_type(m, "ScaleError",
-                "The scales of two CKKS operands differ by more than rounding, or a scale leaves no room.",
-                base, PyExc_ValueError);
-  types->range = make_type(m, "RangeError",
-                           "The declared bound of values is beyond the range in which an operation is right.",
-                           base, PyExc_ValueError);
-  types->noise =
-      make_type(m, "NoiseError", "The noise leaves no exact or precise result.", base, PyExc_ArithmeticError);
-  types->format = make_type(m, "FormatError", "Bytes are not a well-formed object of Hemera's file format.",
-                            base, PyExc_ValueError);
-  types->file = make_type(m, "FileError", "A file could not be read or written.", base, PyExc_OSError);
-  types->out_of_memory =
-      make_type(m, "OutOfMemoryError", "The device has too little memory.", base, PyExc_MemoryError);
-  types->device = make_type(m, "DeviceError", "A device is missing, unknown or reported a failure.", base,
-                            PyExc_RuntimeError);
+  auto classes = std::make_unique<ErrorClasses>();
+  const nb::handle error = add<Error>(
+      *classes, m, "Error", "Base of every exception that Hemera raises on purpose.", PyExc_Exception);
+  const nb::handle parameter = add<ParameterError>(
+      *classes, m, "ParameterError", "A parameter is out of its range, or parameters do not fit together.",
+      error, PyExc_ValueError);
+  add<SecurityError>(*classes, m, "SecurityError", "Parameters are weaker than the required security level.",
+                     parameter);
+  add<MismatchError>(*classes, m, "MismatchError",
+                     "Two objects do not belong together: different contexts, shapes, levels or forms.",
+                     error, PyExc_ValueError);
+  add<MissingKeyError>(*classes, m, "MissingKeyError",
+                       "An operation needs an evaluation key that is missing.", error, PyExc_LookupError);
+  add<LevelError>(*classes, m, "LevelError", "No level is left for the operation.", error, PyExc_ValueError);
+  add<ScaleError>(*classes, m, "ScaleError",
+                  "The scales of two CKKS operands differ by more than rounding, or a scale leaves no room.",
+                  error, PyExc_ValueError);
+  add<RangeError>(*classes, m, "RangeError",
+                  "The declared bound of values is beyond the range in which an operation is right.", error,
+                  PyExc_ValueError);
+  add<NoiseError>(*classes, m, "NoiseError", "The noise leaves no exact or precise result.", error,
+                  PyExc_ArithmeticError);
+  add<FormatError>(*classes, m, "FormatError", "Bytes are not a well-formed object of Hemera's file format.",
+                   error, PyExc_ValueError);
+  add<FileError>(*classes, m, "FileError", "A file could not be read or written.", error, PyExc_OSError);
+  add<OutOfMemoryError>(*classes, m, "OutOfMemoryError", "The device has too little memory.", error,
+                        PyExc_MemoryError);
+  add<DeviceError>(*classes, m, "DeviceError", "A device is missing, unknown or reported a failure.", error,
+                   PyExc_RuntimeError);
 
-  // The module keeps the table for as long as the translator can be called.
-  ErrorTypes* table = types.release();
+  // The module keeps the classes for as long as the translator can be called.
+  ErrorClasses* const kept = classes.release();
   m.attr("_error_types") =
-      nb::capsule(table, [](void* pointer) noexcept { delete static_cast<ErrorTypes*>(pointer); });
-  nb::register_exception_translator(translate, table);
+      nb::capsule(kept, [](void* pointer) noexcept { delete static_cast<ErrorClasses*>(pointer); });
+  nb::register_exception_translator(translate, kept);
 }
 
 }  // namespace hemera::python

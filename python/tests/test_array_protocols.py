@@ -199,5 +199,5 @@ def test_missing_keys_name_plans_first(ckks: Any) -> None:
     x = ev.encrypt(np.ones(64))
     with pytest.raises(hm.errors.MissingKeyError, match=r"plan=transform .*\(\d+ in all\)$"):
         x @ matrix
-    with pytest.raises(hm.errors.MissingKeyError, match=r"plan=circuit or rotations=\[3\] of generate_keys"):
+    with pytest.raises(hm.errors.MissingKeyError, match=r"plan=circuit, or with rotations \[3\] alone"):
         x.rotate(3)

@@ -93,11 +93,10 @@ std::vector<std::int64_t> Evaluator::rotation_plan(std::int64_t steps, const Cip
     if (!has(step)) missing += (missing.empty() ? "" : ", ") + std::to_string(step);
   }
   const std::string own = std::to_string(steps);
-  throw MissingKeyError("rotation by " + own + " needs its key (" +
-                        Message(WayOut::keys_of_rotation,
-                                "generate_keys of a plan, or of the rotations [" + own + "] alone", own) +
-                        ")" + (missing == own ? "" : ", or those of rotations " + missing) +
-                        missing_key_way_out(keys_));
+  throw MissingKeyError(
+      "rotation by " + own + " needs its key (" +
+      Message(WayOut::keys_of_rotation, "generate_keys of a plan, or of the rotations") + " [" + own +
+      "] alone)" + (missing == own ? "" : ", or those of rotations " + missing) + missing_key_way_out(keys_));
 }
 
 Ciphertext Evaluator::rotate(const Ciphertext& a, std::int64_t steps) const {

@@ -19,7 +19,7 @@ template <typename Key>
 rlwe::Ciphertext encrypt_with(const rlwe::Plaintext& plaintext, const Key& key) {
   rlwe::require_filled(key, "encrypt");
   const Scheme scheme = key.context->scheme();
-  return scheme == Scheme::ckks ? ckks::encrypt(plaintext, key) : integer::encrypt(scheme, plaintext, key);
+  return scheme == Scheme::ckks ? ckks::encrypt(plaintext, key) : integer::encrypt(plaintext, key);
 }
 
 }  // namespace
@@ -52,7 +52,7 @@ rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::Evaluatio
 rlwe::Plaintext decrypt(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key) {
   rlwe::require_filled(key, "decrypt");
   const Scheme scheme = key.context->scheme();
-  return scheme == Scheme::ckks ? ckks::decrypt(ciphertext, key) : integer::decrypt(scheme, ciphertext, key);
+  return scheme == Scheme::ckks ? ckks::decrypt(ciphertext, key) : integer::decrypt(ciphertext, key);
 }
 
 rlwe::Plaintext decrypt_for_sharing(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key,
@@ -76,7 +76,7 @@ rlwe::Plaintext decrypt_for_sharing(const rlwe::Ciphertext& ciphertext, const rl
     throw ParameterError("decrypt_for_sharing: " + rlwe::name(scheme) +
                          " takes no noise_bound; a ciphertext carries its own bound");
   }
-  return integer::decrypt_for_sharing(scheme, ciphertext, key, statistical_bits);
+  return integer::decrypt_for_sharing(ciphertext, key, statistical_bits);
 }
 
 double noise_budget(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key) {
@@ -86,7 +86,7 @@ double noise_budget(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& k
     throw ParameterError("noise_budget: CKKS results are approximate and have no budget; " +
                          Message(WayOut::precision, "compare with the clear result"));
   }
-  return integer::noise_budget(scheme, ciphertext, key);
+  return integer::noise_budget(ciphertext, key);
 }
 
 double guaranteed_noise_budget(const rlwe::Ciphertext& ciphertext) {
@@ -95,7 +95,7 @@ double guaranteed_noise_budget(const rlwe::Ciphertext& ciphertext) {
   if (scheme == Scheme::ckks) {
     throw ParameterError("guaranteed_noise_budget: CKKS results are approximate and have no budget");
   }
-  return integer::guaranteed_noise_budget(scheme, ciphertext);
+  return integer::guaranteed_noise_budget(ciphertext);
 }
 
 bool notice_spent_budget(rlwe::Ciphertext& ciphertext) {

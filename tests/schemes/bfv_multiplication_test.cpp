@@ -263,12 +263,6 @@ TEST(BfvMultiplicationTest, RefusesOtherSchemes) {
   expect_error<MismatchError>([&] { const bfv::Evaluator evaluator(context, {}); }, {"BGV", "BFV"});
   const auto own = tests::make_context(test_chain<Bfv>(65537, 2));
   expect_error<MismatchError>([&] { const bgv::Evaluator evaluator(own, {}); }, {"BGV", "BFV"});
-  const auto secret = rlwe::generate_secret_key(context);
-  const rlwe::Plaintext plain = integer::Encoder(context).encode(std::vector<std::int64_t>{1}, {});
-  expect_error<MismatchError>([&] { static_cast<void>(bfv::encrypt(plain, secret)); }, {"BGV", "BFV"});
-  const rlwe::Ciphertext x = bgv::encrypt(plain, secret);
-  expect_error<MismatchError>([&] { static_cast<void>(bfv::decrypt(x, secret)); }, {"BGV", "BFV"});
-  expect_error<MismatchError>([&] { static_cast<void>(bfv::noise_budget(x, secret)); }, {"BGV", "BFV"});
 }
 
 }  // namespace

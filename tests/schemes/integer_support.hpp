@@ -24,28 +24,32 @@ using tests::expect_error;
 
 using Values = std::vector<std::uint64_t>;
 
-struct Bfv {
+// The functions of both schemes.
+struct Exact {
+  template <typename Key>
+  static rlwe::Ciphertext encrypt(const rlwe::Plaintext& p, const Key& k) {
+    return integer::encrypt(p, k);
+  }
+  static rlwe::Plaintext decrypt(const rlwe::Ciphertext& c, const rlwe::SecretKey& k) {
+    return integer::decrypt(c, k);
+  }
+  static rlwe::Plaintext share(const rlwe::Ciphertext& c, const rlwe::SecretKey& k, int bits) {
+    return integer::decrypt_for_sharing(c, k, bits);
+  }
+  static double measured(const rlwe::Ciphertext& c, const rlwe::SecretKey& k) {
+    return integer::measured_noise_log2(c, k);
+  }
+  static double budget(const rlwe::Ciphertext& c, const rlwe::SecretKey& k) {
+    return integer::noise_budget(c, k);
+  }
+  static double guaranteed(const rlwe::Ciphertext& c) { return integer::guaranteed_noise_budget(c); }
+};
+
+struct Bfv : Exact {
   using Evaluator = bfv::Evaluator;
   static constexpr rlwe::Scheme scheme = rlwe::Scheme::bfv;
   static rlwe::Parameters from_bits(const integer::ChainRequest& r) { return bfv::parameters_from_bits(r); }
   static rlwe::Parameters for_circuit(const integer::CircuitRequest& r) { return bfv::parameters_for(r); }
-  template <typename Key>
-  static rlwe::Ciphertext encrypt(const rlwe::Plaintext& p, const Key& k) {
-    return bfv::encrypt(p, k);
-  }
-  static rlwe::Plaintext decrypt(const rlwe::Ciphertext& c, const rlwe::SecretKey& k) {
-    return bfv::decrypt(c, k);
-  }
-  static rlwe::Plaintext share(const rlwe::Ciphertext& c, const rlwe::SecretKey& k, int bits) {
-    return bfv::decrypt_for_sharing(c, k, bits);
-  }
-  static double measured(const rlwe::Ciphertext& c, const rlwe::SecretKey& k) {
-    return bfv::measured_noise_log2(c, k);
-  }
-  static double budget(const rlwe::Ciphertext& c, const rlwe::SecretKey& k) {
-    return bfv::noise_budget(c, k);
-  }
-  static double guaranteed(const rlwe::Ciphertext& c) { return bfv::guaranteed_noise_budget(c); }
   // log2 of the largest noise that decrypts.
   static double capacity(const rlwe::Ciphertext& c) {
     return c.context->base(c.meta.level).log2() - 1 -
@@ -53,28 +57,11 @@ struct Bfv {
   }
 };
 
-struct Bgv {
+struct Bgv : Exact {
   using Evaluator = bgv::Evaluator;
   static constexpr rlwe::Scheme scheme = rlwe::Scheme::bgv;
   static rlwe::Parameters from_bits(const integer::ChainRequest& r) { return bgv::parameters_from_bits(r); }
   static rlwe::Parameters for_circuit(const integer::CircuitRequest& r) { return bgv::parameters_for(r); }
-  template <typename Key>
-  static rlwe::Ciphertext encrypt(const rlwe::Plaintext& p, const Key& k) {
-    return bgv::encrypt(p, k);
-  }
-  static rlwe::Plaintext decrypt(const rlwe::Ciphertext& c, const rlwe::SecretKey& k) {
-    return bgv::decrypt(c, k);
-  }
-  static rlwe::Plaintext share(const rlwe::Ciphertext& c, const rlwe::SecretKey& k, int bits) {
-    return bgv::decrypt_for_sharing(c, k, bits);
-  }
-  static double measured(const rlwe::Ciphertext& c, const rlwe::SecretKey& k) {
-    return bgv::measured_noise_log2(c, k);
-  }
-  static double budget(const rlwe::Ciphertext& c, const rlwe::SecretKey& k) {
-    return bgv::noise_budget(c, k);
-  }
-  static double guaranteed(const rlwe::Ciphertext& c) { return bgv::guaranteed_noise_budget(c); }
   static double capacity(const rlwe::Ciphertext& c) { return c.context->base(c.meta.level).log2() - 1; }
 };
 

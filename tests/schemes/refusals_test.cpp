@@ -54,18 +54,17 @@ void decode(const ContextPointer& context, const Plaintext& plaintext) {
 template <typename Key>
 Ciphertext encrypt_by(Scheme scheme, const Plaintext& plaintext, const Key& key) {
   if (scheme == Scheme::ckks) return ckks::encrypt(plaintext, key);
-  return scheme == Scheme::bfv ? bfv::encrypt(plaintext, key) : bgv::encrypt(plaintext, key);
+  return integer::encrypt(plaintext, key);
 }
 
 Plaintext decrypt_by(Scheme scheme, const Ciphertext& ciphertext, const SecretKey& key) {
   if (scheme == Scheme::ckks) return ckks::decrypt(ciphertext, key);
-  return scheme == Scheme::bfv ? bfv::decrypt(ciphertext, key) : bgv::decrypt(ciphertext, key);
+  return integer::decrypt(ciphertext, key);
 }
 
 Plaintext share_by(Scheme scheme, const Ciphertext& ciphertext, const SecretKey& key) {
   if (scheme == Scheme::ckks) return ckks::decrypt_for_sharing(ciphertext, key, 0x1p-20, 4);
-  return scheme == Scheme::bfv ? bfv::decrypt_for_sharing(ciphertext, key, 4)
-                               : bgv::decrypt_for_sharing(ciphertext, key, 4);
+  return integer::decrypt_for_sharing(ciphertext, key, 4);
 }
 
 std::unique_ptr<rlwe::Evaluator> evaluator_by(Scheme scheme, const ContextPointer& context,
@@ -203,6 +202,8 @@ TEST_P(Refusals, ContextsOfOtherSchemes) {
     const SecretKey other_secret = rlwe::generate_secret_key(other);
     const Ciphertext y = any_scheme::encrypt(encode(other), other_secret);
     refused([&] { static_cast<void>(evaluator_by(GetParam(), other)); }, rlwe::name(scheme));
+    // Functions of BFV and BGV are the same.
+    if (scheme != Scheme::ckks && GetParam() != Scheme::ckks) continue;
     refused([&] { static_cast<void>(encrypt_by(GetParam(), encode(other), other_secret)); },
             rlwe::name(scheme));
     refused([&] { static_cast<void>(decrypt_by(GetParam(), y, other_secret)); }, rlwe::name(scheme));

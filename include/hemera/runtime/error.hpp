@@ -23,7 +23,7 @@ enum class WayOut : std::uint8_t {
   evaluator_with_keys,
   exact_bootstrapping_parameters,
   keys_of_plan,
-  keys_of_rotation,  // the field: the rotation
+  keys_of_rotation,
   keys_of_transform,
   keys_with_others,
   larger_bound,
@@ -43,13 +43,10 @@ class Message {
   struct Part {
     std::string text;  // of a way out: in the words of C++
     std::optional<WayOut> way_out = std::nullopt;
-    std::string field = {};
   };
   Message(const char* text) : Message(std::string(text)) {}
   Message(std::string text) { parts_.push_back({std::move(text)}); }
-  Message(WayOut way_out, std::string text, std::string field = {}) {
-    parts_.push_back({std::move(text), way_out, std::move(field)});
-  }
+  Message(WayOut way_out, std::string text) { parts_.push_back({std::move(text), way_out}); }
 
   [[nodiscard]] const std::vector<Part>& parts() const { return parts_; }
   /// The parts in the words of C++.

@@ -27,32 +27,13 @@ rlwe::Parameters parameters_for(const CircuitRequest& request);
 /// Parameters from sizes in bits of each prime.
 rlwe::Parameters parameters_from_bits(const ChainRequest& request);
 
-/// The functions of hemera/schemes/integer/encryption.hpp, for this scheme.
-inline rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::PublicKey& key) {
-  return integer::encrypt(rlwe::Scheme::bgv, plaintext, key);
-}
-inline rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::SecretKey& key) {
-  return integer::encrypt(rlwe::Scheme::bgv, plaintext, key);
-}
-inline rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::EvaluationKeys& keys) {
-  return integer::encrypt(rlwe::Scheme::bgv, plaintext, keys);
-}
-inline rlwe::Plaintext decrypt(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key) {
-  return integer::decrypt(rlwe::Scheme::bgv, ciphertext, key);
-}
-inline double measured_noise_log2(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key) {
-  return integer::measured_noise_log2(rlwe::Scheme::bgv, ciphertext, key);
-}
-inline double noise_budget(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key) {
-  return integer::noise_budget(rlwe::Scheme::bgv, ciphertext, key);
-}
-inline double guaranteed_noise_budget(const rlwe::Ciphertext& ciphertext) {
-  return integer::guaranteed_noise_budget(rlwe::Scheme::bgv, ciphertext);
-}
-inline rlwe::Plaintext decrypt_for_sharing(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key,
-                                           int statistical_bits) {
-  return integer::decrypt_for_sharing(rlwe::Scheme::bgv, ciphertext, key, statistical_bits);
-}
+// The functions of hemera/schemes/integer/encryption.hpp: the scheme is that of the key or ciphertext.
+using integer::decrypt;
+using integer::decrypt_for_sharing;
+using integer::encrypt;
+using integer::guaranteed_noise_budget;
+using integer::measured_noise_log2;
+using integer::noise_budget;
 
 class Evaluator final : public integer::Evaluator {
  public:
