@@ -27,7 +27,7 @@ namespace {
 
 /// A class of C++ and Python's.
 struct ErrorClass {
-  bool (*matches)(const Error&);
+  bool (*matches)(const Error*);
   nb::object type;
 };
 using ErrorClasses = std::vector<ErrorClass>;  // a derived class stands before its base
@@ -93,7 +93,7 @@ void translate(const std::exception_ptr& pointer, void* payload) {
     std::rethrow_exception(pointer);
   } catch (const Error& error) {
     for (const auto& [matches, type] : *static_cast<const ErrorClasses*>(payload)) {
-      if (!matches(error)) continue;
+      if (!matches(&error)) continue;
       // Messages may quote bytes of a file, which need not be UTF-8.
       const std::string text = in_python(error.message());
       PyObject* const message =
@@ -116,7 +116,7 @@ nb::handle add(ErrorClasses& classes, nb::module_& m, const char* name, const ch
   const std::string qualified = nb::cast<std::string>(m.attr("__name__")) + "." + name;
   PyObject* const type = PyErr_NewExceptionWithDoc(qualified.c_str(), doc, bases.ptr(), nullptr);
   if (type == nullptr) throw nb::python_error();
-  const auto matches = [](const Error& error) { return dynamic_cast<const Class*>(&error) != nullptr; };
+  const auto matches = [](const Error* error) { return dynamic_cast<const Class*>(error) != nullptr; };
   classes.insert(classes.begin(), {matches, nb::steal(type)});
   m.attr(name) = classes.front().type;
   return type;
