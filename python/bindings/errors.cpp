@@ -94,20 +94,17 @@ void translate(const std::exception_ptr& pointer, void* payload) {
   } catch (const Error& error) {
     for (const auto& [matches, type] : *static_cast<const ErrorClasses*>(payload)) {
       if (!matches(&error)) continue;
-      // Messages may quote bytes of a file, which need not be UTF-8.
+      // Messages may quote bytes of a file, which need not be UTF-8. A failure here is Python's own error.
       const std::string text = in_python(error.message());
-      PyObject* const message =
-          PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace");
-      if (message == nullptr) return;  // with Python's own error
-      PyErr_SetObject(type.ptr(), message);
-      Py_DECREF(message);
+      const auto message = nb::steal(
+          PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
+      if (message.is_valid()) PyErr_SetObject(type.ptr(), message.ptr());
       return;
     }
   }
 }
 
-/// Makes Python's class of a class of C++, derived from `base` and, if given, `builtin`. Bases are added
-/// first.
+/// Makes Python's class of a class of C++, of `base` and, if given, `builtin`; bases come first.
 template <typename Class>
 nb::handle add(ErrorClasses& classes, nb::module_& m, const char* name, const char* doc, nb::handle base,
                PyObject* builtin = nullptr) {

@@ -18,8 +18,8 @@ using rlwe::Scheme;
 template <typename Key>
 rlwe::Ciphertext encrypt_with(const rlwe::Plaintext& plaintext, const Key& key) {
   rlwe::require_filled(key, "encrypt");
-  const Scheme scheme = key.context->scheme();
-  return scheme == Scheme::ckks ? ckks::encrypt(plaintext, key) : integer::encrypt(plaintext, key);
+  return key.context->scheme() == Scheme::ckks ? ckks::encrypt(plaintext, key)
+                                               : integer::encrypt(plaintext, key);
 }
 
 }  // namespace
@@ -44,15 +44,14 @@ rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::PublicKey
 rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::SecretKey& key) {
   return encrypt_with(plaintext, key);
 }
-
 rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::EvaluationKeys& keys) {
   return encrypt_with(plaintext, keys);
 }
 
 rlwe::Plaintext decrypt(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key) {
   rlwe::require_filled(key, "decrypt");
-  const Scheme scheme = key.context->scheme();
-  return scheme == Scheme::ckks ? ckks::decrypt(ciphertext, key) : integer::decrypt(ciphertext, key);
+  return key.context->scheme() == Scheme::ckks ? ckks::decrypt(ciphertext, key)
+                                               : integer::decrypt(ciphertext, key);
 }
 
 rlwe::Plaintext decrypt_for_sharing(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key,
@@ -81,8 +80,7 @@ rlwe::Plaintext decrypt_for_sharing(const rlwe::Ciphertext& ciphertext, const rl
 
 double noise_budget(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key) {
   rlwe::require_filled(key, "noise_budget");
-  const Scheme scheme = key.context->scheme();
-  if (scheme == Scheme::ckks) {
+  if (key.context->scheme() == Scheme::ckks) {
     throw ParameterError("noise_budget: CKKS results are approximate and have no budget; " +
                          Message(WayOut::precision, "compare with the clear result"));
   }
@@ -91,8 +89,7 @@ double noise_budget(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& k
 
 double guaranteed_noise_budget(const rlwe::Ciphertext& ciphertext) {
   rlwe::require_filled(ciphertext, "guaranteed_noise_budget");
-  const Scheme scheme = ciphertext.context->scheme();
-  if (scheme == Scheme::ckks) {
+  if (ciphertext.context->scheme() == Scheme::ckks) {
     throw ParameterError("guaranteed_noise_budget: CKKS results are approximate and have no budget");
   }
   return integer::guaranteed_noise_budget(ciphertext);
