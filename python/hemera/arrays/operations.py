@@ -90,9 +90,8 @@ class Operation(ABC):
         """Whether it takes operands of these shapes."""
         return {shape}.issuperset(operands)
 
-    def of_tile(self, elements: NDArray[np.int64], suffix: str) -> Operation | None:
+    def of_tile(self, _elements: NDArray[np.int64], _suffix: str, /) -> Operation | None:
         """The same for these elements alone, with a suffix to names; None if it takes several together."""
-        del elements, suffix
         return self if self.is_uniform else None
 
     @abstractmethod
@@ -100,11 +99,11 @@ class Operation(ABC):
         """The result in the clear, of shape (batch, *shape): see `TensorProgram.values`."""
 
     @abstractmethod
-    def bounds(self, given: Sequence[Bounds], shape: Shape) -> Bounds:
+    def bounds(self, given: Sequence[Bounds], shape: Shape, /) -> Bounds:
         """The intervals of elements, from those of the operands: one object for one that is taken twice."""
 
     @abstractmethod
-    def error_bound(self, errors: Sequence[Floats], ranges: Sequence[Ends], shape: Shape) -> Floats:
+    def error_bound(self, errors: Sequence[Floats], ranges: Sequence[Ends], shape: Shape, /) -> Floats:
         """How far each element may be from the exact one, to first order, from such bounds of the operands,
         flat, and their ranges."""
 
@@ -131,8 +130,7 @@ class Input(Operation):
     def title(self, *_: int) -> str:
         return f"input {self.name}"
 
-    def of_tile(self, elements: NDArray[np.int64], suffix: str) -> Input:
-        del elements
+    def of_tile(self, _elements: NDArray[np.int64], suffix: str, /) -> Input:
         return replace(self, name=self.name + suffix)
 
     def clear(self, xs: Sequence[Values], shape: Shape, **_: bool) -> Values:
@@ -141,12 +139,10 @@ class Input(Operation):
             raise MismatchError(f"{self.name}: arrays of shape {shape} are needed, not {result.shape[1:]}")
         return result
 
-    def bounds(self, given: Sequence[Bounds], shape: Shape) -> Bounds:
-        del given
+    def bounds(self, _given: Sequence[Bounds], shape: Shape, /) -> Bounds:
         return _between(float(self.low), float(self.high), shape)
 
-    def error_bound(self, errors: Sequence[Floats], ranges: Sequence[Ends], shape: Shape) -> Floats:
-        del errors, ranges
+    def error_bound(self, _errors: Sequence[Floats], _ranges: Sequence[Ends], shape: Shape, /) -> Floats:
         return np.zeros(math.prod(shape))
 
 
@@ -196,8 +192,7 @@ class Affine(Operation):
             low, high = low + least, high + most
         return low, high
 
-    def error_bound(self, errors: Sequence[Floats], ranges: Sequence[Ends], shape: Shape) -> Floats:
-        del ranges
+    def error_bound(self, errors: Sequence[Floats], _ranges: Sequence[Ends], shape: Shape, /) -> Floats:
         found = np.zeros(math.prod(shape))
         for own, error in zip(self.maps, errors, strict=True):
             sizes = SparseMap(own.outputs, own.inputs, own.rows, own.columns, np.abs(own.values))
@@ -309,8 +304,7 @@ class LookUp(Operation):
     def title(self, *_: int) -> str:
         return f"look-up of {len(self.values)} values"
 
-    def of_tile(self, elements: NDArray[np.int64], suffix: str) -> LookUp:
-        del suffix
+    def of_tile(self, elements: NDArray[np.int64], _suffix: str, /) -> LookUp:
         return replace(self, kinds=self.kinds[elements])
 
     def clear(self, xs: Sequence[Values], *_: Any, **__: Any) -> Values:
@@ -320,8 +314,7 @@ class LookUp(Operation):
         found = self.values[np.clip(places, 0, len(self.values) - 1), self.kinds]
         return found.reshape(x.shape)
 
-    def bounds(self, given: Sequence[Bounds], shape: Shape) -> Bounds:
-        del given
+    def bounds(self, _given: Sequence[Bounds], shape: Shape, /) -> Bounds:
         return _between(float(self.values.min()), float(self.values.max()), shape)
 
     def error_bound(self, errors: Sequence[Floats], *_: Any) -> Floats:

@@ -193,43 +193,30 @@ class Recorder:
         """Note a call of a method that plain arrays have not, if it is the user's."""
         self.has_own_methods = self.has_own_methods or is_of_user(sys._getframe(2).f_code.co_filename)
 
-    def approximates(self, what: str) -> None:
+    def approximates(self, _what: str, /) -> None:
         """Note that a function is approximated; recorders of exact programs refuse it."""
-        del what
 
-    def composed(self, formula: Formula, name: str, number: int) -> int | None:
+    def composed(self, _formula: Formula, _name: str, _number: int, /) -> int | None:
         """A function of a node as one polynomial of the node's own argument; None where there is
-        nothing else, or no polynomial has the precision.
-
-        Args:
-            name: of the function, for people.
-        """
-        del formula, name, number
+        nothing else, or no polynomial has the precision. The name is that of the function, for people."""
         return None
 
-    def unmade(self, formula: Formula, name: str, number: int, reason: Exception) -> int:
+    def unmade(self, _formula: Formula, _name: str, _number: int, reason: Exception, /) -> int:
         """A function of a node that no polynomial is near to, where later ones may take it in; else the
         reason is raised."""
-        del formula, name, number
         raise reason
 
-    def is_made(self, number: int) -> bool:
+    def is_made(self, _number: int, /) -> bool:
         """Whether a node's value is computed, and by no function that `unmade` left to later ones."""
-        del number
         return True
 
-    def function_of(self, number: int) -> tuple[int, Formula] | None:
+    def function_of(self, _number: int, /) -> tuple[int, Formula] | None:
         """The node whose elements a node is a function of, and the function; None where it is not known."""
-        del number
         return None
 
-    def tabulated(self, number: int, function: Callable[[NDArray[Any]], Any]) -> int | None:
-        """A function of single elements by a table of its values, in exact programs; None in others.
-
-        Args:
-            function: of arrays of values.
-        """
-        del number, function
+    def tabulated(self, _number: int, _function: Callable[[NDArray[Any]], Any], /) -> int | None:
+        """A function of arrays of values, element by element, by a table in exact programs; None in
+        others."""
         return None
 
     def range(self, number: int) -> tuple[float, float]:
