@@ -1,4 +1,5 @@
-"""Fewer keys to upload: linear maps by rotations of rotations, as fast as a limit of bytes allows."""
+"""Fewer keys to upload: linear maps by rotations of rotations, and bootstraps by fewer keys, as fast as a
+limit of bytes allows."""
 
 from __future__ import annotations
 
@@ -12,9 +13,10 @@ from hemera import _core
 from hemera.circuits.needs import uploaded_bytes
 from hemera.compiler.attempts import NotPossibleError
 from hemera.compiler.costs import CostModel, timed_by
+from hemera.errors import ParameterError
 from hemera.parameters import Parameters
 from hemera.program.keys import AskedKeys, KeyList
-from hemera.program.operations import Map, Place
+from hemera.program.operations import Bootstraps, Map, Place
 from hemera.program.program import Node, Program
 
 _Kind = Hashable
@@ -50,6 +52,9 @@ def within(program: Program, params: Parameters, limit: int, device: str) -> Pro
         sizes.append(search.bytes_of(found[seconds]))
         if sizes[-1] <= limit:
             return search.rewritten(found[seconds])
+    if "bootstrap" in program.operations:
+        fewest = min(found.values(), key=search.bytes_of)
+        return search.with_limited(limit, [found[min(found)], fewest])
     raise NotPossibleError(
         f"the program's keys are at least {min(sizes)} bytes to upload, more than upload_limit={limit}; "
         "allow for more"
@@ -142,19 +147,49 @@ class _Search:
     def _keys(self, ways: _Ways) -> set[Hashable]:
         return {key for way in ways.values() for key in way.keys}
 
-    def bytes_of(self, ways: _Ways) -> int:
-        """The bytes to upload of all keys of the program."""
+    def bytes_of(self, ways: _Ways, *, bootstraps: bool = True) -> int:
+        """The bytes to upload of all keys of the program, or of all but those of bootstraps."""
         asked = [*self._others, *(way.asked for way in ways.values())]
+        asked = [each for each in asked if bootstraps or each.bootstrap is None]
         return KeyList.of(self._params, asked).upload_bytes(self._params)
 
-    def rewritten(self, ways: _Ways) -> Program:
-        """The program with these ways of its maps."""
+    def with_limited(self, limit: int, tried: Sequence[_Ways]) -> Program:
+        """The fastest program with one of some ways of its maps, and with bootstraps whose keys have what is
+        left of the limit. NotPossibleError where these need more, with their fewest bytes."""
+        made = list[tuple[float, Program]]()
+        for ways in tried:
+            others = self.bytes_of(ways, bootstraps=False)
+            try:
+                made.append(self._limited(ways, max(1, limit - others)))
+            except ParameterError as reason:
+                refused = NotPossibleError(
+                    f"upload_limit={limit}, of which keys beside bootstraps' take {others} bytes: {reason}"
+                )
+        if not made:
+            raise refused
+        return min(made, key=lambda each: each[0])[1]
+
+    def _limited(self, ways: _Ways, room: int) -> tuple[float, Program]:
+        """The program with bootstraps whose keys have some bytes, and the seconds of these and of maps."""
+        different = KeyList.of(self._params, self._others).bootstraps
+        found = self.rewritten(ways, room // len(different))
+        seconds = self.seconds_of(ways)
+        for node in found.nodes:
+            if isinstance(node.operation, Bootstraps):
+                place = found.place(node, self._params, self._levels)
+                seconds += self._costs.bootstrap(node.operation.plan(place)) * math.prod(place.form.shape)
+        return seconds, found
+
+    def rewritten(self, ways: _Ways, each_bootstrap: int = 0) -> Program:
+        """The program with these ways of its maps, and with bootstraps of a limit; 0: as they are."""
         found = Program(self._program.scheme, self._program.inputs)
         for node, kind in zip(self._program.nodes, self._kinds, strict=True):
             operation: Any = node.operation
             if kind is not None:
                 way = ways[kind]
                 operation = replace(operation, baby_steps=way.baby_steps, fewest_keys=way.fewest_keys)
+            elif isinstance(operation, Bootstraps) and each_bootstrap:
+                operation = replace(operation, upload_limit=each_bootstrap)
             found.add(operation, *node.operands)
         for value in self._program.outputs:
             found.give(value)

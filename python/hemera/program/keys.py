@@ -24,7 +24,7 @@ from hemera.program.operations import (
     exact_bootstrap,
     pair_product,
 )
-from hemera.program.values import MAX_PASSES, MAX_SLOTS, integer
+from hemera.program.values import MAX_PASSES, MAX_SLOTS, MAX_UPLOAD, integer
 
 _MOST_SPECIAL = 64
 _POWERS = {"rotation": 1, "conjugation": 1, "relinearization": 2}
@@ -297,10 +297,12 @@ def _bootstrap(data: Mapping[str, Any], params: Parameters) -> dict[str, Any]:
     if params.scheme != "ckks":
         return {"passes": integer(data["passes"], "passes", 1, MAX_PASSES)}
     together = integer(data.get("together", 1), "together", 1, MAX_SLOTS)
+    limit = data.get("upload_limit")
     return {
         "slots": integer(data["slots"], "slots", 2, MAX_SLOTS),
         "real": bool(data["real"]),
         "iterations": integer(data["iterations"], "iterations", 1, 8),
         "merge_parts": bool(data["merge_parts"]),
         **({"together": together} if together != 1 else {}),
+        **({"upload_limit": integer(limit, "upload_limit", 1, MAX_UPLOAD)} if limit else {}),
     }

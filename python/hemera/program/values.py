@@ -21,6 +21,8 @@ MAX_SLOTS = 1 << 17
 MAX_AXES = 8
 MAX_ELEMENTS = 1 << 20
 """Ciphertexts of one value: of a request's batch."""
+MAX_UPLOAD = 1 << 50
+"""The largest limit of bytes of keys to upload."""
 MAX_PASSES = 16
 """The most passes of an exact bootstrap."""
 

@@ -84,17 +84,29 @@ def test_keys_of_fewer_bytes_do_not_serve_the_model_without_a_limit() -> None:
     assert loaded.interface.keys == fewer.package.interface.keys
 
 
-def test_maps_between_bootstraps_have_fewer_keys() -> None:
+def test_bootstraps_have_fewer_keys_too() -> None:
     def long(x: Any) -> Any:
-        for matrix in WEIGHTS[1], WEIGHTS[1].T, WEIGHTS[1]:
-            x = (x * x) @ matrix
+        for _ in range(9):
+            x = 1 - (x * x) @ means
         return x
 
+    means = np.abs(WEIGHTS[1]) / np.abs(WEIGHTS[1]).sum(axis=0)
+
+    x = RNG.uniform(-1, 1, 32)
     plan = compiled(long, 32, params=deep(), precision_bits=8)
-    limit = plan.cost().upload_bytes * 9 // 10
-    fewer = compiled(long, 32, limit, params=deep(), precision_bits=8)
-    assert fewer.cost().upload_bytes == pytest.approx(file_bytes(fewer), rel=0.01)
-    assert fewer.cost().upload_bytes <= limit
+    assert plan.package.program.operations["bootstrap"] >= 1
+    whole = plan.cost().upload_bytes
+    for limit in (whole, whole * 9 // 10, whole // 2):
+        fewer = compiled(long, 32, limit, params=deep(), precision_bits=8)
+        assert fewer.cost().upload_bytes == pytest.approx(file_bytes(fewer), rel=0.01)
+        assert fewer.cost().upload_bytes <= limit
+        expected = long(x)
+        np.testing.assert_allclose(fewer.local()(x), expected, atol=2**-8 * np.abs(expected).max())
+    loaded = hm.serving.Package.load(fewer.package.to_bytes())
+    assert loaded.interface.keys == fewer.package.interface.keys
+    assert loaded.interface.keys.bootstraps[0]["upload_limit"] <= limit
+    with pytest.raises(hm.errors.ParameterError, match=r"^upload_limit=1000000, .* are at least \d+ bytes"):
+        compiled(long, 32, 1_000_000, params=deep(), precision_bits=8)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,17 @@ from hemera.objects.context import Context
 from hemera.parameters import Parameters
 from hemera.program.operations.base import LATER, OfMatrix, Operation, Running, SlotBySlot, in_parts, parts_of
 from hemera.program.operations.places import Bounded, Bounds, Place
-from hemera.program.values import MAX_PASSES, MAX_SLOTS, Array, Form, SchemeName, constant, integer, real
+from hemera.program.values import (
+    MAX_PASSES,
+    MAX_SLOTS,
+    MAX_UPLOAD,
+    Array,
+    Form,
+    SchemeName,
+    constant,
+    integer,
+    real,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,6 +300,8 @@ class Bootstraps(Refresh):
     """Whether it holds whatever the operations before it declare, which can be wider."""
     together: int = field(default=1, metadata=LATER)
     """Elements of a batch that are bootstrapped at once: of requests that run as one, too."""
+    upload_limit: int = field(default=0, metadata=LATER)
+    """The most bytes of its keys to upload; 0: no limit."""
 
     def validated(self, scheme: SchemeName) -> Operation:
         iterations = integer(self.iterations, "iterations", 1, 8)
@@ -297,9 +309,9 @@ class Bootstraps(Refresh):
         if magnitude <= 0:
             raise ParameterError(f"the magnitude of what is bootstrapped must be positive, not {magnitude:g}")
         together = integer(self.together, "together", 1, MAX_SLOTS)
-        return Bootstraps(
-            bool(self.real), iterations, bool(self.merge_parts), magnitude, bool(self.known), together
-        )
+        limit = integer(self.upload_limit, "upload_limit", 0, MAX_UPLOAD)
+        parts = bool(self.merge_parts), magnitude, bool(self.known), together, limit
+        return Bootstraps(bool(self.real), iterations, *parts)
 
     def settings(self, form: Form) -> dict[str, Any]:
         """Arguments of `hemera.circuits.Bootstrap`."""
