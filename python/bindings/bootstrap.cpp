@@ -126,6 +126,14 @@ void bind_integer_bootstrap(nb::module_& m) {
       },
       "scheme"_a, "plain_modulus"_a, "settings"_a, ReleaseGil());
 
+  nb::class_<PreparedIntegerHandle>(m, "PreparedIntegerBootstrap")
+      .def(
+          "apply",
+          [](const PreparedIntegerHandle& self, const EvaluatorHandle& evaluator,
+             const rlwe::Ciphertext& ciphertext) {
+            return (*self.bootstrap)(integer_evaluator(evaluator), ciphertext);
+          },
+          "evaluator"_a, "ciphertext"_a, ReleaseGil());
   nb::class_<IntegerBootstrap>(m, "IntegerBootstrap")
       .def(
           "__init__",
@@ -154,22 +162,14 @@ void bind_integer_bootstrap(nb::module_& m) {
             self.require_memory(*context.context, batch);
           },
           "context"_a, "batch"_a)
-      .def("generate_keys", &IntegerBootstrap::generate_keys, "secret"_a, ReleaseGil());
-
-  nb::class_<PreparedIntegerHandle>(m, "PreparedIntegerBootstrap")
+      .def("generate_keys", &IntegerBootstrap::generate_keys, "secret"_a, ReleaseGil())
       .def(
-          "apply",
-          [](const PreparedIntegerHandle& self, const EvaluatorHandle& evaluator,
-             const rlwe::Ciphertext& ciphertext) {
-            return (*self.bootstrap)(integer_evaluator(evaluator), ciphertext);
+          "prepare",
+          [](const IntegerBootstrap& self, const ContextHandle& context) {
+            return PreparedIntegerHandle{
+                std::make_shared<const PreparedIntegerBootstrap>(context.context, self)};
           },
-          "evaluator"_a, "ciphertext"_a, ReleaseGil());
-  m.def(
-      "prepare_integer_bootstrap",
-      [](const ContextHandle& context, const IntegerBootstrap& plan) {
-        return PreparedIntegerHandle{std::make_shared<const PreparedIntegerBootstrap>(context.context, plan)};
-      },
-      "context"_a, "plan"_a, ReleaseGil());
+          "context"_a, ReleaseGil());
   m.def("make_refreshing_integer_evaluator", &make_refreshing_integer_evaluator, "keys"_a,
         "lazy_relinearization"_a, "bootstrap"_a, ReleaseGil());
 }
@@ -242,6 +242,14 @@ void bind_bootstrap(nb::module_& m) {
       [](const BootstrapSettings& settings) { return circuits::parameters_for_bootstrapping(settings); },
       "settings"_a, ReleaseGil());
 
+  nb::class_<PreparedHandle>(m, "PreparedBootstrap")
+      .def(
+          "apply",
+          [](const PreparedHandle& self, const EvaluatorHandle& evaluator,
+             const rlwe::Ciphertext& ciphertext) {
+            return (*self.bootstrap)(ckks_evaluator(evaluator), ciphertext);
+          },
+          "evaluator"_a, "ciphertext"_a, ReleaseGil());
   nb::class_<Bootstrap, circuits::Plan>(m, "Bootstrap")
       .def(
           "__init__",
@@ -293,22 +301,15 @@ void bind_bootstrap(nb::module_& m) {
           "simulate",
           [](const Bootstrap& self, const std::vector<Complex>& values, std::uint64_t seed,
              double magnitude) { return self.simulate(values, seed, magnitude); },
-          "values"_a, "seed"_a, "magnitude"_a, ReleaseGil());
-
-  nb::class_<PreparedHandle>(m, "PreparedBootstrap")
+          "values"_a, "seed"_a, "magnitude"_a, ReleaseGil())
       .def(
-          "apply",
-          [](const PreparedHandle& self, const EvaluatorHandle& evaluator,
-             const rlwe::Ciphertext& ciphertext) {
-            return (*self.bootstrap)(ckks_evaluator(evaluator), ciphertext);
+          "prepare",
+          [](const Bootstrap& self, const ContextHandle& context, std::optional<double> magnitude) {
+            return PreparedHandle{
+                std::make_shared<const PreparedBootstrap>(context.context, self, magnitude)};
           },
-          "evaluator"_a, "ciphertext"_a, ReleaseGil());
-  m.def(
-      "prepare_bootstrap",
-      [](const ContextHandle& context, const Bootstrap& plan, std::optional<double> magnitude) {
-        return PreparedHandle{std::make_shared<const PreparedBootstrap>(context.context, plan, magnitude)};
-      },
-      "context"_a, "plan"_a, "magnitude"_a.none(), ReleaseGil());
+          "context"_a, "magnitude"_a.none() = nb::none(), ReleaseGil());
+
   m.def("make_refreshing_evaluator", &make_refreshing_evaluator, "keys"_a, "lazy_relinearization"_a,
         "bootstrap"_a, ReleaseGil());
   m.def("refreshed", &refreshed, "evaluator"_a, "operands"_a, "levels"_a, "magnitudes"_a, ReleaseGil());

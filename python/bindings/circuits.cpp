@@ -6,7 +6,6 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
-#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -29,6 +28,7 @@
 #include "hemera/rlwe/block_secret.hpp"
 #include "hemera/rlwe/parts.hpp"
 #include "hemera/runtime/error.hpp"
+#include "prepared_circuit.hpp"
 
 namespace hemera::python {
 namespace {
@@ -105,8 +105,8 @@ void bind_diagonals_of(nb::module_& m, nb::class_<MatrixDiagonals>& diagonals) {
 }
 
 void bind_linear_transforms(nb::module_& m) {
-  nb::class_<LinearTransform, Plan>(m, "LinearTransform")
-      .def_prop_ro("slots", &LinearTransform::vector_slots, "Of the vectors.")
+  nb::class_<LinearTransform, Plan> transform(m, "LinearTransform");
+  transform.def_prop_ro("slots", &LinearTransform::vector_slots, "Of the vectors.")
       .def_prop_ro("result_slots", &LinearTransform::slots)
       .def_prop_ro("level", &LinearTransform::level)
       .def_prop_ro("diagonals", [](const LinearTransform& self) { return self.diagonals().size(); })
@@ -118,15 +118,11 @@ void bind_linear_transforms(nb::module_& m) {
           },
           "values"_a, ReleaseGil());
 
-  nb::class_<PreparedLinearTransform>(m, "PreparedLinearTransform")
-      .def(
-          "apply",
-          [](const PreparedLinearTransform& self, const EvaluatorHandle& evaluator,
-             const rlwe::Ciphertext& vector) { return self(ckks_evaluator(evaluator), vector); },
-          "evaluator"_a, "vector"_a, ReleaseGil());
+  bind_prepared<PreparedLinearTransform, LinearTransform, rlwe::Ciphertext>(m, "PreparedLinearTransform",
+                                                                            transform);
 
-  nb::class_<TransformGrid, Plan>(m, "TransformGrid")
-      .def_prop_ro("rows", &TransformGrid::rows)
+  nb::class_<TransformGrid, Plan> grid(m, "TransformGrid");
+  grid.def_prop_ro("rows", &TransformGrid::rows)
       .def_prop_ro("columns", &TransformGrid::columns)
       .def_prop_ro("slots", &TransformGrid::slots)
       .def_prop_ro("rotations", &TransformGrid::rotations)
@@ -137,14 +133,7 @@ void bind_linear_transforms(nb::module_& m) {
           },
           "vectors"_a, ReleaseGil());
 
-  nb::class_<PreparedTransformGrid>(m, "PreparedTransformGrid")
-      .def(
-          "apply",
-          [](const PreparedTransformGrid& self, const EvaluatorHandle& evaluator,
-             const std::vector<const rlwe::Ciphertext*>& vectors) {
-            return self(ckks_evaluator(evaluator), vectors);
-          },
-          "evaluator"_a, "vectors"_a, ReleaseGil());
+  bind_prepared<PreparedTransformGrid, TransformGrid, Ciphertexts>(m, "PreparedTransformGrid", grid);
 
   nb::class_<Wrapping>(m, "Wrapping")
       .def(
@@ -210,18 +199,6 @@ void bind_linear_transforms(nb::module_& m) {
       },
       "parameters"_a, "blocks"_a, "slots"_a, "level"_a.none(), "own_keys"_a, ReleaseGil(),
       "Takes the diagonals away from their objects.");
-  m.def(
-      "prepare_transform_grid",
-      [](const ContextHandle& context, const TransformGrid& plan) {
-        return std::make_unique<PreparedTransformGrid>(context.context, plan);
-      },
-      "context"_a, "plan"_a, ReleaseGil());
-  m.def(
-      "prepare_linear_transform",
-      [](const ContextHandle& context, const LinearTransform& plan) {
-        return std::make_unique<PreparedLinearTransform>(context.context, plan);
-      },
-      "context"_a, "plan"_a, ReleaseGil());
 }
 
 std::string kind_of(const KeyNeed& need) {

@@ -3,13 +3,11 @@
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <complex>
 #include <cstddef>
 #include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -21,6 +19,7 @@
 #include "hemera/circuits/functions/function_plan.hpp"
 #include "hemera/runtime/error.hpp"
 #include "owned_array.hpp"
+#include "prepared_circuit.hpp"
 
 namespace hemera::python {
 namespace {
@@ -31,7 +30,6 @@ using circuits::FunctionPlan;
 using circuits::FunctionStep;
 using circuits::Interval;
 using circuits::Polynomial;
-using circuits::PreparedFunction;
 using Complex = std::complex<double>;
 template <std::size_t dimensions>
 using Values = nb::ndarray<const Complex, nb::numpy, nb::ndim<dimensions>, nb::c_contig, nb::device::cpu>;
@@ -225,16 +223,9 @@ void bind_functions(nb::module_& m) {
       .def_prop_ro("products", [](const FunctionStep& self) { return self.products.size(); })
       .def_prop_ro("terms", [](const FunctionStep& self) { return self.terms.size(); });
 
-  nb::class_<FunctionPlan, circuits::Plan>(m, "FunctionPlan").def_prop_ro("steps", &FunctionPlan::steps);
-
-  nb::class_<PreparedFunction>(m, "PreparedFunction")
-      .def(
-          "apply",
-          [](const PreparedFunction& self, const EvaluatorHandle& evaluator,
-             const std::vector<const rlwe::Ciphertext*>& inputs) {
-            return self(ckks_evaluator(evaluator), inputs);
-          },
-          "evaluator"_a, "inputs"_a, ReleaseGil());
+  nb::class_<FunctionPlan, circuits::Plan> plan(m, "FunctionPlan");
+  plan.def_prop_ro("steps", &FunctionPlan::steps);
+  bind_prepared<circuits::PreparedFunction, FunctionPlan, Ciphertexts>(m, "PreparedFunction", plan);
 
   m.def("polynomial", &polynomial, "coefficients"_a, "chebyshev"_a, "low"_a, "high"_a, "error"_a);
   m.def("approximate", &approximate, "f"_a, "low"_a, "high"_a, "degree"_a, "minimax"_a);
@@ -249,12 +240,6 @@ void bind_functions(nb::module_& m) {
       },
       "parameters"_a, "function"_a, "level"_a.none(), "scale"_a.none(), "slots"_a, "own_keys"_a,
       ReleaseGil());
-  m.def(
-      "prepare_function",
-      [](const ContextHandle& context, const FunctionPlan& plan) {
-        return std::make_unique<PreparedFunction>(context.context, plan);
-      },
-      "context"_a, "plan"_a, ReleaseGil());
   m.def(
       "finished",
       [](const rlwe::Ciphertext& a) {

@@ -2,13 +2,11 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/complex.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <complex>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -22,6 +20,7 @@
 #include "hemera/circuits/linear/periodic_transform.hpp"
 #include "hemera/circuits/linear/plain_matrix_product.hpp"
 #include "hemera/rlwe/integer_matrix.hpp"
+#include "prepared_circuit.hpp"
 
 namespace hemera::python {
 namespace {
@@ -33,12 +32,6 @@ using circuits::MatrixVectorProduct;
 using circuits::PackedRowsProduct;
 using circuits::PeriodicTransform;
 using circuits::PlainMatrixProduct;
-using circuits::PreparedMatrixBatchProduct;
-using circuits::PreparedMatrixProduct;
-using circuits::PreparedMatrixVectorProduct;
-using circuits::PreparedPackedRowsProduct;
-using circuits::PreparedPeriodicTransform;
-using circuits::PreparedPlainMatrixProduct;
 using Complex = std::complex<double>;
 using Entries = nb::ndarray<const Complex, nb::numpy, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <typename T>
@@ -58,18 +51,9 @@ void bind_plan(nb::class_<Plan, circuits::Plan>& plan) {
           "left"_a, "right"_a);
 }
 
-template <typename Prepared>
-void bind_prepared(nb::module_& m, const char* name) {
-  nb::class_<Prepared>(m, name).def(
-      "apply",
-      [](const Prepared& self, const EvaluatorHandle& evaluator, const rlwe::Ciphertext& left,
-         const rlwe::Ciphertext& right) { return self(ckks_evaluator(evaluator), left, right); },
-      "evaluator"_a, "left"_a, "right"_a, ReleaseGil());
-}
-
 void bind_plain_products(nb::module_& m) {
-  nb::class_<PlainMatrixProduct, circuits::Plan>(m, "PlainMatrixProduct")
-      .def(
+  nb::class_<PlainMatrixProduct, circuits::Plan> plan(m, "PlainMatrixProduct");
+  plan.def(
           "__init__",
           [](PlainMatrixProduct* self, const rlwe::Parameters& parameters, const Matrix<double>& weights,
              std::optional<std::size_t> level, int bits, bool rescaled, std::optional<std::size_t> slots) {
@@ -82,18 +66,8 @@ void bind_plain_products(nb::module_& m) {
       .def_prop_ro("factor", &PlainMatrixProduct::factor)
       .def_prop_ro("rounding_of_weights", &PlainMatrixProduct::rounding_of_weights)
       .def_prop_ro("integers", [](const PlainMatrixProduct& self) { return self.integers(); });
-  nb::class_<PreparedPlainMatrixProduct>(m, "PreparedPlainMatrixProduct")
-      .def(
-          "apply",
-          [](const PreparedPlainMatrixProduct& self, const EvaluatorHandle& evaluator,
-             const rlwe::Ciphertext& x) { return self(ckks_evaluator(evaluator), x); },
-          "evaluator"_a, "x"_a, ReleaseGil());
-  m.def(
-      "prepare_plain_matrix_product",
-      [](const ContextHandle& context, const PlainMatrixProduct& plan) {
-        return std::make_unique<PreparedPlainMatrixProduct>(context.context, plan);
-      },
-      "context"_a, "plan"_a, ReleaseGil());
+  bind_prepared<circuits::PreparedPlainMatrixProduct, PlainMatrixProduct, rlwe::Ciphertext>(
+      m, "PreparedPlainMatrixProduct", plan);
   m.def(
       "multiply_matrix",
       [](const Matrix<std::int16_t>& w, const rlwe::Ciphertext& x) {
@@ -104,8 +78,8 @@ void bind_plain_products(nb::module_& m) {
 }
 
 void bind_periodic_transforms(nb::module_& m) {
-  nb::class_<PeriodicTransform, circuits::Plan>(m, "PeriodicTransform")
-      .def(
+  nb::class_<PeriodicTransform, circuits::Plan> plan(m, "PeriodicTransform");
+  plan.def(
           "__init__",
           [](PeriodicTransform* self, const rlwe::Parameters& parameters, const Matrix<double>& weights,
              std::size_t period, std::optional<std::size_t> level, std::size_t baby_steps, bool kept) {
@@ -117,23 +91,13 @@ void bind_periodic_transforms(nb::module_& m) {
           "parameters"_a, "weights"_a, "period"_a, "level"_a.none(), "baby_steps"_a, "kept"_a)
       .def_prop_ro("baby_steps", [](const PeriodicTransform& self) { return self.baby_steps(); })
       .def_prop_ro("giant_steps", [](const PeriodicTransform& self) { return self.giant_steps(); });
-  nb::class_<PreparedPeriodicTransform>(m, "PreparedPeriodicTransform")
-      .def(
-          "apply",
-          [](const PreparedPeriodicTransform& self, const EvaluatorHandle& evaluator,
-             const rlwe::Ciphertext& x) { return self(ckks_evaluator(evaluator), x); },
-          "evaluator"_a, "x"_a, ReleaseGil());
-  m.def(
-      "prepare_periodic_transform",
-      [](const ContextHandle& context, const PeriodicTransform& plan) {
-        return std::make_unique<PreparedPeriodicTransform>(context.context, plan);
-      },
-      "context"_a, "plan"_a, ReleaseGil());
+  bind_prepared<circuits::PreparedPeriodicTransform, PeriodicTransform, rlwe::Ciphertext>(
+      m, "PreparedPeriodicTransform", plan);
 }
 
 void bind_packed_products(nb::module_& m) {
-  nb::class_<PackedRowsProduct, circuits::Plan>(m, "PackedRowsProduct")
-      .def(
+  nb::class_<PackedRowsProduct, circuits::Plan> plan(m, "PackedRowsProduct");
+  plan.def(
           "__init__",
           [](PackedRowsProduct* self, const rlwe::Parameters& parameters, const Matrix<double>& weights,
              std::size_t vectors, std::optional<std::size_t> level, int bits) {
@@ -162,18 +126,8 @@ void bind_packed_products(nb::module_& m) {
             return self.unpack(values_of(values), rows);
           },
           "values"_a, "rows"_a);
-  nb::class_<PreparedPackedRowsProduct>(m, "PreparedPackedRowsProduct")
-      .def(
-          "apply",
-          [](const PreparedPackedRowsProduct& self, const EvaluatorHandle& evaluator,
-             const rlwe::Ciphertext& x) { return self(ckks_evaluator(evaluator), x); },
-          "evaluator"_a, "x"_a, ReleaseGil());
-  m.def(
-      "prepare_packed_rows_product",
-      [](const ContextHandle& context, const PackedRowsProduct& plan) {
-        return std::make_unique<PreparedPackedRowsProduct>(context.context, plan);
-      },
-      "context"_a, "plan"_a, ReleaseGil());
+  bind_prepared<circuits::PreparedPackedRowsProduct, PackedRowsProduct, rlwe::Ciphertext>(
+      m, "PreparedPackedRowsProduct", plan);
 }
 
 }  // namespace
@@ -201,7 +155,8 @@ void bind_matrix_products(nb::module_& m) {
           "pack",
           [](const MatrixVectorProduct& self, const Entries& matrix) { return self.pack(values_of(matrix)); },
           "matrix"_a);
-  bind_prepared<PreparedMatrixVectorProduct>(m, "PreparedMatrixVectorProduct");
+  bind_prepared<circuits::PreparedMatrixVectorProduct, MatrixVectorProduct, rlwe::Ciphertext,
+                rlwe::Ciphertext>(m, "PreparedMatrixVectorProduct", vector_product);
 
   auto product = nb::class_<MatrixProduct, circuits::Plan>(m, "MatrixProduct");
   bind_plan(product);
@@ -220,10 +175,12 @@ void bind_matrix_products(nb::module_& m) {
                              left ? MatrixProduct::Side::left : MatrixProduct::Side::right);
           },
           "matrix"_a, "left"_a);
-  bind_prepared<PreparedMatrixProduct>(m, "PreparedMatrixProduct");
+  bind_prepared<circuits::PreparedMatrixProduct, MatrixProduct, rlwe::Ciphertext, rlwe::Ciphertext>(
+      m, "PreparedMatrixProduct", product);
 
   using Side = MatrixBatchProduct::Side;
-  nb::class_<MatrixBatchProduct, circuits::Plan>(m, "MatrixBatchProduct")
+  nb::class_<MatrixBatchProduct, circuits::Plan> batch_product(m, "MatrixBatchProduct");
+  batch_product
       .def(
           "__init__",
           [](MatrixBatchProduct* self, const rlwe::Parameters& parameters, std::size_t size,
@@ -244,26 +201,8 @@ void bind_matrix_products(nb::module_& m) {
             return self.unpack(values_of(values), left ? Side::left : Side::right);
           },
           "values"_a, "left"_a);
-  bind_prepared<PreparedMatrixBatchProduct>(m, "PreparedMatrixBatchProduct");
-
-  m.def(
-      "prepare_matrix_batch_product",
-      [](const ContextHandle& context, const MatrixBatchProduct& plan) {
-        return std::make_unique<PreparedMatrixBatchProduct>(context.context, plan);
-      },
-      "context"_a, "plan"_a, ReleaseGil());
-  m.def(
-      "prepare_matrix_vector_product",
-      [](const ContextHandle& context, const MatrixVectorProduct& plan) {
-        return std::make_unique<PreparedMatrixVectorProduct>(context.context, plan);
-      },
-      "context"_a, "plan"_a, ReleaseGil());
-  m.def(
-      "prepare_matrix_product",
-      [](const ContextHandle& context, const MatrixProduct& plan) {
-        return std::make_unique<PreparedMatrixProduct>(context.context, plan);
-      },
-      "context"_a, "plan"_a, ReleaseGil());
+  bind_prepared<circuits::PreparedMatrixBatchProduct, MatrixBatchProduct, rlwe::Ciphertext, rlwe::Ciphertext>(
+      m, "PreparedMatrixBatchProduct", batch_product);
 }
 
 }  // namespace hemera::python

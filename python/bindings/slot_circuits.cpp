@@ -1,31 +1,29 @@
 // Circuits: sums, copies and masks of slots.
 #include <nanobind/stl/complex.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <complex>
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "bindings.hpp"
 #include "hemera/circuits/linear/slot_circuit.hpp"
+#include "prepared_circuit.hpp"
 
 namespace hemera::python {
 namespace {
 
 using namespace nb::literals;
-using circuits::PreparedSlotCircuit;
 using circuits::SlotCircuit;
 
 }  // namespace
 
 void bind_slot_circuits(nb::module_& m) {
-  nb::class_<SlotCircuit, circuits::Plan>(m, "SlotCircuit")
-      .def_prop_ro("slots", &SlotCircuit::slots)
+  nb::class_<SlotCircuit, circuits::Plan> circuit(m, "SlotCircuit");
+  circuit.def_prop_ro("slots", &SlotCircuit::slots)
       .def_prop_ro("rotations", &SlotCircuit::rotations)
       .def(
           "evaluate_clear",
@@ -34,12 +32,8 @@ void bind_slot_circuits(nb::module_& m) {
           },
           "values"_a, ReleaseGil());
 
-  nb::class_<PreparedSlotCircuit>(m, "PreparedSlotCircuit")
-      .def(
-          "apply",
-          [](const PreparedSlotCircuit& self, const EvaluatorHandle& evaluator,
-             const rlwe::Ciphertext& ciphertext) { return self(ckks_evaluator(evaluator), ciphertext); },
-          "evaluator"_a, "ciphertext"_a, ReleaseGil());
+  bind_prepared<circuits::PreparedSlotCircuit, SlotCircuit, rlwe::Ciphertext>(m, "PreparedSlotCircuit",
+                                                                              circuit);
 
   m.def(
       "inner_sum",
@@ -68,12 +62,6 @@ void bind_slot_circuits(nb::module_& m) {
         return SlotCircuit::mask(parameters, std::move(kept), {.level = level});
       },
       "parameters"_a, "kept"_a, "level"_a.none());
-  m.def(
-      "prepare_slot_circuit",
-      [](const ContextHandle& context, const SlotCircuit& plan) {
-        return std::make_unique<PreparedSlotCircuit>(context.context, plan);
-      },
-      "context"_a, "plan"_a, ReleaseGil());
 }
 
 }  // namespace hemera::python

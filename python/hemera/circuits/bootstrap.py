@@ -367,9 +367,6 @@ class Bootstrap(Plan):
         """
         return evaluated(self, self._title, "a ciphertext", x, (), out)
 
-    def _prepare(self, context: Context) -> _core.PreparedBootstrap:
-        return _core.prepare_bootstrap(context._native, self._native, None)
-
     def __repr__(self) -> str:
         return f"<Bootstrap of {self.slots} slots, level {self.input_level} to {self.result_level}>"
 
@@ -381,5 +378,6 @@ def prepared_for(plan: Bootstrap, context: Context, magnitude: float | None) -> 
         return own
     of_context = plan._of_magnitudes.setdefault(context, {})
     if magnitude not in of_context:
-        of_context[magnitude] = _core.prepare_bootstrap(context._native, plan._native, magnitude)
+        native: Any = plan._native
+        of_context[magnitude] = native.prepare(context._native, magnitude)
     return of_context[magnitude]

@@ -251,9 +251,6 @@ class FunctionPlan(ClearPlan):
         """
         return evaluated(self, self._function.name, "ciphertexts", x, others, out)
 
-    def _prepare(self, context: Context) -> _core.PreparedFunction:
-        return _core.prepare_function(context._native, self._native)
-
     def __repr__(self) -> str:
         return f"<{self._function.name} at level {self.level}, depth {self.depth}>"
 

@@ -17,7 +17,6 @@ from hemera.circuits.plans import ClearPlan
 from hemera.parameters import require_naturals
 
 if TYPE_CHECKING:
-    from hemera.circuits.handles import Context
     from hemera.parameters import Parameters
 
 Block = Mapping[int, ArrayLike] | None
@@ -134,9 +133,6 @@ class TransformGrid(ClearPlan):
         ]
         lead = given[0].shape[:-1] if given else ()
         return np.stack(products, 1).reshape(self.shape[0], *lead, self.slots)
-
-    def _prepare(self, context: Context) -> _core.PreparedTransformGrid:
-        return _core.prepare_transform_grid(context._native, self._native)
 
     def __repr__(self) -> str:
         rows, columns = self.shape

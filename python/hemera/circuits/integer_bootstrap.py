@@ -12,7 +12,6 @@ from hemera.circuits.plans import Prepared
 from hemera.parameters import require_naturals
 
 if TYPE_CHECKING:
-    from hemera.circuits.handles import Context
     from hemera.parameters import Parameters
 
 
@@ -189,9 +188,6 @@ class IntegerBootstrap(Prepared):
             f"bootstrap of {params.scheme.upper()} modulo {params._native.plain_modulus}, "
             f"N = {params.degree}{slots}"
         )
-
-    def _prepare(self, context: Context) -> _core.PreparedIntegerBootstrap:
-        return _core.prepare_integer_bootstrap(context._native, self._native)
 
     def __repr__(self) -> str:
         return f"<IntegerBootstrap of {self.passes} passes, {self.budget_left:.1f} bits left>"

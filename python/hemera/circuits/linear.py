@@ -15,7 +15,6 @@ from hemera.circuits.slots import SlotPlan
 from hemera.inputs.plain import plain_array
 
 if TYPE_CHECKING:
-    from hemera.circuits.handles import Context
     from hemera.parameters import Parameters
 
 Numbers = NDArray[np.float64] | NDArray[np.complex128]
@@ -294,9 +293,6 @@ class LinearTransform(SlotPlan):
         padded[:, :columns] = flat
         products = [np.asarray(self._native.evaluate_clear(row.tolist()))[:rows] for row in padded]
         return np.asarray(products, dtype=np.complex128).reshape(*given.shape[:-1], rows)
-
-    def _prepare(self, context: Context) -> _core.PreparedLinearTransform:
-        return _core.prepare_linear_transform(context._native, self._native)
 
     def __repr__(self) -> str:
         rows, columns = self._shape

@@ -15,7 +15,6 @@ from hemera.inputs.plain import plain_array
 from hemera.parameters import require_naturals
 
 if TYPE_CHECKING:
-    from hemera.circuits.handles import Context
     from hemera.parameters import Parameters
 
 Matrix = NDArray[np.complex128]
@@ -122,9 +121,6 @@ class MatrixVectorProduct(EncryptedProduct):
         rows, columns = self._shape
         return f"encrypted matrix of {rows} x {columns} times a vector"
 
-    def _prepare(self, context: Context) -> _core.PreparedMatrixVectorProduct:
-        return _core.prepare_matrix_vector_product(context._native, self._native)
-
     @property
     def shape(self) -> tuple[int, int]:
         """(rows, columns) of the matrix."""
@@ -197,9 +193,6 @@ class MatrixProduct(EncryptedProduct):
     @property
     def _title(self) -> str:
         return f"product of encrypted matrices of {self._size} x {self._size}"
-
-    def _prepare(self, context: Context) -> _core.PreparedMatrixProduct:
-        return _core.prepare_matrix_product(context._native, self._native)
 
     @property
     def size(self) -> int:
@@ -287,9 +280,6 @@ class MatrixBatchProduct(EncryptedProduct):
     @property
     def _title(self) -> str:
         return f"products of {self.pairs} pairs of encrypted matrices of {self._size} x {self._size}"
-
-    def _prepare(self, context: Context) -> _core.PreparedMatrixBatchProduct:
-        return _core.prepare_matrix_batch_product(context._native, self._native)
 
     @property
     def size(self) -> int:
@@ -434,9 +424,6 @@ class PlainMatrixProduct(RowsProduct):
     def _title(self) -> str:
         rows, columns = self._shape
         return f"matrix of {rows} x {columns}, {self._bits} bits, times encrypted rows"
-
-    def _prepare(self, context: Context) -> _core.PreparedPlainMatrixProduct:
-        return _core.prepare_plain_matrix_product(context._native, self._native)
 
     def _facts(self) -> list[str]:
         return [

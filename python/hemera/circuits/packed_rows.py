@@ -14,7 +14,6 @@ from hemera.inputs.plain import plain_array
 from hemera.parameters import require_naturals
 
 if TYPE_CHECKING:
-    from hemera.circuits.handles import Context
     from hemera.parameters import Parameters
 
 
@@ -66,9 +65,6 @@ class PackedRowsProduct(RowsProduct):
     def _title(self) -> str:
         rows, columns = self._shape
         return f"matrix of {rows} x {columns}, times {self._vectors} encrypted vectors in packed rows"
-
-    def _prepare(self, context: Context) -> _core.PreparedPackedRowsProduct:
-        return _core.prepare_packed_rows_product(context._native, self._native)
 
     def _facts(self) -> list[str]:
         return [

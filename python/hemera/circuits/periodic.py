@@ -13,7 +13,6 @@ from hemera.inputs.plain import plain_array
 from hemera.parameters import require_naturals
 
 if TYPE_CHECKING:
-    from hemera.circuits.handles import Context
     from hemera.parameters import Parameters
 
 
@@ -69,9 +68,6 @@ class PeriodicTransform(RowsProduct):
     def _title(self) -> str:
         rows, columns = self.shape
         return f"matrix of {rows} x {columns} times vectors in slots, {self._period} entries a ciphertext"
-
-    def _prepare(self, context: Context) -> _core.PreparedPeriodicTransform:
-        return _core.prepare_periodic_transform(context._native, self._native)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -83,9 +83,10 @@ class Prepared(Needs):
 
         return DeviceTimes.find(device_name(context.description)).seconds(self._native.cost)
 
-    @abstractmethod
     def _prepare(self, context: Context) -> Any:
         """The native plan with its plaintexts in a context's memory."""
+        native: Any = self._native  # of a kind of plan, each of which has `prepare`
+        return native.prepare(context._native)
 
     def _counted(self) -> tuple[list[_core.KeyNeed], _core.Cost]:
         return self._native.needed_keys, self._native.cost

@@ -14,7 +14,6 @@ from hemera.inputs.plain import plain_array
 from hemera.parameters import require_naturals
 
 if TYPE_CHECKING:
-    from hemera.circuits.handles import Context
     from hemera.parameters import Parameters
 
 
@@ -80,9 +79,6 @@ class SlotCircuit(SlotPlan):
             )
         rows = [self._native.evaluate_clear(row.tolist()) for row in given.reshape(-1, self.slots)]
         return np.asarray(rows, dtype=np.complex128).reshape(given.shape)
-
-    def _prepare(self, context: Context) -> _core.PreparedSlotCircuit:
-        return _core.prepare_slot_circuit(context._native, self._native)
 
     def __repr__(self) -> str:
         return f"<{self._name} of {self.slots} slots at level {self.level}, depth {self.depth}>"
