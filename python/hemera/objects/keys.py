@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NoReturn
 
 from hemera import _core
+from hemera.errors import FormatError
 from hemera.inputs.arguments import as_integer, described, in_own_words, require_type
+from hemera.objects.sealed import Way, sealed, unsealed
 from hemera.objects.stored import Belonging
 from hemera.parameters import Parameters
 
@@ -31,6 +33,39 @@ class SecretKey(Belonging["Context"]):
             "a SecretKey does not pickle: pickles travel, and stay in queues, stores and caches. Keep it "
             "where it was made: save(path) writes a file for its owner alone, a context's load(path) reads it"
         )
+
+    def seal(self, wrap: Way) -> bytes:
+        """A file of the key that is useless without a passphrase, or without a keeper of keys.
+
+        Args:
+            wrap: a passphrase; or a function that encrypts 32 bytes under a key of a KMS or an HSM, and gives
+                bytes that the function of `unseal` decrypts.
+
+        Raises:
+            ParameterError: without the package `cryptography` (extra `sealing`), for an empty passphrase, and
+                for a function that does not hide what it gets.
+        """
+        return sealed(bytes(self), wrap)
+
+    @staticmethod
+    def unseal(data: bytes, unwrap: Way, context: Context) -> SecretKey:
+        """The key of a file of `seal`.
+
+        Args:
+            data: the file's bytes.
+            unwrap: the passphrase, or the function that decrypts what `wrap` gave.
+            context: of the key's parameters.
+
+        Raises:
+            FormatError: for what is no such file, a damaged one, and for another passphrase or key.
+            MismatchError: for a context of other parameters, and for a passphrase where a function is needed
+                or the other way around.
+            ParameterError: without the package `cryptography` (extra `sealing`).
+        """
+        found = context.load(unsealed(data, unwrap))
+        if not isinstance(found, SecretKey):
+            raise FormatError("what is sealed is no secret key")
+        return found
 
     def __repr__(self) -> str:
         return f"<SecretKey of {self._context!r}>"

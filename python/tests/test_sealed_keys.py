@@ -1,0 +1,201 @@
+"""Secret keys in custody: under a passphrase, or by a keeper that speaks the transit protocol of OpenBao and
+Vault. hashlib and the package cryptography judge."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hemera as hm
+from hemera.errors import FormatError, MismatchError, ParameterError
+from hemera.objects import sealed as module
+
+pytest.importorskip("cryptography", reason="cryptography is an optional package (extra sealing)")
+
+from cryptography.fernet import Fernet, InvalidToken
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+PASSPHRASE = "schönes Wetter heute"
+
+
+@pytest.fixture(scope="module")
+def ctx() -> hm.Context:
+    return hm.Context(hm.bgv.Parameters.for_circuit(depth=1, slots=4), device="cpu")
+
+
+@pytest.fixture(scope="module")
+def secret(ctx: hm.Context) -> Any:
+    return ctx.generate_secret_key()
+
+
+@pytest.fixture(autouse=True)
+def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
+    """16 KiB in place of 128 MiB; one test has those."""
+    monkeypatch.setattr(module, "_COST", {"n": 1 << 7, "r": 1, "p": 1})
+
+
+def header_of(data: bytes) -> dict[str, Any]:
+    begin = len(module.MAGIC) + 4
+    found: dict[str, Any] = json.loads(
+        data[begin : begin + int.from_bytes(data[begin - 4 : begin], "little")]
+    )
+    return found
+
+
+def with_header(data: bytes, change: Callable[[dict[str, Any]], None]) -> bytes:
+    """The file with another header, and all else as it is: what whoever has the file can write."""
+    header, begin = header_of(data), len(module.MAGIC) + 4
+    body = data[begin + int.from_bytes(data[begin - 4 : begin], "little") :]
+    change(header)
+    told = json.dumps(header).encode()
+    return module.MAGIC + len(told).to_bytes(4, "little") + told + body
+
+
+def test_a_passphrase_opens_what_it_sealed(
+    ctx: hm.Context, secret: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    data = secret.seal(PASSPHRASE)
+    assert bytes(secret)[-64:] not in data
+    again = hm.SecretKey.unseal(data, PASSPHRASE, ctx)
+    assert ctx.decrypt(ctx.encrypt([1, 2, 3, 4], secret), again).tolist() == [1, 2, 3, 4]
+    # By the standards, without this package's code.
+    cost = header_of(data)["scrypt"]
+    assert (cost["n"], cost["r"], cost["p"]) == (1 << 17, 8, 1)
+    key = hashlib.scrypt(
+        PASSPHRASE.encode(),
+        salt=base64.b64decode(cost["salt"]),
+        n=1 << 17,
+        r=8,
+        p=1,
+        maxmem=1 << 28,
+        dklen=32,
+    )
+    begin = len(module.MAGIC) + 4 + int.from_bytes(data[len(module.MAGIC) :][:4], "little")
+    assert AESGCM(key).decrypt(bytes(12), data[begin:], data[:begin]) == bytes(secret)
+
+
+def test_two_files_of_one_key_have_nothing_in_common(secret: Any) -> None:
+    first, second = (secret.seal(PASSPHRASE) for _ in range(2))
+    assert header_of(first)["scrypt"]["salt"] != header_of(second)["scrypt"]["salt"]
+    assert first[-64:] != second[-64:]
+
+
+def test_another_passphrase_and_each_changed_byte_are_refused(ctx: hm.Context, secret: Any) -> None:
+    data = secret.seal(PASSPHRASE)
+    with pytest.raises(FormatError, match="does not open"):
+        hm.SecretKey.unseal(data, PASSPHRASE + " ", ctx)
+    begin = len(module.MAGIC) + 4 + len(json.dumps(header_of(data)))
+    for at in [*range(begin + 40), *range(len(data) - 20, len(data))]:
+        damaged = bytearray(data)
+        damaged[at] ^= 1
+        with pytest.raises((FormatError, MismatchError)):
+            hm.SecretKey.unseal(bytes(damaged), PASSPHRASE, ctx)
+    for end in (0, 5, len(module.MAGIC) + 2, begin - 1, begin, len(data) - 1):
+        with pytest.raises(FormatError):
+            hm.SecretKey.unseal(data[:end], PASSPHRASE, ctx)
+
+
+def test_a_cheaper_header_does_not_open_and_a_dear_one_takes_no_memory(ctx: hm.Context, secret: Any) -> None:
+    """Costs stand in the clear: the last taken, the first refused, and none that was changed."""
+    data = secret.seal(PASSPHRASE)
+
+    def costs(**changed: Any) -> bytes:
+        return with_header(data, lambda header: header["scrypt"].update(changed))
+
+    with pytest.raises(FormatError, match="does not open"):
+        hm.SecretKey.unseal(costs(n=2), PASSPHRASE, ctx)
+    with pytest.raises(FormatError, match="does not open"):  # with a spare field, all else as it was
+        hm.SecretKey.unseal(costs(spare=1), PASSPHRASE, ctx)
+    for bad in ({"n": 1 << 30}, {"n": 1 << 24}, {"p": 17}, {"n": 3}, {"n": 1}, {"r": 0}, {"n": "many"}):
+        with pytest.raises(FormatError):
+            hm.SecretKey.unseal(costs(**bad), PASSPHRASE, ctx)
+
+
+def test_a_keeper_wraps_the_key(ctx: hm.Context, secret: Any) -> None:
+    keeper = Fernet(Fernet.generate_key())
+    data = secret.seal(keeper.encrypt)
+    again = hm.SecretKey.unseal(data, keeper.decrypt, ctx)
+    assert bytes(again) == bytes(secret)
+    with pytest.raises(InvalidToken):  # the keeper's own error
+        hm.SecretKey.unseal(data, Fernet(Fernet.generate_key()).decrypt, ctx)
+    with pytest.raises(FormatError, match="has 31 bytes"):
+        hm.SecretKey.unseal(data, lambda wrapped: keeper.decrypt(wrapped)[:31], ctx)
+    with pytest.raises(FormatError, match="does not open"):
+        hm.SecretKey.unseal(data, lambda _: bytes(32), ctx)
+
+
+def test_what_hides_nothing_is_refused(secret: Any) -> None:
+    for wrap in (lambda key: key, lambda key: b"wrapped:" + key, lambda _: None):
+        with pytest.raises(ParameterError, match="bytes that hide the key"):
+            secret.seal(wrap)
+    with pytest.raises(ParameterError, match="empty passphrase"):
+        secret.seal("")
+
+
+def test_the_other_way_of_opening_is_named(ctx: hm.Context, secret: Any) -> None:
+    keeper = Fernet(Fernet.generate_key())
+    with pytest.raises(MismatchError, match="sealed under a key that a KMS or HSM keeps"):
+        hm.SecretKey.unseal(secret.seal(keeper.encrypt), PASSPHRASE, ctx)
+    with pytest.raises(MismatchError, match="sealed under a passphrase"):
+        hm.SecretKey.unseal(secret.seal(PASSPHRASE), keeper.decrypt, ctx)
+    with pytest.raises(FormatError, match="no sealed secret key"):
+        hm.SecretKey.unseal(bytes(secret), PASSPHRASE, ctx)
+    other = hm.Context(hm.bgv.Parameters.for_circuit(depth=2, slots=4), device="cpu")
+    with pytest.raises(MismatchError):
+        hm.SecretKey.unseal(secret.seal(PASSPHRASE), PASSPHRASE, other)
+
+
+@pytest.fixture
+def transit() -> Iterator[str]:
+    """The address of a keeper with a key "hemera", by the protocol of the transit engine."""
+    key = Fernet(Fernet.generate_key())
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            given = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            granted = self.headers["X-Vault-Token"] == "token"
+            if granted and self.path == "/v1/transit/encrypt/hemera":
+                wrapped = key.encrypt(base64.b64decode(given["plaintext"])).decode()
+                told = {"data": {"ciphertext": f"vault:v1:{wrapped}"}}
+            elif granted and self.path == "/v1/transit/decrypt/hemera":
+                plain = key.decrypt(given["ciphertext"].removeprefix("vault:v1:"))
+                told = {"data": {"plaintext": base64.b64encode(plain).decode()}}
+            else:
+                self.send_error(403)
+                return
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(json.dumps(told).encode())
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+def test_the_page_on_transit_engines(ctx: hm.Context, secret: Any, transit: str) -> None:
+    """The program of docs/security.md."""
+    page = (Path(__file__).parents[2] / "docs" / "security.md").read_text(encoding="utf-8")
+    program = page.partition("```python\ndef ask(")[2].partition("```")[0]
+    names: dict[str, Any] = {"BAO": transit, "TOKEN": "token", "sk": secret, "ctx": ctx, "hm": hm}
+    names |= {"base64": base64, "json": json, "urllib": urllib}
+    exec(compile(f"def ask({program}", "docs/security.md", "exec"), names)
+    assert bytes(names["again"]) == bytes(secret)
+    names["TOKEN"] = "another"
+    with pytest.raises(urllib.error.HTTPError):
+        hm.SecretKey.unseal(names["data"], names["unwrap"], ctx)
