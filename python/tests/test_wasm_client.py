@@ -344,3 +344,27 @@ def test_its_package_has_the_version_and_its_files() -> None:
     for entry in told["exports"].values():
         for name in [entry] if isinstance(entry, str) else entry.values():
             assert name == "./hemera_client.wasm" or (folder / name).is_file()
+
+
+def test_its_package_installs(module: Path, tmp_path: Path) -> None:
+    found = list(module.parents[1].glob("hemera-client-*.tgz"))
+    if not found or shutil.which("npm") is None:
+        pytest.skip("the npm package is not built beside the module (tools/build-wasm builds it, with npm)")
+    script = """
+        import { Client, ServerError } from 'hemera-client';
+        import { Hemera } from 'hemera-client/hemera-client';
+        import { readFile } from 'node:fs/promises';
+        import { createRequire } from 'node:module';
+        const file = createRequire(import.meta.url).resolve('hemera-client/hemera_client.wasm');
+        const client = await Client.connect('http://127.0.0.1:1', 'token', await readFile(file));
+        const hemera = await Hemera.load(await readFile(file));
+        console.log(hemera.version, typeof client.predict, ServerError.name);
+    """
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    (tmp_path / "program.mjs").write_text(script)
+    options: dict[str, Any] = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 120}
+    install = ["npm", "install", "--offline", "--no-audit", "--no-fund", str(found[0])]
+    done = subprocess.run(install, check=False, **options)
+    assert done.returncode == 0, done.stderr
+    done = subprocess.run(["node", "program.mjs"], check=False, **options)
+    assert done.stdout.split() == [hm.__version__, "function", "ServerError"], done.stderr
