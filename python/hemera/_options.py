@@ -107,6 +107,18 @@ def add_bootstrap_fields(parser: Arguments) -> None:
     )
 
 
+def add_bootstrap(parser: Arguments) -> None:
+    """The arguments of a bootstrap of a preset, and --field."""
+    add_bootstrap_fields(parser)
+    parser.add_argument("--slots", type=positive, help="slots of the ciphertexts (default: all)")
+    parser.add_argument("--real", action="store_true", help="slots are real: less time")
+    parser.add_argument("--merge-parts", action="store_true", help="few slots: less time, and a level fewer")
+    parser.add_argument(
+        "--iterations", type=positive, default=1, help="bootstraps whose precisions add up (default: 1)"
+    )
+    parser.add_argument("--upload", type=size, metavar="SIZE", help="bytes of keys to upload (default: any)")
+
+
 def size(text: str) -> int:
     """A number of bytes: "1000000", "64MiB", "4GiB"."""
     units = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "": 1}
@@ -128,6 +140,65 @@ def add_machine(parser: Arguments, *, several: bool = False) -> None:
         "--device", default="auto", help=f'"cpu", "cuda", "cuda:1", or "auto" (default){all_of}'
     )
     parser.add_argument("--threads", type=positive, help="threads of the CPU (default: all processors)")
+
+
+def add_json(parser: Arguments, *, instead: bool = False) -> None:
+    """--json, the path of `write_json`. `instead`: nothing else is printed then."""
+    more = " instead" if instead else ""
+    parser.add_argument(
+        "--json", metavar="FILE", help=f'write the results to FILE as JSON ("-": standard output){more}'
+    )
+
+
+def add_only(parser: Arguments, groups: Iterable[str], default: Sequence[str] | None = None) -> None:
+    """--only, the groups of a benchmark. `default`: None: all."""
+    names = list(groups)
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        choices=names,
+        default=names if default is None else default,
+        help=f"which groups (default: {'all' if default is None else ' '.join(default)})",
+    )
+
+
+def add_scheme(parser: Arguments, schemes: Sequence[str]) -> None:
+    """--scheme, of which there may be several."""
+    parser.add_argument("--scheme", choices=schemes, action="append", help="only this scheme (repeatable)")
+
+
+def add_degree(parser: Arguments, degrees: Sequence[int]) -> None:
+    """--n, a degree, of which there may be several."""
+    parser.add_argument(
+        "--n", type=int, choices=degrees, action="append", help="only this degree (repeatable)"
+    )
+
+
+def add_seconds(parser: Arguments, default: float, what: str) -> None:
+    """--seconds, a time. `what`: a noun or a verb for the help."""
+    parser.add_argument("--seconds", type=float, default=default, help=f"{what} (default: {default:g})")
+
+
+def add_runs(parser: Arguments, default: int) -> None:
+    """--runs, of which a benchmark takes the median or the least."""
+    parser.add_argument("--runs", type=positive, default=default, help=f"timed runs (default: {default})")
+
+
+def add_plot(parser: Arguments, what: str) -> None:
+    """--plot, a file of a drawing of `what`."""
+    parser.add_argument(
+        "--plot", dest="plot_file", metavar="FILE", help=f"also draw {what} to FILE (.svg, .png, .pdf)"
+    )
+
+
+def add_seed(parser: Arguments, what: str, *, default: int = 0) -> None:
+    """--seed, of `what`."""
+    parser.add_argument("--seed", type=int, default=default, help=f"seed of {what} (default: {default})")
+
+
+def add_small(parser: Arguments, what: str) -> None:
+    """--small, for tests of a command: `what` is small."""
+    parser.add_argument("--small", action="store_true", help=f"{what}: NOT SECURE")
 
 
 def write_json(path: str, value: Mapping[str, Any]) -> None:

@@ -12,8 +12,7 @@ from hemera.times import known_devices
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:1 (default: the best one)")
-    parser.add_argument("--threads", type=_options.positive, help="threads of the CPU (default: all)")
+    _options.add_machine(parser)
     parser.add_argument(
         "--seconds", type=_options.positive, default=120, help="time it may take (default: 120)"
     )

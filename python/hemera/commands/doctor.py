@@ -107,7 +107,7 @@ CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (_installation, _memory, _
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", metavar="FILE", help='write JSON to FILE ("-": standard output) instead')
+    _options.add_json(parser, instead=True)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -73,9 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help="results for clients (default: probabilities of models fitted for them, else predictions)",
     )
-    parser.add_argument(
-        "--json", metavar="FILE", help='also write the description to FILE ("-": standard output)'
-    )
+    _options.add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ from hemera import _machine, _options, devices
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", metavar="FILE", help='write JSON to FILE ("-": standard output) instead')
+    _options.add_json(parser, instead=True)
 
 
 def run(options: argparse.Namespace) -> int:

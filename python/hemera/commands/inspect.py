@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="of a model: also estimate the time of one request on this device (hemera calibrate --list)",
     )
-    parser.add_argument("--json", metavar="FILE", help='write JSON to FILE ("-": standard output) instead')
+    _options.add_json(parser, instead=True)
 
 
 def run(options: argparse.Namespace) -> int:

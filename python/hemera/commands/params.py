@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='the least bits of security (default: 128); "none" accepts weaker parameters',
     )
     parser.add_argument("--save", metavar="FILE", help="save the parameters to FILE")
-    parser.add_argument("--json", metavar="FILE", help='write JSON to FILE ("-": standard output) instead')
+    _options.add_json(parser, instead=True)
 
 
 def run(options: argparse.Namespace) -> int:

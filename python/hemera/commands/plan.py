@@ -41,26 +41,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     bootstrap = kinds.add_parser("bootstrap", help="bootstrap of a preset of parameters")
     bootstrap.add_argument("preset", metavar="PRESET", help="like n16-40; docs/bootstrapping.md lists them")
-    _options.add_bootstrap_fields(bootstrap)
-    bootstrap.add_argument("--slots", type=_options.positive, help="slots of the ciphertexts (default: all)")
-    bootstrap.add_argument("--real", action="store_true", help="slots are real: less time")
-    bootstrap.add_argument(
-        "--merge-parts", action="store_true", help="few slots: less time, and a level fewer"
-    )
-    bootstrap.add_argument(
-        "--iterations",
-        type=_options.positive,
-        default=1,
-        help="bootstraps whose precisions add up (default: 1)",
-    )
+    _options.add_bootstrap(bootstrap)
     bootstrap.add_argument(
         "--key-memory",
         type=_options.size,
         metavar="SIZE",
         help="bytes that keys may take, like 4GiB (default: any)",
-    )
-    bootstrap.add_argument(
-        "--upload", type=_options.size, metavar="SIZE", help="bytes of keys to upload (default: any)"
     )
     bootstrap.set_defaults(make=make_bootstrap)
 
@@ -96,9 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "--memory-limit", type=_options.size, metavar="SIZE", help="memory that must suffice, like 8GiB"
         )
         circuit.add_argument("--batch", type=_options.positive, default=1, help="ciphertexts at once")
-        circuit.add_argument(
-            "--json", metavar="FILE", help='write JSON to FILE ("-": standard output) instead'
-        )
+        _options.add_json(circuit, instead=True)
         _options.add_machine(circuit)
 
 

@@ -15,7 +15,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 import hemera as hm
-from hemera import _machine
+from hemera import _machine, _options
 from hemera_apps.bench.cases import Case, cases
 from hemera_apps.bench.hemera_side import HemeraSide
 from hemera_apps.bench.seal_side import SealSide
@@ -32,12 +32,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("--threads", type=int, default=1, help="threads for Hemera (SEAL has one; default 1)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows to FILE")
-    parser.add_argument("--scheme", choices=_SCHEMES, action="append", help="only this scheme (repeatable)")
-    parser.add_argument(
-        "--n", type=int, choices=_DEGREES, action="append", help="only this degree (repeatable)"
-    )
+    _options.add_scheme(parser, _SCHEMES)
+    _options.add_degree(parser, _DEGREES)
     parser.add_argument("--operation", action="append", help="only this operation (repeatable)")
-    parser.add_argument("--seconds", type=float, default=1.0, help="time to measure a row (default 1)")
+    _options.add_seconds(parser, 1.0, "time to measure a row")
     parser.add_argument(
         "--secure", action="store_true", help="also Hemera at its secure parameters of each degree"
     )

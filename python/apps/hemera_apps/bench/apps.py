@@ -24,13 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--app", choices=APPLICATIONS, action="append", help="only this application (repeatable)"
     )
-    parser.add_argument(
-        "--n",
-        type=int,
-        choices=trees.DEGREES,
-        action="append",
-        help="trees: only this degree of SEAL's (repeatable)",
-    )
+    _options.add_degree(parser, trees.DEGREES)
     parser.add_argument(
         "--samples",
         type=_options.positive,
@@ -46,11 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=7,
         help="training: of each case; medians are of all but the first of a kind (default 7)",
     )
-    parser.add_argument("--small", action="store_true", help="training: a small ring, not secure, for tests")
-    parser.add_argument("--json", metavar="FILE", help='write JSON to FILE ("-": standard output) instead')
-    parser.add_argument(
-        "--plot", dest="plot_file", metavar="FILE", help="also draw the times to FILE (.svg, .png)"
-    )
+    _options.add_small(parser, "training: a small ring")
+    _options.add_json(parser, instead=True)
+    _options.add_plot(parser, "the times")
     _options.add_machine(parser)
 
 

@@ -73,11 +73,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="of one block and one input: encode the weights in each call, in place of keeping them encoded",
     )
-    parser.add_argument("--runs", type=_options.positive, default=1, help="of the block (default: 1)")
+    _options.add_runs(parser, 1)
     parser.add_argument("--check-stages", action="store_true", help="decrypt some values of each stage")
     parser.add_argument("--plan", metavar="DEVICE", help='count only, with seconds by a table, "nvidia-h200"')
     _options.add_machine(parser)
-    parser.add_argument("--json", metavar="FILE", help='write the results to FILE ("-": standard output)')
+    _options.add_json(parser)
 
 
 def _settings(options: argparse.Namespace) -> Settings:

@@ -31,27 +31,15 @@ KINDS = ("uniform", "equal", "one slot", "alternating")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("--preset", default="n16-40", help="preset of for_bootstrapping (default n16-40)")
-    _options.add_bootstrap_fields(parser)
-    parser.add_argument("--slots", type=_options.positive, help="slots (default: all)")
-    parser.add_argument(
-        "--iterations", type=_options.positive, default=1, help="iterations of each bootstrap (default 1)"
-    )
+    _options.add_bootstrap(parser)
     parser.add_argument(
         "--count", type=_options.positive, default=50, help="bootstraps one after the other (default 50)"
     )
-    parts = parser.add_mutually_exclusive_group()
-    parts.add_argument(
-        "--merge-parts", action="store_true", help="real and imaginary parts as one ciphertext"
-    )
-    parts.add_argument("--real", action="store_true", help="of real values")
     parser.add_argument(
         "--time", type=_options.positive, metavar="RUNS", help="also time RUNS of one ciphertext"
     )
-    parser.add_argument(
-        "--upload", type=_options.size, metavar="SIZE", help="bytes of keys to upload (default: any)"
-    )
     _options.add_machine(parser)
-    parser.add_argument("--json", metavar="FILE", help='write the results to FILE ("-": standard output)')
+    _options.add_json(parser)
     parser.add_argument("--figure", type=Path, metavar="FILE", help="draw the results to FILE (.svg, .png)")
     parser.add_argument("--load", type=Path, metavar="FILE", help="measure nothing: draw the results of FILE")
 

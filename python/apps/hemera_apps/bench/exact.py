@@ -49,9 +49,7 @@ _LOOK_UP = _Case("table of 256", lambda a: hm.integers.Table(_TABLE)[a], lambda 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument(
-        "--only", nargs="+", choices=list(GROUPS), default=list(GROUPS), help="which groups (default: all)"
-    )
+    _options.add_only(parser, GROUPS)
     parser.add_argument(
         "--bits",
         nargs="+",
@@ -100,10 +98,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=50,
         help="bootstraps one after the other that are checked at the end (default: 50)",
     )
-    parser.add_argument("--runs", type=_options.positive, default=9, help="timed runs (default: 9)")
-    parser.add_argument("--small", action="store_true", help="rings of N = 2^11: NOT SECURE")
+    _options.add_runs(parser, 9)
+    _options.add_small(parser, "rings of N = 2^11")
     _options.add_machine(parser)
-    parser.add_argument("--json", metavar="FILE", help='write the results to FILE ("-": standard output)')
+    _options.add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -31,9 +31,7 @@ _LEAST_PAIRS = 32
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument(
-        "--only", nargs="+", choices=list(GROUPS), default=list(GROUPS), help="which groups (default: all)"
-    )
+    _options.add_only(parser, GROUPS)
     parser.add_argument(
         "--layers",
         nargs="+",
@@ -83,9 +81,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="ROWSxDIMS",
         help="databases whose pairs of rows are compared (default: 128x128 512x128)",
     )
-    parser.add_argument("--runs", type=_options.positive, default=9, help="timed runs (default: 9)")
+    _options.add_runs(parser, 9)
     _options.add_machine(parser)
-    parser.add_argument("--json", metavar="FILE", help='write the results to FILE ("-": standard output)')
+    _options.add_json(parser)
 
 
 def _shape(text: str) -> tuple[int, ...]:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from hemera import _core, _machine
+from hemera import _core, _machine, _options
 from hemera.errors import FileError, ParameterError
 from hemera.multiply import IntegerMultiplier, RingMultiplier, missing
 from hemera_apps.bench.flint_side import FlintProduct
@@ -42,17 +42,15 @@ _ENGINES = ("ntt", "dgt", "kronecker_ss")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("--part", choices=_PARTS, action="append", help="only this part (repeatable)")
-    parser.add_argument("--scheme", choices=["bfv", "bgv", "ckks"], action="append", help="only this scheme")
-    parser.add_argument(
-        "--n", type=int, choices=_DEGREES, action="append", help="only this degree (repeatable)"
-    )
+    _options.add_scheme(parser, ["bfv", "bgv", "ckks"])
+    _options.add_degree(parser, _DEGREES)
     parser.add_argument(
         "--bits", type=int, action="append", help="only integers of this many bits (repeatable)"
     )
     parser.add_argument(
         "--threads", type=int, action="append", help="threads (repeatable; default 1 and all)"
     )
-    parser.add_argument("--seconds", type=float, default=0.5, help="time to measure an entry (default 0.5)")
+    _options.add_seconds(parser, 0.5, "time to measure an entry")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results to FILE")
     parser.add_argument(
         "--figure", type=Path, metavar="FILE", help="draw the results to FILE (.svg, .png, .pdf)"

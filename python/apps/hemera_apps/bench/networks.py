@@ -39,10 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="of the table of times by which bootstraps are placed",
     )
-    parser.add_argument("--seconds", type=float, default=2.0, help="to measure for, at least (default: 2)")
-    parser.add_argument("--small", action="store_true", help="a small network on a small ring: NOT SECURE")
+    _options.add_seconds(parser, 2.0, "to measure for, at least")
+    _options.add_small(parser, "a small network on a small ring")
     _options.add_machine(parser)
-    parser.add_argument("--json", metavar="FILE", help='write the results to FILE ("-": standard output)')
+    _options.add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:

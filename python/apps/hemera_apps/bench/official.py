@@ -40,13 +40,7 @@ _SIZES = ("single", "toy", "small", "medium", "large")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument(
-        "--only",
-        nargs="+",
-        choices=list(_WORKLOADS),
-        default=["products", "digits"],
-        help="which workloads (default: products digits)",
-    )
+    _options.add_only(parser, _WORKLOADS, default=["products", "digits"])
     parser.add_argument(
         "--sizes",
         nargs="+",
@@ -73,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=5,
         help="computations after the first one, for their median (default: 5)",
     )
-    parser.add_argument("--seed", type=int, default=1, help="of the data (default: 1)")
+    _options.add_seed(parser, "the data", default=1)
     parser.add_argument(
         "--entries", type=Path, default=_ENTRIES, metavar="FOLDER", help="bench/official of Hemera's sources"
     )
@@ -81,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--folder", metavar="FOLDER", help="where files may lie meanwhile (default: the system's)"
     )
     _options.add_machine(parser)
-    parser.add_argument("--json", metavar="FILE", help='write the results to FILE ("-": standard output)')
+    _options.add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -63,9 +63,7 @@ class Row:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     _options.add_machine(parser)
-    parser.add_argument(
-        "--scheme", choices=SCHEMES, action="append", help="only this scheme (may be repeated)"
-    )
+    _options.add_scheme(parser, SCHEMES)
     parser.add_argument(
         "--degrees", type=_options.integers, default=[8192, 16384], help="degrees N (default: 8192,16384)"
     )
@@ -77,10 +75,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only this operation (may be repeated)",
     )
     parser.add_argument("--batch", type=_options.positive, default=1, help="ciphertexts a batch (default: 1)")
-    parser.add_argument(
-        "--seconds", type=float, default=0.2, help="least time to measure an operation (default: 0.2)"
-    )
-    parser.add_argument("--json", metavar="FILE", help='also write JSON to FILE ("-": standard output)')
+    _options.add_seconds(parser, 0.2, "least time to measure an operation")
+    _options.add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -24,10 +24,10 @@ _RUNS = 5
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("--only", nargs="+", choices=list(PROGRAMS), default=list(PROGRAMS))
-    parser.add_argument("--seconds", type=float, default=1.0, help="to measure for, at least (default: 1)")
+    _options.add_only(parser, PROGRAMS)
+    _options.add_seconds(parser, 1.0, "to measure for, at least")
     _options.add_machine(parser)
-    parser.add_argument("--json", metavar="FILE", help='write the results to FILE ("-": standard output)')
+    _options.add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -43,9 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--devices", default="cuda:*", help='"cuda:*" (default), "cpu:*", or names with commas: cpu,cpu'
     )
     parser.add_argument("--threads", type=_options.positive, help="threads of each member on the CPU")
-    parser.add_argument(
-        "--only", nargs="+", choices=list(GROUPS), default=list(GROUPS), help="which groups (default: all)"
-    )
+    _options.add_only(parser, GROUPS)
     parser.add_argument(
         "--batches", type=_options.integers, default=[8, 1], help="elements on a member (default: 8,1)"
     )
@@ -60,15 +58,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--shape", type=_options.integers, default=[1, 28, 28], help="of its input (default: 1,28,28)"
     )
     parser.add_argument("--preset", help="preset of the bootstraps (default n16-40; test-40 if small)")
-    parser.add_argument("--seconds", type=float, default=2.0, help="for each measurement (default: 2)")
-    parser.add_argument("--small", action="store_true", help="small rings, in seconds: NOT SECURE")
+    _options.add_seconds(parser, 2.0, "for each measurement")
+    _options.add_small(parser, "small rings, in seconds")
     parser.add_argument(
         "--predict",
         metavar="DEVICE",
         help="measure nothing: print what the table of a device, like nvidia-h200, and the times of links "
         "predict for circuits on 1, 2, 4 and 8 of it",
     )
-    parser.add_argument("--json", metavar="FILE", help='write the results to FILE ("-": standard output)')
+    _options.add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -32,9 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--clients", type=_options.integers, default=[1, 4], help="at once, with a key each (default 1,4)"
     )
     parser.add_argument("--rounds", type=_options.positive, default=5, help="of both servers (default 5)")
-    parser.add_argument("--seconds", type=float, default=5.0, help="of each server in a round (default 5)")
-    parser.add_argument("--small", action="store_true", help="small rings: not secure, for tests")
-    parser.add_argument("--json", metavar="FILE", help='write JSON to FILE ("-": standard output) instead')
+    _options.add_seconds(parser, 5.0, "of each server in a round")
+    _options.add_small(parser, "small rings")
+    _options.add_json(parser, instead=True)
     _options.add_machine(parser)
 
 

@@ -36,10 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     schemes = sorted({case.scheme for case in CASES})
     degrees = sorted({case.degree for case in CASES})
-    parser.add_argument("--scheme", choices=schemes, action="append", help="only this (repeatable)")
-    parser.add_argument(
-        "--n", type=int, choices=degrees, action="append", help="only this degree (repeatable)"
-    )
+    _options.add_scheme(parser, schemes)
+    _options.add_degree(parser, degrees)
     parser.add_argument(
         "--prepare",
         metavar="FOLDER",
@@ -52,8 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="time Hemera alone, without the library, by the contexts and secret keys in FOLDER",
     )
-    parser.add_argument("--seconds", type=float, default=2.0, help="time to measure a part (default 2)")
-    parser.add_argument("--json", metavar="FILE", help='write JSON to FILE ("-": standard output) instead')
+    _options.add_seconds(parser, 2.0, "time to measure a part")
+    _options.add_json(parser, instead=True)
     _options.add_machine(parser)
 
 

@@ -374,12 +374,10 @@ _SMALL = {"16 GPUs": (2, 10.0), "24 GPUs": (3, 40.0), "32 GPUs": (4, 80.0)}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("--seed", type=int, default=1, help="of arrivals, tenants and sizes (default: 1)")
+    _options.add_seed(parser, "arrivals, tenants and sizes", default=1)
     parser.add_argument("--tiny", action="store_true", help="two hosts for a second, to see that it runs")
-    parser.add_argument(
-        "--plot", metavar="FILE", dest="figure", help="also draw the 99th percentiles of placements"
-    )
-    parser.add_argument("--json", metavar="FILE", help='write the results to FILE ("-": standard output)')
+    _options.add_plot(parser, "the 99th percentiles of placements")
+    _options.add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -407,8 +405,8 @@ def run(options: argparse.Namespace) -> int:
         for rule in EVICTIONS:
             setup = Setup(hosts=hosts, rate=rate, seconds=1500.0)
             note(f"eviction, {name}", rule, DEFAULT, setup, rule)
-    if options.figure:
-        _plot(options.figure, rows)
+    if options.plot_file:
+        _plot(options.plot_file, rows)
     if options.json is not None:
         made = {"seed": options.seed, "setup": asdict(Setup()), "python": python_version()}
         _options.write_json(options.json, {"made": made, "rows": rows})

@@ -65,18 +65,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=CONNECTIONS,
         help="of each client, which sends a request on each, one after the other (default 1,4)",
     )
-    parser.add_argument("--seconds", type=float, default=5.0, help="to measure each number (default 5)")
+    _options.add_seconds(parser, 5.0, "to measure each number")
     parser.add_argument("--max-graphs", type=int, default=8, metavar="N", help="of the server (default 8)")
     parser.add_argument("--ray", metavar="ADDRESS", nargs="?", const="local", help="of `hemera serve`")
     parser.add_argument("--replicas", metavar="N", type=_options.positive, help="of `hemera serve --ray`")
-    parser.add_argument("--small", action="store_true", help="small rings: not secure, for tests")
-    parser.add_argument("--json", metavar="FILE", help='write JSON to FILE ("-": standard output) instead')
-    parser.add_argument(
-        "--plot",
-        dest="plot_file",
-        metavar="FILE",
-        help="also draw throughput and latency to FILE (.svg, .png)",
-    )
+    _options.add_small(parser, "small rings")
+    _options.add_json(parser, instead=True)
+    _options.add_plot(parser, "throughput and latency")
     _options.add_machine(parser)
 
 

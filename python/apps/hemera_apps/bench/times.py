@@ -40,13 +40,7 @@ _FEATURES = 300
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument(
-        "--only",
-        nargs="+",
-        choices=list(GROUPS),
-        default=list(GROUPS),
-        help="which groups (default: all; those of bootstraps take longest)",
-    )
+    _options.add_only(parser, GROUPS)
     parser.add_argument("--table", type=Path, metavar="FILE", help="of times, in place of the device's own")
     parser.add_argument(
         "--calibrate",
@@ -54,12 +48,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="measure the table first, in about this many seconds",
     )
-    parser.add_argument(
-        "--seconds", type=float, default=1.0, help="to measure each one for, at least (default: 1)"
-    )
-    parser.add_argument("--small", action="store_true", help="small rings, in seconds: NOT SECURE")
+    _options.add_seconds(parser, 1.0, "to measure each one for, at least")
+    _options.add_small(parser, "small rings, in seconds")
     _options.add_machine(parser)
-    parser.add_argument("--json", metavar="FILE", help='write the results to FILE ("-": standard output)')
+    _options.add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:

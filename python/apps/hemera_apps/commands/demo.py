@@ -15,8 +15,8 @@ from hemera_apps.demo import model, pipeline, report
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     _options.add_machine(parser)
     parser.add_argument("--rows", type=_options.positive, help="held-out rows to score (default: all)")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the table's split (default: 0)")
-    parser.add_argument("--json", metavar="FILE", help='also write JSON to FILE ("-": standard output)')
+    _options.add_seed(parser, "the table's split")
+    _options.add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -68,9 +68,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rounds", type=_options.positive, default=pipeline.ROUNDS, help="evaluations to time"
     )
-    parser.add_argument("--seed", type=int, default=0, help="seed of the table and the training (default: 0)")
-    parser.add_argument("--json", metavar="FILE", help='also write JSON to FILE ("-": standard output)')
-    parser.add_argument("--plot", metavar="FILE", help="also draw times and operations to FILE (.svg, .png)")
+    _options.add_seed(parser, "the table and the training")
+    _options.add_json(parser)
+    _options.add_plot(parser, "times and operations")
     _options.add_machine(parser)
 
 
@@ -108,8 +108,8 @@ def run(options: argparse.Namespace) -> int:
                     )
                 )
     report.show(console, runs)
-    if options.plot:
-        report.plot(options.plot, runs)
+    if options.plot_file:
+        report.plot(options.plot_file, runs)
     if options.json:
         _options.write_json(
             options.json,

@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     table.add_argument(
         "--each-class", action="store_true", help="a model for each class of --label, against the rest"
     )
-    table.add_argument("--seed", type=int, default=0, help="seed of table, split and order (default: 0)")
+    _options.add_seed(table, "table, split and order")
 
     algorithm = parser.add_argument_group("algorithm")
     algorithm.add_argument(
@@ -103,15 +103,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="K",
         help="iterations between bootstraps (default: by the levels)",
     )
-    encryption.add_argument(
-        "--small", action="store_true", help="a small ring and table, in seconds: NOT SECURE"
-    )
+    _options.add_small(encryption, "a small ring and table, in seconds")
     _options.add_machine(encryption)
 
     output = parser.add_argument_group("output")
     output.add_argument("--plan", action="store_true", help="print levels, keys and cost, and do nothing")
-    output.add_argument("--plot", metavar="FILE", help="draw the losses, as .svg, .png or .pdf")
-    output.add_argument("--json", metavar="FILE", help='also write JSON to FILE ("-": standard output)')
+    _options.add_plot(output, "the losses")
+    _options.add_json(output)
 
 
 def numbers(text: str) -> tuple[float, ...]:
@@ -163,8 +161,8 @@ def run(options: argparse.Namespace) -> int:
             progress=progress,
         )
     report.show(console, result)
-    if options.plot:
-        report.draw(result, options.plot)
+    if options.plot_file:
+        report.draw(result, options.plot_file)
     if options.json:
         _options.write_json(options.json, {**result.to_json(), "machine": _machine.describe()})
     if not result.difference <= TOLERANCE:
