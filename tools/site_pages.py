@@ -31,6 +31,8 @@ LANGUAGES = {
     ".h": "c",
     ".c": "c",
     ".mjs": "javascript",
+    ".go": "go",
+    ".R": "r",
     ".cu": "cuda",
     ".txt": "text",
     "": "text",

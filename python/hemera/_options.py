@@ -167,10 +167,10 @@ def add_scheme(parser: Arguments, schemes: Sequence[str]) -> None:
     parser.add_argument("--scheme", choices=schemes, action="append", help="only this scheme (repeatable)")
 
 
-def add_degree(parser: Arguments, degrees: Sequence[int]) -> None:
+def add_degree(parser: Arguments, degrees: Iterable[int]) -> None:
     """--n, a degree, of which there may be several."""
     parser.add_argument(
-        "--n", type=int, choices=degrees, action="append", help="only this degree (repeatable)"
+        "--n", type=int, choices=list(degrees), action="append", help="only this degree (repeatable)"
     )
 
 

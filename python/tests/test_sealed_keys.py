@@ -69,7 +69,7 @@ def test_a_passphrase_opens_what_it_sealed(
     assert bytes(secret)[-64:] not in data
     again = hm.SecretKey.unseal(data, PASSPHRASE, ctx)
     assert ctx.decrypt(ctx.encrypt([1, 2, 3, 4], secret), again).tolist() == [1, 2, 3, 4]
-    # By the standards, without this package's code.
+    # The standards, without this package's code.
     cost = header_of(data)["scrypt"]
     assert (cost["n"], cost["r"], cost["p"]) == (1 << 17, 8, 1)
     key = hashlib.scrypt(

@@ -62,7 +62,7 @@ def sealed(secret: bytes, wrap: Way) -> bytes:
     told = json.dumps(header).encode()
     bound = MAGIC + len(told).to_bytes(4, "little") + told
     try:
-        return bound + AESGCM(key).encrypt(_NONCE, secret, bound)
+        return bound + bytes(AESGCM(key).encrypt(_NONCE, secret, bound))
     finally:
         key[:] = bytes(_KEY)
 
@@ -102,7 +102,7 @@ def unsealed(data: bytes, unwrap: Way) -> bytes:
     if len(key) != _KEY:
         raise FormatError(f"the unwrapped key has {len(key)} bytes, not {_KEY}: another function wrapped it")
     try:
-        return AESGCM(key).decrypt(_NONCE, data[begin + size :], data[: begin + size])
+        return bytes(AESGCM(key).decrypt(_NONCE, data[begin + size :], data[: begin + size]))
     except InvalidTag:
         raise FormatError(
             "the sealed secret key does not open: the passphrase or key is another, or the file was changed"
