@@ -79,7 +79,7 @@ class Agreement:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.samples} samples, {self.encrypted} of them encrypted: "
+            f"{self.samples} sample{'s' * (self.samples != 1)}, {self.encrypted} of them encrypted: "
             + (self._words if self.bits == math.inf else f"{self.bits:.1f} bits"),
             f"largest result {self.largest:.4g}; error {self.clear_error:.2g} in the clear"
             + ("" if math.isnan(self.error) else f", {self.error:.2g} encrypted"),
