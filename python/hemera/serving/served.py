@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from hemera._inspect import HEMERA
+from hemera._process import cached_property
 from hemera.client.wire import KEYS_FILE
 from hemera.errors import FormatError
 from hemera.inputs.source import read_bytes
 from hemera.objects.devices import DeviceOptions
+from hemera.package.maps import client_maps
 from hemera.package.package import Package
 from hemera.search import Index
 from hemera.serving.index_sessions import QUERY, IndexSession, request_of
@@ -123,6 +125,11 @@ class ServedModel(Served):
 
     def describe(self) -> dict[str, Any]:
         return {**self.package.describe(), "limits": self.limits(evaluations=self._limits.batch)}
+
+    @cached_property
+    def maps(self) -> dict[str, Any]:
+        """The description for clients of any language. ParameterError where they can not use the model."""
+        return {**client_maps(self.package.interface), "digest": self.digest}
 
     def memory_of(self, library: str, files: Mapping[str, bytes]) -> int:
         if library == HEMERA:

@@ -13,7 +13,6 @@ from hemera.client.problems import refusal_of
 from hemera.client.wire import KEYS_FILE, MODEL_HEADER, BodyReader, is_multipart
 from hemera.errors import ParameterError
 from hemera.interop import names_of_libraries
-from hemera.package.maps import client_maps
 from hemera.serving.bodies import receive, require_size
 from hemera.serving.logs import log
 from hemera.serving.reasons import NO_KEYS
@@ -99,17 +98,13 @@ _add(
 _add("index", "indexes")
 
 
-@router.get(
-    "/v1/models/{model}/maps",
-    responses=problems(401, 404, 422, 429),
-    description="What clients of any language need of the model, with layouts as plain maps.",
-)
+@router.get("/v1/models/{model}/maps", responses=problems(401, 404, 422, 429))
 async def maps(request: Request, _: ClientName, model: str = Path()) -> dict[str, Any]:
-    """The description of a model for other languages."""
+    """What clients of any language need of the model, with layouts as plain maps."""
     served = state_of(request).service.served("model", model)
     assert isinstance(served, ServedModel)
     try:
-        return {**await asyncio.to_thread(client_maps, served.package.interface), "digest": served.digest}
+        return await asyncio.to_thread(lambda: served.maps)
     except ParameterError as error:
         raise refusal_of(error) from error
 
