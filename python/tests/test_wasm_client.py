@@ -315,7 +315,7 @@ def test_a_page_of_another_origin_asks_a_server(module: Path, tmp_path: Path) ->
     secret = bytes(hm.Context(plan.package.params, device="cpu").generate_secret_key())
     assert again["sealed"]["count"] == 2
     assert again["sealed"]["bytes"] == len(secret) + 16  # with the tag of AES-GCM
-    assert not secret.startswith(again["sealed"]["begin"].encode("latin1"))
+    assert not secret.startswith(bytes(again["sealed"]["begin"]))
 
 
 def visited(command: list[str], pages: Pages) -> Any:
