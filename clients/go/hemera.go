@@ -43,9 +43,10 @@ func address(data []byte) unsafe.Pointer {
 }
 
 // take copies a buffer of the library, which is zeroed and released.
-func take(buffer *C.hemera_buffer) []byte {
+func take[T byte | int64 | float64](buffer *C.hemera_buffer) []T {
 	defer C.hemera_buffer_free(buffer)
-	return append([]byte(nil), unsafe.Slice((*byte)(buffer.data), int(buffer.bytes))...)
+	var one T
+	return append([]T(nil), unsafe.Slice((*T)(buffer.data), int(buffer.bytes)/int(unsafe.Sizeof(one)))...)
 }
 
 // Version of the library.
@@ -126,7 +127,7 @@ func (s *SecretKey) Save() ([]byte, error) {
 	if err := call(func() C.hemera_status { return C.hemera_secret_key_save(s.handle, &file) }); err != nil {
 		return nil, err
 	}
-	return take(&file), nil
+	return take[byte](&file), nil
 }
 
 // GenerateKeys gives a file of keys, for a server.
@@ -146,7 +147,7 @@ func (s *SecretKey) GenerateKeys(needs []Need) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return take(&file), nil
+	return take[byte](&file), nil
 }
 
 // EncryptDoubles gives the file of a ciphertext of CKKS: of [rows, n/rows] values a batch of rows, for 0 rows a single
@@ -183,35 +184,25 @@ func (s *SecretKey) encrypted(n, rows int, encrypt func(C.size_t, **C.hemera_cip
 	if err := call(func() C.hemera_status { return C.hemera_ciphertext_save(ciphertext, &file) }); err != nil {
 		return nil, err
 	}
-	return take(&file), nil
+	return take[byte](&file), nil
 }
 
 // DecryptDoubles gives the values of a file's ciphertext, [rows, slots], of CKKS.
 func (s *SecretKey) DecryptDoubles(file []byte) ([]float64, error) {
-	buffer, err := s.decrypted(file, func(x *C.hemera_ciphertext, out *C.hemera_buffer) C.hemera_status {
+	return decrypted[float64](s, file, func(x *C.hemera_ciphertext, out *C.hemera_buffer) C.hemera_status {
 		return C.hemera_decrypt_doubles(s.handle, x, out)
 	})
-	if err != nil {
-		return nil, err
-	}
-	defer C.hemera_buffer_free(buffer)
-	return append([]float64(nil), unsafe.Slice((*float64)(buffer.data), int(buffer.bytes)/8)...), nil
 }
 
 // DecryptIntegers does the same of BGV and BFV.
 func (s *SecretKey) DecryptIntegers(file []byte) ([]int64, error) {
-	buffer, err := s.decrypted(file, func(x *C.hemera_ciphertext, out *C.hemera_buffer) C.hemera_status {
+	return decrypted[int64](s, file, func(x *C.hemera_ciphertext, out *C.hemera_buffer) C.hemera_status {
 		return C.hemera_decrypt_integers(s.handle, x, out)
 	})
-	if err != nil {
-		return nil, err
-	}
-	defer C.hemera_buffer_free(buffer)
-	return append([]int64(nil), unsafe.Slice((*int64)(buffer.data), int(buffer.bytes)/8)...), nil
 }
 
-func (s *SecretKey) decrypted(file []byte,
-	decrypt func(*C.hemera_ciphertext, *C.hemera_buffer) C.hemera_status) (*C.hemera_buffer, error) {
+func decrypted[T int64 | float64](s *SecretKey, file []byte,
+	decrypt func(*C.hemera_ciphertext, *C.hemera_buffer) C.hemera_status) ([]T, error) {
 	var ciphertext *C.hemera_ciphertext
 	err := call(func() C.hemera_status {
 		return C.hemera_ciphertext_load(s.context.handle, address(file), C.size_t(len(file)), &ciphertext)
@@ -220,8 +211,11 @@ func (s *SecretKey) decrypted(file []byte,
 		return nil, err
 	}
 	defer C.hemera_ciphertext_free(ciphertext)
-	buffer := &C.hemera_buffer{}
-	return buffer, call(func() C.hemera_status { return decrypt(ciphertext, buffer) })
+	var buffer C.hemera_buffer
+	if err := call(func() C.hemera_status { return decrypt(ciphertext, &buffer) }); err != nil {
+		return nil, err
+	}
+	return take[T](&buffer), nil
 }
 
 // Free zeroes the secret.

@@ -30,10 +30,8 @@ function refuse(name, text) {
   throw error;
 }
 
-const words = (base64) => {
-  const bytes = Uint8Array.from(atob(base64), (each) => each.charCodeAt(0));
-  return new Int32Array(bytes.buffer);
-};
+const bytesOf = (base64) => Uint8Array.from(atob(base64), (each) => each.charCodeAt(0));
+const words = (base64) => new Int32Array(bytesOf(base64).buffer);
 const hex = (bytes) => Array.from(new Uint8Array(bytes), (each) => each.toString(16).padStart(2, '0')).join('');
 const product = (shape) => shape.reduce((a, b) => a * b, 1);
 
@@ -66,9 +64,12 @@ class Model {
   constructor(hemera, name, maps, security, kept) {
     this.name = name;
     this.maps = maps;
+    // Read once, not by each request.
+    this.slots = new Map(maps.inputs.flatMap(({ ciphertexts }) => ciphertexts.map((each) => [each.name, words(each.slots)])));
+    this.places = new Map(maps.outputs.map((output) => [output.name, words(output.places)]));
     const unknown = maps.outputs.find(({ read }) => !(read in readings));
     if (unknown) refuse('ParameterError', `results are read as ${unknown.read}, which this client does not know: use hm.Client`);
-    this.context = hemera.openContext(Uint8Array.from(atob(maps.parameters), (each) => each.charCodeAt(0)), security);
+    this.context = hemera.openContext(bytesOf(maps.parameters), security);
     this.whole = this.context.describe().scheme !== 'ckks';
     this.secret = kept ? this.context.loadSecretKey(kept.secret) : this.context.generateSecretKey();
     this.digest = kept?.digest ?? null; // of the keys that the server has
@@ -123,8 +124,8 @@ class Model {
     const files = {};
     for (const input of this.maps.inputs) {
       const values = this.values(input, arrays[input.name], begin, count);
-      for (const { name, level, batch, slots, count: width } of input.ciphertexts) {
-        const map = words(slots);
+      for (const { name, level, batch, count: width } of input.ciphertexts) {
+        const map = this.slots.get(name);
         const rows = Math.max(1, batch);
         const period = map.length / rows;
         const filled = this.whole ? new BigInt64Array(rows * width) : new Float64Array(rows * width);
@@ -144,11 +145,10 @@ class Model {
     const found = {};
     for (const output of this.maps.outputs) {
       const parts = output.ciphertexts.map((name) => this.secret.decrypt(files[name]));
-      const places = words(output.places);
       // Every entry of a batch fills as many slots, whose first ones have the layout's period.
       const entries = Math.max(1, output.batch);
       const width = parts[0].length / entries;
-      found[output.name] = Float64Array.from(places, (place) => {
+      found[output.name] = Float64Array.from(this.places.get(output.name), (place) => {
         const entry = Math.floor(place / output.width);
         const y = Number(parts[Math.floor(entry / entries)][(entry % entries) * width + (place % output.width)]);
         return y * output.factors[0] + output.numbers[0];

@@ -122,6 +122,12 @@ def test_a_cheaper_header_does_not_open_and_a_dear_one_takes_no_memory(ctx: hm.C
             hm.SecretKey.unseal(costs(**bad), PASSPHRASE, ctx)
 
 
+def test_a_header_that_is_nested_too_deeply_is_refused(ctx: hm.Context) -> None:
+    nested = b"[" * 200_000
+    with pytest.raises(FormatError, match="no JSON"):
+        hm.SecretKey.unseal(module.MAGIC + len(nested).to_bytes(4, "little") + nested, PASSPHRASE, ctx)
+
+
 def test_a_keeper_wraps_the_key(ctx: hm.Context, secret: Any) -> None:
     keeper = Fernet(Fernet.generate_key())
     data = secret.seal(keeper.encrypt)

@@ -17,7 +17,7 @@ from typing import Any
 
 from hemera._extras import how_to_install
 from hemera.errors import FormatError, MismatchError, ParameterError
-from hemera.inputs.fields import damaged
+from hemera.inputs.fields import damaged, read_json
 
 try:
     from cryptography.exceptions import InvalidTag
@@ -81,7 +81,7 @@ def unsealed(data: bytes, unwrap: Way) -> bytes:
     if not data.startswith(MAGIC) or size > _MOST_HEADER or len(data) < begin + size:
         raise FormatError("this is no sealed secret key, or a part of it is missing")
     with damaged("the header of a sealed secret key"):
-        header = json.loads(data[begin : begin + size])
+        header = read_json(data[begin : begin + size], "the header of a sealed secret key is no JSON")
         if not isinstance(header, dict):
             raise FormatError("a sealed secret key has a header with names")
         cost = header.get("scrypt")
