@@ -33,6 +33,15 @@ def methods() -> list[tuple[type, str]]:
     return found
 
 
+def is_static(cls: type, name: str) -> bool:
+    return isinstance(inspect.getattr_static(cls, name), staticmethod)
+
+
+def inverted(key: bytes) -> bytes:
+    """The key as a keeper of keys would encrypt and decrypt it, were all its secrets ones."""
+    return bytes(byte ^ 0xFF for byte in key)
+
+
 class Setting:
     """Objects of a party, and arguments that methods take."""
 
@@ -119,7 +128,7 @@ class Setting:
 
     def arguments(self, cls: type, name: str, method: Callable[..., Any]) -> tuple[list[str], dict[str, Any]]:
         """The names to replace, and good arguments for all that must be given."""
-        parameters = list(inspect.signature(method).parameters.values())[1:]
+        parameters = list(inspect.signature(method).parameters.values())[0 if is_static(cls, name) else 1 :]
         special: dict[tuple[type, str], dict[str, Any]] = {
             (hm.Evaluator, "rotate_many"): {"steps": [1]},
             (hm.Evaluator, "dot"): {"a": [self.good["a"]], "b": [self.good["b"]]},
@@ -130,6 +139,12 @@ class Setting:
             (hm.Ciphertext, "__matmul__"): {"other": np.eye(8)},
             (hm.Ciphertext, "__truediv__"): {"other": 2},
             (hm.Keys, "__or__"): {"other": self.good["keys"]},
+            (hm.SecretKey, "seal"): {"wrap": inverted},
+            (hm.SecretKey, "unseal"): {
+                "data": b"",  # sealing needs an optional package
+                "unwrap": inverted,
+                "context": self.objects[hm.Context],
+            },
             (hm.Context, "generate_switching_key"): {
                 "source": self.good["secret_key"],
                 "target": self.good["secret_key"],
@@ -166,7 +181,8 @@ def test_wrong_objects_are_refused_in_our_own_words(
                 subject = subject.copy()  # some are changed in place
             positional = [given.pop(key) for key in names if key in given and key in _positional(method)]
             many = [given.pop(key) for key in list(given) if key in variadic]
-            call = cls if name == "__init__" else functools.partial(method, subject)
+            bound = [] if is_static(cls, name) else [subject]
+            call = cls if name == "__init__" else functools.partial(method, *bound)
             error = raised_by(functools.partial(call, *positional, *many, **given))
             where = f"{cls.__name__}.{name}({wrong_name}={wrong!r}): {type(error).__name__}: {error}"
             assert isinstance(error, (hm.Error, TypeError, ValueError, IndexError, type(None))), where
@@ -214,3 +230,13 @@ def test_shapes_of_many_axes_have_one_error(party: Any, axes: int) -> None:
         x.reshape((1,) * axes)
     with pytest.raises(TypeError, match="reshape takes integers as extents, not float"):
         x.reshape(2.0)
+
+
+def test_a_passphrase_of_a_wrong_type_is_refused_and_not_shown(setting: Setting) -> None:
+    secret, context = setting.objects[hm.SecretKey], setting.objects[hm.Context]
+    with pytest.raises(TypeError, match=r"^seal takes a passphrase as text, or a function, not bytes$"):
+        secret.seal(b"correct horse")
+    with pytest.raises(TypeError, match=r"^unseal takes a passphrase as text, or a function, not bytes$"):
+        hm.SecretKey.unseal(b"", b"correct horse", context)
+    with pytest.raises(TypeError, match=r"^unseal takes a context, not SecretKey$"):
+        hm.SecretKey.unseal(b"", inverted, secret)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, NoReturn
 from hemera import _core
 from hemera.errors import FormatError
 from hemera.inputs.arguments import as_integer, described, in_own_words, require_type
-from hemera.objects.sealed import Way, sealed, unsealed
 from hemera.objects.stored import Belonging
 from hemera.parameters import Parameters
 
 if TYPE_CHECKING:
     from hemera.objects.context import Context
+    from hemera.objects.sealed import Way
 
 
 @in_own_words
@@ -45,6 +45,9 @@ class SecretKey(Belonging["Context"]):
             ParameterError: without the package `cryptography` (extra `sealing`), for an empty passphrase, and
                 for a function that does not hide what it gets.
         """
+        from hemera.objects.sealed import require_way, sealed
+
+        require_way(wrap, "seal")
         return sealed(bytes(self), wrap)
 
     @staticmethod
@@ -62,6 +65,12 @@ class SecretKey(Belonging["Context"]):
                 or the other way around.
             ParameterError: without the package `cryptography` (extra `sealing`).
         """
+        from hemera.objects.context import Context
+        from hemera.objects.sealed import require_way, unsealed
+
+        require_type(data, bytes, "unseal", "the bytes of seal")
+        require_way(unwrap, "unseal")
+        require_type(context, Context, "unseal", "a context")
         found = context.load(unsealed(data, unwrap))
         if not isinstance(found, SecretKey):
             raise FormatError("what is sealed is no secret key")

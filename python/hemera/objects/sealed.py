@@ -38,6 +38,12 @@ Way = str | Callable[[bytes], bytes]
 """A passphrase, or a function of a keeper of keys."""
 
 
+def require_way(way: Way, operation: str) -> None:
+    """TypeError, which does not show what was given, for what is neither a passphrase nor a function."""
+    if not isinstance(way, str) and not callable(way):
+        raise TypeError(f"{operation} takes a passphrase as text, or a function, not {type(way).__name__}")
+
+
 def sealed(secret: bytes, wrap: Way) -> bytes:
     """The sealed file of a secret key's file.
 
