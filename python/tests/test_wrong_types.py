@@ -38,7 +38,6 @@ def is_static(cls: type, name: str) -> bool:
 
 
 def inverted(key: bytes) -> bytes:
-    """The key as a keeper of keys would encrypt and decrypt it, were all its secrets ones."""
     return bytes(byte ^ 0xFF for byte in key)
 
 
@@ -168,22 +167,21 @@ def test_wrong_objects_are_refused_in_our_own_words(
     monkeypatch.chdir(tmp_path)  # texts are paths, too
     method = getattr(cls, name)
     names, good = setting.arguments(cls, name, method)
-    variadic = {
-        p.name
-        for p in inspect.signature(method).parameters.values()
-        if p.kind is inspect.Parameter.VAR_POSITIONAL
-    }
+    kinds = {p.name: p.kind for p in inspect.signature(method).parameters.values()}
     for wrong_name in names:
         for wrong in setting.wrong:
             given = good | {wrong_name: wrong}
             subject = setting.objects[cls]
             if cls is hm.Ciphertext:
                 subject = subject.copy()  # some are changed in place
-            positional = [given.pop(key) for key in names if key in given and key in _positional(method)]
-            many = [given.pop(key) for key in list(given) if key in variadic]
+            plain = [
+                key for key in names if key in given and kinds[key] is inspect.Parameter.POSITIONAL_OR_KEYWORD
+            ]
+            many = [key for key in given if kinds.get(key) is inspect.Parameter.VAR_POSITIONAL]
+            positional = [given.pop(key) for key in plain + many]
             bound = [] if is_static(cls, name) else [subject]
             call = cls if name == "__init__" else functools.partial(method, *bound)
-            error = raised_by(functools.partial(call, *positional, *many, **given))
+            error = raised_by(functools.partial(call, *positional, **given))
             where = f"{cls.__name__}.{name}({wrong_name}={wrong!r}): {type(error).__name__}: {error}"
             assert isinstance(error, (hm.Error, TypeError, ValueError, IndexError, type(None))), where
             assert not any(raw in str(error) for raw in RAW), where
@@ -196,14 +194,6 @@ def raised_by(call: Callable[[], Any]) -> Exception | None:
     except Exception as error:  # of any class: the caller says which may be
         return error
     return None
-
-
-def _positional(method: Callable[..., Any]) -> set[str]:
-    return {
-        p.name
-        for p in inspect.signature(method).parameters.values()
-        if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
-    }
 
 
 def test_the_way_out_is_said(setting: Setting) -> None:
