@@ -139,15 +139,11 @@ class Setting:
             (hm.Ciphertext, "__truediv__"): {"other": 2},
             (hm.Keys, "__or__"): {"other": self.good["keys"]},
             (hm.SecretKey, "seal"): {"wrap": inverted},
-            (hm.SecretKey, "unseal"): {
-                "data": b"",  # sealing needs an optional package
-                "unwrap": inverted,
-                "context": self.objects[hm.Context],
-            },
-            (hm.Context, "generate_switching_key"): {
-                "source": self.good["secret_key"],
-                "target": self.good["secret_key"],
-            },
+            # No key is opened: sealing needs an optional package.
+            (hm.SecretKey, "unseal"): {"data": b"", "unwrap": inverted, "context": self.objects[hm.Context]},
+            (hm.Context, "generate_switching_key"): dict.fromkeys(
+                ("source", "target"), self.good["secret_key"]
+            ),
         }
         good = self.good | special.get((cls, name), {})
         given = {p.name: good[p.name] for p in parameters if p.default is p.empty}
