@@ -139,7 +139,6 @@ class Setting:
             (hm.Ciphertext, "__truediv__"): {"other": 2},
             (hm.Keys, "__or__"): {"other": self.good["keys"]},
             (hm.SecretKey, "seal"): {"wrap": inverted},
-            # No key is opened: sealing needs an optional package.
             (hm.SecretKey, "unseal"): {"data": b"", "unwrap": inverted, "context": self.objects[hm.Context]},
             (hm.Context, "generate_switching_key"): dict.fromkeys(
                 ("source", "target"), self.good["secret_key"]
