@@ -65,12 +65,12 @@ class SecretKey(Belonging["Context"]):
                 or the other way around.
             ParameterError: without the package `cryptography` (extra `sealing`).
         """
-        from hemera.objects.context import Context
         from hemera.objects.sealed import require_way, unsealed
 
         require_type(data, bytes, "unseal", "the bytes of seal")
         require_way(unwrap, "unseal")
-        require_type(context, Context, "unseal", "a context")
+        if not hasattr(context, "load"):
+            raise TypeError(f"unseal takes a context, not {described(context)}")
         found = context.load(unsealed(data, unwrap))
         if not isinstance(found, SecretKey):
             raise FormatError("what is sealed is no secret key")
