@@ -139,7 +139,15 @@ def add_machine(parser: Arguments, *, several: bool = False) -> None:
     parser.add_argument(
         "--device", default="auto", help=f'"cpu", "cuda", "cuda:1", or "auto" (default){all_of}'
     )
-    parser.add_argument("--threads", type=positive, help="threads of the CPU (default: all processors)")
+    add_threads(parser)
+
+
+def add_threads(parser: Arguments, *, default: int | None = None) -> None:
+    """--threads, of the CPU. `default`: None: as many as there are processors."""
+    told = "all processors" if default is None else default
+    parser.add_argument(
+        "--threads", type=positive, default=default, help=f"threads of the CPU (default: {told})"
+    )
 
 
 def add_json(parser: Arguments, *, instead: bool = False) -> None:
@@ -201,7 +209,7 @@ def add_small(parser: Arguments, what: str) -> None:
     parser.add_argument("--small", action="store_true", help=f"{what}: NOT SECURE")
 
 
-def write_json(path: str, value: Mapping[str, Any]) -> None:
+def write_json(path: str, value: Mapping[str, Any] | Sequence[Any]) -> None:
     """Write JSON to a file, or to standard output for "-". Raises FileError."""
     text = json.dumps(value, indent=2) + "\n"
     if path == "-":

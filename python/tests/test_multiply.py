@@ -174,7 +174,7 @@ def test_the_benchmark_measures_checks_and_draws(tmp_path: Path) -> None:
     assert all(row["checked"] and row["ms"] > 0 for row in rows)
     assert {row["engine"] for row in rows} >= {"hemera ntt", "hemera dgt", "hemera kronecker_ss", "hemera"}
     pytest.importorskip("matplotlib")
-    assert main(["bench", "multiply", "--load", str(results), "--figure", str(figure)]) == 0
+    assert main(["bench", "multiply", "--load", str(results), "--plot", str(figure)]) == 0
     assert "<svg" in figure.read_text()
 
 

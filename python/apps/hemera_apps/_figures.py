@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,13 @@ from hemera_apps._extras import how_to_install
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+
+def add_load(parser: argparse.ArgumentParser) -> None:
+    """--load, of a benchmark that draws: a file that its --json wrote."""
+    parser.add_argument(
+        "--load", type=Path, metavar="FILE", help="measure nothing: draw the results of FILE (with --plot)"
+    )
 
 
 def new_figure(width: float, height: float) -> Figure:

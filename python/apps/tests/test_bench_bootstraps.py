@@ -23,7 +23,7 @@ def test_errors_of_each_kind_are_written_and_drawn(tmp_path):
         assert second["mean_bits"] < first["mean_bits"] + 1
     pytest.importorskip("matplotlib")
     figure = tmp_path / "errors.svg"
-    assert main(["bench", "bootstraps", "--load", str(file), "--figure", str(figure)]) == 0
+    assert main(["bench", "bootstraps", "--load", str(file), "--plot", str(figure)]) == 0
     assert figure.read_text(encoding="utf-8").startswith("<?xml")
 
 
@@ -56,11 +56,11 @@ def test_real_values_are_bootstrapped_as_such(tmp_path):
 
 def test_mistakes_are_told(tmp_path, capsys):
     figure = str(tmp_path / "errors.svg")
-    assert main(["bench", "bootstraps", "--load", str(tmp_path / "missing.json"), "--figure", figure]) == 1
+    assert main(["bench", "bootstraps", "--load", str(tmp_path / "missing.json"), "--plot", figure]) == 1
     assert "missing.json" in capsys.readouterr().err
     other = tmp_path / "other.json"
     other.write_text("{}", encoding="utf-8")
-    assert main(["bench", "bootstraps", "--load", str(other), "--figure", figure]) == 1
+    assert main(["bench", "bootstraps", "--load", str(other), "--plot", figure]) == 1
     assert "bench bootstraps" in capsys.readouterr().err
     assert main([*COMMAND, "--field", "limbs=3"]) == 1
     assert "limbs" in capsys.readouterr().err
@@ -68,4 +68,4 @@ def test_mistakes_are_told(tmp_path, capsys):
         main([*COMMAND, "--field", "levels"])
     assert "levels=16" in capsys.readouterr().err
     assert main(["bench", "bootstraps", "--load", str(other)]) == 1
-    assert "--figure" in capsys.readouterr().err
+    assert "--plot" in capsys.readouterr().err

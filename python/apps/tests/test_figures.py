@@ -18,7 +18,7 @@ def test_without_matplotlib_the_way_out_is_told(monkeypatch, tmp_path, capsys):
         _figures.new_figure(3, 2)
     known = REPOSITORY / "bench" / "results" / "bootstrap-errors.json"
     figure = str(tmp_path / "errors.svg")
-    assert main(["bench", "bootstraps", "--load", str(known), "--figure", figure]) == 1
+    assert main(["bench", "bootstraps", "--load", str(known), "--plot", figure]) == 1
     assert "pip install matplotlib" in capsys.readouterr().err
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,8 +28,8 @@ _TOLERANCE = 2.0**-15
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("--threads", type=int, default=1, help="threads for Hemera (SEAL has one; default 1)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows to FILE")
+    _options.add_threads(parser, default=1)
+    _options.add_json(parser)
     _options.add_scheme(parser, _SCHEMES)
     _options.add_degree(parser, _DEGREES)
     parser.add_argument("--operation", action="append", help="only this operation (repeatable)")
@@ -45,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the comparison; 1 if any result was wrong."""
     chosen = cases(arguments.scheme or _SCHEMES, arguments.n or _DEGREES)
     rows: list[Row] = []
-    console = Console()
+    console = Console(stderr=arguments.json == "-")
     with Progress(console=console) as progress:
         task = progress.add_task("against SEAL", total=len(chosen))
         for case in chosen:
@@ -55,8 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     console.print(_table(rows))
     if arguments.json is not None:
         where = {"threads": arguments.threads, **_machine.describe(arguments.threads)}
-        arguments.json.write_text(json.dumps([row | where for row in rows], indent=1) + "\n")
-        console.print(f"written to {arguments.json}")
+        _options.write_json(arguments.json, [row | where for row in rows])
     wrong = [row for row in rows if not row["checked"]]
     if wrong:
         console.print(f"{len(wrong)} results were wrong")

@@ -22,7 +22,7 @@ from hemera.inputs.encoding import COMPLEX_PAIR, difference
 from hemera.objects.context import Context
 from hemera.objects.evaluator import Evaluator
 from hemera.objects.keys import SecretKey
-from hemera_apps._figures import new_figure, save_figure
+from hemera_apps._figures import add_load, new_figure, save_figure
 
 Row = dict[str, Any]
 KINDS = ("uniform", "equal", "one slot", "alternating")
@@ -40,16 +40,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _options.add_machine(parser)
     _options.add_json(parser)
-    parser.add_argument("--figure", type=Path, metavar="FILE", help="draw the results to FILE (.svg, .png)")
-    parser.add_argument("--load", type=Path, metavar="FILE", help="measure nothing: draw the results of FILE")
+    _options.add_plot(parser, "the precision of each kind of input")
+    add_load(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure or load results, then write the chosen files."""
     if arguments.load is not None:
-        if arguments.figure is None:
-            raise ParameterError("--load draws the results of a file: add --figure FILE")
-        draw(load(arguments.load), arguments.figure)
+        if arguments.plot_file is None:
+            raise ParameterError("--load draws the results of a file: add --plot FILE")
+        draw(load(arguments.load), arguments.plot_file)
         return 0
     console = Console(stderr=arguments.json == "-")
     params = Parameters.for_bootstrapping(arguments.preset, **dict(arguments.fields))
@@ -94,8 +94,8 @@ def run(arguments: argparse.Namespace) -> int:
     result["rows"] = rows
     if arguments.json is not None:
         _options.write_json(arguments.json, result)
-    if arguments.figure is not None:
-        draw(result, arguments.figure)
+    if arguments.plot_file is not None:
+        draw(result, arguments.plot_file)
     return 0
 
 
@@ -162,7 +162,7 @@ def load(path: Path) -> dict[str, Any]:
     return data
 
 
-def draw(result: dict[str, Any], path: Path) -> None:
+def draw(result: dict[str, Any], path: str) -> None:
     """Bits over the number of bootstraps: means as lines, worst slots as dashed ones.
 
     Raises:

@@ -1,7 +1,7 @@
 """`hemera bench multiply`: ciphertext, ring and integer products by every engine, and by SEAL, GMP and FLINT.
 
 The engines of one row alternate, a round each; with ciphertexts above N = 2^15 they follow one another. SEAL
-has one thread, and is measured for the first number of threads only. --figure draws the counterpart of Figure
+has one thread, and is measured for the first number of threads only. --plot draws the counterpart of Figure
 5 of PolyFHEmus (C. Gouert and N. G. Tsoutsos): the latency of one ciphertext multiplication over the
 degree, the modulus being the largest with 128 bits of security, so that it doubles with the degree.
 """
@@ -15,7 +15,6 @@ import json
 import statistics
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from rich.table import Table
 from hemera import _core, _machine, _options
 from hemera.errors import FileError, ParameterError
 from hemera.multiply import IntegerMultiplier, RingMultiplier, missing
+from hemera_apps._figures import add_load
 from hemera_apps.bench.flint_side import FlintProduct
 from hemera_apps.bench.multiply_cases import Case, HemeraProducts, SealProduct, cases
 from hemera_apps.bench.multiply_figure import draw
@@ -51,24 +51,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--threads", type=int, action="append", help="threads (repeatable; default 1 and all)"
     )
     _options.add_seconds(parser, 0.5, "time to measure an entry")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results to FILE")
-    parser.add_argument(
-        "--figure", type=Path, metavar="FILE", help="draw the results to FILE (.svg, .png, .pdf)"
-    )
-    parser.add_argument("--load", type=Path, metavar="FILE", help="measure nothing: draw the results of FILE")
+    _options.add_json(parser)
+    _options.add_plot(parser, "the latency over the degree")
+    add_load(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the benchmark; 1 if any two results differ."""
     if arguments.load is not None:
-        if arguments.figure is None:
-            raise ParameterError("--load draws the results of a file: add --figure FILE")
+        if arguments.plot_file is None:
+            raise ParameterError("--load draws the results of a file: add --plot FILE")
         try:
-            draw(json.loads(arguments.load.read_text(encoding="utf-8"))["rows"], arguments.figure)
+            draw(json.loads(arguments.load.read_text(encoding="utf-8"))["rows"], arguments.plot_file)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise FileError(f"{arguments.load} has no results of hemera bench multiply: {error}") from error
         return 0
-    console = Console()
+    console = Console(stderr=arguments.json == "-")
     for line in missing():
         console.print(f"not measured for want of {line}")
     parts = arguments.part or _PARTS
@@ -88,12 +86,9 @@ def run(arguments: argparse.Namespace) -> int:
                 rows += _integer_rows(bits, count, arguments.seconds)
     console.print(_table(rows))
     if arguments.json is not None:
-        result = {"machine": _machine.describe(max(threads)), "rows": rows}
-        arguments.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-        console.print(f"written to {arguments.json}")
-    if arguments.figure is not None:
-        draw(rows, arguments.figure)
-        console.print(f"drawn to {arguments.figure}")
+        _options.write_json(arguments.json, {"machine": _machine.describe(max(threads)), "rows": rows})
+    if arguments.plot_file is not None:
+        draw(rows, arguments.plot_file)
     wrong = [row for row in rows if not row["checked"]]
     if wrong:
         console.print(f"{len(wrong)} results were wrong")

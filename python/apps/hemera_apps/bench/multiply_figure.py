@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from hemera.errors import ParameterError
@@ -29,7 +28,7 @@ _LABELS = {
 }
 
 
-def draw(rows: list[Row], path: Path) -> None:
+def draw(rows: list[Row], path: str) -> None:
     """Latency over the degree for each scheme, and of integer products over their size.
 
     Raises:

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--devices", default="cuda:*", help='"cuda:*" (default), "cpu:*", or names with commas: cpu,cpu'
     )
-    parser.add_argument("--threads", type=_options.positive, help="threads of each member on the CPU")
+    _options.add_threads(parser)
     _options.add_only(parser, GROUPS)
     parser.add_argument(
         "--batches", type=_options.integers, default=[8, 1], help="elements on a member (default: 8,1)"
