@@ -46,6 +46,7 @@ BUILDERS = ("arrays.", "circuits.", "compiler.", "trees.")
 """Rooms that record and build programs: what they count is of one call."""
 REASONS = {
     "_process": "the helper itself",
+    "client.key_file.KeyFile": "refuses in a child of fork(), which makes a file of its own",
     "integers.arrangement._Rotated.count": BUILDS,
     "integers.bounded._numbers": "numbers the events of values in one memory; they are in no file",
     "multiparty.keys.Contribution.nonce": "of a dict that each process has for itself",

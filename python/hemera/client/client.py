@@ -112,7 +112,10 @@ class Client:
         raise no_pickle(self)
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close the connections. Keys that are not all sent are left to later clients of the folder."""
+        models, indexes = self._models.values(), self._indexes.values()
+        for keys in (*(each.keys for each in models), *(each.keys for each in indexes)):
+            keys.close()
         self._transport.close()
 
     def __enter__(self) -> Client:
@@ -288,7 +291,8 @@ class Client:
             _path("models", name),
             name,
             local.secret_key,
-            functools.partial(local.generate_keys, self._transport.progress),
+            lambda write: write(local.generate_keys(self._transport.progress)),
+            expected=lambda: local.interface.keys.upload_bytes(local.interface.params),
             limit=limits.get("key_bytes"),
             folder=self._folder,
             headers={} if digest is None else {MODEL_HEADER: digest},

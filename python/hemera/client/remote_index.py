@@ -64,12 +64,13 @@ class RemoteIndex:
         self._client = Client(self.settings, secret_key)
         self._lock = Lock()
         self.is_doubtful = False
-        self._keys = RemoteKeys(
+        self.keys = RemoteKeys(
             transport,
             path,
             self.name,
             self._client.secret_key,
-            lambda: self._client.keys,
+            lambda write: write(self._client.keys),
+            expected=lambda: 0,
             limit=limits.get("key_bytes"),
             folder=folder,
         )
@@ -107,20 +108,20 @@ class RemoteIndex:
 
     def upload_keys(self) -> None:
         """Send the evaluation keys, unless the server has them. `query` does it when it is needed."""
-        self._keys.ensure()
+        self.keys.ensure()
 
     def remove_keys(self) -> None:
         """Let the server remove the evaluation keys, and prepared answers with them."""
-        self._keys.remove()
+        self.keys.remove()
 
     def _ask(self, sent: Sequence[bytes]) -> list[bytes]:
         """The answers to queries of the client: all come before the first is decrypted, as
         `hemera.Client.predict` has them."""
-        self._keys.ensure()
+        self.keys.ensure()
         answers = []
         for at, body in enumerate(sent):
             self._transport.progress("search", at, len(sent))
-            answers.append(self._keys.answer(functools.partial(self._send, body)))
+            answers.append(self.keys.answer(functools.partial(self._send, body)))
         self._transport.progress("search", len(sent), len(sent))
         return answers
 
@@ -156,12 +157,12 @@ class RemoteIndex:
             Error: as of `query`.
         """
         left, made = as_integer(count, "prepare", "count"), 0
-        self._keys.ensure()
+        self.keys.ensure()
         while True:
             part = min(left, self._most)
             body = self._client.prepare(part)
             with self._doubting(), damaged("the server's number of prepared queries", Error):
-                told = self._keys.answer(functools.partial(self._send, body, "prepare"))
+                told = self.keys.answer(functools.partial(self._send, body, "prepare"))
                 found = int(read_json(told, "no JSON")["prepared"])
             made, left = made + found, left - part
             if left <= 0 or found < part:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from hemera import errors
 from hemera._extras import how_to_install
-from hemera._process import OfProcess, Process
+from hemera._process import OfProcess
 from hemera.client.problems import ServerError, error_of
 from hemera.client.wire import NONCE_HEADER, OCTETS, new_nonce
 from hemera.errors import FormatError, MismatchError, ParameterError
@@ -20,8 +20,12 @@ from hemera.inputs.fields import read_json
 if TYPE_CHECKING:
     import httpx
 
-_PIECE = 1 << 20
+_GOES_ON = ("offset", "digest", "too_slow", "hung_up")
+"""Codes of refusals after which a body that goes on is sent from where it stands now."""
 _LONGEST_PAUSE = 30.0
+Part = Callable[[], tuple[int, dict[str, str], Iterator[bytes]]]
+"""Gives what is left to send of a body that goes on after an interruption: where it begins, the headers that
+it has, and its pieces."""
 _NO_JSON = "http"
 """The code of an error whose answer is not of a server of Hemera."""
 
@@ -104,13 +108,13 @@ class Transport:
         self,
         method: str,
         path: str,
-        body: bytes | None = None,
+        body: bytes | Part | None = None,
         *,
         kind: str = OCTETS,
-        progress: str | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> httpx.Response:
-        """The answer of 2xx. Tries again while the server is busy or away.
+        """The answer of 2xx. Tries again while the server is busy or away; a body that goes on has its
+        patience anew with each byte that the server got.
 
         Raises:
             MismatchError: for the answer to another request.
@@ -118,16 +122,21 @@ class Transport:
         """
         import httpx
 
-        sent = dict(headers or {})
-        if body is not None:
-            sent.update({"Content-Type": kind, "Content-Length": str(len(body))})
+        reached = -1
         until = time.monotonic() + self._patience
         pause = 0.1
-        process = Process()
+        content: bytes | Iterator[bytes] | None
         while True:
             wait: float | None = None
+            sent = dict(headers or {}) if body is None else {**(headers or {}), "Content-Type": kind}
+            if callable(body):
+                begin, own, content = body()
+                sent.update(own)
+                if begin > reached:
+                    reached, until, pause = begin, time.monotonic() + self._patience, 0.1
+            else:
+                content = body
             try:
-                content = body if body is None or progress is None else self._pieces(body, progress, process)
                 http = self._http.value
                 sent[NONCE_HEADER] = new_nonce()
                 response = http.request(method, self.url + path, content=content, headers=sent)
@@ -137,12 +146,14 @@ class Transport:
                 error = _error_in(response)
                 if response.status_code in (429, 503):
                     wait = _retry_after(response)
-                elif response.status_code in (502, 504) and _is_of_a_proxy(error):
-                    wait = pause
+                elif isinstance(error, ServerError):
+                    is_away = response.status_code in (502, 504) and error.code == _NO_JSON
+                    wait = pause if is_away or (callable(body) and error.code in _GOES_ON) else None
             except httpx.InvalidURL as reason:
                 raise ParameterError(f"{self.url} is no address: {reason}") from None
             except httpx.TimeoutException:
                 error = ServerError(f"{self.url} did not answer in time")
+                wait = pause if callable(body) else None
             except httpx.TransportError as reason:
                 error = ServerError(f"{self.url} is not to be reached: {reason or type(reason).__name__}")
                 wait = pause
@@ -165,14 +176,6 @@ class Transport:
                 "between here and the server mixes connections up, or shares them. Send the request again"
             )
 
-    def _pieces(self, body: bytes, what: str, process: Process) -> Iterator[bytes]:
-        for begin in range(0, len(body), _PIECE):
-            self.progress(what, begin, len(body))
-            if not process.is_this:
-                raise ServerError(f"the process was forked while it sent this request to {self.url}")
-            yield body[begin : begin + _PIECE]
-        self.progress(what, len(body), len(body))
-
 
 def _error_in(response: httpx.Response) -> errors.Error:
     try:
@@ -182,11 +185,6 @@ def _error_in(response: httpx.Response) -> errors.Error:
         return ServerError(
             f"the server answered with HTTP {response.status_code}", response.status_code, _NO_JSON
         )
-
-
-def _is_of_a_proxy(error: errors.Error) -> bool:
-    """Whether a refusal is none of a server of Hemera."""
-    return isinstance(error, ServerError) and error.code == _NO_JSON
 
 
 def _retry_after(response: httpx.Response) -> float:

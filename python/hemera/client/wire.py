@@ -16,7 +16,10 @@ OCTETS = "application/octet-stream"
 KEYS_FILE = "keys"
 """The one file of the keys of Hemera's clients; those of other libraries have several."""
 KEYS_HEADER = "Hemera-Keys"
-"""An answer's: the digest of the keys that it was computed with, as `GET .../keys` returns it."""
+"""An answer's: the digest of the keys that it was computed with, as `GET .../keys` returns it. An
+upload's last part's: the digest that its keys have."""
+OFFSET_HEADER = "Upload-Offset"
+"""A part's of an upload: the bytes of the upload before it."""
 MODEL_HEADER = "Hemera-Model"
 """A request's: the digest of the model that it was encoded for. An answer's: the digest of the model that
 computed it."""

@@ -13,7 +13,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 import hemera
 from hemera.client.problems import Refused
-from hemera.client.wire import KEYS_HEADER, MODEL_HEADER, NONCE_HEADER
+from hemera.client.wire import KEYS_HEADER, MODEL_HEADER, NONCE_HEADER, OFFSET_HEADER
 from hemera.serving.hot_path import HotPath
 from hemera.serving.logs import log
 from hemera.serving.refusals import refuse, refuse_http
@@ -22,6 +22,8 @@ from hemera.serving.routes import ROUTERS, evaluate
 from hemera.serving.routes.addresses import ExactAddresses
 from hemera.serving.routes.state import make_state
 from hemera.serving.service import Service
+
+_OWN_HEADERS = (KEYS_HEADER, MODEL_HEADER, NONCE_HEADER, OFFSET_HEADER)
 
 
 def make_app(service: Service) -> FastAPI:
@@ -64,7 +66,7 @@ def make_app(service: Service) -> FastAPI:
             CORSMiddleware,
             allow_origins=list(service.settings.origins),
             allow_methods=["GET", "PUT", "POST", "DELETE"],
-            allow_headers=["Authorization", "Content-Type", MODEL_HEADER, NONCE_HEADER],
+            allow_headers=["Authorization", "Content-Type", *_OWN_HEADERS],
             expose_headers=[KEYS_HEADER, MODEL_HEADER, NONCE_HEADER, "Retry-After"],
         )
     app.add_middleware(RequestLog)  # around it

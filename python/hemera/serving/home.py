@@ -81,9 +81,11 @@ class Home:
         _remove(self.index_file(require_name(name, "an index")), "index", name)
 
     def remove_client(self, name: str) -> None:
-        """Removes a client's token and its keys. MismatchError where it is not there."""
+        """Removes a client's token, its keys, and what has come of them. MismatchError where it is not
+        there."""
         owner = self.clients.remove(name)
-        shutil.rmtree(self.keys / owner, ignore_errors=True)
+        for folder in (self.keys / owner, *self.incoming.glob(f"{owner}+*")):
+            shutil.rmtree(folder, ignore_errors=True)
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:

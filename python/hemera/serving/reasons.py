@@ -58,10 +58,22 @@ COMPRESSED = Reason(
     "Send it as bytes(x) gives it",
 )
 
+OFFSET = Reason(
+    409,
+    "offset",
+    "{held} bytes of this upload are here, and the body begins at {offset}: go on from where GET says",
+)
+DIGEST = Reason(
+    422,
+    "digest",
+    "the bytes that came have the digest {found}, and not {told}: nothing of them was kept; send them again",
+)
+
 # --- Bodies, and how often they come. ---
 
 HUNG_UP = Reason(499, "hung_up", "the client hung up")
 """Its status is nginx' for a client that left: nobody reads it but the log."""
+TAKEN_OVER = Reason(499, "hung_up", "another request goes on with this upload")
 TOO_SLOW = Reason(408, "too_slow", "the body came too slowly; send it again")
 LARGE_BODY = Reason(413, "too_large", "the body is larger than the {limit} bytes that may come")
 LARGE_KEYS = Reason(413, "too_large", "keys of one model may have {limit} bytes")

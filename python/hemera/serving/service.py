@@ -12,6 +12,7 @@ from hemera import errors
 from hemera._files import which_file
 from hemera.pool.members import bind_thread
 from hemera.serving.home import Home
+from hemera.serving.key_sets import KeySet
 from hemera.serving.logs import log
 from hemera.serving.metrics import Metrics
 from hemera.serving.rates import Rates
@@ -21,7 +22,7 @@ from hemera.serving.served import Served, ServedIndex, ServedModel
 from hemera.serving.session_cache import Session, SessionCache
 from hemera.serving.sessions import Loader, ModelSession
 from hemera.serving.settings import Settings
-from hemera.serving.store import KeySet, Store, Upload
+from hemera.serving.store import Store, Upload
 
 _LOADED_BYTES = "Bytes of keys in the devices' memory, with their graphs and contexts"
 _LOADED_SETS = "Key sets in the devices' memory; one set counts on each device that holds it"
@@ -184,7 +185,9 @@ class Service:
         return self.store.remove(client, model)
 
     def sweep(self) -> None:
-        """Forget keys whose files are gone, also on the device: those of clients that were removed."""
+        """Forget keys whose files are gone, also on the device: those of clients that were removed. Discard
+        uploads that have waited for too long."""
+        self.store.expire(self.settings.upload_seconds)
         for found in self.store.sets():
             if not found.is_there():
                 self.store.forget(found)

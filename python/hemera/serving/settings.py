@@ -59,6 +59,8 @@ class Settings:
     """Uploads of keys at once."""
     client_uploads: int = 2
     """The same of one client."""
+    upload_seconds: float = 86400.0
+    """Seconds for which an upload of keys that was interrupted waits to go on."""
     batch: int = 32
     """Largest number of evaluations that run together, and that one request has."""
 

@@ -2,7 +2,8 @@
 
 ROOT/CLIENT/MODEL/GENERATION/ holds the files of an upload and `set.json`, which has their sizes. Uploads
 are written to INCOMING, and moved in one step when they are complete and checked; the highest generation
-counts. There is no other index: what lies on the disk at the start is what there is.
+counts. There is no other index: what lies on the disk at the start is what there is. An upload with a name,
+INCOMING/CLIENT+NAME+MODEL/keys, waits there when it is interrupted, until it goes on or its time is over.
 """
 
 from __future__ import annotations
@@ -14,44 +15,25 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 from hemera._files import sync_folder
 from hemera._process import Lock
+from hemera.client.problems import Refused
+from hemera.client.wire import KEYS_FILE
+from hemera.serving.key_sets import TABLE, KeySet, read_set
 from hemera.serving.reasons import DISK_FULL, LARGE_KEYS, STORE_FULL
 
-_TABLE = "set.json"
+_MOST_WAITING = 4
+"""Uploads of one client that wait: one more takes the place of the oldest."""
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-@dataclass(frozen=True)
-class KeySet:
-    """Keys that one client uploaded for one model."""
-
-    client: str
-    model: str
-    generation: int
-    library: str
-    """The library of the files: HEMERA, or a name in the registry (`hemera.interop.libraries`)."""
-    digest: str
-    """SHA-256 of the files, in 64 hexadecimal digits: the client's own digest of its files."""
-    files: Mapping[str, Path]
-    bytes: int
-
-    def is_there(self) -> bool:
-        """Whether its files are: those of a client that was removed are not."""
-        return all(path.exists() for path in self.files.values())
-
-    def describe(self) -> dict[str, object]:
-        """The description for the client."""
-        return {"library": self.library, "digest": self.digest, "bytes": self.bytes}
-
-
 class Upload:
-    """Files on their way into the store: a sink of `wire`, that counts and can be given up."""
+    """Files on their way into the store: a sink of `wire`, that counts, can be given up, and can wait."""
 
     def __init__(self, store: Store, client: str, model: str, folder: Path, limit: int) -> None:
         self._store = store
@@ -62,6 +44,9 @@ class Upload:
         self._hash = hashlib.sha256()
         self.files: dict[str, Path] = {}
         self.bytes = 0
+        self.waits_since: float | None = None
+        """The time since which it waits to go on; None: it does not wait."""
+        self._is_hashed = True
 
     @property
     def digest(self) -> str:
@@ -73,10 +58,13 @@ class Upload:
         self._limit = min(self._limit, limit)
 
     def begin(self, name: str) -> None:
-        self.files[name] = self.folder / name
-        self._hash.update(f"{len(name)}:{name}".encode())
+        """The next file; of an upload that goes on the one that it has."""
+        goes_on = name in self.files
+        if not goes_on:
+            self.files[name] = self.folder / name
+            self._hash.update(f"{len(name)}:{name}".encode())
         with _disk():
-            self._file = self.files[name].open("xb")
+            self._file = self.files[name].open("ab" if goes_on else "xb")
 
     def write(self, data: bytes) -> None:
         assert self._file is not None
@@ -94,6 +82,36 @@ class Upload:
             file.flush()
             os.fsync(file.fileno())
 
+    def restore(self) -> None:
+        """Take what a stopped run has left in the folder as what has come. OSError where it has no file."""
+        (self.folder / TABLE).unlink(missing_ok=True)
+        found = (self.folder / KEYS_FILE).stat()
+        self.files[KEYS_FILE] = self.folder / KEYS_FILE
+        self.bytes, self.waits_since = found.st_size, found.st_mtime
+        self._is_hashed = False
+
+    def require_hash(self) -> None:
+        """Read what a stopped run has left, once it goes on."""
+        if self._is_hashed:
+            return
+        self._hash.update(f"{len(KEYS_FILE)}:{KEYS_FILE}".encode())
+        with self.files[KEYS_FILE].open("rb") as file:
+            while piece := file.read(1 << 20):
+                self._hash.update(piece)
+        self._is_hashed = True
+
+    def pause(self) -> None:
+        """What has come waits for the rest of it. Discarded where it can not be written."""
+        try:
+            with _disk():
+                if self._file is not None:
+                    self._file.close()
+        except Refused:
+            self.discard()
+            raise
+        self._file = None
+        self._store._wait(self)
+
     def discard(self) -> None:
         """Leaves nothing. Does no harm after `Store.commit`."""
         if self._file is not None:
@@ -109,7 +127,8 @@ class Store:
 
     Args:
         root: the folder of keys.
-        incoming: a folder of the same file system for uploads; what a former run left in it is removed.
+        incoming: a folder of the same file system for uploads; what a former run left in it is removed, but
+            for uploads that wait.
         limit: bytes of all keys; an upload beyond it is refused, and nothing is ever evicted: a client's keys
             are there until it removes or replaces them.
         each: bytes of one client's keys for all models, unless it has no others; None: as many as of all.
@@ -126,10 +145,10 @@ class Store:
         """Uploads that are not complete."""
         self._generation = 0
         """The highest of all sets."""
-        shutil.rmtree(incoming, ignore_errors=True)
         for folder in (root, incoming):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._read()
+        self._read_waiting()
 
     @property
     def bytes(self) -> int:
@@ -161,6 +180,37 @@ class Store:
             self._arriving.add(upload)
         return upload
 
+    def resume(self, client: str, model: str, name: str, limit: int) -> Upload:
+        """The upload of this name, which goes on, or begins. The caller commits, pauses or discards it, and
+        is the only one until then."""
+        folder = self._place(client, model, name)
+        with self._lock:
+            found = next((each for each in self._arriving if each.folder == folder), None)
+            if found is not None:
+                found.waits_since = None
+        if found is not None:
+            found.require_hash()
+            return found
+        with _disk():
+            folder.mkdir(mode=0o700)
+        upload = Upload(self, client, model, folder, limit)
+        with self._lock:
+            self._arriving.add(upload)
+        return upload
+
+    def held(self, client: str, model: str, name: str) -> int:
+        """The bytes that have come of the upload of this name."""
+        folder = self._place(client, model, name)
+        with self._lock:
+            return sum(each.bytes for each in self._arriving if each.folder == folder)
+
+    def expire(self, seconds: float) -> None:
+        """Discard the uploads that have waited for longer, and those whose files are gone."""
+        with self._lock:
+            for each in self._waiting(lambda _: True):
+                if time.time() - (each.waits_since or 0.0) > seconds or not each.folder.exists():
+                    self._give_up(each)
+
     def require_room(self, upload: Upload, size: int) -> None:
         """Refused (507) where `size` bytes more of an upload do not fit. Nothing is reserved: bytes are when
         they come."""
@@ -177,7 +227,7 @@ class Store:
             "files": {name: path.stat().st_size for name, path in upload.files.items()},
         }
         with _disk():
-            with (upload.folder / _TABLE).open("xb") as file:
+            with (upload.folder / TABLE).open("xb") as file:
                 file.write(json.dumps(table).encode())
                 file.flush()
                 os.fsync(file.fileno())
@@ -191,7 +241,7 @@ class Store:
             target = home / str(self._generation)
             home.mkdir(mode=0o700, parents=True, exist_ok=True)
             upload.folder.rename(target)
-            found = _read_set(target, client, model)
+            found = read_set(target, client, model)
             assert found is not None
             self._sets[client, model] = found
             self._arriving.discard(upload)
@@ -204,15 +254,17 @@ class Store:
         return found
 
     def remove(self, client: str, model: str) -> bool:
-        """Removes a client's keys for a model: whether there were any."""
+        """Removes a client's keys for a model, and what waits of them: whether there were any."""
         with self._lock:
+            for each in self._waiting(lambda each: (each.client, each.model) == (client, model)):
+                self._give_up(each)
             found = self._sets.pop((client, model), None)
         if found is None:
             return False
         folder = self._root / client / model / str(found.generation)
         # What is left of it after a crash is no set without its table.
         with contextlib.suppress(OSError):
-            (folder / _TABLE).unlink()
+            (folder / TABLE).unlink()
             sync_folder(folder)
         shutil.rmtree(folder, ignore_errors=True)
         return True
@@ -230,6 +282,10 @@ class Store:
         gone = [place for place, found in self._sets.items() if not found.is_there()]
         for place in gone:
             del self._sets[place]
+        # What waits makes room for what comes, of the same client.
+        for each in self._waiting(lambda each: each.client == upload.client):
+            if self._lacking(upload, size) is not None:
+                self._give_up(each)
         if (lacking := self._lacking(upload, size)) is not None:
             raise STORE_FULL.refused(lacking=lacking)
 
@@ -256,15 +312,47 @@ class Store:
             self._require(upload, size)
             upload.bytes += size
 
+    def _place(self, client: str, model: str, name: str) -> Path:
+        return self._incoming / f"{client}+{name}+{model}"
+
+    def _waiting(self, which: Callable[[Upload], bool]) -> list[Upload]:
+        """Uploads that wait, the oldest first."""
+        found = [each for each in self._arriving if each.waits_since is not None and which(each)]
+        return sorted(found, key=lambda each: each.waits_since or 0.0)
+
+    def _give_up(self, upload: Upload) -> None:
+        shutil.rmtree(upload.folder, ignore_errors=True)
+        self._arriving.discard(upload)
+
+    def _wait(self, upload: Upload) -> None:
+        with self._lock:
+            upload.waits_since = time.time()
+            for each in self._waiting(lambda each: each.client == upload.client)[:-_MOST_WAITING]:
+                self._give_up(each)
+
     def _release(self, upload: Upload) -> None:
         with self._lock:
             self._arriving.discard(upload)
+
+    def _read_waiting(self) -> None:
+        """The uploads that wait on the disk; all others are removed."""
+        for folder in self._incoming.iterdir():
+            client, named, rest = folder.name.partition("+")
+            upload = Upload(self, client, rest.partition("+")[2], folder, self._limit)
+            try:
+                if named:
+                    upload.restore()
+                    self._arriving.add(upload)
+                    continue
+            except OSError:  # it was made, and nothing had come
+                pass
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _read(self) -> None:
         """The sets on the disk; the remains of a stopped run are removed."""
         for home in sorted(self._root.glob("*/*")):
             client, model = home.parent.name, home.name
-            sets = [_read_set(folder, client, model) for folder in home.iterdir()]
+            sets = [read_set(folder, client, model) for folder in home.iterdir()]
             complete = [found for found in sets if found is not None]
             newest = max(complete, key=lambda found: found.generation, default=None)
             for folder in home.iterdir():
@@ -273,27 +361,6 @@ class Store:
             if newest is not None:
                 self._sets[client, model] = newest
                 self._generation = max(self._generation, newest.generation)
-
-
-def _read_set(folder: Path, client: str, model: str) -> KeySet | None:
-    """The set in a folder; None unless it is complete."""
-    try:
-        table = json.loads((folder / _TABLE).read_bytes())
-        files = {str(name): folder / name for name in table["files"]}
-        sizes = {name: path.stat().st_size for name, path in files.items()}
-        if sizes != table["files"] or not folder.name.isdecimal():
-            return None
-        return KeySet(
-            client,
-            model,
-            int(folder.name),
-            str(table["library"]),
-            str(table["digest"]),
-            files,
-            sum(sizes.values()),
-        )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None
 
 
 @contextlib.contextmanager

@@ -60,7 +60,9 @@ class UploadSink:
             )
         if name == KEYS_FILE:
             self._upload.narrow(self._own)
-        self._name, self._head = name, b""
+        # What goes on has shown what it is.
+        goes_on = name in self._upload.files and self._upload.bytes > 0
+        self._name, self._head = name, None if goes_on else b""
         self._upload.begin(name)
 
     def write(self, data: bytes) -> None:

@@ -185,8 +185,8 @@ def test_a_proxy_whose_server_is_away_is_waited_for(server: Running, home: Home,
     with between(server.url) as proxy, client_of(proxy.url, token, patience=30) as client:
         proxy.change = fail
         assert np.abs(client.predict("scores", ROWS) - expected(ROWS)).max() < 1e-4
-        assert len(proxy.seen) == 3 + 3  # describe with its three refusals, PUT, POST
-        assert len({name for _, name in proxy.seen}) == 6  # each time it is sent
+        assert len(proxy.seen) == 3 + 4  # describe with its three refusals, GET and PUT of keys, POST
+        assert len({name for _, name in proxy.seen}) == 7  # each time it is sent
         told = b'{"error": {"code": "timeout", "message": "not answered in 1 second"}}'
         proxy.seen.clear()
         proxy.change = lambda _: (status, told, {"Content-Type": "application/json"})
@@ -304,23 +304,34 @@ def test_how_long_a_client_waits(
     assert error.value.status == {"away": 0, "silent": 0, "500": 500}.get(str(wait), 503)
 
 
-@pytest.mark.parametrize("size", [0, 1, 1 << 20, (1 << 20) + 1, (2 << 20) + 5])
-def test_bodies_are_sent_whole_and_told_as_they_go(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    told: list[tuple[str, int, int]] = []
-    sent: list[bytes] = []
+@pytest.mark.parametrize("begins", [[0], [0, 0, 0], [0, 3, 5, 7]])
+def test_a_body_that_goes_on_has_its_patience_anew_with_each_byte(
+    monkeypatch: pytest.MonkeyPatch, begins: list[int]
+) -> None:
+    now, sent, left = [50.0], list[bytes](), list(begins)
 
     def answer(request: httpx.Request) -> httpx.Response:
         sent.append(request.read())
-        assert request.headers["Content-Length"] == str(size)
         assert (request.headers["Authorization"], request.headers["X-Own"]) == ("Bearer x", "y")
+        if left:
+            now[0] += 10.0  # all of its patience
+            raise httpx.WriteTimeout("no")
         return httpx.Response(200, headers={NONCE: request.headers[NONCE]})
 
-    client = transport_of(monkeypatch, answer, progress=lambda *each: told.append(each))
-    body = np.random.default_rng(size).bytes(size)
-    for progress in ("upload", None):
-        client.request("PUT", "/keys", body, progress=progress, headers={"X-Own": "y"})
-    assert sent == [body, body]
-    assert told == [("upload", at, size) for at in (*range(0, size, 1 << 20), size)]
+    def part() -> tuple[int, dict[str, str], Any]:
+        begin = left.pop(0) if left else 9
+        return begin, {"X-Own": "y"}, iter([b"some data"[begin:]])
+
+    clock = SimpleNamespace(monotonic=lambda: now[0], sleep=lambda _: None)
+    monkeypatch.setattr("hemera.client.transport.time", clock)
+    client = transport_of(monkeypatch, answer, patience=11.0)
+    if begins == [0, 0, 0]:
+        with pytest.raises(ServerError, match="in time"):
+            client.request("PUT", "/keys", part)
+        assert len(sent) == 2
+    else:
+        assert client.request("PUT", "/keys", part).status_code == 200
+        assert sent == [b"some data"[begin:] for begin in (*begins, 9)][: len(sent)]
 
 
 def test_a_late_answer_to_a_try_before_is_another_ones(monkeypatch: pytest.MonkeyPatch) -> None:

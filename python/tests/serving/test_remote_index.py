@@ -73,7 +73,7 @@ def remote(answers: Any, most: int = 2, copies: int = 1) -> Any:
     layout = SimpleNamespace(copies=copies)
     program = SimpleNamespace(layout=layout, thresholds_of_round=3)
     made.settings = SimpleNamespace(answers=answers, program=program)
-    made._client, made._transport, made._keys = Searching(), Sent(), Keys()
+    made._client, made._transport, made.keys = Searching(), Sent(), Keys()
     made._path, made._most, made.is_doubtful, made.name = "/v1/indexes/rows", most, False, "rows"
     made._lock = threading.Lock()
     return made

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from hemera import errors
@@ -24,20 +26,29 @@ class Server:
     def __init__(self, digest: str | None = None) -> None:
         self.digest = digest
         self.seen: list[str] = []
+        self.url = "http://x"
+        self.progress = lambda *_: None
 
-    def request(self, method: str, path: str, body: bytes | None = None, **options: Any) -> None:
-        assert path == "/v1/models/m/keys"
+    def request(self, method: str, path: str, body: Any = None, **options: Any) -> Any:
         self.seen.append(method)
         if method == "PUT":
-            assert body is not None
-            assert options == {"progress": "upload", "headers": {"Hemera-Model": "ab"}}
-            self.digest = hashlib.sha256(b"4:keys" + body).hexdigest()
-        elif self.digest is None:
+            assert re.fullmatch("/v1/models/m/keys/[0-9a-f]{32}", path)
+            begin, headers, pieces = body()
+            data = b"".join(pieces)
+            assert options == {"headers": {"Hemera-Model": "ab"}}
+            self.digest = hashlib.sha256(b"4:keys" + data).hexdigest()
+            told = {"Upload-Offset": "0", "Hemera-Keys": self.digest, "Content-Length": str(len(data))}
+            assert (begin, headers) == (0, told)
+            return httpx.Response(201, request=httpx.Request("PUT", "http://x", headers=headers))
+        assert path == "/v1/models/m/keys"
+        if self.digest is None:
             raise ServerError("there are none", 404, "no_keys")
-        else:
-            self.digest = None
+        self.digest = None
+        return None
 
     def json(self, method: str, path: str) -> dict[str, Any]:
+        if path.count("/") == 5:  # no bytes of any upload
+            return {"bytes": 0}
         assert (method, path) == ("GET", "/v1/models/m/keys")
         self.seen.append("GET")
         if self.digest is None:
@@ -45,9 +56,10 @@ class Server:
         return {"digest": self.digest}
 
 
-def keys_of(server: Server, secret: bytes = b"secret", **options: Any) -> RemoteKeys:
+def keys_of(server: Server, secret: bytes = b"secret", expected: int = 0, **options: Any) -> RemoteKeys:
     given: dict[str, Any] = {"limit": None, "folder": None, "headers": {"Hemera-Model": "ab"}, **options}
-    return RemoteKeys(server, "/v1/models/m", "m", secret, lambda: KEYS, **given)  # type: ignore[arg-type]
+    make = lambda write: write(KEYS)  # noqa: E731
+    return RemoteKeys(server, "/v1/models/m", "m", secret, make, expected=lambda: expected, **given)  # type: ignore[arg-type]
 
 
 def answers(*told: str | Exception | None) -> Callable[[], tuple[str, str | None]]:

@@ -39,7 +39,7 @@ def test_a_clients_share_of_the_store(limits: dict[str, int], share: int) -> Non
 
 @pytest.mark.parametrize("name", NUMBERS)
 def test_each_limit_is_above_nothing(name: str) -> None:
-    assert len(NUMBERS) == 25
+    assert len(NUMBERS) == 26
     for wrong in (0, -1):
         if name == "graphs" and wrong == 0:
             assert Settings(graphs=0).graphs == 0

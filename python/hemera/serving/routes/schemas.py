@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from hemera.client.wire import OCTETS
+from hemera.client.wire import KEYS_HEADER, OCTETS, OFFSET_HEADER
 from hemera.serving.settings import Settings
 
 FILES: dict[str, Any] = {
@@ -17,6 +17,26 @@ FILES: dict[str, Any] = {
 """A body of one file, or of several with names."""
 
 REQUEST_OF_FILES: dict[str, Any] = {"requestBody": {"required": True, "content": FILES}}
+
+REQUEST_OF_PART: dict[str, Any] = {
+    "parameters": [
+        {
+            "name": OFFSET_HEADER,
+            "in": "header",
+            "required": True,
+            "description": "The bytes of the upload before this part.",
+            "schema": {"type": "integer", "minimum": 0},
+        },
+        {
+            "name": KEYS_HEADER,
+            "in": "header",
+            "description": "Of the last part: the digest of the keys, as GET .../keys will return it.",
+            "schema": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+        },
+    ],
+    "requestBody": {"required": True, "content": {OCTETS: FILES[OCTETS]}},
+}
+"""A part of one file."""
 
 _PROBLEM = {
     "description": "What was wrong and the way out",

@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 from http import HTTPStatus
 from typing import Any
 
-from fastapi import APIRouter, Path, Request
+from fastapi import APIRouter, Path, Request, Response
 
 from hemera.client.problems import refusal_of
-from hemera.client.wire import KEYS_FILE, MODEL_HEADER, BodyReader, is_multipart
+from hemera.client.wire import KEYS_HEADER, MODEL_HEADER
 from hemera.errors import ParameterError
 from hemera.interop import names_of_libraries
-from hemera.serving.bodies import receive, require_size
-from hemera.serving.logs import log
 from hemera.serving.reasons import NO_KEYS
-from hemera.serving.refusals import answer_to
 from hemera.serving.routes.answering import counted
 from hemera.serving.routes.clients import ClientName
-from hemera.serving.routes.schemas import REQUEST_OF_FILES, problems, rates_of
-from hemera.serving.routes.state import AppState, state_of
+from hemera.serving.routes.schemas import REQUEST_OF_FILES, REQUEST_OF_PART, problems, rates_of
+from hemera.serving.routes.state import state_of
+from hemera.serving.routes.uploads import held, put_part, put_whole
 from hemera.serving.served import Served, ServedModel
-from hemera.serving.store import Upload
-from hemera.serving.uploads import UploadSink, library_of
 
-_PIECE = 1 << 20
-"""Bytes that are written at a time."""
 router = APIRouter()
 
 
@@ -73,15 +66,51 @@ def _add(kind: str, kinds: str, more: str = "") -> None:
         with counted(lambda status, _seconds, _sent: uploaded(status)) as answered:
             served = found(request, name)
             served.require_digest(request.headers.get(MODEL_HEADER))
-            kept = await _upload(state, served, request, client)
+            kept = await put_whole(state, served, request, client)
             answered(HTTPStatus.CREATED.value, 0)
         return kept
+
+    @router.get(
+        f"{one}/keys/{{upload}}",
+        responses=problems(401, 404, 422, 429),
+        description="`bytes`: how many of an upload of keys are here, 0 of one that is not known.",
+    )
+    async def held_of(
+        request: Request, client: ClientName, name: str = of_path, upload: str = Path()
+    ) -> dict[str, Any]:
+        return held(state_of(request), found(request, name), client, upload)
+
+    @router.put(
+        f"{one}/keys/{{upload}}",
+        responses={**problems(401, 404, 408, 409, 413, 422, 429, 503, 507), 201: {"description": "All."}},
+        openapi_extra=REQUEST_OF_PART,
+        description="Upload a part of evaluation keys, from the bytes that are here on. What has come of one "
+        "that is interrupted stays. 200: `bytes`, how many are here. With Hemera-Keys the part is the last: "
+        "201 and the keys' description, as of an upload of all at once.",
+    )
+    async def put_keys_part(
+        request: Request,
+        response: Response,
+        client: ClientName,
+        name: str = of_path,
+        upload: str = Path(),
+    ) -> dict[str, Any]:
+        state = state_of(request)
+        uploaded = state.service.metrics.uploaded
+        with counted(lambda status, _seconds, _sent: uploaded(status)) as answered:
+            served = found(request, name)
+            served.require_digest(request.headers.get(MODEL_HEADER))
+            told = await put_part(state, served, request, client, upload)
+            if KEYS_HEADER in request.headers:
+                response.status_code = HTTPStatus.CREATED
+            answered(HTTPStatus(response.status_code or HTTPStatus.OK).value, 0)
+        return told
 
     @router.delete(
         f"{one}/keys",
         status_code=HTTPStatus.NO_CONTENT,
         responses=problems(401, 404, 429),
-        description="Remove the client's keys.",
+        description="Remove the client's keys, and what has come of others.",
     )
     async def delete_keys(request: Request, client: ClientName, name: str = of_path) -> None:
         service, own = state_of(request).service, found(request, name).name
@@ -107,72 +136,3 @@ async def maps(request: Request, _: ClientName, model: str = Path()) -> dict[str
         return await asyncio.to_thread(lambda: served.maps)
     except ParameterError as error:
         raise refusal_of(error) from error
-
-
-async def _upload(state: AppState, served: Served, request: Request, client: str) -> dict[str, Any]:
-    """Receives keys, checks them and keeps them. Whatever fails leaves nothing."""
-    service = state.service
-    settings = service.settings
-    own = served.key_limit
-    several = is_multipart(request.headers.get("content-type"))
-    size = require_size(request, settings.key_bytes if several else own)
-    came = service.rates.body(client, size)
-    with state.uploads.share(client) as take:
-        take(1)
-        upload = service.store.begin(client, served.name, settings.key_bytes)
-        try:
-            service.store.require_room(upload, size)
-            writer = _Writer(request, upload, own)
-
-            async def collect(piece: bytes) -> None:
-                service.metrics.received(len(piece))
-                came(len(piece))
-                await writer.take(piece)
-
-            await receive(request, collect, limit=settings.key_bytes, seconds=settings.body_seconds)
-            await writer.close()
-            library = await asyncio.to_thread(library_of, upload.files)
-            device = service.device_for_keys()
-            load = functools.partial(service.load_upload, served, library, upload, device)
-            session = await asyncio.wrap_future(service.scheduler.call(load, device))
-            found = await asyncio.to_thread(service.accept, upload, library, session, device)
-        except Exception as error:
-            raise answer_to(error, service.metrics) from error
-        finally:
-            await asyncio.to_thread(upload.discard)
-    told: dict[str, Any] = {served.kind: served.name}
-    log("keys", client=client, library=library, bytes=found.bytes, **told)
-    return found.describe()
-
-
-class _Writer:
-    """Pieces of a body on their way into an upload: collected, then written by another thread.
-
-    Args:
-        request: whose body it is.
-        upload: where its files go.
-        own: bytes that keys of Hemera's clients may have.
-    """
-
-    def __init__(self, request: Request, upload: Upload, own: int) -> None:
-        self._reader = BodyReader(request.headers.get("content-type"), UploadSink(upload, own), KEYS_FILE)
-        self._pieces: list[bytes] = []
-        self._collected = 0
-
-    async def take(self, piece: bytes) -> None:
-        """The next piece."""
-        self._pieces.append(piece)
-        self._collected += len(piece)
-        if self._collected >= _PIECE:
-            await self._write()
-
-    async def close(self) -> None:
-        """The body has come to its end."""
-        await self._write()
-        await asyncio.to_thread(self._reader.close)
-
-    async def _write(self) -> None:
-        data = b"".join(self._pieces)
-        self._pieces.clear()
-        self._collected = 0
-        await asyncio.to_thread(self._reader.feed, data)

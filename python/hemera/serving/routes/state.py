@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import Any
 
 from starlette.requests import Request
 
@@ -19,6 +21,8 @@ class AppState:
     """Bytes of evaluations: bodies that arrive, wait or are computed, and their ciphertexts in memory."""
     uploads: Budget
     """Uploads of keys."""
+    turns: dict[Hashable, Any] = field(default_factory=dict)
+    """The requests for each upload that may go on."""
 
 
 def make_state(service: Service) -> AppState:
