@@ -56,17 +56,22 @@ class Column(Rows, Statistics):
         return found
 
     def where(self, cond: Any, other: Any = None) -> Column:
-        """The values where a mask is true; elsewhere others, or none."""
+        """The values where a mask is true; elsewhere others of the column's kind, or none."""
+        mask = _mask(cond)
         if other is not None:
-            found: Column = replace(self._applied(np.where, cond, self, other), name=self.name)
+            if (self._kind == "b") != (kind_of(other) == "b"):
+                raise TypeError(
+                    f"column {self.name!r} of {self.dtype} and {other!r} would be truth values beside "
+                    "numbers: astype(int) first, or np.where(mask, column, other)"
+                )
+            found: Column = replace(self._applied(np.where, mask, self, other), name=self.name)
             return found
-        mask = mask_of(cond)
         kept, public = operands_of(mask, self)[0][0], self.is_public and getattr(mask, "is_public", True)
         return replace(self._with(self.elements, joined(self.present, kept)), is_public=public)
 
     def mask(self, cond: Any, other: Any = None) -> Column:
         """The values where a mask is false; elsewhere others, or none."""
-        return self.where(~mask_of(cond), other)
+        return self.where(~_mask(cond), other)
 
     def astype(self, dtype: Any) -> Column:
         """The column as of another type: truth values as 0 and 1. See `Array.astype` for errors."""
@@ -200,6 +205,13 @@ class Column(Rows, Statistics):
         kind = float if normalize else int
         order: Any = "counts" if self.order == "values" else "all counts"
         return Result(f"{name}.value_counts", parts, finish, groups, kind, order=order)
+
+
+def _mask(condition: Any) -> Any:
+    """The condition of a choice row by row. TypeError for numbers, as in pandas."""
+    if kind_of(condition) != "b":
+        raise TypeError(f"where and mask take masks, as comparisons of columns give them, not {condition!r}")
+    return mask_of(condition)
 
 
 def filter_of(item: Any, weight: Weight, rows: int) -> tuple[Any, bool]:

@@ -165,15 +165,26 @@ class _TableProgram:
         """The spec of the columns that are encrypted."""
 
     def readings_of(self, arrays: Sequence[Any]) -> _Readings:
-        """The results for the arrays of `spec`; 0 stands in columns that no result takes."""
+        """The results for the arrays of `spec`; columns that no result takes have a value of their range."""
         given = dict(zip((own.name for own in self.spec.inputs), arrays, strict=True))
-        rows = [given.get(own.name, np.zeros(self.spec.rows)) for own in self._whole.inputs]
+        rows = [given.get(own.name, np.full(own.shape, _possible(own))) for own in self._whole.inputs]
         is_plain = not any(isinstance(each, Array) for each in arrays)
         return _Readings(self._study(Table.of_arrays(self._whole, rows)), is_plain=is_plain)
 
     def __call__(self, *arrays: Any) -> dict[str, Any]:
         self.readings = self.readings_of(arrays)
         return self.readings.encrypted()
+
+
+def _possible(spec: ArraySpec) -> float:
+    """The value of the range that is nearest to 0, which a missing value is."""
+    assert spec.range is not None
+    nearest = min(max(0.0, spec.range[0]), spec.range[1])
+    return (
+        nearest
+        if spec.step is None
+        else math.copysign(math.ceil(abs(nearest) / spec.step), nearest) * spec.step
+    )
 
 
 class CompiledTable(Packaged):

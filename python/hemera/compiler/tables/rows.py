@@ -212,6 +212,9 @@ def computed(function: Any, *operands: Any, keeps_zero: bool = False, **options:
         raise TypeError(
             f"np.{function.__name__} takes what is not missing of two: fillna first, or np.maximum"
         )
+    # NumPy's functions of plain truth values have 11 bits.
+    if getattr(function, "types", ["?"])[0].startswith("e"):
+        values = [each * 1.0 if isinstance(each, np.ndarray) else each for each in values]
     found = function(*values[:count], **dict(zip(options, values[count:], strict=True)))
     is_zeroed = keeps_zero and all(each.is_zeroed or each.present is None for each in columns)
     return replace(first._with(found, present), is_zeroed=is_zeroed, is_public=_is_public(operands))
@@ -226,6 +229,11 @@ def _linear(function: Any, *operands: Any) -> Any:
 def _of_one(function: Any, x: Any, *arguments: Any, **options: Any) -> Any:
     """A function of a column whose other arguments are not of the rows."""
     return computed(lambda values: function(values, *arguments, **options), x)
+
+
+def _round(function: Any, x: Any, *arguments: Any, **options: Any) -> Any:
+    """Numbers rounded; truth values are as they were, as pandas has it."""
+    return +x if kind_of(x) == "b" else _of_one(function, x, *arguments, **options)
 
 
 def _negative(_: Any, x: Rows) -> Rows:
@@ -319,6 +327,13 @@ def _where(_: Any, condition: Any, *sides: Any) -> Any:
     return replace(found, present=as_truths(present), is_zeroed=is_zeroed)
 
 
+def _clip(_: Any, x: Any, *limits: Any, **options: Any) -> Any:
+    """`numpy.clip` of numbers: pandas gives truth values beside numbers where it clips truth values."""
+    if kind_of(x) == "b":
+        raise TypeError(f"truth values are not clipped, as those of column {x.name!r}: astype(int) first")
+    return computed(np.clip, x, *limits, **options)
+
+
 def _select(_: Any, masks: Any, choices: Any, default: Any = 0) -> Any:
     """`numpy.select`: of the choices that of the first mask that is true."""
     for mask, choice in zip(masks[::-1], choices[::-1], strict=True):
@@ -341,8 +356,9 @@ _RULES: dict[Any, Any] = {
     np.select: _select,
     np.where: _where,
     np.isin: lambda _, x, values: x.isin(values),
-    **dict.fromkeys((np.clip, np.real), computed),
-    **dict.fromkeys((np.round, np.around), _of_one),
+    np.clip: _clip,
+    np.real: computed,
+    **dict.fromkeys((np.round, np.around), _round),
     np.digitize: lambda function, x, bins, right=False: _of_one(function, x, bins, right).fillna(len(bins)),
     np.polyval: lambda _, p, x: computed(lambda values: np.polyval(p, values), x),
     **dict.fromkeys((np.zeros_like, np.ones_like), lambda function, x: function(x.elements)),
