@@ -20,7 +20,7 @@ def of_functions(samples: NDArray[np.float64]) -> None:
         hm.compile(lambda x: x, hm.ArraySpec(8, range=(0, 1)), precision_bits=9), hm.compiler.Compiled
     )
     assert_type(hm.compile(lambda x: x, samples[0], calibrate=samples), hm.compiler.Compiled)
-    assert_type(hm.compile(function, hm.ArraySpec(8, range=(0, 1)), scales=False), hm.compiler.Compiled)
+    assert_type(hm.compile(function, hm.ArraySpec(8, range=(0, 1)), upload_limit=10**9), hm.compiler.Compiled)
     assert_type(hm.compile(np.median, samples[0], calibrate=samples).outputs, dict[str, tuple[int, ...]])
 
 

@@ -69,6 +69,7 @@ def compile(  # noqa: A001
     shares: int | None = None,
     watch: bool = True,
     scales: bool = True,
+    upload_limit: int | None = None,
     name: str | None = None,
     description: str = "",
     progress: Progress = None,
@@ -129,7 +130,7 @@ def compile(what: Any, *inputs: Any, progress: Progress = None, **options: Any) 
             `shares=`, `watch=`, `name=`, `description=`; of estimators also `clip=`, `method=` and `rows=`,
             of boosted trees `quantiser=` and `samples=`; of functions and networks also `samples=` and
             `scales=`; of functions also `layout=`, and `scheme=`, "bfv" or "bgv" for exact programs on whole
-            numbers.
+            numbers; of CKKS also `upload_limit=`.
         progress: called with a stage ("trace"; "lower" for each layout that is tried; "package"), the steps
             that are done and the number of all. An exception that it raises ends the compilation.
 

@@ -12,7 +12,7 @@ from hemera.arrays import Array
 from hemera.arrays.recorded import kind_of
 from hemera.compiler.tables.missing import missing
 from hemera.compiler.tables.results import Groups, Result
-from hemera.compiler.tables.rows import Rows, computed, mask_of, operands_of, whole
+from hemera.compiler.tables.rows import Rows, computed, operands_of, require_mask, whole
 from hemera.compiler.tables.statistics import STATISTICS, Statistics, Weight, counts_of_values, joined, zeroed
 from hemera.errors import MismatchError, ParameterError
 from hemera.inputs.operators import Operators
@@ -57,13 +57,9 @@ class Column(Rows, Statistics):
 
     def where(self, cond: Any, other: Any = None) -> Column:
         """The values where a mask is true; elsewhere others of the column's kind, or none."""
-        mask = _mask(cond)
+        mask = require_mask(cond)
         if other is not None:
-            if (self._kind == "b") != (kind_of(other) == "b"):
-                raise TypeError(
-                    f"column {self.name!r} of {self.dtype} and {other!r} would be truth values beside "
-                    "numbers: astype(int) first, or np.where(mask, column, other)"
-                )
+            self._require_kind(other)
             found: Column = replace(self._applied(np.where, mask, self, other), name=self.name)
             return found
         kept, public = operands_of(mask, self)[0][0], self.is_public and getattr(mask, "is_public", True)
@@ -71,7 +67,7 @@ class Column(Rows, Statistics):
 
     def mask(self, cond: Any, other: Any = None) -> Column:
         """The values where a mask is false; elsewhere others, or none."""
-        return self.where(~_mask(cond), other)
+        return self.where(~require_mask(cond), other)
 
     def astype(self, dtype: Any) -> Column:
         """The column as of another type: truth values as 0 and 1. See `Array.astype` for errors."""
@@ -88,8 +84,8 @@ class Column(Rows, Statistics):
             return self
         if self.categories:
             value = self._code(self._category(value))
-        elif (self._kind == "b") != (kind_of(value) == "b"):
-            raise TypeError(f"column {self.name!r} of {self.dtype} is filled with such values, not {value!r}")
+        else:
+            self._require_kind(value)
         if isinstance(value, (Column, Array)) or np.ndim(value):
             return self._with(self.elements).where(self.notna(), value)
         if self._kind == "b":
@@ -99,6 +95,10 @@ class Column(Rows, Statistics):
             own = self.elements if self.is_zeroed else self.elements * self.present
             filled = own if value == 0 else own + (1 - self.present) * value
         return replace(self, elements=filled, present=None, is_zeroed=True, is_of_table=False)
+
+    def _require_kind(self, value: Any) -> None:
+        if (self._kind == "b") != (kind_of(value) == "b"):
+            raise TypeError(f"column {self.name!r} of {self.dtype} takes such values, not {value!r}")
 
     def shift(self, periods: int = 1) -> Column:
         """The values of earlier rows; none of the first ones. TypeError for filtered rows."""
@@ -205,13 +205,6 @@ class Column(Rows, Statistics):
         kind = float if normalize else int
         order: Any = "counts" if self.order == "values" else "all counts"
         return Result(f"{name}.value_counts", parts, finish, groups, kind, order=order)
-
-
-def _mask(condition: Any) -> Any:
-    """The condition of a choice row by row. TypeError for numbers, as in pandas."""
-    if kind_of(condition) != "b":
-        raise TypeError(f"where and mask take masks, as comparisons of columns give them, not {condition!r}")
-    return mask_of(condition)
 
 
 def filter_of(item: Any, weight: Weight, rows: int) -> tuple[Any, bool]:

@@ -57,13 +57,7 @@ def read_frame(frame: Any) -> dict[str, ReadColumn]:
     if isinstance(frame, Mapping):
         found = {str(name): _of_values(values) for name, values in frame.items()}
     elif hasattr(frame, "column_names"):  # Arrow
-        found = {
-            name: _read(
-                frame.column(name).to_numpy(zero_copy_only=False),
-                frame.column(name).is_null().to_numpy(zero_copy_only=False),
-            )
-            for name in frame.column_names
-        }
+        found = {name: _of_series(frame.column(name)) for name in frame.column_names}
     elif hasattr(frame, "columns") and hasattr(frame, "__getitem__"):
         names = [str(name) for name in frame.columns]
         if len(set(names)) != len(names):
@@ -86,10 +80,10 @@ def is_of_pandas(frame: Any) -> bool:
 
 
 def _of_series(series: Any) -> ReadColumn:
-    """A column of pandas, or of Polars."""
+    """A column of pandas, Polars or Arrow."""
     missing = series.isna() if hasattr(series, "isna") else series.is_null()
     found = _read(series.to_numpy(), np.asarray(missing))
-    if not hasattr(series.dtype, "ordered"):  # which categories of pandas have
+    if not hasattr(getattr(series, "dtype", None), "ordered"):  # which categories of pandas have
         return found
     return replace(found, categories=tuple(series.dtype.categories), is_ordered=bool(series.dtype.ordered))
 

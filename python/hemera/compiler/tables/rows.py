@@ -212,6 +212,8 @@ def computed(function: Any, *operands: Any, keeps_zero: bool = False, **options:
         raise TypeError(
             f"np.{function.__name__} takes what is not missing of two: fillna first, or np.maximum"
         )
+    if function is np.clip and kind_of(operands[0]) == "b":  # pandas would put them beside the limits
+        raise TypeError("truth values are not clipped: astype(int) first")
     # NumPy's functions of plain truth values have 11 bits.
     if getattr(function, "types", ["?"])[0].startswith("e"):
         values = [each * 1.0 if isinstance(each, np.ndarray) else each for each in values]
@@ -229,11 +231,6 @@ def _linear(function: Any, *operands: Any) -> Any:
 def _of_one(function: Any, x: Any, *arguments: Any, **options: Any) -> Any:
     """A function of a column whose other arguments are not of the rows."""
     return computed(lambda values: function(values, *arguments, **options), x)
-
-
-def _round(function: Any, x: Any, *arguments: Any, **options: Any) -> Any:
-    """Numbers rounded; truth values are as they were, as pandas has it."""
-    return +x if kind_of(x) == "b" else _of_one(function, x, *arguments, **options)
 
 
 def _negative(_: Any, x: Rows) -> Rows:
@@ -289,22 +286,22 @@ def _ordered(function: np.ufunc, x: Rows, value: Any) -> Rows:
     return x._of_truths(as_truths(x.elements < edge if before else x.elements >= edge), x.present)
 
 
-def _require_mask(value: Any) -> Any:
+def require_mask(value: Any) -> Any:
     """TypeError for what holds no truth values, or misses some."""
     if kind_of(value) != "b" or (isinstance(value, Rows) and value.present is not None):
         what = f"column {value.name!r}" if isinstance(value, Rows) else repr(value)
-        raise TypeError(f"&, |, ^ and ~ take masks, which comparisons of columns give, and not {what}")
+        raise TypeError(f"&, |, ^, ~ and where take masks, which comparisons of columns give, and not {what}")
     return value
 
 
 def _of_masks(function: np.ufunc, *operands: Any) -> Any:
     """&, |, ^ and ~ of masks. TypeError for other columns and values."""
-    return computed(function, *map(_require_mask, operands))
+    return computed(function, *map(require_mask, operands))
 
 
 def mask_of(value: Any) -> Any:
     """Whether values are not 0; what is missing is not 0, as in NumPy."""
-    return _require_mask(value if kind_of(value) == "b" else np.not_equal(value, 0))
+    return require_mask(value if kind_of(value) == "b" else np.not_equal(value, 0))
 
 
 def _logical(function: np.ufunc, *operands: Any) -> Any:
@@ -325,13 +322,6 @@ def _where(_: Any, condition: Any, *sides: Any) -> Any:
     present = np.where(chosen, *(True if each is None else each for each in there))
     is_zeroed = all(each.is_zeroed for each in sides if isinstance(each, Rows))
     return replace(found, present=as_truths(present), is_zeroed=is_zeroed)
-
-
-def _clip(_: Any, x: Any, *limits: Any, **options: Any) -> Any:
-    """`numpy.clip` of numbers: pandas gives truth values beside numbers where it clips truth values."""
-    if kind_of(x) == "b":
-        raise TypeError(f"truth values are not clipped, as those of column {x.name!r}: astype(int) first")
-    return computed(np.clip, x, *limits, **options)
 
 
 def _select(_: Any, masks: Any, choices: Any, default: Any = 0) -> Any:
@@ -356,9 +346,10 @@ _RULES: dict[Any, Any] = {
     np.select: _select,
     np.where: _where,
     np.isin: lambda _, x, values: x.isin(values),
-    np.clip: _clip,
-    np.real: computed,
-    **dict.fromkeys((np.round, np.around), _round),
+    **dict.fromkeys((np.clip, np.real), computed),
+    **dict.fromkeys(
+        (np.round, np.around), lambda f, x, *a, **o: +x if kind_of(x) == "b" else _of_one(f, x, *a, **o)
+    ),
     np.digitize: lambda function, x, bins, right=False: _of_one(function, x, bins, right).fillna(len(bins)),
     np.polyval: lambda _, p, x: computed(lambda values: np.polyval(p, values), x),
     **dict.fromkeys((np.zeros_like, np.ones_like), lambda function, x: function(x.elements)),

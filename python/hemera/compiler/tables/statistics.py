@@ -61,16 +61,11 @@ class Statistics(ABC):
 
     sum = _named("sum", "The sum.")
     count = _named("count", "How many values there are.")
-    mean = _named(
-        "mean",
-        "The mean; NaN without values. Of a column with a public count it is an encrypted number.",
-    )
+    mean = _named("mean", "The mean; NaN without values. Of a column with a public count it is encrypted.")
     max = _named("max", "The largest value; NaN without values.")
     min = _named("min", "The smallest value; NaN without values.")
     prod = _named("prod", "The product.")
-    median = _named(
-        "median", "The median, of rows of which none is missing, or filtered out by encrypted masks."
-    )
+    median = _named("median", "The median, of rows of which none is missing or filtered by encrypted masks.")
     any = _named("any", "Whether a value is not 0.")
     all = _named("all", "Whether no value is 0.")
     nunique = _named("nunique", "How many categories, or truth values, there are.")
