@@ -138,6 +138,16 @@ Plaintext encode_coefficients(const ckks::Encoder& encoder, const Values<std::in
   return encoder.encode_coefficients(all, rows == 0 ? 0 : all.size() / rows, batch, level, scale);
 }
 
+void decode_coefficients(const ckks::Encoder& encoder, const Plaintext& plaintext, const Room<double>& out) {
+  encoder.decode_coefficients(rows_of(out).doubles, plaintext);
+}
+
+/// The elements of the batch that are in doubt.
+std::vector<std::size_t> decode_certain_coefficients(const ckks::Encoder& encoder, const Plaintext& plaintext,
+                                                     const Room<double>& out) {
+  return encoder.decode_certain_coefficients(rows_of(out).doubles, plaintext);
+}
+
 Plaintext encode_integers(const integer::Encoder& encoder, const Values<std::int64_t>& values, bool slots,
                           std::optional<std::size_t> level, integer::Use use) {
   return encoder.encode(span_of(values), batch_of(values),
@@ -174,8 +184,12 @@ void bind_schemes(nb::module_& m) {
       "context"_a, ReleaseGil());
   bind_numbers<double>(complex_encoder);
   bind_numbers<std::complex<double>>(complex_encoder);
-  complex_encoder.def("encode_coefficients", &encode_coefficients, "values"_a.noconvert(), "level"_a,
-                      "scale"_a, ReleaseGil());
+  complex_encoder
+      .def("encode_coefficients", &encode_coefficients, "values"_a.noconvert(), "level"_a, "scale"_a,
+           ReleaseGil())
+      .def("decode_coefficients", &decode_coefficients, "plaintext"_a, "out"_a.noconvert(), ReleaseGil())
+      .def("decode_certain_coefficients", &decode_certain_coefficients, "plaintext"_a, "out"_a.noconvert(),
+           ReleaseGil());
   nb::enum_<integer::Use>(m, "Use")
       .value("products", integer::Use::products)
       .value("sums", integer::Use::sums)

@@ -196,6 +196,44 @@ TEST(PreciseValues, GoThroughFiles) {
   EXPECT_EQ(usual.evaluator->multiply(y, y).meta.scale.rest(), 0);
 }
 
+// The nearest doubles of integers over a scale that is no power of two, up to both ends of a level.
+TEST(Coefficients, ComeBackAsTheNearestDoubles) {
+  const Session session(parameters_for({.depth = 2, .slots = 512, .degree = 1024, .security = {}}));
+  const Encoder& encoder = *session.encoder;
+  const double scale = 0x1p30 / 3;
+  for (const std::size_t level : {0, 2}) {
+    const double half = std::exp2(session.context->base(level).log2() - 1);
+    const auto end = static_cast<std::int64_t>(std::min(half * (1 - 0x1p-50), 0x1p61));
+    const std::vector<std::int64_t> integers = {end, -end, 0, -1, 5, 1, -end + 1, end - 1};
+    const rlwe::Plaintext plain = encoder.encode_coefficients(integers, 4, {2}, level, scale);
+    std::vector<double> found(2 * 1024);
+    encoder.decode_coefficients(found, plain);
+    for (std::size_t row = 0; row < 2; ++row) {
+      for (std::size_t k = 0; k < 1024; ++k) {
+        const Real wanted = k < 4 ? Real(integers[4 * row + k]) / Real(scale) : Real(0);
+        EXPECT_EQ(found[1024 * row + k], static_cast<double>(wanted)) << level << " " << row << " " << k;
+      }
+    }
+    EXPECT_TRUE(encoder.decode_certain_coefficients(found, plain).empty());
+    EXPECT_THROW(encoder.decode_coefficients(std::span(found).first(2047), plain), MismatchError);
+  }
+}
+
+TEST(Coefficients, AreInDoubtBehindAnotherKey) {
+  const Session session(parameters_for({.depth = 1, .slots = 512, .degree = 1024, .security = {}}));
+  const std::vector<std::int64_t> integers = {1, 2};
+  const rlwe::Plaintext plain = session.encoder->encode_coefficients(integers, 1, {2}, 1, 0x1p20);
+  const Ciphertext x = encrypt(plain, session.secret);
+  const rlwe::SecretKey other = rlwe::generate_secret_key(session.context);
+  std::vector<double> found(2 * 1024);
+  session.encoder->decode_coefficients(found, decrypt(x, session.secret));
+  EXPECT_NEAR(found[0] * 0x1p20, 1, 64);
+  EXPECT_EQ(session.encoder->decode_certain_coefficients(found, decrypt(x, other)),
+            (std::vector<std::size_t>{0, 1}));
+  EXPECT_TRUE(std::ranges::all_of(found, [](double each) { return std::isnan(each); }));
+  EXPECT_THROW(session.encoder->decode_coefficients(found, decrypt(x, other)), NoiseError);
+}
+
 TEST(PreciseValues, AreRefusedWhereTheyCanNotBe) {
   const Session session(small_parameters(2, 0, 90));
   const Encoder& encoder = *session.encoder;

@@ -226,7 +226,13 @@ class Encoder {
   [[nodiscard]] std::vector<std::size_t> decode_certain(const HostRows<double>& values,
                                                         std::span<double> rests,
                                                         const rlwe::Plaintext& plaintext) const;
-  /// The same to the context's memory, in the order of its queue: no copy, no wait, and no check, whose
+  /// The inverse of encode_coefficients, on the host: all N coefficients over the scale, [batch, N], to the
+  /// nearest doubles. Checks as `decode` does. Throws MismatchError unless there is room for as many.
+  void decode_coefficients(std::span<double> values, const rlwe::Plaintext& plaintext) const;
+  /// The same without the error: returns the elements of the batch that are in doubt, ascending.
+  [[nodiscard]] std::vector<std::size_t> decode_certain_coefficients(std::span<double> values,
+                                                                     const rlwe::Plaintext& plaintext) const;
+  /// Slots to the context's memory, in the order of its queue: no copy, no wait, and no check, whose
   /// result the host would have to read. Throws MismatchError unless there is room for [batch, slots] values.
   void decode_to(const poly::SlotView& values, const rlwe::Plaintext& plaintext) const;
 

@@ -191,6 +191,7 @@ class ClientContext:
         dtype: DTypeLike | None = None,
         errors: Literal["raise", "mask"] = "raise",
         out: NDArray[Any] | None = None,
+        encoding: str | None = None,
     ) -> NDArray[Any]:
         """The values of a ciphertext, as an array of shape (..., filled slots) (docs/python.md).
 
@@ -210,9 +211,12 @@ class ClientContext:
                 as NumPy's functions do. If `dtype` is None its type is that of the values; those of
                 `ciphertext.dtype` complex128 need complex128. A contiguous one is written to directly. After
                 an error its contents are not specified.
+            encoding: CKKS: "coefficients" for those of the polynomial over the scale: (..., N) of float64.
+                None: slots. BFV and BGV know the encoding of their values.
 
         Raises:
-            MismatchError: if ciphertext or key belong to other parameters, or `out` has another shape.
+            MismatchError: if ciphertext or key belong to other parameters, `out` has another shape, or BFV
+                or BGV values another encoding.
             NoiseError: BFV and BGV: if less than one bit of the noise budget is left. CKKS, with
                 `params.checks_range`: if a coefficient exceeds a quarter of the modulus, so that values
                 wrapped or nearly did. The check is a net, not a guarantee (docs/ckks.md lists its reach); it
@@ -230,8 +234,8 @@ class ClientContext:
         native = self._require_pair(ciphertext, secret_key, "decrypt")
         plain = _core.decrypt(native, secret_key._native)
         if errors == "raise":
-            return self._codec.decode(plain, dtype, ciphertext.filled, out)
-        values, doubtful = self._codec.decode_certain(plain, dtype, ciphertext.filled, out)
+            return self._codec.decode(plain, dtype, ciphertext.filled, out, encoding)
+        values, doubtful = self._codec.decode_certain(plain, dtype, ciphertext.filled, out, encoding)
         wrong = np.zeros(math.prod(values.shape[:-1]), dtype=bool)
         wrong[doubtful] = True
         mask = np.broadcast_to(wrong.reshape(*values.shape[:-1], 1), values.shape)
@@ -254,6 +258,7 @@ class ClientContext:
         statistical_bits: int = 40,
         shares: int = 1,
         dtype: DTypeLike | None = None,
+        encoding: str | None = None,
     ) -> NDArray[Any]:
         """Decrypt to a result that may be shown to others (docs/ckks.md).
 
@@ -270,7 +275,7 @@ class ClientContext:
                 `noise_bound()`.
             statistical_bits: bits of security of the shown result; 1 to 64 for CKKS.
             shares: CKKS: the number of results that will be shown in all, this one included.
-            dtype: as for `decrypt`.
+            dtype, encoding: as for `decrypt`.
 
         Raises:
             NoiseError: if no precision, or too small a budget, would be left; and as `decrypt`.
@@ -280,7 +285,7 @@ class ClientContext:
         native = self._require_pair(ciphertext, secret_key, "decrypt_for_sharing")
         require_naturals(shares=shares)
         plain = _core.decrypt_for_sharing(native, secret_key._native, noise_bound, statistical_bits, shares)
-        return self._codec.decode(plain, dtype, ciphertext.filled)
+        return self._codec.decode(plain, dtype, ciphertext.filled, encoding=encoding)
 
     # --- Noise. ---
 

@@ -78,8 +78,7 @@ class Codec(ABC):
         largest: float | None = None,
     ) -> _core.Plaintext:
         """See `Context.encode`."""
-        if encoding not in ("slots", "coefficients"):
-            raise _core.ParameterError(f"encoding must be 'slots' or 'coefficients', not {encoding!r}")
+        require_encoding(encoding)
         refuse_table(values, "encode")
         foreign = foreign_array(values, self._native, "encode")
         if foreign is None:
@@ -198,24 +197,37 @@ class Codec(ABC):
         """The two forms of a plain number that the core takes."""
 
     def decode(
-        self, plaintext: _core.Plaintext, dtype: DTypeLike | None, count: int, out: object = None
+        self,
+        plaintext: _core.Plaintext,
+        dtype: DTypeLike | None,
+        count: int,
+        out: object = None,
+        encoding: str | None = None,
     ) -> NDArray[Any]:
-        """The first `count` values of each element: see `Context.decode`."""
-        return self._decode_to(plaintext, dtype, count, out, certain=False)[0]
+        """The first `count` slots of each element, or all coefficients: see `Context.decode`."""
+        return self.decode_certain(plaintext, dtype, count, out, encoding, certain=False)[0]
 
     def decode_certain(
-        self, plaintext: _core.Plaintext, dtype: DTypeLike | None, count: int, out: object = None
+        self,
+        plaintext: _core.Plaintext,
+        dtype: DTypeLike | None,
+        count: int,
+        out: object = None,
+        encoding: str | None = None,
+        *,
+        certain: bool = True,
     ) -> tuple[NDArray[Any], list[int]]:
         """The values without NoiseError, and the elements of the batch that the error would name."""
-        return self._decode_to(plaintext, dtype, count, out, certain=True)
-
-    def _decode_to(
-        self, plaintext: _core.Plaintext, dtype: DTypeLike | None, count: int, out: object, *, certain: bool
-    ) -> tuple[NDArray[Any], list[int]]:
+        decode = self._decode
+        if encoding is not None:
+            require_encoding(encoding)
+            if encoding != plaintext.encoding:
+                decode, count = self._decode_coefficients, self._params.degree
+                dtype = self.decoded_types[0] if dtype is None else dtype
         chosen = self._type_of(plaintext, dtype)
         shape = (*plaintext.batch, count)
         if out is None:
-            return self._decode(plaintext, np.empty(shape, self._decoded_type(chosen)), certain)
+            return decode(plaintext, np.empty(shape, self._decoded_type(chosen)), certain)
         given = room_in(out, shape)
         wanted = self._decoded_type(given.dtype if chosen is None else chosen)
         if given.dtype != wanted:
@@ -224,7 +236,7 @@ class Codec(ABC):
                 f"dtype={str(given.dtype)!r} for values of the array's"
             )
         room = given if given.flags.c_contiguous else np.empty(shape, wanted)
-        found, doubtful = self._decode(plaintext, room, certain)
+        found, doubtful = decode(plaintext, room, certain)
         if found is not given:
             given[...] = found
         return given, doubtful
@@ -238,6 +250,16 @@ class Codec(ABC):
         Args:
             room: a contiguous array of the values' shape and type. They may be in it, or in another one.
         """
+
+    def _decode_coefficients(
+        self, plaintext: _core.Plaintext, room: NDArray[Any], certain: bool
+    ) -> tuple[NDArray[Any], list[int]]:
+        """As `_decode`: the coefficients of a plaintext in slots, of a scheme that decodes them so."""
+        del room, certain
+        raise _core.MismatchError(
+            f"decode: {self._params.scheme.upper()} values were encoded in {plaintext.encoding}; leave "
+            "encoding out"
+        )
 
     def decode_on_device(self, plaintext: _core.Plaintext, dtype: DTypeLike | None) -> DeviceArray:
         """See `Context.decode_on_device`."""
@@ -402,6 +424,16 @@ class ComplexCodec(Codec):
         self._encoder.decode(plaintext, room)
         return room, []
 
+    def _decode_coefficients(
+        self, plaintext: _core.Plaintext, room: NDArray[Any], certain: bool
+    ) -> tuple[NDArray[Any], list[int]]:
+        if room.dtype != np.float64:
+            raise _core.ParameterError(f"CKKS decodes coefficients to float64, not to {room.dtype}")
+        if certain:
+            return room, self._encoder.decode_certain_coefficients(plaintext, room)
+        self._encoder.decode_coefficients(plaintext, room)
+        return room, []
+
     def _decode_on_device(self, plaintext: _core.Plaintext, usual: bool) -> _core.DeviceArray:
         return _core.decode_complex_on_device(self._native, plaintext, usual)
 
@@ -492,6 +524,12 @@ class IntegerCodec(Codec):
 def make_codec(native: _core.Context, params: Parameters) -> Codec:
     """The codec of the context's scheme."""
     return ComplexCodec(native, params) if params.scheme == "ckks" else IntegerCodec(native, params)
+
+
+def require_encoding(encoding: str) -> None:
+    """ParameterError unless it is one of the two."""
+    if encoding not in ("slots", "coefficients"):
+        raise _core.ParameterError(f"encoding must be 'slots' or 'coefficients', not {encoding!r}")
 
 
 def require_level(params: Parameters, level: int, operation: str = "encode") -> None:

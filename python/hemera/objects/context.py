@@ -282,8 +282,9 @@ class Context(ClientContext):
                 modulo t, for BFV and BGV. Values on a GPU are not checked: a check would need the host.
             encoding: "slots", or "coefficients" (BFV and BGV: any plaintext modulus). CKKS: up to N real
                 numbers, at a level that is named, make the polynomial that has them, times the scale and
-                rounded, as its coefficients. It is a plaintext of N/2 slots like others; bootstraps "from
-                coefficients" bring them to slots.
+                rounded, as its coefficients. It is a plaintext of N/2 slots like others. `decode` and
+                `decrypt` with this encoding give them back; bootstraps "from coefficients" bring them to
+                slots.
             level: CKKS: the level of the plaintext; None: the top. BFV and BGV: the level of the ciphertexts
                 that the plaintext will multiply or be added to. It is then made ready for them once, and
                 takes as much memory as one of them (BGV: half as much). None: each product and each sum
@@ -309,11 +310,17 @@ class Context(ClientContext):
         return Plaintext(self._codec.encode(values, encoding, level, scale, largest), self)
 
     def decode(
-        self, plaintext: Plaintext, *, dtype: DTypeLike | None = None, out: NDArray[Any] | None = None
+        self,
+        plaintext: Plaintext,
+        *,
+        dtype: DTypeLike | None = None,
+        out: NDArray[Any] | None = None,
+        encoding: str | None = None,
     ) -> NDArray[Any]:
-        """The values of a plaintext, of shape (..., filled slots); for `dtype` and `out` see `decrypt`."""
+        """The values of a plaintext, of shape (..., filled slots); for `dtype`, `out` and `encoding` see
+        `decrypt`."""
         require_type(plaintext, Plaintext, "decode", "a plaintext (a ciphertext decrypts: ctx.decrypt)")
-        return self._codec.decode(plaintext._native, dtype, plaintext.filled, out)
+        return self._codec.decode(plaintext._native, dtype, plaintext.filled, out, encoding)
 
     def decode_on_device(self, plaintext: Plaintext, *, dtype: DTypeLike | None = None) -> DeviceArray:
         """The values of a plaintext as an array on the context's GPU, of shape (..., slots), for PyTorch,

@@ -362,12 +362,18 @@ class Pool(Context):
         return found
 
     def decode(
-        self, plaintext: Plaintext, *, dtype: DTypeLike | None = None, out: NDArray[Any] | None = None
+        self,
+        plaintext: Plaintext,
+        *,
+        dtype: DTypeLike | None = None,
+        out: NDArray[Any] | None = None,
+        encoding: str | None = None,
     ) -> NDArray[Any]:
         """The values of a plaintext: see `Context.decode`."""
         require_type(plaintext, Plaintext, "decode", "a plaintext (a ciphertext decrypts: pool.decrypt)")
-        room = _room(plaintext, dtype, out)
-        found: NDArray[Any] = self._call(Context.decode, (plaintext,), {"dtype": dtype}, room)
+        room = _room(plaintext, dtype, out, encoding)
+        options = {"dtype": dtype, "encoding": encoding}
+        found: NDArray[Any] = self._call(Context.decode, (plaintext,), options, room)
         return found
 
     def decrypt(
@@ -378,12 +384,13 @@ class Pool(Context):
         dtype: DTypeLike | None = None,
         errors: Literal["raise", "mask"] = "raise",
         out: NDArray[Any] | None = None,
+        encoding: str | None = None,
     ) -> NDArray[Any]:
         """The values of a ciphertext: see `Context.decrypt`. If the secret key was replicated, each member
         decrypts its part, to its rows of the result; otherwise all parts go to the key's member."""
         if self._decrypts_in_parts(ciphertext, secret_key):
-            options = {"dtype": dtype, "errors": errors}
-            room = _room(ciphertext, dtype, out)
+            options = {"dtype": dtype, "errors": errors, "encoding": encoding}
+            room = _room(ciphertext, dtype, out, encoding)
             try:
                 found: NDArray[Any] = self._call(Context.decrypt, (ciphertext, secret_key), options, room)
             except _core.NoiseError:
@@ -394,7 +401,9 @@ class Pool(Context):
             "decrypt",
             ciphertext,
             secret_key,
-            lambda context, x: context.decrypt(x, secret_key, dtype=dtype, errors=errors, out=out),
+            lambda context, x: context.decrypt(
+                x, secret_key, dtype=dtype, errors=errors, out=out, encoding=encoding
+            ),
         )
 
     def decrypt_for_sharing(
@@ -406,6 +415,7 @@ class Pool(Context):
         statistical_bits: int = 40,
         shares: int = 1,
         dtype: DTypeLike | None = None,
+        encoding: str | None = None,
     ) -> NDArray[Any]:
         """Decrypt to a result that may be shown to others: see `Context.decrypt_for_sharing`. The member of
         the secret key does so, and the values do not depend on the number of members."""
@@ -420,6 +430,7 @@ class Pool(Context):
                 statistical_bits=statistical_bits,
                 shares=shares,
                 dtype=dtype,
+                encoding=encoding,
             ),
         )
 
@@ -520,12 +531,16 @@ def _encrypted(context: Context, values: Any, key: SecretKey, options: dict[str,
     return context.encrypt(_whole(values, context), key, **options)
 
 
-def _room(values: Ciphertext | Plaintext, dtype: DTypeLike | None, out: NDArray[Any] | None) -> NDArray[Any]:
+def _room(
+    values: Ciphertext | Plaintext, dtype: DTypeLike | None, out: NDArray[Any] | None, encoding: str | None
+) -> NDArray[Any]:
     """An array for the decoded values: the one that was given, or a new one."""
-    shape = (*values.shape, values.filled)
+    is_of_coefficients = encoding == "coefficients" != values.encoding
+    shape = (*values.shape, values.context.params.degree if is_of_coefficients else values.filled)
     if out is not None:
         return room_in(out, shape)
-    return np.empty(shape, values.dtype if dtype is None else dtype)
+    usual = np.float64 if is_of_coefficients else values.dtype
+    return np.empty(shape, usual if dtype is None else dtype)
 
 
 def _whole(value: Any, context: Context) -> Any:

@@ -42,12 +42,6 @@ constexpr double largest_scale = 0x1p244;
 // below a quarter, with a probability of 2^-95.
 constexpr std::size_t slots_that_tell = 512;
 
-// The largest coefficient over the scale.
-double range_limit(const rlwe::Context& context, const rlwe::Metadata& meta) {
-  const double part = checks_range(context.parameters()) ? 0.25 : part_of_any;
-  return part * std::exp2(context.base(meta.level).log2() - std::log2(meta.scale));
-}
-
 // Both arrays from memory that holds one after the other; by one copy if they lie so on the host.
 void download(const rlwe::Context& context, std::span<double> numbers, std::span<double> largest,
               const runtime::Buffer& from) {
@@ -64,6 +58,11 @@ void download(const rlwe::Context& context, std::span<double> numbers, std::span
 }
 
 }  // namespace
+
+double range_limit(const rlwe::Context& context, const rlwe::Metadata& meta) {
+  const double part = checks_range(context.parameters()) ? 0.25 : part_of_any;
+  return part * std::exp2(context.base(meta.level).log2() - std::log2(meta.scale));
+}
 
 std::size_t period_entries(std::size_t slots) { return std::max(poly::min_entries, 2 * slots); }
 

@@ -12,6 +12,8 @@ namespace hemera::ckks {
 double largest_magnitude(std::span<const double> numbers);
 /// Throws MismatchError unless these are this many rows of 1 to `slots` numbers.
 void require_rows(const HostRows<const double>& values, std::size_t rows, std::size_t slots);
+/// The largest coefficient over the scale that decoding a decryption accepts.
+double range_limit(const rlwe::Context& context, const rlwe::Metadata& meta);
 /// Throws ParameterError for a bound of magnitudes below 0.
 void declare(rlwe::Metadata& meta, double largest);
 /// Throws ParameterError where values exceed their declared bound. `part`: the largest magnitude of a real or

@@ -69,6 +69,29 @@ std::vector<PreciseComplex> slots_of(const HostRows<const double>& values, std::
   return result;
 }
 
+// The coefficients over the scale of a batch of polynomials in coefficient form.
+class HostCoefficients {
+ public:
+  HostCoefficients(const rlwe::Context& context, const poly::Poly& polynomials, const rlwe::Metadata& meta)
+      : centered_(polynomials.base()),
+        scale_(meta.scale.exact()),
+        degree_(context.degree()),
+        row_(polynomials.base().size() * degree_),
+        words_(rlwe::batch_count(meta.batch) * row_) {
+    context.backend().download(context.queue(), words_, polynomials.view(), poly::Form::coefficient);
+  }
+  TwoDoubles operator()(std::size_t row, std::size_t k) {
+    return centered_(&words_[row * row_ + k], degree_) / scale_;
+  }
+
+ private:
+  CenteredReader centered_;
+  TwoDoubles scale_;
+  std::size_t degree_, row_;
+  std::vector<std::uint64_t> words_;
+  const runtime::ZeroedAtEnd zeroed_{std::span(words_)};
+};
+
 }  // namespace
 
 // Each element's coefficients over the base, in evaluation form.
@@ -154,13 +177,9 @@ std::vector<std::size_t> Encoder::decode_certain(const HostRows<double>& values,
   std::vector<std::size_t> doubtful = decode_certain(values, plaintext);
   const poly::Poly own = coefficients_of(plaintext);
   const poly::Poly& polynomials = own ? own : plaintext.poly;
-  const poly::RnsBase& base = polynomials.base();
-  const std::size_t degree = context.degree(), slots = plaintext.meta.slots, stride = degree / (2 * slots);
+  const std::size_t slots = plaintext.meta.slots, stride = context.degree() / (2 * slots);
   const std::size_t rows = rlwe::batch_count(plaintext.meta.batch), parts = values.is_complex ? 2 : 1;
-  std::vector<std::uint64_t> words(rows * base.size() * degree);
-  const runtime::ZeroedAtEnd zeroed{std::span(words)};
-  context.backend().download(context.queue(), words, polynomials.view(), poly::Form::coefficient);
-  CenteredReader centered(base);
+  HostCoefficients read(context, polynomials, plaintext.meta);
   std::vector<TwoDoubles> coefficients(2 * slots);
   const runtime::ZeroedAtEnd zeroed_coefficients{std::span(coefficients)};
   for (std::size_t row = 0; row < rows; ++row) {
@@ -170,10 +189,7 @@ std::vector<std::size_t> Encoder::decode_certain(const HostRows<double>& values,
       std::ranges::fill(left, std::nan(""));
       continue;
     }
-    for (std::size_t k = 0; k < 2 * slots; ++k) {
-      coefficients[k] =
-          centered(&words[row * base.size() * degree + k * stride], degree) / plaintext.meta.scale.exact();
-    }
+    for (std::size_t k = 0; k < 2 * slots; ++k) coefficients[k] = read(row, k * stride);
     const std::vector<PreciseComplex> numbers = precise_slots(coefficients);
     for (std::size_t i = 0; i < values.count; ++i) {
       const auto write = [&](std::size_t at, const TwoDoubles& number) {
@@ -184,6 +200,37 @@ std::vector<std::size_t> Encoder::decode_certain(const HostRows<double>& values,
       write(i * parts, numbers[i].real);
       if (values.is_complex) write(i * parts + 1, numbers[i].imag);
     }
+  }
+  return doubtful;
+}
+
+void Encoder::decode_coefficients(std::span<double> values, const rlwe::Plaintext& plaintext) const {
+  refuse(decode_certain_coefficients(values, plaintext), plaintext.meta);
+}
+
+std::vector<std::size_t> Encoder::decode_certain_coefficients(std::span<double> values,
+                                                              const rlwe::Plaintext& plaintext) const {
+  const rlwe::Context& context = *context_;
+  rlwe::require_plaintext(context, plaintext, "decode");
+  const std::size_t rows = rlwe::batch_count(plaintext.meta.batch), degree = context.degree();
+  if (values.size() != rows * degree) {
+    throw MismatchError("decode: room for " + std::to_string(values.size()) +
+                        " coefficients was given, but the plaintext has " + std::to_string(rows) +
+                        " rows of " + std::to_string(degree));
+  }
+  const poly::Poly own = coefficients_of(plaintext);
+  HostCoefficients read(context, own ? own : plaintext.poly, plaintext.meta);
+  const double limit = is_checked(plaintext) ? range_limit(context, plaintext.meta) : HUGE_VAL;
+  std::vector<std::size_t> doubtful;
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::span<double> found = values.subspan(row * degree, degree);
+    for (std::size_t k = 0; k < degree; ++k) {
+      const TwoDoubles number = read(row, k);
+      found[k] = arith::exact_sum(number.value, number.rest).value;
+    }
+    if (largest_magnitude(found) <= limit) continue;
+    doubtful.push_back(row);
+    std::ranges::fill(found, std::nan(""));
   }
   return doubtful;
 }
