@@ -262,7 +262,7 @@ class Index:
             return self.query_many([(query, keys)])[0]
         rows = self._preparing()
         with self._searching():
-            return rows.finished(query, keys, self._version, self._header)
+            return rows.finished(query, keys, self._version)
 
     def query_many(self, asked: Sequence[tuple[bytes, bytes | Keys]]) -> list[bytes]:
         """Answer several messages, of one client or several. Those for scores take one pass over the rows; of

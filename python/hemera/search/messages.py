@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,6 +55,16 @@ class Group(NamedTuple):
 def name_of(query: bytes) -> str:
     """32 hexadecimal digits that an answer names its query by."""
     return hashlib.sha256(query).hexdigest()[:32]
+
+
+def opened(
+    kind: str, data: bytes, fields: Mapping[str, Kind], settings: Settings
+) -> tuple[dict[str, Any], memoryview]:
+    """Header and body of a message of this kind for an index of these settings. FormatError,
+    MismatchError."""
+    header, body = wire.unpack(kind, data, {"settings": str, **fields})
+    require_settings(header["settings"], settings, kind.rpartition(" ")[2])
+    return header, body
 
 
 def require_settings(digest: str, settings: Settings, what: str) -> None:

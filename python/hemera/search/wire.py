@@ -41,17 +41,15 @@ class Draft:
 
     Args:
         kind: of the message.
-        header: its fields. Others of the same length may take their place: `rename`.
+        header: its fields. Others of the same length may take the place of some: `rename`.
         sizes: the bytes of each part.
     """
 
     def __init__(self, kind: str, header: dict[str, Any], *sizes: int) -> None:
-        self._kind = kind
-        self._sizes = sizes
-        head = _head(kind, {**header, "parts": sizes})
-        self.memory = _core.MessageBytes([len(head), *sizes])
+        self._kind, self._header = kind, {**header, "parts": sizes}
+        self._head = _head(kind, self._header)
+        self.memory = _core.MessageBytes([len(self._head), *sizes])
         """Part i of the body is number i + 1."""
-        self._head = head
 
     def part(self, number: int) -> NDArray[np.uint8]:
         """The place of a part of the body."""
@@ -63,9 +61,9 @@ class Draft:
         have any contents afterwards."""
         self.memory.settle([number + 1 for number in written])
 
-    def rename(self, header: dict[str, Any]) -> None:
-        """Take another header, of the same length."""
-        head = _head(self._kind, {**header, "parts": self._sizes})
+    def rename(self, **fields: Any) -> None:
+        """Take other fields, of the same length."""
+        head = _head(self._kind, {**self._header, **fields})
         assert len(head) == len(self._head)
         self._head = head
 

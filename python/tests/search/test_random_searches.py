@@ -284,7 +284,7 @@ def test_an_answer_whose_norms_are_no_numbers() -> None:
     owner = Client.owning(database, "dot")
     index = Index(owner.encrypt(database))
     for wrong in (np.nan, np.inf, -1.0):
-        draft = index._rows._draft(index._header(""), 1, True, np.array([wrong]).tobytes())
+        draft = index._rows._draft({**index._header(""), "count": 1, "is_single": True}, [wrong])
         for part in (0, 1):
             draft.part(part)[:] = 0
         with pytest.raises(hm.errors.FormatError, match="norms"):

@@ -110,7 +110,7 @@ def test_drafts_are_written_in_their_places_once() -> None:
     draft.part(2)[:] = np.frombuffer(b"de", np.uint8)
     draft.settle(1, 2)
     draft.part(0)[:] = np.frombuffer(b"abc", np.uint8)
-    draft.rename({"a": 2})
+    draft.rename(a=2)
     assert draft.finish() == wire.pack("answer", {"a": 2}, b"abc", b"", b"de")
     # What is settled is not looked at again.
     draft = wire.Draft("answer", {"a": 1}, 3)

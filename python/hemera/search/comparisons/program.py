@@ -33,8 +33,6 @@ from hemera.search.comparisons.slots import Asked, Slots
 from hemera.search.messages import Group, Header
 from hemera.search.settings import Errors
 
-_FIELDS: dict[str, type] = {"settings": str, "want": str}
-"""Fields of queries, and with the next ones those of answers."""
 _ANSWER_FIELDS: dict[str, type] = {"query": str, "index_version": int}
 MOST_THRESHOLDS = 4096
 """The most thresholds of one query."""
@@ -217,10 +215,7 @@ class Comparisons(Slots):
 
     def unpack_answer(self, data: bytes, context: Context) -> Answer:
         """An answer from its message. FormatError, MismatchError."""
-        fields = {**_FIELDS, **_ANSWER_FIELDS, **self.answer_fields}
-        header, body = wire.unpack(self.settings.kind("answer"), data, fields)
-        messages.require_settings(header["settings"], self.settings, "answer")
-        want = self._sent_want(header)
+        header, want, body = self._opened("answer", data, {**_ANSWER_FIELDS, **self.answer_fields})
         results, rest = take_ciphertexts(body, 2 if want == "payloads" else 1, context, "answer")
         if len(rest) % 8 == 0 and all(x.slots == self.layout.slots for x in results):
             answer = Answer(header["query"], want, messages.read_ids(rest), results)
@@ -235,13 +230,17 @@ class Comparisons(Slots):
                 return answer
         raise FormatError("the ciphertexts of the answer, or its ids, have other shapes")
 
-    def _sent_want(self, header: dict[str, Any]) -> str:
-        """The results that a message wants. FormatError in the place of `require_want`'s error."""
+    def _opened(
+        self, what: str, data: bytes, fields: Mapping[str, type]
+    ) -> tuple[dict[str, Any], str, memoryview]:
+        """The header, the wanted results and the body of a message. FormatError, MismatchError."""
+        kind = self.settings.kind(what)
+        header, body = messages.opened(kind, data, {"want": str, **fields}, self.settings)
         try:
             self.require_want(header["want"])
         except ParameterError as error:
             raise FormatError(f"the message is damaged: {error}") from None
-        return str(header["want"])
+        return header, header["want"], body
 
     # --- Indexes. ---
 
@@ -256,10 +255,8 @@ class Comparisons(Slots):
         return self.cost().key_bytes
 
     def count(self, query: bytes) -> int:
-        header, _ = wire.unpack_any(self.settings.kind("query"), query)
-        messages.require_settings(str(header.get("settings")), self.settings, "query")
-        count = header.get("thresholds")
-        return int(-(-count // self.layout.copies)) if type(count) is int else 1
+        header, _, _ = self._opened("query", query, self.query_fields)
+        return int(-(-header.get("thresholds", 1) // self.layout.copies))
 
     def seed(self, _: bytes) -> None:
         """There is no seed under which there may be no other query."""
@@ -287,9 +284,7 @@ class Comparisons(Slots):
 
     def unpack(self, query: bytes, ev: Evaluator) -> Query:
         """A query from its message. FormatError, MismatchError."""
-        header, body = wire.unpack(self.settings.kind("query"), query, {**_FIELDS, **self.query_fields})
-        messages.require_settings(header["settings"], self.settings, "query")
-        want = self._sent_want(header)
+        header, want, body = self._opened("query", query, self.query_fields)
         (x, compared), rest = take_ciphertexts(body, 2, ev, "query")
         if len(rest):
             raise FormatError(f"the query of a search has {len(rest)} bytes after its ciphertexts")

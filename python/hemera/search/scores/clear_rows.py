@@ -123,43 +123,28 @@ class ClearScoreRows:
     def answers(self, group: Group, header: Header) -> list[bytes]:
         return [each.finish() for each in self._program.answered(group, header, self._draft, self._database)]
 
-    def _header(self, header: dict[str, Any], count: int) -> dict[str, Any]:
-        return {**header, "rows": self._count, "count": count, "has_ids": self._has_ids}
-
-    def _sizes(self, count: int) -> list[int]:
-        """Bytes of the parts of an answer to `count` queries."""
-        half = self._database.half_bytes(count, self._program.kept_bytes)
-        norms = 4 * self._count * (self._program.metric == "l2")
-        return [half, half, 8 * self._count * self._has_ids, norms]
-
-    def _draft(self, header: dict[str, Any], count: int) -> wire.Draft:
-        """The message of an answer to `count` queries, whose halves are to be written."""
-        answer = wire.Draft("answer", self._header(header, count), *self._sizes(count))
-        if self._has_ids:
-            answer.part(2)[:] = self.ids.astype("<i8", copy=False).view(np.uint8)
-        if self._program.metric == "l2":
-            squares = self._squares[: self._count]
-            answer.part(3)[:] = squares.astype("<u4", copy=False).view(np.uint8)
-        return answer
+    def _draft(self, header: dict[str, Any]) -> wire.Draft:
+        squares = self._squares[: self._count * (self._program.metric == "l2")]
+        return self._program.draft(header, self.ids, self._has_ids, squares.astype("<u4", copy=False))
 
     @property
     def ticket_bytes(self) -> int:
         """Bytes of a ticket for the rows that there are now: of the device's memory, and of the host's."""
         on_device = 8 * self._database.blocks * self._program.limbs * self._program.degree
-        return on_device + sum(self._sizes(1))
+        return on_device + sum(self._program.sizes(self._count, 1, self._has_ids, False))
 
     def ticket(self, keys: Keys, seed: bytes, header: Header) -> Ticket:
         """All of the answer to a query of this seed that does not depend on its numbers."""
-        answer = self._draft(header(_NO_NAME), 1)
+        answer = self._draft({**header(_NO_NAME), "count": 1})
         half = self._database.prepare(keys._native, seed, *self._program.packing, answer.memory)
         answer.settle(*_KNOWN)
         return Ticket(half, answer, self.ticket_bytes)
 
-    def finished(self, query: bytes, tickets: Tickets, version: int, header: Header) -> bytes:
+    def finished(self, query: bytes, tickets: Tickets, version: int) -> bytes:
         """The answer to a query by its ticket."""
         asked = self._program.unpack(query)
         ticket = tickets.take(asked.seed, query, version)
-        ticket.answer.rename(self._header(header(name_of(query)), 1))
+        ticket.answer.rename(query=name_of(query))
         self._database.finish(ticket.half, asked.seed, asked.numbers, ticket.answer.memory)
         return ticket.answer.finish()
 

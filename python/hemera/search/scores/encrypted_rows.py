@@ -156,28 +156,18 @@ class EncryptedScoreRows:
         """The answer to a query in the clear: integers [query, dims], the factor that brings them to the
         scale of encrypted ones, norms, and whether it is one."""
         integers, factor, norms, is_single = query
-        answer = self._draft(header(""), len(integers), is_single, norms.astype("<f8").tobytes())
+        fields = {**header(""), "count": len(integers), "is_single": is_single}
+        answer = self._draft(fields, norms)
         self._databases[0].answer_clear(integers, factor, *self._program.packing, answer.memory, 1)
         return self._finished(answer)
 
-    def _draft(
-        self, header: dict[str, Any], count: int, is_single: bool = False, norms: bytes = b""
-    ) -> wire.Draft:
-        """The message of an answer to `count` queries, whose halves are to be written; with the norms of
-        queries in the clear."""
+    def _draft(self, header: dict[str, Any], norms: Any = ()) -> wire.Draft:
+        """The message of an answer, whose halves are to be written; with the norms of queries in the
+        clear."""
         ids = self._ids.reshape(-1)
         ids = ids[: int(np.flatnonzero(ids >= 0)[-1]) + 1]
         has_ids = not np.array_equal(ids, np.arange(len(ids)))
-        fields = {"rows": len(ids), "count": count, "has_ids": has_ids, "is_single": is_single}
-        kept = self._program.kept_bytes
-        half = self._databases[0].half_bytes(count, kept)
-        squares = self._databases[0].half_bytes(1, kept) * (self._program.metric == "l2")
-        sizes = half, half, 8 * len(ids) * has_ids, len(norms), squares, squares
-        answer = wire.Draft("encrypted answer", {**header, **fields}, *sizes)
-        if has_ids:
-            answer.part(2)[:] = ids.astype("<i8", copy=False).view(np.uint8)
-        answer.part(3)[:] = np.frombuffer(norms, np.uint8)
-        return answer
+        return self._program.draft({"is_single": False, **header}, ids, has_ids, np.array(norms, "<f8"))
 
     def _finished(self, answer: wire.Draft) -> bytes:
         """The answer with the squared norms, a ciphertext for each block, where the metric needs them."""

@@ -23,9 +23,9 @@ from hemera.search.messages import (
     keys_of,
     name_of,
     not_prepared,
+    opened,
     read_ids,
     require_keys,
-    require_settings,
 )
 from hemera.search.scores import quantization
 from hemera.search.scores.neighbours import warn_of_wrong_neighbours
@@ -39,9 +39,8 @@ _EXPANDED_BYTES = 1 << 30
 """The most bytes of the queries of one pass in a device's memory, unless one alone takes more."""
 _ROW_BYTES = 12
 """Bytes of an answer for each row, in addition to its numbers: an id, and a squared norm."""
-_QUERY_FIELDS: dict[str, Kind] = {"settings": str, "count": Whole(1)}
+_QUERY_FIELDS: dict[str, Kind] = {"count": Whole(1)}
 ANSWER_FIELDS: dict[str, Kind] = {
-    "settings": str,
     "query": str,
     "index_version": Whole(),
     "rows": Whole(1),
@@ -49,9 +48,8 @@ ANSWER_FIELDS: dict[str, Kind] = {
     "has_ids": bool,
     "parts": list,
 }
-_ENCRYPTED_ANSWER_FIELDS: dict[str, Kind] = {**ANSWER_FIELDS, "is_single": bool}
-"""Fields of answers of encrypted indexes. The query of one in the clear is ""; the others' `is_single` means
-nothing."""
+"""Fields of answers; those of encrypted indexes have `is_single` too. The query of an answer in the clear is
+""; the others' `is_single` means nothing."""
 
 
 @dataclass(frozen=True)
@@ -193,21 +191,11 @@ class ScoreProgram(Scales):
         k: int | None,
         asked: Callable[[str], Asked],
     ) -> tuple[str, Callable[[], Any]]:
-        kind, fields = (
-            ("encrypted answer", _ENCRYPTED_ANSWER_FIELDS) if self.owner else ("answer", ANSWER_FIELDS)
-        )
-        header, body = wire.unpack(kind, data, fields)
-        require_settings(header["settings"], self.settings, "answer")
+        fields = {**ANSWER_FIELDS, "is_single": bool} if self.owner else ANSWER_FIELDS
+        header, body = opened(self.answer_kind, data, fields, self.settings)
         count, rows, name = header["count"], header["rows"], header["query"]
-        in_clear = bool(self.owner) and name == ""
-        blocks = -(-rows // self.degree)
-        half = blocks * self.degree * self.kept_bytes  # of one polynomial a block
-        squares = half * (self.metric == "l2")
-        sizes = [count * half, count * half, 8 * rows * header["has_ids"]]
-        if self.owner:
-            sizes += [8 * count * in_clear, squares, squares]
-        else:
-            sizes += [4 * rows * (self.metric == "l2")]
+        in_clear, blocks = bool(self.owner) and name == "", -(-rows // self.degree)
+        sizes = self.sizes(rows, count, header["has_ids"], in_clear)
         if header["parts"] != sizes:
             raise FormatError(
                 f"the answer of {rows} rows has parts of {header['parts']} bytes, and not {sizes}"
@@ -223,7 +211,8 @@ class ScoreProgram(Scales):
         if count != len(own.norms) or (own.is_single and count != 1):
             raise FormatError(f"the answer is for {count} queries; {len(own.norms)} were asked")
         numbers = self._numbers(body[: ends[1]], blocks)
-        if self.owner and squares:
+        has_squares = bool(self.owner) and self.metric == "l2"
+        if has_squares:
             numbers = np.concatenate([numbers, self._numbers(body[ends[3] :], blocks)], axis=2)
         ids = read_ids(body[ends[1] : ends[2]]) if header["has_ids"] else np.arange(rows)
         there = ids >= 0 if self.owner else np.ones(rows, np.bool_)
@@ -233,7 +222,7 @@ class ScoreProgram(Scales):
             found = _core.search_decrypt(secret_key._native, numbers, self.packing[0])
             self._require_possible(found, own.norms)
             found = found[:, :rows][:, there]
-            of_rows = found[-1] / self.square_scale if self.owner and squares else known
+            of_rows = found[-1] / self.square_scale if has_squares else known
             return self._best(self._scores(found[:count], own.norms, of_rows), ids[there], k, own.is_single)
 
         return ("" if in_clear else name), decrypted
@@ -290,6 +279,39 @@ class ScoreProgram(Scales):
 
     # --- Indexes. ---
 
+    @property
+    def answer_kind(self) -> str:
+        """The kind of the messages of answers."""
+        return "encrypted answer" if self.owner else "answer"
+
+    def sizes(self, rows: int, count: int, has_ids: bool, in_clear: bool) -> list[int]:
+        """Bytes of the parts of an answer to `count` queries: b and a of scores; ids; and of a clear index
+        the squared norms of rows, of an encrypted one the norms of queries in the clear, and b and a of
+        squared norms."""
+        half = -(-rows // self.degree) * self.degree * self.kept_bytes  # of one polynomial a block
+        is_l2 = self.metric == "l2"
+        own = [8 * count * in_clear, half * is_l2, half * is_l2] if self.owner else [4 * rows * is_l2]
+        return [count * half, count * half, 8 * rows * has_ids, *own]
+
+    def draft(
+        self, header: dict[str, Any], ids: NDArray[np.int64], has_ids: bool, norms: NDArray[Any]
+    ) -> wire.Draft:
+        """The message of an answer, whose b and a are to be written.
+
+        Args:
+            header: its fields, with the count of queries.
+            ids: of all places of rows.
+            has_ids: whether they are others than 0, 1, ...
+            norms: squared norms of rows, or the norms of queries in the clear, or none.
+        """
+        fields = {**header, "rows": len(ids), "has_ids": has_ids}
+        sizes = self.sizes(len(ids), header["count"], has_ids, len(norms) > 0)
+        answer = wire.Draft(self.answer_kind, fields, *sizes)
+        if has_ids:
+            answer.part(2)[:] = ids.astype("<i8", copy=False).view(np.uint8)
+        answer.part(3)[:] = norms.view(np.uint8)
+        return answer
+
     def groups(self, context: Context, asked: Sequence[tuple[bytes, bytes | Keys]]) -> list[Group]:
         """All take one pass."""
         if not asked:
@@ -299,11 +321,12 @@ class ScoreProgram(Scales):
         return [Group(range(len(asked)), [name_of(query) for query, _ in asked], keys, sent)]
 
     def answered(
-        self, group: Group, header: Header, draft: Callable[[dict[str, Any], int], wire.Draft], database: Any
+        self, group: Group, header: Header, draft: Callable[[dict[str, Any]], wire.Draft], database: Any
     ) -> list[wire.Draft]:
-        """The messages of answers by one pass over a database. `draft` makes one of a number of queries."""
+        """The messages of answers by one pass over a database. `draft` makes one with the fields of a
+        header."""
         pairs = zip(group.names, group.queries, strict=True)
-        drafts = [draft(header(name), len(query.numbers)) for name, query in pairs]
+        drafts = [draft({**header(name), "count": len(query.numbers)}) for name, query in pairs]
         asked = [(key, each.seed, each.numbers) for key, each in zip(group.keys, group.queries, strict=True)]
         database.answer(asked, *self.packing, [each.memory for each in drafts])
         return drafts
@@ -331,8 +354,7 @@ class ScoreProgram(Scales):
 
     def unpack(self, query: bytes) -> Query:
         """The queries of a message. FormatError, MismatchError."""
-        header, body = wire.unpack("query", query, _QUERY_FIELDS)
-        require_settings(header["settings"], self.settings, "query")
+        header, body = opened("query", query, _QUERY_FIELDS, self.settings)
         count = header["count"]
         if len(body) != SEED_BYTES + count * self.limbs * self.dims * self.number_bytes:
             raise FormatError(f"the query has {len(body)} bytes of numbers for {count} queries")
@@ -347,8 +369,7 @@ class ScoreProgram(Scales):
         """The seeds of a message from `Client.prepare`. FormatError, MismatchError."""
         if self.owner:
             raise not_prepared(self.settings)
-        header, body = wire.unpack("preparation", preparation, _QUERY_FIELDS)
-        require_settings(header["settings"], self.settings, "preparation")
+        header, body = opened("preparation", preparation, _QUERY_FIELDS, self.settings)
         count = header["count"]
         if not 1 <= count <= MOST_PREPARED or len(body) != count * SEED_BYTES:
             raise FormatError(f"the preparation of {count} queries has {len(body)} bytes of seeds")
