@@ -86,6 +86,33 @@ def test_scores_are_off_by_the_expected_error(metric: Metric, rows: int, dims: i
     assert client.expected_error.bits == -math.log2(client.expected_error.noise)
 
 
+@pytest.mark.parametrize("metric", ["cosine", "l2"])
+@pytest.mark.usefixtures("small_rings")
+def test_few_blocks_are_turned_and_more_are_not(metric: Metric) -> None:
+    """The same scores by the same keys while blocks come and go, and a rotation less of each product of a baby
+    and a giant: of 64 columns, 8 babies and 8 giants."""
+    vectors, dims = floats(2050, 60, seed=27), 60
+    vectors[:, 0] += 3  # of the largest part no slot may stand in another's place
+    index = Index(vectors[:1024], metric, answers=Threshold(margin=MARGIN))
+    client, (x,) = Client(index.settings), queries(1, dims, seed=28)
+    key_products = {}
+    for blocks, rows in ((1, 1024), (2, 2048), (3, 2050), (2, 2048), (1, 1024)):
+        if rows > len(index):
+            index.add(vectors[len(index) : rows])
+        else:
+            index.remove(index.ids[rows:])
+        found = scores_of(index, client, x)
+        assert len(found) == index._rows.blocks_count == blocks
+        scale = 2 * units(metric, index.settings.program.row_bound)
+        noise = scale * np.concatenate(found)[:rows] - kept_scores(index, x)
+        assert abs(math.log2(float(np.std(noise)) / index.expected_error.noise)) < 0.3
+        key_products[blocks] = index.cost().as_dict()["operations"]["key_products"]
+    # Besides those: of each block's comparison, and the sum over 1,024 rows of a count.
+    of_block = key_products[1] - (7 + 7 + 10)
+    assert key_products[2] == 7 + 2 * 7 + 10 + 2 * of_block
+    assert key_products[3] == 7 + 8 * 7 + 10 + 3 * of_block
+
+
 @pytest.mark.parametrize("metric", ["cosine", "dot", "l2"])
 @pytest.mark.usefixtures("small_rings")
 def test_differences_of_scores_are_off_by_the_expected_error(metric: Metric) -> None:

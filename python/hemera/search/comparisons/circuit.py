@@ -38,6 +38,7 @@ class Block:
     columns: Columns
     payloads: Columns
     bias: Any = 0.0  # [slots]: is added to half the scores
+    is_turned: bool = False
 
 
 def _together(ev: Evaluator, most: int, single: int) -> int:
@@ -66,20 +67,30 @@ def window_sums(x: Ciphertext, count: int, distance: int = 1) -> Ciphertext:
     return x
 
 
-def _rotations(queries: Ciphertext, of: Slots) -> list[Ciphertext]:
-    """The factor of each column: the queries rotated by 0, 1, ..., steps - 1, by the keys of babies and
-    giants; with "l2" also that of squared norms.
+def _rotations(queries: Ciphertext, babies: Sequence[int], giants: Sequence[int]) -> list[Ciphertext]:
+    """The factor of each column: the queries rotated by the sums of babies and giants; with "l2" also that of
+    squared norms.
 
     Args:
         queries: of shape [queries, 1], with "l2" [queries, 2].
     """
     query, *squares = (queries[:, part] for part in range(queries.shape[1]))
-    babies, giants = of.layout.babies, of.layout.giants
     turned = query.rotate_many(babies) if len(babies) > 1 else [query]
     if len(giants) == 1:
         return [*turned, *squares]
     by_baby = [each.rotate_many(giants) for each in turned]
     return [*(each[giant] for giant in range(len(giants)) for each in by_baby), *squares]
+
+
+def _products(ev: Evaluator, rotated: Sequence[Ciphertext], block: Block, of: Slots) -> Ciphertext:
+    """The sum of products with a block's columns."""
+    columns, babies = block.columns, len(of.layout.babies)
+    if not block.is_turned:
+        return ev.dot(rotated, columns)
+    sums = [ev.dot(rotated, [*columns[:babies], *columns[of.layout.steps :]])]
+    for giant in of.layout.giants[1:]:
+        sums.append(ev.dot(rotated[:babies], columns[giant : giant + babies]).rotate(giant))
+    return ev.add_many(sums)
 
 
 def products(
@@ -91,11 +102,13 @@ def products(
     Args:
         queries: each of shape [1], with "l2" [2].
     """
-    size = _together(ev, _ROTATED_BYTES, of.columns * of.params.ciphertext_bytes)
+    giants = [0] if blocks[0].is_turned else of.layout.giants
+    factors = len(of.layout.babies) * len(giants)
+    size = _together(ev, _ROTATED_BYTES, factors * of.params.ciphertext_bytes)
     found: list[Ciphertext] = []
     for first in range(0, len(queries), size):
-        rotated = _rotations(stack(queries[first : first + size]), of)
-        of_blocks = [list(ev.dot(rotated, block.columns)) for block in blocks]
+        rotated = _rotations(stack(queries[first : first + size]), of.layout.babies, giants)
+        of_blocks = [list(_products(ev, rotated, block, of)) for block in blocks]
         found += itertools.chain(*zip(*of_blocks, strict=True))
     return found
 
@@ -165,7 +178,8 @@ def _cost(program: Any, times: DeviceTimes | None, blocks: int) -> Cost:
     ) -> list[Ciphertext]:
         column = encrypted[0] if encrypted else context.encode(zeros, level=program.top)
         numbers: Any = encrypted[1] if encrypted else context.encode(zeros, level=1)
-        block = Block([column] * program.columns, [numbers] * program.payloads, zeros)  # type: ignore[arg-type]
+        columns: Any = [column] * program.columns
+        block = Block(columns, [numbers] * program.payloads, zeros, program.is_turned(blocks))
         found = program.found(ev, [Query("", query, [compared])], [block] * blocks)
         if "count" in program.wants:
             results = counts(ev, [found], np.ones((blocks, layout.rows), np.bool_), program)

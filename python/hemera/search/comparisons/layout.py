@@ -9,6 +9,9 @@ belongs to row s mod rows, in copy s div rows. `parts` copies, one after the oth
 So rotation j of the query stands next to column j, and the scores are the sum over j of their products, added
 up over `parts` copies. With one copy these are the diagonals of S. Halevi, V. Shoup, "Algorithms in HElib"
 (2014/106). Rows of few blocks take fewer rotations and fewer columns.
+
+Rotation j is that by a baby and a giant. In a block that is turned, column j is turned back by its giant: the
+query is rotated by babies alone, and the sum of products of each giant by it, block by block.
 """
 
 from __future__ import annotations
@@ -75,12 +78,16 @@ class Layout:
         whole[: self.dims] = x
         return np.asarray(whole[self.entries()])
 
-    def of_rows(self, vectors: NDArray[Any]) -> NDArray[np.float64]:
-        """[steps, slots] of at most `rows` vectors [count, dims]. Slots without a row have zeros."""
+    def of_rows(self, vectors: NDArray[Any], is_turned: bool = False) -> NDArray[np.float64]:
+        """[steps, slots] of at most `rows` vectors [count, dims], of a block that is turned or not. Slots
+        without a row have zeros."""
         whole = np.zeros((self.rows, self.width))
         whole[: len(vectors), : self.dims] = vectors
         row = np.arange(self.slots) % self.rows
-        return np.stack([whole[row, self.entries(step)] for step in range(self.steps)])
+        columns = [whole[row, self.entries(step)] for step in range(self.steps)]
+        if is_turned:
+            columns = [np.roll(each, j - j % len(self.babies)) for j, each in enumerate(columns)]
+        return np.stack(columns)
 
     def of_thresholds(self, thresholds: NDArray[np.float64]) -> NDArray[np.float64]:
         """[ciphertexts, slots] of thresholds: one for each copy, or the same one in all."""

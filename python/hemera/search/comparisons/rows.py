@@ -70,7 +70,8 @@ class ClearRows(_ComparedRows):
     def _errors(self, squares: NDArray[np.float64], are_singles: bool) -> Errors:
         """The errors by mean squares of entries."""
         dims = self._program.dims
-        return self._program.errors(float(squares[:dims].sum()), float(squares[dims:].sum()), are_singles)
+        parts = float(squares[:dims].sum()), float(squares[dims:].sum())
+        return self._program.errors(*parts, are_singles, len(self._blocks))
 
     def read(self, rows: Any, payloads: ArrayLike | None, ids: ArrayLike | None) -> Given:
         scaled = self._program.scaled(rows).astype(self._type)
@@ -94,22 +95,27 @@ class ClearRows(_ComparedRows):
         self._set([table[np.isin(of_places, left)] for table in tables], blocks)
 
     def _set(self, tables: Tables, blocks: Sequence[Block | None] = ()) -> None:
-        """Take these rows, whose first blocks are known but for those that are None."""
+        """Take these rows, whose first blocks are known but for those that are None. Others are encoded, and
+        all where blocks are turned now, or no more."""
         rows = self._program.rows
         starts = range(0, len(tables[0]), rows)
+        is_turned = self._program.is_turned(len(starts))
         known = [*blocks, *[None] * (len(starts) - len(blocks))]
         self._blocks = [
-            block or self._block(*(table[at : at + rows] for table in tables[1:]))
+            block
+            if block is not None and block.is_turned == is_turned
+            else self._block(is_turned, *(table[at : at + rows] for table in tables[1:]))
             for at, block in zip(starts, known, strict=True)
         ]
         self._tables, self._places = tables, self._filled(tables[0], len(starts) * rows)
 
-    def _block(self, vectors: NDArray[Any], numbers: NDArray[Any], bias: Any = 0.0) -> Block:
+    def _block(self, is_turned: bool, vectors: NDArray[Any], numbers: NDArray[Any], bias: Any = 0.0) -> Block:
         context, program = self._context, self._program
         return Block(
-            [context.encode(each, level=program.top) for each in program.columns_of(vectors)],
+            [context.encode(each, level=program.top) for each in program.columns_of(vectors, is_turned)],
             [context.encode(each, level=1) for each in program.numbers_of(numbers)],
             bias,
+            is_turned,
         )
 
     def contents(self) -> tuple[dict[str, Any], Sequence[wire.Part]]:
@@ -196,7 +202,8 @@ class PairedRows(ClearRows):
             of_pairs = np.zeros((of_block, room, program.payload))  # a row's payload lies with its first pair
             of_pairs[: len(numbers[part]), 0] = numbers[part]
             own = differences.reshape(pairs, program.entries), of_pairs.reshape(pairs, program.payload)
-            made.append(self._block(*own, program.layout.in_copies(never[part].reshape(-1))))
+            is_turned = program.is_turned(program.blocks or 0)
+            made.append(self._block(is_turned, *own, program.layout.in_copies(never[part].reshape(-1))))
         self._blocks, self._places, self._tables = made, self._filled(ids, room), tables
 
     def contents(self) -> tuple[dict[str, Any], Sequence[wire.Part]]:

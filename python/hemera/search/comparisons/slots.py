@@ -185,9 +185,14 @@ class Slots:
             if not np.abs(found).max(initial=0) <= bound:  # a number that is none is above, too
                 raise FormatError(f"the {what} of the index have numbers above their bound of {bound:.6g}")
 
-    def columns_of(self, rows: NDArray[np.floating]) -> NDArray[np.float64]:
+    def is_turned(self, blocks: int) -> bool:
+        """Whether so many blocks are turned (`comparisons.layout`): their sums are rotated for each block,
+        where the query's rotations are shared by all."""
+        return not self.owner and blocks <= max(1, len(self.layout.babies) // 4)
+
+    def columns_of(self, rows: NDArray[np.floating], is_turned: bool = False) -> NDArray[np.float64]:
         """[columns, slots] of a block's scaled rows [count, entries], or of differences of such."""
-        columns = self.layout.of_rows(rows[:, : self.dims])
+        columns = self.layout.of_rows(rows[:, : self.dims], is_turned)
         squares = [self.layout.in_copies(each) for each in rows[:, self.dims :].T]
         return np.concatenate([columns, *(each[None] for each in squares)])
 
@@ -225,7 +230,9 @@ class Slots:
 
     # --- Errors. ---
 
-    def errors(self, row_square: float, last_square: float, are_singles: bool = False) -> Errors:
+    def errors(
+        self, row_square: float, last_square: float, are_singles: bool = False, blocks: int | None = None
+    ) -> Errors:
         """The standard deviations of the errors of a score, for a query of norm 1.
 
         Coefficients have independent errors: sigma of an encryption, uniform ones of an encoding and of a
@@ -238,6 +245,7 @@ class Slots:
                 are compared.
             last_square: with "l2" the mean square of their last entries.
             are_singles: whether rows are kept as float32.
+            blocks: of the rows. None: as many as have the largest errors.
         """
         params, layout = self.params, self.layout
         unit = params.degree / 2 / params._native.scale**2
@@ -248,6 +256,8 @@ class Slots:
         # A query turned by 0 has no rotation, one turned by a baby and a giant has two.
         babies, giants, steps = len(layout.babies), len(layout.giants), layout.steps
         turns = (giants * (babies - 1) + babies * (giants - 1)) / steps
+        if blocks is not None and self.is_turned(blocks):
+            turns = (babies - 1) / babies  # sums are rotated at their double scale
         column = fresh if self.owner else encoding
         bound = self.row_bound
         # The squares of the norm of a query's slots, and of the factor of squared norms.
