@@ -20,8 +20,8 @@ from hemera import search
 from hemera.compat import tenseal
 from hemera.inputs.source import read_bytes
 from hemera.integers import files as integers_files
+from hemera.search.answers import Scores
 from hemera.search.index import settings_of
-from hemera.search.scores.program import Scores
 
 from .hostile_damage import Target, outcome
 from .hostile_models import models

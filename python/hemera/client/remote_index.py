@@ -23,7 +23,7 @@ from hemera.inputs.source import Source
 from hemera.package.local_model import no_pickle, secret_key_file
 from hemera.parameters import require_security
 from hemera.search import Client, Settings
-from hemera.search.comparisons.messages import Want
+from hemera.search.messages import Want
 
 
 class RemoteIndex:

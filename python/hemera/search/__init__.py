@@ -1,9 +1,9 @@
 """Search by encrypted queries, in clear and in encrypted databases: docs/search.md."""
 
+from hemera.search.answers import Threshold, Top
 from hemera.search.client import Client
-from hemera.search.comparisons.answers import Threshold, Top
-from hemera.search.comparisons.messages import Matches
 from hemera.search.index import Index
+from hemera.search.messages import Matches
 from hemera.search.scores.tickets import Tickets
 from hemera.search.settings import Errors, Settings
 

@@ -19,10 +19,10 @@ from hemera.inputs.source import Source
 from hemera.objects.context import Context
 from hemera.objects.keys import SecretKey
 from hemera.search import wire
-from hemera.search.comparisons.messages import Matches, Want
+from hemera.search.answers import fitted_settings
 from hemera.search.comparisons.program import Comparisons, Relative
-from hemera.search.messages import name_of, new_ids
-from hemera.search.scores.program import MOST_PREPARED, ScoreProgram, fitted_settings
+from hemera.search.messages import Matches, Want, name_of, new_ids
+from hemera.search.scores.program import MOST_PREPARED, ScoreProgram
 from hemera.search.settings import Answers, Errors, Metric, Settings
 from hemera.search.vectors import as_vectors
 
@@ -103,9 +103,8 @@ class Client:
         given = as_vectors(vectors, "the vectors of an index")
         owner = secrets.token_hex(16)
         client = cls.__new__(cls)
-        client._begin(
-            fitted_settings(given, metric, answers, exact, largest, query_bound, payloads, owner), threads
-        )
+        options = (answers, exact, largest, query_bound)
+        client._begin(fitted_settings(given, metric, *options, payloads, owner), threads)
         client._secret_key = client._context.generate_secret_key()
         return client
 

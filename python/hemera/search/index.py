@@ -19,12 +19,13 @@ from hemera.objects.context import Context
 from hemera.objects.cost import Cost
 from hemera.objects.keys import Keys
 from hemera.search import wire
+from hemera.search.answers import fitted_settings
 from hemera.search.comparisons.program import Comparisons
 from hemera.search.comparisons.rows import ClearRows, EncryptedRows, PairedRows
 from hemera.search.messages import IDS, keys_of, new_ids, not_prepared, places_of, require_ids, sent_rows
 from hemera.search.scores.clear_rows import ClearScoreRows
 from hemera.search.scores.encrypted_rows import EncryptedScoreRows
-from hemera.search.scores.program import ScoreProgram, fitted_settings
+from hemera.search.scores.program import ScoreProgram
 from hemera.search.scores.tickets import Ticket, Tickets
 from hemera.search.settings import Answers, Errors, Metric, Settings
 from hemera.search.vectors import as_vectors
@@ -253,9 +254,8 @@ class Index:
         if not isinstance(query, bytes):
             if not isinstance(self._rows, EncryptedScoreRows):
                 raise TypeError("a query is of Client.query; encrypted rows of scores take clear ones too")
-            in_clear = self._rows.clear_query(query)
             with self._searching():
-                return self._rows.clear_answer(in_clear, self._header)
+                return self._rows.clear_answer(query, self._header)
         if keys is None:
             raise TypeError("an encrypted query is answered by its client's keys: query(query, client.keys)")
         if not isinstance(keys, Tickets):

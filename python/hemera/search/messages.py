@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +14,9 @@ from hemera.errors import FormatError, MismatchError, MissingKeyError, Parameter
 from hemera.inputs.arguments import require_type
 from hemera.inputs.fields import Kind, Whole
 from hemera.inputs.plain import plain_array
+from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
+from hemera.objects.evaluator import Evaluator
 from hemera.objects.keys import Keys
 from hemera.search import wire
 from hemera.search.settings import Settings
@@ -22,6 +25,9 @@ Header = Callable[[str], dict[str, Any]]
 """The fields that the headers of all answers have, to the query of a name."""
 IDS = 1 << 62
 """Ids are below it."""
+Want = Literal["mask", "count", "payloads"]
+GONE = -1
+"""A mark in the place of the id of a row that was removed, or that there is not yet."""
 _ROWS_FIELDS: dict[str, Kind] = {"settings": dict, "count": Whole(1), "has_ids": bool}
 
 
@@ -101,12 +107,15 @@ def require_keys(keys: Keys, elements: set[int], *, products: bool) -> None:
 
 
 def as_ids(ids: ArrayLike) -> NDArray[np.int64]:
-    """Ids in one axis. TypeError for other numbers, ParameterError for those out of their range."""
+    """Ids in one axis. TypeError for other numbers, ParameterError for those out of their range, or that
+    repeat."""
     given = plain_array(ids, "ids")
     if given.ndim != 1 or (given.dtype.kind not in "iu" and given.size):
         raise TypeError(f"ids are integers in one axis, not {given.dtype} of shape {given.shape}")
     if given.size and (given.min() < 0 or given.max() >= IDS):
         raise ParameterError("ids are from 0 to 2^62 - 1")
+    if len(np.unique(given)) != len(given):
+        raise ParameterError("an id is given twice; each row has its own")
     return given.astype(np.int64)
 
 
@@ -122,8 +131,6 @@ def new_ids(ids: ArrayLike | None, count: int, there: NDArray[np.int64], next_id
     named = as_ids(ids)
     if len(named) != count:
         raise MismatchError(f"{len(named)} ids for {count} vectors; each vector has one")
-    if len(np.unique(named)) != count:
-        raise ParameterError("an id is given twice; each row has its own")
     known = named[np.isin(named, there)]
     if len(known):
         raise ParameterError(f"the index has a row {int(known[0])} already; remove it first")
@@ -171,9 +178,81 @@ def places_of(ids: ArrayLike, there: NDArray[np.int64]) -> NDArray[Any]:
     """The positions of ids among those that are there, ascending. ParameterError if one is not there, or
     repeats."""
     gone = as_ids(ids)
-    if len(np.unique(gone)) != len(gone) or not np.isin(gone, there).all():
-        missing = np.setdiff1d(gone, there)
-        raise ParameterError(
-            f"the index has no row {int(missing[0])}" if len(missing) else "an id is given twice"
-        )
+    missing = np.setdiff1d(gone, there)
+    if len(missing):
+        raise ParameterError(f"the index has no row {int(missing[0])}")
     return np.flatnonzero(np.isin(there, gone))
+
+
+# --- Ciphertexts of comparisons. ---
+
+
+@dataclass(frozen=True)
+class Matches:
+    """The rows above a threshold, or the first ones."""
+
+    ids: NDArray[np.int64]
+    """[matches], in the index's order."""
+    doubtful: NDArray[np.int64]
+    """Ids of rows, matches or not, that are known to lie within the margin. Such rows may be missing here."""
+    payloads: NDArray[np.float64] | None = None
+    """[matches, numbers], if they were asked for. Payloads of doubtful matches are not right."""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+class Query(NamedTuple):
+    """An encrypted query: x of shape [1], with "l2" [2]; and the thresholds, or k, which are compared."""
+
+    want: str
+    x: Ciphertext
+    compared: Sequence[Ciphertext]
+
+
+class Answer(NamedTuple):
+    """Encrypted results to the query of a name: the mask [blocks], and of payloads also these, [blocks,
+    ciphertexts]; or the counts [ciphertexts]. With the ids of places of rows, of each block one after the
+    other."""
+
+    name: str
+    want: str
+    ids: NDArray[np.int64]
+    results: list[Ciphertext]
+
+
+def pack_ciphertexts(parts: Sequence[Ciphertext]) -> list[bytes]:
+    """Ciphertexts as parts of a message, each behind its length."""
+    packed = []
+    for part in parts:
+        data = part.to_bytes()
+        packed += [len(data).to_bytes(8, "little"), data]
+    return packed
+
+
+def take_ciphertexts(
+    body: memoryview, count: int, source: Context | Evaluator, what: str
+) -> tuple[list[Ciphertext], memoryview]:
+    """So many ciphertexts from the beginning of a message's body, and the rest of it. FormatError,
+    MismatchError."""
+    found = []
+    for _ in range(count):
+        length = int.from_bytes(body[:8], "little")
+        if len(body) < 8 or length > len(body) - 8:
+            raise FormatError(f"the {what} of a search lacks ciphertexts")
+        loaded = source.load(bytes(body[8 : 8 + length]))
+        if not isinstance(loaded, Ciphertext):
+            raise FormatError(f"the {what} of a search has a {type(loaded).__name__} for a ciphertext")
+        found.append(loaded)
+        body = body[8 + length :]
+    return found, body
+
+
+def require_form(x: Ciphertext, shape: tuple[int, ...], level: int, what: str) -> None:
+    """MismatchError unless a ciphertext has this shape, and is fresh at this level."""
+    like = x.context.encode(np.zeros(x.context.params.max_slots), level=level)
+    is_fresh = (x.size, x.scale, x.slots, x.level) == (2, like.scale, like.slots, level)
+    if x.shape != shape or not is_fresh:
+        raise MismatchError(
+            f"the {what} of a search is {x!r}, where one of shape {shape} at level {level} is needed"
+        )

@@ -8,7 +8,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeVar, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,8 +19,6 @@ from hemera.errors import FormatError, ParameterError, RangeError
 from hemera.inputs.fields import Kind, Real, Whole, damaged, require_fields
 from hemera.inputs.source import Source, read_bytes
 from hemera.search import wire
-
-A = TypeVar("A", bound="Answers")
 
 Metric = Literal["cosine", "dot", "l2"]
 MOST_DIMS = 1 << 17
@@ -67,7 +65,7 @@ class Answers(ABC):
         return cls.kinds.get(kind.removeprefix("encrypted ").rpartition(" ")[0])
 
     @abstractmethod
-    def fitted(self: A, vectors: NDArray[Any], metric: Metric, payloads: ArrayLike | None) -> A:
+    def fitted(self, vectors: NDArray[Any], metric: Metric, payloads: ArrayLike | None) -> Answers:
         """The same for an index that begins with these vectors, with its bounds. ParameterError,
         MismatchError."""
 
@@ -140,8 +138,7 @@ class Settings:
         """The settings as a message to a client."""
         return wire.pack(self.kind("settings"), self.to_fields())
 
-    def __bytes__(self) -> bytes:
-        return self.to_bytes()
+    __bytes__ = to_bytes
 
     @classmethod
     def load(cls, source: Source) -> Settings:

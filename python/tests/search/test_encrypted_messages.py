@@ -10,7 +10,7 @@ import pytest
 
 import hemera as hm
 from hemera.search import Client, Index, Settings, wire
-from hemera.search.scores.program import Scores
+from hemera.search.answers import Scores
 
 from .search_cases import DEGREE, ask, bytes_of
 from .search_cases import doubles as floats

@@ -9,7 +9,7 @@ import pytest
 
 import hemera as hm
 from hemera.search import Client, Index, Settings
-from hemera.search.scores.program import Scores
+from hemera.search.answers import Scores
 
 from .search_cases import DEGREE, Metric, ask, scores_of
 from .search_cases import doubles as floats

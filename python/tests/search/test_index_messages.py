@@ -9,8 +9,8 @@ import pytest
 
 import hemera as hm
 from hemera.search import Client, Index, Settings, wire
+from hemera.search.answers import Scores
 from hemera.search.messages import name_of
-from hemera.search.scores.program import Scores
 
 from .search_cases import DEGREE, ask, bytes_of, floats
 

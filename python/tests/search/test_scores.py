@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import hemera as hm
 from hemera.search import Client, Index, Settings
-from hemera.search.scores.program import Scores
+from hemera.search.answers import Scores
 
 from .search_cases import DEGREE, Metric, ask, bytes_of, doubles, floats
 from .search_cases import scores_of as scores_of_vectors

@@ -7,7 +7,7 @@ import pytest
 
 from hemera.errors import FormatError, MismatchError
 from hemera.search import Client, Index, Settings
-from hemera.search.scores.program import Scores
+from hemera.search.answers import Scores
 
 ROWS, DIMS = 4096 + 40, 12
 

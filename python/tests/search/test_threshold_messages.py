@@ -9,8 +9,7 @@ import pytest
 
 from hemera.errors import MismatchError, ParameterError, RangeError
 from hemera.search import Client, Index, Settings, Threshold, wire
-from hemera.search.comparisons.messages import pack_ciphertexts
-from hemera.search.messages import name_of
+from hemera.search.messages import name_of, pack_ciphertexts
 
 from .threshold_cases import DIMS, MARGIN, World, floats, payloads_of
 

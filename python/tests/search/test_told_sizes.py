@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hemera.search import Client, Index, Settings
-from hemera.search.scores.program import Scores
+from hemera.search.answers import Scores
 
 from .search_cases import DEGREE, Metric, bytes_of
 

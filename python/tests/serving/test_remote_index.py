@@ -12,7 +12,7 @@ import pytest
 from hemera.client.remote_index import RemoteIndex
 from hemera.errors import FormatError, MismatchError, NoiseError, ParameterError
 from hemera.search import Threshold, Top
-from hemera.search.scores.program import Scores
+from hemera.search.answers import Scores
 
 
 class Searching:

@@ -17,8 +17,8 @@ from hemera.objects.ciphertext import Ciphertext, Plaintext
 from hemera.objects.context import Context
 from hemera.objects.cost import Cost, DryRun, FreshInput
 from hemera.objects.evaluator import Evaluator
-from hemera.search.comparisons.messages import Query
 from hemera.search.comparisons.slots import Slots
+from hemera.search.messages import Query
 from hemera.search.settings import Settings
 from hemera.times import DeviceTimes
 
@@ -158,9 +158,9 @@ def payloads(found: Ciphertext, numbers: Columns) -> Ciphertext:
 def cost_of(program: Any, device: str | None, blocks: int) -> Cost:
     """The cost of a query that asks for all results of `Comparisons` on `blocks` blocks of rows, and on a
     device with a table of measured times the seconds."""
-    if device is None:
-        return _counted(program.settings, program.params, blocks)
-    return _cost(program, DeviceTimes.find(device), blocks)
+    if device is not None:
+        return _cost(program, DeviceTimes.find(device), blocks)
+    return _counted(program.settings, program.params, blocks)
 
 
 @functools.lru_cache(maxsize=32)

@@ -20,17 +20,18 @@ from hemera.objects.keys import Keys, SecretKey
 from hemera.search import messages, wire
 from hemera.search.comparisons import circuit
 from hemera.search.comparisons.circuit import Block
-from hemera.search.comparisons.messages import (
+from hemera.search.comparisons.slots import Asked, Slots
+from hemera.search.messages import (
     GONE,
     Answer,
+    Group,
+    Header,
     Matches,
     Query,
     pack_ciphertexts,
     require_form,
     take_ciphertexts,
 )
-from hemera.search.comparisons.slots import Asked, Slots
-from hemera.search.messages import Group, Header
 from hemera.search.settings import Errors
 
 _ANSWER_FIELDS: dict[str, type] = {"query": str, "index_version": int}
@@ -47,21 +48,17 @@ class Relative(NamedTuple):
     levels: NDArray[np.float64]
 
 
-class Compared(NamedTuple):
-    """What scores, or ranks, are compared with, in the clear: slots, the fields of the query's header, and
-    whether the answer is for one number, and not for a list of numbers."""
-
-    slots: NDArray[np.float64]
-    fields: dict[str, int]
-    is_single: bool
-
-
-class _Waiting(NamedTuple):
-    """The facts of a query for decrypting its answer."""
+class Waiting(NamedTuple):
+    """The facts of a query for decrypting its answer: its result, the number of thresholds, and whether the
+    answer is for one number, and not for a list of numbers."""
 
     want: str
-    numbers: int
-    is_single: bool
+    numbers: int = 1
+    is_single: bool = True
+
+
+Compared = tuple[NDArray[np.float64], Waiting]
+"""The slots of thresholds, or ranks, in the clear, and the facts of the query."""
 
 
 class Comparisons(Slots):
@@ -144,19 +141,19 @@ class Comparisons(Slots):
         """The message of a query, and what decrypting the answer needs."""
         self.require_want(want)
         asked = self.asked(x)
-        compared = self.compared(asked, threshold, k, want)
+        compared, waiting = self.compared(asked, threshold, k, want)
         context = secret_key.context
         plain = (
             context.encode(asked.slots, level=self.top),
-            context.encode(compared.slots, level=self.compared_level),
+            context.encode(compared, level=self.compared_level),
         )
-        header = {"settings": self.settings.digest, "want": want, **compared.fields}
+        own = dict.fromkeys(self.query_fields, waiting.numbers)
+        header = {"settings": self.settings.digest, "want": want, **own}
         parts = pack_ciphertexts([context.encrypt(each, secret_key) for each in plain])
-        sent = wire.pack(self.settings.kind("query"), header, *parts)
-        return sent, _Waiting(want, compared.fields.get("thresholds", 1), compared.is_single)
+        return wire.pack(self.settings.kind("query"), header, *parts), waiting
 
     def compared(self, asked: Asked, threshold: Any, k: int | None, want: str) -> Compared:
-        """A query's thresholds, or ranks, in the clear. ParameterError, RangeError."""
+        """A query's thresholds, or ranks. ParameterError, RangeError."""
         if threshold is None or k is not None:
             raise ParameterError(
                 "this index compares scores with a threshold: query(x, threshold); Client.top has the first k"
@@ -169,14 +166,14 @@ class Comparisons(Slots):
             raise ParameterError(f"a query has up to {MOST_THRESHOLDS} thresholds, not {levels.size}")
         flat = levels.reshape(-1)
         halves = np.clip(flat if is_relative else self.relative(flat, asked.norm), -1, 1) / 2
-        return Compared(self.layout.of_thresholds(halves), {"thresholds": levels.size}, levels.ndim == 0)
+        return self.layout.of_thresholds(halves), Waiting(want, levels.size, levels.ndim == 0)
 
     def read(
         self,
         secret_key: SecretKey,
         data: bytes,
         k: int | None,
-        asked: Callable[[str], _Waiting],
+        asked: Callable[[str], Waiting],
     ) -> tuple[str, Callable[[], Any]]:
         if k is not None:
             raise ParameterError("decrypt(answer, k) ranks scores, and this answer has none")
@@ -245,10 +242,8 @@ class Comparisons(Slots):
     # --- Indexes. ---
 
     def require_keys(self, keys: Keys) -> None:
-        needs = self.cost().needed_keys
-        messages.require_keys(
-            keys, {each.galois_element for each in needs if each.kind == "galois"}, products=True
-        )
+        elements = {each.galois_element for each in self.cost().needed_keys if each.kind == "galois"}
+        messages.require_keys(keys, elements, products=True)
 
     @property
     def key_bytes(self) -> int:
@@ -307,7 +302,6 @@ class Comparisons(Slots):
         answers = []
         for name, query in zip(group.names, group.queries, strict=True):
             matches = [list(itertools.islice(found, len(blocks))) for _ in query.compared]
-            fields = {**header(name), "want": query.want}
             if query.want == "count":
                 are_there = (places != GONE).reshape(len(blocks), -1)
                 results, ids = [stack(circuit.counts(ev, matches, are_there, self))], places[:0]
@@ -316,8 +310,8 @@ class Comparisons(Slots):
                 if query.want == "payloads":
                     pairs = zip(matches[0], blocks, strict=True)
                     results.append(stack([circuit.payloads(each, block.payloads) for each, block in pairs]))
-            for field in self.answer_fields:
-                fields[field] = len(blocks) if len(ids) else 0
+            own = dict.fromkeys(self.answer_fields, len(blocks) if len(ids) else 0)
+            fields = {**header(name), "want": query.want, **own}
             parts = (*pack_ciphertexts(results), ids.astype("<i8").tobytes())
             answers.append(wire.pack(self.settings.kind("answer"), fields, *parts))
         return answers

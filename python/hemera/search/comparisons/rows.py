@@ -13,9 +13,18 @@ from hemera.inputs.fields import Kind, Whole
 from hemera.objects.context import Context
 from hemera.search import wire
 from hemera.search.comparisons.circuit import Block
-from hemera.search.comparisons.messages import GONE, pack_ciphertexts, require_form, take_ciphertexts
 from hemera.search.comparisons.program import Comparisons
-from hemera.search.messages import Given, Group, Header, read_ids, rows_for
+from hemera.search.messages import (
+    GONE,
+    Given,
+    Group,
+    Header,
+    pack_ciphertexts,
+    read_ids,
+    require_form,
+    rows_for,
+    take_ciphertexts,
+)
 from hemera.search.settings import Errors
 
 Tables = Sequence[NDArray[Any]]
@@ -65,13 +74,13 @@ class ClearRows(_ComparedRows):
     @property
     def errors(self) -> Errors:
         vectors, count = self._tables[1], max(1, len(self.ids))
-        return self._errors(np.einsum("ij,ij->j", vectors, vectors, dtype=np.float64) / count, True)
+        return self._errors(np.einsum("ij,ij->j", vectors, vectors, dtype=np.float64) / count)
 
-    def _errors(self, squares: NDArray[np.float64], are_singles: bool) -> Errors:
+    def _errors(self, squares: NDArray[np.float64]) -> Errors:
         """The errors by mean squares of entries."""
         dims = self._program.dims
         parts = float(squares[:dims].sum()), float(squares[dims:].sum())
-        return self._program.errors(*parts, are_singles, len(self._blocks))
+        return self._program.errors(*parts, self._type == "<f4", len(self._blocks))
 
     def read(self, rows: Any, payloads: ArrayLike | None, ids: ArrayLike | None) -> Given:
         scaled = self._program.scaled(rows).astype(self._type)
@@ -100,11 +109,10 @@ class ClearRows(_ComparedRows):
         rows = self._program.rows
         starts = range(0, len(tables[0]), rows)
         is_turned = self._program.is_turned(len(starts))
-        known = [*blocks, *[None] * (len(starts) - len(blocks))]
+        known = [block if block and block.is_turned == is_turned else None for block in blocks]
+        known += [None] * (len(starts) - len(known))
         self._blocks = [
-            block
-            if block is not None and block.is_turned == is_turned
-            else self._block(is_turned, *(table[at : at + rows] for table in tables[1:]))
+            block or self._block(is_turned, *(table[at : at + rows] for table in tables[1:]))
             for at, block in zip(starts, known, strict=True)
         ]
         self._tables, self._places = tables, self._filled(tables[0], len(starts) * rows)
@@ -172,7 +180,7 @@ class PairedRows(ClearRows):
         """Errors of differences of two rows, whose mean squares are twice the variance of their entries."""
         vectors = self._tables[1]
         squares = 2 * vectors.var(axis=0, ddof=1) if len(vectors) > 1 else np.zeros(vectors.shape[1])
-        return self._errors(squares, False)
+        return self._errors(squares)
 
     def add(self, named: NDArray[np.int64], given: Given) -> None:
         count, room = len(self.ids) + len(named), self._program.rows

@@ -80,21 +80,15 @@ class Slots:
     def __init__(self, settings: Settings, follows: Any) -> None:
         self.settings = settings
         self.dims, self.metric, self.owner = settings.dims, settings.metric, settings.owner
-        self.margin: float = follows.margin
+        self.margin = float(follows.margin)
         self.rows: int = follows.rows
         self.payload: int = follows.payload
-        self.row_bound = 1.0 if follows.row_bound is None else follows.row_bound
-        self.payload_bound = 1.0 if follows.payload_bound is None else follows.payload_bound
-        if not LEAST_MARGIN <= self.margin <= 1:
-            raise ParameterError(f"the margin is from 2^-11 to 1, not {self.margin}")
-        if not all(BOUND.has(float(bound)) for bound in (self.row_bound, self.payload_bound)):
-            raise ParameterError(
-                f"the bounds of rows and payloads are numbers from {BOUND.low} to {BOUND.high}; they are "
-                f"{self.row_bound} and {self.payload_bound}"
-            )
+        bounds = (follows.row_bound, follows.payload_bound)
+        self.row_bound, self.payload_bound = (1.0 if each is None else float(each) for each in bounds)
+        for name, kind in follows.ranges.items():
+            if not kind.has(getattr(self, name)):
+                raise ParameterError(f"{name} is {kind}, not {getattr(self, name)!r}")
         require_scores(self.metric, self.row_bound, self.row_bound)
-        if not ROWS.has(self.rows):
-            raise ParameterError(f"the rows of a block are a power of two, not {self.rows!r}")
         if self.metric == "cosine" and self.row_bound != 1:
             raise ParameterError(f"cosines are of rows of norm 1: row_bound must be 1, not {self.row_bound}")
         self.step = step_of(self.margin / 2 - SCORE_NOISE)

@@ -15,12 +15,11 @@ from hemera.objects.context import Context
 from hemera.objects.keys import Keys
 from hemera.search import wire
 from hemera.search.messages import Given, Group, Header, name_of, read_ids
-from hemera.search.scores import quantization
 from hemera.search.scores.neighbours import warn_of_wrong_neighbours
 from hemera.search.scores.program import ScoreProgram
 from hemera.search.scores.tickets import Ticket, Tickets
 from hemera.search.settings import Errors
-from hemera.search.vectors import as_vectors
+from hemera.search.vectors import as_vectors, quantized, squares
 
 _NO_NAME = 32 * "0"
 """The name of a query that is not there yet."""
@@ -66,7 +65,7 @@ class ClearScoreRows:
         if payloads is not None:
             raise ParameterError("scores come without payloads; answers=hemera.search.Threshold() has them")
         given = as_vectors(rows, "vectors to add")
-        return Given(len(given), ids, (given, quantization.quantized(given, self._program)))
+        return Given(len(given), ids, (given, quantized(given, self._program)))
 
     def add(self, named: NDArray[np.int64], given: Given) -> None:
         _, rows = given.data
@@ -75,7 +74,7 @@ class ClearScoreRows:
         self._database.resize(-(-last // degree))
         self._make_room(last)
         self._vectors[first:last] = rows
-        self._squares[first:last] = quantization.squares(rows)
+        self._squares[first:last] = squares(rows)
         self._ids[first:last] = named
         self._count = last
         self._has_ids = self._has_ids or not np.array_equal(named, np.arange(first, last))
@@ -167,6 +166,6 @@ class ClearScoreRows:
         self._ids, self._count = read_ids(body[: 8 * rows]), rows
         self._database.resize(-(-rows // self._program.degree))
         self._vectors = np.frombuffer(body[8 * rows :], np.int8).reshape(rows, dims).copy()
-        self._squares = quantization.squares(self._vectors)
+        self._squares = squares(self._vectors)
         self._has_ids = not np.array_equal(self._ids, np.arange(rows))
         self._write_blocks(range(self._database.blocks))

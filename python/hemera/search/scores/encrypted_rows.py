@@ -15,10 +15,10 @@ from hemera.inputs.plain import plain_array
 from hemera.objects.context import Context
 from hemera.search import wire
 from hemera.search.messages import Given, Group, Header, read_ids, rows_for
-from hemera.search.scores import quantization
 from hemera.search.scores.program import SEED_BYTES, ScoreProgram
 from hemera.search.scores.scales import MOST_MESSAGES
 from hemera.search.settings import Errors
+from hemera.search.vectors import message
 
 _LARGEST_INTEGER = 32767
 """The largest integer of queries in the clear: 16 bits."""
@@ -136,29 +136,26 @@ class EncryptedScoreRows:
         drafts = self._program.answered(group, header, self._draft, self._databases[0])
         return [self._finished(each) for each in drafts]
 
-    def clear_query(self, x: ArrayLike) -> Any:
-        """A query in the clear: for `clear_answer`. Errors of `Client.query`, and RangeError for integers of
-        more than 16 bits."""
+    def clear_answer(self, x: ArrayLike, header: Header) -> bytes:
+        """The answer to a query in the clear. Errors of `Client.query`, and RangeError for integers of more
+        than 16 bits."""
         given = plain_array(x, "a query")
         queries = given[None] if given.ndim == 1 else given
-        integers, shift, norms = quantization.message(queries, self._program)
+        integers, shift, norms = message(queries, self._program)
+        # The factor brings integers to the scale of encrypted ones.
+        factor = 1 << shift
         if not self._program.exact:
             factor = -(-int(self._program.query_scale) // _LARGEST_INTEGER)
-            return np.rint(integers / factor).astype(np.int16), factor, norms, given.ndim == 1
-        if np.abs(integers).max() > _LARGEST_INTEGER:
+            integers = np.rint(integers / factor).astype(np.int64)
+        elif np.abs(integers).max() > _LARGEST_INTEGER:
             raise RangeError(
                 f"the query has an integer of magnitude {np.abs(integers).max()}, and those in the clear "
                 f"have 16 bits, up to {_LARGEST_INTEGER}; let the owner encrypt it"
             )
-        return integers.astype(np.int16), 1 << shift, norms, given.ndim == 1
-
-    def clear_answer(self, query: Any, header: Header) -> bytes:
-        """The answer to a query in the clear: integers [query, dims], the factor that brings them to the
-        scale of encrypted ones, norms, and whether it is one."""
-        integers, factor, norms, is_single = query
-        fields = {**header(""), "count": len(integers), "is_single": is_single}
+        fields = {**header(""), "count": len(integers), "is_single": given.ndim == 1}
         answer = self._draft(fields, norms)
-        self._databases[0].answer_clear(integers, factor, *self._program.packing, answer.memory, 1)
+        small = integers.astype(np.int16)
+        self._databases[0].answer_clear(small, factor, *self._program.packing, answer.memory, 1)
         return self._finished(answer)
 
     def _draft(self, header: dict[str, Any], norms: Any = ()) -> wire.Draft:

@@ -68,39 +68,24 @@ def _tried(
     random = np.random.default_rng(0)
     numbers = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _QUERIES)).astype(np.intp))
 
-    def wrong(queries: NDArray[np.float64]) -> int:
-        found = 0
-        for number in numbers:
-            error = random.normal(size=len(rows)) * noise * np.linalg.norm(queries[number]) / unit
-            found += _is_wrong(rows, known, queries[number], int(number), scales.metric, error)
-        return found
+    def is_wrong(number: int, query: NDArray[np.float64]) -> bool:
+        """Whether the query finds a wrong neighbour; for distances, another row than itself."""
+        error = random.normal(size=len(rows)) * noise * np.linalg.norm(query) / unit
+        if scales.metric == "dot":
+            products = rows @ query
+            return bool(products[np.argmax(known @ query + error)] < _SMALLER * products.max())
+        distances = ((rows - query) ** 2).sum(axis=1)
+        found = ((known - query) ** 2).sum(axis=1) if scales.metric == "l2" else -(known @ query)
+        found = found + error
+        distances[number] = found[number] = np.inf
+        return len(rows) > 1 and bool(distances[np.argmin(found)] > _FARTHER * distances.min())
 
-    return len(numbers), wrong(rows), wrong(_weights(rows)) if scales.metric == "dot" else 0
-
-
-def _weights(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Queries [rows, dims] that weigh columns by their sizes, as coefficients of a model do: rows with each
-    column divided by its mean square, times that of the smallest one."""
+    wrong = sum(is_wrong(number, rows[number]) for number in numbers.tolist())
+    if scales.metric != "dot":
+        return len(numbers), wrong, 0
+    # Queries that weigh columns by their sizes, as coefficients of a model do.
     sizes = np.sqrt(np.mean(rows**2, axis=0))
     smallest = sizes.min(where=sizes > 0, initial=1)
     sizes[sizes == 0] = 1
-    return np.asarray(rows / sizes * (smallest / sizes))
-
-
-def _is_wrong(
-    rows: NDArray[np.float64],
-    known: NDArray[np.float64],
-    query: NDArray[np.float64],
-    number: int,
-    metric: str,
-    error: NDArray[np.float64],
-) -> bool:
-    """Whether the query of a row's number finds a wrong neighbour; for distances, another row than itself."""
-    if metric == "dot":
-        products = rows @ query
-        return bool(products[np.argmax(known @ query + error)] < _SMALLER * products.max())
-    distances = ((rows - query) ** 2).sum(axis=1)
-    found = ((known - query) ** 2).sum(axis=1) if metric == "l2" else -(known @ query)
-    found = found + error
-    distances[number] = found[number] = np.inf
-    return len(rows) > 1 and bool(distances[np.argmin(found)] > _FARTHER * distances.min())
+    weights = rows / sizes * (smallest / sizes)
+    return len(numbers), wrong, sum(is_wrong(number, weights[number]) for number in numbers.tolist())

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
-from hemera.errors import FormatError, MismatchError, NoiseError, ParameterError
-from hemera.inputs.arguments import described
-from hemera.inputs.fields import Kind, Real, Whole
+from hemera.errors import FormatError, NoiseError, ParameterError
+from hemera.inputs.fields import Kind, Whole
 from hemera.objects.context import Context
 from hemera.objects.keys import Keys, SecretKey
 from hemera.search import wire
@@ -27,10 +25,10 @@ from hemera.search.messages import (
     read_ids,
     require_keys,
 )
-from hemera.search.scores import quantization
 from hemera.search.scores.neighbours import warn_of_wrong_neighbours
-from hemera.search.scores.scales import LARGEST_ENTRY, MOST_MESSAGES, USED, Scales
-from hemera.search.settings import SIZE, Answers, Errors, Metric, Settings
+from hemera.search.scores.scales import MOST_MESSAGES, USED, Scales
+from hemera.search.settings import Errors
+from hemera.search.vectors import encrypted_squares, message, quantized
 
 SEED_BYTES = 32
 MOST_PREPARED = 100_000
@@ -50,54 +48,6 @@ ANSWER_FIELDS: dict[str, Kind] = {
 }
 """Fields of answers; those of encrypted indexes have `is_single` too. The query of an answer in the clear is
 ""; the others' `is_single` means nothing."""
-
-
-@dataclass(frozen=True)
-class Scores(Answers):
-    """Answers have the scores of all rows."""
-
-    kind: ClassVar[str] = ""
-    ranges: ClassVar[Mapping[str, Kind]] = {
-        "exact": bool,
-        "scale": SIZE,
-        "row_bound": Real(0, 1 << 20),
-        "query_bound": Whole(1),
-    }
-
-    exact: bool = False
-    """Whether scores are exact integers. Vectors and queries then are integers."""
-    scale: float = 1.0
-    """The integers of the database over the numbers of the vectors (of the normalized ones for cosines)."""
-    row_bound: float = 0.0
-    """A bound on the norm of a row's integers; 0: 128 sqrt(dims), which always holds."""
-    query_bound: int = 127
-    """The largest magnitude of a query's integers, with exact scores."""
-    largest: float | None = None
-    """The largest magnitude of an entry that is to fit, before there is a scale."""
-
-    def fitted(self, vectors: NDArray[Any], metric: Metric, payloads: ArrayLike | None) -> Scores:
-        if payloads is not None:
-            raise ParameterError("scores come without payloads; answers=hemera.search.Threshold() has them")
-        root = math.sqrt(vectors.shape[1])
-        if self.exact or (vectors.dtype == np.int8 and metric != "cosine"):
-            if self.largest is not None:
-                raise ParameterError("largest= is for vectors that are rounded; int8 is taken as it is")
-            return replace(self, row_bound=LARGEST_ENTRY * root)
-        Settings(vectors.shape[1], metric, Scores())  # before the vectors are looked at
-        found = quantization.largest_entry(vectors, metric)
-        top = found if self.largest is None else float(self.largest)
-        if not (found <= top < np.inf):
-            raise ParameterError(f"largest is {self.largest}, and the vectors have an entry of {found:.6g}")
-        if top == 0:
-            raise ParameterError("all vectors are zero, which gives no scale; give largest=")
-        scale = 127 / top
-        # A normalized vector times the scale, and half a unit of rounding for each entry.
-        bound = scale + root / 2 if metric == "cosine" else math.inf
-        row_bound = min(bound, LARGEST_ENTRY * root)
-        return Scores(scale=scale, row_bound=row_bound, query_bound=self.query_bound)
-
-    def program(self, settings: Settings) -> ScoreProgram:
-        return ScoreProgram(settings, self.exact, self.scale, self.row_bound, self.query_bound)
 
 
 class Query(NamedTuple):
@@ -136,7 +86,7 @@ class ScoreProgram(Scales):
     ) -> list[bytes]:
         if payloads is not None:
             raise ParameterError("scores come without payloads; answers=hemera.search.Threshold() has them")
-        rows = quantization.quantized(vectors, self)
+        rows = quantized(vectors, self)
         used = min(len(rows), self.degree)
         warn_of_wrong_neighbours(vectors, rows, self, self.encrypted_errors(used, 1))
         parts = []
@@ -144,12 +94,8 @@ class ScoreProgram(Scales):
             block = np.ascontiguousarray(rows[first : first + self.degree])
             made = [_core.search_encrypt_rows(secret_key._native, block, 0)]
             if self.metric == "l2":
-                of_block = vectors[first : first + self.degree]
-                made.append(
-                    _core.search_encrypt_rows(
-                        secret_key._native, *quantization.encrypted_squares(of_block, self)
-                    )
-                )
+                squares = encrypted_squares(vectors[first : first + self.degree], self)
+                made.append(_core.search_encrypt_rows(secret_key._native, *squares))
             for seed, numbers in made:
                 parts += [seed, wire.pack_numbers(numbers, self.number_bytes)]
         return parts
@@ -171,7 +117,7 @@ class ScoreProgram(Scales):
             zeros: takes the encryption of zero of a prepared query. None: it is not prepared.
         """
         queries = x[None] if x.ndim == 1 else x
-        integers, shift, norms = quantization.message(queries, self)
+        integers, shift, norms = message(queries, self)
         if zeros is None:
             seed, numbers = _core.search_encrypt(secret_key._native, integers, shift)
         elif len(integers) != 1:
@@ -387,26 +333,3 @@ def _best(scores: NDArray[Any], k: int | None, descending: bool) -> NDArray[np.i
     else:
         candidates = np.arange(len(order))
     return candidates[np.argsort(order[candidates], kind="stable")[:k]]
-
-
-def fitted_settings(
-    vectors: NDArray[Any],
-    metric: Metric,
-    answers: Answers | None,
-    exact: bool,
-    largest: float | None,
-    query_bound: int,
-    payloads: ArrayLike | None,
-    owner: str = "",
-) -> Settings:
-    """The settings of an index that begins with these vectors. Errors of `Index`."""
-    if len(vectors) == 0:
-        raise MismatchError("an index begins with one vector at least")
-    if answers is None:
-        answers = Scores(exact, query_bound=query_bound, largest=largest)
-    elif (exact, largest, query_bound) != (False, None, 127):
-        raise ParameterError("exact=, largest= and query_bound= are of scores, and these answers have none")
-    if not isinstance(answers, Answers):
-        raise TypeError(f"answers= is a hemera.search.Threshold or Top, not {described(answers)}")
-    fitted = answers.fitted(vectors, metric, payloads)
-    return Settings(vectors.shape[1], metric, fitted, owner)

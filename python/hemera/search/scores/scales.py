@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from typing import Any
 
 from hemera import _core
 from hemera.ckks import Parameters
@@ -26,33 +27,33 @@ class Scales:
 
     Args:
         settings: of the index.
-        exact: the next ones are those of `Scores`.
+        follows: their answers, `Scores`.
 
     Raises:
         ParameterError, RangeError: if a field is out of its range.
     """
 
-    def __init__(
-        self, settings: Settings, exact: bool, scale: float, row_bound: float, query_bound: int
-    ) -> None:
+    def __init__(self, settings: Settings, follows: Any) -> None:
         self.settings = settings
         self.dims, self.metric, self.owner = settings.dims, settings.metric, settings.owner
-        self.exact, self.scale, self.query_bound = exact, scale, query_bound
-        self.params = _parameters(exact)
+        self.scale: float = follows.scale
+        self.exact: bool = follows.exact
+        self.query_bound: int = follows.query_bound
+        self.params = _parameters(self.exact)
         top, bottom = self.params.primes[-1], self.params.primes[0]
         self.degree = self.params.degree  # the rows of a block
         self.limbs = len(top)  # of queries and rows
         self.number_bytes = (max(top).bit_length() + 7) // 8  # of each number of a query
-        self.kept_bytes = 5 if exact else 4  # of each of an answer: what is rounded is below the noise
+        self.kept_bytes = 5 if self.exact else 4  # of each of an answer: what is rounded is below the noise
         self.packing = bottom[0].bit_length() - 8 * self.kept_bytes, self.kept_bytes  # with the bits it lacks
         self.expanded_bytes = 16 * self.dims * self.limbs * self.degree  # of a query: a ciphertext a number
-        self._require(row_bound)
+        self._require(follows.row_bound)
         modulus, dropped = math.prod(top), math.prod(prime for prime in top if prime not in bottom)
         # The integers of scores over those of a row times the numbers of a query divided by its norm (with
         # exact scores: of a query), at the top level.
         scores = modulus / 2 * USED / self.row_bound
-        if exact:
-            most = self.dims * LARGEST_ENTRY * query_bound
+        if self.exact:
+            most = self.dims * LARGEST_ENTRY * self.query_bound
             scores = math.ldexp(1.0, (modulus // (2 * most + 2)).bit_length() - 1)
         self.row_scale = self._balanced(scores) if self.owner else 1.0
         """The integers that are encrypted as rows over those of the database: the power of two by which the
@@ -66,9 +67,9 @@ class Scales:
         self.square_scale = math.ldexp(1.0, self.square_shift) / dropped
         """The integers of squared norms over those of the database: log2 where they are encrypted, and at the
         level of answers."""
-        if exact and self._tolerance() < _DEVIATIONS:
+        if self.exact and self._tolerance() < _DEVIATIONS:
             raise ParameterError(
-                f"queries of integers up to {query_bound} leave no room for {self.dims} numbers; take a "
+                f"queries of integers up to {self.query_bound} leave no room for {self.dims} numbers; take a "
                 "smaller query_bound"
             )
 
@@ -140,8 +141,6 @@ class Scales:
 
     def clear_errors(self, row_square: float, block_square: float) -> Errors:
         """The errors of scores of a clear index, of rows and blocks with these mean squared norms."""
-        if self.exact:
-            return Errors(0.0, 0.0)
         deviation = self.noise_deviation(row_square, block_square, self.packing[0])
         factor = 2 if self.metric == "l2" else 1
         return self._errors(factor * deviation / (self.answer_scale * self.scale))
@@ -149,8 +148,6 @@ class Scales:
     def encrypted_errors(self, used: float, messages: float) -> Errors:
         """The errors of scores of an encrypted index: of rows of the largest norm, in blocks of `used`
         rows of `messages` messages."""
-        if self.exact:
-            return Errors(0.0, 0.0)
         norm = self.scale if self.metric == "cosine" else self.row_bound
         dropped, square = self.packing[0], norm**2
         deviation = self._encrypted_noise((square, used * square), dropped, self.query_scale**2, messages)
@@ -161,7 +158,9 @@ class Scales:
         return self._errors(noise)
 
     def _errors(self, noise: float) -> Errors:
-        """The errors with this noise, and that of rounding rows."""
+        """The errors with this noise, and that of rounding rows; none of exact scores."""
+        if self.exact:
+            return Errors(0.0, 0.0)
         is_rounded = self.scale != 1 or self.metric == "cosine"
         factor = 2 if self.metric == "l2" else 1
         rounding = factor / (self.scale * self.row_scale * math.sqrt(12))

@@ -12,7 +12,7 @@ import hemera as hm
 from hemera import search
 from hemera.client.problems import ServerError
 from hemera.search import wire
-from hemera.search.scores.program import Scores
+from hemera.search.answers import Scores
 from hemera.serving.home import Home
 from hemera.serving.index_sessions import IndexSession, _passes
 

@@ -15,7 +15,7 @@ from hemera import search
 from hemera.client.problems import ServerError
 from hemera.errors import MismatchError, NoiseError, ParameterError, SecurityError
 from hemera.search import wire
-from hemera.search.scores.program import Scores
+from hemera.search.answers import Scores
 from hemera.serving.home import Home
 
 from ..conftest import Running, serving

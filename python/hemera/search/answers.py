@@ -1,107 +1,74 @@
-"""Results in answers of compared scores: the rows beyond a threshold, or the first k."""
+"""The results that an index gives of its scores: the scores, the rows beyond a threshold, or the first k."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hemera.errors import ParameterError
-from hemera.inputs.arguments import as_integer
+from hemera.errors import MismatchError, ParameterError
+from hemera.inputs.arguments import as_integer, described
 from hemera.inputs.fields import Kind, Real, Whole
-from hemera.objects.ciphertext import Ciphertext
-from hemera.objects.evaluator import Evaluator
 from hemera.search.comparisons import slots
-from hemera.search.comparisons.circuit import Block, batched, window_sums
 from hemera.search.comparisons.layout import power_of_two
-from hemera.search.comparisons.messages import Query
-from hemera.search.comparisons.program import Compared, Comparisons
-from hemera.search.comparisons.slots import Asked
-from hemera.search.settings import MOST_DIMS, Answers, Metric, Settings
-from hemera.search.vectors import norms_of
-
-MOST_ROWS = 1024
-"""All pairs are compared."""
-_RANK_LEVELS = 1
-"""The level from sums of comparisons to ranks divided by the number of rows."""
-_RANK_NOISE = 2.0**-6
-"""Above the errors of all comparisons of a row together."""
+from hemera.search.comparisons.program import Comparisons
+from hemera.search.comparisons.ranks import Ranks, least_rows
+from hemera.search.scores.program import ScoreProgram
+from hemera.search.scores.scales import LARGEST_ENTRY
+from hemera.search.settings import MOST_DIMS, SIZE, Answers, Metric, Settings
+from hemera.search.vectors import largest_entry, norms_of
 
 
-class Ranks(Comparisons):
-    """Comparisons of all pairs of rows: pair i rows + j says whether row j is before row i."""
+@dataclass(frozen=True)
+class Scores(Answers):
+    """Answers have the scores of all rows."""
 
-    wants = ("mask", "payloads")
-    largest_squares = (4.0, 1.0)  # two opposite rows, and one with zero
-    query_fields: ClassVar[dict[str, type]] = {}
-    answer_fields: ClassVar[dict[str, type]] = {}
-    hint = ": all pairs of rows are compared; compare more rows with thresholds (hemera.search.Threshold)"
+    kind: ClassVar[str] = ""
+    ranges: ClassVar[Mapping[str, Kind]] = {
+        "exact": bool,
+        "scale": SIZE,
+        "row_bound": Real(0, 1 << 20),
+        "query_bound": Whole(1),
+    }
 
-    def levels(self) -> tuple[int, int]:
-        # The sign of k - 1/2 minus a rank from 0 on, both divided by the number of rows.
-        self.rank_step = slots.step_of((0.5 - _RANK_NOISE) / self.rows)
-        last = self.rank_step.depth + slots.RESULT_LEVELS
-        return slots.depth_of(self.margin) - slots.RESULT_LEVELS + _RANK_LEVELS + last, last
+    exact: bool = False
+    """Whether scores are exact integers. Vectors and queries then are integers."""
+    scale: float = 1.0
+    """The integers of the database over the numbers of the vectors (of the normalized ones for cosines)."""
+    row_bound: float = 0.0
+    """A bound on the norm of a row's integers; 0: 128 sqrt(dims), which always holds."""
+    query_bound: int = 127
+    """The largest magnitude of a query's integers, with exact scores."""
+    largest: float | None = None
+    """The largest magnitude of an entry that is to fit, before there is a scale."""
 
-    def limits(self, _: int) -> tuple[int, int]:
-        return least_rows(self.dims), MOST_ROWS
+    def fitted(self, vectors: NDArray[Any], metric: Metric, payloads: ArrayLike | None) -> Scores:
+        if payloads is not None:
+            raise ParameterError("scores come without payloads; answers=hemera.search.Threshold() has them")
+        root = math.sqrt(vectors.shape[1])
+        if self.exact or (vectors.dtype == np.int8 and metric != "cosine"):
+            if self.largest is not None:
+                raise ParameterError("largest= is for vectors that are rounded; int8 is taken as it is")
+            return replace(self, row_bound=LARGEST_ENTRY * root)
+        Settings(vectors.shape[1], metric, Scores())  # before the vectors are looked at
+        found = largest_entry(vectors, metric)
+        top = found if self.largest is None else float(self.largest)
+        if not (found <= top < np.inf):
+            raise ParameterError(f"largest is {self.largest}, and the vectors have an entry of {found:.6g}")
+        if top == 0:
+            raise ParameterError("all vectors are zero, which gives no scale; give largest=")
+        scale = 127 / top
+        # A normalized vector times the scale, and half a unit of rounding for each entry.
+        bound = scale + root / 2 if metric == "cosine" else math.inf
+        row_bound = min(bound, LARGEST_ENTRY * root)
+        return Scores(scale=scale, row_bound=row_bound, query_bound=self.query_bound)
 
-    @property
-    def places(self) -> int:
-        return self.rows**2
-
-    @property
-    def stride(self) -> int:
-        return self.rows
-
-    @property
-    def blocks(self) -> int:
-        return self.places // self.layout.rows
-
-    def compared(self, _: Asked, threshold: Any, k: int | None, __: str) -> Compared:
-        if threshold is not None or k is None:
-            raise ParameterError("this index ranks its rows: query(x, k=)")
-        if as_integer(k, "query", "k") < 1:
-            raise ParameterError(f"k must be 1 or more, not {k}")
-        return Compared(np.full(self.layout.slots, (min(k, self.rows) - 0.5) / self.rows), {}, True)
-
-    def compared_shape(self, _: Mapping[str, Any]) -> tuple[int, ...]:
-        return ()
-
-    def compare(
-        self, ev: Evaluator, halves: Iterable[Ciphertext], queries: Sequence[Query], blocks: Sequence[Block]
-    ) -> list[Ciphertext]:
-        """Ranks in the slots of pairs (i, 0), which are compared with k; 0 in all other slots."""
-        places = (np.arange(self.layout.slots) % self.rows == 0).astype(float)
-
-        def ranks(each: Ciphertext) -> Ciphertext:
-            total = window_sums(self.step(ev.declare(each, 1)) + 1, self.rows)
-            # Sums of other windows than those of one row are between 0 and 2 rows, too.
-            return total * (1 / (2 * self.rows))
-
-        def firsts(each: Ciphertext) -> Ciphertext:
-            is_first = self.rank_step(ev.declare(each, 1)) + 1
-            return is_first * is_first.context.encode(places, level=is_first.level)
-
-        biases = itertools.cycle(block.bias for block in blocks)
-        found = batched(ev, ranks, (half + bias for half, bias in zip(halves, biases, strict=False)), self)
-        levels = (query.compared[0] for query in queries for _ in blocks)
-        return batched(ev, firsts, (k - rank for k, rank in zip(levels, found, strict=True)), self)
-
-
-def least_rows(dims: int) -> int:
-    """The least room for rows, whose pairs must be as many as entries."""
-    rows = 2
-    while rows**2 < power_of_two(dims):
-        rows *= 2
-    return rows
-
-
-T = TypeVar("T", bound="Threshold")
+    def program(self, settings: Settings) -> ScoreProgram:
+        return ScoreProgram(settings, self)
 
 
 @dataclass(frozen=True)
@@ -133,7 +100,7 @@ class Threshold(Answers):
     rows: int = 0
     payload: int = 0
 
-    def fitted(self: T, vectors: NDArray[Any], metric: Metric, payloads: ArrayLike | None) -> T:
+    def fitted(self, vectors: NDArray[Any], metric: Metric, payloads: ArrayLike | None) -> Threshold:
         count, dims = vectors.shape
         bound = 1.0
         if metric != "cosine":
@@ -195,3 +162,26 @@ class Top(Threshold):
         if rows < count:
             raise ParameterError(f"Top(rows={rows}) has no room for {count} rows")
         return max(power_of_two(rows), least_rows(dims))
+
+
+def fitted_settings(
+    vectors: NDArray[Any],
+    metric: Metric,
+    answers: Answers | None,
+    exact: bool,
+    largest: float | None,
+    query_bound: int,
+    payloads: ArrayLike | None,
+    owner: str = "",
+) -> Settings:
+    """The settings of an index that begins with these vectors. Errors of `Index`."""
+    if len(vectors) == 0:
+        raise MismatchError("an index begins with one vector at least")
+    if answers is None:
+        answers = Scores(exact, query_bound=query_bound, largest=largest)
+    elif (exact, largest, query_bound) != (False, None, 127):
+        raise ParameterError("exact=, largest= and query_bound= are of scores, and these answers have none")
+    if not isinstance(answers, Answers):
+        raise TypeError(f"answers= is a hemera.search.Threshold or Top, not {described(answers)}")
+    fitted = answers.fitted(vectors, metric, payloads)
+    return Settings(vectors.shape[1], metric, fitted, owner)
