@@ -72,7 +72,7 @@ def test_columns_that_weights_can_not_reach_are_told(encrypted: bool) -> None:
     for ratio in (1, 10, 1e3, 1e6):
         sizes = np.array([ratio, 1, 1, 1, 1, 1])
         rows = random.normal(size=(ROWS, DIMS)) * sizes
-        weights = random.normal(size=(20, DIMS)) / sizes
+        weights = random.normal(size=(100, DIMS)) / sizes
         expected = rows @ weights.T
         for scales in (np.ones(DIMS), sizes):
             with warnings.catch_warnings(record=True) as caught:
