@@ -20,8 +20,7 @@ from sklearn.linear_model import LogisticRegression
 import hemera as hm
 from hemera.serving.home import Home
 
-from .serving.conftest import serving
-from .serving.test_replaced_models import Rollout
+from .serving.conftest import Rollout, serving
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT = ROOT / "build" / "wasm" / "src" / "hemera_client.wasm"

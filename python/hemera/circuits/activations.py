@@ -2,29 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-
 from hemera import _core
-from hemera.circuits.elementary import on_interval
+from hemera.circuits.elementary import made, on_interval
 from hemera.circuits.functions import Function, Interval, tolerance_of
-
-# Made functions that are kept: a search for degrees takes tenths of a second.
-_KEPT = 64
-
-
-@functools.lru_cache(maxsize=_KEPT)
-def _relu(low: float, high: float, bits: float) -> _core.Function:
-    return _core.relu(low, high, tolerance_of(bits))
-
-
-@functools.lru_cache(maxsize=_KEPT)
-def _absolute(low: float, high: float, bits: float) -> _core.Function:
-    return _core.absolute(low, high, tolerance_of(bits))
-
-
-@functools.lru_cache(maxsize=_KEPT)
-def _leaky_relu(low: float, high: float, slope: float, bits: float) -> _core.Function:
-    return _core.leaky_relu(low, high, slope, tolerance_of(bits))
 
 
 def relu(interval: Interval = (-1, 1), *, bits: float = 11) -> Function:
@@ -48,14 +28,14 @@ def relu(interval: Interval = (-1, 1), *, bits: float = 11) -> Function:
     """
     low, high = (float(end) for end in interval)
     recipe = {"low": low, "high": high, "bits": float(bits)}
-    return Function(_relu(low, high, float(bits)), "relu", recipe=recipe)
+    return Function(made(_core.relu, low, high, tolerance_of(bits)), "relu", recipe=recipe)
 
 
 def abs(interval: Interval = (-1, 1), *, bits: float = 10) -> Function:  # noqa: A001
     """|x| on an interval, as x sign(x): see `relu`, whose error is half of this one's."""
     low, high = (float(end) for end in interval)
     recipe = {"low": low, "high": high, "bits": float(bits)}
-    return Function(_absolute(low, high, float(bits)), "abs", recipe=recipe)
+    return Function(made(_core.absolute, low, high, tolerance_of(bits)), "abs", recipe=recipe)
 
 
 def leaky_relu(slope: float = 0.01, interval: Interval = (-1, 1), *, bits: float = 11) -> Function:
@@ -66,7 +46,8 @@ def leaky_relu(slope: float = 0.01, interval: Interval = (-1, 1), *, bits: float
     """
     low, high = (float(end) for end in interval)
     recipe = {"low": low, "high": high, "slope": float(slope), "bits": float(bits)}
-    return Function(_leaky_relu(low, high, float(slope), float(bits)), "leaky_relu", recipe=recipe)
+    native = made(_core.leaky_relu, low, high, float(slope), tolerance_of(bits))
+    return Function(native, "leaky_relu", recipe=recipe)
 
 
 def silu(interval: Interval, *, bits: float = 20, clip: bool | float = False) -> Function:
@@ -104,4 +85,6 @@ def divide(numerator: Interval, denominator: Interval, *, bits: float = 20) -> F
         "denominator_high": most,
         "bits": float(bits),
     }
-    return Function(_core.divide((low, high), (least, most), tolerance_of(bits)), "divide", recipe=recipe)
+    return Function(
+        made(_core.divide, (low, high), (least, most), tolerance_of(bits)), "divide", recipe=recipe
+    )

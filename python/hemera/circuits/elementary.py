@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 from hemera import _core
@@ -13,14 +14,21 @@ _TIMES_CLIPPED = 4
 _Maker = Callable[[float, float, float, float | None], _core.Function]
 
 
+@functools.lru_cache(maxsize=64)
+def made(make: Callable[..., _core.Function], *numbers: float | Interval | None) -> _core.Function:
+    """What `make` gives for these numbers. Functions that were made are kept: a search for degrees takes
+    tenths of a second."""
+    return make(*numbers)
+
+
 def on_interval(make: _Maker, name: str, interval: Interval, bits: float, clip: bool | float) -> Function:
     """A function on an interval, of clipped values if `clip` says so."""
     low, high = (float(end) for end in interval)
     recipe = {"low": low, "high": high, "bits": float(bits)}
     if clip is False:
-        return Function(make(low, high, tolerance_of(bits), None), name, recipe=recipe)
+        return Function(made(make, low, high, tolerance_of(bits), None), name, recipe=recipe)
     largest = _TIMES_CLIPPED * max(abs(low), abs(high)) if clip is True else float(clip)
-    native = make(low, high, tolerance_of(bits), largest)
+    native = made(make, low, high, tolerance_of(bits), largest)
     return Function(native, name, recipe=recipe | {"clip": largest})
 
 
@@ -36,7 +44,8 @@ def clip(interval: Interval, *, bits: float = 10, largest: float) -> Function:
     """
     low, high = (float(end) for end in interval)
     recipe = {"low": low, "high": high, "bits": float(bits), "largest": float(largest)}
-    return Function(_core.clip(low, high, tolerance_of(bits), float(largest)), "clip", recipe=recipe)
+    native = made(_core.clip, low, high, tolerance_of(bits), float(largest))
+    return Function(native, "clip", recipe=recipe)
 
 
 def sigmoid(interval: Interval, *, bits: float = 20, clip: bool | float = False) -> Function:
@@ -109,7 +118,7 @@ def sign(*, gap: float, bits: float = 20, largest: float = 1) -> Function:
         ParameterError: if not 0 < gap < largest.
     """
     recipe = {"gap": gap, "bits": bits, "largest": largest}
-    return Function(_core.sign(gap, tolerance_of(bits), largest), "sign", recipe=recipe)
+    return Function(made(_core.sign, gap, tolerance_of(bits), largest), "sign", recipe=recipe)
 
 
 def compare(*, gap: float, bits: float = 20, largest: float = 1) -> Function:
@@ -122,11 +131,11 @@ def compare(*, gap: float, bits: float = 20, largest: float = 1) -> Function:
         (1.0, 0.5)
     """
     recipe = {"gap": gap, "bits": bits, "largest": largest}
-    return Function(_core.compare(gap, tolerance_of(bits), largest), "compare", recipe=recipe)
+    return Function(made(_core.compare, gap, tolerance_of(bits), largest), "compare", recipe=recipe)
 
 
 def maximum(*, bits: float = 10, largest: float = 1) -> Function:
     """The larger of a and b, for |a|, |b| <= largest: (a + b) / 2 + |a - b| / 2 by the `sign` of the
     difference. Within 2^-bits everywhere. -maximum(-a, -b) is the smaller one."""
     recipe = {"bits": bits, "largest": largest}
-    return Function(_core.maximum(tolerance_of(bits), largest), "maximum", recipe=recipe)
+    return Function(made(_core.maximum, tolerance_of(bits), largest), "maximum", recipe=recipe)

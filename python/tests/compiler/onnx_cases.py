@@ -162,6 +162,8 @@ def _encrypted(case: Case, bits: int | None) -> dict[str, Any]:
     try:
         return _of(case, values, real, bits)
     except hm.Error:
+        if len(real) == 1:
+            raise
         return _of(case, values, real[:1], bits)
 
 

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,13 +113,14 @@ class Running:
 def serving(
     home: Home,
     *,
+    port: int = 0,
     clock: Callable[[], float] = time.monotonic,
     tls: tuple[str, str] | None = None,
     **limits: Any,
 ) -> Iterator[Running]:
     """A server for the folder, in a thread; with the files of a certificate and its key: by TLS."""
     service = Service(home, Settings(**{"device": "cpu", "threads": 1, **limits}), clock=clock)
-    listener = listen("127.0.0.1", 0)
+    listener = listen("127.0.0.1", port)
     server = make_server(
         service, listener, **({} if tls is None else {"ssl_certfile": tls[0], "ssl_keyfile": tls[1]})
     )
@@ -135,6 +136,37 @@ def serving(
         thread.join(BOUND)
         listener.close()
         assert not thread.is_alive()
+
+
+class Rollout:
+    """A server at one address whose models are replaced, with a restart, as docs/server.md has it."""
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self.running: Running
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        self._stack = ExitStack()
+
+    def start(self, package: Package) -> None:
+        self.stop()
+        self.home.add_model(package)
+        self.running = self._stack.enter_context(serving(self.home, port=self.port))
+
+    def stop(self) -> None:
+        self._stack.close()
+
+
+@contextmanager
+def rollout(folder: Path, first: Package) -> Iterator[tuple[Rollout, str]]:
+    home = Home(folder / "home")
+    token = home.clients.add("alice")
+    made = Rollout(home)
+    made.start(first)
+    try:
+        yield made, token
+    finally:
+        made.stop()
 
 
 @pytest.fixture

@@ -3,10 +3,6 @@ the description of the old one."""
 
 from __future__ import annotations
 
-import socket
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +18,8 @@ from hemera.client.problems import ServerError
 from hemera.package.local_model import LocalModel
 from hemera.serving import Package, export
 from hemera.serving.home import Home
-from hemera.serving.server import listen, make_server
-from hemera.serving.service import Service
-from hemera.serving.settings import Settings
 
-from .conftest import BOUND, Running, client_of, serving, wait_until
+from .conftest import BOUND, client_of, rollout, serving
 from .server_requests import code, request_of
 
 RANDOM = np.random.default_rng(1)
@@ -50,51 +43,6 @@ def classifiers() -> list[tuple[Any, Package]]:
     assert found[0][1].params == found[1][1].params
     assert found[0][1].digest != found[1][1].digest
     return found
-
-
-class Rollout:
-    """A server at one address whose models are replaced, with a restart, as docs/server.md has it."""
-
-    def __init__(self, home: Home) -> None:
-        self.home = home
-        self.running: Running
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
-        self._stop: Callable[[], None] = lambda: None
-
-    def start(self, package: Package) -> None:
-        self.stop()
-        self.home.add_model(package)
-        service = Service(self.home, Settings(device="cpu", threads=1))
-        listener = listen("127.0.0.1", self.port)
-        server = make_server(service, listener)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-        thread.start()
-        wait_until(lambda: server.started)
-        self.running = Running(service, f"http://127.0.0.1:{self.port}")
-
-        def stop() -> None:
-            server.should_exit = True
-            thread.join(BOUND)
-            listener.close()
-
-        self._stop = stop
-
-    def stop(self) -> None:
-        self._stop()
-        self._stop = lambda: None
-
-
-@contextmanager
-def rollout(folder: Path, first: Package) -> Iterator[tuple[Rollout, str]]:
-    home = Home(folder / "home")
-    token = home.clients.add("alice")
-    made = Rollout(home)
-    made.start(first)
-    try:
-        yield made, token
-    finally:
-        made.stop()
 
 
 @pytest.mark.parametrize("keeps", ["a folder", "no folder"])
