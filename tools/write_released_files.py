@@ -22,7 +22,7 @@ import numpy as np
 import hemera as hm
 from hemera import serving
 from hemera.errors import NoiseWarning
-from hemera.trees import random_ensemble
+from hemera.trees.ensemble import random_ensemble
 
 RELEASES = Path(__file__).resolve().parents[1] / "tests" / "vectors" / "releases"
 DEGREE = 1024

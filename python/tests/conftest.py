@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 import hemera as hm
-from hemera.times import DeviceTimes, device_name
+from hemera.times.table import DeviceTimes, device_name
 
 PLAIN_MODULUS = 12289  # prime, 1 modulo 2 N
 DEGREE = 1024

@@ -12,9 +12,8 @@ import pytest
 import hemera as hm
 from hemera import _core
 from hemera.objects import calibration
-from hemera.times import DeviceTimes, cache_folder, device_name, known_devices
 from hemera.times.matrix_model import matrix_rows
-from hemera.times.table import SHIPPED
+from hemera.times.table import SHIPPED, DeviceTimes, cache_folder, device_name, known_devices
 
 PARAMS = hm.ckks.Parameters.for_circuit(depth=2, scale_bits=40, slots=512)
 LIMBS = len(PARAMS.primes[-1])  # at the highest level

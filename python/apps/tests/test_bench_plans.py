@@ -6,7 +6,7 @@ import pytest
 
 import hemera as hm
 from hemera.cli import main
-from hemera.times import DeviceTimes, device_name
+from hemera.times.table import DeviceTimes, device_name
 from hemera_apps.bench import plans
 
 COMMAND = ["bench", "plans", "--device", "cpu", "--threads", "1", "--seconds", "0.01"]

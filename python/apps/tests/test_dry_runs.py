@@ -8,7 +8,8 @@ import pytest
 import hemera as hm
 from hemera import _core
 from hemera.objects.calibration import TimedContext
-from hemera.trees import Quantiser, random_ensemble
+from hemera.trees import Quantiser
+from hemera.trees.ensemble import random_ensemble
 from hemera_apps import logistic_regression as logistic
 from hemera_apps.trees.sides import packaged
 

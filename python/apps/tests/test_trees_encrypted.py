@@ -13,8 +13,8 @@ import hemera as hm
 from hemera.errors import MismatchError, NoiseError, ParameterError
 from hemera.package.encodings import TreeRows
 from hemera.package.prepared import PreparedModel
-from hemera.trees import Quantiser, random_ensemble, read_model
-from hemera.trees.ensemble import Ensemble, Node
+from hemera.trees import Quantiser, read_model
+from hemera.trees.ensemble import Ensemble, Node, random_ensemble
 from hemera_apps import trees
 from hemera_apps.trees import idash, paper
 from hemera_apps.trees.sides import Packaged, Sides, operations, packaged

@@ -79,7 +79,7 @@ class Prepared(Needs):
         Raises:
             DeviceError: if there is no table of the device.
         """
-        from hemera.times import DeviceTimes, device_name  # few users need it
+        from hemera.times.table import DeviceTimes, device_name  # few users need it
 
         return DeviceTimes.find(device_name(context.description)).seconds(self._native.cost)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 
 from hemera import _options
-from hemera.times import known_devices
+from hemera.times.table import known_devices
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -26,7 +26,7 @@ from hemera.pool.cuts import (
 )
 from hemera.pool.members import Team
 from hemera.pool.parts import Part, PoolCiphertext, parts_in
-from hemera.times import DeviceTimes, device_name
+from hemera.times.table import DeviceTimes, device_name
 
 if TYPE_CHECKING:
     from hemera.objects.evaluator import Evaluator

@@ -1,5 +1,5 @@
 """The times of computations on a device: tables of measurements, shipped and of this machine."""
 
-from hemera.times.table import DeviceTimes, cache_folder, device_name, known_devices
+from hemera.times.table import DeviceTimes
 
-__all__ = ["DeviceTimes", "cache_folder", "device_name", "known_devices"]
+__all__ = ["DeviceTimes"]

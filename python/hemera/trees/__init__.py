@@ -3,9 +3,8 @@
 `hemera.compile` packages models. docs/applications.md describes the circuit.
 """
 
-from hemera.trees.ensemble import Ensemble, predicted, random_ensemble
-from hemera.trees.parameters import PARAMETERS
+from hemera.trees.ensemble import Ensemble, predicted
 from hemera.trees.quantise import Quantiser
 from hemera.trees.read import read_model
 
-__all__ = ["PARAMETERS", "Ensemble", "Quantiser", "predicted", "random_ensemble", "read_model"]
+__all__ = ["Ensemble", "Quantiser", "predicted", "read_model"]

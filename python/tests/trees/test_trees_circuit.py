@@ -10,8 +10,8 @@ import pytest
 
 import hemera as hm
 from hemera.errors import MismatchError, ParameterError
-from hemera.trees import Ensemble, Quantiser, predicted, random_ensemble
-from hemera.trees.ensemble import Node
+from hemera.trees import Ensemble, Quantiser, predicted
+from hemera.trees.ensemble import Node, random_ensemble
 from hemera.trees.layout import Layout
 from hemera.trees.packed import packed_scores
 from hemera.trees.parameters import parameters_for

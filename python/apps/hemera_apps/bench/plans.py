@@ -14,7 +14,7 @@ import hemera as hm
 from hemera import _machine, _options
 from hemera.arrays import conv
 from hemera.compiler import Compiled
-from hemera.times import DeviceTimes, device_name
+from hemera.times.table import DeviceTimes, device_name
 from hemera_apps.bench.timing import median_seconds_in
 from hemera_apps.networks import lola
 

@@ -21,7 +21,7 @@ from hemera.objects.calibration import calibrate
 from hemera.objects.context import Context
 from hemera.objects.cost import Cost
 from hemera.parameters import Parameters as AnyParameters
-from hemera.times import DeviceTimes, device_name
+from hemera.times.table import DeviceTimes, device_name
 from hemera.trees.ensemble import random_ensemble
 from hemera.trees.quantise import Quantiser
 from hemera_apps import logistic_regression as logistic

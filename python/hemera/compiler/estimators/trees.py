@@ -123,7 +123,7 @@ def compile_trees(
             which has the thresholds for clients.
         samples: that a request of one ciphertext for each comparison is laid out for, at most; more rows are
             more requests.
-        params: a name of `hemera.trees.PARAMETERS`, or parameters of BFV with slots; None: "auto".
+        params: a name of `hemera.trees.parameters.PARAMETERS`, or parameters of BFV with slots; None: "auto".
         others: `watch=`, which changes nothing here: trees have nothing to watch.
 
     Raises:
