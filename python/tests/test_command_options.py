@@ -44,6 +44,7 @@ LIMITS: list[tuple[str, str, str, object]] = [
     ("--threads", "2", "threads", 2),
     ("--storage", "packed", "storage", "packed"),
     ("--key-place", "host", "keys", "host"),
+    ("--federation", "fl", "federations", ["fl"]),
 ]
 
 

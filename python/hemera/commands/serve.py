@@ -70,6 +70,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         help="an origin whose pages may ask in a browser, as https://app.example.org (repeatable)",
     )
+    parser.add_argument(
+        "--federation",
+        dest="federations",
+        metavar="NAME",
+        action="append",
+        help="keep the shared folder of a federation, HOME/federations/NAME, whose parties are clients "
+        "(repeatable)",
+    )
     _options.add_machine(parser, several=True)
     parser.add_argument(
         "--storage",
@@ -124,8 +132,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_limits(group: argparse._ArgumentGroup) -> None:
     sizes = {
         "request": ("request_bytes", "a request's body (default 256MiB)"),
-        "keys": ("key_bytes", "an upload of keys (default 8GiB)"),
-        "store": ("store_bytes", "all keys on disk; nothing is evicted (default 64GiB)"),
+        "keys": ("key_bytes", "an upload of keys, or a federation's file (default 8GiB)"),
+        "store": ("store_bytes", "all keys and federations on disk; nothing is evicted (default 64GiB)"),
         "loaded-keys": ("loaded_key_bytes", "keys in the device's memory (default 8GiB)"),
         "prepared": (
             "prepared_bytes",
@@ -135,7 +143,7 @@ def _add_limits(group: argparse._ArgumentGroup) -> None:
             "index_bytes",
             "rows of an index in the device's memory, unless its file has a 128th of it (default 4GiB)",
         ),
-        "client-store": ("client_store_bytes", "keys on disk of one client (default: a quarter of all)"),
+        "client-store": ("client_store_bytes", "on disk of one client or party (default: a quarter of all)"),
         "waiting": ("waiting_bytes", "all requests that arrive, wait or are computed (default 1GiB)"),
         "client-waiting": ("client_waiting_bytes", "the same for one client (default: a quarter of all)"),
     }

@@ -18,6 +18,7 @@ from hemera.multiparty.identity import Identity, signed_by
 from hemera.multiparty.keys import Contribution, Keys
 from hemera.multiparty.party import Party
 from hemera.multiparty.rounds import Round, require_weight
+from hemera.multiparty.shared import Shared, shared_folder
 from hemera.multiparty.terms import Terms
 from hemera.multiparty.waiting import Patience, WaitingError, wait_for
 
@@ -40,7 +41,7 @@ class Federation:
 
     def __init__(
         self,
-        folder: Path,
+        folder: Shared,
         party: Party,
         terms: Terms,
         contributes: bool,
@@ -77,6 +78,7 @@ class Federation:
         identities: str | os.PathLike[str] | None = None,
         contributes: bool = True,
         patience: float = 60.0,
+        token: str | None = None,
     ) -> Federation:
         """Become a party, or the same party again. All give the same terms, which `federation.json` keeps.
 
@@ -86,7 +88,8 @@ class Federation:
         nobody else reads them. Who gets those of a name is that contributor.
 
         Args:
-            folder: one that all parties can write to; nobody trusts it.
+            folder: one that all parties can write to, or the address of one on a server,
+                `https://HOST:PORT/v1/federations/NAME` (`hemera serve --federation NAME`); nobody trusts it.
             me: this party's own folder, for its owner alone. Its name without the ending is the party's.
             like: arrays like those that are averaged: one, or a dictionary, of floating-point numbers.
             committee: the names of 1 to 9 members, or their number: then they are a, b, c, ...
@@ -103,6 +106,8 @@ class Federation:
                 written there: hand it to all others. Needs the package cryptography.
             contributes: whether this party may push.
             patience: seconds until a list is closed without contributors who are not there.
+            token: of a server, whose client has the party's name; None: the environment variable
+                HEMERA_TOKEN.
 
         Raises:
             ParameterError: for terms out of their range, and for both `secrets` and `identities`.
@@ -125,7 +130,7 @@ class Federation:
         )
         party = Party(Path(me), None if secrets is None else Path(secrets))
         known = None if identities is None else Path(identities)
-        return cls(Path(folder), party, terms, contributes, patience, known)
+        return cls(shared_folder(folder, token), party, terms, contributes, patience, known)
 
     @property
     def missing(self) -> list[str]:
@@ -220,7 +225,7 @@ class Federation:
         if is_open:
             return True
         sums = files.opened(listed, self._access.pieces)
-        if sums is not None:
+        if sums is not None and self._keys.held:  # others' results count nowhere
             files.publish(listed, sums)
         return sums is not None
 

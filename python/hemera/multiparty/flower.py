@@ -20,13 +20,13 @@ from flwr.serverapp import Grid
 from flwr.serverapp.strategy import FedAvg
 
 from hemera import _core
-from hemera._files import write_atomically
 from hemera.errors import MismatchError, NoiseError, ParameterError
 from hemera.inputs.fields import damaged
 from hemera.multiparty.identity import signed_by
 from hemera.multiparty.keys import Contribution, Keys
 from hemera.multiparty.party import Party
 from hemera.multiparty.rounds import Round, require_weight
+from hemera.multiparty.shared import write
 from hemera.multiparty.terms import Terms
 from hemera.multiparty.waiting import wait_for
 
@@ -48,7 +48,7 @@ def _take(folder: Path, record: Mapping[str, Any]) -> None:
     """Write the public files of a message."""
     for name, data in record.items():
         if PUBLIC.fullmatch(name) and isinstance(data, bytes):
-            write_atomically(folder / name, data)
+            write(folder / name, data)
 
 
 def _arrays(record: ArrayRecord) -> dict[str, Any]:
@@ -287,7 +287,7 @@ class FederatedAverage(FedAvg):  # type: ignore[misc]
             replies = self._ask({nodes[name]: record for name, _, _ in listed.entries})
             for node, answer in replies.items():
                 if "message" in answer:
-                    write_atomically(files.upload_path(listed, self._names[node]), answer["message"])
+                    write(files.upload_path(listed, self._names[node]), answer["message"])
             missing = files.missing(listed)
             if not missing:
                 return listed
@@ -314,7 +314,7 @@ class FederatedAverage(FedAvg):  # type: ignore[misc]
                 answer = replies.get(nodes[member], {})
                 for piece in pieces:
                     path = files.share_path(listed, piece, committee[member])
-                    write_atomically(path, bytes(answer.get(f"share-{piece}", b"")))
+                    write(path, bytes(answer.get(f"share-{piece}", b"")))
                     if next(files.shares(listed, piece), None) is None:
                         nodes.pop(member, None)  # is not asked again
                     else:

@@ -10,6 +10,7 @@ from hemera._extras import how_to_install
 from hemera._files import write_atomically
 from hemera.errors import FormatError, ParameterError
 from hemera.multiparty.party import Party
+from hemera.multiparty.shared import Shared, write
 
 __all__ = ["Identity", "Unsigned", "signed_by"]
 
@@ -47,10 +48,10 @@ def _split(data: bytes, sizes: tuple[int, ...]) -> list[bytes]:
 class Unsigned:
     """Files of a shared folder without signatures: whoever can write to it can be anybody."""
 
-    def write(self, path: Path, data: bytes, *, replace: bool = True) -> None:
-        write_atomically(path, data, replace=replace)
+    def write(self, path: Shared, data: bytes, *, replace: bool = True) -> None:
+        write(path, data, replace=replace)
 
-    def read(self, path: Path, by: Collection[str]) -> bytes:  # noqa: ARG002
+    def read(self, path: Shared, by: Collection[str]) -> bytes:  # noqa: ARG002
         return path.read_bytes()
 
 
@@ -104,18 +105,18 @@ class Identity:
         return _split(data, PUBLIC) if len(data) == sum(PUBLIC) else None
 
     # --- Signatures.
-    def _what(self, path: Path, data: bytes) -> bytes:
+    def _what(self, path: Shared, data: bytes) -> bytes:
         """What is signed: a file's place in the shared folder of this federation, and its bytes."""
         place = "/".join(path.parts[-2:]).encode()
         return SIGNED + self._federation + hashlib.sha256(place).digest() + hashlib.sha256(data).digest()
 
-    def write(self, path: Path, data: bytes, *, replace: bool = True) -> None:
+    def write(self, path: Shared, data: bytes, *, replace: bool = True) -> None:
         """Write a file with the signature of this party: data, name, a byte of its length, signature."""
         name = self.name.encode()
         signature = self._signing.sign(self._what(path, data))
-        write_atomically(path, data + name + bytes([len(name)]) + signature, replace=replace)
+        write(path, data + name + bytes([len(name)]) + signature, replace=replace)
 
-    def read(self, path: Path, by: Collection[str]) -> bytes:
+    def read(self, path: Shared, by: Collection[str]) -> bytes:
         """The bytes of a file that one of these parties signed.
 
         Raises:

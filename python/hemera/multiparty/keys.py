@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from hemera import _core
 from hemera.errors import FormatError, MismatchError
 from hemera.multiparty.identity import Identity, Unsigned
-from hemera.multiparty.party import Party
+from hemera.multiparty.party import NAME, Party
+from hemera.multiparty.shared import Shared
 from hemera.multiparty.terms import Terms
 from hemera.objects.context import Context
 from hemera.objects.load import load_parameters
@@ -36,7 +36,7 @@ class Keys:
 
     def __init__(
         self,
-        folder: Path,
+        folder: Shared,
         party: Party,
         terms: Terms,
         description: _core.FederationDescription,
@@ -66,9 +66,10 @@ class Keys:
 
     def named(self, what: str) -> set[str]:
         """The contributors, or who is ready: by their own signatures, where there are any."""
-        return {path.name for path in (self._folder / what).glob("*") if self._is_by(path, path.name)}
+        paths = [path for path in (self._folder / what).glob("*") if NAME.fullmatch(path.name)]
+        return {path.name for path in paths if self._is_by(path, path.name)}
 
-    def _is_by(self, path: Path, name: str) -> bool:
+    def _is_by(self, path: Shared, name: str) -> bool:
         try:
             self._shared.read(path, {name})
         except (FormatError, FileNotFoundError):
@@ -115,7 +116,7 @@ class Keys:
                 else:
                     self._hand_over(name, "dealt", piece, part)
 
-    def _sealed(self, kind: str, piece: int, dealer: str, to: str) -> Path:
+    def _sealed(self, kind: str, piece: int, dealer: str, to: str) -> Shared:
         return self._folder / "sealed" / f"{kind}-{piece}-from-{dealer}-to-{to}"
 
     def _hand_over(self, to: str, kind: str, piece: int, key: bytes) -> None:

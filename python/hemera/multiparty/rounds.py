@@ -7,17 +7,16 @@ import hashlib
 import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hemera import _core
-from hemera._files import which_file
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.multiparty.identity import Identity, Unsigned
 from hemera.multiparty.party import NAME
+from hemera.multiparty.shared import Shared, files_in, which
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Round:
 
     def __init__(
         self,
-        folder: Path,
+        folder: Shared,
         description: _core.FederationDescription,
         turn: int,
         shared: Identity | Unsigned | None = None,
@@ -47,19 +46,19 @@ class Round:
         self.folder, self.turn = folder / f"round-{turn}", turn
         self._description, self._committee = description, set(committee)
         self._shared = shared or Unsigned()
-        self._whole: dict[Path, tuple[object, bool]] = {}
+        self._whole: dict[Shared, tuple[object, bool]] = {}
 
-    def write(self, path: Path, data: bytes) -> None:
+    def write(self, path: Shared, data: bytes) -> None:
         self._shared.write(path, data)
 
-    def _read(self, path: Path, by: Collection[str]) -> bytes | None:
+    def _read(self, path: Shared, by: Collection[str]) -> bytes | None:
         """The bytes of a file that is there and counts."""
         try:
             return self._shared.read(path, by)
         except (FormatError, FileNotFoundError):
             return None
 
-    def _write_once(self, path: Path, data: bytes) -> None:
+    def _write_once(self, path: Shared, data: bytes) -> None:
         """Write what a member of the committee signs, unless there is one that counts."""
         if self._read(path, self._committee) is None:
             with contextlib.suppress(FileExistsError):
@@ -73,7 +72,7 @@ class Round:
     def announcements(self) -> dict[str, Announcement]:
         """The whole announcements, by name."""
         found: dict[str, Announcement] = {}
-        for path in sorted(self.folder.glob("announced-*")):
+        for path in files_in(self.folder, "announced-*"):
             name = path.name.removeprefix("announced-")
             with contextlib.suppress(ValueError, KeyError, TypeError, OSError):
                 content: dict[str, Any] = json.loads(self._shared.read(path, {name}))
@@ -99,7 +98,7 @@ class Round:
         self._write_once(self.folder / f"list-{attempt}", listed.data)
 
     # --- Messages.
-    def upload_path(self, listed: _core.FederationList, name: str) -> Path:
+    def upload_path(self, listed: _core.FederationList, name: str) -> Shared:
         return self.folder / f"upload-{listed.attempt}-{name}"
 
     def has_upload(self, listed: _core.FederationList, name: str) -> bool:
@@ -113,12 +112,12 @@ class Round:
     def missing(self, listed: _core.FederationList) -> list[str]:
         return [name for name, _, _ in listed.entries if not self.has_upload(listed, name)]
 
-    def share_path(self, listed: _core.FederationList, piece: int, member: str) -> Path:
+    def share_path(self, listed: _core.FederationList, piece: int, member: str) -> Shared:
         return self.folder / f"share-{listed.attempt}-{piece}-{member}"
 
-    def shares(self, listed: _core.FederationList, piece: int) -> Iterator[Path]:
+    def shares(self, listed: _core.FederationList, piece: int) -> Iterator[Shared]:
         """The whole shares of a piece, of any member."""
-        for path in sorted(self.folder.glob(f"share-{listed.attempt}-{piece}-*")):
+        for path in files_in(self.folder, f"share-{listed.attempt}-{piece}-*"):
             by = {self._member(path)} & self._committee
             if self._is_whole(
                 path, by, lambda data: _core.share_piece(self._description, listed, data) == piece
@@ -126,21 +125,21 @@ class Round:
                 yield path
 
     @staticmethod
-    def _member(path: Path) -> str:
+    def _member(path: Shared) -> str:
         return path.name.split("-", 3)[3]
 
-    def _is_whole(self, path: Path, by: Collection[str], is_right: Any) -> bool:
+    def _is_whole(self, path: Shared, by: Collection[str], is_right: Any) -> bool:
         """What a file was found to be, until another one takes its place."""
-        which = which_file(path)
-        if which is None:
+        found = which(path)
+        if found is None:
             return False
         known = self._whole.get(path)
-        if known is None or known[0] != which:
+        if known is None or known[0] != found:
             try:
                 whole = bool(is_right(self._shared.read(path, by)))
             except (FormatError, MismatchError):
                 whole = False
-            self._whole[path] = which, whole
+            self._whole[path] = found, whole
         return self._whole[path][1]
 
     # --- Results.

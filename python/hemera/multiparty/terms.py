@@ -8,14 +8,14 @@ import json
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from hemera import _core
-from hemera._files import write_atomically
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.multiparty.layout import Layout
 from hemera.multiparty.party import require_name
+from hemera.multiparty.places import TERMS
+from hemera.multiparty.shared import Shared, write
 
 DEGREE = 4096
 SECURITY: int | None = 128
@@ -97,19 +97,19 @@ class Terms:
             security=SECURITY,
         )
 
-    def agree(self, folder: Path) -> _core.FederationDescription:
+    def agree(self, folder: Shared) -> _core.FederationDescription:
         """The description that the folder has; the first party writes it.
 
         Raises:
             MismatchError: where the folder's terms are others; it names the first that differs.
             FormatError: for a file that has no terms.
         """
-        path = folder / "federation.json"
+        path = folder / TERMS
         plan = self.plan()  # refuses before anything is written
         mine = self.content() | {"nonce": secrets.token_hex(32)}
         if not path.exists():
             with contextlib.suppress(FileExistsError):  # another party was first
-                write_atomically(path, json.dumps(mine, indent=1).encode(), replace=False)
+                write(path, json.dumps(mine, indent=1).encode(), replace=False)
         try:
             found = json.loads(path.read_bytes())
             nonce = bytes.fromhex(found["nonce"])

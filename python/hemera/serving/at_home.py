@@ -49,7 +49,7 @@ def serve_home(
         The exit status.
 
     Raises:
-        ParameterError: where there is no model and no index.
+        ParameterError: where there is no model, index or federation.
         FileError: where another server has the folder.
         DeviceError: when the address can not be listened at.
     """
@@ -59,7 +59,7 @@ def serve_home(
 
     with home.locked():
         service = (make or Service)(home, Settings(**settings))
-        if not service.models and not service.indexes:
+        if not (service.models or service.indexes or service.federations):
             reasons = "".join(f"; {name}: {why}" for name, why in service.damaged.items())
             raise ParameterError(
                 f"{home.root} has no model or index to serve: `hemera serve HOME --add-model FILE`, "

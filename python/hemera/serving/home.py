@@ -38,6 +38,10 @@ class Home:
     def incoming(self) -> Path:
         return self.root / "incoming"
 
+    def federation(self, name: str) -> Path:
+        """The shared folder of a federation."""
+        return self.root / "federations" / name
+
     def add_model(self, source: Path | Package) -> Package:
         """Copy a packaged model, or a file of one, into the folder, in place of one of its name. A server
         reads it at its start.

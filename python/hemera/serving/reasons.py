@@ -43,6 +43,13 @@ TOO_MANY = Reason(
     "too_many",
     "a request may have {most} evaluations at most: send the others in requests of their own",
 )
+NOT_YOURS = Reason(
+    403,
+    "not_yours",
+    "{party!r} does not write {name!r}: a client writes files that have its own name, and members of the "
+    "committee lists and results",
+)
+EXISTS = Reason(409, "exists", "there is a file {name!r} already")
 UNFIT = Reason(422, "format", "{why}")
 SECRET_KEY = Reason(
     422,
@@ -76,7 +83,7 @@ HUNG_UP = Reason(499, "hung_up", "the client hung up")
 TAKEN_OVER = Reason(499, "hung_up", "another request goes on with this upload")
 TOO_SLOW = Reason(408, "too_slow", "the body came too slowly; send it again")
 LARGE_BODY = Reason(413, "too_large", "the body is larger than the {limit} bytes that may come")
-LARGE_KEYS = Reason(413, "too_large", "keys of one model may have {limit} bytes")
+LARGE_KEYS = Reason(413, "too_large", "an upload may have {limit} bytes here")
 RATE = Reason(
     429,
     "rate",

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from hemera import errors
 from hemera._files import which_file
 from hemera.pool.members import bind_thread
+from hemera.serving.federations import SharedFolder
 from hemera.serving.home import Home
 from hemera.serving.key_sets import KeySet
 from hemera.serving.logs import log
@@ -57,6 +58,9 @@ class Service:
         for name, why in self.damaged.items():
             _report(name, why)
         self.store = Store(home.keys, home.incoming, settings.store_bytes, settings.store_of_client)
+        self.federations = {name: SharedFolder(name, home.federation(name)) for name in settings.federations}
+        for folder in self.federations.values():
+            folder.hold(self.store.besides)
         self.failed = False
         """Whether it ended by itself."""
         self.metrics = Metrics()
@@ -141,6 +145,10 @@ class Service:
         """A model. Refused (404) where it is not there."""
         return _found(self.models, name, "model")
 
+    def federation(self, name: str) -> SharedFolder:
+        """The shared folder of a federation. Refused (404) where it is not there."""
+        return _found(self.federations, name, "federation")
+
     def keys(self, client: str, model: str) -> KeySet:
         """A client's keys for a model or an index. Refused (409) where it has none."""
         found = self.store.find(client, model)
@@ -186,7 +194,9 @@ class Service:
 
     def sweep(self) -> None:
         """Forget keys whose files are gone, also on the device: those of clients that were removed. Discard
-        uploads that have waited for too long."""
+        uploads that have waited for too long. Folders of federations that were removed take no room any
+        more."""
+        self.store.besides.forget_folders()
         self.store.expire(self.settings.upload_seconds)
         for found in self.store.sets():
             if not found.is_there():

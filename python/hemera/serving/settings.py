@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from hemera.errors import ParameterError
 from hemera.objects.devices import DeviceOptions
 from hemera.pool.members import Place, places_of
+from hemera.serving.tokens import require_name
 
 MIB = 1 << 20
 GIB = 1 << 30
@@ -31,14 +32,17 @@ class Settings:
     origins: Sequence[str] = ()
     """Origins whose pages may ask in a browser, as "https://app.example.org"."""
 
+    federations: Sequence[str] = ()
+    """Names of federations whose shared folders the server keeps."""
+
     request_bytes: int = 256 * MIB
     """Largest body of a request."""
     key_bytes: int = 8 * GIB
-    """Largest body of an upload of keys."""
+    """Largest body of an upload of keys, and of a federation's file."""
     store_bytes: int = 64 * GIB
-    """All keys on disk together; nothing is evicted, uploads beyond it are refused."""
+    """All keys and files of federations on disk; nothing is evicted, uploads beyond it are refused."""
     client_store_bytes: int | None = None
-    """Keys on disk of one client; None: a quarter of all."""
+    """Keys on disk of one client, and files of one party of a federation; None: a quarter of all."""
     loaded_key_bytes: int = 8 * GIB
     """Keys in each device's memory, with captured graphs, and contexts of other libraries' clients; those
     used least recently make room."""
@@ -95,6 +99,8 @@ class Settings:
                     "an origin is a scheme and a host, with a port if it is another one, as "
                     f"https://app.example.org, not {origin!r}"
                 )
+        for name in self.federations:
+            require_name(name, "a federation")
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             if not isinstance(value, (int, float)) or value > 0 or (field.name == "graphs" and value == 0):

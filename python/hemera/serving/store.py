@@ -24,6 +24,7 @@ from hemera._files import sync_folder
 from hemera._process import Lock
 from hemera.client.problems import Refused
 from hemera.client.wire import KEYS_FILE
+from hemera.serving.held import BLOCK, HeldFiles
 from hemera.serving.key_sets import TABLE, KeySet, read_set
 from hemera.serving.reasons import DISK_FULL, LARGE_KEYS, STORE_FULL
 
@@ -143,6 +144,8 @@ class Store:
         self._sets: dict[tuple[str, str], KeySet] = {}
         self._arriving: set[Upload] = set()
         """Uploads that are not complete."""
+        self.besides = HeldFiles()
+        """Files of federations, which count as well."""
         self._generation = 0
         """The highest of all sets."""
         for folder in (root, incoming):
@@ -253,6 +256,22 @@ class Store:
             shutil.rmtree(home / str(before.generation), ignore_errors=True)
         return found
 
+    def place(self, upload: Upload, path: Path, *, replace: bool) -> None:
+        """The one file of an upload gets a name; on disk when this returns. It counts for `upload.client`.
+        FileExistsError where there is one that is not replaced: of several at once one is."""
+        (source,) = upload.files.values()
+        with self._lock, _disk():
+            self._require(upload, max(BLOCK - upload.bytes, 0))
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if replace:
+                source.replace(path)
+            else:
+                path.hardlink_to(source)
+            self._arriving.discard(upload)
+            self.besides.hold(upload.client, path, upload.bytes)
+        with _disk():
+            sync_folder(path.parent)
+
     def remove(self, client: str, model: str) -> bool:
         """Removes a client's keys for a model, and what waits of them: whether there were any."""
         with self._lock:
@@ -298,14 +317,15 @@ class Store:
             for found in self._sets.values()
             if found.client == upload.client and found.model != upload.model
         ) + sum(each.bytes for each in arriving if each.client == upload.client)
+        others += self.besides.bytes(upload.client)
         if others and others + upload.bytes + size > self._each:
-            return f"{self._each} bytes of keys of one client"
+            return f"{self._each} bytes of one client"
         if self._used() + sum(each.bytes for each in arriving) + upload.bytes + size > self._limit:
-            return f"{self._limit} bytes of keys"
+            return f"{self._limit} bytes of all"
         return None
 
     def _used(self) -> int:
-        return sum(found.bytes for found in self._sets.values())
+        return sum(found.bytes for found in self._sets.values()) + self.besides.bytes()
 
     def _reserve(self, upload: Upload, size: int) -> None:
         with self._lock:

@@ -5,11 +5,16 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from hemera import errors
-from hemera.multiparty import terms
+from hemera.multiparty import shared, terms
+from hemera.serving.home import Home
+
+from ..serving.conftest import serving
+from .parties import Parties, Server
 
 
 @pytest.fixture(autouse=True)
@@ -21,3 +26,18 @@ def small_ring(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", errors.SecurityWarning)
         yield
+
+
+@pytest.fixture(params=["folder", "server"])
+def transport(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[str]:
+    """Parties share a folder of the file system, then one of `hemera serve --federation`."""
+    if request.param == "folder":
+        yield request.param
+        return
+    home = Home(Path(tmp_path_factory.mktemp("server")) / "home")
+    with serving(home, federations=[f"fl{i}" for i in range(300)]) as running:
+        monkeypatch.setattr(shared, "FRESH", 0)  # tests change files on the server's disk
+        monkeypatch.setattr(Parties, "server", Server(home, running.url))
+        yield request.param

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.multiparty import Federation
+from hemera.serving.home import Home
+from hemera.serving.tokens import is_name
 
 SHAPES = {"bias": (7,), "kernel": (3, 5), "scale": ()}
 
@@ -33,8 +35,49 @@ def same(found: dict[str, Any], right: dict[str, Any]) -> bool:
     return shapes and all(np.abs(found[name] - right[name]).max() < 1e-12 for name in right)
 
 
+def join(folder: Path, me: Path, **terms: Any) -> Federation:
+    """Join a federation in a folder, or on the server where a test has one."""
+    server = Parties.server
+    if server is None:
+        return Federation.join(folder, me, **terms)
+    return Federation.join(
+        server.place(folder), me, token=server.token(me.name.removesuffix(".party")), **terms
+    )
+
+
+class Server:
+    """Keeps the shared folders of federations, one for each that a test has, and adds clients."""
+
+    def __init__(self, home: Home, url: str) -> None:
+        self.home, self.url = home, url
+        self.tokens: dict[str, str] = {}
+        self.names: dict[Path, str] = {}
+
+    def token(self, name: str) -> str:
+        """A client's, which is added where there is none."""
+        if name not in self.tokens:
+            self.tokens[name] = self.home.clients.add(name) if is_name(name) else "nobody.0"
+        return self.tokens[name]
+
+    def place(self, folder: Path) -> str:
+        """The address of a federation, whose files the server keeps where `folder` leads to."""
+        if folder not in self.names:
+            self.names[folder] = f"fl{len(self.names)}"
+            there = self.home.federation(self.names[folder])
+            there.mkdir(parents=True, exist_ok=True)  # a killed process was here
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            if not folder.is_symlink():
+                folder.symlink_to(there)
+        return f"{self.url}/v1/federations/{self.names[folder]}"
+
+
 class Parties:
-    """All in one process and one folder; `join` is a process of a party that starts, or starts again."""
+    """All in one process and one folder; `join` is a process of a party that starts, or starts again.
+
+    `server`: where the folder is one of a server's.
+    """
+
+    server: Server | None = None
 
     def __init__(self, folder: Path, names: str = "abc", **given: Any) -> None:
         self.folder, self.names = folder, names
@@ -45,9 +88,7 @@ class Parties:
             fed._keys.prepare()
 
     def join(self, name: str, **changed: Any) -> Federation:
-        return Federation.join(
-            self.folder / "shared", self.folder / f"{name}.party", **(self.terms | changed)
-        )
+        return join(self.folder / "shared", self.folder / f"{name}.party", **(self.terms | changed))
 
     def work(self, turn: int, without: str = "") -> None:
         """Everybody does what can be done, as often as it helps."""

@@ -1,4 +1,4 @@
-"""Averages of many parties over a folder: those of NumPy, whoever comes late, vanishes or is killed."""
+"""Averages over a folder or a server: those of NumPy, whoever comes late, vanishes or is killed."""
 
 from __future__ import annotations
 
@@ -16,10 +16,16 @@ import hemera as hm
 from hemera import errors
 from hemera.multiparty import Federation, WaitingError, federation
 
-from .parties import Parties, arrays, expected, same
+from .parties import Parties, arrays, expected, join, same
+
+pytestmark = pytest.mark.usefixtures("transport")
 
 
-@pytest.mark.parametrize(("threshold", "committee"), [(1, 1), (2, 2), (2, 3), (3, 3), (3, 4)])
+@pytest.mark.parametrize(
+    ("threshold", "committee", "transport"),
+    [*((t, n, "folder") for t, n in ((1, 1), (2, 2), (2, 3), (3, 3), (3, 4))), (2, 3, "server")],
+    indirect=["transport"],
+)
 def test_averages_are_those_of_numpy(tmp_path: Path, threshold: int, committee: int) -> None:
     parties = Parties(
         tmp_path, "abcdef"[: committee + 1], committee=committee, threshold=threshold, weight=900
@@ -38,7 +44,7 @@ def test_ten_lines_in_processes_of_their_own(tmp_path: Path) -> None:
     found: dict[str, Any] = {}
 
     def run(name: str) -> None:
-        fed = Federation.join(
+        fed = join(
             tmp_path / "fl",
             me=tmp_path / f"{name}.party",
             like=arrays(0),
@@ -116,6 +122,7 @@ def test_any_two_members_open_and_another_one_who_comes_later_changes_nothing(tm
     assert same(parties.of["b"].average(0, wait=0), right)
 
 
+@pytest.mark.parametrize("transport", ["folder"], indirect=True)  # a hundred clients ask often
 def test_a_hundred_clients_are_exact_and_the_one_who_sends_random_bytes_is_left_out(tmp_path: Path) -> None:
     names = ["a", "b", "c", *(f"client-{i:02}" for i in range(97))]
     like = np.zeros(500, np.float32)
@@ -215,7 +222,7 @@ def test_terms_that_are_refused(tmp_path: Path, changed: dict[str, Any], error: 
 def test_a_party_belongs_to_one_federation(tmp_path: Path) -> None:
     parties = Parties(tmp_path)
     with pytest.raises(errors.MismatchError, match="folder of its own"):
-        Federation.join(tmp_path / "another", tmp_path / "a.party", **parties.terms)
+        join(tmp_path / "another", tmp_path / "a.party", **parties.terms)
     with pytest.raises(errors.ParameterError, match="no name"):
         parties.join(".hidden")
     (tmp_path / "a.party" / "piece-1").write_bytes(b"short")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from hemera import _files, multiparty
-from hemera.multiparty import identity, party, terms
+from hemera.multiparty import identity, party, shared, terms
 
 from .parties import Parties, arrays, expected, same
 
@@ -29,15 +30,21 @@ class Writes:
     def __init__(self, patched: pytest.MonkeyPatch, at: int, *, after: bool, end: Callable[[], Any]) -> None:
         self.count, self.at, self.after, self.end = 0, at, after, end
         self.seen: dict[str, set[bytes]] = {}
-        for module in (identity, party, terms):
-            patched.setattr(module, "write_atomically", self.write)
+        for module in (identity, party):
+            patched.setattr(
+                module, "write_atomically", functools.partial(self.write, _files.write_atomically)
+            )
+        for module in (identity, terms):
+            patched.setattr(module, "write", functools.partial(self.write, shared.write))
 
-    def write(self, path: Path, data: bytes, *, replace: bool = True) -> None:
+    def write(
+        self, write: Callable[..., None], path: shared.Shared, data: bytes, *, replace: bool = True
+    ) -> None:
         self.count += 1
         if self.count == self.at and not self.after:
             self.end()
-        _files.write_atomically(path, data, replace=replace)
-        self.seen.setdefault(f"{path.parent.name}/{path.name}", set()).add(data)
+        write(path, data, replace=replace)
+        self.seen.setdefault("/".join(path.parts[-2:]), set()).add(data)
         if self.count == self.at and self.after:
             self.end()
 
@@ -76,26 +83,27 @@ def writes_in_all(folder: Path, sealed: bool = False) -> int:
 
 
 @pytest.mark.parametrize("sealed", [False, True])
-def test_a_party_that_is_killed_at_a_write_goes_on(tmp_path: Path, sealed: bool) -> None:
+def test_a_party_that_is_killed_at_a_write_goes_on(tmp_path: Path, transport: str, sealed: bool) -> None:
     if sealed:
         pytest.importorskip(
             "cryptography", reason="cryptography is not installed: tools/setup frameworks brings it"
         )
     total = writes_in_all(tmp_path / "whole", sealed)
     assert total > 40
-    for at in range(1, total + 1):
+    for at in range(1, total + 1, 1 if transport == "folder" else 17):
         with pytest.MonkeyPatch.context() as patched:
             writes = Writes(patched, at, after=at % 8 == 0, end=end)
             run(all_of(tmp_path / f"{at}", sealed))
         # Each name has its attempt and piece, and a share has the member's: one message for ever.
         for path, contents in writes.seen.items():
-            name = path.split("/")[1]
+            name = path.split("/")[-1]
             if name.startswith(
                 ("share-", "upload-", "list-", "result", "answered-", "piece-", "dealt-", "identity")
             ):
                 assert len(contents) == 1, path
 
 
+@pytest.mark.usefixtures("transport")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize("part", [0.2, 0.5, 0.7, 0.8, 0.9])
 def test_all_parties_are_killed_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: float) -> None:

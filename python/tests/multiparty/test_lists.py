@@ -14,6 +14,8 @@ from hemera.multiparty import WaitingError
 from ..forked import in_child
 from .parties import Parties, arrays, expected, same
 
+pytestmark = pytest.mark.usefixtures("transport")
+
 
 def test_who_vanishes_after_the_list_costs_an_attempt(tmp_path: Path) -> None:
     parties = Parties(tmp_path, "abcxy")
@@ -131,13 +133,13 @@ def test_lists_of_fewer_than_the_least_get_no_messages(tmp_path: Path) -> None:
     for path in parties.file(0, "").glob("upload-*"):
         path.unlink()
     mine = [("a", 1, parties.of["a"]._own.value[0].nonce), ("x", 1, own.nonce)]
-    files.close(0, mine)  # the coordinator wants to see x's values and controls a
+    parties.of["a"]._round(0).close(0, mine)  # the coordinator wants to see x's values and controls a
     parties.work(0)
     assert not list(parties.file(0, "").glob("upload-*"))
     for name in "ax":  # contributors who do not look
         fed = parties.of[name]
         fed._keys._terms = dataclasses.replace(fed._terms, least=1)
-        fed._upload(files)
+        fed._upload(fed._round(0))
         fed._keys._terms = dataclasses.replace(fed._terms, least=3)
     assert files.missing(files.lists()[0]) == []
     parties.work(0)
@@ -188,7 +190,7 @@ def test_a_spoiled_round_is_noticed_and_the_next_one_is_not(tmp_path: Path) -> N
     upload = _core.federation_upload(
         parties.of["x"]._keys._context._native, files._description, files.lists()[0], "x", parts, own.values
     )
-    files.upload_path(files.lists()[0], "x").write_bytes(upload)
+    parties.file(0, files.upload_path(files.lists()[0], "x").name).write_bytes(upload)
     with pytest.raises(errors.NoiseError, match="something else"):
         parties.work(0)
     assert not parties.file(0, "result").exists()

@@ -163,9 +163,9 @@ def lacking(
         count for each, ((who, _), count) in arriving.items() if each is not upload and who == client
     )
     if others and others + own + size > 60:
-        return "60 bytes of keys of one client"
+        return "60 bytes of one client"
     used = sum(sets.values()) + sum(count for _, count in arriving.values())
-    return "100 bytes of keys" if used + size > 100 else ""
+    return "100 bytes of all" if used + size > 100 else ""
 
 
 @pytest.mark.parametrize("seed", range(12))

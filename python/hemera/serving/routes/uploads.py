@@ -140,7 +140,7 @@ async def _body(
     size = require_size(request, settings.key_bytes if several else own)
     came = service.rates.body(upload.client, size)
     service.store.require_room(upload, size)
-    writer = _Writer(request, upload, own)
+    writer = Writer(BodyReader(request.headers.get("content-type"), UploadSink(upload, own), KEYS_FILE))
 
     async def collect(piece: bytes) -> None:
         service.metrics.received(len(piece))
@@ -168,17 +168,11 @@ async def _kept(state: AppState, served: Served, upload: Upload) -> dict[str, An
     return found.describe()
 
 
-class _Writer:
-    """Pieces of a body on their way into an upload: collected, then written by another thread.
+class Writer:
+    """Pieces of a body on their way to the disk: collected, then read by another thread."""
 
-    Args:
-        request: whose body it is.
-        upload: where its files go.
-        own: bytes that keys of Hemera's clients may have.
-    """
-
-    def __init__(self, request: Request, upload: Upload, own: int) -> None:
-        self._reader = BodyReader(request.headers.get("content-type"), UploadSink(upload, own), KEYS_FILE)
+    def __init__(self, reader: BodyReader) -> None:
+        self._reader = reader
         self._pieces: list[bytes] = []
         self._collected = 0
         self._writing: asyncio.Future[None] | None = None
