@@ -86,6 +86,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "weights": [2, 1],
     },
     "VotingRegressor": {"estimators": [("a", Ridge()), ("b", LinearRegression())], "weights": [2, 1]},
+    "EllipticEnvelope": {"store_precision": False},
     "NuSVC": {"nu": 0.3},
     "RBFSampler": {"n_components": 8, "gamma": 0.05},
     "Nystroem": {"n_components": 8},

@@ -104,7 +104,7 @@ def _components() -> dict[str, Any]:
 
 def elliptic_envelope(model: Any) -> Model:
     """EllipticEnvelope: the squared Mahalanobis distance, and an offset."""
-    values, vectors = np.linalg.eigh(plain(model.precision_))
+    values, vectors = np.linalg.eigh(plain(model.get_precision()))
     if values.min() < 0 and -values.min() > 1e-9 * values.max():
         refuse(model, "its precision matrix has negative eigenvalues; train it with other rows")
     root = vectors * np.sqrt(2 * np.maximum(values, 0))
