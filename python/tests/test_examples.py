@@ -64,6 +64,10 @@ EXPECTED = {
     ],
     "20_encrypted_search": ["a query of 940 bytes", "topic  7", "and one added: [1000000, "],
     "24_search_by_thresholds": ["the payload of document", "rows above thresholds: [", "the nearest 3"],
+    "25_studies_over_sites": [
+        "moments    [ 59.7083 502.7545]",
+        "histogram  [71. 60. 86. 79. 89. 74. 73. 68.]",
+    ],
     "22_serve_an_index": [
         "indexes: ['documents', 'vault']",
         "2 queries are prepared",
