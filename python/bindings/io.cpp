@@ -1,12 +1,15 @@
 // Hemera's file format: objects to bytes and files, and back.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -15,6 +18,7 @@
 
 #include "bindings.hpp"
 #include "bytes_sink.hpp"
+#include "hemera/circuits/plan.hpp"
 #include "hemera/io/container.hpp"
 #include "hemera/io/describe.hpp"
 #include "hemera/io/objects.hpp"
@@ -103,6 +107,75 @@ auto from_file(Work work) {
   };
 }
 
+/// Pieces of a file to a function of Python.
+class FunctionSink final : public io::Sink {
+ public:
+  explicit FunctionSink(const nb::callable& function) : function_(function) {}
+
+  void write(std::span<const std::byte> data) override {
+    pending_.insert(pending_.end(), data.begin(), data.end());
+    if (pending_.size() >= piece_bytes) flush();
+  }
+  void flush() {
+    const AcquiredGil acquire;
+    function_(nb::bytes(pending_.data(), pending_.size()));
+    pending_.clear();
+  }
+
+ private:
+  static constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+  const nb::callable& function_;
+  std::vector<std::byte> pending_;
+};
+
+/// Whether a key is made by itself; others share what is drawn for them, and are made together.
+bool is_alone(const circuits::KeyNeed& need) {
+  const bool of_circuit = need.role.from == rlwe::circuit_secret || need.role.to == rlwe::circuit_secret;
+  const rlwe::KeyRole role = of_circuit ? rlwe::role_in_circuit(need.role) : need.role;
+  return role == rlwe::KeyRole::relinearization() || role == rlwe::KeyRole::galois(role.galois_element);
+}
+
+/// Keys to a function of Python as the file of all, one in memory at a time, but for those that are made
+/// together. `told` gets the number of keys that are written.
+void write_needed_keys(const rlwe::SecretKey& secret, const std::vector<circuits::KeyNeed>& needs,
+                       const nb::typed<nb::callable, void(nb::bytes)>& write,
+                       const nb::typed<nb::callable, void(std::size_t)>& told) {
+  const ReleasedGil release;
+  std::vector<circuits::KeyNeed> together;
+  std::vector<io::KeysWriter::Entry> entries;
+  for (const circuits::KeyNeed& need : needs) {
+    if (!is_alone(need)) together.push_back(need);
+    entries.push_back({need.role, rlwe::key_context(secret.context, need.role)->gadget(need.gadget)});
+  }
+  const rlwe::EvaluationKeys shared = circuits::generate_keys(secret, together);
+  FunctionSink sink(write);
+  io::KeysWriter writer(sink, secret.context, nullptr, std::move(entries));
+  std::size_t count = 0;
+  for (const io::KeysWriter::Entry& entry : writer.entries()) {
+    const circuits::KeyNeed need{entry.role, entry.gadget->primes()};
+    if (const auto found = shared.find(need.role, need.gadget)) {
+      writer.write(*found);
+    } else {
+      writer.write(*circuits::generate_keys(secret, {&need, 1}).find(need.role, need.gadget));
+    }
+    const AcquiredGil acquire;
+    told(++count);
+  }
+  writer.finish();
+  sink.flush();
+}
+
+/// The security of the weakest key; none without keys.
+std::optional<std::string> security_of_needs(const rlwe::SecretKey& secret,
+                                             const std::vector<circuits::KeyNeed>& needs) {
+  std::optional<rlwe::Security> weakest;
+  for (const circuits::KeyNeed& need : needs) {
+    const auto own = rlwe::key_context(secret.context, need.role)->parameters().security(need.gadget);
+    weakest = std::min(weakest.value_or(own), own);
+  }
+  return weakest ? std::optional(std::string(rlwe::name(*weakest))) : std::nullopt;
+}
+
 }  // namespace
 
 void bind_io(nb::module_& m) {
@@ -112,6 +185,9 @@ void bind_io(nb::module_& m) {
   bind_save<rlwe::SecretKey>(m);
   bind_save<rlwe::EvaluationKeys>(m);
   bind_save<SwitchingKeyHandle>(m);
+
+  m.def("write_needed_keys", &write_needed_keys, "secret"_a, "needs"_a, "write"_a, "told"_a);
+  m.def("security_of_needs", &security_of_needs, "secret"_a, "needs"_a);
 
   const auto load_parameters = [](const auto& source) { return io::load_parameters(source); };
   m.def("load_parameters", from_bytes(load_parameters), "data"_a);

@@ -201,6 +201,8 @@ void bind_parameters(nb::module_& m) {
                    })
       .def_prop_ro("ciphertext_bytes", &Parameters::ciphertext_bytes)
       .def_prop_ro("switching_key_bytes", &Parameters::switching_key_bytes)
+      .def("galois_element", &Parameters::galois_element, "steps"_a)
+      .def("conjugation_element", &Parameters::conjugation_element)
       .def("log_modulus", &Parameters::log_modulus, "level"_a)
       .def("describe", &Parameters::describe)
       .def("with_policies", &with_policies, "bfv_multiplication"_a = nb::none(),

@@ -291,7 +291,7 @@ class Client:
             _path("models", name),
             name,
             local.secret_key,
-            lambda write: write(local.generate_keys(self._transport.progress)),
+            local.write_keys,
             expected=lambda: local.interface.keys.upload_bytes(local.interface.params),
             limit=limits.get("key_bytes"),
             folder=self._folder,

@@ -19,8 +19,9 @@ from hemera.client.problems import ServerError
 from hemera.client.wire import KEYS_FILE
 from hemera.errors import FileError
 
-Make = Callable[[Callable[[bytes], None]], None]
-"""Gives the bytes of a file to a function, piece after piece."""
+Make = Callable[[Callable[[bytes], None], Callable[[int, int], None]], None]
+"""Gives the bytes of a file to a function, piece after piece, and to another one how many keys are made, and
+the number of all."""
 _PIECE = 1 << 20
 _HEAD = 96
 """Bytes before the keys: the upload's name and the digest, once the file is whole."""
@@ -43,6 +44,8 @@ class KeyFile:
         """The upload's name."""
         self.bytes = 0
         """The bytes that are made."""
+        self.keys = 0, 0
+        """The number of keys that are made, and that of all; 0: not known."""
         self.digest: str | None = None
         """As the server's store has it; None: the file is not whole."""
         self._path = path
@@ -86,7 +89,7 @@ class KeyFile:
             return os.dup(file.fileno())
 
     def _run(self, make: Make) -> None:
-        told = hashlib.sha256(f"{len(KEYS_FILE)}:{KEYS_FILE}".encode())
+        digest = hashlib.sha256(f"{len(KEYS_FILE)}:{KEYS_FILE}".encode())
 
         def write(data: bytes) -> None:
             if self._is_closed:
@@ -95,23 +98,26 @@ class KeyFile:
             at = 0
             while at < len(view):
                 at += os.pwrite(self._file, view[at:], _HEAD + self.bytes + at)
-            told.update(data)
+            digest.update(data)
             with self._grown:
                 self.bytes += len(data)
                 self._grown.notify_all()
 
+        def told(done: int, count: int) -> None:
+            self.keys = done, count
+
         try:
-            make(write)
+            make(write, told)
             if self._path is not None:
                 os.fsync(self._file)
-            os.pwrite(self._file, (self.name + told.hexdigest()).encode(), 0)
+            os.pwrite(self._file, (self.name + digest.hexdigest()).encode(), 0)
         except OSError as error:
             self._failure = FileError(f"cannot write keys on their way: {error.strerror}")
         except BaseException as error:
             self._failure = error
         with self._grown:
             if self._failure is None:
-                self.digest = told.hexdigest()
+                self.digest = digest.hexdigest()
             self._grown.notify_all()
 
     def wait(self, beyond: int, seconds: float | None = None) -> bool:

@@ -69,7 +69,7 @@ class RemoteIndex:
             path,
             self.name,
             self._client.secret_key,
-            lambda write: write(self._client.keys),
+            lambda write, _: write(self._client.keys),
             expected=lambda: 0,
             limit=limits.get("key_bytes"),
             folder=folder,

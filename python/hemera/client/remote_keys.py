@@ -17,7 +17,7 @@ from hemera.client.key_file import KeyFile, Make
 from hemera.client.problems import ServerError
 from hemera.client.transport import Transport
 from hemera.client.wire import KEYS_HEADER, OFFSET_HEADER
-from hemera.errors import LevelError, MissingKeyError
+from hemera.errors import FormatError, LevelError, MissingKeyError
 from hemera.objects.keys import SecretKey
 
 T = TypeVar("T")
@@ -173,16 +173,22 @@ class RemoteKeys:
     def _held(self, file: KeyFile) -> int | None:
         """The bytes of a file that the server has; None of a server that does not tell."""
         try:
-            return int(self._transport.json("GET", f"{self._path}/keys/{file.name}")["bytes"])
+            found = self._transport.json("GET", f"{self._path}/keys/{file.name}").get("bytes")
         except ServerError as error:
             if error.code == "unknown_address":
                 return None
             raise
+        if type(found) is not int or not 0 <= found <= file.bytes:
+            raise FormatError(f"the server says that it has {found!r} of {file.bytes} bytes")
+        return found
 
     def _pieces(self, file: KeyFile, begin: int, expected: int) -> Iterator[bytes]:
-        told = self._transport.progress
+        told, made = self._transport.progress, None
         for piece in file.pieces(begin):
             self._require_fit(file.bytes)
+            if file.keys != made and file.keys[1]:
+                made = file.keys
+                told("keys", *made)
             told("upload", begin, file.bytes if file.digest else max(expected, file.bytes))
             yield piece
             begin += len(piece)

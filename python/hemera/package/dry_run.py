@@ -52,13 +52,10 @@ def cost_of(model: PreparedModel, requests: int | None, times: DeviceTimes | Non
         times: of a device.
     """
     context, keys = model.context, inside(model)[0].keys
-    needs = keys.needs(context)
-    for plan in keys.plans(context.params):
-        needs += [need for need in plan.needed_keys if need not in needs]
     return DryRun(context, symmetric=True).cost(
         lambda evaluator: lambda *inputs: model.run(evaluator, inputs),
         _fresh_inputs(model, () if requests is None else (requests,)),
-        needs=needs,
+        needs=keys.all_needs(context),
         times=times,
     )
 

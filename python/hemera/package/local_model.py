@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera import _core
 from hemera._files import locked
 from hemera.errors import FormatError, MismatchError
 from hemera.inputs.arguments import Progress
@@ -78,14 +79,29 @@ class LocalModel:
         return found
 
     def generate_keys(self, progress: Progress = None) -> bytes:
-        """The file of evaluation keys, which goes to the server. SecurityError where a key is over a modulus
-        of less security than is asked for: levels of circuits are no part of the parameters' own class.
-        `progress` is that of `Context.generate_keys`."""
-        keys = self.interface.generate_keys(self.context, self.secret_key, progress)
-        require_security(
-            keys.security, self._security, f"the evaluation keys of the model {self.interface.name!r} have"
-        )
-        return bytes(keys)
+        """The file of evaluation keys, which goes to the server. `progress` is that of
+        `Context.generate_keys`. Raises as `write_keys`."""
+        told, pieces = progress or (lambda *_: None), list[bytes]()
+        self.write_keys(pieces.append, lambda done, count: told("keys", done, count))
+        return b"".join(pieces)
+
+    def write_keys(self, write: Callable[[bytes], None], told: Callable[[int, int], None]) -> None:
+        """Give the file of evaluation keys to a function, piece after piece. One key is made, packed, written
+        and let go, before the next is made.
+
+        Args:
+            write: takes the next bytes.
+            told: called with the number of keys that are written, and of all.
+
+        Raises:
+            SecurityError: before any is made, where a key is over a modulus of less security than is asked
+                for: levels of circuits are no part of the parameters' own class.
+        """
+        needs, secret = self.interface.keys.all_needs(self.context), self.secret_key._native
+        what = f"the evaluation keys of the model {self.interface.name!r} have"
+        require_security(_core.security_of_needs(secret, needs), self._security, what)
+        told(0, len(needs))
+        _core.write_needed_keys(secret, needs, write, lambda done: told(done, len(needs)))
 
     def encode(self, rows: Any) -> tuple[list[NDArray[Any]], bool]:
         """The arrays to encrypt, each with a first axis of evaluations, and whether there was none."""

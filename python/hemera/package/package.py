@@ -273,7 +273,8 @@ class Package:
             found.append(f"rotations by {', '.join(map(str, rotations))}")
         if conjugation in lacking:
             found.append("conjugation" if self.scheme == "ckks" else "swap of rows")
-        found += [str(key) for key in sorted(own) if not _core.has_key(keys._native, key.need(ctx))]
+        needed = ((key, key.need(ctx.params, ctx._native)) for key in sorted(own))
+        found += [str(key) for key, need in needed if not _core.has_key(keys._native, need)]
         for each in asked:
             if each.pairs is not None and not _has_all(keys, each):
                 found.append(f"products of pairs of matrices of {each.pairs[0]} x {each.pairs[0]}")

@@ -30,6 +30,10 @@ _MOST_SPECIAL = 64
 _POWERS = {"rotation": 1, "conjugation": 1, "relinearization": 2}
 
 
+_Numbers = _core.Context | _core.Parameters
+"""They know the Galois elements of rotations: a context those of its own order of slots."""
+
+
 @dataclass(frozen=True, order=True)
 class OwnKey:
     """A key over the primes of one level alone: shorter than one for all levels up to it, and faster."""
@@ -59,15 +63,14 @@ class OwnKey:
             integer(special, "special primes", 1, _MOST_SPECIAL),
         )
 
-    def need(self, ctx: Context) -> _core.KeyNeed:
+    def need(self, params: Parameters, numbers: _Numbers) -> _core.KeyNeed:
         """The key with its gadget."""
-        native = ctx._native
         elements = {
-            "rotation": native.galois_element(self.steps),
-            "conjugation": native.conjugation_element(),
+            "rotation": numbers.galois_element(self.steps),
+            "conjugation": numbers.conjugation_element(),
         }
         element = elements.get(self.use, 1)
-        return _core.key_need(ctx.params._native, _POWERS[self.use], element, self.level, self.special)
+        return _core.key_need(params._native, _POWERS[self.use], element, self.level, self.special)
 
 
 @dataclass(frozen=True)
@@ -188,21 +191,29 @@ class KeyList:
 
     def needs(self, ctx: Context) -> list[_core.KeyNeed]:
         """The keys with their gadgets, without those of `plans`."""
-        native, params = ctx._native, ctx.params._native
-        elements = [(native.galois_element(steps), level) for steps, level in sorted(self.rotations.items())]
+        return self._needs(ctx.params, ctx._native)
+
+    def _needs(self, params: Parameters, numbers: _Numbers) -> list[_core.KeyNeed]:
+        elements = [(numbers.galois_element(steps), level) for steps, level in sorted(self.rotations.items())]
         if self.conjugation is not None:
-            elements.append((native.conjugation_element(), self.conjugation))
-        needs = [_core.key_need(params, 1, element, level) for element, level in elements]
+            elements.append((numbers.conjugation_element(), self.conjugation))
+        needs = [_core.key_need(params._native, 1, element, level) for element, level in elements]
         if self.relinearization is not None:
-            needs.append(_core.key_need(params, 2, 1, self.relinearization))
-        return needs + [each.need(ctx) for each in self.own]
+            needs.append(_core.key_need(params._native, 2, 1, self.relinearization))
+        return needs + [each.need(params, numbers) for each in self.own]
+
+    def _with_plans(self, params: Parameters, needs: list[_core.KeyNeed]) -> list[_core.KeyNeed]:
+        for plan in self.plans(params):
+            needs += [need for need in plan.needed_keys if need not in needs]
+        return needs
+
+    def all_needs(self, ctx: Context) -> list[_core.KeyNeed]:
+        """The keys with their gadgets, with those of `plans`."""
+        return self._with_plans(ctx.params, self.needs(ctx))
 
     def upload_bytes(self, params: Parameters) -> int:
         """The bytes that a client uploads of all keys: see `hemera.circuits.Plan.upload_bytes`."""
-        needs = self.needs(Context(params, "ledger", threads=1))
-        for plan in self.plans(params):
-            needs += [need for need in plan.needed_keys if need not in needs]
-        return uploaded_bytes(params, needs)
+        return uploaded_bytes(params, self._with_plans(params, self._needs(params, params._native)))
 
     def generate(self, ctx: Context, secret_key: SecretKey, progress: Progress = None) -> Keys:
         """The keys, with those of `plans`; see `Context.generate_keys`."""

@@ -129,7 +129,7 @@ def test_maps_between_bootstraps_have_keys_of_their_levels() -> None:
     ]
     with pytest.raises(hm.errors.MissingKeyError, match=f"rotation by {steps[0]} at level"):
         loaded.check(ctx, functools.reduce(lambda a, b: a | b, others))
-    need = keys.own[0].need(ctx)
+    need = keys.own[0].need(ctx.params, ctx._native)
     usual = hm._core.key_need(plan.params._native, 1, need.galois_element, keys.own[0].level)
     assert len(need.primes) + len(need.special_primes) < len(usual.primes) + len(usual.special_primes)
 

@@ -74,7 +74,9 @@ def scripted(
             return body
 
         def do_GET(self) -> None:
-            if not self.path.endswith("/keys"):
+            if "/keys/" in self.path:
+                self._send(200, b'{"bytes": 0}')
+            elif not self.path.endswith("/keys"):
                 self._send(200, json.dumps(script.told).encode())
             elif script.digest is None:
                 self._send(404, b'{"error": {"code": "no_keys", "message": "there are none"}}')

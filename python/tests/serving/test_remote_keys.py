@@ -27,6 +27,7 @@ class Server:
         self.digest = digest
         self.seen: list[str] = []
         self.url = "http://x"
+        self.held: Any = 0
         self.progress = lambda *_: None
 
     def request(self, method: str, path: str, body: Any = None, **options: Any) -> Any:
@@ -48,7 +49,7 @@ class Server:
 
     def json(self, method: str, path: str) -> dict[str, Any]:
         if path.count("/") == 5:  # no bytes of any upload
-            return {"bytes": 0}
+            return {"bytes": self.held}
         assert (method, path) == ("GET", "/v1/models/m/keys")
         self.seen.append("GET")
         if self.digest is None:
@@ -58,7 +59,7 @@ class Server:
 
 def keys_of(server: Server, secret: bytes = b"secret", expected: int = 0, **options: Any) -> RemoteKeys:
     given: dict[str, Any] = {"limit": None, "folder": None, "headers": {"Hemera-Model": "ab"}, **options}
-    make = lambda write: write(KEYS)  # noqa: E731
+    make = lambda write, _: write(KEYS)  # noqa: E731
     return RemoteKeys(server, "/v1/models/m", "m", secret, make, expected=lambda: expected, **given)  # type: ignore[arg-type]
 
 
@@ -166,3 +167,12 @@ def test_the_newest_thousand_are_noted(tmp_path: Path) -> None:
         keys_of(server, folder=tmp_path).ensure()
         assert server.seen == ["PUT"]  # then they are sent again
         assert json.loads(path.read_bytes()) == {"digests": [DIGEST]}
+
+
+@pytest.mark.parametrize("held", [-1, len(KEYS) + 1, 1 << 80, "0", 1.0, None, True, [0]])
+def test_a_server_that_has_more_than_there_is_is_not_believed(held: Any) -> None:
+    server = Server()
+    server.held = held
+    with pytest.raises(errors.FormatError, match="says that it has"):
+        keys_of(server).ensure()
+    assert server.seen == []

@@ -1,0 +1,45 @@
+"""The memory of a client that makes its keys while it sends them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from .conftest import BOUND
+
+PROGRAM = """
+import resource, warnings
+warnings.simplefilter("ignore")
+import hemera as hm
+from hemera.package.interface import Interface
+from hemera.package.local_model import LocalModel
+from hemera.program.keys import KeyList
+from hemera.serving import InputSpec, OutputSpec
+
+params = hm.ckks.Parameters.from_bits(
+    degree=8192, prime_bits=[50] * 8, special_bits=[50] * 2, scale_bits=40, security=None
+)
+def local(count):
+    keys = KeyList(relinearization=7, rotations={step: 7 for step in range(1, count)})
+    interface = Interface("m", "", params, (InputSpec("x", 8, 8),), (OutputSpec("y", 8),), keys, 1)
+    return LocalModel(interface, security=None)
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+sizes, told = [], []
+local(2).write_keys(lambda data: None, lambda *each: None)
+many, before = local(50), peak()
+many.write_keys(lambda data: sizes.append(len(data)), lambda *each: told.append(each))
+streamed = peak() - before
+whole = len(bytes(many.interface.generate_keys(many.context, many.secret_key)))
+assert whole == sum(sizes) == len(many.generate_keys()), (whole, sum(sizes))
+assert told == [(done, 50) for done in range(51)], told
+print(whole, streamed, peak() - before)
+"""
+
+
+def test_one_key_is_in_memory_at_a_time() -> None:
+    """Fifty keys: what the process takes more is of few of them, and of all where all are made at once."""
+    command = [sys.executable, "-c", PROGRAM]
+    found = subprocess.run(command, check=True, capture_output=True, text=True, timeout=BOUND).stdout
+    whole, streamed, at_once = map(int, found.split())
+    assert streamed < whole / 5 < whole < at_once
