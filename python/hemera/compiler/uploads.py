@@ -46,15 +46,14 @@ def within(program: Program, params: Parameters, limit: int, device: str) -> Pro
     if program.told_keys(own, program.levels(own)).upload_bytes(own) <= limit:
         return program
     search = _Search(program, own, device)
-    found = {search.seconds_of(ways): ways for ways in search.found()}
-    sizes = []
-    for seconds in sorted(found):
-        sizes.append(search.bytes_of(found[seconds]))
+    found = search.by_seconds()
+    sizes = list[int]()
+    for ways in found:
+        sizes.append(search.bytes_of(ways))
         if sizes[-1] <= limit:
-            return search.rewritten(found[seconds])
+            return search.rewritten(ways)
     if "bootstrap" in program.operations:
-        fewest = min(found.values(), key=search.bytes_of)
-        return search.with_limited(limit, [found[min(found)], fewest])
+        return search.with_limited(limit, [found[0], found[sizes.index(min(sizes))]])
     raise NotPossibleError(
         f"the program's keys are at least {min(sizes)} bytes to upload, more than upload_limit={limit}; "
         "allow for more"
@@ -110,6 +109,13 @@ class _Search:
             self._bytes[name] = max(self._bytes.get(name, 0), uploaded_bytes(self._params, [need]))
             found.add(name)
         return frozenset(found)
+
+    def by_seconds(self) -> list[_Ways]:
+        """Ways of all maps, the fastest first; of those that take as long, the one with the fewest bytes."""
+        found = dict[float, dict[frozenset[Hashable], _Ways]]()
+        for ways in self.found():
+            found.setdefault(self.seconds_of(ways), {}).setdefault(frozenset(self._keys(ways)), ways)
+        return [min(found[seconds].values(), key=self.bytes_of) for seconds in sorted(found)]
 
     def found(self) -> Iterator[_Ways]:
         """Ways of all maps: the fastest ones, and those without a key that they take; of these the ways that

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 import hemera as hm
 from hemera.circuits.needs import size_text
-from hemera.compiler import Compiled
+from hemera.compiler import Compiled, uploads
 
 from .compile_cases import deep
 
@@ -68,6 +69,34 @@ def test_each_limit_is_kept(function: Any, width: int, least_keys: int) -> None:
     assert found is not None
     assert tuple(map(int, found.groups())) == (limit, limit - 1)
     assert keys == least_keys
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_of_ways_as_fast_the_fewest_bytes(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """A search finds ways of these seconds and bytes, and the judge looks at all of them."""
+    ways = np.random.default_rng(seed).integers(1, 6, (12, 2)).tolist()
+
+    class Found(uploads._Search):
+        def __init__(self, *_: Any) -> None:
+            pass
+
+        found = lambda _: iter(ways)  # noqa: E731
+        seconds_of = lambda _, way: float(way[0])  # noqa: E731
+        bytes_of = lambda _, way, **__: way[1]  # noqa: E731
+        rewritten = lambda _, way, *__: way  # noqa: E731
+        _keys = lambda _, way: set(way)  # noqa: E731
+
+    monkeypatch.setattr(uploads, "_Search", Found)
+    told = SimpleNamespace(upload_bytes=lambda _: 9)
+    program: Any = SimpleNamespace(told_keys=lambda *_: told, levels=lambda _: [], operations={})
+    params: Any = SimpleNamespace(rescaling="automatic")
+    for limit in range(1, 7):
+        fits = [way for way in ways if way[1] <= limit]
+        if fits:
+            assert uploads.within(program, params, limit, DEVICE) == min(fits)
+        else:
+            with pytest.raises(hm.errors.ParameterError, match=f"at least {min(way[1] for way in ways)} "):
+                uploads.within(program, params, limit, DEVICE)
 
 
 def test_keys_of_fewer_bytes_do_not_serve_the_model_without_a_limit() -> None:
