@@ -81,8 +81,13 @@ class LocalModel:
     def generate_keys(self, progress: Progress = None) -> bytes:
         """The file of evaluation keys, which goes to the server. `progress` is that of
         `Context.generate_keys`. Raises as `write_keys`."""
-        told, pieces = progress or (lambda *_: None), list[bytes]()
-        self.write_keys(pieces.append, lambda done, count: told("keys", done, count))
+        pieces = list[bytes]()
+
+        def told(done: int, count: int) -> None:
+            if progress is not None:
+                progress("keys", done, count)
+
+        self.write_keys(pieces.append, told)
         return b"".join(pieces)
 
     def write_keys(self, write: Callable[[bytes], None], told: Callable[[int, int], None]) -> None:
