@@ -60,6 +60,7 @@ REASONS = {
     "search.index.Index._version": "of the rows in this memory, as they were changed here",
     "serving.bodies": SERVER,
     "serving.connections": SERVER,
+    "serving.held": SERVER,
     "serving.rates": SERVER,
     "serving.routes": SERVER,
     "serving.scheduler": SERVER,
