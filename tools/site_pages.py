@@ -33,6 +33,8 @@ LANGUAGES = {
     ".mjs": "javascript",
     ".go": "go",
     ".R": "r",
+    ".rs": "rust",
+    ".java": "java",
     ".cu": "cuda",
     ".txt": "text",
     "": "text",

@@ -1,4 +1,5 @@
-"""Clients in Go and R over the C interface: their tests, and programs with a server, judged by NumPy."""
+"""Clients in Go and R over the C interface: their tests, and programs with a server, judged by NumPy; and
+programs in Rust and Java."""
 
 from __future__ import annotations
 
@@ -113,3 +114,28 @@ def test_a_program_in_r_asks_a_server(
     done = run(told, tmp_path, "Rscript", script, environment["HEMERA_PARAMETERS"], url)
     assert done.returncode == 0, done.stderr
     judged(done.stdout)
+
+
+JNA = Path("/usr/share/java/jna.jar")
+
+
+@pytest.mark.parametrize("language", ["rust", "java"])
+def test_programs_in_rust_and_java(
+    language: str, environment: dict[str, str], folder: Path, tmp_path: Path
+) -> None:
+    source = str(*(CLIENTS / language).iterdir())
+    if shutil.which("rustc" if language == "rust" else "java") is None or not JNA.exists():
+        pytest.skip(
+            "there are no rustc, java and JNA on this machine (openjdk-17-jdk-headless and libjna-java)"
+        )
+    program = ["java", "-cp", str(JNA), f"-Djna.library.path={folder}", source]
+    if language == "rust":
+        program = [str(tmp_path / "client")]
+        built = run(environment, tmp_path, "rustc", "-D", "warnings", "-L", str(folder), source)
+        assert built.returncode == 0, built.stderr
+    done, refused = (run(environment, tmp_path, *program, least) for least in ("128", "256"))
+    np.testing.assert_allclose(
+        np.array(done.stdout.split(), float), [1.5, -2, 3], atol=1e-6, err_msg=done.stderr
+    )
+    assert refused.returncode != 0
+    assert "256 were asked for" in refused.stderr
