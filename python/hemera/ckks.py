@@ -187,7 +187,8 @@ class Parameters(parameters.Parameters):
         """Parameters with the levels of a bootstrap (`hemera.circuits.Bootstrap`) in addition to the user's.
 
         Args:
-            preset: "n16-40" (13 levels of 40 bits are left after a bootstrap), "n16-40-precise" (12),
+            preset: "n16-40" (13 levels of 40 bits are left after a bootstrap), "n16-40-light" (9, with
+                fewer bytes of keys to upload), "n16-40-precise" (12),
                 "n16-45" (8 of 45 bits), "n16-59" (9 of 59 bits, for two iterations), "n16-80" (6 of 80 bits,
                 for three), "n15-31" (4 of 31 bits at N = 2^15), for few real slots at N = 2^15 "n15-40" and
                 "n15-36" (64; 4 of 40 and 36 bits), "n15-34" and "n15-30" (2,048; 3 of 34 and 4 of 30 bits),

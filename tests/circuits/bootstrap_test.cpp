@@ -454,8 +454,8 @@ TEST(Bootstrap, KeysBelowTheSecurityAskedForAreRefused) {
   BootstrapSettings settings = small_settings();
   settings.security = 128;
   EXPECT_THROW(static_cast<void>(parameters_for_bootstrapping(settings)), ParameterError);
-  for (const char* name : {"n16-40", "n16-40-precise", "n16-45", "n16-59", "n15-31", "n15-40", "n15-36",
-                           "n15-34", "n15-30", "n16-exact"}) {
+  for (const char* name : {"n16-40", "n16-40-light", "n16-40-precise", "n16-45", "n16-59", "n15-31", "n15-40",
+                           "n15-36", "n15-34", "n15-30", "n16-exact"}) {
     SCOPED_TRACE(name);
     const rlwe::Parameters parameters = parameters_for_bootstrapping(bootstrap_preset(name));
     const Bootstrap plan(parameters, {.slots = 4});

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -201,6 +202,22 @@ TEST(SmallKeysPlan, TakesTheSwitchesOfTheFormula) {
       std::count_if(plan.needed_keys().begin(), plan.needed_keys().end(),
                     [](const auto& need) { return need.role == rlwe::KeyRole::relinearization(); });
   EXPECT_LT(products, 8);
+}
+
+// The light preset: two digits for three, 28.2 MB a key of CoeffToSlot, of which six fit in 270 MB.
+TEST(SmallKeysPlan, OfTheLightPresetIsWithinItsGoals) {
+  const rlwe::Parameters parameters = parameters_for_bootstrapping(bootstrap_preset("n16-40-light"));
+  const Bootstrap plan(parameters, {.upload_limit = 270'000'000});
+  EXPECT_EQ(parameters.highest_user_level() - parameters.lowest_user_level(), 9U);
+  EXPECT_EQ(switches_of(plan.coefficients_to_slots()), (std::pair{std::size_t{38}, std::size_t{6}}));
+  std::size_t largest = 0;
+  for (const KeyNeed& need : plan.needed_keys()) {
+    EXPECT_LE(need.gadget.digits.size(), 2U);
+    largest = std::max(largest, upload_bytes(parameters.degree(), std::span(&need, 1)));
+  }
+  EXPECT_LT(largest, 28'500'000U);
+  EXPECT_LE(uploaded(plan), 270'000'000U);
+  EXPECT_LE(least_of(parameters, {}), 200'000'000U);
 }
 
 // Keys of the plan without a limit are not those of a plan with one: the error says whose keys are needed.
