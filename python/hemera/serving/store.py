@@ -175,13 +175,7 @@ class Store:
 
     def begin(self, client: str, model: str, limit: int) -> Upload:
         """An upload of a client for a model, of at most `limit` bytes. The caller commits or discards it."""
-        folder = self._incoming / secrets.token_hex(8)
-        with _disk():
-            folder.mkdir(mode=0o700)
-        upload = Upload(self, client, model, folder, limit)
-        with self._lock:
-            self._arriving.add(upload)
-        return upload
+        return self._begun(client, model, self._incoming / secrets.token_hex(8), limit)
 
     def resume(self, client: str, model: str, name: str, limit: int) -> Upload:
         """The upload of this name, which goes on, or begins. The caller commits, pauses or discards it, and
@@ -194,6 +188,9 @@ class Store:
         if found is not None:
             found.require_hash()
             return found
+        return self._begun(client, model, folder, limit)
+
+    def _begun(self, client: str, model: str, folder: Path, limit: int) -> Upload:
         with _disk():
             folder.mkdir(mode=0o700)
         upload = Upload(self, client, model, folder, limit)

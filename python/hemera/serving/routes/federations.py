@@ -12,13 +12,13 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
 from hemera.client.wire import OCTETS, BodyReader
-from hemera.serving.bodies import receive, require_size
+from hemera.serving.bodies import require_size
 from hemera.serving.reasons import EXISTS
 from hemera.serving.refusals import answer_to
 from hemera.serving.routes.clients import ClientName
 from hemera.serving.routes.schemas import problems
 from hemera.serving.routes.state import state_of
-from hemera.serving.routes.uploads import Writer
+from hemera.serving.routes.uploads import take_body
 
 _PIECE = 1 << 18
 _FILE = "file"
@@ -64,25 +64,14 @@ async def put(federation: str, place: str, request: Request, client: ClientName)
     if not replace and path.exists():
         raise EXISTS.refused(name=place)
     size = require_size(request, service.settings.key_bytes)
-    came = service.rates.body(client, size)
     with state.uploads.share(client) as take:
         take(1)
         limit = min(service.settings.key_bytes, folder.limit(place, service.settings.store_of_client))
         upload = service.store.begin(folder.account(place), place, limit)
         try:
-            service.store.require_room(upload, size)
-            writer = Writer(BodyReader(None, upload, _FILE))
-
-            async def collect(piece: bytes) -> None:
-                service.metrics.received(len(piece))
-                came(len(piece))
-                await writer.take(piece)
-
-            try:
-                await receive(request, collect, limit=limit, seconds=service.settings.body_seconds)
-            finally:
-                await writer.flush()
-            await writer.close()
+            reader = BodyReader(None, upload, _FILE)
+            await take_body(state, request, client, upload, reader, size, limit)
+            await asyncio.to_thread(reader.close)
             await asyncio.to_thread(service.store.place, upload, path, replace=replace)
         except FileExistsError:
             raise EXISTS.refused(name=place) from None

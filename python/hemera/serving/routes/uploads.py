@@ -133,26 +133,43 @@ async def _turn(turns: dict[Hashable, Any], place: Hashable) -> AsyncIterator[_T
 async def _body(
     state: AppState, served: Served, request: Request, upload: Upload, turn: _Turn, *, is_last: bool = True
 ) -> None:
-    """Receive a body into an upload; where it is interrupted, all that has come is in it."""
-    service, settings = state.service, state.service.settings
-    own = served.key_limit
+    """Receive a body of keys into an upload."""
+    settings, own = state.service.settings, served.key_limit
     several = is_multipart(request.headers.get("content-type"))
     size = require_size(request, settings.key_bytes if several else own)
-    came = service.rates.body(upload.client, size)
+    reader = BodyReader(request.headers.get("content-type"), UploadSink(upload, own), KEYS_FILE)
+    await take_body(state, request, upload.client, upload, reader, size, settings.key_bytes, turn)
+    if is_last:
+        await asyncio.to_thread(reader.close)
+
+
+async def take_body(
+    state: AppState,
+    request: Request,
+    client: str,
+    upload: Upload,
+    reader: BodyReader,
+    size: int,
+    limit: int,
+    turn: _Turn | None = None,
+) -> None:
+    """Receive a body of `size` bytes, at most `limit`, at the rates of a client, and have it read into an
+    upload; where it is interrupted, all that has come is read."""
+    service = state.service
+    came = service.rates.body(client, size)
     service.store.require_room(upload, size)
-    writer = Writer(BodyReader(request.headers.get("content-type"), UploadSink(upload, own), KEYS_FILE))
+    writer = _Writer(reader)
 
     async def collect(piece: bytes) -> None:
         service.metrics.received(len(piece))
         came(len(piece))
         await writer.take(piece)
 
+    body = receive(request, collect, limit=limit, seconds=service.settings.body_seconds)
     try:
-        await turn.receive(receive(request, collect, limit=settings.key_bytes, seconds=settings.body_seconds))
+        await (body if turn is None else turn.receive(body))
     finally:
         await writer.flush()
-    if is_last:
-        await writer.close()
 
 
 async def _kept(state: AppState, served: Served, upload: Upload) -> dict[str, Any]:
@@ -168,7 +185,7 @@ async def _kept(state: AppState, served: Served, upload: Upload) -> dict[str, An
     return found.describe()
 
 
-class Writer:
+class _Writer:
     """Pieces of a body on their way to the disk: collected, then read by another thread."""
 
     def __init__(self, reader: BodyReader) -> None:
@@ -183,10 +200,6 @@ class Writer:
         self._collected += len(piece)
         if self._collected >= _PIECE:
             await self.flush()
-
-    async def close(self) -> None:
-        """The body has come to its end."""
-        await asyncio.to_thread(self._reader.close)
 
     async def flush(self) -> None:
         """Write what was collected; also where a write was cancelled, which goes on."""
