@@ -110,9 +110,8 @@ def placed(lowered: Lowered, params: Parameters, *, device: str) -> Lowered:
                 program.nodes[one.result - first].operation.name,
             )
         )
-    outputs = list(dict.fromkeys(numbers[value] for value in program.outputs))
     try:
-        found = place(inputs, steps, outputs, result_level=plan.result_level, lowest=plan.input_level)
+        found = place(inputs, steps, result_level=plan.result_level, lowest=plan.input_level)
     except LevelError as reason:
         raise TooDeepError(str(reason)) from reason
     rewritten = _rewritten(program, groups, numbers, found, lowered, plan.result_level)

@@ -13,7 +13,6 @@ from hemera.compiler.placement import Input, Placement, Step, place
 from hemera.errors import LevelError
 
 INF = math.inf
-IMPOSSIBLE = 1e9  # above all times of random programs; sums of it are no NaN
 
 
 @dataclass(frozen=True)
@@ -22,34 +21,22 @@ class Program:
 
     inputs: list[Input]
     steps: list[Step]
-    outputs: list[int]
     result_level: int
     lowest: int = 0
-    output_level: int | None = None
 
     def place(self, method: str | None = None) -> Placement:
         return place(
-            self.inputs,
-            self.steps,
-            self.outputs,
-            result_level=self.result_level,
-            lowest=self.lowest,
-            output_level=self.output_level,
-            method=method,
+            self.inputs, self.steps, result_level=self.result_level, lowest=self.lowest, method=method
         )
 
     @property
-    def bootstraps(self) -> list[float | Callable[[int], float]]:
+    def bootstraps(self) -> list[float]:
         """The bootstrap of each value."""
         return [*(x.bootstrap for x in self.inputs), *(step.bootstrap for step in self.steps)]
 
     @property
     def highest(self) -> int:
         return max([self.result_level, *(x.level for x in self.inputs)])
-
-
-def price(bootstrap: float | Callable[[int], float], level: int) -> float:
-    return bootstrap(level) if callable(bootstrap) else bootstrap
 
 
 def table(values: Sequence[float]) -> Callable[[int], float]:
@@ -64,8 +51,6 @@ def exhaustive(program: Program) -> float:
     fresh = [np.full(len(levels), x.level) for x in program.inputs]
     comes = np.array(fresh + [levels[:, s] - step.depth for s, step in enumerate(program.steps)])
     uses = [(v, levels[:, s]) for s, step in enumerate(program.steps) for v in step.operands]
-    if program.output_level is not None:
-        uses += [(v, np.full(len(levels), program.output_level)) for v in program.outputs]
     time = np.zeros(len(levels))
     for s, step in enumerate(program.steps):
         costs = [step.cost(level) if level >= lowest else INF for level in range(program.highest + 1)]
@@ -75,29 +60,19 @@ def exhaustive(program: Program) -> float:
     comes, time, uses = comes[:, possible], time[possible], [(v, at[possible]) for v, at in uses]
     if not len(time):
         return INF
-    able = [v for v, b in enumerate(program.bootstraps) if callable(b) or b < INF]
+    able = [v for v, b in enumerate(program.bootstraps) if b < INF]
     below = np.zeros(len(time), dtype=int)  # [row]: the values that some use is above, a bit each
     for v, at in uses:
         below |= np.where(comes[v] < at, 1 << v, 0)
-    prices = np.zeros((len(time), len(able)))
-    for i, v in enumerate(able):
-        of_level = [min(price_from(program, v, c), IMPOSSIBLE) for c in range(program.highest + 1)]
-        prices[:, i] = np.array(of_level)[comes[v]]
+    prices = np.array([program.bootstraps[v] for v in able], dtype=float)
     sets = np.arange(1 << len(able))[:, None] >> np.arange(len(able)) & 1
     inside = (sets << np.array(able, dtype=int)).sum(axis=1)
-    # Rows that need the same bootstraps at the same prices differ by their steps' time alone.
-    distinct, group = np.unique(np.column_stack([below, prices]), axis=0, return_inverse=True)
+    # Rows that need the same bootstraps differ by their steps' time alone.
+    distinct, group = np.unique(below, return_inverse=True)
     fastest = np.full(len(distinct), INF)
     np.minimum.at(fastest, group.ravel(), time)
-    possible = distinct[:, :1].astype(int) & ~inside == 0  # [group, set]
-    least = (fastest[:, None] + distinct[:, 1:] @ sets.T.astype(float))[possible].min(initial=INF)
-    return float(least) if least < IMPOSSIBLE else INF
-
-
-def price_from(program: Program, value: int, level: int) -> float:
-    """The least time of a bootstrap of a value that comes at a level, and may be dropped before."""
-    levels = range(program.lowest, level + 1)
-    return min((price(program.bootstraps[value], at) for at in levels), default=INF)
+    possible = distinct[:, None] & ~inside == 0  # [group, set]
+    return float((fastest[:, None] + sets @ prices)[possible].min(initial=INF))
 
 
 def check(program: Program, found: Placement) -> None:
@@ -110,30 +85,22 @@ def check(program: Program, found: Placement) -> None:
         uses += [(v, level) for v in step.operands]
         total += step.cost(level)
         comes.append(level - step.depth)
-    if program.output_level is not None:
-        uses += [(v, program.output_level) for v in program.outputs]
     assert found.results == tuple(comes)
     assert min(comes) >= program.lowest
     for v, level in uses:
         boosted = v in found.bootstrapped and level <= program.result_level
         assert comes[v] >= level or boosted
         assert found.from_bootstrap(v, level) == (comes[v] < level)
-    for v, level in found.bootstrapped.items():
-        assert program.lowest <= level <= comes[v]
-        total += price(program.bootstraps[v], level)
-    assert list(found.bootstrapped) == sorted(found.bootstrapped)
+    total += sum(program.bootstraps[v] for v in found.bootstrapped)
+    assert found.bootstrapped == tuple(sorted(set(found.bootstrapped)))
     assert found.time == pytest.approx(total, rel=1e-12)
     assert found.bound <= found.time
     assert found.exact == (found.bound == found.time)
 
 
-def random_bootstrap(rng: np.random.Generator, levels: int, often: float) -> float | Callable[[int], float]:
-    """None, one of one time, or one whose time depends on the level."""
-    if rng.random() > often:
-        return INF
-    if rng.integers(4):
-        return int(rng.integers(1, 30))
-    return table([INF if rng.integers(8) == 0 else int(rng.integers(1, 30)) for _ in range(levels)])
+def random_bootstrap(rng: np.random.Generator, often: float) -> float:
+    """The time of one, or of none."""
+    return int(rng.integers(1, 30)) if rng.random() <= often else INF
 
 
 def random_step(rng: np.random.Generator, values: int, levels: int) -> Step:
@@ -159,7 +126,7 @@ def random_program(seed: int, most_steps: int = 12, least_steps: int = 1) -> Pro
         inputs = [
             Input(
                 int(rng.integers(lowest, top + 1 + (rng.integers(4) == 0))),
-                random_bootstrap(rng, levels, often),
+                random_bootstrap(rng, often),
             )
             for _ in range(int(rng.integers(1, 4)))
         ]
@@ -167,12 +134,10 @@ def random_program(seed: int, most_steps: int = 12, least_steps: int = 1) -> Pro
         for _ in range(count):
             step = random_step(rng, len(inputs) + len(steps), levels)
             depth = min(step.depth, top - lowest)
-            steps.append(replace(step, depth=depth, bootstrap=random_bootstrap(rng, levels, often)))
-        outputs = sorted({len(inputs) + count - 1, int(rng.integers(len(inputs) + count))})
-        output_level = None if rng.integers(3) else int(rng.integers(lowest, top + 1))
-        program = Program(inputs, steps, outputs, top, lowest, output_level)
+            steps.append(replace(step, depth=depth, bootstrap=random_bootstrap(rng, often)))
+        program = Program(inputs, steps, top, lowest)
         choices = math.prod(program.highest + 1 - lowest - step.depth for step in steps)
-        able = sum(callable(b) or b < INF for b in program.bootstraps)
+        able = sum(b < INF for b in program.bootstraps)
         if choices <= 20_000 and able <= 11:
             return program
 

@@ -47,7 +47,7 @@ def chain_of(act: tuple[int, Callable[[int], float]], levels: int) -> Program:
     layers = [layer for convolution in CONVOLUTIONS for layer in (convolution, act)] + [LAST]
     bootstrap = 7300 * 1.06 ** (levels - 13)
     steps = [Step((i,), depth, cost, bootstrap) for i, (depth, cost) in enumerate(layers)]
-    return Program([Input(levels, bootstrap)], steps, [len(steps)], levels)
+    return Program([Input(levels, bootstrap)], steps, levels)
 
 
 def residual(act: tuple[int, Callable[[int], float]], levels: int) -> Program:
@@ -66,7 +66,7 @@ def residual(act: tuple[int, Callable[[int], float]], levels: int) -> Program:
         shortcut = add((x,), transform(8, 8, 20)) if block in (3, 6) else x
         x = add((add((shortcut, y), (0, lambda level: 5 + limbs(level))),), act)
     add((x,), LAST)
-    return Program([Input(levels, bootstrap)], steps, [len(steps)], levels)
+    return Program([Input(levels, bootstrap)], steps, levels)
 
 
 def late(program: Program) -> tuple[float, int]:
@@ -121,10 +121,10 @@ def test_maps_are_cheaper_at_a_lower_level_than_late_placement_has_them():
         Step((2,), 2, lambda _: 1, 50.0),
         Step((3,), 1, lambda level: 40 * level, 50.0),
     ]
-    program = Program([Input(2)], steps, [4], result_level=3)
+    program = Program([Input(2)], steps, result_level=3)
     found = program.place()
     assert late(program) == (1 + 50 + 120 + 1 + 50 + 120, 2)
-    assert (found.levels, found.bootstrapped) == ((2, 1, 3, 1), {1: 0, 2: 0})
+    assert (found.levels, found.bootstrapped) == ((2, 1, 3, 1), (1, 2))
     assert found.time == 1 + 50 + 40 + 50 + 1 + 40
 
 

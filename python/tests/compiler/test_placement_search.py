@@ -94,7 +94,7 @@ def wide(seed: int, size: int) -> Program:
         operands = tuple(int(v) for v in rng.integers(0, s + 1, 2))
         rising = np.cumsum(rng.random(9)).tolist()
         steps.append(Step(operands, int(rng.integers(1, 4)), table(rising), float(rng.uniform(1, 20))))
-    return Program([Input(8, 5.0)], steps, [size], 8)
+    return Program([Input(8, 5.0)], steps, 8)
 
 
 def test_a_wide_program_is_solved_by_an_integer_program_or_a_beam(monkeypatch):
@@ -154,13 +154,13 @@ def test_a_solver_that_stopped_early_claims_no_more_than_it_proved(monkeypatch):
 
 def test_an_integer_program_without_choices_or_with_a_prohibitive_cost_is_left_to_the_search():
     pytest.importorskip("scipy", reason="the integer program needs SciPy, which is not a dependency")
-    only = Program([Input(1)], [Step((0,), 1, lambda _: 2)], [1], 1)
+    only = Program([Input(1)], [Step((0,), 1, lambda _: 2)], 1)
     assert only.place("integer program").time == 2
-    free = Program([Input(3)], [Step((0,), 1, lambda level: 4 - level)], [1], 3)
+    free = Program([Input(3)], [Step((0,), 1, lambda level: 4 - level)], 3)
     assert (free.place("integer program").levels, free.place("integer program").time) == ((3,), 1)
-    nothing = Program([Input(3)], [], [0], 3)
+    nothing = Program([Input(3)], [], 3)
     assert nothing.place("integer program").time == 0
     steps = [Step((i,), 1, table([1, 1, 1, 1e60]), 1) for i in range(4)]
-    huge = Program([Input(3)], steps, [4], 3)
+    huge = Program([Input(3)], steps, 3)
     found = huge.place("integer program")
     assert (found.time, found.method) == (5, "dynamic programming")

@@ -58,8 +58,8 @@ def test_diagonals_and_matrices(steps: list[Step], words: str) -> None:
 @pytest.mark.parametrize("count", [0, 1, 5])
 def test_placements_say_how_far_they_may_be_from_the_best(count: int) -> None:
     program: Any = SimpleNamespace(operations={"bootstrap": count} if count else {})
-    exact = Placement((), (), {}, 8.0, 8.0, exact=True, method="beam")
-    other = Placement((), (), {}, 8.0, 6.0, exact=False, method="beam")
+    exact = Placement((), (), (), 8.0, 8.0, exact=True, method="beam")
+    other = Placement((), (), (), 8.0, 6.0, exact=False, method="beam")
     start = f"{count} bootstrap{'' if count == 1 else 's'}, placed by beam: "
     assert report._placed(exact, program) == start + "no placement takes less time"
     assert report._placed(other, program) == start + "the least time is at most 25 % less"

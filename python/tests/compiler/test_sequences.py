@@ -295,7 +295,7 @@ def test_bootstraps_are_compared_with_deep_parameters(monkeypatch: pytest.Monkey
     assert deep.degree == 1 << 16
     own = seconds_without(steps, deep, device=search.device)
     for factor, expected in ((0.5, True), (2.0, False)):
-        placement = Placement((), (), {}, factor * own, factor * own, True, "test")
+        placement = Placement((), (), (), factor * own, factor * own, True, "test")
         other = Chosen(insecure(8), cut, replace(steps, placement=placement))
         monkeypatch.setattr(Search, "bootstrapped", lambda *_, other=other: other)
         assert (search.faster(deep, cut, steps) is other) == expected

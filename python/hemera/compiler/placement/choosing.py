@@ -7,8 +7,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from hemera.compiler.placement import frontier
 from hemera.compiler.placement.frontier import order_of, search, width_of
 from hemera.compiler.placement.integer_program import integer_program
@@ -26,9 +24,6 @@ from hemera.compiler.placement.problem import (
     results_of,
     tables_of,
 )
-from hemera.errors import ParameterError
-
-METHODS = (DYNAMIC_PROGRAMMING, INTEGER_PROGRAM, BEAM)
 
 _BEAM, _WIDEST = 2048, 32768  # states that are kept of each step
 _BEAM_WORK, _WORK = 1 << 26, 1 << 28  # levels that a search writes at most: 4 and 15 seconds
@@ -37,11 +32,9 @@ _BEAM_WORK, _WORK = 1 << 26, 1 << 28  # levels that a search writes at most: 4 a
 def place(
     inputs: Sequence[Input],
     steps: Sequence[Step],
-    outputs: Sequence[int],
     *,
     result_level: int,
     lowest: int = 0,
-    output_level: int | None = None,
     method: str | None = None,
 ) -> Placement:
     """The placement of least time of a program.
@@ -52,26 +45,29 @@ def place(
     Args:
         inputs: the values that come from outside; levels from `lowest` on.
         steps: in an order in which each can run.
-        outputs: the values that the program gives.
         result_level: the level at which each bootstrap gives its value.
         lowest: the level that a value has at least, and so the least at which a bootstrap takes it.
-        output_level: the level that each output has at least; None: `lowest`. An output below it is
-            bootstrapped.
         method: None: dynamic programming, else an integer program, else a beam, as far as each is needed.
             `"dynamic programming"`, `"integer program"` or `"beam"`: this one alone. Dynamic programming that
             meets its limit of states gives what a beam would, and says so.
 
     Raises:
         LevelError: if there is no placement. The message names the step.
-        ParameterError: if a step takes a value that is not there before it, or a level, a depth, a time or
-            `method` is outside of its range.
         ModuleNotFoundError: if `method="integer program"` and SciPy is not installed.
     """
-    if method is not None and method not in METHODS:
-        raise ParameterError(f"method must be None or one of {', '.join(map(repr, METHODS))}, not {method!r}")
-    problem = tables_of(inputs, steps, outputs, result_level, lowest, output_level)
+    problem = tables_of(inputs, steps, result_level, lowest)
     found = _solve(problem, method)
-    return _placement(problem, found, len(steps), lowest)
+    assert found.levels is not None
+    results = results_of(problem, found.levels)
+    return Placement(
+        levels=tuple(level + lowest for level in found.levels),
+        results=tuple(level + lowest for level in results),
+        bootstrapped=tuple(bootstrapped_of(problem, found.levels, results)),
+        time=found.time,
+        bound=found.time if found.exact else found.bound,
+        exact=found.exact,
+        method=found.method,
+    )
 
 
 def _better(known: Found, new: Found) -> Found:
@@ -115,21 +111,3 @@ def has_scipy() -> bool:
     except ImportError:
         return False
     return True
-
-
-def _placement(problem: Problem, found: Found, steps: int, lowest: int) -> Placement:
-    assert found.levels is not None
-    results = results_of(problem, found.levels)
-    bootstrapped = {}
-    for v in bootstrapped_of(problem, found.levels, results):
-        table = problem.raw_bootstraps[v][: results[v] + 1]
-        bootstrapped[v] = int(np.flatnonzero(table == table.min())[-1]) + lowest
-    return Placement(
-        levels=tuple(level + lowest for level in found.levels[:steps]),
-        results=tuple(level + lowest for level in results),
-        bootstrapped=bootstrapped,
-        time=found.time,
-        bound=found.time if found.exact else found.bound,
-        exact=found.exact,
-        method=found.method,
-    )

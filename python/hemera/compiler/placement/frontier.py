@@ -53,7 +53,7 @@ def _frontier(problem: Problem, order: Sequence[int]) -> tuple[int, int]:
         for v in node.operands:
             left[v] -= 1
             live -= left[v] == 0
-        live += node.result >= 0 and left[node.result] > 0
+        live += left[node.result] > 0
         widths.append(live)
     return max(widths), sum(widths)
 
@@ -70,7 +70,7 @@ def _narrow_order(problem: Problem) -> list[int]:
     def rank(s: int) -> tuple[int, int, int]:
         node = problem.nodes[s]
         ended = sum(left[v] == 1 for v in node.operands)
-        begun = node.result >= 0 and left[node.result] > 0
+        begun = left[node.result] > 0
         return begun - ended, -max(made[v] for v in node.operands), s
 
     while ready:
@@ -80,12 +80,11 @@ def _narrow_order(problem: Problem) -> list[int]:
         for v in problem.nodes[s].operands:
             left[v] -= 1
         result = problem.nodes[s].result
-        if result >= 0:
-            made[result] = len(order)
-            for user in users[result]:
-                waits[user] -= 1
-                if waits[user] == 0:
-                    ready.append(user)
+        made[result] = len(order)
+        for user in users[result]:
+            waits[user] -= 1
+            if waits[user] == 0:
+                ready.append(user)
     return order
 
 
@@ -125,7 +124,7 @@ def search(problem: Problem, order: Sequence[int], width: int, ceiling: float, c
         for v in node.operands:
             futures[v].pop()
         live = [v for v in states.live if futures[v]]
-        if node.result >= 0 and futures[node.result]:
+        if futures[node.result]:
             live.append(node.result)
         remaining -= node.least
         states, parents, levels = _after(problem, node, states, live)
@@ -158,7 +157,7 @@ def _after(
     for v in node.operands:
         have = states.levels[:, states.live.index(v)]
         raised[v] = have[:, None] < node.levels
-        price = np.where(node.levels <= problem.top, problem.bootstraps[v][have][:, None], math.inf)
+        price = np.where(node.levels <= problem.top, problem.prices[v], math.inf)
         times += np.where(raised[v], price, 0.0)
     rows, columns = np.nonzero(np.isfinite(times))
     levels = np.empty((len(rows), len(live)), dtype=np.int16)

@@ -45,8 +45,8 @@ def integer_program(problem: Problem, known: float) -> Found:
     """The placement by `scipy.optimize.milp`; `known` is the time of one that is known.
 
     Variables, all 0 or 1: a node runs at one of its levels from the second on, or higher; a value is
-    bootstrapped at a price. Rows: who reaches a level reaches the one below; a use that reaches a level needs
-    a result that reaches it, or a bootstrap; a price needs a result at its level, or higher.
+    bootstrapped. Rows: who reaches a level reaches the one below; a use that reaches a level needs a result
+    that reaches it, or a bootstrap.
     """
     failed = Found(None, math.inf, 0.0, INTEGER_PROGRAM)
     if sum(len(node.levels) for node in problem.nodes) > _VARIABLES:
@@ -57,22 +57,18 @@ def integer_program(problem: Problem, known: float) -> Found:
         reaches.append([program.variable(cost) for cost in np.diff(node.costs).tolist()])
         for below, above in itertools.pairwise(reaches[-1]):
             program.limit([above], [below])
-    makers = {node.result: s for s, node in enumerate(problem.nodes) if node.result >= 0}
-    prices: list[list[int]] = []  # [value]: the variables of its bootstraps
-    for v, table in enumerate(problem.bootstraps):
-        if v in makers:
-            maker = problem.nodes[makers[v]]
-            prices.append(_prices(program, table[maker.levels - maker.depth], reaches[makers[v]]))
-        else:
-            prices.append(_prices(program, table[problem.starts[v]][None], []))
+    bootstraps = [  # [value]: the variable of its bootstrap; none where it has none
+        [program.variable(price)] if math.isfinite(price) else list[int]() for price in problem.prices
+    ]
     for s, node in enumerate(problem.nodes):
         for v in node.operands:
-            if v in makers:
-                maker = problem.nodes[makers[v]]
-                results, given = maker.levels - maker.depth, reaches[makers[v]]
+            made = v - len(problem.starts)
+            if made < 0:
+                results, given = np.array([problem.starts[v]]), list[int]()
             else:
-                results, given = np.array([problem.starts[v]]), []
-            _limit_use(program, problem.top, node, reaches[s], results, given, prices[v])
+                maker = problem.nodes[made]
+                results, given = maker.levels - maker.depth, reaches[made]
+            _limit_use(program, problem.top, node, reaches[s], results, given, bootstraps[v])
     if not program.costs:
         return failed
     least = math.fsum(float(node.costs[0]) for node in problem.nodes)
@@ -90,18 +86,6 @@ def integer_program(problem: Problem, known: float) -> Found:
     return Found(levels, time, time if finished else min(bound + least, time), INTEGER_PROGRAM)
 
 
-def _prices(program: _Program, table: Floats, reaches: Sequence[int]) -> list[int]:
-    """The variables of a value's bootstraps. `table` has their prices by the levels of its maker, none higher
-    than the one before."""
-    variables = []
-    for price in np.unique(table[np.isfinite(table)]).tolist():
-        variables.append(program.variable(price))
-        first = int(np.flatnonzero(table == price)[0])
-        if first:
-            program.limit([variables[-1]], [reaches[first - 1]])
-    return variables
-
-
 def _limit_use(
     program: _Program,
     top: int,
@@ -109,7 +93,7 @@ def _limit_use(
     uses: Sequence[int],
     results: NDArray[Any],
     given: Sequence[int],
-    prices: Sequence[int],
+    bootstraps: Sequence[int],
 ) -> None:
     """A use needs a result (variables `given`, levels `results`) that reaches its level, or a bootstrap."""
     for i, level in enumerate(node.levels.tolist()):
@@ -117,7 +101,7 @@ def _limit_use(
         if enough == 0:
             continue
         sources = [given[enough - 1]] if enough < len(results) else []
-        sources += prices if level <= top else []
+        sources += bootstraps if level <= top else []
         program.limit([uses[i - 1]] if i else [], sources, 0.0 if i else -1.0)
 
 
