@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +29,7 @@ class Scaled:
 
 def steps_of(model: Any) -> list[Any]:
     """The fitted steps of a Pipeline, also of one inside of another; a model that is none is its own step."""
-    if not is_exactly(model, "sklearn.pipeline", "Pipeline"):
+    if name_of(model) != "Pipeline":
         return [model]
     steps = [step for _, step in model.steps if step is not None and not isinstance(step, str)]
     return [inner for step in steps for inner in steps_of(step)]
@@ -48,7 +49,7 @@ def scaled_by(scalers: list[Any], count: int) -> Scaled:
 
 def _then(before: Scaled, scaler: Any, count: int) -> Scaled:
     name = type(scaler).__name__
-    if not any(is_exactly(scaler, "sklearn.preprocessing", known) for known in SCALERS):
+    if name_of(scaler) not in SCALERS:
         raise ParameterError(
             f"{name} is no step that is packaged; before a linear model there may be "
             f"{', '.join(SCALERS)}. Apply other steps to the rows at the client, and export what comes after"
@@ -109,12 +110,14 @@ SCALERS: dict[str, Callable[[Any], Affine]] = {
     "MaxAbsScaler": _max_abs,
     "RobustScaler": _robust,
 }
-"""Names of sklearn.preprocessing."""
 
 
-def is_exactly(model: Any, module: str, name: str) -> bool:
-    """Whether the exact type is a public one of scikit-learn, which only objects of its own import."""
+def name_of(model: Any) -> str:
+    """The name of the exact type, if it is a public one of scikit-learn, which only objects of its own
+    import; "" of others."""
     kind = type(model)
-    if kind.__name__ != name or kind.__module__.partition(".")[0] != "sklearn":
-        return False
-    return getattr(importlib.import_module(module), name, None) is kind
+    library, *parts = kind.__module__.split(".")
+    if library != "sklearn":
+        return ""
+    public = ".".join([library, *itertools.takewhile(lambda part: not part.startswith("_"), parts)])
+    return kind.__name__ if getattr(importlib.import_module(public), kind.__name__, None) is kind else ""

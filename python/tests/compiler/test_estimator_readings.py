@@ -197,6 +197,26 @@ def test_several_targets(model: Any) -> None:
     require_the_librarys(fitted(model, np.stack([SCORE**2, np.abs(SCORE[::-1]), np.exp(SCORE)], axis=1)))
 
 
+@pytest.mark.parametrize("size", [1.0, 64.0, 4096.0])
+def test_sums_of_kernels_that_cancel_have_their_bits(size: float) -> None:
+    """Each row of the training stands twice, with weights whose sum is 1: results do not grow with them."""
+    model = fitted(sk.KernelRidge(kernel="rbf", gamma=0.1), SCORE)
+    model.X_fit_, model.dual_coef_ = np.repeat(ROWS[:10], 2, axis=0), np.tile([size, 1 - size], 10)
+    expected = model.predict(ROWS)
+    plan = hm.compile(model, calibrate=ROWS, precision_bits=12, security=None, rows=4)
+    assert np.abs(plan.scores(ROWS)[:, 0] - expected).max() <= 2.0**-11.5 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0**-7, 2.0**7])
+def test_networks_have_their_bits_whatever_the_size_of_their_values(scale: float) -> None:
+    model = fitted(sk.MLPRegressor(hidden_layer_sizes=(5,), random_state=0, max_iter=50), SCORE)
+    model.coefs_ = [model.coefs_[0] * scale, model.coefs_[1] / scale]
+    model.intercepts_[0] = model.intercepts_[0] * scale
+    expected = model.predict(ROWS)
+    plan = hm.compile(model, calibrate=ROWS, precision_bits=10, security=None, rows=4)
+    assert np.abs(plan.scores(ROWS)[:, 0] - expected).max() <= 2.0**-9.5 * np.abs(expected).max()
+
+
 @pytest.mark.parametrize(("wrong", "taken"), [(0, True), (3, True), (4, False)])
 def test_labels_may_differ_for_two_percent_of_the_rows(wrong: int, taken: bool) -> None:
     """There are 150 rows: near ties a label may be another one; numbers may not."""

@@ -19,7 +19,6 @@ from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tiling import SplitProgram
 from hemera.compiler import parameter_search, scaling, unscaled
 from hemera.compiler.attempts import NotPossibleError
-from hemera.compiler.estimators import features, kernels
 from hemera.compiler.estimators.features import Features
 from hemera.compiler.lowering import lowered
 from hemera.compiler.parameter_search import Search
@@ -135,53 +134,6 @@ def test_features_are_normalised_column_by_column() -> None:
     np.testing.assert_array_equal(found.offset, own.offset)
     low, high = recorder.facts[found.scaled._number].bounds
     np.testing.assert_allclose(np.maximum(-low, high).reshape(5, 4).max(axis=0), sizes / units)
-
-
-@pytest.mark.parametrize(
-    ("ends", "bits"), [((-100.0, 1.0), 100.0), ((-1.0, 100.0), 100.0), ((-0.5, 0.25), 1.0)]
-)
-def test_rectifiers_are_precise_next_to_their_largest_magnitude(
-    ends: tuple[float, float], bits: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = []
-
-    def made(limits: tuple[float, float], *, bits: float) -> Any:
-        asked.append(bits)
-        return hm.circuits.relu(limits, bits=4)
-
-    monkeypatch.setattr(features, "circuits", SimpleNamespace(relu=made))
-    recorder = Recorder(precision_bits=10)
-    features.relu(Array(recorder, recorder.input("x", (2,), *ends)))
-    assert asked == [recorder.tolerance_bits(bits)]
-    positive = Array(recorder, recorder.input("y", (2,), 0.0, 5.0))
-    assert features.relu(positive) is positive
-
-
-@pytest.mark.parametrize(
-    ("weights", "bias", "bits"),
-    [
-        ([4.0, 4.0], 0.0, 2),  # sums of 8 by magnitudes, which samples show as 2
-        ([4.0, -4.0], 0.0, 3),  # as 0, where 1 is the least
-        ([4.0, 4.0], 62.0, 0),
-        ([2.0**20, -(2.0**20)], 0.0, 12),  # the most
-        ([0.01, 0.01], 0.0, 0),
-    ],
-)
-def test_values_are_more_precise_where_their_sums_cancel(weights: Any, bias: float, bits: float) -> None:
-    """The sum of the weights' magnitudes over the largest sum on the samples, at least 1, decides."""
-    recorder = Recorder(precision_bits=10)
-    samples = np.full((3, 1, 2), 0.25)
-    x = Features.of(Array(recorder, recorder.input("x", (1, 2), -1.0, 1.0, samples)))
-    own, asked = np.array(weights)[:, np.newaxis], list[float]()
-    assert features.bits_for_sums(x, lambda values: values.array, own, bias) == pytest.approx(bits)
-    assert features.bits_for_sums(Features.of(samples[:, 0]), lambda values: values.array, own, bias) == 0
-
-    def kernel(values: Features, more_bits: float) -> Any:
-        asked.append(more_bits)
-        return values.array
-
-    kernels._summed(x, lambda values, more_bits=0.0: kernel(values, more_bits), own, bias)
-    assert asked[-1] == pytest.approx(bits)
 
 
 @pytest.mark.parametrize("first", [Layout.raster((4, 2)), Layout.by_columns((4, 2))])

@@ -13,16 +13,17 @@ from numpy.typing import ArrayLike, NDArray
 from hemera.arrays.array import Array
 from hemera.arrays.recorded import number_of
 from hemera.arrays.recorder import Recorder
-from hemera.arrays.tensor import TensorProgram
 from hemera.compiler import compiling
 from hemera.compiler.estimators.compiled import CompiledEstimator
 from hemera.compiler.estimators.features import Features
+from hemera.compiler.estimators.linear import of_arrays
 from hemera.compiler.estimators.model import Model, refuse
-from hemera.compiler.estimators.reading import read, read_steps
+from hemera.compiler.estimators.reading import chain
+from hemera.compiler.estimators.refusals import refuse_type
 from hemera.compiler.specs import ArraySpec
 from hemera.errors import MismatchError, ParameterError
 from hemera.exporting.agreement import of_library, thinned
-from hemera.exporting.estimators import SCALERS, Scaled, is_exactly, scaled_by, steps_of
+from hemera.exporting.estimators import SCALERS, Scaled, name_of, scaled_by, steps_of
 from hemera.exporting.linear import LinearModel
 from hemera.package.encodings import Arrays, Scaling, Table, chunked, column_ranges, finite_rows
 from hemera.package.finishing import Method, Neighbours
@@ -49,16 +50,6 @@ _TIES = 0.02
 
 
 @dataclass(frozen=True)
-class _Parts:
-    """The clients' first steps, and the rest for the program."""
-
-    scaled: Scaled
-    threshold: float | None
-    """The threshold with which clients compare features after the scalers."""
-    model: Model
-
-
-@dataclass(frozen=True)
 class _Client:
     """How clients prepare rows, and what that makes of the features that the program takes."""
 
@@ -66,6 +57,13 @@ class _Client:
     thresholds: tuple[float, ...]
     scale: Floats
     offset: Floats
+
+    def __call__(self, rows: Any) -> Floats:
+        """The encrypted values of rows."""
+        if not self.thresholds:
+            return self.scaling(rows)
+        values = finite_rows(rows, len(self.thresholds), "calibrate")
+        return (values > np.asarray(self.thresholds)).astype(np.float64)
 
 
 def compile_estimator(
@@ -119,22 +117,22 @@ def compile_estimator(
     first = (steps_of(what) or [what])[0]
     count = int(getattr(first, "n_features_in_", (np.shape(calibrate) or (0,))[-1]))
     names = tuple(map(str, getattr(first, "feature_names_in_", ())))
-    parts = _parts_of(what, count)
+    scaled, threshold, model = _divided(what, count)
     if calibrate is None:
-        calibrate = _drawn(parts.scaled, count, clip)
+        calibrate = _drawn(scaled, count, clip)
     elif clip is not None:
         raise ParameterError("the range comes from calibrate= or from clip=; give one of them")
     given = finite_rows(calibrate, count, "calibrate")
-    client = _client(parts, given, names, margin if clip is None else 0.0)
+    client = _client(scaled, threshold, given, names, margin if clip is None else 0.0)
 
     def program(z: Any) -> Any:
-        return parts.model.run(Features(z, client.scale, client.offset)).array
+        return model.run(Features(z, client.scale, client.offset)).array
 
     few = thinned(calibrate, _COMPARED)
-    chosen, samples = _rows_and_samples(program, _prepared(client, few), rows)
+    chosen, samples = _rows_and_samples(program, client(few), rows)
     taken = _spread(given, samples)
-    encrypted = _prepared(client, taken)
-    methods = _compared(what, parts.model, program(_prepared(client, few)), few)
+    encrypted = client(taken)
+    methods = _compared(what, model, program(client(few)), few)
     if method is not None and method not in methods:
         known = ", ".join(methods)
         raise ParameterError(f"{type(what).__name__}: the method is one of {known}, not {method}")
@@ -182,44 +180,40 @@ def _drawn(scaled: Scaled, count: int, clip: ArrayLike | None) -> Floats:
     return np.asarray(scaled.mean + half * at)
 
 
-def _parts_of(what: Any, count: int) -> _Parts:
-    """Scalers at the start are the client's, with what they clip; so are thresholds."""
+def _divided(what: Any, count: int) -> tuple[Scaled, float | None, Model]:
+    """The clients' first steps, which are scalers, with what they clip, and a threshold with which clients
+    compare features after these; and the rest for the program."""
     if isinstance(what, LinearModel):
-        return _Parts(what.scaled, None, read(what))
-    if not is_exactly(what, "sklearn.pipeline", "Pipeline") and not _is_scaler(what):
-        bits = is_exactly(what, "sklearn.naive_bayes", "BernoulliNB")
-        model = read(what)
-        return _Parts(scaled_by([], count), what.binarize if bits else None, model)
+        return what.scaled, None, of_arrays(what)
     steps = steps_of(what)
-    scalers = list(itertools.takewhile(_is_scaler, steps))
-    rest = steps[len(scalers) :]
-    threshold = None
-    if rest and is_exactly(rest[0], "sklearn.preprocessing", "Binarizer"):
-        threshold = float(rest[0].threshold)
-        if len(rest) == 1:
-            refuse(rest[0], "apply it at the client, which takes no server")
-        rest = rest[1:]
+    scalers = list(itertools.takewhile(lambda step: name_of(step) in SCALERS, steps))
+    rest, threshold = steps[len(scalers) :], None
+    if rest and name_of(rest[0]) == "Binarizer":
+        threshold, *rest = rest[0].threshold, *rest[1:]
+        if not rest:
+            refuse_type(steps[-1])
         _require_bits(rest, threshold)
-    elif len(rest) == 1 and is_exactly(rest[0], "sklearn.naive_bayes", "BernoulliNB"):
+    elif len(rest) == 1 and name_of(rest[0]) == "BernoulliNB":
         threshold = rest[0].binarize
-    model = read_steps(what, rest)
-    scaled = scaled_by(scalers, count)
+    model, scaled = chain(what, rest), scaled_by(scalers, count)
     if threshold is not None and np.isfinite(scaled.low).all():
         refuse(scalers[-1], "it clips before a threshold; train it with clip=False")
-    return _Parts(scaled, threshold, model)
+    return scaled, threshold, model
 
 
 def _require_bits(steps: list[Any], threshold: float) -> None:
     """TypeError for naive Bayes with another threshold of its own after one."""
     for step in steps:
-        if is_exactly(step, "sklearn.naive_bayes", "BernoulliNB") and step.binarize not in (None, 0.0):
+        if name_of(step) == "BernoulliNB" and step.binarize not in (None, 0.0):
             refuse(step, f"it compares again, after {threshold}; train it with binarize=None")
 
 
-def _client(parts: _Parts, rows: Floats, names: tuple[str, ...], margin: float) -> _Client:
-    own, count = parts.scaled, rows.shape[1]
-    if parts.threshold is not None:
-        limits = tuple((own.mean + own.deviation * parts.threshold).tolist())
+def _client(
+    own: Scaled, threshold: float | None, rows: Floats, names: tuple[str, ...], margin: float
+) -> _Client:
+    count = rows.shape[1]
+    if threshold is not None:
+        limits = tuple((own.mean + own.deviation * threshold).tolist())
         scaling = Scaling((0.0,) * count, (1.0,) * count, 1.0, names, True)
         return _Client(scaling, limits, np.ones(count), np.zeros(count))
     clips = bool(np.isfinite(own.low).all())
@@ -230,18 +224,6 @@ def _client(parts: _Parts, rows: Floats, names: tuple[str, ...], margin: float) 
     reach = np.where(half > 0, half, 1.0)  # a feature between equal limits counts as them
     scaling = Scaling(tuple(centre.tolist()), tuple(reach.tolist()), 1.0, names, clips)
     return _Client(scaling, (), half / own.deviation, (centre - own.mean) / own.deviation)
-
-
-def _is_scaler(step: Any) -> bool:
-    return any(is_exactly(step, "sklearn.preprocessing", known) for known in SCALERS)
-
-
-def _prepared(client: _Client, rows: Any) -> Floats:
-    """The encrypted values of rows."""
-    if client.thresholds:
-        values = finite_rows(rows, len(client.thresholds), "calibrate")
-        return (values > np.asarray(client.thresholds)).astype(np.float64)
-    return client.scaling(rows)
 
 
 def _spread(rows: Floats, most: int) -> Floats:
@@ -257,21 +239,15 @@ def _rows_and_samples(program: Callable[[Any], Any], few: Floats, rows: int | No
     recorder = Recorder(precision_bits=2)
     given = recorder.input("rows", (1, few.shape[1]), -1.0, 1.0, few[:_TRIED, None])
     recorder.program.outputs = [("scores", number_of(program(Array(recorder, given))))]
-    widest, entries, most = _sizes(recorder.program)
-    samples = max(64, min(2048, _MOST_SAMPLES // max(1, most)))
+    maps = [own.entries for _, _, own in recorder.program.maps]
+    samples = max(64, min(2048, _MOST_SAMPLES // max([1, *maps])))
     if rows is not None:
         if rows < 1:
             raise ParameterError(f"a run takes at least one row, not {rows}")
         return int(rows), samples
-    room = min(_SLOTS // widest, _MOST_ROWS, _MOST_ENTRIES // max(1, entries))
+    widest = max([1 << (node.size - 1).bit_length() for node in recorder.program.nodes])
+    room = min(_SLOTS // widest, _MOST_ROWS, _MOST_ENTRIES // max(1, sum(maps)))
     return 1 << (max(1, room).bit_length() - 1), samples
-
-
-def _sizes(program: TensorProgram) -> tuple[int, int, int]:
-    """Slots of the widest value, entries of all maps, and of the largest one."""
-    widest = max((1 << (node.size - 1).bit_length() for node in program.nodes), default=1)
-    entries = [own.entries for _, _, own in program.maps]
-    return widest, sum(entries), max(entries, default=1)
 
 
 # --- The reading against the library. ---

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,18 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hemera import circuits
 from hemera.arrays.array import Array
 from hemera.arrays.recorded import bounds_of, facts_of, number_of, recorder_of
-from hemera.errors import ParameterError
 
 Floats = NDArray[np.float64]
 
-_MOST_DEGREE = 1023
 _BEYOND = 2.0**-12
 """Part of an interval of numbers of one sign that lies on the other side of 0, for noise."""
-_GRID = 257
-_MOST_BITS = 12.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +47,12 @@ class Features:
         if (self.scale == 1).all() and not self.offset.any():
             return self.scaled
         return self.scaled * self.scale + self.offset
+
+    def samples(self, most: int) -> Features | None:
+        """Plain features of some of the rows that the program is recorded with; None where it has none."""
+        found = facts_of(self.scaled).samples if isinstance(self.scaled, Array) else None
+        own = None if found is None else found.reshape(-1, self.count)[:most]
+        return None if own is None else Features(own, self.scale, self.offset)
 
     def standardised(self, mean: ArrayLike, deviation: ArrayLike) -> Features:
         """(x - mean) / deviation."""
@@ -119,75 +119,14 @@ class Features:
         return Features(self.scaled * (1 / unit), self.scale * unit, self.offset)
 
 
-def pointwise(x: Any, function: Callable[[Any], Any], more_bits: float = 0.0) -> Any:
-    """A function of each element, approximated where it is encrypted, by some bits more precise than the
-    program. ParameterError where no polynomial is."""
-    if not isinstance(x, Array):
-        return function(np.asarray(x, np.float64))
-    return _approximated(x, function, x.range, more_bits)
-
-
-def _approximated(
-    x: Array, function: Callable[[Any], Any], interval: tuple[float, float], more_bits: float
-) -> Array:
-    largest = float(np.abs(function(np.linspace(*interval, _GRID))).max(initial=1.0))
-    tolerance = 2.0 ** -(recorder_of(x).tolerance_bits(largest) + more_bits)
-    degree = 1
-    while degree <= _MOST_DEGREE:
-        found = circuits.approximate(lambda value: float(function(value)), interval, degree)
-        if found.error <= tolerance:
-            return x.apply(found, formula=function)
-        degree = 2 * degree + 1
-    raise ParameterError(
-        f"no polynomial of degree {_MOST_DEGREE} is within {tolerance:g} of a function from "
-        f"{interval[0]:g} to {interval[1]:g}; scale the features, or give fewer precision_bits"
-    )
-
-
-def bits_for_sums(x: Features, values: Callable[[Features], Any], weights: Floats, bias: ArrayLike) -> float:
-    """How many bits more precise than the program values must be, so that their sums with weights of shape
-    (values, sums) have its precision: as the samples of x show the sums."""
-    if not isinstance(x.scaled, Array):
-        return 0.0
-    samples = facts_of(x.scaled).samples
-    if samples is None:
-        return 0.0
-    found = np.asarray(values(Features(samples.reshape(-1, x.count)[:_GRID], x.scale, x.offset)))
-    largest = max(1.0, float(np.abs(found @ weights + np.asarray(bias)).max()))
-    most = float(np.abs(weights).sum(axis=0).max()) * max(1.0, float(np.abs(found).max()))
-    return float(np.clip(np.log2(max(most, 1.0) / largest), 0.0, _MOST_BITS))
-
-
-def of_distances(x: Any, function: Callable[[Any], Any], more_bits: float = 0.0) -> Any:
-    """A function of each element, none of which is below 0. ParameterError where no polynomial has the
-    precision, and some bits more."""
-    if not isinstance(x, Array):
-        return function(np.maximum(x, 0))
-    high = max(x.range[1], 2.0**-10)
-    recorder_of(x).narrow(number_of(x), -_BEYOND * high, math.inf)
-    return _approximated(x, function, (-_BEYOND * high, high), more_bits)
-
-
-def exponential(x: Any, more_bits: float = 0.0) -> Any:
-    """exp(x) of values that are not above 0, by some bits more precise than the program."""
-    if not isinstance(x, Array):
-        return np.exp(np.minimum(x, 0))
-    low = min(x.range[0], -(2.0**-10))
-    interval = (low, -_BEYOND * low)
-    recorder_of(x).narrow(number_of(x), -math.inf, interval[1])
-    bits = max(2.0, recorder_of(x).tolerance_bits(1.0) + more_bits)
-    function = recorder_of(x).made("exp", *interval, lambda: circuits.exp(interval, bits=bits))
-    return x.apply(function, formula=np.exp)
-
-
-def relu(x: Any) -> Any:
-    """The larger of x and 0."""
+def not_negative(x: Any) -> Any:
+    """Values none of which is below 0, where those of functions of them end."""
     if not isinstance(x, Array):
         return np.maximum(x, 0)
-    low, high = x.range
-    if low >= 0:
-        return x
-    largest = max(abs(low), high)
-    bits = max(2.0, recorder_of(x).tolerance_bits(max(1.0, largest)))
-    function = recorder_of(x).made("relu", low, high, lambda: circuits.relu((low, high), bits=bits))
-    return x.apply(function, formula=relu)
+    recorder_of(x).narrow(number_of(x), -_BEYOND * max(x.range[1], 2.0**-10), np.inf)
+    return x
+
+
+def approximated(x: Any, function: Callable[[Any], Any]) -> Any:
+    """Any function of each element."""
+    return x.approximated(function) if isinstance(x, Array) else function(x)

@@ -3,175 +3,154 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hemera.compiler.estimators.features import Features, bits_for_sums, exponential, of_distances, pointwise
-from hemera.compiler.estimators.model import Model, Steps, labelled, plain, refuse
-from hemera.exporting.estimators import is_exactly
-from hemera.package.finishing import Apply, Label
-from hemera.package.specs import Labels
+from hemera.arrays.recorded import recorder_of
+from hemera.compiler.estimators.features import Features, approximated, not_negative
+from hemera.compiler.estimators.model import Model, Read, Run, plain, refuse
+from hemera.exporting.estimators import name_of
 
 Floats = NDArray[np.float64]
+Kernel = Callable[[Features], Any]
 
+_SAMPLES = 257
+_MOST_BITS = 12.0
 _KERNELS = ("linear", "poly", "polynomial", "rbf", "sigmoid")
 
 
-@dataclass(frozen=True)
-class _Kernel:
-    """A kernel of `sklearn.metrics.pairwise`, of rows and points. None: as it has it."""
+def _kernel(model: Any, points: Any, gamma: float | None) -> Kernel:
+    """A kernel of `sklearn.metrics.pairwise`, of each row and point. TypeError for others than those of
+    `_KERNELS`."""
+    name, degree, own = model.kernel, 3 if model.degree is None else model.degree, plain(points)
+    if not isinstance(name, str) or name not in _KERNELS:
+        refuse(model, f"the kernel is {name!r}; train it with one of {', '.join(_KERNELS)}")
+    if name in ("poly", "polynomial") and (degree != int(degree) or degree < 1):
+        refuse(model, f"the kernel's degree is {degree}; train it with a whole number from 1 on")
+    width = 1 / own.shape[1] if gamma is None else float(gamma)
+    offset = 1.0 if model.coef0 is None else float(model.coef0)
 
-    model: Any
-    points: Floats
-    name: Any
-    gamma: float | None
-    coef0: float | None
-    degree: float | None
+    def kernel(x: Features) -> Any:
+        if name == "linear":
+            return x.product(own.T).array
+        if name == "rbf":
+            return np.exp(not_negative(x.distances(own).array) * -width)
+        inner = x.product(width * own.T, offset).array
+        return np.tanh(inner) if name == "sigmoid" else inner ** int(degree)
 
-    @classmethod
-    def of(cls, model: Any, points: Any, gamma: float | None) -> _Kernel:
-        """TypeError for others than those of `_KERNELS`."""
-        if not isinstance(model.kernel, str) or model.kernel not in _KERNELS:
-            refuse(model, f"the kernel is {model.kernel!r}; train it with one of {', '.join(_KERNELS)}")
-        degree = 3 if model.degree is None else model.degree
-        if model.kernel in ("poly", "polynomial") and (degree != int(degree) or degree < 1):
-            refuse(model, f"the kernel's degree is {degree}; train it with a whole number from 1 on")
-        return cls(model, plain(points), model.kernel, gamma, model.coef0, degree)
-
-    def __call__(self, x: Features, more_bits: float = 0.0) -> Any:
-        """The kernel of each row and point."""
-        points = self.points
-        if self.name == "linear":
-            return x.product(points.T).array
-        width = 1 / points.shape[1] if self.gamma is None else float(self.gamma)
-        if self.name == "rbf":
-            return exponential(x.distances(points).array * -width, more_bits)
-        inner = x.product(width * points.T, 1.0 if self.coef0 is None else float(self.coef0)).array
-        return (
-            pointwise(inner, np.tanh, more_bits) if self.name == "sigmoid" else inner ** int(self.degree or 3)
-        )
+    return kernel
 
 
-def _summed(x: Features, kernel: Callable[..., Any], weights: Floats, bias: ArrayLike = 0.0) -> Features:
-    """kernel(x) @ weights + bias, with the precision of the program."""
-    more_bits = bits_for_sums(x, kernel, weights, bias)
-    return Features.of(kernel(x, more_bits)).product(weights, bias)
+def _summed(kernel: Kernel, weights: Floats, bias: ArrayLike = 0.0) -> Run:
+    """kernel(x) @ weights + bias, with the precision of the program: where sums cancel, as the samples of x
+    show them, the kernel has more bits."""
+
+    def run(x: Features) -> Features:
+        samples = x.samples(_SAMPLES)
+        if samples is None:
+            return Features.of(kernel(x)).product(weights, bias)
+        found = np.asarray(kernel(samples))
+        largest = max(1.0, float(np.abs(found @ weights + np.asarray(bias)).max()))
+        most = float(np.abs(weights).sum(axis=0).max()) * max(1.0, float(np.abs(found).max()))
+        recorder = recorder_of(x.scaled)
+        asked = recorder.precision_bits
+        recorder.precision_bits += float(np.clip(np.log2(max(most, 1.0) / largest), 0.0, _MOST_BITS))
+        values = Features.of(kernel(x))
+        recorder.precision_bits = asked
+        return values.product(weights, bias)
+
+    return run
 
 
-def _of_svm(model: Any, weights: Any, bias: Any) -> Callable[[Features], Features]:
+# --- Support vectors. ---
+
+
+def _of_svm(model: Any, weights: Any, bias: Any) -> Run:
     """Sums of the kernel with weights of shape (scores, support vectors)."""
     own = plain(weights)
     if model.kernel == "linear":
         matrix = (own @ plain(model.support_vectors_)).T
         return lambda x: x.product(matrix, bias)
-    kernel = _Kernel.of(model, model.support_vectors_, model._gamma)
-    return lambda x: _summed(x, kernel, own.T, bias)
+    return _summed(_kernel(model, model.support_vectors_, model._gamma), own.T, bias)
 
 
 def svm(model: Any) -> Model:
     """SVC, NuSVC, SVR, NuSVR (C.-C. Chang, C.-J. Lin, "LIBSVM", section 6): of several classes the scores of
     all pairs. Probabilities of Platt's are not there."""
-    bias = plain(model.intercept_)
-    if not hasattr(model, "classes_"):
-        return Model(_of_svm(model, model.dual_coef_, bias), {"predict": ()})
-    count = len(model.classes_)
-    if count == 2:
-        methods = {"predict": labelled(model.classes_, "sign"), "decision_function": ()}
-        return Model(_of_svm(model, model.dual_coef_, bias), methods)
+    weights, bias = plain(model.dual_coef_), plain(model.intercept_)
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        return Model.of(_of_svm(model, weights, bias), predict="")
+    if len(classes) == 2:
+        return Model.of(_of_svm(model, weights, bias), classes, predict="sign label", decision_function="")
+    pairs = _pair_weights(weights, model.n_support_)
+    if model.decision_function_shape != "ovr":
+        run = _of_svm(model, pairs, bias)
+        return Model.of(run, classes, predict="negative pair-votes label", decision_function="")
     # The score of a pair: above 0 for the second class, as one-against-one classifiers have it.
-    weights = -_pair_weights(plain(model.dual_coef_), model.n_support_)
-    own, sign = (weights, 1.0) if model.decision_function_shape == "ovr" else (-weights, -1.0)
-    ranked = model.break_ties and model.decision_function_shape == "ovr"
-    chosen: Steps
-    scores: Steps
-    if sign > 0:
-        chosen = (Apply("pair-scores"), Apply("argmax")) if ranked else (Apply("pair-votes"),)
-        scores = (Apply("pair-scores"),)
-    else:
-        chosen, scores = (Apply("negative"), Apply("pair-votes")), ()
-    labels = Label(Labels.of(model.classes_))
-    return Model(
-        _of_svm(model, own, -sign * bias),
-        {"predict": (*chosen, labels), "decision_function": scores},
-    )
+    chosen = "pair-scores argmax label" if model.break_ties else "pair-votes label"
+    run = _of_svm(model, -pairs, -bias)
+    return Model.of(run, classes, predict=chosen, decision_function="pair-scores")
 
 
 def _pair_weights(dual: Any, counts: Any) -> Any:
     """Weights of shape (pairs, support vectors) of libsvm's, which has (classes - 1, support vectors): for
     the pair i < j the row j - 1 of the vectors of class i, and the row i of those of class j."""
-    ends = np.concatenate(([0], np.cumsum(counts)))
-    found = []
-    for i in range(len(counts)):
-        for j in range(i + 1, len(counts)):
-            row = np.zeros(dual.shape[1])
-            row[ends[i] : ends[i + 1]] = dual[j - 1, ends[i] : ends[i + 1]]
-            row[ends[j] : ends[j + 1]] = dual[i, ends[j] : ends[j + 1]]
-            found.append(row)
-    return np.stack(found)
+    of_class = np.repeat(np.arange(len(counts)), counts)
+    pairs = zip(*np.triu_indices(len(counts), 1), strict=True)
+    return np.stack([dual[j - 1] * (of_class == i) + dual[i] * (of_class == j) for i, j in pairs])
 
 
 def one_class(model: Any) -> Model:
     """OneClassSVM: 1 for rows like those of the training, -1 for others."""
-    steps = (Apply("sign"), Label(Labels.of(np.array([-1, 1]))))
-    return Model(
-        _of_svm(model, model.dual_coef_, plain(model.intercept_)),
-        {"predict": steps, "decision_function": ()},
-    )
+    run = _of_svm(model, model.dual_coef_, plain(model.intercept_))
+    return Model.of(run, np.array([-1, 1]), predict="sign label", decision_function="")
 
 
 def linear_one_class(model: Any) -> Model:
     """SGDOneClassSVM."""
-    weights = plain(model.coef_).reshape(-1, 1)
-    steps = (Apply("not-negative"), Label(Labels.of(np.array([-1, 1], np.int32))))
-    return Model(
-        lambda x: x.product(weights, -plain(model.offset_)), {"predict": steps, "decision_function": ()}
+    weights, bias = plain(model.coef_).reshape(-1, 1), -plain(model.offset_)
+    labels = np.array([-1, 1], np.int32)
+    return Model.of(
+        lambda x: x.product(weights, bias), labels, predict="not-negative label", decision_function=""
     )
+
+
+# --- Ridges and projections. ---
 
 
 def kernel_ridge(model: Any) -> Model:
     """KernelRidge."""
     weights = plain(model.dual_coef_)
-    weights = weights.reshape(len(weights), -1)
-
-    kernel = _Kernel.of(model, model.X_fit_, model.gamma)
-    return Model(lambda x: _summed(x, kernel, weights), {"predict": ()})
+    kernel = _kernel(model, model.X_fit_, model.gamma)
+    return Model.of(_summed(kernel, weights.reshape(len(weights), -1)), predict="")
 
 
 def nystroem(model: Any) -> Model:
     """Nystroem."""
-
-    kernel = _Kernel.of(model, model.components_, model.gamma)
-    weights = plain(model.normalization_).T
-    return Model(lambda x: _summed(x, kernel, weights), {"transform": ()})
+    kernel = _kernel(model, model.components_, model.gamma)
+    return Model.of(_summed(kernel, plain(model.normalization_).T), transform="")
 
 
 def kernel_pca(model: Any) -> Model:
     """KernelPCA: the centred kernel, projected."""
-    centerer = model._centerer
     used = np.flatnonzero(model.eigenvalues_)
     alphas = np.zeros_like(model.eigenvectors_)
     alphas[:, used] = model.eigenvectors_[:, used] / np.sqrt(model.eigenvalues_[used])
-    means, whole = centerer.K_fit_rows_, centerer.K_fit_all_
+    means, whole = model._centerer.K_fit_rows_, model._centerer.K_fit_all_
     # (K - mean of the row - means + whole) @ alphas.
     matrix = alphas - alphas.sum(axis=0) / len(alphas)
-
-    kernel = _Kernel.of(model, model.X_fit_, model.gamma_)
-    bias = (whole - means) @ alphas
-    return Model(lambda x: _summed(x, kernel, matrix, bias), {"transform": ()})
+    kernel = _kernel(model, model.X_fit_, model.gamma_)
+    return Model.of(_summed(kernel, matrix, (whole - means) @ alphas), transform="")
 
 
 def random_fourier(model: Any) -> Model:
     """RBFSampler: cosines."""
     factor = (2 / model.n_components) ** 0.5
-
-    def run(x: Features) -> Features:
-        angles = x.product(plain(model.random_weights_), plain(model.random_offset_)).array
-        return Features.of(pointwise(angles, np.cos) * factor)
-
-    return Model(run, {"transform": ()})
+    weights, offset = plain(model.random_weights_), plain(model.random_offset_)
+    return Model.of(lambda x: Features.of(np.cos(x.product(weights, offset).array) * factor), transform="")
 
 
 # --- Gaussian processes. ---
@@ -181,48 +160,55 @@ def gaussian_process(model: Any) -> Model:
     """GaussianProcessRegressor: the mean."""
     if not hasattr(model, "X_train_"):
         refuse(model, "it is the prior, whose mean is 0; call fit first")
-    weights = plain(model.alpha_)
-    weights = weights.reshape(len(weights), -1)
+    weights, points = plain(model.alpha_), plain(model.X_train_)
     deviation, mean = np.atleast_1d(model._y_train_std), np.atleast_1d(model._y_train_mean)
 
-    points = plain(model.X_train_)
-    # Refused before anything is encrypted.
-    _covariance(Features.of(points[:1]), points, model, model.kernel_)
+    def kernel(x: Features) -> Any:
+        return _covariance(x, points, model, model.kernel_)
 
-    def kernel(x: Features, more_bits: float = 0.0) -> Any:
-        return _covariance(x, points, model, model.kernel_, more_bits)
-
-    return Model(lambda x: _summed(x, kernel, weights * deviation, mean), {"predict": ()})
+    kernel(Features.of(points[:1]))  # refused before anything is encrypted
+    return Model.of(_summed(kernel, weights.reshape(len(weights), -1) * deviation, mean), predict="")
 
 
-def _covariance(x: Features, points: Any, model: Any, kernel: Any, more_bits: float = 0.0) -> Any:
+def _covariance(x: Features, points: Any, model: Any, kernel: Any) -> Any:
     """A kernel of `sklearn.gaussian_process.kernels`, between rows and points."""
-    name = type(kernel).__name__
-    known = is_exactly(kernel, "sklearn.gaussian_process.kernels", name)
-    if not known or name not in _COVARIANCES:
-        refuse(model, f"the kernel has a {name} in it; train it with {', '.join(_COVARIANCES)}")
+    name = name_of(kernel)
+    if name not in _COVARIANCES:
+        other = type(kernel).__name__
+        refuse(model, f"the kernel has a {other} in it; train it with {', '.join(_COVARIANCES)}")
     if name == "ConstantKernel":
         return float(kernel.constant_value)
     if name == "WhiteKernel":
         return 0.0
     if name in ("Sum", "Product"):
-        first, second = (_covariance(x, points, model, each, more_bits) for each in (kernel.k1, kernel.k2))
+        first, second = (_covariance(x, points, model, each) for each in (kernel.k1, kernel.k2))
         return first + second if name == "Sum" else first * second
     if name == "Exponentiation":
         if kernel.exponent != int(kernel.exponent) or kernel.exponent < 1:
             refuse(model, f"the kernel has an exponent of {kernel.exponent}; train it with a whole number")
-        return _covariance(x, points, model, kernel.kernel, more_bits) ** int(kernel.exponent)
+        return _covariance(x, points, model, kernel.kernel) ** int(kernel.exponent)
     if name == "DotProduct":
         return x.product(points.T, float(kernel.sigma_0) ** 2).array
     length = np.broadcast_to(np.asarray(kernel.length_scale, np.float64), (x.count,))
-    far = x.standardised(0.0, length).distances(points / length).array
+    far = not_negative(x.standardised(0.0, length).distances(points / length).array)
     if name == "RBF":
-        return exponential(far * -0.5, more_bits)
+        return np.exp(far * -0.5)
     alpha = float(kernel.alpha)
-    return of_distances(far, lambda d: (1 + d / (2 * alpha)) ** -alpha, more_bits)
+    return approximated(far, lambda d: (1 + d / (2 * alpha)) ** -alpha)
 
 
 _COVARIANCES = (
     *("ConstantKernel", "DotProduct", "Exponentiation", "Product", "RBF", "RationalQuadratic", "Sum"),
     "WhiteKernel",
 )
+
+READERS: dict[str, Read] = {
+    "GaussianProcessRegressor": gaussian_process,
+    "KernelPCA": kernel_pca,
+    "KernelRidge": kernel_ridge,
+    "NuSVC NuSVR SVC SVR": svm,
+    "Nystroem": nystroem,
+    "OneClassSVM": one_class,
+    "RBFSampler": random_fourier,
+    "SGDOneClassSVM": linear_one_class,
+}

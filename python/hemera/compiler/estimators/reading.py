@@ -1,265 +1,285 @@
-"""The estimators of scikit-learn that are read, by their exact types, and why others are not."""
+"""The estimators of scikit-learn that are read, by their exact types; and those made of others: pipelines,
+columns, votes, chains."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
-from hemera.compiler.estimators import (
-    composed,
-    gaussians,
-    kernels,
-    linear,
-    neighbours,
-    transformers,
-)
-from hemera.compiler.estimators.model import Model, refuse
+import numpy as np
+
+from hemera.compiler.estimators import gaussians, kernels, linear, neighbours, transformers
+from hemera.compiler.estimators.features import Features
+from hemera.compiler.estimators.model import Model, Read, Run, Steps, refuse, steps_in
+from hemera.compiler.estimators.refusals import refuse_type
+from hemera.compiler.estimators.transformers import SAME
 from hemera.errors import ParameterError
-from hemera.exporting.estimators import SCALERS, TREE_LIBRARIES, is_exactly, steps_of
-from hemera.exporting.linear import LinearModel
-
-Read = Callable[[Any], Model]
-
-_ALONE: dict[str, dict[Read, tuple[str, ...]]] = {
-    "sklearn.cluster": {
-        neighbours.clusters: ("KMeans", "MiniBatchKMeans"),
-        neighbours.bisecting: ("BisectingKMeans",),
-        neighbours.birch: ("Birch",),
-        neighbours.nearest_centres: ("AffinityPropagation", "MeanShift"),
-        transformers.linear_map: ("FeatureAgglomeration",),
-    },
-    "sklearn.covariance": {gaussians.elliptic_envelope: ("EllipticEnvelope",)},
-    "sklearn.cross_decomposition": {
-        linear.centred: ("CCA", "PLSCanonical", "PLSRegression"),
-        transformers.linear_map: ("PLSSVD",),
-    },
-    "sklearn.decomposition": {
-        transformers.linear_map: (
-            *("FactorAnalysis", "FastICA", "IncrementalPCA", "MiniBatchSparsePCA", "PCA", "SparsePCA"),
-            "TruncatedSVD",
-        ),
-        kernels.kernel_pca: ("KernelPCA",),
-    },
-    "sklearn.discriminant_analysis": {
-        linear.discriminant: ("LinearDiscriminantAnalysis",),
-        gaussians.quadratic_discriminant: ("QuadraticDiscriminantAnalysis",),
-    },
-    "sklearn.feature_selection": {
-        transformers.selection: (
-            *("GenericUnivariateSelect", "SelectFdr", "SelectFpr", "SelectFromModel", "SelectFwe"),
-            *("SelectKBest", "SelectPercentile", "SequentialFeatureSelector", "VarianceThreshold"),
-        ),
-    },
-    "sklearn.gaussian_process": {kernels.gaussian_process: ("GaussianProcessRegressor",)},
-    "sklearn.linear_model": {
-        kernels.linear_one_class: ("SGDOneClassSVM",),
-        linear.classifier: ("PassiveAggressiveClassifier", "Perceptron"),
-        linear.gradient_descent: ("SGDClassifier",),
-        linear.log_link: ("GammaRegressor", "PoissonRegressor"),
-        linear.logistic: ("LogisticRegression", "LogisticRegressionCV"),
-        linear.regressor: (
-            *("ARDRegression", "BayesianRidge", "ElasticNet", "ElasticNetCV", "HuberRegressor"),
-            *("Lars", "LarsCV", "Lasso", "LassoCV", "LassoLars", "LassoLarsCV", "LassoLarsIC"),
-            *("LinearRegression", "MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso"),
-            *("MultiTaskLassoCV", "OrthogonalMatchingPursuit", "OrthogonalMatchingPursuitCV"),
-            *("PassiveAggressiveRegressor", "QuantileRegressor", "Ridge", "RidgeCV", "SGDRegressor"),
-            "TheilSenRegressor",
-        ),
-        linear.ridge_classifier: ("RidgeClassifier", "RidgeClassifierCV"),
-        linear.tweedie: ("TweedieRegressor",),
-    },
-    "sklearn.kernel_approximation": {
-        kernels.nystroem: ("Nystroem",),
-        kernels.random_fourier: ("RBFSampler",),
-    },
-    "sklearn.kernel_ridge": {kernels.kernel_ridge: ("KernelRidge",)},
-    "sklearn.mixture": {gaussians.gaussian_mixture: ("GaussianMixture",)},
-    "sklearn.naive_bayes": {
-        gaussians.bernoulli: ("BernoulliNB",),
-        gaussians.complement: ("ComplementNB",),
-        gaussians.gaussian_naive: ("GaussianNB",),
-        gaussians.multinomial: ("MultinomialNB",),
-    },
-    "sklearn.neighbors": {
-        neighbours.centroid: ("NearestCentroid",),
-        neighbours.neighbour_classes: ("KNeighborsClassifier",),
-        neighbours.neighbour_values: ("KNeighborsRegressor",),
-        transformers.linear_map: ("NeighborhoodComponentsAnalysis",),
-    },
-    "sklearn.neural_network": {
-        linear.network_of_classes: ("MLPClassifier",),
-        linear.network_of_values: ("MLPRegressor",),
-    },
-    "sklearn.preprocessing": {
-        transformers.scaler: tuple(SCALERS),
-        transformers.polynomial_features: ("PolynomialFeatures",),
-        transformers.function: ("FunctionTransformer",),
-    },
-    "sklearn.random_projection": {
-        transformers.linear_map: ("GaussianRandomProjection", "SparseRandomProjection"),
-    },
-    "sklearn.svm": {
-        kernels.svm: ("NuSVC", "NuSVR", "SVC", "SVR"),
-        kernels.one_class: ("OneClassSVM",),
-        linear.classifier: ("LinearSVC",),
-        linear.regressor: ("LinearSVR",),
-    },
-}
-
-_OF_OTHERS: dict[str, dict[Callable[[Any, Read], Model], tuple[str, ...]]] = {
-    "sklearn.compose": {composed.column_transformer: ("ColumnTransformer",)},
-    "sklearn.ensemble": {
-        composed.bagging: ("BaggingClassifier", "BaggingRegressor"),
-        composed.stacking: ("StackingClassifier", "StackingRegressor"),
-        composed.voting_of_classes: ("VotingClassifier",),
-        composed.voting_of_values: ("VotingRegressor",),
-    },
-    "sklearn.linear_model": {composed.of_inliers: ("RANSACRegressor",)},
-    "sklearn.multiclass": {
-        composed.one_against_one: ("OneVsOneClassifier",),
-        composed.one_against_rest: ("OneVsRestClassifier",),
-    },
-    "sklearn.multioutput": {
-        composed.several_targets: ("MultiOutputClassifier", "MultiOutputRegressor"),
-        composed.regressor_chain: ("RegressorChain",),
-    },
-    "sklearn.pipeline": {composed.feature_union: ("FeatureUnion",)},
-}
-
-_TREES = (
-    "it compares features, which is exact in BFV and not here; train a GradientBoostingClassifier or "
-    "-Regressor, or a HistGradientBoostingClassifier or -Regressor, which are compiled to BFV"
-)
-_BOOSTED = (
-    "boosted trees are compiled by themselves, or after a KBinsDiscretizer alone, and not as a part; apply "
-    "other steps to the rows at the client, and compile the trees"
-)
-_SEARCH = "a search is compiled by its best model: give best_estimator_"
-_MASTER = "it is a search of features; compile its estimator_ on the rows' columns get_support()"
-_WRAPPED = "its probabilities are calibrated apart; compile the classifier inside of it"
-_TEXT = "it takes text or objects; apply it to the rows at the client, and compile what comes after"
-_TARGETS = "it is for targets, which are plain; apply it at the client"
-_CLIENT = "apply it to the rows at the client, and compile what comes after"
-_NO_NEW = "it has no results for new rows; train a KMeans, or a classifier on its labels"
-_DENSE = (
-    "its results depend on the training rows in another way than a kernel's sum; train a PCA, a KernelPCA or "
-    "a Nystroem"
-)
-_ONE_NUMBER = "its function of a feature is piecewise; apply it at the client, which takes no server"
-_REASONS: dict[str, tuple[str, ...]] = {
-    _TREES: (
-        *("AdaBoostClassifier", "AdaBoostRegressor", "DecisionTreeClassifier", "DecisionTreeRegressor"),
-        *("ExtraTreeClassifier", "ExtraTreeRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor"),
-        *("IsolationForest", "RandomForestClassifier", "RandomForestRegressor", "RandomTreesEmbedding"),
-    ),
-    _BOOSTED: (
-        *("GradientBoostingClassifier", "GradientBoostingRegressor"),
-        *("HistGradientBoostingClassifier", "HistGradientBoostingRegressor"),
-    ),
-    _SEARCH: ("GridSearchCV", "HalvingGridSearchCV", "HalvingRandomSearchCV", "RandomizedSearchCV"),
-    _MASTER: ("RFE", "RFECV"),
-    _WRAPPED: ("CalibratedClassifierCV", "FixedThresholdClassifier", "TunedThresholdClassifierCV"),
-    _TEXT: (
-        *("CategoricalNB", "CountVectorizer", "DictVectorizer", "FeatureHasher", "HashingVectorizer"),
-        *("OneHotEncoder", "OrdinalEncoder", "PatchExtractor", "TargetEncoder", "TfidfTransformer"),
-        *("TfidfVectorizer",),
-    ),
-    _TARGETS: ("LabelBinarizer", "LabelEncoder", "MultiLabelBinarizer", "TransformedTargetRegressor"),
-    _CLIENT: ("KNNImputer", "MissingIndicator", "Normalizer", "SimpleImputer", "IterativeImputer"),
-    _ONE_NUMBER: (
-        *("AdditiveChi2Sampler", "Binarizer", "IsotonicRegression", "KBinsDiscretizer"),
-        *("PowerTransformer", "QuantileTransformer", "SkewedChi2Sampler", "SplineTransformer"),
-    ),
-    _NO_NEW: (
-        *("AgglomerativeClustering", "DBSCAN", "HDBSCAN", "OPTICS", "SpectralBiclustering"),
-        *("SpectralClustering", "SpectralCoclustering", "SpectralEmbedding", "MDS", "TSNE", "ClassicalMDS"),
-    ),
-    _DENSE: (
-        *("DictionaryLearning", "Isomap", "LatentDirichletAllocation", "LocallyLinearEmbedding", "NMF"),
-        *("MiniBatchDictionaryLearning", "MiniBatchNMF", "PolynomialCountSketch", "SparseCoder"),
-        *("BernoulliRBM", "KernelCenterer"),
-    ),
-    "its predictions depend on random numbers or on no feature; they are the client's own": (
-        *("DummyClassifier", "DummyRegressor"),
-    ),
-    "its probabilities are integrals of a variance; train a GaussianProcessRegressor, or an SVC": (
-        "GaussianProcessClassifier",
-    ),
-    "it compares distances with a radius; train a KNeighborsClassifier or -Regressor": (
-        *("KNeighborsTransformer", "NearestNeighbors", "RadiusNeighborsClassifier"),
-        *("RadiusNeighborsRegressor", "RadiusNeighborsTransformer", "LocalOutlierFactor", "KernelDensity"),
-    ),
-    "it is a graph of the training rows; train a KNeighborsClassifier": (
-        "LabelPropagation",
-        "LabelSpreading",
-    ),
-    "each classifier takes labels of those before it; train a MultiOutputClassifier": ("ClassifierChain",),
-    "codes of classes have no scores; train a OneVsRestClassifier": ("OutputCodeClassifier",),
-    "it is a way of training; compile its estimator_, or the estimator inside": (
-        *("FrozenEstimator", "SelfTrainingClassifier"),
-    ),
-    "its weights have priors of their own; train a GaussianMixture": ("BayesianGaussianMixture",),
-    "a covariance is no model of rows; train an EllipticEnvelope": (
-        *("EmpiricalCovariance", "GraphicalLasso", "GraphicalLassoCV", "LedoitWolf", "MinCovDet", "OAS"),
-        "ShrunkCovariance",
-    ),
-}
-_WHY = {name: reason for reason, names in _REASONS.items() for name in names}
-_OTHERWISE = (
-    "docs/compile-estimators.md lists the estimators that are; write another one as a function of an "
-    "encrypted array for hm.compile"
-)
-
-KNOWN: dict[str, str] = {
-    **{
-        name: module
-        for readers in (_ALONE, _OF_OTHERS)
-        for module, own in readers.items()
-        for names in own.values()
-        for name in names
-    },
-    "Pipeline": "sklearn.pipeline",
-}
-"""The types that are compiled, with the module of scikit-learn that has them."""
+from hemera.exporting.estimators import name_of, steps_of
+from hemera.package.finishing import Label, Parts
 
 
 def read(model: Any) -> Model:
-    """The program and the methods of a fitted estimator, or of a linear model of arrays.
+    """The program and the methods of a fitted estimator.
 
     Raises:
         TypeError: for a type that is not compiled, or settings that are not; the message has the way out.
         ParameterError: for an estimator that is not fitted.
     """
-    if isinstance(model, LinearModel):
-        return linear.of_arrays(model)
-    name = type(model).__name__
-    if name not in KNOWN or not is_exactly(model, KNOWN[name], name):
-        _refuse_type(model)
-    if name == "Pipeline":
-        return read_steps(model, steps_of(model))
+    name = name_of(model)
+    if name not in KNOWN:
+        refuse_type(model)
     try:
-        for of_others, names in _OF_OTHERS.get(KNOWN[name], {}).items():
-            if name in names:
-                return of_others(model, read)
-        return next(own for own, names in _ALONE[KNOWN[name]].items() if name in names)(model)
+        return KNOWN[name](model)
     except AttributeError as error:
         raise ParameterError(f"the {name} is not fitted; call fit first ({error})") from None
 
 
-def read_steps(outer: Any, steps: list[Any]) -> Model:
-    """The program and the methods of steps one after the other; of none: the features as they are."""
-    return composed.chain(outer, steps, read) if steps else transformers.nothing(outer)
+def _encrypted(outer: Any, inner: Any, method: str = "transform") -> Model:
+    """A part whose results are encrypted as they are; "passthrough" gives its input."""
+    found = SAME if isinstance(inner, str) else read(inner)
+    if found.methods.get(method) != ():
+        refuse(
+            outer,
+            f"{method} of the {type(inner).__name__} inside ends at the client; put it last, or apply what "
+            "comes before at the client",
+        )
+    return found
 
 
-def _refuse_type(model: Any) -> None:
-    name = type(model).__name__
-    of_library = type(model).__module__.partition(".")[0] == "sklearn"
-    if type(model).__module__.partition(".")[0] in TREE_LIBRARIES:
-        refuse(model, _BOOSTED)
-    if not of_library:
+def chain(outer: Any, steps: Sequence[Any]) -> Model:
+    """The steps of a Pipeline, one after the other; of none: the features as they are."""
+    if not steps:
+        return SAME
+    runs = [_encrypted(outer, step).run for step in steps[:-1]]
+    end = read(steps[-1])
+
+    def run(x: Features) -> Features:
+        for each in (*runs, end.run):
+            x = each(x)
+        return x
+
+    return Model(run, end.methods)
+
+
+def side_by_side(model: Any) -> Model:
+    """FeatureUnion, ColumnTransformer: the results of transformers, each times the weight that its name has,
+    one after the other."""
+    named = getattr(model, "transformers_", None) or [(*each, None) for each in model.transformer_list]
+    runs = []
+    for name, step, columns in named:  # None: all columns
+        at = None if columns is None else _numbers(columns, model)
+        if (isinstance(step, str) and step == "drop") or (at is not None and not len(at)):
+            continue
+        weight = float((model.transformer_weights or {}).get(name, 1.0))
+        runs.append((_encrypted(model, step).run, at, weight))
+    if not runs:
+        refuse(model, "it has no transformer and no columns left; leave it out")
+
+    def run_all(x: Features) -> Features:
+        own = ((run(x if at is None else x.taken(at)), weight) for run, at, weight in runs)
+        return Features.joined([found.times(weight) for found, weight in own])
+
+    return Model.of(run_all, transform="")
+
+
+def _numbers(columns: Any, model: Any) -> Any:
+    """Numbers of columns that a fitted ColumnTransformer keeps."""
+    count = int(model.n_features_in_)
+    if isinstance(columns, slice):
+        names = list(getattr(model, "feature_names_in_", ()))
+        if isinstance(columns.start, str) or isinstance(columns.stop, str):
+            start = 0 if columns.start is None else names.index(columns.start)
+            stop = count if columns.stop is None else names.index(columns.stop) + 1
+            return np.arange(count)[start : stop : columns.step]
+        return np.arange(count)[columns]
+    given = np.atleast_1d(np.asarray(columns))
+    if given.dtype.kind in "UO" and all(isinstance(each, str) for each in given.tolist()):
+        names = list(model.feature_names_in_)
+        return np.array([names.index(each) for each in given.tolist()], np.int64)
+    if given.dtype.kind == "b":
+        return np.flatnonzero(given)
+    return given.astype(np.int64) % count
+
+
+# --- Votes. ---
+
+
+def _together(models: Sequence[Model]) -> Run:
+    """The scores of all, one after the other."""
+    return lambda x: Features.joined([Features.of(each.run(x).array) for each in models])
+
+
+def _method(outer: Any, model: Model, name: str) -> Steps:
+    if name not in model.methods:
+        refuse(outer, f"an estimator inside has no {name} that is compiled; train it with others")
+    return model.methods[name]
+
+
+def _numbered(steps: Steps) -> Steps:
+    """Steps to the numbers of classes, without their labels."""
+    return steps[:-1] if steps and isinstance(steps[-1], Label) else steps
+
+
+def _joined(outer: Any, models: Sequence[Model], method: str, join: str, weights: Any = None) -> Parts:
+    """The clients' step to a method's joined results of models whose scores come one after the other."""
+    rows = Features.of(np.zeros((1, int(outer.n_features_in_))))
+    ends = np.cumsum([0, *(each.run(rows).array.shape[1] for each in models)]).tolist()
+    steps = [_method(outer, each, method) for each in models]
+    votes = join == "majority"  # members are trained on numbers of classes: their labels are those
+    parts = zip(ends[:-1], ends[1:], map(_numbered, steps) if votes else steps, strict=True)
+    own = [1.0] * len(models) if weights is None else [float(weight) for weight in weights]
+    return Parts(join, tuple(parts), tuple(own), len(outer.classes_) if votes else 0)
+
+
+def _of_values(outer: Any, models: Sequence[Model], join: str, run: Run, weights: Any = None) -> Model:
+    """Joined predictions: encrypted by a program where all members' are, else by clients."""
+    if all(each.methods.get("predict") == () for each in models):
+        return Model.of(run, predict="")
+    return Model(_together(models), {"predict": (_joined(outer, models, "predict", join, weights),)})
+
+
+def _mean_of_values(outer: Any, models: Sequence[Model], weights: Any = None) -> Model:
+    own = np.ones(len(models)) if weights is None else np.asarray(weights, np.float64)
+
+    def mean(x: Features) -> Features:
+        total = 0.0
+        for each, weight in zip(models, (own / own.sum()).tolist(), strict=True):
+            total = each.run(x).array * weight + total
+        return Features.of(total)
+
+    return _of_values(outer, models, "mean", mean, weights)
+
+
+def _mean_of_probabilities(outer: Any, models: Sequence[Model], weights: Any = None) -> Model:
+    mean = _joined(outer, models, "predict_proba", "mean", weights)
+    methods = {"predict": (mean, *steps_in("argmax label", outer.classes_)), "predict_proba": (mean,)}
+    return Model(_together(models), methods)
+
+
+def voting(model: Any) -> Model:
+    """VotingRegressor, VotingClassifier. Clients get the scores of each member, but for a mean of values."""
+    models, weights = [read(each) for each in model.estimators_], None
+    if model.weights is not None:  # also of those that are dropped
+        pairs = zip(model.estimators, model.weights, strict=True)
+        weights = [weight for (_, own), weight in pairs if not (isinstance(own, str) and own == "drop")]
+    if not hasattr(model, "classes_"):
+        return _mean_of_values(model, models, weights)
+    if model.voting == "soft":
+        return _mean_of_probabilities(model, models, weights)
+    majority = _joined(model, models, "predict", "majority", weights)
+    return Model(_together(models), {"predict": (majority, *steps_in("label", model.classes_))})
+
+
+def bagging(model: Any) -> Model:
+    """BaggingRegressor, BaggingClassifier."""
+
+    def member(inner: Any, columns: Any) -> Model:
+        own = read(inner)
+        return Model(lambda x: own.run(x.taken(columns)), own.methods)
+
+    models = list(map(member, model.estimators_, model.estimators_features_))
+    if not hasattr(model, "classes_"):
+        return _mean_of_values(model, models)
+    if any(len(each.classes_) != len(model.classes_) for each in model.estimators_):
+        refuse(model, "some members do not know all classes; train it with more rows for each")
+    return _mean_of_probabilities(model, models)
+
+
+# --- Several classes and targets. ---
+
+
+def one_against_rest(model: Any) -> Model:
+    """OneVsRestClassifier: a score for each class, or for the second of two."""
+    if model.multilabel_:
+        refuse(model, "its rows have several labels; compile each of estimators_ by itself")
+    models = _of_scores(model)
+    two = len(models) == 1
+    methods = {"predict": "sign label" if two else "argmax label", "decision_function": ""}
+    if all(each.methods.get("predict_proba") == steps_in("sigmoid both") for each in models):
+        methods["predict_proba"] = "sigmoid both" if two else "one-against-rest"
+    return Model.of(_together(models), model.classes_, **methods)
+
+
+def one_against_one(model: Any) -> Model:
+    """OneVsOneClassifier: a score for each pair of classes."""
+    models = _of_scores(model)
+    if len(models) == 1:
+        return Model.of(_together(models), model.classes_, predict="sign label")
+    methods = {"predict": "pair-scores argmax label", "decision_function": "pair-scores"}
+    return Model.of(_together(models), model.classes_, **methods)
+
+
+def _of_scores(model: Any) -> list[Model]:
+    """The estimators inside, whose scores are encrypted as they are."""
+    return [_encrypted(model, each, "decision_function") for each in model.estimators_]
+
+
+def several_targets(model: Any) -> Model:
+    """MultiOutputRegressor, MultiOutputClassifier: the results of an estimator for each target."""
+    models = [read(each) for each in model.estimators_]
+    return _of_values(model, models, "stack", _together(models))
+
+
+def of_inliers(model: Any) -> Model:
+    """RANSACRegressor: the regressor that was trained on the rows that fit it."""
+    inner = read(model.estimator_)
+    return Model(inner.run, {"predict": _method(model, inner, "predict")})
+
+
+def regressor_chain(model: Any) -> Model:
+    """RegressorChain: each regressor takes the results of those before it."""
+    runs = [_encrypted(model, each, "predict").run for each in model.estimators_]
+    back = np.argsort(model.order_)
+
+    def run(x: Features) -> Features:
+        found: list[Features] = []
+        for each in runs:
+            found.append(each(Features.joined([x, *found])))
+        return Features.joined(found).taken(back)
+
+    return Model.of(run, predict="")
+
+
+def stacking(model: Any) -> Model:
+    """StackingRegressor, StackingClassifier: a last estimator on encrypted results of the others."""
+    if "predict_proba" in model.stack_method_:
         refuse(
             model,
-            f"types are taken exactly, and this one is of {type(model).__module__}; give an estimator of "
-            "scikit-learn itself, or a function of an encrypted array",
+            "probabilities of its estimators end at the client; train it with "
+            "stack_method='decision_function'",
         )
-    refuse(model, _WHY.get(name, _OTHERWISE))
+    pairs = zip(model.estimators_, model.stack_method_, strict=True)
+    runs = [_encrypted(model, each, method).run for each, method in pairs]
+    last = read(model.final_estimator_)
+
+    def run(x: Features) -> Features:
+        parts = [each(x) for each in runs]
+        return last.run(Features.joined([*parts, x] if model.passthrough else parts))
+
+    methods = dict(last.methods)
+    if hasattr(model, "classes_") and "predict" in methods:
+        # The last estimator is trained on numbers of classes.
+        methods["predict"] = (*_numbered(methods["predict"]), *steps_in("label", model.classes_))
+    return Model(run, methods)
+
+
+_OF_OTHERS: dict[str, Read] = {
+    "BaggingClassifier BaggingRegressor": bagging,
+    "ColumnTransformer FeatureUnion": side_by_side,
+    "MultiOutputClassifier MultiOutputRegressor": several_targets,
+    "OneVsOneClassifier": one_against_one,
+    "OneVsRestClassifier": one_against_rest,
+    "Pipeline": lambda own: chain(own, steps_of(own)),
+    "RANSACRegressor": of_inliers,
+    "RegressorChain": regressor_chain,
+    "StackingClassifier StackingRegressor": stacking,
+    "VotingClassifier VotingRegressor": voting,
+}
+_TABLES = (
+    *(gaussians.READERS, kernels.READERS, linear.READERS, neighbours.READERS, transformers.READERS),
+    _OF_OTHERS,
+)
+KNOWN: dict[str, Read] = {
+    name: own for table in _TABLES for names, own in table.items() for name in names.split()
+}
+"""The types that are compiled, by their names."""

@@ -17,7 +17,7 @@ from hemera import bfv
 from hemera.compiler.packaged import Local, Packaged
 from hemera.errors import MismatchError, ParameterError
 from hemera.exporting.agreement import of_library, require_agreement, thinned
-from hemera.exporting.estimators import TREE_LIBRARIES, is_exactly, steps_of
+from hemera.exporting.estimators import TREE_LIBRARIES, name_of, steps_of
 from hemera.exporting.function import package
 from hemera.inputs.arguments import Progress
 from hemera.objects.ciphertext import Ciphertext
@@ -53,10 +53,9 @@ def is_boosted(what: Any) -> bool:
     if isinstance(what, (Ensemble, str, os.PathLike)):
         return True
     *before, last = steps_of(what) or [None]
-    known = any(is_exactly(last, "sklearn.ensemble", name) for name in BOOSTED)
-    if not known and library_of(last) not in TREE_LIBRARIES:
+    if name_of(last) not in BOOSTED and library_of(last) not in TREE_LIBRARIES:
         return False
-    return all(is_exactly(step, "sklearn.preprocessing", "KBinsDiscretizer") for step in before)
+    return all(name_of(step) == "KBinsDiscretizer" for step in before)
 
 
 class LocalTrees(Local):
@@ -201,7 +200,7 @@ def _slack(integers: IntegerEnsemble, trees: int) -> float:
 def _of_steps(steps: list[Any]) -> tuple[Ensemble, Quantiser]:
     """The trees of a pipeline on the rows themselves, and its bins."""
     bins = steps[0]
-    known = is_exactly(bins, "sklearn.preprocessing", "KBinsDiscretizer") and bins.encode == "ordinal"
+    known = name_of(bins) == "KBinsDiscretizer" and bins.encode == "ordinal"
     if len(steps) != 2 or not known:
         named = " and ".join(type(step).__name__ for step in steps)
         raise ParameterError(
