@@ -239,13 +239,6 @@ def test_circles_have_at_most_so_many_files_and_arrows(tmp_path: Path) -> None:
     assert check.main([str(tmp_path)]) == 1
 
 
-def test_this_repository_is_clean() -> None:
-    found = check.imports(REPOSITORY)
-    assert [str(clash) for clash in check.include_clashes(REPOSITORY) + check.import_clashes(found)] == []
-    assert check.beyond_limits(found) == []
-    assert check.folder_circles(found) == []
-
-
 @pytest.mark.parametrize(
     ("back", "reports"),
     [

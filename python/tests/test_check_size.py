@@ -163,10 +163,5 @@ def test_a_rise_is_told_until_it_is_decided(
     assert '"lines.python/hemera" = 0\n' in (tmp_path / check.LIMITS).read_text()
 
 
-def test_the_repository_is_clean(capsys: pytest.CaptureFixture[str]) -> None:
-    status = check.main([str(REPOSITORY)])
-    assert (status, capsys.readouterr().out.count("\n")) == (0, 1)
-
-
 def test_nothing_to_check(tmp_path: Path) -> None:
     assert check.main([str(tmp_path)]) == 2

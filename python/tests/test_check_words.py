@@ -21,7 +21,3 @@ def test_words_without_a_noun(tmp_path: Path, capsys: pytest.CaptureFixture[str]
             assert check.main([str(tmp_path)]) == status
             assert (f'{name}:5: begins with "{word}"' in capsys.readouterr().out) == bool(more)
         (tmp_path / name).unlink()
-
-
-def test_the_repository_is_clean() -> None:
-    assert check.main([]) == 0

@@ -1,13 +1,10 @@
-"""Every example runs, and its types check."""
+"""Every example runs. tools/check has mypy on them."""
 
 from __future__ import annotations
 
 import ast
-import os
 import re
 import runpy
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +15,6 @@ from hemera import _core
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-RECIPES = sorted((ROOT / "examples" / "recipes").glob("*.py"))
-OF_TENSEAL = sorted((ROOT / "examples" / "tenseal").glob("*.py"))
-CHECKED = [*EXAMPLES, *RECIPES, *OF_TENSEAL, Path(__file__).with_name("typed_compile.py")]
 EXPECTED = {
     "01_first_steps": ["BFV:  [  5  35  85 155]"],
     "02_statistics_on_a_table": ["correlation of height and weight"],
@@ -97,24 +91,6 @@ def test_example_runs(path: Path, capsys: Any) -> None:
     assert text
     for part in EXPECTED.get(path.stem, []):
         assert part in text
-
-
-def test_types() -> None:
-    """mypy on the examples, with the annotations of the package and the stub of the compiled module."""
-    pytest.importorskip("mypy")
-    folder = Path(hemera.__file__).parents[1]
-    environment = dict(os.environ)
-    if "site-packages" not in folder.parts:
-        environment["MYPYPATH"] = str(folder)
-    shown = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", *map(str, CHECKED)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=ROOT,
-        env=environment,
-    )
-    assert shown.stdout == f"Success: no issues found in {len(CHECKED)} source files\n", shown.stderr
 
 
 def test_stub_names_what_the_compiled_module_has() -> None:

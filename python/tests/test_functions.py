@@ -7,6 +7,7 @@ import pytest
 from numpy.polynomial import chebyshev, polynomial
 
 import hemera as hm
+from hemera.circuits.elementary import made
 from hemera.circuits.functions import plan_for
 
 from .conftest import CIRCUIT_SLOTS as SLOTS
@@ -126,6 +127,19 @@ def test_functions_are_made_again_of_their_recipes():
     for name, recipe in (("cosine", {}), ("sigmoid", {"low": 1.0}), ("sign", {"gap": 0.1, "wide": 2.0})):
         with pytest.raises(hm.errors.ParameterError):
             circuits.from_recipe(name, recipe)
+
+
+def test_a_search_that_found_nothing_is_not_made_again():
+    searches = []
+
+    def search(*numbers):
+        searches.append(numbers)
+        raise hm.errors.ParameterError("no polynomial is near")
+
+    for number in (1.0, 1.0, 2.0, 1.0):
+        with pytest.raises(hm.errors.ParameterError, match="no polynomial is near"):
+            made(search, number)
+    assert searches == [(1.0,), (2.0,)]
 
 
 def test_ever_new_scales_do_not_fill_the_memory(client, ev, values):

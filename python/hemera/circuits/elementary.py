@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Callable
 
@@ -14,11 +15,23 @@ _TIMES_CLIPPED = 4
 _Maker = Callable[[float, float, float, float | None], _core.Function]
 
 
-@functools.lru_cache(maxsize=64)
 def made(make: Callable[..., _core.Function], *numbers: float | Interval | None) -> _core.Function:
-    """What `make` gives for these numbers. Functions that were made are kept: a search for degrees takes
-    tenths of a second."""
-    return make(*numbers)
+    """What `make` gives for these numbers. Functions that were made are kept, and refusals: a search for
+    degrees takes tenths of a second, and one that finds none is the longest."""
+    found = _searched(make, *numbers)
+    if isinstance(found, _core.ParameterError):
+        raise copy.copy(found)  # the traceback is that of this call
+    return found
+
+
+@functools.lru_cache(maxsize=128)
+def _searched(
+    make: Callable[..., _core.Function], *numbers: float | Interval | None
+) -> _core.Function | _core.ParameterError:
+    try:
+        return make(*numbers)
+    except _core.ParameterError as error:
+        return error.with_traceback(None)
 
 
 def on_interval(make: _Maker, name: str, interval: Interval, bits: float, clip: bool | float) -> Function:

@@ -350,7 +350,7 @@ def drawn(rng: np.random.Generator, depth: int) -> tuple[Operation, str]:
 
 
 @pytest.mark.parametrize("exact", [False, True])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3))
 def test_random_expressions(seed: int, exact: bool) -> None:
     """What is computed, of all rows or of groups, is right where pandas has numbers; what pandas refuses of
     columns may be arrays. Exact programs are of whole numbers."""

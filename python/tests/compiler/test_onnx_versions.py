@@ -21,7 +21,10 @@ from . import onnx_cases
 from .onnx_cases import Case, Verdict
 
 PAGE = Path(__file__).parents[3] / "docs" / "compile-networks.md"
-CHUNKS = 4
+CHUNKS = 2
+SLOW = re.compile("large_number_expanded|operator_conv$")
+"""Cases that take seconds with encrypted inputs, of operators that others have: bodies of softmaxes of large
+numbers, which are judged as operators, and a convolution of 20 x 16 x 50 x 40 numbers."""
 RARE = {"Constant", "ConstantOfShape", "Range"}
 """Operators whose operands are plain: no case has encrypted ones."""
 
@@ -303,7 +306,8 @@ def test_cases_in_the_clear() -> None:
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_cases_of_encrypted_inputs(chunk: int) -> None:
     """The recorded programs in the clear."""
-    own = [each for each in all_cases() if each.operators <= {*OPERATORS, *BODIES}][chunk::CHUNKS]
+    known = [each for each in all_cases() if each.operators <= {*OPERATORS, *BODIES}]
+    own = [each for each in known if not SLOW.search(each.name)][chunk::CHUNKS]
     verdicts = {each.name: onnx_cases.judged(each, encrypted=True) for each in own}
     assert told(verdicts) == {}
     assert sum(each.found == "right" for each in verdicts.values()) > len(own) / 2
@@ -311,10 +315,14 @@ def test_cases_of_encrypted_inputs(chunk: int) -> None:
 
 def test_a_wrong_result_is_wrong() -> None:
     """The judge finds a result that is one rounding of bfloat16 away, and one of another type."""
-    case = next(each for each in all_cases() if each.name == "test_relu")
-    assert onnx_cases.judged(case, encrypted=True).found == "right"
-    (expected,) = case.expected
-    for changed in (expected + np.float32(2.0**-8 * np.abs(expected).max()), expected.reshape(-1)):
-        wrong = Case(case.name, case.model, case.inputs, [changed], case.rtol, case.atol)
-        assert onnx_cases.judged(wrong, encrypted=True).found == "wrong"
-        assert onnx_cases.judged(wrong, encrypted=False).found == "wrong"
+    network, x = model([helper.make_node("Relu", ["x"], ["y"])], X.shape, {}, 14), X[None].astype(np.float32)
+    expected = np.maximum(x, 0)
+    results = {
+        "right": expected,
+        "wrong": expected + np.float32(2.0**-8 * expected.max()),
+        "wrong shape": expected.reshape(-1),
+    }
+    for name, result in results.items():
+        case = Case(name, network, [x], [result], 1e-3, 1e-7)
+        for encrypted in (True, False):
+            assert onnx_cases.judged(case, encrypted=encrypted).found == name.split()[0]

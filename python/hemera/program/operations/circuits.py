@@ -221,6 +221,12 @@ def _made(name: str, numbers: tuple[tuple[str, float], ...]) -> Function:
     return circuits.from_recipe(name, dict(numbers))
 
 
+@functools.lru_cache(maxsize=8 * MAX_FUNCTIONS)
+def _circuit(function: Function, params: Parameters, level: int, slots: int) -> FunctionPlan:
+    """One circuit for all that ask what it takes: its keys and operations are counted once."""
+    return function.plan(params, level=level, slots=slots)
+
+
 @dataclass(frozen=True)
 class OfNamedFunction(_OfFunction):
     """A function that `hemera.circuits` makes of a name and numbers, such as sigmoid((-8, 8), bits=20)."""
@@ -244,6 +250,9 @@ class OfNamedFunction(_OfFunction):
     @cached_property
     def function(self) -> Function:
         return _made(*self.approximated)
+
+    def _at(self, place: Place) -> FunctionPlan:
+        return _circuit(self.function, place.params, place.level, place.form.slots)
 
     @property
     def approximated(self) -> tuple[str, tuple[tuple[str, float], ...]]:
