@@ -7,7 +7,7 @@ compilation.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -46,6 +46,19 @@ def attempted(make: Callable[[], _T]) -> _T | Impossible:
         return make()
     except NotPossibleError as reason:
         return Impossible(reason)
+
+
+def possible(makes: Iterable[Callable[[], _T]], refusal: type[Exception] = NotPossibleError) -> list[_T]:
+    """The candidates that there are; where there are none, the last refusal."""
+    found, reason = list[_T](), None
+    for make in makes:
+        try:
+            found.append(make())
+        except refusal as error:
+            reason = error
+    if not found and reason is not None:
+        raise reason
+    return found
 
 
 _progress: ContextVar[Callable[[str, int, int], object] | None] = ContextVar("progress", default=None)

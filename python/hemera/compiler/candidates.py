@@ -1,15 +1,13 @@
-"""The search among layouts: each candidate is laid out, packaged and priced, and the cheapest is taken."""
+"""Programs in layouts as packaged models, and what others would take."""
 
 from __future__ import annotations
 
-import functools
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 from hemera.arrays.layout import Layout
-from hemera.compiler.attempts import Impossible, attempted, told
+from hemera.compiler.attempts import Impossible, told
+from hemera.compiler.options import Options
 from hemera.compiler.parameter_search import Chosen
 from hemera.compiler.scaling import Scaled
 from hemera.compiler.specs import ArraySpec
@@ -19,8 +17,6 @@ from hemera.exporting.function import package
 from hemera.package.encodings import Arrays
 from hemera.package.package import Package
 from hemera.package.specs import InputSpec, OutputSpec
-
-LayoutName = Literal["auto", "ciphertexts", "pairs", "sequences", "slots"]
 
 
 @dataclass(frozen=True)
@@ -67,17 +63,6 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """A layout that may be possible."""
-
-    name: LayoutName
-    make: Callable[[], LaidOut]
-    """NotPossibleError where it is not."""
-    at_least: Callable[[], float] = lambda: 0.0
-    """The seconds that it takes at least, known in a part of the time of `make`. Errors as of `make`."""
-
-
-@dataclass(frozen=True)
 class Compared:
     """What other layouts would take, or why there are none."""
 
@@ -85,70 +70,25 @@ class Compared:
     impossible: dict[str, Impossible] = field(default_factory=dict)
 
 
-def cheapest_of(
-    candidates: Sequence[Candidate], packaged: Callable[[LaidOut], Found], device: str
-) -> tuple[LayoutName, Found | None, Compared]:
-    """The layout that takes the least time by the table of a device, and its program; None for elements in
-    slots, where no other layout is possible: they are made only to be compared, and where they may take less
-    time.
-
-    Args:
-        candidates: elements in slots are the last one; without them they take more, for certain.
-        packaged: a program as a packaged model.
-    """
-    compared, made = Compared(), dict[str, Found]()
-    name: LayoutName = "slots"
-    for each in candidates:
-        if each.name == "slots" and not made:
-            break
-        least = min(compared.seconds.values(), default=math.inf)
-        tried = attempted(functools.partial(_below, each, least, packaged, device))
-        if isinstance(tried, Impossible):
-            compared.impossible[each.name] = tried
-            continue
-        compared.seconds[each.name], found = tried
-        if found is not None:
-            made[each.name] = found
-        if compared.seconds[each.name] < least:
-            name = each.name
-    return name, made.get(name), compared
-
-
-def _below(
-    each: Candidate, least: float, packaged: Callable[[LaidOut], Found], device: str
-) -> tuple[float, Found | None]:
-    """The seconds of a candidate, and its program where they may be below those of others."""
-    at_least = each.at_least()
-    if at_least >= least:
-        return at_least, None
-    found = packaged(each.make())
-    return found.seconds(device), found
-
-
 @dataclass(frozen=True)
 class Packaging:
     """The common part of packaged models of one program, whatever its layout."""
 
     specs: tuple[ArraySpec, ...]
-    name: str
-    description: str
+    options: Options
     known: Mapping[str, Known] = field(default_factory=dict)
     """The ranges of outputs, by their names."""
     unwatched: tuple[str, ...] = ()
     """Lines whose functions take values that may leave the ranges of samples, where no output shows it."""
     scaled: Scaled | None = None
     """The clients' steps with inputs and results; None: nothing."""
-    upload_limit: int | None = None
-    """The most bytes of keys that clients upload; None: no limit."""
-    device: str = ""
-    """The table of times by which keys are chosen."""
 
     def found(self, at: LaidOut) -> Found:
         """A program in a layout as a packaged model. NotPossibleError where its keys exceed the limit."""
         chosen = at.chosen
         program = chosen.steps.program
-        if self.upload_limit is not None:
-            program = within(program, chosen.params, self.upload_limit, self.device)
+        if self.options.upload_limit is not None:
+            program = within(program, chosen.params, self.options.upload_limit, self.options.device)
             chosen = replace(chosen, steps=replace(chosen.steps, program=program))
         cut, slots = chosen.cut, chosen.steps.slots
         batches = [layout.batch for layout in at.inputs for _ in range(layout.count)]
@@ -171,8 +111,8 @@ class Packaging:
             inputs,
             outputs,
             chosen.params,
-            name=self.name,
-            description=self.description,
+            name=self.options.name,
+            description=self.options.description,
             encoding=self._encoding(at),
             sharing=chosen.sharing,
         )

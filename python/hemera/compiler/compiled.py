@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from hemera._process import cached_property
 from hemera.arrays.tensor import TensorProgram
-from hemera.arrays.tiling import SplitProgram
 from hemera.compiler.agreement import Agreement, agreement, exact_agreement, expected_bits
-from hemera.compiler.candidates import Compared, LayoutName
-from hemera.compiler.lowering import Lowered
+from hemera.compiler.candidates import Compared, Found
+from hemera.compiler.options import LayoutName
 from hemera.compiler.packaged import Local, Packaged
 from hemera.compiler.report import layout_lines, table
 from hemera.compiler.result_errors import (
@@ -31,7 +30,6 @@ from hemera.errors import MismatchError
 from hemera.inputs.arguments import Progress
 from hemera.inputs.plain import plain_array
 from hemera.package.encodings import Arrays
-from hemera.package.package import Package
 from hemera.program.program import ExpectedNoise
 
 Values = NDArray[Any]
@@ -47,9 +45,7 @@ class Compiled(Packaged):
         self,
         function: Callable[..., Any],
         specs: Sequence[ArraySpec],
-        parts: SplitProgram,
-        steps: Lowered,
-        model: Package,
+        found: Found,
         *,
         program: TensorProgram | None = None,
         of_samples: bool | None = None,
@@ -57,19 +53,18 @@ class Compiled(Packaged):
         examples: Sequence[Values | None] = (),
         by_program: bool = False,
     ) -> None:
-        super().__init__(model)
-        self._function = function
-        self._specs = tuple(specs)
-        self._parts = parts
-        self._program = (program or parts.whole).without_outputs(
-            [each.name for each in model.outputs if each.watched]
+        super().__init__(found.model)
+        self._function, self._specs = function, tuple(specs)
+        self._found = found
+        self._parts, self._lowered = found.chosen.cut, found.chosen.steps
+        self._program = (program or self._parts.whole).without_outputs(
+            [each.name for each in found.model.outputs if each.watched]
         )
         """On the arrays of the inputs' shapes."""
         self._of_samples = program is None if of_samples is None else of_samples
         """Whether the program is of one of several samples."""
-        self._lowered = steps
         self._compared = compared or Compared()
-        self._arrays = model
+        self._arrays = found.model
         """The model whose clients give arrays."""
         self._bits: float | None = None
         self._examples = tuple(examples)
@@ -156,16 +151,23 @@ class Compiled(Packaged):
         if self.params.scheme != "ckks":
             return math.inf
         given = self._given(samples) if samples else [each[:1] for each in self._draws.inputs]
-        noise = ExpectedNoise(self._arrays.program, self.params)
-        return expected_bits(self._of_types, self._noisy(noise), given)
+        return expected_bits(self._of_types, self._noisy(), given)
 
-    def _noisy(self, noise: ExpectedNoise) -> Callable[..., Any]:
-        """A run in the clear, with noise."""
+    def _noisy(self) -> Callable[..., list[Values]]:
+        """A run of one sample in the clear, with the noise that encryption and each operation add."""
+        program, encoding = self._arrays.program, self._arrays.interface.encoding
+        assert isinstance(encoding, Arrays)
+        noise, of_one = ExpectedNoise(program, self.params), self._of_samples and encoding.samples > 1
 
-        def run(*inputs: Any) -> Any:
-            return self._arrays.evaluate_clear(inputs[0] if len(inputs) == 1 else list(inputs), noise=noise)
+        def noisy(*inputs: Values) -> list[Values]:
+            given = [np.asarray(each)[np.newaxis] for each in inputs] if of_one else inputs
+            rows = given[0].shape[encoding.inputs[0].axis] if encoding.samples > 1 else None
+            slots = encoding.in_slots(given, self.slots)
+            found = encoding.of_slots(program.evaluate_clear(slots, changed=noise.added, clip=True), rows)
+            own = found[: len(self._program.outputs)]  # what is watched comes after them
+            return [each[0] for each in own] if of_one else own
 
-        return self._of_one(run)
+        return noisy
 
     @cached_property
     def _draws(self) -> Draws:
@@ -175,21 +177,10 @@ class Compiled(Packaged):
     def _errors_of(self, recording: Recording, asked: float) -> list[ResultError]:
         """The expected bits of each result of a CKKS program, on the samples or on draws from the ranges,
         next to the bits that were asked for."""
-        program, encoding = self._arrays.program, self._arrays.interface.encoding
-        assert isinstance(encoding, Arrays)
-        if sum([form.slots * math.prod(form.shape) for form in program.forms]) > MOST_SLOTS_DRAWN:
+        forms = self._arrays.program.forms
+        if sum([form.slots * math.prod(form.shape) for form in forms]) > MOST_SLOTS_DRAWN:
             return recording.with_noise(roughly_noisy(self._program, self.params, self.slots), asked)
-        noise, of_one = ExpectedNoise(program, self.params), self._of_samples and encoding.samples > 1
-
-        def noisy(*inputs: Values) -> list[Values]:
-            given = [each[np.newaxis] for each in inputs] if of_one else inputs
-            rows = given[0].shape[encoding.inputs[0].axis] if encoding.samples > 1 else None
-            slots = encoding.in_slots(given, self.slots)
-            found = encoding.of_slots(program.evaluate_clear(slots, changed=noise.added, clip=True), rows)
-            own = found[: len(self._program.outputs)]  # what is watched comes after them
-            return [each[0] for each in own] if of_one else own
-
-        return recording.with_noise(noisy, asked)
+        return recording.with_noise(self._noisy(), asked)
 
     def _of_types(self, *inputs: Any) -> Any:
         """The user's own function, for arrays of the types that the inputs have."""

@@ -6,8 +6,7 @@ import hashlib
 import math
 import operator
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -21,31 +20,15 @@ from hemera.program.operations import Operation, Place, Running
 from hemera.program.values import Form
 from hemera.times.table import DeviceTimes
 
-_T = TypeVar("_T")
-
-
 _MOST_PRICES = 1 << 14
 """The most prices that a table of times keeps."""
 _OF_KEYS = 0.1
 """Keys count by this power of their number: half of them are worth 7 % of the time."""
 
 
-@dataclass(frozen=True)
-class Price:
-    """The cost of a program: seconds, and keys of rotations."""
-
-    seconds: float
-    keys: int
-
-
-def cheapest(found: Sequence[_T], price: Callable[[_T], Price]) -> _T:
-    """The program of the lowest price: of least time, or of somewhat more with far fewer keys."""
-
-    def of(each: _T) -> float:
-        own = price(each)
-        return own.seconds * math.pow(max(1, own.keys), _OF_KEYS)
-
-    return min(found, key=of)
+def weighed(seconds: float, keys: int) -> float:
+    """Seconds by which programs are compared: with many keys of rotations they count for more."""
+    return seconds * math.pow(max(1, keys), _OF_KEYS)
 
 
 class CostModel:

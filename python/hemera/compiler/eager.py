@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from hemera.arrays.array import Array
 from hemera.arrays.facts import beside_steps
 from hemera.arrays.operations import Affine, Apply
-from hemera.arrays.recorded import at_node, kind_of, number_of
+from hemera.arrays.recorded import at_node, kind_of, number_of, recorder_of
 from hemera.arrays.recorder import Recorder
-from hemera.arrays.tensor import TensorProgram, Walk
+from hemera.arrays.tensor import Walk
 from hemera.compiler import compiling
 from hemera.compiler.compiled import Compiled
 from hemera.compiler.specs import ArraySpec, spec_of
@@ -180,7 +180,7 @@ def compile_arrays(what: Any, **options: Any) -> Compiled:
 
 
 class _Replay:
-    """What was recorded for results, as a function: of encrypted arrays, and of plain ones."""
+    """What was recorded for results, as a function of encrypted arrays."""
 
     __name__ = "arrays"
 
@@ -221,20 +221,13 @@ class _Replay:
         return compiling.compile(self, *specs, **{**options, "precision_bits": bits})
 
     def __call__(self, *inputs: Any) -> Any:
-        found = self._recorded(inputs) if isinstance(inputs[0], Array) else self._plain(inputs)
+        found = self._recorded(inputs)
         if self._names is not None:
             return dict(zip(self._names, found, strict=True))
         return found[0] if len(found) == 1 else found
 
-    def _plain(self, inputs: Sequence[Any]) -> list[Any]:
-        program, places = TensorProgram(), {at: place for place, at in enumerate(self._needed)}
-        for at in self._needed:
-            node = self._recorder.program.nodes[at]
-            program.add(node.operation, [places[each] for each in node.operands], node.shape)
-        values = program.values([np.asarray(each, np.float64)[np.newaxis] for each in inputs])
-        return [values[places[at]][0] for at in self._results]
-
     def _recorded(self, inputs: Sequence[Array]) -> list[Array]:
+        recorder_of(inputs[0]).has_own_methods = True  # in the clear it is the program that was recorded
         again = _Again(self._recorder, inputs)
         numbers = {at: again.made(at) for at in self._needed}
         return [at_node(inputs[0], numbers[at]) for at in self._results]
@@ -245,7 +238,7 @@ class _Again(Walk[int]):
 
     def __init__(self, own: Recorder, inputs: Sequence[Array]) -> None:
         super().__init__(own.program, [number_of(each) for each in inputs])
-        self._own, self._target = own, inputs[0]._recorder
+        self._own, self._target = own, recorder_of(inputs[0])
 
     def made(self, at: int) -> int:
         number, target, node = super().made(at), self._target, self._program.nodes[at]

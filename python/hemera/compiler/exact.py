@@ -16,7 +16,7 @@ from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tiling import SplitProgram, split
 from hemera.compiler.attempts import Impossible, NotPossibleError, attempted
 from hemera.compiler.candidates import Found, LaidOut, Packaging
-from hemera.compiler.lowering import Lowered
+from hemera.compiler.options import Options
 from hemera.compiler.parameter_search import Chosen
 from hemera.compiler.passes import ARRAYS, LEVELS, SLOTS, OnArrays, OnSlots, traced
 from hemera.compiler.specs import ArraySpec, require_fitting, spec_of
@@ -24,8 +24,6 @@ from hemera.errors import MismatchError, NoiseError, ParameterError, SecurityErr
 from hemera.package.package import Package
 from hemera.parameters import IntegerParameters, Parameters
 from hemera.program.values import SchemeName
-
-ExactParts = tuple[list[ArraySpec], SplitProgram, Lowered, Package]
 
 _SCHEMES: dict[SchemeName, type[IntegerParameters]] = {"bfv": bfv.Parameters, "bgv": bgv.Parameters}
 _MUCH = 0.8
@@ -48,45 +46,36 @@ _REASONS = {
 }
 
 
-def require_no_approximations(scheme: str, options: Mapping[str, Any]) -> None:
-    """ParameterError for options that are not None and belong to approximate programs, with the reason."""
-    for name, value in options.items():
-        if value is not None:
-            raise ParameterError(f"{name}= does not go with scheme={scheme!r}: {_REASONS[name]}")
+def exact_program(
+    what: Callable[..., Any], inputs: Sequence[Any], options: Options, given: Mapping[str, Any]
+) -> tuple[list[ArraySpec], Found]:
+    """The inputs, and the packaged program.
 
-
-def exact_parts(
-    what: Callable[..., Any],
-    inputs: Sequence[Any],
-    scheme: str,
-    *,
-    samples: int,
-    params: Parameters | None,
-    security: int | None,
-    name: str,
-    description: str,
-) -> ExactParts:
-    """The inputs, the programs on arrays and on tiles, the one on slots, and the packaged model.
+    Args:
+        given: the options that the user names.
 
     Raises:
         TypeError: when the function depends on values.
-        ParameterError: for another scheme, ranges and steps that are not whole, operations that are not
-            exact, and results or look-ups that are too large.
+        ParameterError: for another scheme, options of approximate programs, ranges and steps that are not
+            whole, operations that are not exact, and results or look-ups that are too large.
         MismatchError: for given parameters of another scheme.
         NoiseError: where given parameters leave no noise budget, or an operation takes more than their
             bootstraps leave.
     """
-    own = cast(SchemeName, scheme)
-    if own not in _SCHEMES:
+    nothing = {"share": False, "layout": "auto"}
+    for name, reason in _REASONS.items():
+        if name in given and not (name in nothing and given[name] == nothing[name]):
+            raise ParameterError(f"{name}= does not go with scheme={options.scheme!r}: {reason}")
+    scheme, params, samples = cast(SchemeName, options.scheme), options.params, options.samples
+    if scheme not in _SCHEMES:
         raise ParameterError(f"scheme must be 'ckks', 'bfv' or 'bgv', not {scheme!r}")
     specs = [_whole_spec(each, at) for at, each in enumerate(inputs)]
     most_slots = _MOST_SLOTS if params is None or params.max_slots == 0 else params.max_slots // 2
     require_fitting(specs, samples, most_slots)
-    at = ARRAYS.run(OnArrays(traced(what, specs, ExactRecorder()).program, specs, own))
-    packaging = Packaging(tuple(specs), name, description)
-    search = _Search(split(at.program, most_slots // samples), packaging, samples, own, security)
-    found = search.best() if params is None else search.given(params)
-    return specs, found.chosen.cut, found.chosen.steps, found.model
+    at = ARRAYS.run(OnArrays(traced(what, specs, ExactRecorder()).program, specs, scheme))
+    parts = split(at.program, most_slots // samples)
+    search = _Search(parts, Packaging(tuple(specs), options), samples, scheme, options.security)
+    return specs, search.best() if params is None else search.given(params)
 
 
 def _whole_spec(given: Any, at: int) -> ArraySpec:

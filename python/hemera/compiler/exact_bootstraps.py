@@ -15,6 +15,7 @@ from typing import Any
 
 from hemera._noise_warning import budgets_are_known
 from hemera.circuits import IntegerBootstrap
+from hemera.compiler.attempts import possible
 from hemera.compiler.lowering import Lowered
 from hemera.errors import NoiseError, ParameterError
 from hemera.objects.ciphertext import Ciphertext
@@ -80,17 +81,8 @@ def placed_with(program: Program, params: Parameters, plan: IntegerBootstrap) ->
     Raises:
         NoiseError: where an operation takes more budget than it leaves.
     """
-    found: list[Bootstrapped] = []
-    reason: NoiseError | None = None
-    for room in _ROOMS:
-        try:
-            found.append(_Placing(program, params, plan, room).found())
-        except NoiseError as error:
-            reason = error
-    if not found:
-        assert reason is not None
-        raise reason
-    best = min(found, key=lambda each: sum(map(len, each.values())))
+    rooms = (_Placing(program, params, plan, room).found for room in _ROOMS)
+    best = min(possible(rooms, NoiseError), key=lambda each: sum(map(len, each.values())))
     return _rewritten(program, best, ExactBootstraps(plan.passes))
 
 
@@ -183,7 +175,7 @@ class _Placing:
 
 
 def _rewritten(program: Program, bootstrapped: Mapping[int, list[int]], operation: Any) -> Program:
-    """The program with the bootstraps."""
+    """The program with the bootstraps, whose results all later operations take."""
     result = Program(program.scheme, program.inputs)
     own = list(range(len(program.inputs)))
     for number, node in enumerate(program.nodes):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,10 +18,11 @@ from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tiling import Tiling, filled
 from hemera.compiler.attempts import Impossible, NotPossibleError, TooLargeError, attempted
 from hemera.compiler.batches import in_batches, input_places
-from hemera.compiler.candidates import Candidate, LaidOut, LayoutName
+from hemera.compiler.candidates import Compared, Found, LaidOut, Packaging
 from hemera.compiler.lowering import Lowered
+from hemera.compiler.options import LayoutName
 from hemera.compiler.pairs import factors_of, in_pairs
-from hemera.compiler.parameter_search import MOST_SLOTS, Chosen, Search
+from hemera.compiler.parameter_search import FULL, LEAST_RING, MOST_SLOTS, Chosen, Search
 from hemera.compiler.room import largest_of, range_bits_for, require_levels, require_room
 from hemera.compiler.unscaled import bits_of_noise, without_rescales
 from hemera.errors import ParameterError
@@ -30,14 +31,62 @@ from hemera.program.operations import MatrixRows, SumsOfProducts
 
 Layouts = tuple[Layout, ...]
 
-_FULL = 2
-"""Samples fill at least this part of the slots: with fewer, results take more bytes than they are worth."""
-_LEAST_SLOTS = 1 << 11
-"""The fewest slots of a ring that is found."""
 _DRAWN = 64
 """Samples of inputs without examples, by which noise is expected."""
 _MOST_MAPS = 1 << 10
 """Between tiles, of a program that is made only to be compared."""
+
+
+def cheapest_of_samples(
+    search: Search, recorded: TensorProgram, packaging: Packaging
+) -> tuple[Found | None, Compared]:
+    """The program in the layout that takes the least time; None where no layout of samples is possible, or
+    elements of all samples in slots take less.
+
+    Args:
+        recorded: the user's program before its maps were folded.
+
+    Raises:
+        NotPossibleError: where the layout that the user names is not.
+        ParameterError: for one of samples, with share=True.
+    """
+    layout, device = packaging.options.layout, packaging.options.device
+    if packaging.options.share:
+        raise ParameterError(
+            f"layout={layout!r}: results of this layout are for the key's owner alone; take "
+            'layout="slots" with share=True'
+        )
+    samples = attempted(lambda: Samples.of(search, recorded))
+    if isinstance(samples, Impossible):
+        if layout != "auto":
+            raise samples.reason
+        return None, Compared()
+    if layout != "auto":
+        return packaging.found(samples.named(layout)), Compared()
+    compared, made = Compared(), dict[str, Found]()
+
+    def compare(name: LayoutName, make: Callable[[], LaidOut]) -> None:
+        tried = attempted(lambda: packaging.found(make()))
+        if isinstance(tried, Impossible):
+            compared.impossible[name] = tried
+        else:
+            compared.seconds[name], made[name] = tried.seconds(device), tried
+
+    for name, make in samples.candidates:
+        compare(name, make)
+    # Elements in slots are the most to plan: only where another layout is possible, and they may take less.
+    if made and samples.may_lie_in_slots:
+        bound = attempted(samples.seconds_in_slots_at_least)
+        if isinstance(bound, Impossible):
+            compared.impossible["slots"] = bound
+        elif bound >= min(compared.seconds.values()):
+            compared.seconds["slots"] = bound
+        else:
+            compare("slots", samples.in_slots)
+    best = min(compared.seconds, key=compared.seconds.__getitem__, default="slots")
+    if best == "slots" and samples.batch is not None:
+        return None, Compared()
+    return made.get(best), compared
 
 
 @dataclass(frozen=True)
@@ -58,13 +107,12 @@ class Samples:
         arrays. NotPossibleError where there is no such axis."""
         if search.samples > 1:
             return cls(search, recorded, search.samples, None)
-        least = (_LEAST_SLOTS if search.params is None else search.most_slots) // _FULL
-        enough = max([search.whole.nodes[at].size for at in search.whole.inputs]) >= least
-        batch = over_samples(search.whole, 2) if enough else None
+        batch = over_samples(search.whole, 2) if search.may_fill_slots else None
         if batch is None:
             raise NotPossibleError(
                 "slots are samples: the function does not do the same with each sample along an axis of its "
-                f"arrays, of {least} or more; compile the function of one sample, with samples="
+                f"arrays, of {search.least_samples} or more; compile the function of one sample, with "
+                "samples="
             )
         return cls(replace(search, whole=batch.one), recorded, batch.count, batch)
 
@@ -79,17 +127,21 @@ class Samples:
         return self.in_ciphertexts() if layout == "ciphertexts" else self.in_sequences()
 
     @property
-    def candidates(self) -> list[Candidate]:
-        """The layouts that may take least time. Elements in slots, which are the most to plan, come last."""
-        found = [
-            Candidate("ciphertexts", lambda: self.in_ciphertexts(with_matrices=True)),
-            Candidate("pairs", self.in_pairs),
+    def candidates(self) -> list[tuple[LayoutName, Callable[[], LaidOut]]]:
+        """The layouts, besides elements in slots, that may take least time. NotPossibleError where one is
+        not."""
+        found: list[tuple[LayoutName, Callable[[], LaidOut]]] = [
+            ("ciphertexts", lambda: self.in_ciphertexts(with_matrices=True)),
+            ("pairs", self.in_pairs),
         ]
         if self._may_be_sequences:
-            found.append(Candidate("sequences", lambda: self.in_sequences(with_matrices=True)))
-        if isinstance(self._maps_in_slots, Impossible) or self._maps_in_slots <= _MOST_MAPS:
-            found.append(Candidate("slots", self.in_slots, self._seconds_in_slots_at_least))
+            found.append(("sequences", lambda: self.in_sequences(with_matrices=True)))
         return found
+
+    @property
+    def may_lie_in_slots(self) -> bool:
+        """Whether elements in slots are few enough to be planned for a comparison, or refuse it."""
+        return isinstance(self._maps_in_slots, Impossible) or self._maps_in_slots <= _MOST_MAPS
 
     def in_ciphertexts(self, *, with_matrices: bool = False) -> LaidOut:
         """An element in each ciphertext.
@@ -164,12 +216,12 @@ class Samples:
         most, primes = 2 * MOST_SLOTS, math.inf
         if params is not None:
             most, primes = params.degree, len(params.primes[-1])
-        degree = 2 * (_LEAST_SLOTS // _FULL if self.batch is not None else filled(self.count))
+        degree = 2 * (LEAST_RING // FULL if self.batch is not None else filled(self.count))
         results = max(max(map(abs, program.nodes[at].range)) for _, at in program.outputs)
         while degree <= most:
             found = unscaled.parameters(degree, self.search.scale_bits, self.search.security)
             samples = filled(self.count) if self.batch is None else min(degree // 2, filled(self.count))
-            is_full = found is not None and _FULL * samples >= found.max_slots
+            is_full = found is not None and FULL * samples >= found.max_slots
             if found is not None and is_full and (degree < most or len(found.primes[-1]) < primes):
                 cut, own, _ = in_batches(program, 1, samples, bits)
                 again = without_rescales(own, largest)
@@ -202,7 +254,7 @@ class Samples:
         params = attempted(lambda: self._parameters(program.least_depth, self.count))
         if isinstance(params, Impossible):
             return False
-        return _FULL * self.count * length >= (MOST_SLOTS if params is None else params.max_slots)
+        return FULL * self.count * length >= (MOST_SLOTS if params is None else params.max_slots)
 
     @property
     def _length(self) -> int:
@@ -247,7 +299,7 @@ class Samples:
         outputs = (layout(program.outputs[0][1], axis, left=False),)
         return LaidOut(Chosen(params, cut, steps), samples, -(-self.count // samples), inputs, outputs)
 
-    def _seconds_in_slots_at_least(self) -> float:
+    def seconds_in_slots_at_least(self) -> float:
         """See `Search.seconds_at_least`. NotPossibleError for too large arrays."""
         if isinstance(self._maps_in_slots, Impossible):
             raise self._maps_in_slots.reason
@@ -304,10 +356,10 @@ class Samples:
 
     def _require_full(self, slots: int, each: int, what: str) -> None:
         """NotPossibleError for samples that leave most of the slots empty."""
-        if _FULL * self.count * each < slots:
+        if FULL * self.count * each < slots:
             raise NotPossibleError(
                 f"{what}: {self.count} samples fill too few of the {slots} slots; at least "
-                f"{slots // each // _FULL} are needed"
+                f"{slots // each // FULL} are needed"
             )
 
 

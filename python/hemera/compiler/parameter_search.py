@@ -14,14 +14,14 @@ from hemera import ckks
 from hemera.arrays.layout_search import layout_choices
 from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tiling import SplitProgram, Tiling, split
-from hemera.compiler.attempts import Impossible, NotPossibleError, attempted
+from hemera.compiler.attempts import Impossible, NotPossibleError, attempted, possible
 from hemera.compiler.bootstraps import (
     bootstrap_of,
     seconds_at_least,
     seconds_of_bootstrap,
     seconds_without,
 )
-from hemera.compiler.costs import Price, cheapest
+from hemera.compiler.costs import weighed
 from hemera.compiler.lowering import Lowered, Maps
 from hemera.compiler.passes import LEVELS, SLOTS, OnSlots
 from hemera.compiler.room import (
@@ -39,6 +39,10 @@ from hemera.program.keys import top_level
 
 MOST_SLOTS = 1 << 15
 """The most slots of a ciphertext, where parameters are found."""
+FULL = 2
+"""Samples fill at least this part of the slots: with fewer, results take more bytes than they are worth."""
+LEAST_RING = 1 << 11
+"""The fewest slots of a ring that is found."""
 _LEAST_SLOTS = 4
 """The fewest slots of a ciphertext."""
 _ROOM_BITS = 24
@@ -103,6 +107,17 @@ class Search:
     def most_slots(self) -> int:
         """The most slots of a ciphertext."""
         return MOST_SLOTS if self.params is None else self.params.max_slots
+
+    @property
+    def least_samples(self) -> int:
+        """The fewest samples along an axis that fill slots."""
+        return (LEAST_RING if self.params is None else self.most_slots) // FULL
+
+    @property
+    def may_fill_slots(self) -> bool:
+        """Whether samples may fill slots, those of a ciphertext or along an axis of an input."""
+        sizes = [self.whole.nodes[at].size for at in self.whole.inputs]
+        return self.samples > 1 or max(sizes) >= self.least_samples
 
     def chosen(self, shares: int | None = None) -> Chosen:
         """The program with the parameters that are given, or with those that are found.
@@ -211,10 +226,7 @@ class Search:
             params = _of_preset(preset, levels, self.security)
             return Chosen(params, cut, self._levelled(cut, steps, params))
 
-        tried = [attempted(functools.partial(of, levels)) for levels in tried_levels]
-        found = [each for each in tried if isinstance(each, Chosen)]
-        if not found:
-            raise next(each.reason for each in reversed(tried) if isinstance(each, Impossible))
+        found = possible(functools.partial(of, levels) for levels in tried_levels)
         return min(found, key=lambda each: each.steps.placement.time if each.steps.placement else math.inf)
 
     def _levelled(self, cut: SplitProgram, steps: Lowered, params: Parameters) -> Lowered:
@@ -270,25 +282,25 @@ class Search:
             found.append(SLOTS.run(at).steps)
         if len(found) == 1:
             return cut, found[0]
-        return cut, cheapest(found, lambda steps: self._price(cut, steps, refreshed=free is None))
+        return cut, min(found, key=lambda steps: self._price(cut, steps, refreshed=free is None))
 
-    def _price(self, cut: SplitProgram, steps: Lowered, *, refreshed: bool) -> Price:
-        """The price by which layouts are compared: infinite where no parameters hold the program. With
+    def _price(self, cut: SplitProgram, steps: Lowered, *, refreshed: bool) -> float:
+        """The seconds, by which layouts are compared: infinite where no parameters hold the program. With
         bootstraps, each level counts as its part of one."""
         program, depth = steps.program, steps.program.depth
         if max(steps.magnitudes.values()) > _BEYOND_SAMPLES * largest_of(cut.program):
-            return Price(math.inf, 0)  # sums in free slots that products let grow
+            return math.inf  # sums in free slots that products let grow
         own = self.params or (self._least_preset if refreshed else self._circuit(cut, steps))
         may_refresh = refreshed or self.params is not None
         plan = bootstrap_of(own, steps.slots) if own is not None and may_refresh else None
         if own is None or (plan is None and depth > top_level(own)):
-            return Price(math.inf, 0)
+            return math.inf
         if plan is None:
             rotations = program.told_keys(own, program.levels(own)).rotations
-            return Price(seconds_without(steps, own, device=self.device), len(rotations))
+            return weighed(seconds_without(steps, own, device=self.device), len(rotations))
         levels = plan.result_level - plan.input_level
         of_levels = seconds_of_bootstrap(own, steps.slots, device=self.device) * depth / levels
-        return Price(seconds_at_least(steps, own, 1, device=self.device) + of_levels, 0)
+        return seconds_at_least(steps, own, 1, device=self.device) + of_levels
 
     @property
     def scale_bits(self) -> int:

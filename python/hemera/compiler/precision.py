@@ -10,20 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol, TypeVar
 
 from hemera.compiler.attempts import NotPossibleError
+from hemera.compiler.compiled import Compiled
 from hemera.compiler.result_errors import Recording, ResultError
 from hemera.errors import LevelError, PrecisionError, RangeError
-
-
-class _Plan(Protocol):
-    """The results that are asked of a compiled program."""
-
-    def _errors_of(self, recording: Recording, asked: float) -> list[ResultError]: ...
-
-
-_P = TypeVar("_P", bound=_Plan)
 
 _TOLERANCE = 0.5
 """Bits that a result may lack: errors are drawn, and a few draws differ from others."""
@@ -77,12 +68,12 @@ class Budget:
 
 def precise(
     record: Callable[[Budget], Recording],
-    make: Callable[[Recording, Budget], _P],
+    make: Callable[[Recording, Budget], Compiled],
     asked: float,
     *,
     far: bool,
     scales: bool,
-) -> _P:
+) -> Compiled:
     """The program with the precision that was asked for.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -132,26 +132,26 @@ def spec_of(given: Any, at: int, samples: NDArray[Any] | None, margin: float) ->
         ParameterError: when there is no range, or none of finite numbers.
         MismatchError: when the samples have another shape.
     """
-    shape, limits, name, step, clip, dtype = shape_of(given), None, "", None, None, None
-    if isinstance(given, ArraySpec):
-        limits, name, step, clip, dtype = given.range, given.name, given.step, given.clip, given.dtype
-    elif getattr(given, "dtype", None) == np.bool_:
-        return spec_of(ArraySpec(shape, dtype=np.bool_), at, samples, margin)
-    clip = limits is None if clip is None else clip
-    name = name or ("x" if at == 0 else f"x{at}")
+    if not isinstance(given, ArraySpec):
+        own = ArraySpec(
+            shape_of(given), dtype=np.bool_ if getattr(given, "dtype", None) == np.bool_ else None
+        )
+        return spec_of(own, at, samples, margin)
+    name, limits, clip = given.name or ("x" if at == 0 else f"x{at}"), given.range, given.clip
     if samples is not None:
-        if samples.shape[1:] != shape or not len(samples):
-            raise MismatchError(f"samples of shape {samples.shape} for input {name!r} of shape {shape}")
+        if samples.shape[1:] != given.shape or not len(samples):
+            raise MismatchError(f"samples of shape {samples.shape} for input {name!r} of shape {given.shape}")
         if limits is None:
             low, high = float(samples.min()), float(samples.max())
             room = margin * max(high - low, 2.0**-10)
             limits = widened(low, high, room, margin, 1 if low >= 0 else -1)
     if limits is None:
         raise ParameterError(
-            f"the range of input {name!r} is not known: give ArraySpec({shape}, range=(low, high)), or "
+            f"the range of input {name!r} is not known: give ArraySpec({given.shape}, range=(low, high)), or "
             "samples by calibrate="
         )
-    return ArraySpec(shape, checked_range(f"input {name!r}", limits), name, step, clip, dtype)
+    clip = given.range is None if clip is None else clip
+    return replace(given, range=checked_range(f"input {name!r}", limits), name=name, clip=clip)
 
 
 def checked_range(what: str, limits: tuple[float, float]) -> tuple[float, float]:

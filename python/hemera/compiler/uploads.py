@@ -3,6 +3,7 @@ limit of bytes allows."""
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -11,12 +12,12 @@ from typing import Any
 
 from hemera import _core
 from hemera.circuits.needs import uploaded_bytes
-from hemera.compiler.attempts import NotPossibleError
+from hemera.compiler.attempts import NotPossibleError, possible
 from hemera.compiler.costs import CostModel, timed_by
 from hemera.errors import ParameterError
 from hemera.parameters import Parameters
 from hemera.program.keys import AskedKeys, KeyList
-from hemera.program.operations import Bootstraps, Map, Place
+from hemera.program.operations import Bootstraps, Map, Operation, Place
 from hemera.program.program import Node, Program
 
 _Kind = Hashable
@@ -162,41 +163,37 @@ class _Search:
     def with_limited(self, limit: int, tried: Sequence[_Ways]) -> Program:
         """The fastest program with one of some ways of its maps, and with bootstraps whose keys have what is
         left of the limit. NotPossibleError where these need more, with their fewest bytes."""
-        made = list[tuple[float, Program]]()
-        for ways in tried:
-            others = self.bytes_of(ways, bootstraps=False)
-            try:
-                made.append(self._limited(ways, max(1, limit - others)))
-            except ParameterError as reason:
-                refused = NotPossibleError(
-                    f"upload_limit={limit}, of which keys beside bootstraps' take {others} bytes: {reason}"
-                )
-        if not made:
-            raise refused
+        made = possible(functools.partial(self._limited, ways, limit) for ways in tried)
         return min(made, key=lambda each: each[0])[1]
 
-    def _limited(self, ways: _Ways, room: int) -> tuple[float, Program]:
-        """The program with bootstraps whose keys have some bytes, and the seconds of these and of maps."""
+    def _limited(self, ways: _Ways, limit: int) -> tuple[float, Program]:
+        """The program with bootstraps whose keys have what is left, and the seconds of these and of maps."""
         different = KeyList.of(self._params, self._others).bootstraps
-        found = self.rewritten(ways, room // len(different))
-        seconds = self.seconds_of(ways)
-        for node in found.nodes:
-            if isinstance(node.operation, Bootstraps):
-                place = found.place(node, self._params, self._levels)
-                seconds += self._costs.bootstrap(node.operation.plan(place)) * math.prod(place.form.shape)
+        others = self.bytes_of(ways, bootstraps=False)
+        try:
+            found = self.rewritten(ways, max(1, limit - others) // len(different))
+            seconds = self.seconds_of(ways)
+            for node in found.nodes:
+                if isinstance(node.operation, Bootstraps):
+                    place = found.place(node, self._params, self._levels)
+                    seconds += self._costs.bootstrap(node.operation.plan(place)) * math.prod(place.form.shape)
+        except ParameterError as reason:
+            raise NotPossibleError(
+                f"upload_limit={limit}, of which keys beside bootstraps' take {others} bytes: {reason}"
+            ) from reason
         return seconds, found
 
     def rewritten(self, ways: _Ways, each_bootstrap: int = 0) -> Program:
         """The program with these ways of its maps, and with bootstraps of a limit; 0: as they are."""
-        found = Program(self._program.scheme, self._program.inputs)
-        for node, kind in zip(self._program.nodes, self._kinds, strict=True):
-            operation: Any = node.operation
-            if kind is not None:
+        kinds = iter(self._kinds)
+
+        def rule(operation: Operation) -> Operation:
+            kind = next(kinds)
+            if isinstance(operation, Map) and kind is not None:
                 way = ways[kind]
-                operation = replace(operation, baby_steps=way.baby_steps, fewest_keys=way.fewest_keys)
-            elif isinstance(operation, Bootstraps) and each_bootstrap:
-                operation = replace(operation, upload_limit=each_bootstrap)
-            found.add(operation, *node.operands)
-        for value in self._program.outputs:
-            found.give(value)
-        return found
+                return replace(operation, baby_steps=way.baby_steps, fewest_keys=way.fewest_keys)
+            if isinstance(operation, Bootstraps) and each_bootstrap:
+                return replace(operation, upload_limit=each_bootstrap)
+            return operation
+
+        return self._program.rewritten(rule)

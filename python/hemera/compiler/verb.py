@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 
 from hemera.compiler import compiling
 from hemera.compiler.attempts import telling
-from hemera.compiler.candidates import LayoutName
 from hemera.compiler.compiled import Compiled
 from hemera.compiler.eager import EagerArray, compile_arrays, is_of_arrays
+from hemera.compiler.options import LayoutName
 from hemera.compiler.specs import ArraySpec
 from hemera.compiler.tables import TableSpec, compile_table
 from hemera.compiler.tables.compiled import CompiledTable

@@ -39,43 +39,29 @@ class Watching:
 
     watches: Mapping[str, Watch]
     """What functions take that rows may take out of their intervals, by the names of outputs."""
-    results: Mapping[str, tuple[tuple[float, float], tuple[float, float]]]
-    """The range of each result whose samples show less than its inputs' ranges allow, and the latter."""
+    lines: tuple[str, ...]
+    """The lines of these functions."""
+    watched: Mapping[str, Known]
+    """The facts of outputs that have the watched values too: results are then any that inputs allow."""
+    unwatched: Mapping[str, Known]
+    """The facts of outputs that are results alone: they lie in the ranges that samples showed."""
 
     @classmethod
     def of(cls, recorder: Recorder) -> Watching:
         """The values that are to be watched."""
         outputs = dict(recorder.program.outputs)
-        ends = {}
+        watches = watches_by_name([each.watch for each in recorder.facts if each.watch], outputs)
+        watched, unwatched = dict[str, Known](), dict[str, Known]()
         for name, at in outputs.items():
             facts = recorder.facts[at]
             if facts.certain is not facts.bounds:
-                low, high = facts.certain
-                ends[name] = recorder.range(at), (float(low.min()), float(high.max()))
-        return cls(watches_by_name([each.watch for each in recorder.facts if each.watch], outputs), ends)
-
-    @property
-    def lines(self) -> tuple[str, ...]:
-        """The lines of functions whose values may leave their intervals."""
-        return tuple(dict.fromkeys(each.where for each in self.watches.values()))
-
-    @property
-    def watched(self) -> dict[str, Known]:
-        """The ranges of outputs that have the watched values too: results are then any that inputs allow."""
-        found = {name: Known("", *ends, ends) for name, (_, ends) in self.results.items()}
-        for name, each in self.watches.items():
-            ends = each.least, each.most
-            found[name] = Known(each.where or "a function", each.low, each.high, ends)
-        return found
-
-    @property
-    def unwatched(self) -> dict[str, Known]:
-        """The ranges of outputs that are results alone: they lie in those that samples showed."""
-        of_samples = bool(self.watches)
-        return {
-            name: Known("", *(own if of_samples else ends), ends)
-            for name, (own, ends) in self.results.items()
-        }
+                ends = float(facts.certain[0].min()), float(facts.certain[1].max())
+                watched[name] = Known("", *ends, ends)
+                unwatched[name] = Known("", *(recorder.range(at) if watches else ends), ends)
+        for name, each in watches.items():
+            watched[name] = Known(each.where or "a function", each.low, each.high, (each.least, each.most))
+        lines = tuple(dict.fromkeys([each.where for each in watches.values()]))
+        return cls(watches, lines, watched, unwatched)
 
 
 def tell_outside(

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.compiler.costs import CostModel, Price, cheapest
+from hemera.compiler.costs import CostModel, weighed
 from hemera.program import operations as op
 from hemera.program.values import Form
 from hemera.times.table import DeviceTimes
@@ -88,11 +88,8 @@ def test_seconds_are_those_of_hm_cost_less_the_way_down(requests: int) -> None:
 def test_ten_times_as_many_keys_are_worth_a_quarter_of_the_time() -> None:
     """Their tenth power counts: 10^0.1 is 1.259. No key counts as one."""
     for seconds, wanted in ((1.25, "few"), (1.27, "many")):
-        prices = {"many": Price(1.0, 1000), "few": Price(seconds, 100)}
-        assert cheapest(list(prices), prices.__getitem__) == wanted
-    prices = {"one": Price(1.0, 1), "none": Price(1.0, 0), "two": Price(0.9, 2)}
-    assert cheapest(list(prices), prices.__getitem__) == "two"
-    assert cheapest(["one", "none"], prices.__getitem__) == "one"
+        assert ("few" if weighed(seconds, 100) < weighed(1.0, 1000) else "many") == wanted
+    assert weighed(0.9, 2) < weighed(1.0, 1) == weighed(1.0, 0)
 
 
 def test_no_operation_is_above_the_level_of_fresh_ciphertexts() -> None:

@@ -13,7 +13,7 @@ from hemera.arrays.layout import COPY, FREE, Layout
 from hemera.arrays.packing import packed
 from hemera.arrays.sparse_map import SparseMap
 from hemera.compiler.bootstraps import seconds_without
-from hemera.compiler.costs import Price, cheapest
+from hemera.compiler.costs import weighed
 from hemera.compiler.layouts import Samples
 from hemera.errors import LevelError, ParameterError, RangeError
 from hemera.package.package import Package
@@ -129,7 +129,7 @@ def test_seconds_of_operations_add_up_to_those_of_the_program(name: str) -> None
     ],
 )
 def test_prices_are_seconds_and_keys(prices: list[tuple[float, int]], taken: int) -> None:
-    assert cheapest(range(len(prices)), lambda at: Price(*prices[at])) == taken
+    assert min(range(len(prices)), key=lambda at: weighed(*prices[at])) == taken
 
 
 @pytest.mark.parametrize("error", [ParameterError, LevelError, RangeError])

@@ -77,7 +77,7 @@ class CompiledEstimator(Compiled):
         inner = plan.package
         interface = replace(inner.interface, encoding=table)
         outer = Package(interface, inner.program)
-        super().__init__(plan._function, plan._specs, plan._parts, plan._lowered, outer)
+        super().__init__(plan._function, plan._specs, replace(plan._found, model=outer))
         encoding = inner.interface.encoding
         assert isinstance(encoding, Arrays)
         self._arrays = inner.with_encoding(replace(encoding, rows=table.rows))
