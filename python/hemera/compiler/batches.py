@@ -23,7 +23,7 @@ from hemera.arrays.batches import Blocks, blocks_of, of_one_sample
 from hemera.arrays.operations import Affine, Apply, Multiply
 from hemera.arrays.sparse_map import Shape, SparseMap
 from hemera.arrays.tensor import Node, TensorProgram
-from hemera.arrays.tiling import MOST_CIPHERTEXTS, SplitProgram
+from hemera.arrays.tiling import MOST_CIPHERTEXTS
 from hemera.arrays.tokens import Places, Products, products_of, token_axes, turns_of
 from hemera.compiler.attempts import NotPossibleError
 from hemera.compiler.lowering import Lowered, Step, applied
@@ -49,7 +49,7 @@ def input_places(program: TensorProgram, length: int) -> list[int | None]:
 
 def in_batches(
     program: TensorProgram, length: int, samples: int, precision_bits: float
-) -> tuple[SplitProgram, Lowered, list[int | None]]:
+) -> tuple[Lowered, list[int | None]]:
     """The program with samples in slots, or tokens and samples, and the axis of the tokens of each output
     (None: it has none).
 
@@ -66,7 +66,7 @@ def in_batches(
     """
     lowering = _Batches(program, length, samples, precision_bits)
     steps = lowering.run()
-    return SplitProgram.whole_arrays(program), steps, lowering.axes
+    return steps, lowering.axes
 
 
 class _Batches(TokenValues):

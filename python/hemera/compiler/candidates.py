@@ -35,15 +35,17 @@ class LaidOut:
     def in_slots(cls, chosen: Chosen, samples: int, requests: int = 1) -> LaidOut:
         """A candidate with elements in slots."""
         own = samples // 2 if chosen.steps.in_parts else samples
-        cut, whole = chosen.cut, chosen.cut.whole
-
-        def of(at: int) -> Layout:
-            layouts = [chosen.steps.steps[tile].layout for tile in cut.tiles[at]]
-            known = [layout for layout in layouts if layout is not None]
-            return Layout.of_tiles(cut.tilings[at], known).with_samples(own)
-
-        inputs, outputs = map(of, whole.inputs), map(of, [at for _, at in whole.outputs])
-        return cls(chosen, samples, requests, tuple(inputs), tuple(outputs))
+        cut, steps = chosen.steps.cut, chosen.steps.steps
+        inputs = cut.whole.inputs
+        tiles = [
+            (
+                cut.tilings[at],
+                [layout for tile in cut.tiles[at] if (layout := steps[tile].layout) is not None],
+            )
+            for at in (*inputs, *[at for _, at in cut.whole.outputs])
+        ]
+        found = [Layout.of_tiles(tiling, layouts).with_samples(own) for tiling, layouts in tiles]
+        return cls(chosen, samples, requests, tuple(found[: len(inputs)]), tuple(found[len(inputs) :]))
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ class Packaging:
         if self.options.upload_limit is not None:
             program = within(program, chosen.params, self.options.upload_limit, self.options.device)
             chosen = replace(chosen, steps=replace(chosen.steps, program=program))
-        cut, slots = chosen.cut, chosen.steps.slots
+        cut, slots = chosen.steps.cut, chosen.steps.slots
         batches = [layout.batch for layout in at.inputs for _ in range(layout.count)]
         inputs = [
             InputSpec(own.name, slots, slots, batch, low=own.low, high=own.high)

@@ -56,8 +56,8 @@ class Compiled(Packaged):
         super().__init__(found.model)
         self._function, self._specs = function, tuple(specs)
         self._found = found
-        self._parts, self._lowered = found.chosen.cut, found.chosen.steps
-        self._program = (program or self._parts.whole).without_outputs(
+        self._lowered = found.chosen.steps
+        self._program = (program or self._lowered.cut.whole).without_outputs(
             [each.name for each in found.model.outputs if each.watched]
         )
         """On the arrays of the inputs' shapes."""
@@ -134,7 +134,7 @@ class Compiled(Packaged):
     def _report(self, device: str | None, bits: float | None) -> str:
         cost = self.cost(device)
         lines = layout_lines(self.layout, self._compared.seconds, self._compared.impossible)
-        return table(self._parts, self._lowered, self.samples, self.params, cost, bits, lines)
+        return table(self._lowered, self.samples, self.params, cost, bits, lines)
 
     def expected_bits(self, *samples: Any) -> float:
         """The bits of the result that is expected to have the fewest, relative to its own largest value: by
@@ -155,15 +155,16 @@ class Compiled(Packaged):
 
     def _noisy(self) -> Callable[..., list[Values]]:
         """A run of one sample in the clear, with the noise that encryption and each operation add."""
-        program, encoding = self._arrays.program, self._arrays.interface.encoding
+        program, interface, slots = self._arrays.program, self._arrays.interface, self._lowered.slots
+        encoding, noise = interface.encoding, ExpectedNoise(program, interface.params)
         assert isinstance(encoding, Arrays)
-        noise, of_one = ExpectedNoise(program, self.params), self._of_samples and encoding.samples > 1
+        of_one = self._of_samples and encoding.samples > 1
 
         def noisy(*inputs: Values) -> list[Values]:
             given = [np.asarray(each)[np.newaxis] for each in inputs] if of_one else inputs
             rows = given[0].shape[encoding.inputs[0].axis] if encoding.samples > 1 else None
-            slots = encoding.in_slots(given, self.slots)
-            found = encoding.of_slots(program.evaluate_clear(slots, changed=noise.added, clip=True), rows)
+            values = encoding.in_slots(given, slots)
+            found = encoding.of_slots(program.evaluate_clear(values, changed=noise.added, clip=True), rows)
             own = found[: len(self._program.outputs)]  # what is watched comes after them
             return [each[0] for each in own] if of_one else own
 
@@ -177,7 +178,7 @@ class Compiled(Packaged):
     def _errors_of(self, recording: Recording, asked: float) -> list[ResultError]:
         """The expected bits of each result of a CKKS program, on the samples or on draws from the ranges,
         next to the bits that were asked for."""
-        forms = self._arrays.program.forms
+        forms = self._lowered.program.forms
         if sum([form.slots * math.prod(form.shape) for form in forms]) > MOST_SLOTS_DRAWN:
             return recording.with_noise(roughly_noisy(self._program, self.params, self.slots), asked)
         return recording.with_noise(self._noisy(), asked)

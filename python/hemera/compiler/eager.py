@@ -174,9 +174,7 @@ def compile_arrays(what: Any, **options: Any) -> Compiled:
     Raises:
         TypeError: for other arrays, and for these options.
     """
-    if isinstance(what, Mapping):
-        return _Replay(tuple(what.values()), [str(name) for name in what]).compiled(options)
-    return _Replay((what,) if isinstance(what, EagerArray) else tuple(what)).compiled(options)
+    return _Replay(what).compiled(options)
 
 
 class _Replay:
@@ -184,7 +182,9 @@ class _Replay:
 
     __name__ = "arrays"
 
-    def __init__(self, arrays: Sequence[Any], names: Sequence[str] | None = None) -> None:
+    def __init__(self, what: Any) -> None:
+        named = isinstance(what, Mapping)
+        arrays = list(what.values()) if named else [what] if isinstance(what, EagerArray) else list(what)
         for each in arrays:
             if not isinstance(each, EagerArray):
                 raise TypeError(f"arrays of hm.array are needed, not {type(each).__name__}")
@@ -197,7 +197,7 @@ class _Replay:
         self._recorder = own
         self._needed = own.program.needed(number_of(each) for each in arrays)
         self._results = [number_of(each) for each in arrays]
-        self._names = names
+        self._names = list(map(str, what)) if named else None
         self._inputs = [at for at in self._needed if at in own.given]
 
     @property
@@ -221,16 +221,13 @@ class _Replay:
         return compiling.compile(self, *specs, **{**options, "precision_bits": bits})
 
     def __call__(self, *inputs: Any) -> Any:
-        found = self._recorded(inputs)
-        if self._names is not None:
-            return dict(zip(self._names, found, strict=True))
-        return found[0] if len(found) == 1 else found
-
-    def _recorded(self, inputs: Sequence[Array]) -> list[Array]:
         recorder_of(inputs[0]).has_own_methods = True  # in the clear it is the program that was recorded
         again = _Again(self._recorder, inputs)
         numbers = {at: again.made(at) for at in self._needed}
-        return [at_node(inputs[0], numbers[at]) for at in self._results]
+        found = [at_node(inputs[0], numbers[at]) for at in self._results]
+        if self._names is not None:
+            return dict(zip(self._names, found, strict=True))
+        return found[0] if len(found) == 1 else found
 
 
 class _Again(Walk[int]):

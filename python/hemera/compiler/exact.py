@@ -3,6 +3,7 @@ that are too deep for parameters without bootstraps get some."""
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
@@ -175,23 +176,18 @@ class _Search:
 
     def _without_bootstraps(self) -> Found:
         """With the parameters of the least depth that leave a noise budget."""
-        depth = max(1, self._program.depth)
-        found = self._at(depth)
-        if found is not None:
-            too_few = 0
-            while depth - too_few > 1:
-                middle = (too_few + depth) // 2
-                smaller = self._at(middle)
-                if smaller is None:
-                    too_few = middle
-                else:
-                    found, depth = smaller, middle
-            return found
-        while depth < _MOST_DEPTH:
-            depth += 1
-            found = self._at(depth)
-            if found is not None:
-                return found
+        found = dict[int, Found | None]()
+
+        def has_budget(depth: int) -> bool:
+            found[depth] = self._at(depth)
+            return found[depth] is not None
+
+        start = max(1, self._program.depth)
+        least = next(filter(has_budget, range(start, max(start, _MOST_DEPTH) + 1)), 0)
+        if least == start:  # products of small values may do with less
+            least = 1 + bisect.bisect_left(range(1, start), True, key=has_budget)
+        if (best := found.get(least)) is not None:
+            return best
         raise NotPossibleError(
             f"no {self._scheme.upper()} parameters hold this program, of {self._program.depth} products one "
             "after the other; look up smaller ranges, or take fewer products"
@@ -241,7 +237,7 @@ class _Search:
         # Both rows hold the same values, so that a rotation of rows turns each by itself.
         layouts = self._choice(slots // 2 // samples).layouts
         at = SLOTS.run(OnSlots(self._parts, layouts, slots, samples, scheme=self._scheme, params=params))
-        chosen = Chosen(params, self._parts, LEVELS.run(at).steps)
+        chosen = Chosen(params, LEVELS.run(at).steps)
         return self._packaging.found(LaidOut.in_slots(chosen, samples))
 
 

@@ -172,7 +172,7 @@ class Samples:
         """Batches of ciphertexts, of `length` tokens; `needed`: operations, of which there is one."""
         bits = self.search.precision_bits
         samples = max(2, min(self.search.most_slots // length, filled(self.count)))
-        cut, steps, places = in_batches(program, length, samples, bits)
+        steps, places = in_batches(program, length, samples, bits)
         if needed and not needed & set(steps.program.operations):
             raise NotPossibleError(f"{what}: the function has no linear layer")
         params = self._parameters(steps.program.depth, length * (samples if self.batch is None else 2))
@@ -182,8 +182,8 @@ class Samples:
             self._require_full(most, length, what)
             if samples * length > most:
                 samples = most // length
-                cut, steps, places = in_batches(program, length, samples, bits)
-            chosen = self.search.faster(params, cut, steps)
+                steps, places = in_batches(program, length, samples, bits)
+            chosen = self.search.faster(params, steps)
         samples = chosen.steps.slots // length
 
         def layouts(nodes: Sequence[int], tokens: Sequence[int | None], axes: Sequence[int]) -> Layouts:
@@ -223,12 +223,12 @@ class Samples:
             samples = filled(self.count) if self.batch is None else min(degree // 2, filled(self.count))
             is_full = found is not None and FULL * samples >= found.max_slots
             if found is not None and is_full and (degree < most or len(found.primes[-1]) < primes):
-                cut, own, _ = in_batches(program, 1, samples, bits)
+                own, _ = in_batches(program, 1, samples, bits)
                 again = without_rescales(own, largest)
                 assert again is not None
                 # Weights, which are rounded as where they are rescaled, have the other half of the error.
                 if bits_of_noise(again.steps.program, found, self._inputs(), results) >= bits + 1:
-                    return Chosen(found, cut, again.steps)
+                    return Chosen(found, again.steps)
             degree *= 2
         return None
 
@@ -283,7 +283,7 @@ class Samples:
             raise NotPossibleError(
                 "matrices as pairs: parameters whose slots are turned by powers of 5 are needed"
             )
-        cut, steps = in_pairs(program, factors, size, params.max_slots)
+        steps = in_pairs(program, factors, size, params.max_slots)
         require_levels(steps, params)
         require_room(program, steps, params)
         samples = params.max_slots // size
@@ -297,7 +297,7 @@ class Samples:
             for number, (at, own) in enumerate(zip(program.inputs, given, strict=True))
         )
         outputs = (layout(program.outputs[0][1], axis, left=False),)
-        return LaidOut(Chosen(params, cut, steps), samples, -(-self.count // samples), inputs, outputs)
+        return LaidOut(Chosen(params, steps), samples, -(-self.count // samples), inputs, outputs)
 
     def seconds_in_slots_at_least(self) -> float:
         """See `Search.seconds_at_least`. NotPossibleError for too large arrays."""

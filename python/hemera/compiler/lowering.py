@@ -20,7 +20,7 @@ from hemera.arrays.layout import Layout
 from hemera.arrays.operations import Affine, Apply, LookUp
 from hemera.arrays.packing import PackedMap, free_folds, packed
 from hemera.arrays.sparse_map import SparseMap
-from hemera.arrays.tensor import TensorProgram, Walk
+from hemera.arrays.tensor import Walk
 from hemera.arrays.tiling import SplitProgram
 from hemera.circuits import Polynomial
 from hemera.compiler.attempts import NotPossibleError, told
@@ -52,8 +52,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Lowered:
-    """A program on slots, and how each node of the program on arrays is done."""
+    """A program on slots, and how each node of the program on tiles is done."""
 
+    cut: SplitProgram
+    """The program on tiles."""
     program: Program
     slots: int
     steps: tuple[Step, ...]
@@ -81,13 +83,13 @@ class Lowering(Walk[T]):
     """Records each node's form, from the forms of the nodes that it takes.
 
     Args:
-        recorder: of a program with the inputs of `program`.
+        recorder: of a program with the inputs of that on tiles.
         inputs: what these are.
     """
 
-    def __init__(self, program: TensorProgram, recorder: Recorder, inputs: Iterable[T]) -> None:
-        super().__init__(program, inputs)
-        self._recorder = recorder
+    def __init__(self, cut: SplitProgram, recorder: Recorder, inputs: Iterable[T]) -> None:
+        super().__init__(cut.program, inputs)
+        self._cut, self._recorder = cut, recorder
         self._how: dict[int, Step] = {}
         """How nodes are done, where there is something to say."""
 
@@ -108,6 +110,7 @@ class Lowering(Walk[T]):
         arrays += [None] * (len(recorded.forms) - len(arrays))
         places = {value: place for place, value in enumerate(recorded.used)}
         return Lowered(
+            self._cut,
             recorded.pruned(),
             recorded.forms[0].slots,
             tuple([self._how.get(at) or Step(at) for at in range(len(nodes))]),
@@ -142,48 +145,36 @@ _ROUNDING = 2.0**-45
 """A part of a value's range: a function's value at 0 differs by less from processor to processor."""
 
 
-def lowered(
-    parts: SplitProgram,
-    layouts: tuple[Layout, ...],
-    slots: int,
-    scheme: SchemeName = "ckks",
-    modulus: int | None = None,
-    maps: Maps | None = None,
-) -> Lowered:
-    """The program on slots, with the tiles in these layouts.
+class InSlots(Lowering[Value]):
+    """The program on slots, with the tiles in these layouts. NotPossibleError for a function that no file can
+    keep.
 
     Args:
         slots: of a ciphertext; with BFV and BGV of the two rows together, which hold the same values.
         modulus: the prime t of BFV and BGV.
         maps: those of the same program in other layouts, to which its own are added.
-
-    Raises:
-        NotPossibleError: for a function that no file can keep.
     """
-    return _Slots(parts, layouts, slots, scheme, modulus, {} if maps is None else maps).run()
 
-
-class _Slots(Lowering[Value]):
     def __init__(
         self,
-        parts: SplitProgram,
+        cut: SplitProgram,
         layouts: tuple[Layout, ...],
         slots: int,
-        scheme: SchemeName,
-        modulus: int | None,
-        maps: Maps,
+        scheme: SchemeName = "ckks",
+        modulus: int | None = None,
+        maps: Maps | None = None,
     ) -> None:
-        recorder = Recorder(scheme, [Form(slots)] * len(parts.program.inputs))
-        super().__init__(parts.program, recorder, map(Value, recorder.inputs))
-        self._arrays, self._layouts, self._slots, self._modulus = parts.arrays, layouts, slots, modulus
-        self._ranges = [node.range for node in parts.program.nodes]
-        self._maps = maps
+        recorder = Recorder(scheme, [Form(slots)] * len(cut.program.inputs))
+        super().__init__(cut, recorder, map(Value, recorder.inputs))
+        self._layouts, self._slots, self._modulus = layouts, slots, modulus
+        self._ranges = [node.range for node in cut.program.nodes]
+        self._maps = {} if maps is None else maps
         self._powers: dict[int, Powers] = {}
         self._folds = 0
         self._how = {at: Step(at, layout) for at, layout in enumerate(layouts)}
 
     def _array(self, at: int, _number: int) -> int | None:
-        return self._arrays[at]
+        return self._cut.arrays[at]
 
     def _result(self, at: int) -> Symbol:
         return self._values[at].symbol

@@ -67,9 +67,7 @@ def _are_equal(a: TensorProgram, b: TensorProgram) -> bool:
     return True
 
 
-def in_pairs(
-    program: TensorProgram, factors: Iterable[int], size: int, slots: int
-) -> tuple[SplitProgram, Lowered]:
+def in_pairs(program: TensorProgram, factors: Iterable[int], size: int, slots: int) -> Lowered:
     """The program on batches of `size` ciphertexts, for matrices that are filled up to `size`.
 
     Args:
@@ -83,4 +81,4 @@ def in_pairs(
     result = program.outputs[0][1]
     shape = ((size, size),) * len(left)
     steps = tuple(Step(at, matrices=shape if at == result else ()) for at in range(len(program.nodes)))
-    return SplitProgram.whole_arrays(program), Lowered(found, slots, steps, {})
+    return Lowered(SplitProgram.whole_arrays(program), found, slots, steps, {})

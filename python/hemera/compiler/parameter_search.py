@@ -64,16 +64,11 @@ _BEYOND_SAMPLES = 2.0**8
 """So many times as large as samples show are results that have room, where inputs can lead to them."""
 
 
-OnTiles = tuple[SplitProgram, Lowered]
-"""A program on tiles, and the one on slots."""
-
-
 @dataclass(frozen=True)
 class Chosen:
-    """Parameters, and the programs on tiles and on slots."""
+    """Parameters, and the program on slots."""
 
     params: Parameters
-    cut: SplitProgram
     steps: Lowered
     sharing: Sharing | None = None
 
@@ -98,7 +93,7 @@ class Search:
     """The parameters that are given; None: they are found."""
     _cuts: dict[int, SplitProgram] = field(default_factory=dict, init=False, repr=False, compare=False)
     """The program on tiles, by their most slots."""
-    _found_on_slots: dict[int | None, OnTiles] = field(
+    _found_on_slots: dict[int | None, Lowered] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
     """What `_on_slots` has found."""
@@ -134,35 +129,35 @@ class Search:
 
     def _given(self, params: Parameters, shares: int | None) -> Chosen:
         refreshed = bootstrap_of(params, _LEAST_SLOTS) is not None
-        cut, steps = self._on_slots(None if refreshed else params.max_slots)
+        steps = self._on_slots(None if refreshed else params.max_slots)
         if shares is None:
-            return self._with(params, cut, steps)
-        sharing = room_of(cut.program, steps, self.precision_bits, shares).given(params)
-        require_room(cut.whole, steps, params)
-        return Chosen(params, cut, steps, sharing)
+            return self._with(params, steps)
+        sharing = room_of(steps, self.precision_bits, shares).given(params)
+        require_room(steps.cut.whole, steps, params)
+        return Chosen(params, steps, sharing)
 
-    def _with(self, params: Parameters, cut: SplitProgram, steps: Lowered) -> Chosen:
+    def _with(self, params: Parameters, steps: Lowered) -> Chosen:
         """The program with parameters that are given."""
-        steps = self._levelled(cut, steps, params)
-        require_room(cut.whole, steps, params)
-        return Chosen(params, cut, steps)
+        steps = self._levelled(steps, params)
+        require_room(steps.cut.whole, steps, params)
+        return Chosen(params, steps)
 
     def _shared(self, shares: int) -> Chosen:
-        cut, steps = self._on_slots(self._free())
-        room = room_of(cut.program, steps, self.precision_bits, shares)
-        params, sharing = room.found(lambda bits: self._circuit(cut, steps, bits), self.scale_bits)
-        return Chosen(params, cut, steps, sharing)
+        steps = self._on_slots(self._free())
+        room = room_of(steps, self.precision_bits, shares)
+        params, sharing = room.found(lambda bits: self._circuit(steps, bits), self.scale_bits)
+        return Chosen(params, steps, sharing)
 
     def _found(self) -> Chosen:
         """Without bootstraps, or with those that take least time."""
         free = self._free()
-        cut, steps = self._on_slots(free)
-        without = self._circuit(cut, steps)
+        steps = self._on_slots(free)
+        without = self._circuit(steps)
         if without is None and free is not None:
             # Layouts with copies may take more levels than were counted.
-            cut, steps = self._on_slots(None)
-            without = self._circuit(cut, steps)
-        return self.faster(without, cut, steps, lambda: self._on_slots(None))
+            steps = self._on_slots(None)
+            without = self._circuit(steps)
+        return self.faster(without, steps, lambda: self._on_slots(None))
 
     def seconds_at_least(self, requests: int) -> float:
         """A bound from below, within some percent, on the seconds of the program of `chosen` for these
@@ -174,17 +169,13 @@ class Search:
         """
         found = []
         for free in {self._free() if self.params is None else self.most_slots, None}:
-            cut, steps = self._on_slots(free)
-            own = self.params or self._circuit(cut, steps) or self._least_preset
+            steps = self._on_slots(free)
+            own = self.params or self._circuit(steps) or self._least_preset
             found.append(seconds_at_least(steps, own, requests, device=self.device))
         return min(found)
 
     def faster(
-        self,
-        without: Parameters | None,
-        cut: SplitProgram,
-        steps: Lowered,
-        for_bootstraps: Callable[[], OnTiles] | None = None,
+        self, without: Parameters | None, steps: Lowered, for_bootstraps: Callable[[], Lowered] | None = None
     ) -> Chosen:
         """A program with parameters without bootstraps, if there are any, or with bootstraps: what takes less
         time. With those that are given, if there are. NotPossibleError where there is none of these.
@@ -193,10 +184,10 @@ class Search:
             for_bootstraps: gives the program that bootstraps are placed in; None: the same.
         """
         if self.params is not None:
-            return self._with(self.params, cut, steps)
+            return self._with(self.params, steps)
 
         def bootstrapped() -> Chosen:
-            return self.bootstrapped(*((cut, steps) if for_bootstraps is None else for_bootstraps()))
+            return self.bootstrapped(steps if for_bootstraps is None else for_bootstraps())
 
         def refreshed() -> Chosen:
             one = seconds_of_bootstrap(self._least_preset, steps.slots, device=self.device)
@@ -204,7 +195,7 @@ class Search:
 
         if without is None:
             return bootstrapped()
-        plain = Chosen(without, cut, steps)
+        plain = Chosen(without, steps)
         if without.degree < _MOST_DEGREE:
             return plain
         seconds = seconds_without(steps, without, device=self.device)
@@ -218,20 +209,20 @@ class Search:
             return plain
         return found if found.steps.placement.time < seconds else plain
 
-    def bootstrapped(self, cut: SplitProgram, steps: Lowered) -> Chosen:
+    def bootstrapped(self, steps: Lowered) -> Chosen:
         """The program with the bootstraps of least time. NotPossibleError where there are none for it."""
         preset, tried_levels = self._preset
 
         def of(levels: int) -> Chosen:
             params = _of_preset(preset, levels, self.security)
-            return Chosen(params, cut, self._levelled(cut, steps, params))
+            return Chosen(params, self._levelled(steps, params))
 
         found = possible(functools.partial(of, levels) for levels in tried_levels)
         return min(found, key=lambda each: each.steps.placement.time if each.steps.placement else math.inf)
 
-    def _levelled(self, cut: SplitProgram, steps: Lowered, params: Parameters) -> Lowered:
+    def _levelled(self, steps: Lowered, params: Parameters) -> Lowered:
         """The program with bootstraps, where the parameters have some."""
-        return LEVELS.run(OnSlots(cut, params=params, device=self.device, lowered=steps)).steps
+        return LEVELS.run(OnSlots(steps.cut, params=params, device=self.device, lowered=steps)).steps
 
     @property
     def _preset(self) -> tuple[str, tuple[int, ...]]:
@@ -257,8 +248,8 @@ class Search:
             self._cuts[slots] = split(self.whole, slots)
         return self._cuts[slots]
 
-    def _on_slots(self, free: int | None) -> OnTiles:
-        """The program on tiles, and the one on slots: in the cheapest of the layouts that searches find.
+    def _on_slots(self, free: int | None) -> Lowered:
+        """The program on slots: in the cheapest of the layouts that searches find.
 
         Args:
             free: the slots of a ring without bootstraps, which copies may fill; None: with bootstraps, for
@@ -268,7 +259,7 @@ class Search:
             self._found_on_slots[free] = self._in_cheapest_layout(free)
         return self._found_on_slots[free]
 
-    def _in_cheapest_layout(self, free: int | None) -> OnTiles:
+    def _in_cheapest_layout(self, free: int | None) -> Lowered:
         most, samples = self.most_slots // self.samples, self.samples
         # Half of them in imaginary parts, rather than more ciphertexts: see `hemera.compiler.samples`.
         halves = free is None and samples > 1 and _tiles(self.whole, 2 * most) < _tiles(self.whole, most)
@@ -281,16 +272,16 @@ class Search:
             at = OnSlots(cut, choice.layouts, slots, samples, halves, maps=maps)
             found.append(SLOTS.run(at).steps)
         if len(found) == 1:
-            return cut, found[0]
-        return cut, min(found, key=lambda steps: self._price(cut, steps, refreshed=free is None))
+            return found[0]
+        return min(found, key=lambda steps: self._price(steps, refreshed=free is None))
 
-    def _price(self, cut: SplitProgram, steps: Lowered, *, refreshed: bool) -> float:
+    def _price(self, steps: Lowered, *, refreshed: bool) -> float:
         """The seconds, by which layouts are compared: infinite where no parameters hold the program. With
         bootstraps, each level counts as its part of one."""
         program, depth = steps.program, steps.program.depth
-        if max(steps.magnitudes.values()) > _BEYOND_SAMPLES * largest_of(cut.program):
+        if max(steps.magnitudes.values()) > _BEYOND_SAMPLES * largest_of(steps.cut.program):
             return math.inf  # sums in free slots that products let grow
-        own = self.params or (self._least_preset if refreshed else self._circuit(cut, steps))
+        own = self.params or (self._least_preset if refreshed else self._circuit(steps))
         may_refresh = refreshed or self.params is not None
         plan = bootstrap_of(own, steps.slots) if own is not None and may_refresh else None
         if own is None or (plan is None and depth > top_level(own)):
@@ -308,13 +299,13 @@ class Search:
         low, high = _SCALE_BITS
         return int(min(high, max(low, np.ceil(self.precision_bits + _ROOM_BITS))))
 
-    def _circuit(self, cut: SplitProgram, steps: Lowered, scale_bits: int | None = None) -> Parameters | None:
+    def _circuit(self, steps: Lowered, scale_bits: int | None = None) -> Parameters | None:
         """Without bootstraps, for a program on slots; None where the ring would be too large."""
         bits = self.scale_bits if scale_bits is None else scale_bits
         # Slots without elements can hold more than elements do, and results are decrypted with all slots.
         slots = max([steps.magnitudes.get(at, 0.0) for at in steps.program.outputs], default=0.0)
-        growth = max(1.0, slots / largest_of(cut.program))
-        return self.for_circuit(cut.program, steps.program.depth, steps.slots, bits, growth=growth)
+        growth = max(1.0, slots / largest_of(steps.cut.program))
+        return self.for_circuit(steps.cut.program, steps.program.depth, steps.slots, bits, growth=growth)
 
     def for_circuit(
         self, program: TensorProgram, depth: int, slots: int, scale_bits: int, *, growth: float = 1.0

@@ -32,7 +32,7 @@ from hemera.arrays.tiling import SplitProgram
 from hemera.compiler.attempts import told
 from hemera.compiler.bootstraps import bootstrap_of, placed
 from hemera.compiler.exact_bootstraps import exact_bootstrap_of, exactly_placed
-from hemera.compiler.lowering import Lowered, Maps, lowered
+from hemera.compiler.lowering import InSlots, Lowered, Maps
 from hemera.compiler.room import require_levels
 from hemera.compiler.samples import in_parts, interleaved
 from hemera.compiler.scaling import Scaled, scaled
@@ -159,7 +159,7 @@ def fold(at: OnArrays) -> OnArrays:
 def lower(at: OnSlots) -> OnSlots:
     """Maps as diagonals, rotations and folds; look-ups as polynomials modulo the prime."""
     modulus = at.params.plain_modulus if isinstance(at.params, IntegerParameters) else None
-    steps = lowered(at.cut, at.layouts, at.slots, at.scheme, modulus, at.maps)
+    steps = InSlots(at.cut, at.layouts, at.slots, at.scheme, modulus, at.maps).run()
     return replace(at, lowered=steps)
 
 
@@ -206,8 +206,9 @@ class Stage(Generic[_S]):
         return at
 
 
-def require_arrays(program: TensorProgram) -> None:
+def require_arrays(made: OnArrays) -> None:
     """Operands come before what takes them; results are there, by different names; ranges have an order."""
+    program = made.program
     for at, node in enumerate(program.nodes):
         known = min(node.operands, default=0) >= 0 and max(node.operands, default=-1) < at
         assert known, f"node {at} takes what comes after it"
@@ -217,10 +218,11 @@ def require_arrays(program: TensorProgram) -> None:
     assert 0 <= min(results.values()) <= max(results.values()) < len(program.nodes), "a result is no node"
 
 
-def require_slots(cut: SplitProgram, steps: Lowered) -> None:
+def require_slots(made: OnSlots) -> None:
     """A ciphertext for each tile of inputs and results, of a power of two of slots; a step for each node;
     sizes of values that are there."""
-    program, arrays, sizes = steps.program, cut.program, steps.magnitudes
+    steps = made.steps
+    program, arrays, sizes = steps.program, made.cut.program, steps.magnitudes
     counts = (len(program.inputs), len(program.outputs), len(steps.steps))
     wanted = (len(arrays.inputs), len(arrays.outputs), len(arrays.nodes))
     assert counts == wanted, f"inputs, results and steps are {counts}, and those of tiles are {wanted}"
@@ -235,8 +237,8 @@ def _require_levels(at: OnSlots) -> None:
     require_levels(at.steps, at.params)
 
 
-ARRAYS = Stage("arrays", (squares, units, fold), lambda at: require_arrays(at.program))
-SLOTS = Stage("slots", (lower, samples, imaginary_parts), lambda at: require_slots(at.cut, at.steps))
+ARRAYS = Stage("arrays", (squares, units, fold), require_arrays)
+SLOTS = Stage("slots", (lower, samples, imaginary_parts), require_slots)
 LEVELS = Stage("levels", (bootstraps,), _require_levels)
 
 PASSES: tuple[Stage[OnArrays] | Stage[OnSlots], ...] = (ARRAYS, SLOTS, LEVELS)

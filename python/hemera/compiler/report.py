@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 from hemera.arrays.operations import Apply
 from hemera.arrays.tensor import Node, TensorProgram
-from hemera.arrays.tiling import SplitProgram
 from hemera.compiler.lowering import Lowered, Step
 from hemera.compiler.placement import Placement
 from hemera.objects.cost import Cost
@@ -25,7 +24,6 @@ _LAYOUTS = {
 
 
 def table(
-    parts: SplitProgram,
     steps: Lowered,
     samples: int,
     params: Parameters,
@@ -40,6 +38,7 @@ def table(
         bits: that results are expected to have; None: not known.
         notes: lines about the whole.
     """
+    parts = steps.cut
     column = "matrix" if any(step.matrices for step in steps.steps) else "diagonals"
     lines = [
         f"{params!r}, {steps.slots} slots, depth {steps.program.depth}",

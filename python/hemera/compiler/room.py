@@ -178,8 +178,9 @@ class Room:
         )
 
 
-def room_of(program: TensorProgram, steps: Lowered, precision_bits: float, shares: int) -> Room:
+def room_of(steps: Lowered, precision_bits: float, shares: int) -> Room:
     """The room that a program needs, with precision relative to the largest value of each result."""
+    program = steps.cut.program
     inputs = [max(map(abs, program.nodes[at].range)) for at in program.inputs]
     outputs = [max(map(abs, program.nodes[at].range)) or 1.0 for _, at in program.outputs]
     return Room(steps, tuple(inputs), tuple(outputs), precision_bits, shares)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hemera.arrays.sparse_map import Shape, SparseMap
 from hemera.arrays.tensor import TensorProgram
+from hemera.arrays.tiling import SplitProgram
 from hemera.arrays.tokens import Places, Turns, turns_of
 from hemera.compiler.lowering import Lowering, Value
 from hemera.compiler.matrices import Matrices
@@ -65,7 +66,11 @@ class TokenValues(Lowering[Placed | View | None]):
     ) -> None:
         recorder = Recorder("ckks", [Form(length * samples, (each.count,)) for each in places])
         inputs = zip(recorder.inputs, places, strict=True)
-        super().__init__(program, recorder, (Placed(symbol, places=own) for symbol, own in inputs))
+        super().__init__(
+            SplitProgram.whole_arrays(program),
+            recorder,
+            (Placed(symbol, places=own) for symbol, own in inputs),
+        )
         self._length, self._maps = length, maps
         self._elsewhere: list[tuple[View, Placed]] = []
         """Values that were brought to other places."""

@@ -18,7 +18,7 @@ from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tiling import SplitProgram
 from hemera.compiler.attempts import NotPossibleError
 from hemera.compiler.batches import in_batches
-from hemera.compiler.lowering import lowered
+from hemera.compiler.lowering import InSlots
 from hemera.errors import MismatchError, ParameterError
 
 RANDOM = np.random.default_rng(7)
@@ -116,8 +116,10 @@ def test_an_operation_that_a_pass_has_no_method_for_is_refused() -> None:
         return found
 
     with pytest.raises(ParameterError, match=r"sigmoid \(here.py:3\): .* another scheme= or layout="):
-        lowered(SplitProgram.whole_arrays(program(FUNCTION)), (Layout.raster(SHAPE),) * 2, 8, "bfv", 65537)
+        InSlots(
+            SplitProgram.whole_arrays(program(FUNCTION)), (Layout.raster(SHAPE),) * 2, 8, "bfv", 65537
+        ).run()
     with pytest.raises(ParameterError, match="look-up of 5 values"):
-        lowered(SplitProgram.whole_arrays(program(LOOK_UP)), (Layout.raster(SHAPE),) * 2, 8)
+        InSlots(SplitProgram.whole_arrays(program(LOOK_UP)), (Layout.raster(SHAPE),) * 2, 8).run()
     with pytest.raises(NotPossibleError, match="look-up of 5 values"):
         in_batches(program(LOOK_UP), 1, 8, 16)

@@ -223,7 +223,7 @@ def test_slots_are_planned_only_where_they_may_be_faster(monkeypatch: pytest.Mon
 )
 def test_bounds_of_slots_are_below_their_times(program: Any, params: Any) -> None:
     plan = compiled(program, layout="slots", params=params, samples=32)
-    search = Search(plan._parts.whole, 32, 14, 128, "cpu-avx512-16", params=params)
+    search = Search(plan._lowered.cut.whole, 32, 14, 128, "cpu-avx512-16", params=params)
     for requests in (1, 5):  # several take less than one after the other
         counted = plan.package.cost(requests, device="cpu-avx512-16").seconds
         assert counted is not None

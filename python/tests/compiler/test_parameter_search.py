@@ -20,7 +20,7 @@ from hemera.arrays.tiling import SplitProgram
 from hemera.compiler import parameter_search, scaling, unscaled
 from hemera.compiler.attempts import NotPossibleError
 from hemera.compiler.estimators.features import Features
-from hemera.compiler.lowering import lowered
+from hemera.compiler.lowering import InSlots
 from hemera.compiler.parameter_search import Search
 from hemera.compiler.report import deepest_text
 from hemera.compiler.specs import are_far, centre_of
@@ -149,7 +149,7 @@ def test_equal_maps_of_values_in_other_layouts_are_other_operations(first: Layou
     own = [Layout.raster(node.shape) for node in program.nodes]
     for at, layout in zip(program.inputs, (first, second), strict=True):
         own[at] = layout
-    steps = lowered(SplitProgram.whole_arrays(program), tuple(own), 8)
+    steps = InSlots(SplitProgram.whole_arrays(program), tuple(own), 8).run()
     x, y = RNG.normal(size=(2, 4, 2))
     (found,) = steps.program.evaluate_clear([first.pack(x, 8), second.pack(y, 8)])
     np.testing.assert_allclose(target.unpack(found), function(x, y), atol=1e-9)
@@ -160,7 +160,7 @@ def test_values_that_nothing_takes_are_left_out_with_their_sizes() -> None:
     program = recorded(lambda x: x * x, (4,))
     maps = SparseMap.of(4, 4, [], [], []), SparseMap.dense(5 * np.eye(4))
     program.outputs = [("y", program.add(Affine(maps), [1, 0], (4,), range=(-5, 5)))]
-    steps = lowered(SplitProgram.whole_arrays(program), (Layout.raster((4,)),) * len(program.nodes), 4)
+    steps = InSlots(SplitProgram.whole_arrays(program), (Layout.raster((4,)),) * len(program.nodes), 4).run()
     assert steps.program.operations == {"multiply by number": 1}
     assert steps.magnitudes == {0: 1.0, 1: 5.0}
     assert len(steps.arrays) == 2
@@ -184,7 +184,7 @@ def test_magnitudes_hold_for_slots_without_elements(ends: tuple[float, float]) -
     corners = np.array(list(itertools.product(ends, repeat=4)))
     larger = 0
     for source, target in itertools.product(LAYOUTS, LAYOUTS):
-        steps = lowered(SplitProgram.whole_arrays(recorder.program), (source, target), 8)
+        steps = InSlots(SplitProgram.whole_arrays(recorder.program), (source, target), 8).run()
         (slots,) = steps.program.evaluate_clear([np.stack([source.pack(each, 8) for each in corners])])
         np.testing.assert_allclose([target.unpack(each) for each in slots], corners @ matrix, atol=1e-9)
         assert np.abs(slots).max() <= steps.magnitudes[steps.program.outputs[0]] * (1 + 1e-12)
@@ -217,8 +217,8 @@ def test_the_levels_of_least_time_are_taken(order: Any, monkeypatch: pytest.Monk
     """Levels of the preset that hold the program; the last refusal is raised where none does."""
     times = dict(zip((8, 9, 10), order, strict=True))
 
-    def levelled(_: Search, cut: Any, steps: Any, levels: int) -> Any:
-        del cut, steps
+    def levelled(_: Search, steps: Any, levels: int) -> Any:
+        del steps
         if times[levels] == 3.0:
             raise NotPossibleError(f"no {levels}")
         return SimpleNamespace(placement=SimpleNamespace(time=times[levels]))
@@ -226,11 +226,11 @@ def test_the_levels_of_least_time_are_taken(order: Any, monkeypatch: pytest.Monk
     monkeypatch.setattr(parameter_search, "_of_preset", lambda _, levels, __: levels)
     monkeypatch.setattr(Search, "_levelled", levelled)
     own: Any = search(recorded(lambda x: x, (4,)), 25)
-    found = own.bootstrapped(None, None)
+    found = own.bootstrapped(None)
     assert times[found.params] == found.steps.placement.time == 1.0
     times.update(dict.fromkeys(times, 3.0))
     with pytest.raises(NotPossibleError, match="no 10"):
-        own.bootstrapped(None, None)
+        own.bootstrapped(None)
 
 
 @pytest.mark.parametrize(

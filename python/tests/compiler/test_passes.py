@@ -67,7 +67,8 @@ def test_each_pass_on_slots_leaves_results(halves: bool) -> None:
     x = RNG.uniform(-3, 900, (4, 5, 6))
     at = ARRAYS.run(on_arrays(quadratic, FusingRecorder(precision_bits=12)))
     search = Search(at.program, 1, 12, None, "cpu-avx512-16")
-    cut, steps = search._on_slots(None)
+    steps = search._on_slots(None)
+    cut = steps.cut
     layouts = tuple(step.layout for step in steps.steps if step.layout is not None)
     slots = OnSlots(cut, layouts, steps.slots, 4, halves)
     for count, each in ((1, passes.lower), (2 if halves else 4, passes.samples)):
@@ -109,24 +110,26 @@ SLOT_FAULTS: list[tuple[str, Callable[[Lowered], Lowered]]] = [
 
 def test_faults_of_passes_are_told() -> None:
     program = on_arrays(quadratic, FusingRecorder(precision_bits=12)).program
-    passes.require_arrays(program)
+    at = OnArrays(program, ())
+    passes.require_arrays(at)
     for words, change in ARRAY_FAULTS:
-        stage = Stage("arrays", (change,), passes.require_arrays)
+        changed = dataclasses.replace(at, program=change(program))
+        stage = Stage[OnArrays]("arrays", (lambda _, changed=changed: changed,), passes.require_arrays)
         with pytest.raises(AssertionError, match=words):
-            stage.run(program)
+            stage.run(at)
     plan = hm.compile(lambda x: x * x, hm.ArraySpec((4,), (0, 1)))
-    cut, steps = plan._parts, plan._lowered
-    passes.require_slots(cut, steps)
+    good = OnSlots(plan._lowered.cut, lowered=plan._lowered)
+    passes.require_slots(good)
     for words, fault in SLOT_FAULTS:
         with pytest.raises(AssertionError, match=words):
-            passes.require_slots(cut, fault(steps))
+            passes.require_slots(dataclasses.replace(good, lowered=fault(plan._lowered)))
 
 
 def test_levels_that_there_are_not_are_a_refusal() -> None:
     plan = hm.compile(lambda x: x * x * x, hm.ArraySpec((4,), (0, 1)))
     few = hm.ckks.Parameters.for_circuit(plan.depth - 1, slots=4, security=None)
     enough = hm.ckks.Parameters.for_circuit(plan.depth, slots=4, security=None)
-    at = OnSlots(plan._parts, params=enough, lowered=plan._lowered)
+    at = OnSlots(plan._lowered.cut, params=enough, lowered=plan._lowered)
     assert LEVELS.run(at).steps is plan._lowered
     with pytest.raises(TooDeepError):
         LEVELS.run(dataclasses.replace(at, params=few))

@@ -277,7 +277,7 @@ def test_operations_of_a_class_do_the_same() -> None:
         return np.tanh(a) + np.tanh(b) + c * d
 
     plan = compiled(program, Spec((TOKENS, FEATURES), (-1, 1)))
-    whole = plan._parts.whole
+    whole = plan._lowered.cut.whole
     classes: dict[int, list[Any]] = {}
     for node, own in zip(whole.nodes, alike_nodes(whole), strict=True):
         classes.setdefault(own, []).append(node)
@@ -289,18 +289,18 @@ def test_operations_of_a_class_do_the_same() -> None:
 
 
 def test_bootstraps_are_compared_with_deep_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
-    cut, steps, _ = in_batches(compiled(norm, Spec((4, 6), (-1, 1)))._parts.whole, 1, 2, 14)
-    search = Search(cut.whole, 2, 14, 128, "cpu-avx512-16")
+    steps, _ = in_batches(compiled(norm, Spec((4, 6), (-1, 1)))._lowered.cut.whole, 1, 2, 14)
+    search = Search(steps.cut.whole, 2, 14, 128, "cpu-avx512-16")
     deep = hm.ckks.Parameters.for_circuit(28, scale_bits=40, range_bits=10)
     assert deep.degree == 1 << 16
     own = seconds_without(steps, deep, device=search.device)
     for factor, expected in ((0.5, True), (2.0, False)):
         placement = Placement((), (), (), factor * own, factor * own, True, "test")
-        other = Chosen(insecure(8), cut, replace(steps, placement=placement))
+        other = Chosen(insecure(8), replace(steps, placement=placement))
         monkeypatch.setattr(Search, "bootstrapped", lambda *_, other=other: other)
-        assert (search.faster(deep, cut, steps) is other) == expected
-    assert search.faster(None, cut, steps) is other
-    assert search.faster(insecure(8), cut, steps).params == insecure(8)
+        assert (search.faster(deep, steps) is other) == expected
+    assert search.faster(None, steps) is other
+    assert search.faster(insecure(8), steps).params == insecure(8)
 
 
 @pytest.mark.parametrize(
