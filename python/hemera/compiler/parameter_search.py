@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hemera import ckks
+from hemera._process import cached_property
 from hemera.arrays.layout_search import layout_choices
 from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tiling import SplitProgram, Tiling, split
@@ -91,12 +92,6 @@ class Search:
     """The largest magnitude of a result that inputs in their ranges lead to, beyond what samples show."""
     params: Parameters | None = None
     """The parameters that are given; None: they are found."""
-    _cuts: dict[int, SplitProgram] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """The program on tiles, by their most slots."""
-    _found_on_slots: dict[int | None, Lowered] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
-    """What `_on_slots` has found."""
 
     @property
     def most_slots(self) -> int:
@@ -242,24 +237,23 @@ class Search:
         ring = self.for_circuit(counted, counted.depth, _LEAST_SLOTS, self.scale_bits)
         return None if ring is None else ring.max_slots
 
-    def _cut(self, slots: int) -> SplitProgram:
+    @cached_property
+    def _cut(self) -> Callable[[int], SplitProgram]:
         """The program on tiles of at most so many slots."""
-        if slots not in self._cuts:
-            self._cuts[slots] = split(self.whole, slots)
-        return self._cuts[slots]
+        return functools.cache(functools.partial(split, self.whole))
 
-    def _on_slots(self, free: int | None) -> Lowered:
+    @cached_property
+    def _on_slots(self) -> Callable[[int | None], Lowered]:
+        """`_in_cheapest_layout`, each found once."""
+        return functools.cache(self._in_cheapest_layout)
+
+    def _in_cheapest_layout(self, free: int | None) -> Lowered:
         """The program on slots: in the cheapest of the layouts that searches find.
 
         Args:
             free: the slots of a ring without bootstraps, which copies may fill; None: with bootstraps, for
                 which more slots take longer than copies in them save.
         """
-        if free not in self._found_on_slots:
-            self._found_on_slots[free] = self._in_cheapest_layout(free)
-        return self._found_on_slots[free]
-
-    def _in_cheapest_layout(self, free: int | None) -> Lowered:
         most, samples = self.most_slots // self.samples, self.samples
         # Half of them in imaginary parts, rather than more ciphertexts: see `hemera.compiler.samples`.
         halves = free is None and samples > 1 and _tiles(self.whole, 2 * most) < _tiles(self.whole, most)

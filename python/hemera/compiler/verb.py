@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
@@ -148,9 +149,9 @@ def compile(what: Any, *inputs: Any, progress: Progress = None, **options: Any) 
         >>> plan.local()([1.0, 2.0, 3.0]).round(2).tolist()
         [3.0, 2.0, 1.0]
     """
-    reader = _reader_of(what, *inputs)
-    with telling(progress):
-        return (compiling.compile if reader is None else reader)(what, *inputs, **options)
+    reader = _reader_of(what, *inputs) or compiling.compile
+    with telling(progress) if progress else nullcontext():
+        return reader(what, *inputs, **options)
 
 
 def _reader_of(what: Any, *inputs: Any) -> Callable[..., Any] | None:

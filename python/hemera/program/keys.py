@@ -98,9 +98,8 @@ class AskedKeys:
     @classmethod
     def told(cls, operation: Operation, place: Place) -> AskedKeys:
         """The keys of an operation of CKKS, by its traits."""
-        plan = cls.of_plans(operation, place)
-        if plan.of_plan:
-            return plan
+        if isinstance(operation, (Refresh, PairProducts)):
+            return cls.of_plans(operation, place)
         keys = operation.keys(place)
         return cls(keys, []) if isinstance(operation, OfMatrix) else cls([], keys)
 
