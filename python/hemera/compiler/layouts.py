@@ -62,7 +62,7 @@ def cheapest_of_samples(
             raise samples.reason
         return None, Compared()
     if layout != "auto":
-        return packaging.found(samples.named(layout)), Compared()
+        return packaging.found(samples.makers(compared=False)[layout]()), Compared()
     compared, made = Compared(), dict[str, Found]()
 
     def compare(name: LayoutName, make: Callable[[], LaidOut]) -> None:
@@ -72,17 +72,16 @@ def cheapest_of_samples(
         else:
             compared.seconds[name], made[name] = tried.seconds(device), tried
 
-    for name, make in samples.candidates:
+    for name, make in samples.makers(compared=True).items():
         compare(name, make)
     # Elements in slots are the most to plan: only where another layout is possible, and they may take less.
-    if made and samples.may_lie_in_slots:
-        bound = attempted(samples.seconds_in_slots_at_least)
-        if isinstance(bound, Impossible):
-            compared.impossible["slots"] = bound
-        elif bound >= min(compared.seconds.values()):
-            compared.seconds["slots"] = bound
-        else:
-            compare("slots", samples.in_slots)
+    bound = attempted(samples.seconds_in_slots_at_least) if made else None
+    if isinstance(bound, Impossible):
+        compared.impossible["slots"] = bound
+    elif bound is not None and bound >= min(compared.seconds.values()):
+        compared.seconds["slots"] = bound
+    elif bound is not None:
+        compare("slots", samples.in_slots)
     best = min(compared.seconds, key=compared.seconds.__getitem__, default="slots")
     if best == "slots" and samples.batch is not None:
         return None, Compared()
@@ -120,28 +119,20 @@ class Samples:
     def _program(self) -> TensorProgram:
         return self.search.whole
 
-    def named(self, layout: LayoutName) -> LaidOut:
-        """The program in a layout of samples. NotPossibleError where it has none there."""
-        if layout == "pairs":
-            return self.in_pairs()
-        return self.in_ciphertexts() if layout == "ciphertexts" else self.in_sequences()
+    def makers(self, *, compared: bool) -> dict[LayoutName, Callable[[], LaidOut]]:
+        """The layouts besides elements in slots. They raise NotPossibleError where one is not.
 
-    @property
-    def candidates(self) -> list[tuple[LayoutName, Callable[[], LaidOut]]]:
-        """The layouts, besides elements in slots, that may take least time. NotPossibleError where one is
-        not."""
-        found: list[tuple[LayoutName, Callable[[], LaidOut]]] = [
-            ("ciphertexts", lambda: self.in_ciphertexts(with_matrices=True)),
-            ("pairs", self.in_pairs),
-        ]
-        if self._may_be_sequences:
-            found.append(("sequences", lambda: self.in_sequences(with_matrices=True)))
+        Args:
+            compared: those that may take the least time; else those that users may name.
+        """
+        found: dict[LayoutName, Callable[[], LaidOut]] = {
+            "ciphertexts": lambda: self.in_ciphertexts(with_matrices=compared),
+            "pairs": self.in_pairs,
+            "sequences": lambda: self.in_sequences(with_matrices=compared),
+        }
+        if compared and not self._may_be_sequences:
+            del found["sequences"]
         return found
-
-    @property
-    def may_lie_in_slots(self) -> bool:
-        """Whether elements in slots are few enough to be planned for a comparison, or refuse it."""
-        return isinstance(self._maps_in_slots, Impossible) or self._maps_in_slots <= _MOST_MAPS
 
     def in_ciphertexts(self, *, with_matrices: bool = False) -> LaidOut:
         """An element in each ciphertext.
@@ -299,12 +290,21 @@ class Samples:
         outputs = (layout(program.outputs[0][1], axis, left=False),)
         return LaidOut(Chosen(params, steps), samples, -(-self.count // samples), inputs, outputs)
 
-    def seconds_in_slots_at_least(self) -> float:
-        """See `Search.seconds_at_least`. NotPossibleError for too large arrays."""
-        if isinstance(self._maps_in_slots, Impossible):
-            raise self._maps_in_slots.reason
+    def seconds_in_slots_at_least(self) -> float | None:
+        """See `Search.seconds_at_least`; None for more maps between tiles than are planned for a comparison.
+        NotPossibleError for too large arrays."""
         search, requests = self._in_slots
-        return search.seconds_at_least(requests)
+        nodes, slots = search.whole.nodes, self.search.most_slots // search.samples
+        try:
+            counts = [Tiling.of(node.shape, slots).count for node in nodes]
+        except ParameterError as reason:
+            raise NotPossibleError(str(reason)) from reason
+        maps = sum(
+            counts[at] * sum(counts[source] for source in node.operands)
+            for at, node in enumerate(nodes)
+            if node.operation.is_linear
+        )
+        return search.seconds_at_least(requests) if maps <= _MOST_MAPS else None
 
     def in_slots(self) -> LaidOut:
         """Elements in slots, of as many samples as a ciphertext holds."""
@@ -321,21 +321,6 @@ class Samples:
             samples = max(1, min(self.search.most_slots // largest, filled(self.count)))
             search = replace(search, samples=samples)
         return search, -(-self.count // samples)
-
-    @cached_property
-    def _maps_in_slots(self) -> int | Impossible:
-        """Maps between tiles of elements in slots; impossible for arrays of too many tiles."""
-        search, _ = self._in_slots
-        nodes, slots = search.whole.nodes, self.search.most_slots // search.samples
-        try:
-            counts = [Tiling.of(node.shape, slots).count for node in nodes]
-        except ParameterError as reason:
-            return Impossible(NotPossibleError(str(reason)))
-        return sum(
-            counts[at] * sum(counts[source] for source in node.operands)
-            for at, node in enumerate(nodes)
-            if node.operation.is_linear
-        )
 
     @property
     def _axes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
