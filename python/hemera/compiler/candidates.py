@@ -121,19 +121,18 @@ class Packaging:
         return Found(chosen, model, at.requests)
 
     def _encoding(self, at: LaidOut) -> Arrays:
-        if at.chosen.params.scheme != "ckks":
-            multiples = tuple([int(spec.step or 1) for spec in self.specs])
-            return Arrays(at.inputs, at.outputs, multiples, at.samples, whole=True)
-        steps = tuple([spec.step for spec in self.specs])
-        clips = tuple([bool(spec.clip) for spec in self.specs])
+        exact = at.chosen.params.scheme != "ckks"
+        steps = [int(spec.step or 1) if exact else spec.step for spec in self.specs]
+        clips = [bool(spec.clip) for spec in self.specs]
         return Arrays(
             at.inputs,
             at.outputs,
-            steps if any(steps) else (),
+            tuple(steps) if any(steps) else (),
             at.samples,
             2 if at.chosen.steps.in_parts else 1,
-            clips if any(clips) else (),
+            tuple(clips) if any(clips) else (),
             self.unwatched,
             input_scales=() if self.scaled is None else self.scaled.inputs,
             output_scales=() if self.scaled is None else self.scaled.outputs,
+            whole=exact,
         )

@@ -5,7 +5,7 @@ or the next; after each the program is checked for what must hold of its form.
                 one function from the beginning (`hemera.arrays.chains`)
     ARRAYS      on the user's arrays
     layouts     elements in slots, samples in slots, tokens in slots, or pairs: each that is possible goes
-                through the stages below, and the cheapest is taken (`hemera.compiler.candidates`)
+                through the stages below, and the cheapest is taken (`hemera.compiler.layouts`)
     SLOTS       on the slots of ciphertexts
     LEVELS      with parameters
     package     what a server runs, and what clients encode and decode (`hemera.compiler.candidates`)

@@ -120,7 +120,7 @@ def compile(what: Any, *inputs: Any, progress: Progress = None, **options: Any) 
         network = hm.compile("network.onnx", calibrate=images)  # or a torch.nn.Module
 
     Args:
-        what: a function (`hemera.compiler.compiling.compile` has its options), arrays of `hemera.array`, a
+        what: a function (`hemera.compiler.options.Options` has its options), arrays of `hemera.array`, a
             fitted estimator (`hemera.compiler.estimators.compile_estimator`, of boosted trees
             `compile_trees`; both are in docs/compile-estimators.md), a `hemera.serving.LinearModel`, a
             `torch.nn.Module`, or the path, the bytes or the `onnx.ModelProto` of a network

@@ -47,7 +47,7 @@ def compile_onnx(
             of integers and truth values have the step 1.
         replace: functions on arrays, by the name of the operator that they stand for; of other domains than
             ONNX's "domain::name".
-        options: those of `hemera.compiler.compiling.compile`. `calibrate=` gives the ranges.
+        options: those of functions, `hemera.compiler.options.Options`. `calibrate=` gives the ranges.
 
     Raises:
         FileError: for a file that can not be read.
