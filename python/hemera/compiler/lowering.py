@@ -237,7 +237,9 @@ class InSlots(Lowering[Value]):
         if found.numbers.tolist() == [0]:  # a product takes less than a map
             symbol = x.symbol * self._plain(np.tile(found.diagonals[0], self._slots // found.period))
             return Value(symbol, *ends), 1, found.folds
-        operation, count = self._diagonals(found), len(found.numbers)
+        kind = op.Map if self._modulus is None else op.RowMap
+        operation = kind.of(found.numbers.tolist(), self._plain(found.diagonals))
+        count = len(found.numbers)
         self._maps[key] = operation, count, found.folds, sums
         symbol = x.symbol.note(operation)
         return Value(symbol, *ends), count, found.folds
@@ -281,11 +283,6 @@ class InSlots(Lowering[Value]):
     def _plain(self, values: NDArray[Any]) -> NDArray[Any]:
         """Numbers of a plain operand, as the scheme takes them."""
         return values if self._modulus is None else centred(values.astype(np.int64), self._modulus)
-
-    def _diagonals(self, found: PackedMap) -> Operation:
-        """The operation of a map, without its folds."""
-        kind = op.Map if self._modulus is None else op.RowMap
-        return kind.of(found.numbers.tolist(), self._plain(found.diagonals))
 
     def apply(self, at: int, operation: Apply, /) -> Value:
         if self._modulus is not None:

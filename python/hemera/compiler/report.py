@@ -38,11 +38,11 @@ def table(
         bits: that results are expected to have; None: not known.
         notes: lines about the whole.
     """
-    parts = steps.cut
+    parts, halves = steps.cut, ", half of them in imaginary parts" if steps.in_parts else ""
     column = "matrix" if any(step.matrices for step in steps.steps) else "diagonals"
     lines = [
         f"{params!r}, {steps.slots} slots, depth {steps.program.depth}",
-        *([_samples_line(samples, steps.in_parts)] if samples > 1 else []),
+        *([f"{samples} samples in each ciphertext{halves}"] if samples > 1 else []),
         *notes,
         *([] if steps.placement is None else [_placed(steps.placement, steps.program)]),
         *_exactly_placed(steps.program, params),
@@ -63,10 +63,6 @@ def table(
 
 def _shape(node: Node, count: int) -> str:
     return str(node.shape) if count == 1 else f"{node.shape} in {count}"
-
-
-def _samples_line(samples: int, in_parts: bool) -> str:
-    return f"{samples} samples in each ciphertext" + (", half of them in imaginary parts" * in_parts)
 
 
 def _placed(placement: Placement, program: Program) -> str:

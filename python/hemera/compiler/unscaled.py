@@ -66,10 +66,6 @@ class Unscaled:
                 continue
         return None
 
-    @property
-    def _range_bits(self) -> int:
-        return range_bits_for(self.largest, spared=False)
-
     def _prime_bits(self, scale_bits: int) -> list[int] | None:
         """The bits of each prime, the last level's first, so that products come back to about this scale."""
         program = self.steps.program
@@ -91,11 +87,12 @@ class Unscaled:
                 return None
             bits += math.log2(operation.factor)
             places.append((products, bits))
+        range_bits = range_bits_for(self.largest, spared=False)
         # The last prime: every value fits the primes of its level.
         last = 0
         for products, bits in places:
             above = sum(drop for before, drop in drops.items() if before >= products)
-            last = max(last, math.ceil(bits + self._range_bits) - above)
+            last = max(last, math.ceil(bits + range_bits) - above)
         return [last, *(drops[before] for before in sorted(drops, reverse=True))]
 
 

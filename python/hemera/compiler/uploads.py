@@ -54,7 +54,9 @@ def within(program: Program, params: Parameters, limit: int, device: str) -> Pro
         if sizes[-1] <= limit:
             return search.rewritten(ways)
     if "bootstrap" in program.operations:
-        return search.with_limited(limit, [found[0], found[sizes.index(min(sizes))]])
+        tried = [found[0], found[sizes.index(min(sizes))]]
+        made = possible(functools.partial(search.limited, ways, limit) for ways in tried)
+        return min(made, key=lambda each: each[0])[1]
     raise NotPossibleError(
         f"the program's keys are at least {min(sizes)} bytes to upload, more than upload_limit={limit}; "
         "allow for more"
@@ -160,14 +162,9 @@ class _Search:
         asked = [each for each in asked if bootstraps or each.bootstrap is None]
         return KeyList.of(self._params, asked).upload_bytes(self._params)
 
-    def with_limited(self, limit: int, tried: Sequence[_Ways]) -> Program:
-        """The fastest program with one of some ways of its maps, and with bootstraps whose keys have what is
-        left of the limit. NotPossibleError where these need more, with their fewest bytes."""
-        made = possible(functools.partial(self._limited, ways, limit) for ways in tried)
-        return min(made, key=lambda each: each[0])[1]
-
-    def _limited(self, ways: _Ways, limit: int) -> tuple[float, Program]:
-        """The program with bootstraps whose keys have what is left, and the seconds of these and of maps."""
+    def limited(self, ways: _Ways, limit: int) -> tuple[float, Program]:
+        """The seconds of maps and bootstraps, and the program whose bootstraps' keys have what is left of a
+        limit. NotPossibleError where these need more, with their fewest bytes."""
         different = KeyList.of(self._params, self._others).bootstraps
         others = self.bytes_of(ways, bootstraps=False)
         try:
