@@ -23,9 +23,8 @@ from hemera.search.answers import fitted_settings
 from hemera.search.comparisons.program import Comparisons
 from hemera.search.comparisons.rows import ClearRows, EncryptedRows, PairedRows
 from hemera.search.messages import IDS, keys_of, new_ids, not_prepared, places_of, require_ids, sent_rows
-from hemera.search.scores.clear_rows import ClearScoreRows
-from hemera.search.scores.encrypted_rows import EncryptedScoreRows
 from hemera.search.scores.program import ScoreProgram
+from hemera.search.scores.rows import ClearScoreRows, EncryptedScoreRows
 from hemera.search.scores.tickets import Ticket, Tickets
 from hemera.search.settings import Answers, Errors, Metric, Settings
 from hemera.search.vectors import as_vectors

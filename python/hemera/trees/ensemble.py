@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.errors import FormatError, ParameterError
+from hemera.errors import ParameterError
 from hemera.inputs.plain import plain_array
 
 Floats = NDArray[np.float64]
@@ -20,13 +20,6 @@ Index = tuple[Integers, Integers, Integers]
 
 MAX_DEPTH = 6
 """The largest depth of a tree: its comparisons are multiplied depth - 1 times, one after the other."""
-
-CATEGORICAL = (
-    "the model splits categorical features, which have no encrypted form; encode them as numbers or one-hot "
-    "columns, and train "
-)
-"""The refusal of such splits, up to the way of a library."""
-_MOST_SCORES = 1 << 16
 
 LOWEST = float(np.finfo(np.float64).min)
 """A threshold with no value below it."""
@@ -51,13 +44,6 @@ class Node:
         if self.left is None or self.right is None:
             return 0
         return 1 + max(self.left.depth, self.right.depth)
-
-
-def trees_of(scores: int) -> list[list[Node]]:
-    """A list of trees for each score of a file's model. FormatError for more scores than models have."""
-    if not 1 <= scores <= _MOST_SCORES:
-        raise FormatError(f"a model has 1 to {_MOST_SCORES} scores, not {scores}")
-    return [[] for _ in range(scores)]
 
 
 @dataclass(frozen=True)

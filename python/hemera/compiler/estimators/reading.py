@@ -64,11 +64,12 @@ def chain(outer: Any, steps: Sequence[Any]) -> Model:
 def side_by_side(model: Any) -> Model:
     """FeatureUnion, ColumnTransformer: the results of transformers, each times the weight that its name has,
     one after the other."""
-    named = getattr(model, "transformers_", None) or [(*each, None) for each in model.transformer_list]
+    # Those of ColumnTransformer know the columns that they take, those of FeatureUnion take all.
+    columns = getattr(model, "_transformer_to_input_indices", {})
     runs = []
-    for name, step, columns in named:  # None: all columns
-        at = None if columns is None else _numbers(columns, model)
-        if (isinstance(step, str) and step == "drop") or (at is not None and not len(at)):
+    for name, step, *_ in getattr(model, "transformers_", None) or model.transformer_list:
+        at = columns.get(name)
+        if step == "drop" or (at is not None and not len(at)):
             continue
         weight = float((model.transformer_weights or {}).get(name, 1.0))
         runs.append((_encrypted(model, step).run, at, weight))
@@ -80,25 +81,6 @@ def side_by_side(model: Any) -> Model:
         return Features.joined([found.times(weight) for found, weight in own])
 
     return Model.of(run_all, transform="")
-
-
-def _numbers(columns: Any, model: Any) -> Any:
-    """Numbers of columns that a fitted ColumnTransformer keeps."""
-    count = int(model.n_features_in_)
-    if isinstance(columns, slice):
-        names = list(getattr(model, "feature_names_in_", ()))
-        if isinstance(columns.start, str) or isinstance(columns.stop, str):
-            start = 0 if columns.start is None else names.index(columns.start)
-            stop = count if columns.stop is None else names.index(columns.stop) + 1
-            return np.arange(count)[start : stop : columns.step]
-        return np.arange(count)[columns]
-    given = np.atleast_1d(np.asarray(columns))
-    if given.dtype.kind in "UO" and all(isinstance(each, str) for each in given.tolist()):
-        names = list(model.feature_names_in_)
-        return np.array([names.index(each) for each in given.tolist()], np.int64)
-    if given.dtype.kind == "b":
-        return np.flatnonzero(given)
-    return given.astype(np.int64) % count
 
 
 # --- Votes. ---
@@ -158,10 +140,8 @@ def _mean_of_probabilities(outer: Any, models: Sequence[Model], weights: Any = N
 
 def voting(model: Any) -> Model:
     """VotingRegressor, VotingClassifier. Clients get the scores of each member, but for a mean of values."""
-    models, weights = [read(each) for each in model.estimators_], None
-    if model.weights is not None:  # also of those that are dropped
-        pairs = zip(model.estimators, model.weights, strict=True)
-        weights = [weight for (_, own), weight in pairs if not (isinstance(own, str) and own == "drop")]
+    models = [read(each) for each in model.estimators_]
+    weights = model._weights_not_none  # without those of members that are dropped
     if not hasattr(model, "classes_"):
         return _mean_of_values(model, models, weights)
     if model.voting == "soft":

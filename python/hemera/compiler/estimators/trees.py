@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import json
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -26,7 +25,7 @@ from hemera.package.encodings import TreeRows
 from hemera.package.specs import InputSpec, Labels, OutputSpec
 from hemera.program.tracing import Recorder, Symbol
 from hemera.program.values import Array, Form
-from hemera.trees import Ensemble, Quantiser, read_model
+from hemera.trees import Ensemble, Quantiser, predicted, read_model
 from hemera.trees.layout import Layout
 from hemera.trees.packed import packed_scores
 from hemera.trees.parameters import parameters_for
@@ -59,18 +58,10 @@ def is_boosted(what: Any) -> bool:
 
 
 class LocalTrees(Local):
-    """Both parties in this process: `predict` of encrypted rows."""
+    """Both parties in this process: `predict` of encrypted rows, as of the estimator: labels or values of
+    shape (rows,). MismatchError for rows of other features."""
 
-    def __call__(self, *inputs: Any) -> NDArray[Any]:
-        """As of the estimator: labels or values of shape (rows,).
-
-        Raises:
-            MismatchError: for rows of other features.
-        """
-        (rows,) = inputs
-        return np.asarray(super().__call__(rows))[: len(rows)]
-
-    predict = __call__
+    predict = Local.__call__
 
 
 class CompiledTrees(Packaged):
@@ -82,9 +73,9 @@ class CompiledTrees(Packaged):
 
     methods = ("predict",)
 
-    def evaluate_clear(self, rows: Any) -> NDArray[Any]:
+    def evaluate_clear(self, rows: Any) -> Any:
         """`predict` of rows in the clear, by the compiled program."""
-        return np.asarray(self._package.evaluate_clear(rows))[: len(rows)]
+        return self._package.evaluate_clear(rows)
 
     def local(
         self, *, device: str = "cpu", threads: int | None = None, progress: Progress = None
@@ -138,7 +129,6 @@ def compile_trees(
         raise ParameterError(
             "a Pipeline has trees at its end, and bins of its own: give no quantiser with it"
         )
-    predictor = None if isinstance(what, Ensemble) else _predictor(what, given[-1])
     if len(given) > 1:
         trees, quantiser = _of_steps(given)
     else:
@@ -160,14 +150,17 @@ def compile_trees(
     if labels is not None and len(labels) != integers.classes:
         raise MismatchError(f"the model has {len(labels)} labels for {integers.classes} classes")
     rows = _generated(bins) if calibrate is None else thinned(calibrate, _COMPARED)
-    expected = None if predictor is None else predictor(rows)
-    file = isinstance(what, (str, os.PathLike))
+    file = Path(what) if isinstance(what, (str, os.PathLike)) else None
+    judge = what if file is None else _loaded(file)
+    expected = (
+        None if judge is None or isinstance(judge, Ensemble) else _predicted(judge, rows, trees.classes)
+    )
     found = package(
         recorder.program,
         [InputSpec("planes", own.degree, own.degree, (planes,), low=0, high=1)],
         [OutputSpec("scores", own.degree, read=read, labels=labels)],
         own,
-        name=name or (Path(str(what)).stem if file else type(what).__name__),
+        name=name or (type(what).__name__ if file is None else file.stem),
         description=description,
         encoding=TreeRows(
             bins,
@@ -180,7 +173,7 @@ def compile_trees(
     )
     if expected is not None:
         slack = np.full((len(rows), scores), _slack(integers, count))
-        who = "Booster" if file else type(given[-1]).__name__
+        who = type(given[-1] if file is None else judge).__name__
         require_agreement(found, rows, expected, slack, f"{who}.predict")
     return CompiledTrees(found)
 
@@ -214,19 +207,6 @@ def _of_steps(steps: list[Any]) -> tuple[Ensemble, Quantiser]:
     return quantiser.of_values(read_model(steps[1])), quantiser
 
 
-def _predictor(model: Any, last: Any) -> Callable[[Any], Array] | None:
-    """The method of the library's results: numbers of classes of boosters, which have no labels. None where
-    there is no library."""
-    if isinstance(model, (str, os.PathLike)):
-        last = model = _loaded(Path(model))
-    if type(last).__name__ != "Booster":
-        return None if last is None else lambda rows: of_library(model, "predict", rows)
-    if library_of(last) == "lightgbm":
-        regression = str(last.dump_model(num_iteration=1).get("objective")).split()[0]
-        return lambda rows: _classified(of_library(last, "predict", rows, raw_score=True), regression)
-    return lambda rows: _of_xgboost(last, rows)
-
-
 def _loaded(path: Path) -> Any:
     """xgboost's booster of its file; None where it is another file, or xgboost is not installed."""
     try:
@@ -237,18 +217,17 @@ def _loaded(path: Path) -> Any:
         return None  # `read_model` says what is wrong with the file
 
 
-def _of_xgboost(booster: Any, rows: Any) -> Array:
-    xgboost = importlib.import_module("xgboost")
-    table = xgboost.DMatrix(np.asarray(rows, np.float64), feature_names=booster.feature_names)
-    objective = json.loads(booster.save_config())["learner"]["objective"]["name"]
-    return _classified(of_library(booster, "predict", table, output_margin=True), objective)
-
-
-def _classified(margins: Array, objective: str) -> Array:
-    """Numbers of classes, as `predict` of a classifier has them; a regression's margins are its results."""
-    if objective.partition(":")[0] not in ("binary", "multi", "multiclass", "multiclassova"):
-        return margins
-    return margins.argmax(axis=1) if margins.ndim == 2 else (margins > 0).astype(np.int64)
+def _predicted(model: Any, rows: Any, classes: int) -> Array:
+    """The library's results: of boosters, which have no labels, numbers of classes."""
+    if type(model).__name__ != "Booster":
+        return of_library(model, "predict", rows)
+    if library_of(model) == "lightgbm":
+        margins = of_library(model, "predict", rows, raw_score=True)
+    else:
+        xgboost = importlib.import_module("xgboost")
+        table = xgboost.DMatrix(np.asarray(rows, np.float64), feature_names=model.feature_names)
+        margins = of_library(model, "predict", table, output_margin=True)
+    return predicted(margins.reshape(len(rows), -1), classes) if classes else margins
 
 
 def _generated(bins: Quantiser) -> NDArray[np.float64]:

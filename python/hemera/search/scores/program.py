@@ -25,10 +25,9 @@ from hemera.search.messages import (
     read_ids,
     require_keys,
 )
-from hemera.search.scores.neighbours import warn_of_wrong_neighbours
 from hemera.search.scores.scales import MOST_MESSAGES, USED, Scales
 from hemera.search.settings import Errors
-from hemera.search.vectors import encrypted_squares, message, quantized
+from hemera.search.vectors import encrypted_squares, message, quantized, warn_of_wrong_neighbours
 
 SEED_BYTES = 32
 MOST_PREPARED = 100_000
@@ -239,21 +238,19 @@ class ScoreProgram(Scales):
         own = [8 * count * in_clear, half * is_l2, half * is_l2] if self.owner else [4 * rows * is_l2]
         return [count * half, count * half, 8 * rows * has_ids, *own]
 
-    def draft(
-        self, header: dict[str, Any], ids: NDArray[np.int64], has_ids: bool, norms: NDArray[Any]
-    ) -> wire.Draft:
+    def draft(self, header: dict[str, Any], ids: NDArray[np.int64], norms: NDArray[Any]) -> wire.Draft:
         """The message of an answer, whose b and a are to be written.
 
         Args:
             header: its fields, with the count of queries.
             ids: of all places of rows.
-            has_ids: whether they are others than 0, 1, ...
             norms: squared norms of rows, or the norms of queries in the clear, or none.
         """
-        fields = {**header, "rows": len(ids), "has_ids": has_ids}
-        sizes = self.sizes(len(ids), header["count"], has_ids, len(norms) > 0)
+        named = has_ids(ids)
+        fields = {**header, "rows": len(ids), "has_ids": named}
+        sizes = self.sizes(len(ids), header["count"], named, len(norms) > 0)
         answer = wire.Draft(self.answer_kind, fields, *sizes)
-        if has_ids:
+        if named:
             answer.part(2)[:] = ids.astype("<i8", copy=False).view(np.uint8)
         answer.part(3)[:] = norms.view(np.uint8)
         return answer
@@ -320,6 +317,11 @@ class ScoreProgram(Scales):
         if not 1 <= count <= MOST_PREPARED or len(body) != count * SEED_BYTES:
             raise FormatError(f"the preparation of {count} queries has {len(body)} bytes of seeds")
         return [bytes(body[at : at + SEED_BYTES]) for at in range(0, len(body), SEED_BYTES)]
+
+
+def has_ids(ids: NDArray[np.int64]) -> bool:
+    """Whether answers need the ids of places: they are others than 0, 1, ..."""
+    return not np.array_equal(ids, np.arange(len(ids)))
 
 
 def _best(scores: NDArray[Any], k: int | None, descending: bool) -> NDArray[np.intp]:
