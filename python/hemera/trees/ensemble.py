@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +15,6 @@ from hemera.inputs.plain import plain_array
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
-Index = tuple[Integers, Integers, Integers]
-"""An index of nodes, in arrays of shape (K, T, nodes)."""
 
 MAX_DEPTH = 6
 """The largest depth of a tree: its comparisons are multiplied depth - 1 times, one after the other."""
@@ -59,9 +57,9 @@ class Ensemble:
     """Shape (K, T, 2^D - 1): the feature that each node compares."""
     thresholds: Floats
     """Shape (K, T, 2^D - 1): a node goes left if its feature is below."""
-    leaves: Floats
+    leaves: NDArray[Any]
     """Shape (K, T, 2^D)."""
-    base: Floats
+    base: NDArray[Any]
     """Shape (K,)."""
     feature_count: int
     single: bool
@@ -81,17 +79,23 @@ class Ensemble:
         """T."""
         return int(self.leaves.shape[1])
 
-    def scores(self, rows: Floats) -> Floats:
+    def scores(self, rows: NDArray[Any]) -> NDArray[Any]:
         """The scores in the clear, shape (rows, K). ParameterError if a value is missing and `missing` is
         None."""
         exact = prepared(rows, self.single, missing=self.missing is not None)
-
-        def goes_right(features: Integers, nodes: Index) -> Flags:
-            compared = exact[:, features]
-            right: Flags = compared >= self.thresholds[nodes]
-            return right if self.missing is None else np.where(np.isnan(compared), self.missing[nodes], right)
-
-        return descend(self.features, self.leaves, self.base, goes_right)
+        right = np.empty((len(exact), *self.features.shape), np.bool_)
+        for node in range(right.shape[-1]):
+            compared = exact[:, self.features[:, :, node]]
+            right[..., node] = compared >= self.thresholds[:, :, node]
+            if self.missing is not None:
+                right[..., node] |= np.isnan(compared) & self.missing[:, :, node]
+        at = np.zeros(right.shape[:-1], np.int64)
+        for _ in range(self.depth):
+            at = 2 * at + 1 + np.take_along_axis(right, at[..., None], axis=-1)[..., 0]
+        scores, trees = np.indices(at.shape[1:])
+        # Added up one after the other, as libraries do.
+        sums = self.leaves[scores, trees, at - right.shape[-1]].cumsum(axis=2)
+        return np.asarray(sums[..., -1] + self.base)
 
     @classmethod
     def of(
@@ -175,26 +179,6 @@ def prepared(rows: NDArray[Any], single: bool, *, missing: bool = False) -> Floa
             "quantiser.with_missing_of(model)"
         )
     return np.asarray(values.astype(np.float32), dtype=np.float64) if single else values
-
-
-Comparisons = Callable[[Integers, Index], Flags]
-"""A function of features, shape (K, T), and the index of their nodes. It returns whether each node goes
-right, shape (rows, K, T)."""
-
-
-def descend(
-    features: Integers, leaves: NDArray[Any], base: NDArray[Any], goes_right: Comparisons
-) -> NDArray[Any]:
-    """The scores, shape (rows, K), of complete trees."""
-    scores, trees, nodes = features.shape
-    k, t = np.indices((scores, trees))
-    everywhere = [goes_right(features[:, :, n], (k, t, np.full_like(k, n))) for n in range(nodes)]
-    at = np.zeros_like(everywhere[0], dtype=np.int64)
-    right = np.stack(everywhere, axis=-1)
-    for _ in range((nodes + 1).bit_length() - 1):
-        at = 2 * at + 1 + np.take_along_axis(right, at[..., None], axis=-1)[..., 0]
-    chosen = leaves[k[None], t[None], at - nodes]
-    return np.asarray(chosen.sum(axis=2) + base)
 
 
 def predicted(scores: NDArray[Any], classes: int) -> Integers:

@@ -109,7 +109,7 @@ def _bits(model: IntegerEnsemble, layout: Layout) -> dict[int, _Bit]:
             beyond = parted & (upper + 1 == c)
             linear[first + c - 1] = spread((whole & (upper == c)) | beyond)
             difference[first + c - 1] = spread((parted & (upper == c)).astype(np.int64) - beyond)
-        if bins.tells_missing:
+        if bins.tells_missing and model.missing is not None:
             linear[first + bins.planes - 1] = spread(model.missing[:, :, node])
         found[node] = _Bit(
             linear,

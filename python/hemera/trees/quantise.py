@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.errors import FormatError, MismatchError, ParameterError
-from hemera.trees.ensemble import LOWEST, Ensemble, Flags, Floats, Index, Integers, descend, prepared
+from hemera.trees.ensemble import LOWEST, Ensemble, Flags, Floats, Integers, prepared
 
 MAX_EDGES = 1023
 """The most edges of a feature."""
@@ -176,13 +176,7 @@ class Quantiser:
 
     def to_data(self) -> dict[str, Any]:
         """The quantiser as data for JSON."""
-        return {
-            "edges": [own.tolist() for own in self.edges],
-            "single": self.single,
-            "integral": self.integral,
-            "digit": self.digit,
-            "missing": None if self.missing is None else list(self.missing),
-        }
+        return {**vars(self), "edges": [own.tolist() for own in self.edges]}
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Quantiser:
@@ -261,46 +255,35 @@ class Quantiser:
         )
 
 
-@dataclass(frozen=True)
-class IntegerEnsemble:
-    """An ensemble on bins, with leaves in steps of 1 / scale. Encryption computes it exactly."""
+@dataclass(frozen=True, kw_only=True)
+class IntegerEnsemble(Ensemble):
+    """An ensemble on bins, which are its thresholds, with whole numbers as leaves and base, in steps of
+    1 / scale. Encryption computes it exactly. `missing` marks nodes that go right for a missing value with a
+    bit of its own."""
 
-    features: Integers
-    splits: Integers
-    """Shape (K, T, 2^D - 1): a node goes right from this bin on; 0: never."""
-    leaves: Integers
-    base: Integers
     scale: int
     quantiser: Quantiser
-    missing: Flags
-    """Shape (K, T, 2^D - 1): a node goes right for a missing value with a bit of its own."""
-    classes: int
+
+    @property
+    def splits(self) -> Integers:
+        """Shape (K, T, 2^D - 1): a node goes right from this bin on; 0: never."""
+        return np.where(np.isinf(self.thresholds), 0, self.thresholds).astype(np.int64)
 
     @property
     def nodes(self) -> Integers:
         """The places where some tree has a comparison, ascending; the root at least."""
-        used = (self.splits > 0) | self.missing
+        used = np.isfinite(self.thresholds)
+        used = used if self.missing is None else used | self.missing
         return np.union1d([0], np.flatnonzero(used.any(axis=(0, 1))))
-
-    @property
-    def depth(self) -> int:
-        """D."""
-        return int(self.leaves.shape[2]).bit_length() - 1
 
     @property
     def bound(self) -> int:
         """The largest |score| of any row."""
         return int(bound(self.leaves, self.base))
 
-    def scores(self, bins: Integers) -> Integers:
-        """The integer scores in the clear, shape (rows, K)."""
-        splits = np.where(self.splits == 0, self.quantiser.most_edges + 1, self.splits)
-
-        def goes_right(features: Integers, nodes: Index) -> Flags:
-            compared = bins[:, features]
-            return np.where(compared == _OWN_PLANE, self.missing[nodes], compared >= splits[nodes])
-
-        return descend(self.features, self.leaves, self.base, goes_right)
+    def scores(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """The integer scores of bins in the clear, shape (rows, K)."""
+        return super().scores(np.where(rows == _OWN_PLANE, np.nan, rows))
 
 
 def quantise(model: Ensemble, quantiser: Quantiser, plain_bits: int = 20) -> IntegerEnsemble:
@@ -327,13 +310,15 @@ def quantise(model: Ensemble, quantiser: Quantiser, plain_bits: int = 20) -> Int
         if bound(leaves, base) <= largest:
             return IntegerEnsemble(
                 model.features,
-                splits,
+                np.where(splits == 0, np.inf, splits),
                 leaves.astype(np.int64),
                 base.astype(np.int64),
-                1 << bits,
-                quantiser,
-                missing,
-                model.classes,
+                model.feature_count,
+                single=False,
+                classes=model.classes,
+                missing=missing,
+                scale=1 << bits,
+                quantiser=quantiser,
             )
     raise ParameterError(
         f"the model's scores reach {bound(leaves, base):.0f}, too large for a plaintext modulus of "

@@ -64,7 +64,7 @@ def chain(outer: Any, steps: Sequence[Any]) -> Model:
 def side_by_side(model: Any) -> Model:
     """FeatureUnion, ColumnTransformer: the results of transformers, each times the weight that its name has,
     one after the other."""
-    # Those of ColumnTransformer know the columns that they take, those of FeatureUnion take all.
+    # Transformers of a ColumnTransformer take some columns, and those of a FeatureUnion take all.
     columns = getattr(model, "_transformer_to_input_indices", {})
     runs = []
     for name, step, *_ in getattr(model, "transformers_", None) or model.transformer_list:
@@ -140,8 +140,10 @@ def _mean_of_probabilities(outer: Any, models: Sequence[Model], weights: Any = N
 
 def voting(model: Any) -> Model:
     """VotingRegressor, VotingClassifier. Clients get the scores of each member, but for a mean of values."""
-    models = [read(each) for each in model.estimators_]
-    weights = model._weights_not_none  # without those of members that are dropped
+    models, weights = [read(each) for each in model.estimators_], model.weights
+    if weights is not None:  # those of members that are dropped, too
+        pairs = zip(model.estimators, weights, strict=True)
+        weights = [weight for (_, member), weight in pairs if not isinstance(member, str)]
     if not hasattr(model, "classes_"):
         return _mean_of_values(model, models, weights)
     if model.voting == "soft":

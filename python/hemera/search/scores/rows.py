@@ -179,9 +179,7 @@ class EncryptedScoreRows:
     def __init__(self, program: ScoreProgram, context: Context) -> None:
         self._program = program
         # Entries, and squared norms. Both have the same blocks.
-        self._databases = [
-            _core.SearchEncryptedDatabase(context._native, dims) for dims in _dims_of_databases(program)
-        ]
+        self._databases = [_core.SearchEncryptedDatabase(context._native, dims) for dims in program.widths]
         self._ids = np.empty((0, program.degree), np.int64)  # [block, place], -1 where there is no row
         self._used: list[int] = []  # places of each block from which on there never was a row
         self._messages: list[int] = []  # that were added up in each block
@@ -209,8 +207,7 @@ class EncryptedScoreRows:
         """For each block its rows, and for each database a seed and numbers."""
         _, count, named, body = rows_for(self._program.settings, rows, payloads, ids)
         program, degree, limbs = self._program, self._program.degree, self._program.limbs
-        all_dims = _dims_of_databases(program)
-        sizes = [dims * limbs * degree * program.number_bytes for dims in all_dims]
+        sizes = [dims * limbs * degree * program.number_bytes for dims in program.widths]
         blocks = -(-count // degree)
         if len(body) != blocks * sum(SEED_BYTES + size for size in sizes):
             raise FormatError(f"the message of {count} rows has {len(body)} bytes of ciphertexts")
@@ -218,7 +215,7 @@ class EncryptedScoreRows:
         found = []
         for block in range(blocks):
             of_block = []
-            for dims, size in zip(all_dims, sizes, strict=True):
+            for dims, size in zip(program.widths, sizes, strict=True):
                 seed, packed = bytes(body[:SEED_BYTES]), body[SEED_BYTES : SEED_BYTES + size]
                 numbers = wire.unpack_numbers(packed, program.number_bytes).reshape(dims, limbs, degree)
                 if (numbers.max(axis=(0, 2)) >= primes).any():
@@ -333,14 +330,12 @@ class EncryptedScoreRows:
 
     @classmethod
     def memory_of(cls, program: ScoreProgram, header: dict[str, Any]) -> int:
-        entries = sum(_dims_of_databases(program)) * int(header["blocks"]) * program.degree
+        entries = sum(program.widths) * int(header["blocks"]) * program.degree
         return 16 * program.limbs * entries
 
     def fill(self, header: dict[str, Any], body: memoryview) -> None:
         blocks, degree, width = header["blocks"], self._program.degree, self._program.number_bytes
-        sizes = [
-            2 * dims * degree * self._program.limbs * width for dims in _dims_of_databases(self._program)
-        ]
+        sizes = [2 * dims * degree * self._program.limbs * width for dims in self._program.widths]
         at = blocks * (8 * degree + 16)
         if len(body) != at + blocks * sum(sizes):
             raise FormatError(f"the encrypted index has {len(body)} bytes for {blocks} blocks")
@@ -360,7 +355,3 @@ class EncryptedScoreRows:
                 database.set_residues(block, wire.unpack_numbers(body[at : at + size], width))
                 at += size
         self._ids, self._used, self._messages = ids, used, messages
-
-
-def _dims_of_databases(program: ScoreProgram) -> list[int]:
-    return [program.dims, 1] if program.metric == "l2" else [program.dims]

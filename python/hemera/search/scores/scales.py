@@ -36,6 +36,9 @@ class Scales:
     def __init__(self, settings: Settings, follows: Any) -> None:
         self.settings = settings
         self.dims, self.metric, self.owner = settings.dims, settings.metric, settings.owner
+        self.widths = (
+            [self.dims, 1] if self.metric == "l2" else [self.dims]
+        )  # encrypted, of entries and norms
         self.scale: float = follows.scale
         self.exact: bool = follows.exact
         self.query_bound: int = follows.query_bound
