@@ -11,7 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import hemera as hm
 from hemera.compiler.networks import graph as graphs
-from hemera.compiler.networks import inlining
+from hemera.compiler.networks import resolving
 from hemera.compiler.networks.reader import graph_of
 
 from .onnx_models import I64, Nodes, compiled, model, node
@@ -199,7 +199,7 @@ BROKEN: dict[str, tuple[Any, str]] = {
         graph([node("Shape", ["x"], ["r"])], "", "r"),
         r"graphs of .*'float'\], \['int64'\]\], which",
     ),
-    "no operator": (graph([node("EyeLike", ["x"], ["r"])], "", "r"), "If 'number 0': no operators EyeLike"),
+    "no operator": (graph([node("EyeLike", ["x"], ["r"])], "", "r"), "0': its graph: no operators EyeLike"),
 }
 
 
@@ -216,8 +216,8 @@ def test_operators_of_graphs_count_with_those_around(monkeypatch: pytest.MonkeyP
     branch = graph([node("Neg", ["x"], ["a"]), node("Neg", ["a"], ["r"])], "", "r")
     choice = helper.make_node("If", ["yes"], ["a"], then_branch=branch, else_branch=branch)
     network = model([choice, node("Neg", ["a"], ["y"])], {"yes": np.array(True)})
-    monkeypatch.setattr(inlining, "MOST_NODES", 6)
+    monkeypatch.setattr(resolving, "MOST_NODES", 6)
     graph_of(network, {})
-    monkeypatch.setattr(inlining, "MOST_NODES", 5)
+    monkeypatch.setattr(resolving, "MOST_NODES", 5)
     with pytest.raises(hm.errors.FormatError, match="more than 5 operators"):
         graph_of(network, {})

@@ -16,7 +16,7 @@ from onnx.reference import ReferenceEvaluator
 import hemera as hm
 from hemera.arrays.recorder import MOST_ELEMENTS
 from hemera.compiler.networks import graph as graphs
-from hemera.compiler.networks import inlining
+from hemera.compiler.networks import resolving
 from hemera.compiler.networks.graph import Graph
 from hemera.compiler.networks.reader import graph_of
 
@@ -176,8 +176,8 @@ def test_functions_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) 
     for at in range(1, 21):
         own = [node(f"F{at - 1}", ["a"], ["m"], domain="own"), node(f"F{at - 1}", ["m"], ["r"], domain="own")]
         several.append(function(f"F{at}", ["a"], ["r"], own))
-    assert inlining.MOST_NODES == 1 << 16
-    monkeypatch.setattr(inlining, "MOST_NODES", 64)
+    assert resolving.MOST_NODES == 1 << 16
+    monkeypatch.setattr(resolving, "MOST_NODES", 64)
     x = np.array([1.0, 2, 3, 4])
     last = model([node("F6", ["x"], ["y"], domain="own")], functions=several)
     np.testing.assert_array_equal(graph_of(last, {})(x), x)
@@ -368,11 +368,11 @@ def test_all_values_of_a_sample_have_a_limit(monkeypatch: pytest.MonkeyPatch) ->
         hm.errors.ParameterError, match=r"Concat 'number 5'.*504 elements.*of 4 in.*at most 256"
     ):
         graph(np.zeros(4))
-    for count, taken in ((4, True), (5, False)):
+    for count, taken in ((5, True), (6, False)):
         own = [node("Concat", [a, a], [b], axis=1) for a, b in itertools.pairwise(names[: count + 1])]
         own.append(node("ReduceSum", [names[count]], ["y"]))
         found = graph_of(model(own), {})
-        # 8 + 16 + 32 + 64 elements, and those over which the sum goes: 184 of 256, and 376.
+        # 8 + 16 + 32 + 64 + 128 elements, and the sum: 249 of 256, and 505.
         if taken:
             assert found(np.ones(4)).size == 1
         else:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hemera.compiler.networks.meanings import Attributes, Meaning, Run, largest, plain
+from hemera.compiler.networks.meanings import Attributes, Meaning, Meanings, Run, plain
 from hemera.errors import MismatchError, ParameterError
 
 
@@ -52,24 +52,16 @@ def _scan(attributes: Attributes, runs: dict[str, Run], operands: Sequence[Any])
         state, further = list(found[: len(state)]), found[len(state) :]
         steps.append(further)
     results = []
-    ways = [attributes.get(f"scan_output_{name}") for name in ("axes", "directions")]
+    ways = [attributes.get(name) for name in ("scan_output_axes", "scan_output_directions")]
     for at, each in enumerate(zip(*steps, strict=True)):
         axis, back = (way[at] if way else 0 for way in ways)
         results.append(np.stack(each[::-1] if back else each, axis))
     return *state, *results
 
 
-_SINCE = (11, 16, 19, 21, 23, 24, 25)
-_AXES = ("scan_input_axes", "scan_input_directions", "scan_output_axes", "scan_output_directions")
+def _runs(run: Any, since: int = 1) -> tuple[Meaning, ...]:
+    return (Meaning(run, since, takes="all", results=1 << 16, runs=True),)
 
 
-def _runs(run: Any, *versions: int, attributes: tuple[str, ...]) -> Meaning:
-    return Meaning(versions, run, attributes, size=largest, takes="all", results=1 << 16, runs=True)
-
-
-CONTROL: dict[str, tuple[Meaning, ...]] = {
-    "If": (_runs(_if, 1, 13, *_SINCE, attributes=("then_branch", "else_branch")),),
-    "Loop": (_runs(_loop, 1, 13, *_SINCE, attributes=("body",)),),
-    "Scan": (_runs(_scan, 9, *_SINCE, attributes=("body", "num_scan_inputs", *_AXES)),),
-}
+CONTROL: Meanings = {"If": _runs(_if), "Loop": _runs(_loop), "Scan": _runs(_scan, 9)}
 """The operators' meanings, by their names in ONNX's own domain."""

@@ -11,7 +11,7 @@ import numpy as np
 from hemera.arrays.array import Array
 from hemera.arrays.comparisons import of_few
 from hemera.compiler.networks.masks import Masked, chosen, opened, summed
-from hemera.compiler.networks.meanings import Attributes, Meaning, Operator, largest, named, plain
+from hemera.compiler.networks.meanings import Attributes, Meaning, Meanings, Operator, named, plain
 from hemera.compiler.networks.tensors import KINDS, converted, is_real, limits_of
 from hemera.errors import FormatError, MismatchError, ParameterError, RangeError
 
@@ -73,11 +73,6 @@ def _clip(attributes: Attributes, x: Any, low: Any = None, high: Any = None) -> 
     if low is not None and high is not None and low > high:
         return x * 0 + high
     return x if low is None and high is None else np.clip(x, low, high)
-
-
-def _round(attributes: Attributes, x: Any) -> Any:
-    del attributes
-    return np.round(x)
 
 
 # --- Arithmetic. ---
@@ -179,11 +174,6 @@ def _along_axis(operator: Operator) -> Operator:
     return along_axis
 
 
-def _joined_along(attributes: Attributes, x: Any, y: Any) -> int:
-    del attributes, y
-    return int(x.size)
-
-
 # --- Truth values and types. ---
 
 
@@ -250,98 +240,67 @@ def _cast_encrypted(x: Array, kind: str) -> Any:
     return found
 
 
-def _one(function: Callable[..., Any], *versions: int, **options: Any) -> Meaning:
-    """A function of one number."""
-    return Meaning(versions, named(function), size=largest, **options)
-
-
-def _two(run: Operator, *versions: int, **options: Any) -> tuple[Meaning, ...]:
+def _two(run: Operator, **options: Any) -> tuple[Meaning, ...]:
     """An operator of two values, with its old versions."""
-    old = tuple(each for each in versions if each < 7)
-    early = Meaning(old, _along_axis(run), ("axis", "broadcast"), size=_joined_along, **options)
-    found = Meaning(tuple(each for each in versions if each >= 7), run, **options)
-    return (early, found) if old else (found,)
+    return Meaning(_along_axis(run), **options), Meaning(run, 7, **options)
 
 
-def _several(run: Operator, *versions: int, **options: Any) -> tuple[Meaning, ...]:
-    return Meaning((1, 6), _of_one_shape(run), **options), Meaning(versions, run, **options)
+def _several(run: Operator, **options: Any) -> tuple[Meaning, ...]:
+    return Meaning(_of_one_shape(run), **options), Meaning(run, 8, **options)
 
 
-_ENDS = ("min", "max")
-
-_ANGLES: dict[int, dict[str, Callable[..., Any]]] = {
-    7: {"Acos": np.arccos, "Asin": np.arcsin, "Atan": np.arctan, "Cos": np.cos, "Sin": np.sin, "Tan": np.tan},
-    9: {"Acosh": np.arccosh, "Asinh": np.arcsinh, "Atanh": np.arctanh, "Cosh": np.cosh, "Sinh": np.sinh},
-}
-
-ELEMENTWISE: dict[str, tuple[Meaning, ...]] = {
-    "Abs": (_one(np.abs, 1, 6, 13, takes="integers"),),
-    "Add": _two(named(summed), 1, 6, 7, 13, 14, takes="integers", masks=True),
-    "And": _two(named(np.logical_and), 1, 7, takes="all"),
-    "BitShift": (Meaning((11, 28), _shift, ("direction",)),),
-    "BitwiseAnd": (Meaning((18,), _bits(np.bitwise_and)),),
-    "BitwiseNot": (Meaning((18,), _bits(np.invert), size=largest),),
-    "BitwiseOr": (Meaning((18,), _bits(np.bitwise_or)),),
-    "BitwiseXor": (Meaning((18,), _bits(np.bitwise_xor)),),
-    "Cast": (
-        Meaning(
-            (6, 9, 13, 19, 21, 23, 24, 25, 28),
-            _cast,
-            ("to",),
-            ("saturate", "round_mode"),
-            largest,
-            "all",
-            masks=True,
-        ),
-    ),
-    "Ceil": (_one(np.ceil, 1, 6, 13),),
-    "Clip": (
-        Meaning((1, 6), _clip, _ENDS, size=largest),
-        Meaning((11, 12, 13), _clip, size=largest, takes="integers"),
-    ),
-    "Div": _two(_divide, 1, 6, 7, 13, 14),
-    "Elu": (Meaning((1, 6, 22), _elu, ("alpha",), size=largest),),
-    "Equal": _two(named(np.equal), 1, 7, 11, 13, 19, takes="all"),
-    "Erf": (Meaning((9, 13), _approximated(_erf), size=largest),),
-    "Exp": (_one(np.exp, 1, 6, 13),),
-    "Floor": (_one(np.floor, 1, 6, 13),),
-    "Greater": _two(named(np.greater), 1, 7, 9, 13, takes="integers"),
-    "GreaterOrEqual": _two(named(np.greater_equal), 12, 16, takes="integers"),
-    "HardSigmoid": (Meaning((1, 6, 22), _hard_sigmoid, ("alpha", "beta"), size=largest),),
-    "IsInf": (
-        Meaning((10, 20), _is_infinite, ("detect_negative", "detect_positive"), size=largest, takes="all"),
-    ),
-    "IsNaN": (Meaning((9, 13, 20), _is_no_number, size=largest, takes="all"),),
-    "LeakyRelu": (Meaning((1, 6, 16), _leaky_relu, ("alpha",), size=largest),),
-    "Less": _two(named(np.less), 1, 7, 9, 13, takes="integers"),
-    "LessOrEqual": _two(named(np.less_equal), 12, 16, takes="integers"),
-    "Log": (_one(np.log, 1, 6, 13),),
-    "Max": _several(_folded(np.maximum), 8, 12, 13, takes="integers"),
-    "Mean": _several(_mean, 8, 13),
-    "Min": _several(_folded(np.minimum), 8, 12, 13, takes="integers"),
-    "Mod": (Meaning((10, 13, 28), _mod, ("fmod",), takes="integers"),),
-    "Mul": _two(named(np.multiply), 1, 6, 7, 13, 14, takes="integers"),
-    "Neg": (_one(np.negative, 1, 6, 13, takes="integers"),),
-    "Not": (_one(np.logical_not, 1, takes="all"),),
-    "Or": _two(named(np.logical_or), 1, 7, takes="all"),
-    "PRelu": (Meaning((6,), _prelu_by_channel, size=largest), Meaning((7, 9, 16), _prelu)),
-    "Pow": _two(_power, 1, 7, 12, 13, 15),
-    "Reciprocal": (_one(np.reciprocal, 1, 6, 13),),
-    "Relu": (Meaning((1, 6, 13, 14), lambda _, x: np.maximum(x, 0), size=largest, takes="integers"),),
-    "Round": (Meaning((11, 22), _round, size=largest),),
-    "Selu": (Meaning((1, 6, 22), lambda a, x: a["gamma"] * _elu(a, x), ("alpha", "gamma"), size=largest),),
-    "Sigmoid": (Meaning((1, 6, 13), _sigmoid, size=largest),),
-    "Sign": (_one(np.sign, 9, 13, takes="integers"),),
-    "Softplus": (Meaning((1, 22), _approximated(lambda v: np.logaddexp(0, v)), size=largest),),
-    "Softsign": (Meaning((1, 22), _approximated(lambda v: v / (1 + np.abs(v))), size=largest),),
-    "Sqrt": (_one(np.sqrt, 1, 6, 13),),
-    "Sub": _two(named(np.subtract), 1, 6, 7, 13, 14, takes="integers"),
-    "Sum": _several(_folded(np.add), 8, 13),
-    "Tanh": (_one(np.tanh, 1, 6, 13),),
-    "Where": (Meaning((9, 16), named(chosen), takes="all", masks=True),),
-    "Xor": _two(named(np.logical_xor), 1, 7, takes="all"),
-    **{
-        name: (_one(function, since, 22),) for since, own in _ANGLES.items() for name, function in own.items()
+_NAMED: dict[Any, dict[str, Callable[..., Any]]] = {
+    "reals": {
+        **{"Ceil": np.ceil, "Floor": np.floor, "Exp": np.exp, "Log": np.log},
+        **{"Reciprocal": np.reciprocal, "Round": np.round, "Sqrt": np.sqrt},
+        **{"Sin": np.sin, "Cos": np.cos, "Tan": np.tan, "Sinh": np.sinh, "Cosh": np.cosh, "Tanh": np.tanh},
+        **{"Asin": np.arcsin, "Acos": np.arccos, "Atan": np.arctan},
+        **{"Asinh": np.arcsinh, "Acosh": np.arccosh, "Atanh": np.arctanh},
     },
+    "integers": {"Abs": np.abs, "Neg": np.negative, "Sign": np.sign},
+    "all": {"Not": np.logical_not},
+}
+"""Functions of NumPy, by the values that they take and the names of operators."""
+
+ELEMENTWISE: Meanings = {
+    **{name: (Meaning(named(f), takes=takes),) for takes, own in _NAMED.items() for name, f in own.items()},
+    "Add": _two(named(summed), takes="integers", masks=True),
+    "And": _two(named(np.logical_and), takes="all"),
+    "BitShift": (Meaning(_shift),),
+    "BitwiseAnd": (Meaning(_bits(np.bitwise_and)),),
+    "BitwiseNot": (Meaning(_bits(np.invert)),),
+    "BitwiseOr": (Meaning(_bits(np.bitwise_or)),),
+    "BitwiseXor": (Meaning(_bits(np.bitwise_xor)),),
+    "Cast": (Meaning(_cast, 6, takes="all", masks=True),),
+    "Clip": (Meaning(_clip, takes="integers"),),
+    "Div": _two(_divide),
+    "Elu": (Meaning(_elu),),
+    "Equal": _two(named(np.equal), takes="all"),
+    "Erf": (Meaning(_approximated(_erf)),),
+    "Greater": _two(named(np.greater), takes="integers"),
+    "GreaterOrEqual": _two(named(np.greater_equal), takes="integers"),
+    "HardSigmoid": (Meaning(_hard_sigmoid),),
+    "IsInf": (Meaning(_is_infinite, takes="all"),),
+    "IsNaN": (Meaning(_is_no_number, takes="all"),),
+    "LeakyRelu": (Meaning(_leaky_relu),),
+    "Less": _two(named(np.less), takes="integers"),
+    "LessOrEqual": _two(named(np.less_equal), takes="integers"),
+    "Max": _several(_folded(np.maximum), takes="integers"),
+    "Mean": _several(_mean),
+    "Min": _several(_folded(np.minimum), takes="integers"),
+    "Mod": (Meaning(_mod, takes="integers"),),
+    "Mul": _two(named(np.multiply), takes="integers"),
+    "Or": _two(named(np.logical_or), takes="all"),
+    "PRelu": (Meaning(_prelu_by_channel, 6), Meaning(_prelu, 7)),
+    "Pow": _two(_power),
+    "Relu": (Meaning(lambda _, x: np.maximum(x, 0), takes="integers"),),
+    "Selu": (Meaning(lambda a, x: a["gamma"] * _elu(a, x)),),
+    "Sigmoid": (Meaning(_sigmoid),),
+    "Softplus": (Meaning(_approximated(lambda v: np.logaddexp(0, v))),),
+    "Softsign": (Meaning(_approximated(lambda v: v / (1 + np.abs(v)))),),
+    "Sub": _two(named(np.subtract), takes="integers"),
+    "Sum": _several(_folded(np.add)),
+    "Where": (Meaning(named(chosen), takes="all", masks=True),),
+    "Xor": _two(named(np.logical_xor), takes="all"),
 }
 """The operators' meanings, by their names in ONNX's own domain."""

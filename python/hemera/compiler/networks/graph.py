@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,13 @@ from hemera.arrays.array import Array
 from hemera.arrays.recorded import of_kind
 from hemera.arrays.recorder import MOST_ELEMENTS
 from hemera.compiler.networks.masks import Masked, opened, together
-from hemera.compiler.networks.meanings import Attributes, Meaning
+from hemera.compiler.networks.meanings import Meaning
 from hemera.compiler.networks.tensors import DTYPES, MOST_KEPT, UNKNOWN, converted, is_real, limits_of
 from hemera.errors import Error, FormatError, ParameterError, RangeError
 
 Values = NDArray[Any]
+Run = Callable[[Sequence[Any], "Made"], Any]
+"""Gives the results of operands, of which it counts what it makes in between."""
 
 _LEAST_MADE, _MOST_MADE = 1 << 20, 1 << 24
 _MADE_OF_GIVEN = 64
@@ -48,13 +49,11 @@ class Node:
     """The title for messages."""
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    meaning: Meaning | None
-    """None: `own` stands for it."""
-    attributes: Attributes = field(default_factory=Attributes)
-    own: Callable[..., Any] | None = None
-    """The function that was given in its place."""
-    body: Callable[[Sequence[Any], Made], Sequence[Any]] | None = None
-    """Runs the operators that it is made of: for its operands, its results."""
+    run: Run
+    meaning: Meaning | None = None
+    """What its operands and results must be; None: what `run` takes and gives."""
+    size: Callable[[Sequence[Any]], int] | None = None
+    """Elements of the largest array that it makes of operands; None: for a given function, which stays."""
 
 
 @dataclass(frozen=True)
@@ -84,20 +83,20 @@ class Graph:
         values, left = dict(self.constants), []
         kept = sum(each.nbytes for each in values.values())
         for node in self.nodes:
-            if node.meaning is None or any(name and name not in values for name in node.inputs):
+            if node.size is None or any(name and name not in values for name in node.inputs):
                 left.append(node)
                 continue
             operands = [values[name] if name else None for name in node.inputs]
             width = DTYPES[self._held(node.outputs[0])].itemsize
-            kept += width * self._size(node, operands)
-            if kept > MOST_KEPT:
+            after = kept + width * self._size(node, operands)
+            if after > MOST_KEPT:
                 raise ParameterError(
-                    f"{self.source}, {node.title}: constants take {kept} bytes with its result, and at most "
+                    f"{self.source}, {node.title}: constants take {after} bytes with its result, and at most "
                     f"{MOST_KEPT} are taken"
                 )
             for name, found in zip(node.outputs, self._run(node, operands, Made(operands)), strict=False):
                 values[name] = self._constant(name, found)
-                kept += 0 if node.body is None else values[name].nbytes
+                kept += values[name].nbytes
         used = {name for node in left for name in node.inputs} | set(self.outputs)
         constants = {name: each for name, each in values.items() if name in used}
         return replace(self, nodes=tuple(left), constants=constants)
@@ -151,7 +150,7 @@ class Graph:
         values = {**self.constants, **given}
         for node in self.nodes:
             operands = [values[name] if name else None for name in node.inputs]
-            if node.meaning is not None:
+            if node.size is not None:
                 made.add(self._size(node, operands), f"{self.source}, {node.title}")
             for name, found in zip(node.outputs, self._run(node, operands, made), strict=False):
                 values[name] = found
@@ -171,9 +170,9 @@ class Graph:
 
     def _size(self, node: Node, operands: Sequence[Any]) -> int:
         """Elements of the largest array that a node makes. ParameterError for too many."""
-        assert node.meaning is not None
+        assert node.size is not None
         try:
-            size = node.meaning.size(node.attributes, *operands)
+            size = node.size(operands)
         except _ERRORS as error:
             raise self._told(node, error) from error
         if size > MOST_ELEMENTS:
@@ -187,18 +186,17 @@ class Graph:
         """The results of a node, integers in their types."""
         encrypted = any(isinstance(each, (Array, Masked)) for each in operands)
         try:
-            if node.body is not None:
-                return node.body(operands, made)
             if node.meaning is None:
-                assert node.own is not None
-                return _given_results(
-                    node, node.own(*[opened(each) for each in operands if each is not None])
-                )
+                called: Sequence[Any] = node.run(operands, made)
+                return called
             if encrypted:
                 self._require_taken(node, node.meaning, operands)
             with np.errstate(all="ignore"):
-                run = functools.partial(node.meaning.run, node.attributes)
-                found = run(*operands) if node.meaning.masks else together(run, *operands)
+                found = (
+                    node.run(operands, made)
+                    if node.meaning.masks
+                    else together(lambda *own: node.run(own, made), *operands)
+                )
             results = found if isinstance(found, (list, tuple)) else (found,)
             return [
                 self._typed(name, each) if name else each
@@ -272,10 +270,10 @@ class Made:
 _ERRORS = (Error, *_MALFORMED)
 
 
-def _given_results(node: Node, found: Any) -> Sequence[Any]:
-    """The results of a function in the place of an operator. FormatError for fewer than the node has."""
+def given_results(outputs: Sequence[str], found: Any) -> Sequence[Any]:
+    """The results of a function in the place of an operator. FormatError for fewer than it has."""
     results = found if isinstance(found, (list, tuple)) else (found,)
-    used = 1 + max(at for at, name in enumerate(node.outputs) if name)
+    used = 1 + max(at for at, name in enumerate(outputs) if name)
     if len(results) < used:
         raise FormatError(f"{len(results)} results of the given function, where {used} are used")
     return results

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -25,21 +25,12 @@ class Attributes(dict[str, Any]):
 
 Operator = Callable[..., Any]
 """Called with the attributes and the operands, None for those that are left out."""
-Size = Callable[..., int]
 Run = Callable[..., Sequence[Any]]
 """Runs the graph of an attribute for its inputs, and returns its results."""
 
 
-def joined(attributes: Attributes, *operands: Any) -> int:
-    """The number of elements of the shape to which operands broadcast."""
-    del attributes
-    return math.prod(np.broadcast_shapes(*(each.shape for each in operands if each is not None)))
-
-
-def largest(attributes: Attributes, *operands: Any) -> int:
-    """Elements of the largest operand."""
-    del attributes
-    return max((int(each.size) for each in operands if each is not None), default=1)
+NEWEST = 28
+"""The version of ONNX to whose schemas meanings have been compared: what changes later is not known."""
 
 
 @dataclass(frozen=True)
@@ -47,26 +38,24 @@ class Meaning:
     """An operator, in versions that mean the same.
 
     Args:
-        versions: those of ONNX in which the operator changed (`since_version` of its schemas) and is as here.
         run: on arrays, encrypted and plain.
-        attributes: that it takes.
-        idle: attributes that do not change the results of a trained network.
-        size: elements of the largest array that it makes.
+        since: the version of ONNX from which on it is as here, to the next one in the table.
         takes: which encrypted values it is right for: "reals"; "integers", too; "all", truth values too.
         results: that are there of those that ONNX has.
         runs: whether `run` takes the graphs of attributes, as `Run` by name, and all operands in a list.
         masks: whether it takes encrypted values with masks (`Masked`), and -inf next to encrypted values.
     """
 
-    versions: tuple[int, ...]
     run: Operator
-    attributes: tuple[str, ...] = ()
-    idle: tuple[str, ...] = ()
-    size: Size = joined
+    since: int = 1
     takes: Literal["reals", "integers", "all"] = "reals"
     results: int = 1
     masks: bool = False
     runs: bool = False
+
+
+Meanings = Mapping[str, tuple[Meaning, ...]]
+"""Meanings by the names of operators in ONNX's own domain, the older one first."""
 
 
 def named(function: Callable[..., Any]) -> Operator:

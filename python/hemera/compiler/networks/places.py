@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hemera.compiler.networks.meanings import Attributes, Meaning, bounded, integers, largest, listed, plain
+from hemera.compiler.networks.meanings import Attributes, Meaning, Meanings, bounded, integers, listed, plain
 from hemera.errors import FormatError, ParameterError
 
 _CONSTANTS = {
@@ -80,12 +80,8 @@ def _count(attributes: Attributes, x: Any) -> Any:
 
 
 def _concat(attributes: Attributes, *xs: Any) -> Any:
+    bounded([sum(x.size for x in xs)])
     return np.concatenate(xs, attributes.get("axis", 1))
-
-
-def _concat_size(attributes: Attributes, *xs: Any) -> int:
-    del attributes
-    return sum(int(x.size) for x in xs)
 
 
 def _slice(attributes: Attributes, x: Any, *others: Any) -> Any:
@@ -128,41 +124,24 @@ def _split(attributes: Attributes, x: Any, sizes: Any = None) -> Any:
     return np.split(x, np.cumsum(own)[:-1].tolist(), axis)
 
 
-def _pads(attributes: Attributes, x: Any, pads: Any, axes: Any) -> list[tuple[int, int]]:
-    """Before and after each axis."""
-    own = listed(attributes, "pads", pads)
+def _pad(attributes: Attributes, x: Any, pads: Any = None, value: Any = None, axes: Any = None) -> Any:
+    mode, own = attributes["mode"], listed(attributes, "pads", pads)
+    if mode not in _PADS:
+        raise ParameterError(f"Pad with mode={mode!r}; there are {', '.join(_PADS)}")
     where = range(x.ndim) if axes is None else integers(axes, "axes")
     if own is None or min(own, default=0) < 0 or len(own) != 2 * len(where):
         raise ParameterError(f"pads {own}; they are from 0 on, two for each axis")
     widths = [(0, 0)] * x.ndim
     for at, axis in enumerate(where):
         widths[axis] = (own[at], own[at + len(where)])
-    return widths
-
-
-def _pad(attributes: Attributes, x: Any, pads: Any = None, value: Any = None, axes: Any = None) -> Any:
-    mode = attributes["mode"]
-    if mode not in _PADS:
-        raise ParameterError(f"Pad with mode={mode!r}; there are {', '.join(_PADS)}")
-    widths = _pads(attributes, x, pads, axes)
     if mode != "constant":
         return np.pad(x, widths, mode)
     number = attributes.get("value", 0) if value is None else plain(value, "the value of Pad").item()
     return np.pad(x, widths, constant_values=number)
 
 
-def _pad_size(attributes: Attributes, x: Any, pads: Any = None, value: Any = None, axes: Any = None) -> int:
-    del value
-    widths = _pads(attributes, x, pads, axes)
-    return math.prod(extent + sum(pair) for extent, pair in zip(x.shape, widths, strict=True))
-
-
 def _gather(attributes: Attributes, x: Any, indices: Any) -> Any:
     return np.take(x, plain(indices, "the indices of Gather"), axis=attributes["axis"])
-
-
-def _gather_size(attributes: Attributes, x: Any, indices: Any) -> int:
-    return int(x.size // max(1, x.shape[attributes["axis"]]) * indices.size)
 
 
 def _inside(own: Any, extent: int) -> Any:
@@ -241,58 +220,27 @@ def _one_hot(attributes: Attributes, indices: Any, depth: Any, values: Any) -> A
     return np.where(there & (own % max(1, count) == at), values[1], values[0])
 
 
-def _one_hot_size(attributes: Attributes, indices: Any, depth: Any, values: Any) -> int:
-    del attributes, values
-    return int(indices.size) * int(plain(depth, "the depth of OneHot").item())
-
-
-def _gather_nd_size(attributes: Attributes, x: Any, indices: Any) -> int:
-    taken = int(attributes.get("batch_dims", 0) + indices.shape[-1])
-    return int(indices.size // max(1, indices.shape[-1]) * math.prod(x.shape[taken:]))
-
-
-def _gather_elements_size(attributes: Attributes, x: Any, indices: Any) -> int:
-    del attributes, x
-    return int(indices.size)
-
-
-def _shape_of_expand(x: Any, shape: Any) -> tuple[int, ...]:
-    return np.broadcast_shapes(x.shape, bounded(integers(shape, "a shape")))
-
-
 def _expand(attributes: Attributes, x: Any, shape: Any) -> Any:
     del attributes
-    return np.broadcast_to(x, _shape_of_expand(x, shape))
-
-
-def _expand_size(attributes: Attributes, x: Any, shape: Any) -> int:
-    del attributes
-    return math.prod(_shape_of_expand(x, shape))
-
-
-def _counts(x: Any, repeats: Any) -> list[int]:
-    counts = integers(repeats, "repeats")
-    if len(counts) != x.ndim or min(counts, default=0) < 0:
-        raise FormatError(f"repeats {counts} of an array of shape {x.shape}")
-    return counts
+    return np.broadcast_to(x, np.broadcast_shapes(x.shape, bounded(integers(shape, "a shape"))))
 
 
 def _tile(attributes: Attributes, x: Any, repeats: Any) -> Any:
     del attributes
-    return np.tile(x, _counts(x, repeats))
-
-
-def _tile_size(attributes: Attributes, x: Any, repeats: Any) -> int:
-    del attributes
-    return int(x.size) * math.prod(_counts(x, repeats))
+    counts = integers(repeats, "repeats")
+    if len(counts) != x.ndim or min(counts, default=0) < 0:
+        raise FormatError(f"repeats {counts} of an array of shape {x.shape}")
+    return np.tile(x, counts)
 
 
 def _constant(attributes: Attributes) -> Any:
-    given = [name for name in ("value", *_CONSTANTS) if name in attributes]
-    if len(given) != 1:
-        raise FormatError(f"a Constant with the values {given}, where there is one")
-    kind = _CONSTANTS.get(given[0])
-    return attributes["value"] if kind is None else np.asarray(attributes[given[0]], kind)
+    name, *others = attributes or [""]
+    if others or name not in ("value", *_CONSTANTS):
+        raise FormatError(
+            f"a Constant with {[*attributes]}, and one of value, {', '.join(_CONSTANTS)} is taken"
+        )
+    kind = _CONSTANTS.get(name)
+    return attributes["value"] if kind is None else np.asarray(attributes[name], kind)
 
 
 def _constant_of_shape(attributes: Attributes, shape: Any) -> Any:
@@ -302,32 +250,15 @@ def _constant_of_shape(attributes: Attributes, shape: Any) -> Any:
     return np.full(bounded(integers(shape, "a shape")), value.reshape(()))
 
 
-def _shape_size(attributes: Attributes, shape: Any) -> int:
-    del attributes
-    return math.prod(integers(shape, "a shape"))
-
-
 def _shape(attributes: Attributes, x: Any) -> Any:
     return np.array(x.shape[slice(attributes.get("start", 0), attributes.get("end"))], np.int64)
 
 
-def _length(start: Any, limit: Any, delta: Any) -> int:
-    ends: list[Any] = [plain(each, "the ends of Range").item() for each in (start, limit, delta)]
-    first, last, step = ends
-    count: int = (
-        math.ceil((last - first) / step) if isinstance(step, float) else len(range(first, last, step))
-    )
-    return max(0, count)
-
-
 def _range(attributes: Attributes, start: Any, limit: Any, delta: Any) -> Any:
     del attributes
-    return start + np.arange(_length(start, limit, delta)).astype(start.dtype) * delta
-
-
-def _range_size(attributes: Attributes, start: Any, limit: Any, delta: Any) -> int:
-    del attributes
-    return _length(start, limit, delta)
+    first, last, step = (plain(each, "the ends of Range").item() for each in (start, limit, delta))
+    count = math.ceil((last - first) / step) if isinstance(step, float) else len(range(first, last, step))
+    return start + np.arange(*bounded([max(0, count)])).astype(start.dtype) * delta
 
 
 def _first(attributes: Attributes, x: Any) -> Any:
@@ -335,81 +266,38 @@ def _first(attributes: Attributes, x: Any) -> Any:
     return x
 
 
-def _moves(run: Any, *versions: int, attributes: tuple[str, ...] = (), size: Any = largest) -> Meaning:
+def _moves(run: Any, since: int = 1) -> tuple[Meaning, ...]:
     """Elements are moved: right for all kinds of them."""
-    return Meaning(versions, run, attributes, size=size, takes="all", masks=run is _first)
+    return (Meaning(run, since, takes="all", masks=run is _first),)
 
 
-_SINCE_21 = (21, 23, 24, 25)
-_NUMBERS = tuple(_CONSTANTS)
-
-PLACES: dict[str, tuple[Meaning, ...]] = {
-    "Compress": (_moves(_compress, 9, 11, 28, attributes=("axis",)),),
-    "Concat": (_moves(_concat, 1, 4, 11, 13, attributes=("axis",), size=_concat_size),),
-    "Constant": (
-        _moves(_constant, 1, 9, 11, attributes=("value",)),
-        _moves(_constant, 12, 13, 19, *_SINCE_21, attributes=("value", *_NUMBERS)),
-    ),
-    "ConstantOfShape": (
-        _moves(_constant_of_shape, 9, 20, *_SINCE_21, attributes=("value",), size=_shape_size),
-    ),
-    "DepthToSpace": (
-        _moves(_depth_to_space, 1, attributes=("blocksize",)),
-        _moves(_depth_to_space, 11, 13, 28, attributes=("blocksize", "mode")),
-    ),
-    "Expand": (_moves(_expand, 8, 13, size=_expand_size),),
-    "Flatten": (_moves(_flatten, 1, 9, 11, 13, *_SINCE_21, attributes=("axis",)),),
-    "Gather": (_moves(_gather, 1, 11, 13, attributes=("axis",), size=_gather_size),),
-    "GatherElements": (_moves(_gathered(_along), 11, 13, attributes=("axis",), size=_gather_elements_size),),
-    "GatherND": (
-        _moves(_gathered(_blocks), 11, size=_gather_nd_size),
-        _moves(_gathered(_blocks), 12, 13, attributes=("batch_dims",), size=_gather_nd_size),
-    ),
-    "Identity": (_moves(_first, 1, 13, 14, 16, 19, *_SINCE_21),),
-    "OneHot": (_moves(_one_hot, 9, 11, 28, attributes=("axis",), size=_one_hot_size),),
-    "Pad": (
-        _moves(_pad, 2, attributes=("pads", "value", "mode"), size=_pad_size),
-        _moves(_pad, 11, 13, 18, 19, *_SINCE_21, attributes=("mode",), size=_pad_size),
-    ),
-    "Range": (
-        _moves(_range, 11, size=_range_size),
-        _moves(_range, 27, attributes=("stash_type",), size=_range_size),
-    ),
-    "Reshape": (
-        _moves(_reshape, 1, attributes=("shape",)),
-        _moves(_reshape, 5, 13),
-        _moves(_reshape, 14, 19, *_SINCE_21, attributes=("allowzero",)),
-    ),
-    "Scatter": (_moves(_scattered(_along), 9, attributes=("axis",)),),
-    "ScatterElements": (
-        _moves(_scattered(_along), 11, 13, attributes=("axis",)),
-        _moves(_scattered(_along), 16, 18, attributes=("axis", "reduction")),
-    ),
-    "ScatterND": (
-        _moves(_scattered(_blocks), 11, 13),
-        _moves(_scattered(_blocks), 16, 18, attributes=("reduction",)),
-    ),
-    "Shape": (_moves(_shape, 1, 13), _moves(_shape, 15, 19, *_SINCE_21, attributes=("start", "end"))),
-    "Slice": (
-        _moves(_slice, 1, attributes=("starts", "ends", "axes")),
-        _moves(_slice, 10, 11, 13),
-    ),
-    "Split": (
-        _moves(_split, 2, 11, attributes=("axis", "split")),
-        _moves(_split, 13, attributes=("axis",)),
-        _moves(_split, 18, attributes=("axis", "num_outputs")),
-    ),
-    "Size": (_moves(_count, 1, 13, 19, *_SINCE_21),),
-    "Squeeze": (
-        _moves(_squeeze, 1, 11, attributes=("axes",)),
-        _moves(_squeeze, 13, *_SINCE_21),
-    ),
-    "Tile": (_moves(_tile, 6, 13, size=_tile_size),),
-    "Transpose": (_moves(_transpose, 1, 13, *_SINCE_21, attributes=("perm",)),),
-    "Trilu": (_moves(_trilu, 14, attributes=("upper",)),),
-    "Unsqueeze": (
-        _moves(_unsqueeze, 1, 11, attributes=("axes",)),
-        _moves(_unsqueeze, 13, *_SINCE_21),
-    ),
+PLACES: Meanings = {
+    "Compress": _moves(_compress),
+    "Concat": _moves(_concat),
+    "Constant": _moves(_constant),
+    "ConstantOfShape": _moves(_constant_of_shape),
+    "DepthToSpace": _moves(_depth_to_space),
+    "Expand": _moves(_expand),
+    "Flatten": _moves(_flatten),
+    "Gather": _moves(_gather),
+    "GatherElements": _moves(_gathered(_along)),
+    "GatherND": _moves(_gathered(_blocks)),
+    "Identity": _moves(_first),
+    "OneHot": _moves(_one_hot),
+    "Pad": _moves(_pad, 2),
+    "Range": _moves(_range),
+    "Reshape": _moves(_reshape),
+    "Scatter": _moves(_scattered(_along)),
+    "ScatterElements": _moves(_scattered(_along)),
+    "ScatterND": _moves(_scattered(_blocks)),
+    "Shape": _moves(_shape),
+    "Size": _moves(_count),
+    "Slice": _moves(_slice),
+    "Split": _moves(_split, 2),
+    "Squeeze": _moves(_squeeze),
+    "Tile": _moves(_tile, 6),
+    "Transpose": _moves(_transpose),
+    "Trilu": _moves(_trilu),
+    "Unsqueeze": _moves(_unsqueeze),
 }
 """The operators' meanings, by their names in ONNX's own domain."""

@@ -10,18 +10,9 @@ import numpy as np
 
 from hemera.arrays.array import Array
 from hemera.arrays.functions import logsumexp
-from hemera.arrays.recorder import MOST_ELEMENTS
 from hemera.compiler.networks.elementwise import quotient
 from hemera.compiler.networks.masks import softmax_of
-from hemera.compiler.networks.meanings import (
-    Attributes,
-    Meaning,
-    Operator,
-    largest,
-    listed,
-    named,
-    plain,
-)
+from hemera.compiler.networks.meanings import Attributes, Meaning, Meanings, Operator, listed, named, plain
 from hemera.errors import FormatError, MismatchError, ParameterError
 
 _MOST_PRODUCTS = 1 << 30
@@ -29,13 +20,6 @@ _MOST_PRODUCTS = 1 << 30
 
 
 # --- Products of matrices. ---
-
-
-def _matmul_size(attributes: Attributes, a: Any, b: Any) -> int:
-    del attributes
-    before = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    rows, columns = a.shape[-2:-1], b.shape[-1:] if b.ndim > 1 else ()
-    return math.prod((*before, *rows, *columns))
 
 
 def _gemm(attributes: Attributes, a: Any, b: Any, c: Any = None) -> Any:
@@ -55,42 +39,20 @@ def _scaled(x: Any, factor: float) -> Any:
     return x if factor == 1 else x * factor
 
 
-def _gemm_size(attributes: Attributes, a: Any, b: Any, c: Any = None) -> int:
-    del c
-    rows = a.shape[-1] if attributes["transA"] else a.shape[0]
-    columns = b.shape[0] if attributes["transB"] else b.shape[-1]
-    return int(rows * columns)
-
-
 def _einsum(attributes: Attributes, *xs: Any) -> Any:
-    return np.einsum(attributes["equation"], *xs)
-
-
-def _einsum_size(attributes: Attributes, *xs: Any) -> int:
-    """The size of the result; ParameterError for too many products of plain values."""
-    before, arrow, after = attributes["equation"].replace(" ", "").partition("->")
-    terms = before.split(",")
-    if len(terms) != len(xs):
-        raise FormatError(f"the equation {attributes['equation']!r} for {len(xs)} operands")
+    """ParameterError for too many products of plain values."""
     extents: dict[str, int] = {}
     hidden: tuple[int, ...] = ()
-    for term, x in zip(terms, xs, strict=True):
+    for term, x in zip(attributes["equation"].replace(" ", "").split("->")[0].split(","), xs, strict=True):
         first, dots, last = term.partition("...")
-        if len(first) + len(last) > x.ndim or (not dots and len(first) != x.ndim):
-            raise FormatError(f"the term {term!r} for an array of shape {x.shape}")
         extents.update(zip(first, x.shape, strict=False))
-        extents.update(zip(last, x.shape[x.ndim - len(last) :], strict=True))
+        extents.update(zip(last[::-1], x.shape[::-1], strict=False))
         if dots:
             hidden = np.broadcast_shapes(hidden, x.shape[len(first) : x.ndim - len(last)])
-    if not arrow:
-        letters = before.replace(",", "").replace(".", "")
-        after = "".join(each for each in letters if letters.count(each) == 1)
-    dotted = math.prod(hidden) if "..." in after or not arrow else 1
-    size = dotted * math.prod(extents.get(each, 1) for each in after)
     products = math.prod(extents.values()) * math.prod(hidden)
-    if size <= MOST_ELEMENTS and products > _MOST_PRODUCTS:
+    if products > _MOST_PRODUCTS:
         raise ParameterError(f"an Einsum of {products} products; at most {_MOST_PRODUCTS} are taken")
-    return size
+    return np.einsum(attributes["equation"], *xs)
 
 
 # --- Sums, extremes, normalisations. ---
@@ -116,10 +78,6 @@ def _mean(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
         return np.mean(x, axis=axis, keepdims=keepdims)
     total = np.sum(x, axis=axis, keepdims=keepdims)
     return quotient(total, np.asarray(x.size // max(1, total.size), total.dtype))
-
-
-def _log_sum_exp(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
-    return logsumexp(x, axis, keepdims=keepdims)
 
 
 def _same(x: Any) -> Any:
@@ -257,76 +215,32 @@ def _dropout(attributes: Attributes, x: Any, ratio: Any = None, training: Any = 
     return x
 
 
-def _reductions(
-    function: Callable[..., Any], by_operand: int, *versions: int, **options: Any
-) -> tuple[Meaning, ...]:
-    """A reduction, whose axes are an operand from a version on."""
-    run = _reduced(function)
-    old = tuple(each for each in versions if each < by_operand)
-    new = tuple(each for each in versions if each >= by_operand)
-    return (
-        Meaning(old, run, ("axes", "keepdims"), size=largest, **options),
-        Meaning(new, run, ("keepdims", "noop_with_empty_axes"), size=largest, **options),
-    )
-
-
-def _argument(name: str, *versions: int, last: bool = False) -> Meaning:
-    more = ("select_last_index",) if last else ()
-    return Meaning(versions, _extreme(name), ("axis", "keepdims", *more), size=largest, takes="integers")
-
-
-_TRAINED = ("momentum", "consumed_inputs")
-
-PRODUCTS: dict[str, tuple[Meaning, ...]] = {
-    "ArgMax": (_argument("argmax", 1, 11), _argument("argmax", 12, 13, last=True)),
-    "ArgMin": (_argument("argmin", 1, 11), _argument("argmin", 12, 13, last=True)),
-    "BatchNormalization": (
-        Meaning((1, 6), _batch_norm, ("epsilon", "is_test", "spatial"), _TRAINED, largest),
-        Meaning((7,), _batch_norm, ("epsilon", "spatial"), _TRAINED, largest),
-        Meaning((9,), _batch_norm, ("epsilon",), _TRAINED, largest),
-        Meaning((14, 15), _batch_norm, ("epsilon", "training_mode"), _TRAINED, largest),
-    ),
-    "CumSum": (Meaning((11, 14), _running, ("exclusive", "reverse"), size=largest, takes="integers"),),
-    "Det": (Meaning((11, 22), lambda _, x: np.linalg.det(x), size=largest),),
-    "Dropout": (
-        Meaning((1, 6), _dropout, ("is_test",), ("ratio", "consumed_inputs"), largest, "all"),
-        Meaning((7, 10, 12, 13, 22), _dropout, (), ("ratio", "seed"), largest, "all"),
-    ),
-    "Einsum": (Meaning((12, 28), _einsum, ("equation",), size=_einsum_size, takes="integers"),),
-    "Gemm": (
-        Meaning((1, 6), _gemm, ("alpha", "beta", "transA", "transB"), ("broadcast",), _gemm_size),
-        Meaning((7, 9, 11, 13), _gemm, ("alpha", "beta", "transA", "transB"), size=_gemm_size),
-    ),
-    "GroupNormalization": (Meaning((21,), _group_norm, ("epsilon", "num_groups"), ("stash_type",), largest),),
-    "Hardmax": (
-        Meaning((1, 11), _flat(_hardmax), ("axis",), size=largest),
-        Meaning((13,), _along(_hardmax), ("axis",), size=largest),
-    ),
-    "InstanceNormalization": (
-        Meaning((1, 6, 22), _instance_norm, ("epsilon",), ("consumed_inputs",), largest),
-    ),
-    "LayerNormalization": (
-        Meaning((17,), _layer_norm, ("axis", "epsilon"), ("stash_type",), largest, results=3),
-    ),
-    "LogSoftmax": (
-        Meaning((1, 11), _flat(_log_softmax), ("axis",), size=largest),
-        Meaning((13,), _along(_log_softmax), ("axis",), size=largest),
-    ),
-    "LpNormalization": (Meaning((1, 22), _lp_norm, ("axis", "p"), size=largest),),
-    "MatMul": (Meaning((1, 9, 13), named(np.matmul), size=_matmul_size, takes="integers"),),
-    "ReduceL1": _reductions(_of_sum(np.abs), 18, 1, 11, 13, 18),
-    "ReduceL2": _reductions(_of_sum(np.square, np.sqrt), 18, 1, 11, 13, 18),
-    "ReduceLogSum": _reductions(_of_sum(_same, np.log), 18, 1, 11, 13, 18, 28),
-    "ReduceLogSumExp": _reductions(_log_sum_exp, 18, 1, 11, 13, 18, 28),
-    "ReduceMax": _reductions(np.max, 18, 1, 11, 12, 13, 18, 20, takes="integers"),
-    "ReduceMean": _reductions(_mean, 18, 1, 11, 13, 18),
-    "ReduceMin": _reductions(np.min, 18, 1, 11, 12, 13, 18, 20, takes="integers"),
-    "ReduceProd": _reductions(np.prod, 18, 1, 11, 13, 18),
-    "ReduceSum": _reductions(np.sum, 13, 1, 11, 13, takes="integers"),
-    "ReduceSumSquare": _reductions(_of_sum(np.square), 18, 1, 11, 13, 18),
-    "Softmax": (
-        Meaning((1, 11), _flat(softmax_of), ("axis",), size=largest, masks=True),
-        Meaning((13,), _along(softmax_of), ("axis",), size=largest, masks=True),
-    ),
+PRODUCTS: Meanings = {
+    "ArgMax": (Meaning(_extreme("argmax"), takes="integers"),),
+    "ArgMin": (Meaning(_extreme("argmin"), takes="integers"),),
+    "BatchNormalization": (Meaning(_batch_norm),),
+    "CumSum": (Meaning(_running, takes="integers"),),
+    "Det": (Meaning(named(np.linalg.det)),),
+    "Dropout": (Meaning(_dropout, takes="all"),),
+    "Einsum": (Meaning(_einsum, takes="integers"),),
+    "Gemm": (Meaning(_gemm),),
+    "GroupNormalization": (Meaning(_group_norm),),
+    "Hardmax": (Meaning(_flat(_hardmax)), Meaning(_along(_hardmax), 13)),
+    "InstanceNormalization": (Meaning(_instance_norm),),
+    "LayerNormalization": (Meaning(_layer_norm, results=3),),
+    "LogSoftmax": (Meaning(_flat(_log_softmax)), Meaning(_along(_log_softmax), 13)),
+    "LpNormalization": (Meaning(_lp_norm),),
+    "MatMul": (Meaning(named(np.matmul), takes="integers"),),
+    "ReduceL1": (Meaning(_reduced(_of_sum(np.abs))),),
+    "ReduceL2": (Meaning(_reduced(_of_sum(np.square, np.sqrt))),),
+    "ReduceLogSum": (Meaning(_reduced(_of_sum(_same, np.log))),),
+    "ReduceLogSumExp": (Meaning(_reduced(logsumexp)),),
+    "ReduceMax": (Meaning(_reduced(np.max), takes="integers"),),
+    "ReduceMean": (Meaning(_reduced(_mean)),),
+    "ReduceMin": (Meaning(_reduced(np.min), takes="integers"),),
+    "ReduceProd": (Meaning(_reduced(np.prod)),),
+    "ReduceSum": (Meaning(_reduced(np.sum), takes="integers"),),
+    "ReduceSumSquare": (Meaning(_reduced(_of_sum(np.square))),),
+    "Softmax": (Meaning(_flat(softmax_of), masks=True), Meaning(_along(softmax_of), 13, masks=True)),
 }
 """The operators' meanings, by their names in ONNX's own domain."""

@@ -6,7 +6,7 @@ import dataclasses
 import difflib
 import importlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,10 @@ import numpy as np
 from hemera._extras import how_to_install
 from hemera.compiler import compiling
 from hemera.compiler.compiled import Compiled
+from hemera.compiler.networks.calls import key_of, keyed, names_of, operators_in, versions_of
 from hemera.compiler.networks.graph import Graph, sample_shape
-from hemera.compiler.networks.inlining import Call, calls_of, needed, require_order
-from hemera.compiler.networks.resolving import Replacements, Resolver
-from hemera.compiler.networks.tensors import DTYPES, KINDS, MOST_KEPT, array_of, bytes_of, is_real, text_of
+from hemera.compiler.networks.resolving import Replacements, Scope
+from hemera.compiler.networks.tensors import DTYPES, KINDS, MOST_KEPT, bytes_of, is_real, text_of
 from hemera.compiler.specs import ArraySpec, shape_of
 from hemera.errors import Error, FileError, FormatError, MismatchError, ParameterError
 from hemera.inputs.fields import SAYS_MORE
@@ -139,20 +139,18 @@ def graph_of(what: Any, replace: Replacements) -> Graph:
         raise FormatError(
             f"{source}: constants of {bytes_of(graph.initializer)} bytes; at most {MOST_KEPT} are taken"
         )
-    constants = {text_of(each.name): array_of(onnx, source, each) for each in graph.initializer}
-    kinds = {text_of(each.name): KINDS[each.data_type] for each in graph.initializer}
+    constants = names_of(graph.initializer)
     inputs = {text_of(each.name): each for each in graph.input if text_of(each.name) not in constants}
     if not inputs:
         raise FormatError(f"{source}: no network: it has no input")
-    kinds.update((name, _kind(source, each)) for name, each in inputs.items())
-    outputs = tuple(text_of(each.name) for each in graph.output)
-    calls = calls_of(source, model, replace)
-    _require_used(source, replace, calls)
-    calls = needed(calls, outputs)
-    require_order(source, {*inputs, *constants}, calls, outputs)
-    nodes = Resolver(onnx, source, replace, kinds).nodes(calls)
-    named = tuple((name, _shape(each.type.tensor_type)) for name, each in inputs.items())
-    return Graph(source, named, outputs, tuple(nodes), constants, kinds).folded()
+    kinds = {name: _kind(source, each) for name, each in inputs.items()}
+    outputs = names_of(graph.output)
+    _require_used(source, replace, model)
+    functions = {key_of(each, each.name): each for each in model.functions}
+    functions = {key: each for key, each in functions.items() if keyed(key) not in replace}
+    scope = Scope(onnx, source, replace, functions, versions_of(source, model, {}), kinds)
+    shapes = {name: _shape(each.type.tensor_type) for name, each in inputs.items()}
+    return scope.graph(shapes, graph.node, graph.initializer, outputs).folded()
 
 
 def _model(onnx: Any, what: Any) -> tuple[str, Any]:
@@ -195,9 +193,10 @@ def _shape(kind: Any) -> tuple[int | None, ...] | None:
     return tuple(int(each.dim_value) if each.dim_value > 0 else None for each in kind.shape.dim)
 
 
-def _require_used(source: str, replace: Replacements, calls: Iterable[Call]) -> None:
+def _require_used(source: str, replace: Replacements, model: Any) -> None:
     """ParameterError for functions in the place of operators that the network has not."""
-    known = sorted({call.key for call in calls})
+    nodes = [each.node for each in (model.graph, *model.functions)]
+    known = sorted({key for own in nodes for key in operators_in(own)}) if replace else ()
     for name in replace:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)

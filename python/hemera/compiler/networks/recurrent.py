@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from hemera.arrays.functions import relu, sigmoid
-from hemera.compiler.networks.meanings import Attributes, Meaning, plain
+from hemera.compiler.networks.meanings import Attributes, Meaning, Meanings, plain
 from hemera.errors import FormatError, MismatchError, ParameterError
 
 _ACTIVATIONS: dict[str, Callable[[Any], Any]] = {"sigmoid": sigmoid, "tanh": np.tanh, "relu": relu}
@@ -154,26 +153,13 @@ def _require_shapes(
         )
 
 
-def _size(attributes: Attributes, x: Any, weights: Any, recurrence: Any, *others: Any) -> int:
-    del attributes, others
-    return max(int(math.prod(x.shape[:2])) * int(recurrence.shape[1]) * len(weights), int(x.size))
+def _meanings(gates: int, cell: Cell, defaults: tuple[str, ...]) -> tuple[Meaning, ...]:
+    return (Meaning(_unrolled(gates, cell, defaults), 7, results=3 if gates == 4 else 2),)
 
 
-_OPTIONS = ("direction", "hidden_size", "activations", "clip")
-_UNUSED = ("activation_alpha", "activation_beta")  # of activations that are not there
-
-
-def _meanings(gates: int, cell: Cell, defaults: tuple[str, ...], *more: str) -> tuple[Meaning, ...]:
-    run, results = _unrolled(gates, cell, defaults), 3 if gates == 4 else 2
-    return (
-        Meaning((7,), run, (*_OPTIONS, *more), _UNUSED, _size, results=results),
-        Meaning((14, 22), run, (*_OPTIONS, *more, "layout"), _UNUSED, _size, results=results),
-    )
-
-
-RECURRENT: dict[str, tuple[Meaning, ...]] = {
-    "GRU": _meanings(3, _gru, ("sigmoid", "tanh"), "linear_before_reset"),
-    "LSTM": _meanings(4, _lstm, ("sigmoid", "tanh", "tanh"), "input_forget"),
+RECURRENT: Meanings = {
+    "GRU": _meanings(3, _gru, ("sigmoid", "tanh")),
+    "LSTM": _meanings(4, _lstm, ("sigmoid", "tanh", "tanh")),
     "RNN": _meanings(1, _rnn, ("tanh",)),
 }
 """The operators' meanings, by their names in ONNX's own domain."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.compiler.networks.meanings import Attributes, Meaning, bounded, integers, plain
+from hemera.compiler.networks.meanings import Attributes, Meaning, Meanings, integers, plain
 from hemera.errors import FormatError, ParameterError
 
 Floats = NDArray[np.float64]
@@ -55,13 +55,6 @@ def _axes(attributes: Attributes, x: Any, operands: Sequence[Any]) -> dict[int, 
         after = math.floor(before * each) if scales else int(each)
         found[axis] = (float(each) if scales else after / max(1, before), after)
     return found
-
-
-def _size(attributes: Attributes, x: Any, *operands: Any) -> int:
-    shape = list(x.shape)
-    for axis, (_, extent) in _axes(attributes, x, operands).items():
-        shape[axis] = max(extent, shape[axis])
-    return math.prod(bounded(shape))
 
 
 def _places(attributes: Attributes, before: int, after: int, scale: float) -> Floats:
@@ -124,24 +117,5 @@ def _cubic(apart: Floats, a: float) -> Floats:
     return np.where(apart <= 1, near, np.where(apart < 2, far, 0.0))
 
 
-_WAYS = (
-    "mode",
-    "coordinate_transformation_mode",
-    "cubic_coeff_a",
-    "exclude_outside",
-    "nearest_mode",
-)
-_IDLE = ("extrapolation_value",)
-
-RESIZING: dict[str, tuple[Meaning, ...]] = {
-    "Resize": (
-        Meaning((10,), _resize, ("mode",), size=_size),
-        Meaning((11, 13), _resize, _WAYS, _IDLE, _size),
-        Meaning((18, 19), _resize, (*_WAYS, "antialias", "axes", "keep_aspect_ratio_policy"), _IDLE, _size),
-    ),
-    "Upsample": (
-        Meaning((7,), _resize, ("mode", "scales"), size=_size),
-        Meaning((9,), _resize, ("mode",), size=_size),
-    ),
-}
+RESIZING: Meanings = {"Resize": (Meaning(_resize),), "Upsample": (Meaning(_resize, 7),)}
 """The operators' meanings, by their names in ONNX's own domain."""

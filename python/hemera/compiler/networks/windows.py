@@ -11,7 +11,7 @@ import numpy as np
 
 from hemera.arrays import conv
 from hemera.arrays.array import Array
-from hemera.compiler.networks.meanings import Attributes, Meaning, Operator, bounded, largest, plain
+from hemera.compiler.networks.meanings import Attributes, Meaning, Meanings, Operator, bounded, plain
 from hemera.errors import FormatError, MismatchError, ParameterError
 
 _KERNEL_AXES = 3
@@ -204,42 +204,13 @@ def _global(name: str) -> Operator:
     return lambda _, x: getattr(x, name)(axis=tuple(range(2, x.ndim)), keepdims=True)
 
 
-_WINDOW = ("kernel_shape", "strides", "pads", "auto_pad")
-
-WINDOWS: dict[str, tuple[Meaning, ...]] = {
-    "AveragePool": (
-        Meaning((1,), _average_pool, _WINDOW, size=largest),
-        Meaning((7,), _average_pool, (*_WINDOW, "count_include_pad"), size=largest),
-        Meaning((10, 11), _average_pool, (*_WINDOW, "count_include_pad", "ceil_mode"), size=largest),
-        Meaning(
-            (19, 22), _average_pool, (*_WINDOW, "count_include_pad", "ceil_mode", "dilations"), size=largest
-        ),
-    ),
-    "Conv": (Meaning((1, 11, 22), _conv, (*_WINDOW, "dilations", "group"), size=largest),),
-    "ConvTranspose": (
-        Meaning(
-            (1, 11, 22),
-            _conv_transpose,
-            (*_WINDOW, "dilations", "group", "output_padding", "output_shape"),
-            size=largest,
-        ),
-    ),
-    "GlobalAveragePool": (Meaning((1, 22), _global("mean"), size=largest),),
-    "GlobalMaxPool": (Meaning((1, 22), _global("max"), size=largest),),
-    "LpPool": (
-        Meaning((2, 11), _lp_pool, (*_WINDOW, "p"), size=largest),
-        Meaning((18, 22), _lp_pool, (*_WINDOW, "p", "dilations", "ceil_mode"), size=largest),
-    ),
-    "MaxPool": (
-        Meaning((1, 8), _max_pool, _WINDOW, ("storage_order",), largest, "integers"),
-        Meaning(
-            (10, 11, 12, 22),
-            _max_pool,
-            (*_WINDOW, "dilations", "ceil_mode"),
-            ("storage_order",),
-            largest,
-            "integers",
-        ),
-    ),
+WINDOWS: Meanings = {
+    "AveragePool": (Meaning(_average_pool),),
+    "Conv": (Meaning(_conv),),
+    "ConvTranspose": (Meaning(_conv_transpose),),
+    "GlobalAveragePool": (Meaning(_global("mean")),),
+    "GlobalMaxPool": (Meaning(_global("max")),),
+    "LpPool": (Meaning(_lp_pool, 2),),
+    "MaxPool": (Meaning(_max_pool, takes="integers"),),
 }
 """The operators' meanings, by their names in ONNX's own domain."""
