@@ -93,7 +93,7 @@ def test_recurrent_layers(name: str, direction: str, layout: int, given: str, be
 
     def layer(value: Any) -> Any:
         value = np.swapaxes(value, 0, 1) if layout else value
-        return RECURRENT[name][1].run(attributes, value, w, r, bias if states else None, None, *states)
+        return RECURRENT[name][0].run(attributes, value, w, r, bias if states else None, None, *states)
 
     for found, each in zip(layer(x), results, strict=True):
         np.testing.assert_allclose(found, each, atol=1e-12)

@@ -312,6 +312,13 @@ def test_exact_tables(scheme: str) -> None:
     pd.testing.assert_frame_equal(found["by"], expected, rtol=1e-15, check_dtype=False)
     with pytest.raises(ParameterError):
         hm.compile(lambda t: t.cents.mean(), spec, scheme=scheme)
+    real = hm.TableSpec.of({"cents": [1.0, 2.0]}, ranges={"cents": (0, 5)})
+    with pytest.raises(ParameterError, match=r"columns cents may hold fractions.*steps=\{'cents': 1\}"):
+        hm.compile(lambda t: t.cents.sum(), real, scheme=scheme)
+    whole = hm.TableSpec.of({"cents": [1.0, 2.0]}, ranges={"cents": (0, 5)}, steps={"cents": 1})
+    plan = hm.compile(lambda t: t.cents.sum(), whole, scheme=scheme)
+    with pytest.raises(ParameterError, match="no multiples of its step 1"):
+        plan.encode({"cents": [1.5, 2.0]})
 
 
 def test_names_that_are_methods() -> None:
@@ -336,8 +343,8 @@ def test_counts_are_exact_at_any_precision(bits: int, statistic: str) -> None:
 
     plan = hm.compile(of, spec, precision_bits=bits)
     # Before it is rounded, for any values.
-    bounds = dict(zip(plan.outputs, plan._plan._program.error_bounds(), strict=True))
-    counted = plan._by_name(plan._plan.evaluate_clear(*plan.encode(frame)))["result n"]
+    bounds = dict(zip(plan.outputs, plan._program.error_bounds(), strict=True))
+    counted = plan._by_name(plan.evaluate_clear(*plan.encode(frame)))["result n"]
     assert abs(counted - frame.age.between(61, 80).sum()) <= bounds["result n"] <= 0.25
     # What no result takes is not encrypted.
     assert [own.name for own in plan.inputs] == ["age"]

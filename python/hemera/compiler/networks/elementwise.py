@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from hemera.arrays.array import Array
 from hemera.arrays.comparisons import of_few
+from hemera.arrays.functions import sigmoid
 from hemera.compiler.networks.masks import Masked, chosen, opened, summed
 from hemera.compiler.networks.meanings import Attributes, Meaning, Meanings, Operator, named, plain
 from hemera.compiler.networks.tensors import KINDS, converted, is_real, limits_of
@@ -24,21 +26,7 @@ _LARGEST_HALF = 65504.0
 
 def _approximated(function: Callable[[Any], Any]) -> Operator:
     """A function of single numbers, which is approximated on encrypted arrays."""
-
-    def operator(attributes: Attributes, x: Any) -> Any:
-        del attributes
-        return x.approximated(function) if isinstance(x, Array) else function(x)
-
-    return operator
-
-
-def _erf(x: Any) -> Any:
-    return np.vectorize(math.erf, otypes=[float])(x)
-
-
-def _sigmoid(attributes: Attributes, x: Any) -> Any:
-    del attributes
-    return x.sigmoid() if isinstance(x, Array) else 1 / (1 + np.exp(-x))
+    return lambda _, x: x.approximated(function) if isinstance(x, Array) else function(x)
 
 
 def _leaky_relu(attributes: Attributes, x: Any) -> Any:
@@ -61,10 +49,6 @@ def _prelu(attributes: Attributes, x: Any, slope: Any) -> Any:
 
 def _prelu_by_channel(attributes: Attributes, x: Any, slope: Any) -> Any:
     return _prelu(attributes, x, slope.reshape((-1, *(1,) * (x.ndim - 2))))
-
-
-def _hard_sigmoid(attributes: Attributes, x: Any) -> Any:
-    return np.clip(attributes["alpha"] * x + attributes["beta"], 0, 1)
 
 
 def _clip(attributes: Attributes, x: Any, low: Any = None, high: Any = None) -> Any:
@@ -129,18 +113,7 @@ def _power(attributes: Attributes, x: Any, exponent: Any) -> Any:
 
 def _folded(function: Callable[[Any, Any], Any]) -> Operator:
     """An operator of one or more values."""
-
-    def operator(attributes: Attributes, first: Any, *others: Any) -> Any:
-        del attributes
-        for other in others:
-            first = function(first, other)
-        return first
-
-    return operator
-
-
-def _mean(attributes: Attributes, *xs: Any) -> Any:
-    return _folded(np.add)(attributes, *xs) / len(xs)
+    return lambda _, *xs: functools.reduce(function, xs)
 
 
 def _of_one_shape(operator: Operator) -> Operator:
@@ -186,11 +159,8 @@ def _is_no_number(attributes: Attributes, x: Any) -> Any:
 def _is_infinite(attributes: Attributes, x: Any) -> Any:
     if isinstance(x, Array):
         return np.zeros(x.shape, np.bool_)
-    signs = (
-        np.isposinf(x) & bool(attributes["detect_positive"]),
-        np.isneginf(x) & bool(attributes["detect_negative"]),
-    )
-    return signs[0] | signs[1]
+    positive, negative = attributes["detect_positive"], attributes["detect_negative"]
+    return (np.isposinf(x) & bool(positive)) | (np.isneginf(x) & bool(negative))
 
 
 def _cast(attributes: Attributes, x: Any) -> Any:
@@ -276,17 +246,17 @@ ELEMENTWISE: Meanings = {
     "Div": _two(_divide),
     "Elu": (Meaning(_elu),),
     "Equal": _two(named(np.equal), takes="all"),
-    "Erf": (Meaning(_approximated(_erf)),),
+    "Erf": (Meaning(_approximated(np.vectorize(math.erf, otypes=[float]))),),
     "Greater": _two(named(np.greater), takes="integers"),
     "GreaterOrEqual": _two(named(np.greater_equal), takes="integers"),
-    "HardSigmoid": (Meaning(_hard_sigmoid),),
+    "HardSigmoid": (Meaning(lambda a, x: np.clip(a["alpha"] * x + a["beta"], 0, 1)),),
     "IsInf": (Meaning(_is_infinite, takes="all"),),
     "IsNaN": (Meaning(_is_no_number, takes="all"),),
     "LeakyRelu": (Meaning(_leaky_relu),),
     "Less": _two(named(np.less), takes="integers"),
     "LessOrEqual": _two(named(np.less_equal), takes="integers"),
     "Max": _several(_folded(np.maximum), takes="integers"),
-    "Mean": _several(_mean),
+    "Mean": _several(lambda _, *xs: functools.reduce(np.add, xs) / len(xs)),
     "Min": _several(_folded(np.minimum), takes="integers"),
     "Mod": (Meaning(_mod, takes="integers"),),
     "Mul": _two(named(np.multiply), takes="integers"),
@@ -295,7 +265,7 @@ ELEMENTWISE: Meanings = {
     "Pow": _two(_power),
     "Relu": (Meaning(lambda _, x: np.maximum(x, 0), takes="integers"),),
     "Selu": (Meaning(lambda a, x: a["gamma"] * _elu(a, x)),),
-    "Sigmoid": (Meaning(_sigmoid),),
+    "Sigmoid": (Meaning(named(sigmoid)),),
     "Softplus": (Meaning(_approximated(lambda v: np.logaddexp(0, v))),),
     "Softsign": (Meaning(_approximated(lambda v: v / (1 + np.abs(v)))),),
     "Sub": _two(named(np.subtract), takes="integers"),

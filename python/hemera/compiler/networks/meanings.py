@@ -11,7 +11,7 @@ import numpy as np
 
 from hemera.arrays.array import Array
 from hemera.arrays.recorder import MOST_ELEMENTS
-from hemera.errors import ParameterError
+from hemera.errors import FormatError, ParameterError
 
 
 class Attributes(dict[str, Any]):
@@ -78,6 +78,13 @@ def integers(value: Any, what: str) -> list[int]:
 def listed(attributes: Attributes, name: str, operand: Any) -> Any:
     """Integers of an operand, or of the attribute that older versions have in its place; None: neither."""
     return attributes.get(name) if operand is None else integers(operand, f"`{name}`")
+
+
+def from_the_first(x: Any, axis: int) -> int:
+    """An axis of an array, or its number of axes, from 0 on. FormatError for others."""
+    if not -x.ndim <= axis <= x.ndim:
+        raise FormatError(f"axis {axis} of an array of shape {x.shape}")
+    return axis + x.ndim if axis < 0 else axis
 
 
 def bounded(shape: Iterable[int]) -> tuple[int, ...]:

@@ -8,7 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from hemera.compiler.networks.meanings import Attributes, Meaning, Meanings, bounded, integers, listed, plain
+from hemera.compiler.networks.meanings import (
+    Attributes,
+    Meaning,
+    Meanings,
+    bounded,
+    from_the_first,
+    integers,
+    listed,
+    plain,
+)
 from hemera.errors import FormatError, ParameterError
 
 _CONSTANTS = {
@@ -30,24 +39,17 @@ def _reshape(attributes: Attributes, x: Any, shape: Any = None) -> Any:
 
 
 def _flatten(attributes: Attributes, x: Any) -> Any:
-    axis = attributes["axis"]
-    if not -x.ndim <= axis <= x.ndim:
-        raise FormatError(f"axis {axis} of an array of shape {x.shape}")
-    axis += x.ndim if axis < 0 else 0
-    return x.reshape((math.prod(x.shape[:axis]), math.prod(x.shape[axis:])))
-
-
-def _axes(attributes: Attributes, axes: Any) -> tuple[int, ...] | None:
-    given = listed(attributes, "axes", axes)
-    return None if given is None else tuple(given)
+    at = from_the_first(x, attributes["axis"])
+    return x.reshape((math.prod(x.shape[:at]), math.prod(x.shape[at:])))
 
 
 def _squeeze(attributes: Attributes, x: Any, axes: Any = None) -> Any:
-    return np.squeeze(x, _axes(attributes, axes))
+    given = listed(attributes, "axes", axes)
+    return np.squeeze(x, None if given is None else tuple(given))
 
 
 def _unsqueeze(attributes: Attributes, x: Any, axes: Any = None) -> Any:
-    return np.expand_dims(x, _axes(attributes, axes) or ())
+    return np.expand_dims(x, tuple(listed(attributes, "axes", axes) or ()))
 
 
 def _transpose(attributes: Attributes, x: Any) -> Any:
@@ -72,11 +74,6 @@ def _trilu(attributes: Attributes, x: Any, k: Any = None) -> Any:
     kept = np.tri(x.shape[-2], x.shape[-1], k=shift - 1 if attributes["upper"] else shift) == 1
     kept = ~kept if attributes["upper"] else kept
     return np.where(kept, x, np.zeros_like(x) if isinstance(x, np.ndarray) else 0)
-
-
-def _count(attributes: Attributes, x: Any) -> Any:
-    del attributes
-    return np.array(x.size, np.int64)
 
 
 def _concat(attributes: Attributes, *xs: Any) -> Any:
@@ -261,14 +258,9 @@ def _range(attributes: Attributes, start: Any, limit: Any, delta: Any) -> Any:
     return start + np.arange(*bounded([max(0, count)])).astype(start.dtype) * delta
 
 
-def _first(attributes: Attributes, x: Any) -> Any:
-    del attributes
-    return x
-
-
-def _moves(run: Any, since: int = 1) -> tuple[Meaning, ...]:
+def _moves(run: Any, since: int = 1, **options: Any) -> tuple[Meaning, ...]:
     """Elements are moved: right for all kinds of them."""
-    return (Meaning(run, since, takes="all", masks=run is _first),)
+    return (Meaning(run, since, takes="all", **options),)
 
 
 PLACES: Meanings = {
@@ -282,7 +274,7 @@ PLACES: Meanings = {
     "Gather": _moves(_gather),
     "GatherElements": _moves(_gathered(_along)),
     "GatherND": _moves(_gathered(_blocks)),
-    "Identity": _moves(_first),
+    "Identity": _moves(lambda _, x: x, masks=True),
     "OneHot": _moves(_one_hot),
     "Pad": _moves(_pad, 2),
     "Range": _moves(_range),
@@ -291,7 +283,7 @@ PLACES: Meanings = {
     "ScatterElements": _moves(_scattered(_along)),
     "ScatterND": _moves(_scattered(_blocks)),
     "Shape": _moves(_shape),
-    "Size": _moves(_count),
+    "Size": _moves(lambda _, x: np.array(x.size, np.int64)),
     "Slice": _moves(_slice),
     "Split": _moves(_split, 2),
     "Squeeze": _moves(_squeeze),

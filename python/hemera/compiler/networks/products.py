@@ -12,7 +12,16 @@ from hemera.arrays.array import Array
 from hemera.arrays.functions import logsumexp
 from hemera.compiler.networks.elementwise import quotient
 from hemera.compiler.networks.masks import softmax_of
-from hemera.compiler.networks.meanings import Attributes, Meaning, Meanings, Operator, listed, named, plain
+from hemera.compiler.networks.meanings import (
+    Attributes,
+    Meaning,
+    Meanings,
+    Operator,
+    from_the_first,
+    listed,
+    named,
+    plain,
+)
 from hemera.errors import FormatError, MismatchError, ParameterError
 
 _MOST_PRODUCTS = 1 << 30
@@ -136,11 +145,8 @@ def _flat(function: Callable[..., Any]) -> Operator:
     """Before version 13: over all axes from `axis` on."""
 
     def operator(attributes: Attributes, x: Any) -> Any:
-        axis = attributes["axis"]
-        if not -x.ndim <= axis <= x.ndim:
-            raise FormatError(f"axis {axis} of an array of shape {x.shape}")
-        axis += x.ndim if axis < 0 else 0
-        return function(x.reshape((math.prod(x.shape[:axis]), -1)), 1).reshape(x.shape)
+        rows = math.prod(x.shape[: from_the_first(x, attributes["axis"])])
+        return function(x.reshape((rows, -1)), 1).reshape(x.shape)
 
     return operator
 
@@ -160,21 +166,14 @@ def _batch_norm(attributes: Attributes, x: Any, scale: Any, bias: Any, mean: Any
         or not attributes.get("spatial", 1)
     ):
         raise ParameterError("it is of a network in training, or not of channels; export it for inference")
-    around = (-1, *(1,) * (x.ndim - 2))
     scale, variance = (plain(each, "the scale of BatchNormalization") for each in (scale, variance))
     factor = scale / np.sqrt(variance + attributes["epsilon"])
-    return x * factor.reshape(around) + (bias - mean * factor).reshape(around)
-
-
-def _last_axes(attributes: Attributes, x: Any) -> tuple[int, ...]:
-    axis = attributes["axis"]
-    if not -x.ndim <= axis < x.ndim:
-        raise FormatError(f"axis {axis} of an array of shape {x.shape}")
-    return tuple(range(axis % x.ndim, x.ndim))
+    return _by_channel(x, factor, bias - mean * factor)
 
 
 def _layer_norm(attributes: Attributes, x: Any, scale: Any, bias: Any = None) -> Any:
-    found, mean, inverse = _normalised(x, _last_axes(attributes, x), attributes["epsilon"])
+    axes = tuple(range(from_the_first(x, attributes["axis"]), x.ndim))
+    found, mean, inverse = _normalised(x, axes, attributes["epsilon"])
     return found * scale if bias is None else found * scale + bias, mean, inverse
 
 

@@ -29,7 +29,7 @@ from hemera.compiler.networks.places import PLACES
 from hemera.compiler.networks.products import PRODUCTS
 from hemera.compiler.networks.recurrent import RECURRENT
 from hemera.compiler.networks.resizing import RESIZING
-from hemera.compiler.networks.sizes import asked, largest, size_of, types_of
+from hemera.compiler.networks.sizes import asked, largest, sizes_of, types_of
 from hemera.compiler.networks.tensors import KINDS, UNKNOWN, array_of, result_kinds, text_of, value_of
 from hemera.compiler.networks.windows import WINDOWS
 from hemera.errors import Error, FormatError, ParameterError
@@ -130,7 +130,7 @@ class Scope:
             return node(_running(call, meaning, attributes, graphs), size=largest)
         proto = self._proto(call)
         kinds = [self.kinds.get(name, UNKNOWN) for name in call.inputs]
-        size = functools.partial(size_of, self.onnx, schema, proto, kinds) if call.inputs else largest
+        size = sizes_of(self.onnx, schema, proto, kinds)
         if meaning is None:
             return node(self._run_of_schema(call, schema, proto, kinds), size=size)
         return node(lambda operands, _: meaning.run(attributes, *operands), meaning, size)

@@ -18,29 +18,36 @@ _MOST_DATA = 1 << 7
 _NUMBERS = {kind: number for number, kind in KINDS.items()}
 
 
-def size_of(onnx: Any, schema: Any, node: Any, kinds: Sequence[str], operands: Sequence[Any]) -> int:
-    """Elements of a node's largest result (onnx.NodeProto); of the largest operand where it is not known.
-
-    Raises:
-        FormatError: for operands that do not fit.
-    """
+def sizes_of(onnx: Any, schema: Any, node: Any, kinds: Sequence[str]) -> Callable[[Sequence[Any]], int]:
+    """Gives the elements of a node's largest result (onnx.NodeProto) for operands, or of its largest operand
+    where ONNX does not know. Raises FormatError for operands that do not fit."""
+    known: dict[Any, int] = {}
     inferring = _inferring(onnx, schema)
-    if inferring is None:
-        return largest(operands)
-    types = dict(zip(node.input, types_of(onnx, kinds, operands), strict=True))
-    data = {
-        name: onnx.numpy_helper.from_array(np.asarray(each, DTYPES[kind]))
-        for name, kind, each in zip(node.input, kinds, operands, strict=True)
-        if isinstance(each, (np.ndarray, np.generic)) and each.size <= _MOST_DATA and kind in DTYPES
-    }
-    try:
-        found = asked(onnx.shape_inference.infer_node_outputs, inferring, node, types, data)
-    except FormatError:
-        if inferring is schema:
-            raise
-        return largest(operands)
-    sizes = [_elements(each.tensor_type) for name, each in found.items() if name]
-    return largest(operands) if None in sizes else max(sizes, default=1)
+    if inferring is None or not node.input:
+        return largest
+
+    def size_of(operands: Sequence[Any]) -> int:
+        data = {
+            name: np.asarray(each, DTYPES[kind])
+            for name, kind, each in zip(node.input, kinds, operands, strict=True)
+            if isinstance(each, (np.ndarray, np.generic)) and each.size <= _MOST_DATA and kind in DTYPES
+        }
+        shapes = tuple(None if each is None else each.shape for each in operands)
+        key = shapes, tuple((name, each.tobytes()) for name, each in data.items())
+        if key not in known:
+            types = dict(zip(node.input, types_of(onnx, kinds, operands), strict=True))
+            given = {name: onnx.numpy_helper.from_array(each) for name, each in data.items()}
+            try:
+                found = asked(onnx.shape_inference.infer_node_outputs, inferring, node, types, given)
+            except FormatError:
+                if inferring is schema:
+                    raise
+                return largest(operands)
+            sizes = [_elements(each.tensor_type) for name, each in found.items() if name]
+            known[key] = largest(operands) if None in sizes else max(sizes, default=1)
+        return known[key]
+
+    return size_of
 
 
 def largest(operands: Sequence[Any]) -> int:

@@ -37,8 +37,7 @@ def _conv(attributes: Attributes, x: Any, weights: Any, bias: Any = None) -> Any
     widths = weights.shape[2:]
     if tuple(attributes.get("kernel_shape", widths)) != widths:
         raise FormatError(f"kernel_shape {attributes['kernel_shape']} of weights of {weights.shape}")
-    strides, dilations = _kernel(attributes, widths)
-    x = _padded(attributes, x, widths, strides, dilations)
+    x, strides, dilations = _padded(attributes, x, widths)
     return _convolved(x, weights, bias, stride=strides, dilation=dilations, groups=attributes["group"])
 
 
@@ -116,19 +115,16 @@ def _spread(x: Any, axis: int, step: int) -> Any:
 
 
 def _padded(
-    attributes: Attributes,
-    x: Any,
-    kernel: Sequence[int],
-    strides: Sequence[int],
-    dilations: Sequence[int],
-    value: float = 0.0,
-) -> Any:
-    """The array with the padding of `pads`, or `auto_pad`, around the last axes."""
+    attributes: Attributes, x: Any, kernel: Sequence[int], value: float = 0.0
+) -> tuple[Any, list[int], list[int]]:
+    """The array with the padding of `pads`, or `auto_pad`, around the last axes; strides and dilations."""
     axes = len(kernel)
+    strides, dilations = _kernel(attributes, kernel)
+    if attributes.get("ceil_mode"):
+        raise ParameterError("pools with ceil_mode are not there")
     automatic = attributes["auto_pad"]
     pads = list(attributes.get("pads", [0] * 2 * axes))
     if automatic in ("SAME_UPPER", "SAME_LOWER"):
-        pads = [0] * 2 * axes
         for axis, (width, step, jump) in enumerate(zip(kernel, strides, dilations, strict=True)):
             extent = x.shape[2 + axis]
             whole = max(0, (-(-extent // step) - 1) * step + (width - 1) * jump + 1 - extent)
@@ -142,44 +138,40 @@ def _padded(
         raise ParameterError(f"pads {pads} for {axes} axes of an array of shape {x.shape}")
     bounded([*x.shape[:2], *(e + a + b for e, a, b in zip(x.shape[2:], pads, pads[axes:], strict=False))])
     widths = [(0, 0), (0, 0), *zip(pads[:axes], pads[axes:], strict=True)]
-    return np.pad(x, widths, constant_values=value) if any(pads) else x
+    return np.pad(x, widths, constant_values=value) if any(pads) else x, strides, dilations
+
+
+def _summed(attributes: Attributes, x: Any, weight: float) -> Any:
+    """The sums over windows of each channel, times a number."""
+    kernel, channels = attributes["kernel_shape"], x.shape[1]
+    padded, strides, dilations = _padded(attributes, x, kernel)
+    weights = np.full((channels, 1, *kernel), weight)
+    return _convolved(padded, weights, stride=strides, dilation=dilations, groups=channels)
 
 
 def _average_pool(attributes: Attributes, x: Any) -> Any:
-    kernel = attributes["kernel_shape"]
-    strides, dilations = _kernel(attributes, kernel)
-    if attributes.get("ceil_mode"):
-        raise ParameterError("AveragePool with ceil_mode is not there")
-    channels = x.shape[1]
-    weights = np.full((channels, 1, *kernel), 1 / math.prod(kernel))
-
-    def means(values: Any) -> Any:
-        padded = _padded(attributes, values, kernel, strides, dilations)
-        return _convolved(padded, weights, stride=strides, dilation=dilations, groups=channels)
-
-    return means(x) if attributes.get("count_include_pad") else means(x) / means(np.ones(x.shape))
+    weight = 1 / math.prod(attributes["kernel_shape"])
+    found = _summed(attributes, x, weight)
+    return (
+        found
+        if attributes.get("count_include_pad")
+        else found / _summed(attributes, np.ones(x.shape), weight)
+    )
 
 
 def _lp_pool(attributes: Attributes, x: Any) -> Any:
     """The norm of the values of a window."""
-    kernel, p = attributes["kernel_shape"], attributes["p"]
-    strides, dilations = _kernel(attributes, kernel)
-    if attributes.get("ceil_mode") or p < 1:
-        raise ParameterError(f"LpPool with p={p}, or with ceil_mode, is not there")
-    powers = (np.abs(x) if p % 2 else x) ** p
-    ones, groups = np.ones((x.shape[1], 1, *kernel)), x.shape[1]
-    padded = _padded(attributes, powers, kernel, strides, dilations)
-    found = _convolved(padded, ones, stride=strides, dilation=dilations, groups=groups)
+    p = attributes["p"]
+    if p < 1:
+        raise ParameterError(f"LpPool with p={p} is not there")
+    found = _summed(attributes, (np.abs(x) if p % 2 else x) ** p, 1.0)
     return found if p == 1 else np.sqrt(found) if p == 2 else np.power(found, 1 / p)
 
 
 def _max_pool(attributes: Attributes, x: Any) -> Any:
     kernel = attributes["kernel_shape"]
-    strides, dilations = _kernel(attributes, kernel)
-    if attributes.get("ceil_mode"):
-        raise ParameterError("MaxPool with ceil_mode is not there")
     lowest = x.range[0] if isinstance(x, Array) else np.min(x)
-    x = _padded(attributes, x, kernel, strides, dilations, lowest)
+    x, strides, dilations = _padded(attributes, x, kernel, lowest)
     counts = [
         (extent - (width - 1) * jump - 1) // step + 1
         for extent, width, step, jump in zip(x.shape[2:], kernel, strides, dilations, strict=True)

@@ -152,8 +152,8 @@ class Column(Rows, Statistics):
         "neither" one."""
         if inclusive not in ("both", "left", "right", "neither"):
             raise ParameterError(f"inclusive is 'both', 'left', 'right' or 'neither', not {inclusive!r}")
-        above = self._applied(np.greater_equal if inclusive in ("both", "left") else np.greater, self, left)
-        below = self._applied(np.less_equal if inclusive in ("both", "right") else np.less, self, right)
+        above = self >= left if inclusive in ("both", "left") else self > left
+        below = self <= right if inclusive in ("both", "right") else self < right
         found: Column = above & below
         return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,12 +16,12 @@ from hemera.arrays.recorder import Recorder
 from hemera.compiler import compiling
 from hemera.compiler.agreement import Agreement, compared
 from hemera.compiler.compiled import Compiled
-from hemera.compiler.packaged import Local, Packaged
-from hemera.compiler.passes import named_results
+from hemera.compiler.packaged import Local
+from hemera.compiler.passes import traced
 from hemera.compiler.specs import ArraySpec
 from hemera.compiler.tables.columns import Column
 from hemera.compiler.tables.frames import is_of_pandas
-from hemera.compiler.tables.results import Frame, Result, labelled
+from hemera.compiler.tables.results import Frame, Readings, Result
 from hemera.compiler.tables.spec import TableSpec
 from hemera.compiler.tables.table import Table
 from hemera.errors import ParameterError
@@ -35,58 +35,17 @@ _COUNT_ERROR = 0.25
 """The largest error of encrypted counts, which are rounded, by approximations; noise is less than as much."""
 
 
-class _Readings:
-    """The results of a study by name: what is encrypted of each, and what clients make of it.
+def _readings_of(found: Any, *, is_plain: bool) -> Readings:
+    """The results of a study.
 
     Args:
         is_plain: whether the study ran on plain columns, so that plain results may be encrypted ones.
     """
-
-    def __init__(self, found: Any, *, is_plain: bool) -> None:
-        self.is_one = not isinstance(found, Mapping)
-        named = {"result": found} if self.is_one else {str(name): each for name, each in found.items()}
-        if not named:
-            raise ParameterError("the function returns nothing; return statistics of the table")
-        self._results = {name: _as_result(name, each, is_plain) for name, each in named.items()}
-
-    def encrypted(self) -> dict[str, Any]:
-        """The outputs of the program."""
-        return {
-            _output(at, part): each for at, result in self._listed() for part, each in result.parts.items()
-        }
-
-    def finished(self, outputs: Mapping[str, Values], *, pandas: bool) -> Any:
-        """The results, of the program's outputs by name."""
-        values = iter(self.values(outputs))
-        found = {}
-        for name, each in self._results.items():
-            own = [next(values) for _ in each.columns] if isinstance(each, Frame) else next(values)
-            found[name] = labelled(each, own, pandas=pandas)
-        return found["result"] if self.is_one else found
-
-    def counts(self) -> list[str]:
-        """The outputs that are counts: clients round them."""
-        return [_output(at, part) for at, result in self._listed() for part in result.parts if part == "n"]
-
-    def values(self, outputs: Mapping[str, Values]) -> list[Any]:
-        """The finished values, one after the other."""
-        return [
-            result.finished({part: outputs[_output(at, part)] for part in result.parts})
-            for at, result in self._listed()
-        ]
-
-    def _listed(self) -> Iterator[tuple[str, Result]]:
-        for name, each in self._results.items():
-            if isinstance(each, Frame):
-                for column, result in each.columns.items():
-                    yield f"{name}: {' '.join(column)}", result
-            else:
-                yield name, each
-
-
-def _output(result: str, part: str) -> str:
-    """The name of a part of a result among the program's outputs."""
-    return f"{result} {part}".strip()
+    if not isinstance(found, Mapping):
+        return Readings(_as_result("result", found, is_plain))
+    if not found:
+        raise ParameterError("the function returns nothing; return statistics of the table")
+    return Readings({str(name): _as_result(str(name), each, is_plain) for name, each in found.items()})
 
 
 def _as_result(name: str, found: Any, is_plain: bool) -> Result | Frame:
@@ -124,7 +83,7 @@ class LocalTable(Local):
     """Both parties in this process: statistics of tables, encrypted under a fresh secret key."""
 
     def __init__(self, plan: CompiledTable, **options: Any) -> None:
-        super().__init__(plan.package, watch=plan._plan._watch, **options)
+        super().__init__(plan.package, watch=plan._watch, **options)
         self._plan = plan
 
     def __call__(self, *inputs: Any) -> Any:
@@ -143,37 +102,29 @@ class _TableProgram:
     """A function on a table as one on the arrays of the columns that it takes."""
 
     def __init__(
-        self, study: Study, spec: TableSpec, samples: list[Values] | None, recorder: Recorder
+        self, study: Study, spec: TableSpec, samples: Sequence[Values] | None, recorder: Recorder
     ) -> None:
-        self._study, self._whole = study, spec
-        arrays = []
-        for at, each in enumerate(spec.inputs):
-            assert each.range is not None
-            own = None if samples is None else samples[at]
-            number = recorder.input(each.name, each.shape, *each.range, own, each.step)
-            arrays.append(Array(recorder, number))
-        self.readings = _Readings(study(Table.of_arrays(spec, arrays)), is_plain=False)
-        encrypted = self.readings.encrypted()
-        if not encrypted:
-            raise ParameterError("all results are public: nothing is computed encrypted")
-        recorder.program.outputs = named_results(encrypted, recorder)
-        recorded = recorder.program
-        taken = recorded.needed(at for _, at in recorded.outputs)
-        used = {own.name for at, own in recorded.declared.items() if at in taken}
+        self._study, self._whole, self.spec = study, spec, spec
+        program = traced(self, spec.inputs, recorder, samples or ()).program
+        taken = program.needed(at for _, at in program.outputs)
+        used = {own.name for at, own in program.declared.items() if at in taken}
         columns = [own for own in spec.columns if any(name in used for name, *_ in own.inputs)]
         self.spec = replace(spec, columns=tuple(columns))
         """The spec of the columns that are encrypted."""
 
-    def readings_of(self, arrays: Sequence[Any]) -> _Readings:
+    def readings_of(self, arrays: Sequence[Any]) -> Readings:
         """The results for the arrays of `spec`; columns that no result takes have a value of their range."""
         given = dict(zip((own.name for own in self.spec.inputs), arrays, strict=True))
         rows = [given.get(own.name, np.full(own.shape, _possible(own))) for own in self._whole.inputs]
         is_plain = not any(isinstance(each, Array) for each in arrays)
-        return _Readings(self._study(Table.of_arrays(self._whole, rows)), is_plain=is_plain)
+        return _readings_of(self._study(Table.of_arrays(self._whole, rows)), is_plain=is_plain)
 
     def __call__(self, *arrays: Any) -> dict[str, Any]:
         self.readings = self.readings_of(arrays)
-        return self.readings.encrypted()
+        found = self.readings.encrypted()
+        if not found:
+            raise ParameterError("all results are public: nothing is computed encrypted")
+        return found
 
 
 def _possible(spec: ArraySpec) -> float:
@@ -187,41 +138,26 @@ def _possible(spec: ArraySpec) -> float:
     )
 
 
-class CompiledTable(Packaged):
+class CompiledTable(Compiled):
     """A compiled program on tables. `compile_table` makes one.
 
     Its packaged model takes the arrays of `encode`, and gives what `decode` takes.
     """
 
     def __init__(self, program: _TableProgram, plan: Compiled) -> None:
-        super().__init__(plan.package)
-        self._program, self._plan, self._spec = program, plan, program.spec
-        self._readings = program.readings
+        vars(self).update(vars(plan))
+        self._by_program = True
+        self._readings, self._readings_of, self._spec = program.readings, program.readings_of, program.spec
 
     @property
     def spec(self) -> TableSpec:
         """The public side of its tables: the columns that the function takes."""
         return self._spec
 
-    @property
-    def inputs(self) -> tuple[ArraySpec, ...]:
-        """The inputs that are encrypted."""
-        return self._plan.inputs
-
-    @property
-    def outputs(self) -> dict[str, tuple[int, ...]]:
-        """The shapes of the decrypted arrays, by name."""
-        return self._plan.outputs
-
-    @property
-    def depth(self) -> int:
-        """Levels that the program takes."""
-        return self._plan.depth
-
     def report(self, device: str | None = None) -> str:
         """The parameters, the cost, and a line for each operation: for people."""
         # A study of plain columns has no encrypted parts, with which bits could be compared.
-        return self._plan._report(device, None)
+        return self._report(device, None)
 
     explain = report
 
@@ -248,13 +184,14 @@ class CompiledTable(Packaged):
         """Both parties in this process."""
         return LocalTable(self, device=device, threads=threads, progress=progress)
 
-    def clear(self, frame: Any) -> Any:
+    def clear(self, *inputs: Any) -> Any:
         """The function's results of a table in the clear."""
+        (frame,) = inputs
         readings, outputs = self._in_the_clear(self.encode(frame))
         return readings.finished(outputs, pandas=is_of_pandas(frame))
 
-    def _in_the_clear(self, arrays: Sequence[Values]) -> tuple[_Readings, dict[str, Values]]:
-        readings = self._program.readings_of(arrays)
+    def _in_the_clear(self, arrays: Sequence[Values]) -> tuple[Readings, dict[str, Values]]:
+        readings = self._readings_of(arrays)
         return readings, {name: np.asarray(each) for name, each in readings.encrypted().items()}
 
     def check(self, *frames: Any, encrypted: int = 1, threads: int | None = None) -> Agreement:
@@ -271,14 +208,14 @@ class CompiledTable(Packaged):
         samples = _samples(self._spec, frames)
         if samples is None:
             raise ParameterError("check needs a table")
-        local = self._plan.local(threads=threads) if encrypted else None
+        local = Local(self._package, threads=threads, watch=self._watch) if encrypted else None
 
         def by(run: Callable[..., Any]) -> Callable[..., list[Values]]:
             return lambda *arrays: _listed(self._readings, self._by_name(run(*arrays)))
 
         tables = list(zip(*samples, strict=True))
         wanted = (_listed(*self._in_the_clear(arrays)) for arrays in tables)
-        clear = (by(self._plan.evaluate_clear)(*arrays) for arrays in tables)
+        clear = (by(self.evaluate_clear)(*arrays) for arrays in tables)
         return compared(wanted, clear, local and by(local), samples, encrypted, {})
 
     def _by_name(self, outputs: Any) -> dict[str, Values]:
@@ -293,7 +230,7 @@ class CompiledTable(Packaged):
         )
 
 
-def _listed(readings: _Readings, outputs: Mapping[str, Values]) -> list[Values]:
+def _listed(readings: Readings, outputs: Mapping[str, Values]) -> list[Values]:
     """The finished values, truth values as numbers."""
     return [np.asarray(each, np.float64) for each in readings.values(outputs)]
 
@@ -339,6 +276,7 @@ def compile_table(what: Study, *inputs: Any, calibrate: Any = None, **options: A
     if options.setdefault("layout", "slots") != "slots":
         raise ParameterError("layout= is of functions on arrays; a table is one sample, in slots")
     if exact:
+        _require_whole(program.spec)
         del options["layout"]
         return CompiledTable(program, compiling.compile(program, *program.spec.inputs, **options))
     while True:
@@ -351,6 +289,16 @@ def compile_table(what: Study, *inputs: Any, calibrate: Any = None, **options: A
         if error <= _COUNT_ERROR:
             return CompiledTable(program, plan)
         bits += math.ceil(math.log2(error / _COUNT_ERROR))
+
+
+def _require_whole(spec: TableSpec) -> None:
+    """ParameterError for columns that may hold other numbers than whole ones."""
+    real = [each.name for each in spec.inputs if each.step is None or each.step % 1]
+    if real:
+        raise ParameterError(
+            f"columns {', '.join(real)} may hold fractions, and exact programs are on whole numbers: make "
+            f'the spec with steps={{{real[0]!r}: 1}}, or take scheme="ckks"'
+        )
 
 
 def _samples(spec: TableSpec, frames: Sequence[Any]) -> list[Values] | None:

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Literal, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.compiler.compiled import Compiled
 from hemera.compiler.eager import compile_arrays, compute
 from hemera.errors import ParameterError
 from hemera.inputs.operators import Operators
@@ -36,21 +35,27 @@ class Groups:
 class Computed(ABC):
     """The base of results of tables with their values, of `Table.encrypt`."""
 
+    @property
     @abstractmethod
-    def _listed(self) -> list[Result]:
-        """The statistics."""
+    def statistics(self) -> Mapping[tuple[str, ...], Result]:
+        """Each by its column and name; () for a single one."""
 
     def decrypt(self, **options: Any) -> Any:
         """The statistics: see `hemera.compute`. For groups a Series or DataFrame of pandas where the table
         was of pandas, else a dict by the groups' labels."""
-        listed = self._listed()
-        values, groups = _decrypted(listed, options), listed[0].groups
-        pandas = groups is not None and groups.pandas
-        return labelled(self, values if isinstance(self, Frame) else values[0], pandas=pandas)
+        readings, groups = Readings(self), next(iter(self.statistics.values())).groups
+        arrays = readings.encrypted()
+        found = compute(*arrays.values(), **options) if arrays else ()
+        values = dict(zip(arrays, found if isinstance(found, tuple) else (found,), strict=True))
+        return readings.finished(values, pandas=groups is not None and groups.pandas)
 
     def explain(self, device: str | None = None) -> str:
         """What it takes: see `Compiled.report`."""
-        return _plan(self._listed()).report(device)
+        named = {each.name: each for each in self.statistics.values()}
+        arrays = Readings(named).encrypted()
+        if not arrays:
+            raise ParameterError(f"{next(iter(named))} is public: nothing is computed encrypted")
+        return compile_arrays(arrays).report(device)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +84,10 @@ class Result(Operators, Computed):
             found = np.rint(found).astype(self.kind)
         return found if found.ndim else found.item()
 
-    def _listed(self) -> list[Result]:
-        return [self]
+    @property
+    def statistics(self) -> Mapping[tuple[str, ...], Result]:
+        """Itself."""
+        return {(): self}
 
     _instead: ClassVar[Mapping[str, str]] = {}
     _otherwise = "it is finished by the client"
@@ -119,48 +126,69 @@ class Frame(Together, Computed):
 
     columns: Mapping[tuple[str, ...], Result]
 
-    def _listed(self) -> list[Result]:
-        return list(self.columns.values())
+    @property
+    def statistics(self) -> Mapping[tuple[str, ...], Result]:
+        """The columns' statistics."""
+        return self.columns
 
 
-def _decrypted(results: Sequence[Result], options: Mapping[str, Any]) -> list[Any]:
-    """The finished values, all of one program."""
-    arrays = [each for result in results for each in result.parts.values()]
-    found = compute(*arrays, **options) if arrays else ()
-    values = iter(found if isinstance(found, tuple) else (found,))
-    return [result.finished({name: next(values) for name in result.parts}) for result in results]
+class Readings:
+    """One result, or results by name: what is encrypted of each, and what clients make of it."""
+
+    def __init__(self, results: Computed | Mapping[str, Computed]) -> None:
+        self._is_one = isinstance(results, Computed)
+        self._results = {"result": results} if isinstance(results, Computed) else results
+        self._outputs: list[tuple[Result, dict[str, str]]] = []
+        """The statistics, with the names of the program's outputs by part."""
+        for name, each in self._results.items():
+            for column, own in each.statistics.items():
+                title = f"{name}: {' '.join(column)}" if column else name
+                self._outputs.append((own, {part: f"{title} {part}".strip() for part in own.parts}))
+
+    def encrypted(self) -> dict[str, Any]:
+        """The outputs of the program."""
+        return {names[part]: each for own, names in self._outputs for part, each in own.parts.items()}
+
+    def counts(self) -> list[str]:
+        """The outputs that are counts: clients round them."""
+        return [names["n"] for _, names in self._outputs if "n" in names]
+
+    def values(self, outputs: Mapping[str, Values]) -> list[Any]:
+        """The finished values, one after the other, of the program's outputs."""
+        return [
+            own.finished({part: outputs[name] for part, name in names.items()})
+            for own, names in self._outputs
+        ]
+
+    def finished(self, outputs: Mapping[str, Values], *, pandas: bool) -> Any:
+        """The results with labels."""
+        values = iter(self.values(outputs))
+        found = {
+            name: _labelled(each, [next(values) for _ in each.statistics], pandas=pandas)
+            for name, each in self._results.items()
+        }
+        return found["result"] if self._is_one else found
 
 
-def _plan(results: Sequence[Result]) -> Compiled:
-    named = {f"{result.name} {part}": each for result in results for part, each in result.parts.items()}
-    if not named:
-        raise ParameterError(f"{results[0].name} is public: nothing is computed encrypted")
-    return compile_arrays(named)
-
-
-def labelled(result: Any, values: Any, *, pandas: bool) -> Any:
-    """The finished values with the labels of their groups: of pandas, or dicts.
-
-    Args:
-        values: what `Result.finished` gave; of a `Frame` a list of them.
-    """
+def _labelled(result: Any, found: Sequence[Any], *, pandas: bool) -> Any:
+    """The finished values of statistics with the labels of their groups: of pandas, or dicts."""
     if isinstance(result, Frame):
-        groups = next(iter(result.columns.values())).groups
+        groups = next(iter(result.statistics.values())).groups
         assert groups is not None
         if pandas:
             pd = importlib.import_module("pandas")
-            named = [name[0] if len(name) == 1 else name for name in result.columns]
-            table = pd.DataFrame(dict(enumerate(values)), index=_index(groups))
+            named = [name[0] if len(name) == 1 else name for name in result.statistics]
+            table = pd.DataFrame(dict(enumerate(found)), index=_index(groups))
             table.columns = pd.MultiIndex.from_tuples(named) if isinstance(named[0], tuple) else named
             return table
         return {
             label: {
                 name[0] if len(name) == 1 else name: each[at].item()
-                for name, each in zip(result.columns, values, strict=True)
+                for name, each in zip(result.statistics, found, strict=True)
             }
             for at, label in enumerate(groups.labels)
         }
-    groups = result.groups
+    (values,), groups = found, result.groups
     if result.categories:
         known = np.array([*result.categories, None], object)
         return known[np.where(np.isnan(values), len(known) - 1, np.rint(values)).astype(np.int64)]

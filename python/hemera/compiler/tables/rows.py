@@ -208,12 +208,6 @@ def computed(function: Any, *operands: Any, keeps_zero: bool = False, **options:
                 "fillna(False) or fillna(True) has, and comparisons with True and False"
             )
     values, first, present = operands_of(*operands)
-    if present is not None and function in (np.fmax, np.fmin):
-        raise TypeError(
-            f"np.{function.__name__} takes what is not missing of two: fillna first, or np.maximum"
-        )
-    if function is np.clip and kind_of(operands[0]) == "b":  # pandas would put them beside the limits
-        raise TypeError("truth values are not clipped: astype(int) first")
     # NumPy's functions of plain truth values have 11 bits.
     if getattr(function, "types", ["?"])[0].startswith("e"):
         values = [each * 1.0 if isinstance(each, np.ndarray) else each for each in values]
@@ -231,6 +225,23 @@ def _linear(function: Any, *operands: Any) -> Any:
 def _of_one(function: Any, x: Any, *arguments: Any, **options: Any) -> Any:
     """A function of a column whose other arguments are not of the rows."""
     return computed(lambda values: function(values, *arguments, **options), x)
+
+
+def _clipped(function: Any, x: Any, *ends: Any, **named: Any) -> Any:
+    """`numpy.clip`. TypeError for truth values, which pandas would put beside the limits."""
+    if kind_of(x) == "b":
+        raise TypeError("truth values are not clipped: astype(int) first")
+    return computed(function, x, *ends, **named)
+
+
+def _of_known(function: np.ufunc, *operands: Any) -> Any:
+    """`numpy.fmax` and `numpy.fmin`. TypeError where values are missing."""
+    found = computed(function, *operands)
+    if found.present is not None:
+        raise TypeError(
+            f"np.{function.__name__} takes what is not missing of two: fillna first, or np.maximum"
+        )
+    return found
 
 
 def _negative(_: Any, x: Rows) -> Rows:
@@ -346,7 +357,9 @@ _RULES: dict[Any, Any] = {
     np.select: _select,
     np.where: _where,
     np.isin: lambda _, x, values: x.isin(values),
-    **dict.fromkeys((np.clip, np.real), computed),
+    np.clip: _clipped,
+    np.real: computed,
+    **dict.fromkeys((np.fmax, np.fmin), _of_known),
     **dict.fromkeys(
         (np.round, np.around), lambda f, x, *a, **o: +x if kind_of(x) == "b" else _of_one(f, x, *a, **o)
     ),

@@ -187,12 +187,8 @@ class TableSpec:
         if rows != self.rows:
             raise MismatchError(f"a table of {rows} rows, and the program is for {self.rows}")
         for name, values in self.keys.items():
-            if read[name].values.tolist() != values.tolist():
-                at = next(
-                    i
-                    for i, (a, b) in enumerate(zip(read[name].values.tolist(), values.tolist(), strict=True))
-                    if a != b
-                )
+            pairs = zip(read[name].values.tolist(), values.tolist(), strict=True)
+            for at in (at for at, (a, b) in enumerate(pairs) if a != b):
                 raise MismatchError(
                     f"key {name!r} differs in row {at}: {read[name].values[at]!r}, and the program is for "
                     f"{values[at]!r}. Public keys are part of the program: compile one for this table"

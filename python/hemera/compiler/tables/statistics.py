@@ -275,7 +275,7 @@ def counts_of_values(column: Any, groups: Groups | None = None) -> tuple[list[An
     return labels, np.sum(is_each, 0) if groups is None else groups.members @ is_each
 
 
-STATISTICS = {
+STATISTICS: dict[str, Callable[[Any, Groups | None, int], Any]] = {
     "sum": _sum,
     "count": _count_of,
     "size": _size,

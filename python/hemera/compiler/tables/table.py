@@ -204,8 +204,7 @@ class Table(Together):
 
     def count(self) -> Result:
         """How many rows there are."""
-        found = STATISTICS["size"](self._any, None, 0)
-        assert isinstance(found, Result)
+        found: Result = STATISTICS["size"](self._any, None, 0)
         return found
 
     @property
@@ -256,8 +255,7 @@ class GroupBy(Together, Statistics):
     def size(self) -> Result:
         """How many rows each group has, missing values or not."""
         own = self._table._any if self._column is None else self._table[self._column]
-        found = STATISTICS["size"](own, self._groups, 0)
-        assert isinstance(found, Result)
+        found: Result = STATISTICS["size"](own, self._groups, 0)
         return replace(found, name="size") if self._column is None else found
 
     def agg(self, statistics: Any = (), **named: tuple[str, str]) -> Result | Frame:
@@ -293,6 +291,5 @@ class GroupBy(Together, Statistics):
     def _one(self, column: str, name: str, ddof: int) -> Result:
         if name not in STATISTICS:
             raise ParameterError(f"no statistic {name!r}; there are {', '.join(STATISTICS)}")
-        found = STATISTICS[name](self._table[column], self._groups, ddof)
-        assert isinstance(found, Result)
+        found: Result = STATISTICS[name](self._table[column], self._groups, ddof)
         return found
