@@ -30,24 +30,8 @@ _SIZES: dict[str, tuple[int, list[int], int, int | None]] = {
 }
 PARAMETERS = ("auto", *_SIZES)
 """The names of `parameters_for`: "auto" (the smallest for the model with 128 bits of security), or degree and
-bits."""
-
-
-def named_parameters(name: str) -> hemera.bfv.Parameters:
-    """The parameters of a name other than "auto". "8192-218" and "16384-438" are those of the paper, with 128
-    bits of security by the table of 2018 and a little less by that of 2024. The others are nearly as large,
-    with 128 bits by both."""
-    if name not in _SIZES:
-        raise ParameterError(f"parameters are named {', '.join(PARAMETERS)}, not {name!r}")
-    degree, primes, special, security = _SIZES[name]
-    return hemera.bfv.Parameters.from_bits(
-        degree=degree,
-        plain_modulus=_PLAIN_MODULUS,
-        prime_bits=primes,
-        special_bits=[special],
-        digits=len(primes),
-        security=security,
-    )
+bits. "8192-218" and "16384-438" are those of the paper, with 128 bits of security by the table of 2018 and a
+little less by that of 2024. The others are nearly as large, with 128 bits by both."""
 
 
 def parameters_for(
@@ -71,7 +55,17 @@ def parameters_for(
             )
         return given
     if given != "auto":
-        return named_parameters(given)
+        if given not in _SIZES:
+            raise ParameterError(f"parameters are named {', '.join(PARAMETERS)}, not {given!r}")
+        degree, primes, special, security = _SIZES[given]
+        return hemera.bfv.Parameters.from_bits(
+            degree=degree,
+            plain_modulus=_PLAIN_MODULUS,
+            prime_bits=primes,
+            special_bits=[special],
+            digits=len(primes),
+            security=security,
+        )
     depth = depth or model.depth + (quantiser.digit > 1)
     terms = model.trees * model.leaves.shape[2]
     return hemera.bfv.Parameters.for_circuit(

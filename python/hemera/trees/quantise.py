@@ -161,9 +161,9 @@ class Quantiser:
         # The bin of missing values must go their way in every node. The lowest bin, the highest, and that of
         # 0 (LightGBM's) reveal nothing of the model beyond this choice.
         least, beyond = [0] * len(self.edges), [len(own) + 1 for own in self.edges]
-        for place, feature in np.ndenumerate(model.features):
-            split = self.split(int(feature), float(model.thresholds[place]))
-            if model.missing[place]:
+        nodes = (each.flat for each in (model.features, self.splits(model), model.missing))
+        for feature, split, right in zip(*nodes, strict=True):
+            if right:
                 # No bin goes right: missing values alone do.
                 least[feature] = max(least[feature], split or len(self.edges[feature]) + 1)
             elif split:
@@ -233,12 +233,18 @@ class Quantiser:
                 thresholds[place] = self.edges[feature][math.ceil(threshold) - 1]
         return dataclasses.replace(model, thresholds=thresholds, single=self.single)
 
-    def split(self, feature: int, threshold: float) -> int:
-        """The least bin that goes right at this threshold; 0 if none does.
+    def splits(self, model: Ensemble) -> Integers:
+        """Shape (K, T, 2^D - 1): the least bin that goes right in each node of a model; 0 if none does.
 
         Raises:
-            ParameterError: if the threshold lies inside of a bin.
+            ParameterError: if a threshold lies inside of a bin.
         """
+        nodes = list(zip(model.features.flat, model.thresholds.flat, strict=True))
+        known = {node: self.split(*node) for node in set(nodes)}
+        return np.reshape([known[node] for node in nodes], model.features.shape)
+
+    def split(self, feature: int, threshold: float) -> int:
+        """The same of one threshold."""
         if threshold == math.inf:
             return 0
         own = self.edges[feature]
@@ -296,13 +302,7 @@ def quantise(model: Ensemble, quantiser: Quantiser, plain_bits: int = 20) -> Int
             model's, or if leaves are too large for any step below 1.
     """
     quantiser.require_features_of(model)
-    known: dict[tuple[int, float], int] = {}
-    splits = np.zeros_like(model.features)
-    for place, feature in np.ndenumerate(model.features):
-        key = (int(feature), float(model.thresholds[place]))
-        if key not in known:
-            known[key] = quantiser.split(*key)
-        splits[place] = known[key]
+    splits = quantiser.splits(model)
     missing = _missing(model, quantiser, splits)
     largest = (1 << (plain_bits - 2)) - 1
     for bits in range(plain_bits, -1, -1):

@@ -27,65 +27,61 @@ _DENSE = (
     "a Nystroem"
 )
 _ONE_NUMBER = "its function of a feature is piecewise; apply it at the client, which takes no server"
-_REASONS: dict[str, tuple[str, ...]] = {
+_REASONS = {
     _TREES: (
-        *("AdaBoostClassifier", "AdaBoostRegressor", "DecisionTreeClassifier", "DecisionTreeRegressor"),
-        *("ExtraTreeClassifier", "ExtraTreeRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor"),
-        *("IsolationForest", "RandomForestClassifier", "RandomForestRegressor", "RandomTreesEmbedding"),
+        "AdaBoostClassifier AdaBoostRegressor DecisionTreeClassifier DecisionTreeRegressor "
+        "ExtraTreeClassifier ExtraTreeRegressor ExtraTreesClassifier ExtraTreesRegressor IsolationForest "
+        "RandomForestClassifier RandomForestRegressor RandomTreesEmbedding"
     ),
     _BOOSTED: (
-        *("GradientBoostingClassifier", "GradientBoostingRegressor"),
-        *("HistGradientBoostingClassifier", "HistGradientBoostingRegressor"),
+        "GradientBoostingClassifier GradientBoostingRegressor HistGradientBoostingClassifier "
+        "HistGradientBoostingRegressor"
     ),
-    _SEARCH: ("GridSearchCV", "HalvingGridSearchCV", "HalvingRandomSearchCV", "RandomizedSearchCV"),
-    _MASTER: ("RFE", "RFECV"),
-    _WRAPPED: ("CalibratedClassifierCV", "FixedThresholdClassifier", "TunedThresholdClassifierCV"),
+    _SEARCH: "GridSearchCV HalvingGridSearchCV HalvingRandomSearchCV RandomizedSearchCV",
+    _MASTER: "RFE RFECV",
+    _WRAPPED: "CalibratedClassifierCV FixedThresholdClassifier TunedThresholdClassifierCV",
     _TEXT: (
-        *("CategoricalNB", "CountVectorizer", "DictVectorizer", "FeatureHasher", "HashingVectorizer"),
-        *("OneHotEncoder", "OrdinalEncoder", "PatchExtractor", "TargetEncoder", "TfidfTransformer"),
-        *("TfidfVectorizer",),
+        "CategoricalNB CountVectorizer DictVectorizer FeatureHasher HashingVectorizer OneHotEncoder "
+        "OrdinalEncoder PatchExtractor TargetEncoder TfidfTransformer TfidfVectorizer"
     ),
-    _TARGETS: ("LabelBinarizer", "LabelEncoder", "MultiLabelBinarizer", "TransformedTargetRegressor"),
-    _CLIENT: ("KNNImputer", "MissingIndicator", "Normalizer", "SimpleImputer", "IterativeImputer"),
+    _TARGETS: "LabelBinarizer LabelEncoder MultiLabelBinarizer TransformedTargetRegressor",
+    _CLIENT: "KNNImputer MissingIndicator Normalizer SimpleImputer IterativeImputer",
     _ONE_NUMBER: (
-        *("AdditiveChi2Sampler", "Binarizer", "IsotonicRegression", "KBinsDiscretizer"),
-        *("PowerTransformer", "QuantileTransformer", "SkewedChi2Sampler", "SplineTransformer"),
+        "AdditiveChi2Sampler Binarizer IsotonicRegression KBinsDiscretizer PowerTransformer "
+        "QuantileTransformer SkewedChi2Sampler SplineTransformer"
     ),
     _NO_NEW: (
-        *("AgglomerativeClustering", "DBSCAN", "HDBSCAN", "OPTICS", "SpectralBiclustering"),
-        *("SpectralClustering", "SpectralCoclustering", "SpectralEmbedding", "MDS", "TSNE", "ClassicalMDS"),
+        "AgglomerativeClustering DBSCAN HDBSCAN OPTICS SpectralBiclustering SpectralClustering "
+        "SpectralCoclustering SpectralEmbedding MDS TSNE ClassicalMDS"
     ),
     _DENSE: (
-        *("DictionaryLearning", "Isomap", "LatentDirichletAllocation", "LocallyLinearEmbedding", "NMF"),
-        *("MiniBatchDictionaryLearning", "MiniBatchNMF", "PolynomialCountSketch", "SparseCoder"),
-        *("BernoulliRBM", "KernelCenterer"),
+        "DictionaryLearning Isomap LatentDirichletAllocation LocallyLinearEmbedding NMF "
+        "MiniBatchDictionaryLearning MiniBatchNMF PolynomialCountSketch SparseCoder BernoulliRBM "
+        "KernelCenterer"
     ),
     "its predictions depend on random numbers or on no feature; they are the client's own": (
-        *("DummyClassifier", "DummyRegressor"),
+        "DummyClassifier DummyRegressor"
     ),
     "its probabilities are integrals of a variance; train a GaussianProcessRegressor, or an SVC": (
-        "GaussianProcessClassifier",
+        "GaussianProcessClassifier"
     ),
     "it compares distances with a radius; train a KNeighborsClassifier or -Regressor": (
-        *("KNeighborsTransformer", "NearestNeighbors", "RadiusNeighborsClassifier"),
-        *("RadiusNeighborsRegressor", "RadiusNeighborsTransformer", "LocalOutlierFactor", "KernelDensity"),
+        "KNeighborsTransformer NearestNeighbors RadiusNeighborsClassifier RadiusNeighborsRegressor "
+        "RadiusNeighborsTransformer LocalOutlierFactor KernelDensity"
     ),
-    "it is a graph of the training rows; train a KNeighborsClassifier": (
-        "LabelPropagation",
-        "LabelSpreading",
-    ),
-    "each classifier takes labels of those before it; train a MultiOutputClassifier": ("ClassifierChain",),
-    "codes of classes have no scores; train a OneVsRestClassifier": ("OutputCodeClassifier",),
+    "it is a graph of the training rows; train a KNeighborsClassifier": "LabelPropagation LabelSpreading",
+    "each classifier takes labels of those before it; train a MultiOutputClassifier": "ClassifierChain",
+    "codes of classes have no scores; train a OneVsRestClassifier": "OutputCodeClassifier",
     "it is a way of training; compile its estimator_, or the estimator inside": (
-        *("FrozenEstimator", "SelfTrainingClassifier"),
+        "FrozenEstimator SelfTrainingClassifier"
     ),
-    "its weights have priors of their own; train a GaussianMixture": ("BayesianGaussianMixture",),
+    "its weights have priors of their own; train a GaussianMixture": "BayesianGaussianMixture",
     "a covariance is no model of rows; train an EllipticEnvelope": (
-        *("EmpiricalCovariance", "GraphicalLasso", "GraphicalLassoCV", "LedoitWolf", "MinCovDet", "OAS"),
-        "ShrunkCovariance",
+        "EmpiricalCovariance GraphicalLasso GraphicalLassoCV LedoitWolf MinCovDet OAS ShrunkCovariance"
     ),
 }
-_WHY = {name: reason for reason, names in _REASONS.items() for name in names}
+"""Names of types by the reasons."""
+_WHY = {name: reason for reason, names in _REASONS.items() for name in names.split()}
 _OTHERWISE = (
     "docs/compile-estimators.md lists the estimators that are; write another one as a function of an "
     "encrypted array for hm.compile"
