@@ -204,23 +204,18 @@ def test_names_of_features_of_trees(names: list[str] | None, told: tuple[str, ..
 
 
 @pytest.mark.parametrize(
-    ("objective", "of_one", "of_three"),
+    ("classes", "margins", "results"),
     [
-        ("binary:logistic", [0, 0, 1], None),
-        ("binary", [0, 0, 1], None),
-        ("multi:softprob", None, [2, 0]),
-        ("multiclass", None, [2, 0]),
-        ("multiclassova", None, [2, 0]),
-        ("reg:squarederror", [-1.0, 0.0, 2.0], None),
-        ("regression", [-1.0, 0.0, 2.0], None),
+        (2, [-1.0, 0.0, 2.0], [0, 0, 1]),
+        (3, [[0.0, 1.0, 2.0], [5.0, 1.0, 5.0]], [2, 0]),
+        (0, [-1.0, 0.0, 2.0], [-1.0, 0.0, 2.0]),
+        (0, [[1.0, 2.0], [3.0, 4.0]], [[1.0, 2.0], [3.0, 4.0]]),
     ],
 )
-def test_margins_of_trees_are_classes_where_they_are(objective: str, of_one: Any, of_three: Any) -> None:
-    if of_one is not None:
-        assert trees._classified(np.array([-1.0, 0.0, 2.0]), objective).tolist() == of_one
-    if of_three is not None:
-        found = trees._classified(np.array([[0.0, 1.0, 2.0], [5.0, 1.0, 5.0]]), objective)
-        assert found.tolist() == of_three
+def test_margins_of_boosters_are_classes_where_they_are(classes: int, margins: Any, results: Any) -> None:
+    booster = type("Booster", (), {"predict": lambda *_, **__: np.array(margins)})
+    booster.__module__ = "lightgbm.basic"
+    assert trees._predicted(booster(), np.zeros((len(margins), 1)), classes).tolist() == results
 
 
 def test_bins_come_once() -> None:
