@@ -163,24 +163,23 @@ def _results(plan: Any) -> Record:
     """Expected bits of the compiled program next to the user's own function, and results in the clear."""
     from hemera.compiler.compiled import Compiled
 
-    inner = getattr(plan, "_plan", plan)
-    if not isinstance(inner, Compiled):
+    if not isinstance(plan, Compiled):
         return {}
-    sizes = [math.prod(form.shape) * form.slots for form in inner._arrays.program.forms]
+    sizes = [math.prod(form.shape) * form.slots for form in plan._arrays.program.forms]
     if sum(sizes) > MOST_VALUES:
         return {}
     record: Record = {}
-    if inner is plan and plan.params.scheme == "ckks":
+    if plan.params.scheme == "ckks":
         bits = plan.expected_bits()
         record["bits"] = round(bits, 1) if math.isfinite(bits) else None
-    drawn = [each[0] for each in inner._draws.inputs]
+    drawn = [each[0] for each in plan._draws.inputs]
 
     def clear(*inputs: Any) -> Any:
-        return inner._arrays.evaluate_clear(inputs[0] if len(inputs) == 1 else list(inputs))
+        return plan._arrays.evaluate_clear(inputs[0] if len(inputs) == 1 else list(inputs))
 
     if plan.params.scheme != "ckks":
         drawn = [np.rint(each).astype(np.int64) for each in drawn]
-    found = inner._of_one(clear)(*drawn)
+    found = plan._of_one(clear)(*drawn)
     named = found if isinstance(found, dict) else {"output": found}
     record["results"] = {name: _shown(value) for name, value in sorted(named.items())}
     return record

@@ -95,7 +95,6 @@ def test_versions_and_attributes_are_those_of_the_schemas(operator: str) -> None
 
 def test_what_changes_later_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     network = model([helper.make_node("Cast", ["x"], ["y"], to=TensorProto.DOUBLE)], (3,), {}, 19)
-    monkeypatch.setattr(resolving, "NEWEST", 19)
     graph_of(network, {})
     monkeypatch.setattr(resolving, "NEWEST", 18)
     with pytest.raises(hm.errors.ParameterError, match=r"Cast of ONNX 19 .*its versions 6, 9, 13 are there"):
@@ -111,15 +110,10 @@ def test_versions_newer_than_the_package_are_refused() -> None:
 
 
 def test_operators_that_came_later_are_refused() -> None:
-    for opset, taken in ((13, False), (14, True)):
-        network = model([helper.make_node("Trilu", ["x"], ["y"])], (3,), {}, opset)
-        if taken:
-            graph_of(network, {})
-        else:
-            with pytest.raises(
-                hm.errors.ParameterError, match=r"Trilu of ONNX 13 .*its versions 14 are there"
-            ):
-                graph_of(network, {})
+    later = [helper.make_node("Trilu", ["x"], ["y"])]
+    graph_of(model(later, (3,), {}, 14), {})
+    with pytest.raises(hm.errors.ParameterError, match=r"Trilu of ONNX 13 .*its versions 14 are there"):
+        graph_of(model(later, (3,), {}, 13), {})
     with pytest.raises(hm.errors.ParameterError, match="did you mean Relu"):
         graph_of(model([helper.make_node("ReLu", ["x"], ["y"])], (3,), {}, 20), {})
 
@@ -138,7 +132,7 @@ def of(*channels: float) -> Any:
     return np.array(channels)[:, None, None]
 
 
-B = np.array([1.0, -10, 100])
+B, PADDED = np.array([1.0, -10, 100]), np.pad(X, [(0, 0), (0, 2), (1, 0)], constant_values=5)
 I64 = np.int64
 OLD: dict[str, tuple[int, list[tuple[str, str, dict[str, Any]]], dict[str, Any], Any]] = {
     # The axis of samples is there: axis 1 of the file is axis 0 of X.
@@ -173,7 +167,7 @@ OLD: dict[str, tuple[int, list[tuple[str, str, dict[str, Any]]], dict[str, Any],
     "ReduceMin 13, all": (13, [("ReduceMin", "x", {"keepdims": 1})], {}, X.min(keepdims=True)),
     "Slice 1": (1, [("Slice", "x", {"starts": [1], "ends": [9], "axes": [2]})], {}, X[:, 1:]),
     "Split 2": (2, [("Split", "x", {"axis": 2, "split": [1, 2]}), ("Neg", "a", {})], {}, -X[:, :1]),
-    "Pad 2": (2, [("Pad", "x", {"pads": [0, 0, 0, 1, 0, 0, 2, 0], "value": 5.0})], {}, None),
+    "Pad 2": (2, [("Pad", "x", {"pads": [0, 0, 0, 1, 0, 0, 2, 0], "value": 5.0})], {}, PADDED),
     "Flatten 9": (9, [("Flatten", "x", {"axis": 2})], {}, X.reshape(2, 12)),
     "Flatten 11, -1": (11, [("Flatten", "x", {"axis": -1})], {}, X.reshape(6, 4)),
     "Flatten 13, -2": (13, [("Flatten", "x", {"axis": -2})], {}, X.reshape(2, 12)),
@@ -197,7 +191,6 @@ OLD: dict[str, tuple[int, list[tuple[str, str, dict[str, Any]]], dict[str, Any],
     "Swish 24": (24, [("Swish", "x", {"alpha": 2.0})], {}, X / (1 + np.exp(-2 * X))),
     "Identity 1": (1, [("Identity", "x", {})], {}, X),
 }
-OLD["Pad 2"] = (*OLD["Pad 2"][:3], np.pad(X, [(0, 0), (0, 2), (1, 0)], constant_values=5))
 
 
 @pytest.mark.parametrize("name", list(OLD))

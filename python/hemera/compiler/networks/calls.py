@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -60,8 +60,13 @@ def keyed(key: Key) -> str:
     return "::".join(filter(None, key[:2]))
 
 
-def calls_of(nodes: Iterable[Any], given: Mapping[str, Any]) -> list[Call]:
-    """The calls of nodes (onnx.NodeProto), by attributes of the call of the function in which they are."""
+def calls_of(nodes: Iterable[Any], given: Mapping[str, Any], absent: Collection[str] = ()) -> list[Call]:
+    """The calls of nodes (onnx.NodeProto).
+
+    Args:
+        given: the attributes of the call of the function in which they are.
+        absent: operands that this call leaves out.
+    """
     found = []
     for at, node in enumerate(nodes):
         attributes = {}
@@ -72,7 +77,7 @@ def calls_of(nodes: Iterable[Any], given: Mapping[str, Any]) -> list[Call]:
         call = Call(
             key_of(node, node.op_type),
             text_of(node.name) or f"number {at}",
-            tuple(_taken(node)),
+            tuple("" if name in absent else name for name in _taken(node)),
             tuple(map(text_of, node.output)),
             attributes,
             dict(_graphs(node)),

@@ -59,6 +59,8 @@ class Scope:
     """The types of values by their names."""
     given: Mapping[str, Any] = field(default_factory=dict)
     """The attributes of the call of the function."""
+    absent: frozenset[str] = frozenset()
+    """The operands of the function that its call leaves out."""
     within: tuple[Key, ...] = ()
     """The functions of the file in which it is."""
     left: list[int] = field(default_factory=lambda: [MOST_NODES])
@@ -86,12 +88,12 @@ class Scope:
         """
         constants = {text_of(each.name): array_of(self.onnx, self.source, each) for each in tensors}
         self.kinds.update((text_of(each.name), KINDS[each.data_type]) for each in tensors)
-        calls = calls_of(nodes, self.given)
+        calls = calls_of(nodes, self.given, self.absent)
         self.left[0] -= sum(call.operator not in self.functions for call in calls)
         if self.left[0] < 0:
             raise FormatError(f"{self.source}: no network: more than {MOST_NODES} operators")
         calls = needed(calls, outputs)
-        require_order(self.source, {*inputs, *constants, *around}, calls, outputs)
+        require_order(self.source, {*inputs, *constants, *around} - self.absent, calls, outputs)
         schemas = [self._schema(call) for call in calls]
         missing = {
             call.key: self._why(call, schema)
@@ -167,12 +169,14 @@ class Scope:
         ):
             raise FormatError("operands that do not fit the function")
         given = {text_of(each.name): each for each in function.attribute_proto}
+        there = {own: self.kinds[name] for own, name in zip(inputs, call.inputs, strict=False) if name}
         inner = replace(
             self,
             source="its function",
             versions=versions_of("its function", function, self.versions),
-            kinds={own: self.kinds[name] for own, name in zip(inputs, call.inputs, strict=False) if name},
+            kinds=there,
             given={**given, **call.attributes},
+            absent=frozenset(inputs) - set(there),
             **options,
         )
         used = [own for own, name in zip(outputs, call.outputs, strict=False) if name]
