@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -141,6 +142,12 @@ def ev(client: tuple[hm.Context, hm.SecretKey]) -> hm.Evaluator:
     """With the usual keys alone."""
     ctx, sk = client
     return ctx.bind(ctx.generate_keys(sk))
+
+
+def pytest_collection_finish() -> None:
+    """All tests and modules stay: no search for garbage looks at them again, which took 5 % of the time."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_configure(config: pytest.Config) -> None:

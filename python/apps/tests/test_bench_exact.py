@@ -43,23 +43,23 @@ def test_rows_of_bootstraps(tmp_path):
 
 
 def test_rows_of_integers(tmp_path):
-    chosen = ["--only", "integers", "many", "chain", "--bits", "8", "--many", "8", "--ciphertexts", "2"]
+    chosen = ["--only", "integers", "many", "chain", "--bits", "8", "--many", "4", "--ciphertexts", "1"]
     rows = rows_of(tmp_path / "rows.json", *chosen)
     timed = [row for row in rows if "per_second" in row]
     assert {row["measurement"] for row in timed} == {
         *("a + b", "a - b", "a < b", "a & b", "a * b", "where(a < b, a, b)", "table of 256")
     }
     for row in timed:
-        assert row["values"] == (2048 if row["measurement"] == "table of 256" else 1024)
+        assert row["values"] == (1024 if row["measurement"] == "table of 256" else 512)
         assert row["per_second"] == pytest.approx(1000 * row["values"] / row["milliseconds"], rel=1e-3)
         assert row.get("mode") == "graph" or row["failure_log2"] < -128
     assert sum(row.get("mode") == "graph" for row in timed) == len(timed) / 2
     many = [
         (row["operation"], row["dtype"], row["values"]) for row in rows if row["measurement"] == "none wrong"
     ]
-    assert many.count(("a * b", "int8", 8)) == 1
+    assert many.count(("a * b", "int8", 4)) == 1
     assert len(many) == 13
-    last = {"measurement": "operations in a row, all right", "dtype": "int32", "operations": 8}
+    last = {"measurement": "operations in a row, all right", "dtype": "int32", "operations": 4}
     assert rows[-1].items() > last.items()
 
 

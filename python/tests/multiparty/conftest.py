@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections.abc import Iterator
@@ -38,6 +39,23 @@ def transport(
         return
     home = Home(Path(tmp_path_factory.mktemp("server")) / "home")
     with serving(home, federations=[f"fl{i}" for i in range(300)]) as running:
-        monkeypatch.setattr(shared, "FRESH", 0)  # tests change files on the server's disk
+        _with_fresh_lists(home, monkeypatch)
         monkeypatch.setattr(Parties, "server", Server(home, running.url))
         yield request.param
+
+
+def _with_fresh_lists(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parties ask for lists again where the server's disk changed, which tests change too, and not before:
+    they look hundreds of times."""
+    ask = shared.RemoteFiles.list
+
+    def listed(self: shared.RemoteFiles, folder: str) -> dict[str, str]:
+        there = home.federation(self.url.rpartition("/")[2]) / folder
+        now = {each.name: each.stat() for each in there.iterdir()} if there.is_dir() else {}
+        if vars(self).setdefault("on_disk", {}).get(folder) != now:
+            self._lists.pop(folder, None)
+        vars(self)["on_disk"][folder] = now
+        return ask(self, folder)
+
+    monkeypatch.setattr(shared, "FRESH", math.inf)
+    monkeypatch.setattr(shared.RemoteFiles, "list", listed)
