@@ -24,11 +24,8 @@ def widest_key(params: hm.Parameters) -> float:
     return max(*own, params.log_modulus)
 
 
-# Each scale with few levels or many, and all at the preset's 14, where the number of digits changes.
-@pytest.mark.parametrize(
-    ("levels", "scale_bits"),
-    [(5, 36), (5, 39), (11, 38), *((14, bits) for bits in range(36, 41)), (16, 37), (16, 40)],
-)
+# Scales with few levels or many, and at the preset's 14, where the number of digits changes.
+@pytest.mark.parametrize(("levels", "scale_bits"), [(5, 36), (11, 38), (14, 37), (14, 39), (16, 40)])
 def test_found_parameters_are_secure_and_bootstrap(levels: int, scale_bits: int) -> None:
     params = of(levels=levels, scale_bits=scale_bits)
     assert widest_key(params) <= _LARGEST

@@ -48,13 +48,12 @@ def test_rows_of_search(tmp_path):
     assert all((row["rows"], row["dims"]) == (500, 16) for row in rows)
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def small_ring(monkeypatch):
     """Of comparisons; examples have the real one."""
     monkeypatch.setattr(slots, "RING", slots.Ring(1 << 11, None))
 
 
-@pytest.mark.usefixtures("small_ring")
 def test_rows_of_thresholds(tmp_path):
     rows = rows_of(tmp_path / "rows.json", "--only", "thresholds", "--thresholds", "100x128")
     assert [row["measurement"] for row in rows] == [
@@ -63,7 +62,6 @@ def test_rows_of_thresholds(tmp_path):
     assert all((row["rows"], row["degree"]) == (100, 1 << 11) for row in rows)
 
 
-@pytest.mark.usefixtures("small_ring")
 def test_rows_of_ranks(tmp_path):
     (row,) = rows_of(tmp_path / "rows.json", "--only", "ranked", "--ranked", "4x16")
     assert (row["measurement"], row["rows"], row["levels"] > 15) == ("first rows", 4, True)

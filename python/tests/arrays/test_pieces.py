@@ -21,8 +21,8 @@ def two_kinks(x: Any) -> Any:
 POINTS = np.concatenate([np.linspace(-4, 4, 61), [-1e-9, 0.0, 1e-9]])
 PIECES: dict[str, tuple[Function, float]] = {
     "leaky >": (lambda x: np.where(x > 0, x, 0.1 * x), 10),
-    "leaky >=": (lambda x: np.where(x >= 0, x, 0.1 * x), 16),
-    "leaky <": (lambda x: np.where(x < 0, 0.1 * x, x), 16),
+    "leaky >=": (lambda x: np.where(x >= 0, x, 0.1 * x), 10),
+    "leaky <": (lambda x: np.where(x < 0, 0.1 * x, x), 10),
     "leaky <=": (lambda x: np.where(x <= 0, 0.1 * x, x), 16),
     "relu": (lambda x: np.where(x > 0, x, 0), 16),
     "an opposite": (lambda x: np.where(~(x > 0), 0, x), 16),

@@ -273,7 +273,7 @@ def _run(seed: int, counts: dict[str, collections.Counter[str]]) -> None:
 
 def test_random_programs() -> None:
     counts: dict[str, collections.Counter[str]] = {name: collections.Counter() for name in NAMES}
-    for seed in range(1500):
+    for seed in range(750):
         run(seed, counts)
     assert [name for name in NAMES if not counts[name]["right"]] == []
     total: collections.Counter[str] = sum(counts.values(), collections.Counter())

@@ -18,6 +18,8 @@ from hemera.program.program import ExpectedNoise
 from hemera.program.values import Form
 from hemera.serving import Package
 
+from .compile_cases import listed
+
 RNG = np.random.default_rng(34)
 Spec = hm.ArraySpec
 SAMPLES = 512
@@ -75,18 +77,12 @@ def test_each_sample_has_numpys_results(name: str) -> None:
     local = plan.local(threads=1)
     for count in (1, SAMPLES + 3):
         x = RNG.uniform(-1, 1, (count, *shape))
-        wanted = [_listed(program(each)) for each in x]
+        wanted = [listed(program(each)) for each in x]
         for found, atol in ((local(x), 2.0**-16), (plan.evaluate_clear(x), 2.0**-16)):
-            for at, own in enumerate(_listed(found)):
+            for at, own in enumerate(listed(found)):
                 expected = np.stack([each[at] for each in wanted])
                 assert own.shape == expected.shape
                 np.testing.assert_allclose(own, expected, rtol=0, atol=atol * max(1, np.abs(expected).max()))
-
-
-def _listed(result: Any) -> list[Any]:
-    if isinstance(result, dict):
-        return list(result.values())
-    return list(result) if isinstance(result, (list, tuple)) else [result]
 
 
 @pytest.mark.parametrize(("precision_bits", "weights"), [(6, 8), (14, 16), (16, 32), (24, 32)])

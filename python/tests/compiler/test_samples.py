@@ -15,6 +15,8 @@ from hemera.errors import MismatchError, ParameterError
 from hemera.program.program import Program
 from hemera.program.values import Form
 
+from .compile_cases import listed
+
 RNG = np.random.default_rng(21)
 Spec = hm.ArraySpec
 MATRIX = RNG.uniform(-1, 1, (7, 12)) / 3
@@ -24,12 +26,6 @@ KERNEL = RNG.uniform(-1, 1, (3, 2, 3, 3)) / 4
 def shallow(depth: int = 8) -> hm.Parameters:
     """Insecure ones with 512 slots."""
     return hm.ckks.Parameters.for_circuit(depth, scale_bits=40, range_bits=10, degree=1024, security=None)
-
-
-def listed(result: Any) -> list[Any]:
-    if isinstance(result, dict):
-        return list(result.values())
-    return list(result) if isinstance(result, (list, tuple)) else [result]
 
 
 PROGRAMS: dict[str, tuple[tuple[int, ...], Any]] = {

@@ -20,6 +20,8 @@ from hemera.compiler.placement import Placement
 from hemera.errors import MismatchError, ParameterError
 from hemera.program.operations import Bootstraps
 
+from .compile_cases import listed
+
 RNG = np.random.default_rng(41)
 Spec = hm.ArraySpec
 TOKENS, FEATURES, SLOTS = 4, 6, 512
@@ -87,12 +89,6 @@ PROGRAMS: dict[str, Callable[..., Any]] = {
     "sums of scores": lambda x: [(x @ x.T).sum(0), (x @ x.T).sum(1), (x @ (x @ SQUARE).T).mean()],
     "factors of both": lambda x: ((x @ x.T) * x.sum(1) * x[:, :1]) @ x / 8,
 }
-
-
-def listed(result: Any) -> list[Any]:
-    if isinstance(result, dict):
-        return list(result.values())
-    return list(result) if isinstance(result, (list, tuple)) else [result]
 
 
 def compiled(program: Callable[..., Any], *specs: hm.ArraySpec, **options: Any) -> Any:

@@ -20,6 +20,8 @@ from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.package.interface import Interface
 from hemera.serving import Package
 
+from .compile_cases import listed
+
 RNG = np.random.default_rng(9)
 Spec = hm.ArraySpec
 SLOTS = 512
@@ -28,12 +30,6 @@ SLOTS = 512
 def shallow(depth: int = 8) -> hm.Parameters:
     """Insecure ones with 512 slots."""
     return hm.ckks.Parameters.for_circuit(depth, scale_bits=40, range_bits=20, degree=1024, security=None)
-
-
-def listed(result: Any) -> list[Any]:
-    if isinstance(result, dict):
-        return list(result.values())
-    return list(result) if isinstance(result, (list, tuple)) else [result]
 
 
 MATRIX = RNG.uniform(-1, 1, (40, 30)) / 4

@@ -20,7 +20,7 @@ from hemera.integers.margins import MOST_LEFT
 
 from .steps import BINARY, FURTHER, UNARY, step_of
 
-CHAINS = int(os.environ.get("CHAINS", "20"))
+CHAINS = int(os.environ.get("CHAINS", "8"))
 STEPS = 30
 TYPES = [f"{kind}int{bits}" for bits in (8, 16, 32, 64) for kind in ("u", "")]
 
@@ -63,7 +63,7 @@ def test_chains_of_narrow_types_are_never_refused(name: str, bits: int) -> None:
         chain(counted(bits), np.dtype(name), seed)
 
 
-ERRORS = [-9, -10.5, -12, -13.5, -14, -14.1, -15, -16, -17.5, -18, -19, -20, -20.5, -21, -22]
+ERRORS = [-9, -10.5, -13.5, -14, -14.1, -16, -18, -20, -20.5, -22]
 
 
 @pytest.mark.parametrize("levels", [0, 16])

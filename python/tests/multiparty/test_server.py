@@ -95,7 +95,9 @@ def test_a_client_writes_what_has_its_name_and_members_lists(clients: Clients) -
     assert stranger.get("/v1/federations/fl/files").status_code == 401
 
 
-def test_of_several_writers_of_a_list_one_is_first(clients: Clients, tmp_path: Path) -> None:
+def test_of_several_writers_of_a_list_one_is_first(
+    clients: Clients, tokens: dict[str, str], tmp_path: Path
+) -> None:
     """A coordinator that looks, and then writes, gives out two lists of one round (attack M)."""
     seen = [(tmp_path / "list").exists() for _ in "ab"]  # both look
     for name, there in zip("ab", seen, strict=True):
@@ -111,6 +113,9 @@ def test_of_several_writers_of_a_list_one_is_first(clients: Clients, tmp_path: P
         found = list(pool.map(put, range(6)))
     assert sorted(found) == [201, 409, 409, 409, 409, 409]
     assert clients.get("b", "/round-0/list-0").content == b"%d" % found.index(201) * 9
+    folder = shared.shared_folder(f"{clients.running.url}/v1/federations/fl", tokens["a"])
+    with pytest.raises(FileExistsError):
+        shared.write(folder / "round-0" / "list-0", b"another", replace=False)
 
 
 def test_a_party_has_its_share_of_the_disk_and_no_more(

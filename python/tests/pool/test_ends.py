@@ -213,8 +213,7 @@ def test_ctrl_c_ends_all_members(work: str) -> None:
 
 
 def test_ctrl_c_ends_the_caller_s_work_alone() -> None:
-    assert (
-        run_program("""
+    found = run_program("""
 others = []
 def work():
     for _ in range(30):
@@ -225,13 +224,11 @@ print(interrupted(lambda: ev.map(lambda e, part: [e.add(part, 1) for _ in iter(i
 thread.join()
 print(len(others), whole())
 """)
-        == "True\n30 True"
-    )
+    assert found == "True\n30 True"
 
 
 def test_a_forked_child_is_refused_with_the_reason() -> None:
-    assert (
-        run_program("""
+    found = run_program("""
 sys.stdout.flush()
 child = os.fork()
 if child == 0:
@@ -248,8 +245,7 @@ if child == 0:
 os.waitpid(child, 0)
 print(whole())
 """)
-        == "True\nTrue\nTrue"
-    )
+    assert found == "True\nTrue\nTrue"
 
 
 def test_a_program_may_end_with_an_open_pool() -> None:
