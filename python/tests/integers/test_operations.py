@@ -36,7 +36,9 @@ OPERATORS = [
 ]
 
 
-@pytest.mark.parametrize(("case", "f"), OPERATORS, indirect=["case"])
+@pytest.mark.parametrize(
+    ("case", "f"), OPERATORS, indirect=["case"], ids=[f"{f.__name__} of {own[0]}" for own, f in OPERATORS]
+)
 def test_operators(case: tuple[hm.integers.Context, np.dtype[Any]], f: Callable[[Any, Any], Any]) -> None:
     ints, dtype = case
     a, b = operands(ints, dtype)
