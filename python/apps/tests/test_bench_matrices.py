@@ -50,7 +50,7 @@ def test_rows_of_search(tmp_path):
 
 @pytest.fixture(autouse=True)
 def small_ring(monkeypatch):
-    """Of comparisons; examples have the real one."""
+    """Comparisons take it; examples have the real one."""
     monkeypatch.setattr(slots, "RING", slots.Ring(1 << 11, None))
 
 
