@@ -106,5 +106,6 @@ void bind_multiply(nb::module_& m);
 void bind_shared_circuits(nb::module_& m);
 void bind_search(nb::module_& m);
 void bind_multiparty(nb::module_& m);
+void bind_groups(nb::module_& m);
 
 }  // namespace hemera::python

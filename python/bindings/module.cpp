@@ -35,4 +35,5 @@ NB_MODULE(_core, m) {
   hemera::python::bind_shared_circuits(m);
   hemera::python::bind_search(m);
   hemera::python::bind_multiparty(m);
+  hemera::python::bind_groups(m);
 }

@@ -120,7 +120,7 @@ std::uint64_t least_plain_modulus(std::uint64_t least, std::size_t degree) {
 template <Parameters (*make)(const integer::CircuitRequest&)>
 Parameters integers_for_circuit(std::size_t depth, int plain_bits, std::uint64_t plain_modulus,
                                 std::size_t slots, std::size_t terms, std::size_t digits, std::size_t degree,
-                                std::optional<int> security) {
+                                std::optional<int> security, std::optional<rlwe::Openings> openings) {
   return make({.depth = depth,
                .plain_bits = plain_bits,
                .plain_modulus = plain_modulus,
@@ -128,7 +128,8 @@ Parameters integers_for_circuit(std::size_t depth, int plain_bits, std::uint64_t
                .terms = terms,
                .digits = digits,
                .degree = degree,
-               .security = security});
+               .security = security,
+               .openings = openings});
 }
 
 template <Parameters (*make)(const integer::ChainRequest&)>
@@ -159,15 +160,33 @@ template <Parameters (*for_circuit)(const integer::CircuitRequest&),
           Parameters (*from_bits)(const integer::ChainRequest&)>
 void bind_integer_helpers(nb::module_& m, const std::string& scheme) {
   m.def((scheme + "_for_circuit").c_str(), &integers_for_circuit<for_circuit>, "depth"_a, "plain_bits"_a,
-        "plain_modulus"_a, "slots"_a, "terms"_a, "digits"_a, "degree"_a, "security"_a.none(), ReleaseGil());
+        "plain_modulus"_a, "slots"_a, "terms"_a, "digits"_a, "degree"_a, "security"_a.none(),
+        "openings"_a.none() = nb::none(), ReleaseGil());
   m.def((scheme + "_from_bits").c_str(), &integers_from_bits<from_bits>, "degree"_a, "plain_modulus"_a,
         "prime_bits"_a, "special_bits"_a, "digits"_a, "security"_a.none(), ReleaseGil());
+}
+
+void bind_flooding(nb::module_& m) {
+  nb::class_<rlwe::Openings>(m, "Openings")
+      .def(
+          "__init__",
+          [](rlwe::Openings* self, std::size_t pieces, std::size_t count, int bits) {
+            new (self) rlwe::Openings{.pieces = pieces, .count = count, .bits = bits};
+          },
+          "pieces"_a, "count"_a, "bits"_a)
+      .def_ro("pieces", &rlwe::Openings::pieces)
+      .def_ro("count", &rlwe::Openings::count)
+      .def_ro("bits", &rlwe::Openings::bits)
+      .def("flooding_log2", &rlwe::flooding_log2, "degree"_a, "noise_log2"_a)
+      .def("opened_noise_log2", &rlwe::opened_noise_log2, "degree"_a, "noise_log2"_a, "flooding_log2"_a)
+      .def("require", &rlwe::require_flooding, "degree"_a, "noise_log2"_a, "flooding_log2"_a, "room_log2"_a);
 }
 
 }  // namespace
 
 void bind_parameters(nb::module_& m) {
   bind_enums(m);
+  bind_flooding(m);
   nb::class_<Parameters>(m, "Parameters")
       .def_prop_ro("scheme", &Parameters::scheme)
       .def_prop_ro("degree", &Parameters::degree)
@@ -187,6 +206,7 @@ void bind_parameters(nb::module_& m) {
       .def_prop_ro("galois_generator", [](const Parameters& self) { return self.literal().galois_generator; })
       .def_prop_ro("galois_generator", [](const Parameters& self) { return self.literal().galois_generator; })
       .def_prop_ro("secret_weight", [](const Parameters& self) { return self.literal().secret.weight; })
+      .def_prop_ro("secret_terms", [](const Parameters& self) { return self.literal().secret.terms; })
       .def_prop_ro("sigma", [](const Parameters& self) { return self.literal().sigma; })
       .def_prop_ro("bfv_multiplication",
                    [](const Parameters& self) { return self.literal().bfv_multiplication; })

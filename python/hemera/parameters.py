@@ -364,6 +364,7 @@ class IntegerParameters(Parameters):
         digits: int = 0,
         degree: int = 0,
         security: int | None = 128,
+        openings: Any = None,
     ) -> Self:
         """Parameters for a circuit: primes below 2^50, as many as its noise bound needs.
 
@@ -377,6 +378,8 @@ class IntegerParameters(Parameters):
             digits: the number of digits of key-switching; 0: chosen.
             degree: the least degree N; 0: the smallest that is secure and has the slots.
             security: the least bits of security (128, 192, 256); None: any.
+            openings: those of a group (`Group.openings`): results have room for them at each level, and
+                bounds on noise are those of a secret of many pieces.
 
         Raises:
             ParameterError: if there are no such parameters; the message has the reason.
@@ -408,6 +411,7 @@ class IntegerParameters(Parameters):
                 digits=digits,
                 degree=degree,
                 security=security,
+                **({} if openings is None else {"openings": openings}),
             )
         )
 

@@ -59,7 +59,7 @@ MODELS = [
 INTEGERS = [VECTORS / "integers", *sorted((VECTORS / "releases").glob("*/integers"))]
 EARLIER = sorted(folder for version in VECTORS.glob("format-v*") for folder in version.iterdir())
 # Versions of the format that came after a release: the next one has files of them.
-FORMATS_AFTER = {"0.2.0": {5, 6}}
+FORMATS_AFTER = {"0.2.0": {5, 6, 7}}
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::hemera.errors.SecurityWarning"),

@@ -9,8 +9,8 @@ namespace {
 
 double squared_norm(std::size_t degree, const rlwe::SecretDistribution& secret) {
   if (secret.weight != 0) return static_cast<double>(secret.weight);
-  return static_cast<double>(degree) *
-         (secret.deviation != 0 ? secret.deviation * secret.deviation : 2.0 / 3);
+  return static_cast<double>(degree) * (secret.deviation != 0 ? secret.deviation * secret.deviation
+                                                              : 2.0 / 3 * static_cast<double>(secret.terms));
 }
 
 }  // namespace

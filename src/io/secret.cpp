@@ -14,7 +14,7 @@ using runtime::Secrecy;
 
 // The modulus of stored coefficients: twice the largest magnitude and one.
 std::uint64_t stored_modulus(const rlwe::Context& context) {
-  return context.parameters().literal().secret.deviation == 0 ? 3 : 255;
+  return context.parameters().literal().secret.is_ternary() ? 3 : 255;
 }
 
 // Host words that are zeroed in the end.

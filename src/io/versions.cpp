@@ -25,7 +25,7 @@ std::uint16_t version_of(const rlwe::Ciphertext& ciphertext) {
 }
 
 std::uint16_t version_of(const rlwe::SecretKey& key) {
-  return key.context->parameters().literal().secret.deviation == 0 ? first_format : second_format;
+  return key.context->parameters().literal().secret.is_ternary() ? first_format : second_format;
 }
 
 std::uint16_t version_of(const rlwe::PublicKey& key) {

@@ -37,33 +37,6 @@ std::vector<std::byte> head(const Description& description, const Transcript& tr
   return out.take();
 }
 
-// Unpacks values of `bits` bits.
-class Unpacker {
- public:
-  Unpacker(std::span<const std::byte> bytes, int bits) : bytes_(bytes), bits_(bits) {}
-
-  std::uint64_t next() {
-    while (pending_bits_ < bits_) {
-      pending_ |= static_cast<arith::uint128>(std::to_integer<std::uint64_t>(bytes_[at_++])) << pending_bits_;
-      pending_bits_ += 8;
-    }
-    const std::uint64_t mask = bits_ == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits_) - 1;
-    const auto value = static_cast<std::uint64_t>(pending_) & mask;
-    pending_ >>= bits_;
-    pending_bits_ -= bits_;
-    return value;
-  }
-  /// Whether the bits that no value has are 0.
-  [[nodiscard]] bool ends_clean() const { return pending_ == 0; }
-
- private:
-  std::span<const std::byte> bytes_;
-  int bits_;
-  std::size_t at_ = 0;
-  arith::uint128 pending_ = 0;
-  int pending_bits_ = 0;
-};
-
 // The envelope, and where the values begin.
 std::pair<Envelope, std::size_t> open_envelope(const Description& description, const Transcript& transcript,
                                                MessageKind kind, std::span<const std::byte> message) {
@@ -103,22 +76,17 @@ MessageWriter::MessageWriter(const Description& description, const Transcript& t
       left_(description.plan().request().values),
       bits_(bits_of(description.plan(), envelope.kind)) {
   bytes_.resize(at_ + packed_bytes(description.plan(), envelope.kind) + sizeof(Sha256Digest));
+  packed_ = Packer(std::span(bytes_).subspan(at_));
 }
 
 void MessageWriter::put(std::uint64_t value) {
-  pending_ |= static_cast<arith::uint128>(value) << pending_bits_;
-  pending_bits_ += bits_;
-  while (pending_bits_ >= 8) {
-    bytes_[at_++] = static_cast<std::byte>(static_cast<std::uint64_t>(pending_) & 0xFF);
-    pending_ >>= 8;
-    pending_bits_ -= 8;
-  }
+  packed_.put(value, bits_);
   --left_;
 }
 
 std::vector<std::byte> MessageWriter::finish() {
   if (left_ != 0) throw MismatchError("a message has another number of values than its plan");
-  if (pending_bits_ > 0) bytes_[at_++] = static_cast<std::byte>(static_cast<std::uint64_t>(pending_));
+  at_ += packed_.finish();
   const Sha256Digest digest = runtime::sha256(std::span(bytes_).first(at_));
   std::ranges::copy(std::as_bytes(std::span(digest)), bytes_.begin() + static_cast<std::ptrdiff_t>(at_));
   return std::move(bytes_);
@@ -136,8 +104,8 @@ Envelope read_message(const Description& description, const Transcript& transcri
   const Plan& plan = description.plan();
   const std::uint64_t largest = rounded(plan.modulus() - 1, dropped_by(plan, kind));
   std::vector<std::uint64_t> values(plan.request().values);
-  Unpacker packed(message.subspan(start, packed_bytes(plan, kind)), bits_of(plan, kind));
-  for (std::uint64_t& value : values) value = packed.next();
+  Unpacker packed(message.subspan(start, packed_bytes(plan, kind)));
+  for (std::uint64_t& value : values) value = packed.next(bits_of(plan, kind));
   if (std::ranges::any_of(values, [largest](std::uint64_t value) { return value > largest; })) {
     throw FormatError("a message of a federation has a value that is not below the modulus");
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hemera/multiparty/federation.hpp"
+#include "multiparty/packing.hpp"
 
 namespace hemera::multiparty {
 
@@ -40,8 +41,7 @@ class MessageWriter {
   std::size_t at_;
   std::size_t left_;
   int bits_;
-  arith::uint128 pending_ = 0;
-  int pending_bits_ = 0;
+  Packer packed_{{}};
 };
 
 /// A message that is whole, and of this federation and list. Throws FormatError and MismatchError otherwise.

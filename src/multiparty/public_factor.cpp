@@ -32,19 +32,31 @@ PublicFactor::PublicFactor(const rlwe::Context& context, const poly::Seed& seed,
                            std::size_t count)
     : context_(context), rho_(public_polynomials(context, seed, first, count)), digests_(hashed()) {}
 
+PublicFactor::PublicFactor(const rlwe::Context& context, const poly::ConstPolyView& copied,
+                           const poly::RnsBase& base)
+    : context_(context),
+      rho_(context.make_poly(copied.shape.batch, 1, base, poly::Form::evaluation, runtime::Secrecy::secret)),
+      moduli_(base.values()) {
+  context.backend().copy(context.queue(), rho_.view(), copied);
+  digests_ = hashed();
+}
+
 std::vector<Sha256Digest> PublicFactor::hashed() const {
-  std::vector<std::uint64_t> words(rho_.shape().words());
-  context_.backend().download(context_.queue(), words, rho_.view(), rho_.form());
-  context_.queue().synchronize();
-  const std::size_t each = words.size() / rho_.shape().batch;
+  const std::size_t each = rho_.shape().words() / rho_.shape().batch;
+  std::vector<std::uint64_t> words = moduli_;
+  words.resize(moduli_.size() + each);
   std::vector<Sha256Digest> digests;
   for (std::size_t k = 0; k < rho_.shape().batch; ++k) {
-    digests.push_back(runtime::sha256(std::as_bytes(std::span(words).subspan(k * each, each))));
+    context_.backend().download(context_.queue(), std::span(words).subspan(moduli_.size()),
+                                rho_.view().batches(k, 1), rho_.form());
+    context_.queue().synchronize();
+    digests.push_back(runtime::sha256(std::as_bytes(std::span(words))));
   }
   return digests;
 }
 
-void PublicFactor::multiply(const poly::PolyView& out, const poly::ConstPolyView& secret) const {
+void PublicFactor::multiply(const poly::PolyView& out, const poly::ConstPolyView& secret,
+                            poly::Form form) const {
   const poly::Backend& backend = context_.backend();
   backend.multiply(context_.queue(), out, rho_.view(), secret, rho_.base());
   if (hashed() != digests_) {
@@ -52,6 +64,7 @@ void PublicFactor::multiply(const poly::PolyView& out, const poly::ConstPolyView
         "the public polynomials of a list changed while they were multiplied: a fault of the "
         "machine, or another writer; nothing was sent");
   }
+  if (form == poly::Form::evaluation) return;
   backend.inverse_transform(context_.queue(), out, out, rho_.base());
 }
 

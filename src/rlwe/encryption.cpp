@@ -19,6 +19,11 @@ using runtime::Secrecy;
 }  // namespace
 
 Ciphertext encrypt_zero(const PublicKey& key, Metadata meta, const poly::ConstPolyView& message) {
+  return encrypt_zero(key, std::move(meta), {poly::Seed::fresh(), 0}, message);
+}
+
+Ciphertext encrypt_zero(const PublicKey& key, Metadata meta, const poly::RandomStream& secret,
+                        const poly::ConstPolyView& message) {
   require_filled(key, "encrypt");
   const Context& context = *key.context;
   require_level(context, meta.level, "encrypt");
@@ -28,7 +33,6 @@ Ciphertext encrypt_zero(const PublicKey& key, Metadata meta, const poly::ConstPo
 
   meta.noise_log2 = fresh_noise_log2(context, meta.level, key.poly.base());
   Ciphertext result = make_ciphertext(key.context, std::move(meta), 2);
-  const poly::RandomStream secret{poly::Seed::fresh(), 0};
   with_restricted(context, key.poly, base, [&](const poly::ConstPolyView& pk) {
     auto workspace = context.make_workspace(Secrecy::secret);
     backend.encrypt_zero(context.queue(), result.poly.view(), pk, secret, context.error_distribution(),

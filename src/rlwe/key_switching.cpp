@@ -42,7 +42,7 @@ Ciphertext relinearized(const Ciphertext& in, const SwitchingKey& key, Metadata 
   const std::size_t level = in.meta.level;
   require_key(context, level, key, "relinearize");
   meta.noise_log2 =
-      sum_noise_log2(context, meta.noise_log2, switching_noise_log2(context, *key.gadget, level));
+      sum_noise_log2(context, meta.noise_log2, product_switching_noise_log2(context, *key.gadget, level));
   Ciphertext result = make_ciphertext(in.context, std::move(meta), 2);
   const poly::ConstPolyView c = in.poly.view();
   auto workspace = context.make_workspace();
@@ -77,7 +77,7 @@ Ciphertext multiply_relinearize(const ContextPointer& context, const poly::Const
   const poly::ModUp& up = key.gadget->mod_up(level);
   const poly::Division* down = key.gadget->mod_down(level);
   meta.noise_log2 =
-      sum_noise_log2(*context, meta.noise_log2, switching_noise_log2(*context, *key.gadget, level));
+      sum_noise_log2(*context, meta.noise_log2, product_switching_noise_log2(*context, *key.gadget, level));
   Ciphertext product = make_ciphertext(context, std::move(meta), 2);
   auto workspace = context->make_workspace();
   backend.multiply_relinearize(context->queue(), product.poly.view(), a, b, key.poly.view(), up, down,

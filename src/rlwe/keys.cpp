@@ -167,16 +167,7 @@ SwitchingKey generate_switching_key(const SecretKey& from, const SecretKey& to, 
     throw MismatchError("generate_switching_key: the gadget belongs to another context");
   }
 
-  // P g_d s_from is non-zero only at the limbs of digit d.
-  std::vector<poly::GadgetTerm> terms;
-  for (const poly::GadgetDigit& digit : gadget->digits()) {
-    for (std::size_t limb = 0; limb < digit.moduli.size(); ++limb) {
-      const arith::Modulus& q = digit.moduli.modulus(limb);
-      const std::size_t position = base.position(digit.moduli.index(limb));  // the gadget's base comes first
-      const std::uint64_t power = q.power(2, static_cast<std::uint64_t>(digit.shift));
-      terms.push_back({digit.key_digit, position, q.multiply(power, gadget->special_residues()[position])});
-    }
-  }
+  const std::vector<poly::GadgetTerm> terms = gadget_terms(*gadget);
   poly::Poly pairs = context.make_poly(gadget->digits().size(), 2, base, Form::evaluation);
   std::optional<poly::RandomStream> seed;
   with_restricted(context, from.poly, base, [&](const poly::ConstPolyView& source) {

@@ -31,11 +31,12 @@ double tail_factor(std::size_t degree, double failure_log2) {
   return std::sqrt(2 * std::log(2) * (std::log2(2.0 * static_cast<double>(degree)) - failure_log2));
 }
 
-double fresh_noise_log2(std::size_t degree, double sigma, bool with_public_key) {
+double fresh_noise_log2(std::size_t degree, double sigma, bool with_public_key, std::size_t terms) {
   // A sum of independent errors with weights w is subgaussian with parameter sigma |w|; for u and s fixed,
-  // each coefficient of e u + e_0 + e_1 s has |w|^2 <= 2 N + 1.
+  // each coefficient of e u + e_0 + e_1 s has |w|^2 <= 2 N + 1. With many terms e is a sum of as many errors,
+  // and |s|^2 <= N for each (secret_norm_log2).
   return std::log2(sigma * tail_factor(degree) *
-                   (with_public_key ? std::sqrt(2 * static_cast<double>(degree) + 1) : 1.0));
+                   (with_public_key ? std::sqrt(2 * static_cast<double>(degree * terms) + 1) : 1.0));
 }
 
 double fresh_noise_log2(const Context& context, bool with_public_key) {
@@ -45,7 +46,7 @@ double fresh_noise_log2(const Context& context, bool with_public_key) {
 
 double fresh_noise_log2(const Context& context, std::size_t level, const poly::RnsBase& key_base) {
   const ParametersLiteral& literal = context.parameters().literal();
-  const double errors = fresh_noise_log2(context.degree(), literal.sigma, true);
+  const double errors = fresh_noise_log2(context.degree(), literal.sigma, true, literal.secret.terms);
   const poly::Division* division = context.encryption_division(level, key_base);
   if (division == nullptr) return errors;
   // The division by the key's special primes, in units of the error's factor: it rounds to multiples of the
@@ -58,11 +59,14 @@ double fresh_noise_log2(const Context& context, std::size_t level, const poly::R
 
 double secret_norm_log2(std::size_t degree, const SecretDistribution& secret) {
   if (secret.weight != 0) return 0.5 * std::log2(static_cast<double>(secret.weight));
-  if (secret.deviation != 0) {
+  if (secret.deviation != 0 || secret.terms > 1) {
     // |s|^2 of a subgaussian vector: N sigma^2 + 2 sigma^2 sqrt(N x) + 2 sigma^2 x but for e^-x (D. Hsu, S.
-    // Kakade, T. Zhang, "A tail inequality for quadratic forms of subgaussian random vectors", theorem 1).
+    // Kakade, T. Zhang, "A tail inequality for quadratic forms of subgaussian random vectors", theorem 1). A
+    // uniform ternary coefficient has the parameter of its deviation: (1 + 2 cosh t) / 3 <= e^(t^2 / 3).
     const auto size = static_cast<double>(degree);
-    return std::log2(secret.deviation) +
+    const double deviation =
+        secret.deviation != 0 ? secret.deviation : std::sqrt(2 * static_cast<double>(secret.terms) / 3);
+    return std::log2(deviation) +
            0.5 * std::log2(size + 2 * std::sqrt(size * failure_nats) + 2 * failure_nats);
   }
   // The weight of a uniform ternary secret is binomial: Hoeffding's bound.
@@ -75,7 +79,8 @@ double secret_embedding_log2(std::size_t degree, const SecretDistribution& secre
   // roots. Uniform ternary: deviation sqrt(N/3); fixed weight h: sqrt(h), and never above h.
   const auto n = static_cast<double>(degree);
   const double deviations = std::sqrt(2 * (std::log(4 * n) + failure_nats)) / 0.9238;
-  if (secret.is_uniform()) return std::log2(deviations * std::sqrt(n / 3));
+  if (secret.is_uniform())
+    return std::log2(deviations * std::sqrt(n / 3 * static_cast<double>(secret.terms)));
   if (secret.deviation != 0) return std::log2(deviations * std::sqrt(n) * secret.deviation);
   const auto weight = static_cast<double>(secret.weight);
   return std::log2(std::min(weight, deviations * std::sqrt(weight)));
@@ -110,7 +115,17 @@ double switching_noise_log2(const Context& context, std::size_t level) {
   return switching_noise_log2(context, *context.gadget(level), level);
 }
 
-double switching_noise_log2(const Context& context, const Gadget& gadget, std::size_t level) {
+double product_key_factor_log2(std::size_t degree, const SecretDistribution& secret) {
+  // In x (s E_0 + u E_1 + E_2) no polynomial's norm grows by more than max|s(z)| by s, and so by u.
+  if (secret.terms == 1) return 0;
+  return 0.5 * std::log2(2 * std::exp2(2 * secret_embedding_log2(degree, secret)) + 1);
+}
+
+namespace {
+
+// `factor_log2`: of the key's error over that of a fresh key of one party.
+double switching_noise_log2(const Context& context, const Gadget& gadget, std::size_t level,
+                            double factor_log2) {
   const auto degree = static_cast<double>(context.degree());
   const double tail = tail_factor(context.degree());
   // Inner product: for given digits, a coefficient of sum_d x_d e_d is subgaussian with
@@ -129,14 +144,31 @@ double switching_noise_log2(const Context& context, const Gadget& gadget, std::s
       sum += std::exp2(2 * (size - largest));
     }
   }
-  const double deviation = context.parameters().literal().sigma;
-  double result =
-      std::log2(deviation * tail) + 0.5 * std::log2(degree * sum) + largest - gadget.special().log2();
+  const ParametersLiteral& literal = context.parameters().literal();
+  double result = std::log2(literal.sigma * tail) + 0.5 * std::log2(degree * sum) + largest -
+                  gadget.special().log2() + factor_log2;
   if (!gadget.special().empty()) {
     // ModDown rounds both components: 1/2 (1, s), subgaussian with parameter sqrt(1 + |s|^2) / 2.
-    result = add_log2(result, std::log2(0.5 * std::sqrt(degree + 1) * tail));
+    const double norms = degree * static_cast<double>(literal.secret.terms) + 1;
+    result = add_log2(result, std::log2(0.5 * std::sqrt(norms) * tail));
   }
   return result + std::log2(static_cast<double>(error_factor(context.parameters())));
+}
+
+// A key that is a sum has a sum of errors.
+double terms_log2(const Context& context) {
+  return 0.5 * std::log2(static_cast<double>(context.parameters().literal().secret.terms));
+}
+
+}  // namespace
+
+double switching_noise_log2(const Context& context, const Gadget& gadget, std::size_t level) {
+  return switching_noise_log2(context, gadget, level, terms_log2(context));
+}
+
+double product_switching_noise_log2(const Context& context, const Gadget& gadget, std::size_t level) {
+  const double factor = product_key_factor_log2(context.degree(), context.parameters().literal().secret);
+  return switching_noise_log2(context, gadget, level, terms_log2(context) + factor);
 }
 
 }  // namespace hemera::rlwe

@@ -28,7 +28,8 @@ using Primes = std::vector<std::uint64_t>;
 
 constexpr std::uint64_t max_plain_modulus = std::uint64_t{1} << 60;
 constexpr double max_scale = 0x1p120;
-constexpr double max_secret_deviation = 8;  // so that coefficients fit the file format's 8 bits
+constexpr std::size_t most_secret_terms = 127;  // as below
+constexpr double max_secret_deviation = 8;      // so that coefficients fit the file format's 8 bits
 
 /// All primes of the levels: the highest one's, then what lower ones add.
 Primes all_primes(std::span<const Primes> levels) {
@@ -208,6 +209,12 @@ Parameters::Parameters(ParametersLiteral literal) : literal_(std::move(literal))
       !(literal_.secret.deviation > 0 && literal_.secret.deviation <= max_secret_deviation)) {
     throw ParameterError("a Gaussian secret's deviation must be above 0 and at most 8, not " +
                          std::to_string(literal_.secret.deviation));
+  }
+  if (literal_.secret.terms == 0 || literal_.secret.terms > most_secret_terms ||
+      (literal_.secret.terms > 1 && !literal_.secret.is_uniform())) {
+    throw ParameterError("a secret is the sum of 1 to " + std::to_string(most_secret_terms) +
+                         " terms, and of several only where they are uniform ternary, not of " +
+                         std::to_string(literal_.secret.terms));
   }
   static_cast<void>(poly::ErrorDistribution(literal_.sigma));
   if (literal_.scheme == Scheme::bfv && literal_.bfv_multiplication == BfvMultiplication::none) {

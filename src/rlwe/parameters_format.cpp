@@ -12,9 +12,11 @@ using Primes = std::vector<std::uint64_t>;
 constexpr std::size_t most_key_primes = 512;  // each is tested when a file loads
 constexpr std::uint8_t automatic_in_format_1 = 0, manual_in_format_1 = 1;
 
+constexpr std::uint16_t version_of_terms = 7;
+
 // Whether the fingerprint covers fields that format 1 does not have.
 bool is_extended(const ParametersLiteral& literal) {
-  return literal.secret.deviation != 0 || !literal.key_primes.empty();
+  return literal.secret.deviation != 0 || !literal.key_primes.empty() || literal.secret.terms > 1;
 }
 
 std::vector<Primes> read_lists(runtime::ByteReader& in) {
@@ -48,9 +50,11 @@ void write_compatible(const ParametersLiteral& literal, runtime::ByteWriter& out
   out.boolean(true);
   out.f64(literal.secret.deviation);
   out.u64s(literal.key_primes);
+  if (literal.secret.terms > 1) out.u32(static_cast<std::uint32_t>(literal.secret.terms));
 }
 
 std::uint16_t Parameters::format_version() const {
+  if (literal_.secret.terms > 1) return version_of_terms;
   // Readers of version 2 know scales of CKKS alone.
   if (has_circuit()) return 5;
   const bool known = !literal_.rescaling || *literal_.rescaling == RescalingPolicy::manual(scheme());
@@ -99,6 +103,7 @@ Parameters Parameters::read(runtime::ByteReader& in, std::uint16_t version) {
     if (literal.key_primes.size() > most_key_primes) {
       in.fail("more than " + std::to_string(most_key_primes) + " key primes");
     }
+    if (version >= version_of_terms) literal.secret.terms = in.u32();
     if (!is_extended(literal)) in.fail("an extension that says nothing");
   }
   literal.range_bits = static_cast<int>(in.u32());

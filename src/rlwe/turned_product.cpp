@@ -91,7 +91,7 @@ ExtendedCiphertext multiply_turned(const ContextPointer& shared, const poly::Con
                                                                  .key = keys.product->poly.view(),
                                                                  .galois_element = galois_element}};
 
-  const double switching = switching_noise_log2(context, *gadget, level);
+  const double switching = product_switching_noise_log2(context, *gadget, level);
   for (std::size_t i = 0; i < 2; ++i) meta.noise_log2 = sum_noise_log2(context, meta.noise_log2, switching);
   ExtendedCiphertext result{shared, gadget, std::move(meta),
                             context.make_poly(batch, 2, up.extended(), Form::evaluation)};

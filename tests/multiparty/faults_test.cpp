@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "hemera/multiparty/dealt_sums.hpp"
+#include "hemera/multiparty/opening.hpp"
 #include "hemera/runtime/error.hpp"
+#include "hemera/schemes/bfv.hpp"
 #include "refusals.hpp"
 #include "test_device.hpp"
 
@@ -54,6 +56,34 @@ TEST(Faults, AShareOfOneWrongBitIsNotSent) {
   // Each contributor has a part and a secret, each of three polynomials its flooding: twice.
   const std::size_t all = calls;
   ASSERT_EQ(all, 2 * (2 * 2 + 3));
+  for (std::size_t call = 0; call < all; ++call) {
+    calls = 0;
+    faulty = call;
+    tests::expect_error<DeviceError>(share, {"two computations of a share differ", "nothing was sent"});
+    faulty.reset();
+    EXPECT_EQ(share(), right) << call;
+  }
+}
+
+TEST(Faults, AnOpeningOfOneWrongBitIsNotSent) {
+  const Access access(2, 2);
+  const rlwe::Openings openings{.pieces = access.pieces(), .count = 20};
+  const auto context = tests::make_context(bfv::parameters_for(
+      {.depth = 0, .plain_modulus = 12289, .degree = 1024, .security = std::nullopt, .openings = openings}));
+  poly::Seed key;
+  key.bytes.fill(7);
+  const std::size_t piece = access.held_by(0).front();
+  Opening opening(context, {.access = access, .openings = openings}, 0, {Piece(piece, key)},
+                  [](const Sha256Digest&) { return std::size_t{1}; });
+  const rlwe::PublicKey public_key = rlwe::generate_public_key(rlwe::generate_secret_key(context));
+  const rlwe::Ciphertext x =
+      bfv::encrypt(bfv::Encoder(context).encode(std::vector<std::int64_t>{1, 2, 3}, {}), public_key);
+  const auto share = [&] { return opening.share(x, x.meta.noise_log2, piece); };
+  calls = 0;
+  const std::vector<std::byte> right = share();
+  // The seeds of the flooding and of the secret, twice.
+  const std::size_t all = calls;
+  ASSERT_EQ(all, 2 * 2);
   for (std::size_t call = 0; call < all; ++call) {
     calls = 0;
     faulty = call;

@@ -23,13 +23,7 @@ class Evaluator;
 
 namespace hemera::circuits {
 
-/// A switching key that a circuit uses: its role, and its gadget.
-struct KeyNeed {
-  rlwe::KeyRole role;
-  rlwe::GadgetPrimes gadget;
-
-  friend bool operator==(const KeyNeed&, const KeyNeed&) = default;
-};
+using rlwe::KeyNeed;
 
 /// Limbs (N words each) that operations of one kind go through, all together: what their time depends on.
 struct Work {

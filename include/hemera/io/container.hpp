@@ -22,7 +22,8 @@ inline constexpr std::uint16_t third_format = 3;
 inline constexpr std::uint16_t fourth_format = 4;
 inline constexpr std::uint16_t fifth_format = 5;
 inline constexpr std::uint16_t sixth_format = 6;
-inline constexpr std::uint16_t newest_format = sixth_format;
+inline constexpr std::uint16_t seventh_format = 7;
+inline constexpr std::uint16_t newest_format = seventh_format;
 
 /// The kind of a file's object. Values are part of the format.
 enum class Kind : std::uint16_t {

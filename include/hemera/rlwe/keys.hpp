@@ -78,6 +78,14 @@ struct KeyRole {
   friend bool operator==(const KeyRole&, const KeyRole&) = default;
 };
 
+/// A switching key that a circuit uses: its role, and its gadget.
+struct KeyNeed {
+  KeyRole role;
+  GadgetPrimes gadget;
+
+  friend bool operator==(const KeyNeed&, const KeyNeed&) = default;
+};
+
 /// Keys without values, made and noted at each request: for contexts of the device `ledger`.
 class AskedKeys {
  public:

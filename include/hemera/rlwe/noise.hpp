@@ -26,11 +26,17 @@ double tail_factor(std::size_t degree, double failure_log2);
 double fresh_noise_log2(const Context& context, bool with_public_key);
 /// The same with a public key over `key_base` at `level`.
 double fresh_noise_log2(const Context& context, std::size_t level, const poly::RnsBase& key_base);
-double fresh_noise_log2(std::size_t degree, double sigma, bool with_public_key);
+/// `terms`: SecretDistribution::terms.
+double fresh_noise_log2(std::size_t degree, double sigma, bool with_public_key, std::size_t terms = 1);
 
 /// Noise that one key switch adds at `level`, with error_factor: by this gadget's key, or the default one's.
 double switching_noise_log2(const Context& context, const Gadget& gadget, std::size_t level);
 double switching_noise_log2(const Context& context, std::size_t level);
+/// The same of a relinearization key. Many parties make theirs in two rounds, with the error s E_0 + u E_1 +
+/// E_2 (2020/304): more than that of other keys.
+double product_switching_noise_log2(const Context& context, const Gadget& gadget, std::size_t level);
+/// log2 of the factor by which that error exceeds that of other keys; 0 for a secret of one term.
+double product_key_factor_log2(std::size_t degree, const SecretDistribution& secret);
 
 /// log2 of a bound on the Euclidean norm of the coefficients of a secret.
 double secret_norm_log2(std::size_t degree, const SecretDistribution& secret);

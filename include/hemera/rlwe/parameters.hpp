@@ -145,7 +145,7 @@ class Parameters {
   /// First eight hex digits of the fingerprint, for messages.
   [[nodiscard]] std::string short_fingerprint() const;
 
-  /// The first version of the file format that can express them: 1, 2 or 5.
+  /// The first version of the file format that can express them: 1, 2, 5 or 7.
   [[nodiscard]] std::uint16_t format_version() const;
   /// All fields in their canonical byte encoding of that version, and back. `read` throws FormatError on
   /// malformed bytes and ParameterError on invalid parameters; foreign or weak parameters always load

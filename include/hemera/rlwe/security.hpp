@@ -22,8 +22,14 @@ struct SecretDistribution {
   std::size_t weight = 0;
   /// Standard deviation of a discrete Gaussian; 0: ternary.
   double deviation = 0;
+  /// The secret is the sum of so many independent ones of this distribution, as of many parties: each of them
+  /// may know all but one. Security is that of a single one; bounds on noise are those of the sum. More than
+  /// one: of uniform ternary ones.
+  std::size_t terms = 1;
   /// Uniform ternary.
   [[nodiscard]] bool is_uniform() const { return weight == 0 && deviation == 0; }
+  /// Whether all coefficients are -1, 0 and 1.
+  [[nodiscard]] bool is_ternary() const { return deviation == 0 && terms == 1; }
   friend bool operator==(const SecretDistribution&, const SecretDistribution&) = default;
 };
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,20 +12,15 @@ import numpy as np
 
 from hemera import _core
 from hemera._process import OfProcess
-from hemera.errors import MismatchError, ParameterError, SecurityWarning
+from hemera.errors import MismatchError, ParameterError
 from hemera.multiparty.identity import Identity, signed_by
 from hemera.multiparty.keys import Contribution, Keys
 from hemera.multiparty.party import Party
 from hemera.multiparty.rounds import Round, require_weight
 from hemera.multiparty.shared import Shared, shared_folder
 from hemera.multiparty.terms import Terms
+from hemera.multiparty.unreviewed import UNREVIEWED, warn_once
 from hemera.multiparty.waiting import Patience, WaitingError, wait_for
-
-UNREVIEWED = (
-    "hemera.multiparty has not been reviewed by a cryptographer from outside: "
-    "docs/multiparty.md says what is claimed, and what is not"
-)
-_warned: list[bool] = []
 
 
 class Federation:
@@ -113,9 +107,7 @@ class Federation:
             ParameterError: for terms out of their range, and for both `secrets` and `identities`.
             MismatchError: where the folder has other terms, or `me` belongs to another federation.
         """
-        if not _warned:
-            _warned.append(True)
-            warnings.warn(UNREVIEWED, SecurityWarning, stacklevel=2)
+        warn_once()
         terms = Terms.of(
             like,
             committee=committee,

@@ -84,6 +84,43 @@ class Party:
         """On disk when it returns."""
         self._keep(f"answered-{turn}", digest)
 
+    # --- Of groups.
+    def keep_parameters(self, fingerprint: bytes) -> None:
+        """MismatchError where this party's pieces are used with other parameters: that would be other samples
+        of one secret."""
+        self._keep("parameters", fingerprint)
+
+    def made_keys(self, attempt: int) -> bytes | None:
+        """The keys that this party made in an attempt: nothing secret."""
+        path = self.folder / f"keys-{attempt}"
+        return path.read_bytes() if path.exists() else None
+
+    def keep_made_keys(self, attempt: int, keys: bytes) -> None:
+        self._keep(f"keys-{attempt}", keys)
+
+    def keep_input(self, turn: int, content: bytes) -> bytes:
+        """The input of a turn: this one, or that of an earlier process."""
+        path = self.folder / f"input-{turn}"
+        if not path.exists():
+            write_atomically(path, content, replace=False)
+        return path.read_bytes()
+
+    def keep_receiver(self, name: str, digest: bytes) -> None:
+        """MismatchError where the receiver had another key."""
+        self._keep(f"receiver-{name}", digest)
+
+    @property
+    def opened(self) -> int:
+        """How many polynomials this party has opened."""
+        return sum(1 for _ in (self.folder / "opened").glob("*"))
+
+    def note_opening(self, name: bytes) -> int:
+        """Count a polynomial, once. On disk when it returns the number of all."""
+        path = self.folder / "opened" / name.hex()
+        if not path.exists():
+            write_atomically(path, b"")
+        return self.opened
+
     def hand_over(self, to: str, kind: str, number: int, key: bytes, federation: bytes) -> None:
         """A key for another party, unless it lies there."""
         box = self.folder / "outbox" / to if self.secrets is None else self.secrets / to

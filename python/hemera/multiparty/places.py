@@ -1,4 +1,4 @@
-"""The files of a federation's shared folder: which names they have, and whose they are."""
+"""The files of the shared folder of a federation or a group: which names they have, and whose they are."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from hemera.multiparty.party import NAME
 
 _COUNT = r"(?:0|[1-9][0-9]{0,8})"
 _NAME = f"{NAME.pattern}?"  # as short as it can be: "a-to-b" goes to "b"
-_FOLDER = re.compile(f"(?:contributors|ready|pieces|sealed|round-{_COUNT})?")
+_REQUEST = "[0-9a-f]{32}"
+_FOLDER = re.compile(
+    f"(?:contributors|ready|pieces|sealed|(?:round|keys|inputs)-{_COUNT}|attempts|receivers|requests"
+    f"|request-{_REQUEST})?"
+)
 _PLACE = re.compile(
     rf"federation\.json"
     rf"|(?:contributors|ready)/(?P<a>{_NAME})"
@@ -16,6 +20,10 @@ _PLACE = re.compile(
     rf"|sealed/(?:piece|dealt)-{_COUNT}-from-(?P<c>{_NAME})-to-{_NAME}"
     rf"|round-{_COUNT}/(?:announced-(?P<d>{_NAME})|upload-{_COUNT}-(?P<e>{_NAME})"
     rf"|share-{_COUNT}-{_COUNT}-(?P<f>{_NAME})|list-{_COUNT}|result)"
+    rf"|attempts/{_COUNT}-(?P<g>{_NAME})|receivers/(?P<h>{_NAME})|requests/{_REQUEST}-(?P<i>{_NAME})"
+    rf"|keys-{_COUNT}/(?:made|(?:digest-)?(?:nonce-{_COUNT}|message-[12]-{_COUNT}))-(?P<j>{_NAME})"
+    rf"|inputs-{_COUNT}/(?:digest-)?input-{_COUNT}-(?P<k>{_NAME})"
+    rf"|request-{_REQUEST}/(?:result-{_COUNT}|share-{_COUNT}-{_COUNT})-(?P<l>{_NAME})"
 )
 TERMS = "federation.json"
 

@@ -104,22 +104,29 @@ class Terms:
             MismatchError: where the folder's terms are others; it names the first that differs.
             FormatError: for a file that has no terms.
         """
-        path = folder / TERMS
         plan = self.plan()  # refuses before anything is written
-        mine = self.content() | {"nonce": secrets.token_hex(32)}
-        if not path.exists():
-            with contextlib.suppress(FileExistsError):  # another party was first
-                write(path, json.dumps(mine, indent=1).encode(), replace=False)
-        try:
-            found = json.loads(path.read_bytes())
-            nonce = bytes.fromhex(found["nonce"])
-        except (ValueError, KeyError, TypeError):
-            raise FormatError(f"{path} does not describe a federation; start in an empty folder") from None
-        for term, value in self.content().items():
-            if found.get(term) != value:
-                raise MismatchError(
-                    f"the federation in {folder} has {term} = {found.get(term)!r}, not {value!r}; "
-                    "join with its terms, or start in another folder"
-                )
+        nonce = agreed(folder, self.content())
         layout = hashlib.sha256(json.dumps(self.content(), sort_keys=True).encode()).digest()
         return _core.FederationDescription(self.access(), plan, list(self.committee), layout, nonce)
+
+
+def agreed(folder: Shared, content: dict[str, Any]) -> bytes:
+    """The nonce of a folder with these terms; the first party writes both. The errors are those of
+    `Terms.agree`."""
+    path = folder / TERMS
+    mine = content | {"nonce": secrets.token_hex(32)}
+    if not path.exists():
+        with contextlib.suppress(FileExistsError):  # another party was first
+            write(path, json.dumps(mine, indent=1).encode(), replace=False)
+    try:
+        found = json.loads(path.read_bytes())
+        nonce = bytes.fromhex(found["nonce"])
+    except (ValueError, KeyError, TypeError):
+        raise FormatError(f"{path} does not describe a federation; start in an empty folder") from None
+    for term, value in content.items():
+        if found.get(term) != value:
+            raise MismatchError(
+                f"the federation in {folder} has {term} = {found.get(term)!r}, not {value!r}; "
+                "join with its terms, or start in another folder"
+            )
+    return nonce

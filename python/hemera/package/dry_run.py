@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from hemera import _core
 from hemera._noise_warning import budgets_are_known
+from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
 from hemera.objects.cost import Cost, DryRun, FreshInput
 from hemera.package.interface import Interface
@@ -41,6 +42,19 @@ def asked_keys(interface: Interface, program: Program, ledger: Context) -> list[
         plan = AskedKeys.of_plans(node.operation, program.place(node, context.params, levels))
         found.append(replace(plan, by_gadget=by_gadget, by_level=by_level))
     return found
+
+
+def noise_of_a_run(model: PreparedModel) -> tuple[list[Ciphertext], list[Ciphertext]]:
+    """Inputs as the public key encrypts them, and the outputs: with their levels and bounds on noise, which
+    follow from the program alone, and no values.
+
+    Args:
+        model: in a context of the device "ledger" and the package's parameters.
+    """
+    dry = DryRun(model.context)
+    with budgets_are_known():
+        inputs = dry.encrypted(_fresh_inputs(model), dry.bind(dry.asking()))
+        return inputs, model.run(dry.asking(), inputs)
 
 
 def cost_of(model: PreparedModel, requests: int | None, times: DeviceTimes | None) -> Cost:

@@ -172,7 +172,7 @@ class Package:
         """
         require_naturals(threads=threads, **({} if requests is None else {"requests": requests}))
         times = None if device is None else DeviceTimes.find(device)
-        return cost_of(self._planned(Context(self.params, "ledger", threads=threads)), requests, times)
+        return cost_of(self.planned(Context(self.params, "ledger", threads=threads)), requests, times)
 
     def evaluate_clear(
         self, rows: Any, *, noise: ExpectedNoise | None = None, count: int | None = None
@@ -301,7 +301,7 @@ class Package:
         Raises:
             MismatchError, LevelError, ParameterError: as `check`.
         """
-        model = self._planned(ctx)
+        model = self.planned(ctx)
         if weights_memory is None:
             model.encode(self._room(ctx, model))
         elif weights_memory < 0:
@@ -334,7 +334,7 @@ class Package:
         )
         return room
 
-    def _planned(self, ctx: Context) -> PreparedModel:
+    def planned(self, ctx: Context) -> PreparedModel:
         """The model in a context, whose matrices are encoded as they are needed."""
         return PreparedModel(self._interface, self._program, ctx)
 

@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from hemera.multiparty import shared, terms
 from hemera.serving.home import Home
 
 from ..serving.conftest import serving
+from .houses import Houses, program_of
 from .parties import Parties, Server
 
 
@@ -59,3 +61,14 @@ def _with_fresh_lists(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(shared, "FRESH", math.inf)
     monkeypatch.setattr(shared.RemoteFiles, "list", listed)
+
+
+@pytest.fixture(scope="session", params=["bfv", "bgv"])
+def program(request: pytest.FixtureRequest) -> Any:
+    """A program for groups, compiled once."""
+    return program_of(request.param)
+
+
+@pytest.fixture
+def houses(tmp_path: Path, program: Any) -> Houses:
+    return Houses(tmp_path, program)

@@ -14,21 +14,23 @@ double final_noise_log2(const CircuitRequest& request, std::size_t degree, std::
                         double log_modulus, std::size_t primes) {
   const ProductSetting setting{.degree = degree,
                                .plain_modulus = plain_modulus,
-                               .secret = integer::uniform_secret,
+                               .secret = request.secret(),
                                .log_modulus = log_modulus,
                                // Covers each variant (BEHZ rounds worst).
                                .rounding_error = static_cast<double>(primes) / 2,
                                .operand_rounding_log2 = 2};
-  const double switching = integer::expected_switching_noise_log2(degree, primes, 0);
+  const double switching = integer::expected_switching_noise_log2(degree, primes, 0, request.secret());
   const double terms = std::log2(static_cast<double>(request.terms));
-  double noise = rlwe::add_log2(rlwe::fresh_noise_log2(degree, integer::sigma, true), -1);
+  double noise =
+      rlwe::add_log2(rlwe::fresh_noise_log2(degree, integer::sigma, true, request.secret().terms), -1);
   if (request.depth == 0) noise += terms;
   for (std::size_t i = 0; i < request.depth; ++i) {
     const double product = product_noise_log2(setting, noise, noise);
     // The terms may be rotations of the product: one more key switch each.
     noise = terms + rlwe::add_log2(product, 1 + switching);
   }
-  return noise;
+  return integer::result_noise_log2(integer::rules_of(rlwe::Scheme::bfv), request.openings, degree,
+                                    plain_modulus, noise);
 }
 
 }  // namespace

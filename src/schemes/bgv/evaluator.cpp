@@ -52,7 +52,9 @@ std::optional<std::size_t> Evaluator::product_level(const rlwe::Metadata& a, con
       .rounding_log2 = rlwe::rounding_noise_log2(
           own.degree(), own.parameters().literal().secret, 2,
           integer::rules_of(rlwe::Scheme::bgv).switching_half_range(own.parameters().plain_modulus())),
-      .switching_log2 = [&](std::size_t level) { return rlwe::switching_noise_log2(own, level); }};
+      .switching_log2 = [&](std::size_t level) {
+        return rlwe::product_switching_noise_log2(own, *own.gadget(level), level);
+      }};
   return multiplication_level(setting, {a.level, a.noise_log2}, {b.level, b.noise_log2});
 }
 

@@ -13,24 +13,26 @@ namespace {
 // Whether the noise bound of a circuit in automatic mode fits a chain of `primes` primes of `bits` bits.
 bool holds(const CircuitRequest& request, std::size_t degree, std::uint64_t plain_modulus, std::size_t primes,
            double bits) {
-  const double last = integer::last_level_log2(integer::rules_of(rlwe::Scheme::bgv), degree, plain_modulus);
+  const integer::Rules& rules = integer::rules_of(rlwe::Scheme::bgv);
+  const double last = integer::last_level_log2(rules, degree, plain_modulus, request.openings);
   std::vector<double> log_moduli;
   for (std::size_t count = 1; count <= primes; ++count) {
     const double size = bits * static_cast<double>(count);
     if (size >= last) log_moduli.push_back(size);
   }
   if (log_moduli.empty()) return false;
-  const double switching = integer::expected_switching_noise_log2(degree, primes, plain_modulus);
+  const double switching =
+      integer::expected_switching_noise_log2(degree, primes, plain_modulus, request.secret());
   const LevelSetting setting{.degree = degree,
                              .log_moduli = log_moduli,
                              .rounding_log2 = rlwe::rounding_noise_log2(
-                                 degree, integer::uniform_secret, 2,
-                                 integer::rules_of(rlwe::Scheme::bgv).switching_half_range(plain_modulus)),
+                                 degree, request.secret(), 2, rules.switching_half_range(plain_modulus)),
                              .switching_log2 = [&](std::size_t) { return switching; }};
   const double terms = std::log2(static_cast<double>(request.terms));
-  Operand noise{log_moduli.size() - 1,
-                rlwe::add_log2(rlwe::fresh_noise_log2(degree, integer::sigma, true), -1) +
-                    std::log2(static_cast<double>(plain_modulus))};
+  Operand noise{
+      log_moduli.size() - 1,
+      rlwe::add_log2(rlwe::fresh_noise_log2(degree, integer::sigma, true, request.secret().terms), -1) +
+          std::log2(static_cast<double>(plain_modulus))};
   if (request.depth == 0) noise.noise_log2 += terms;
   for (std::size_t i = 0; i < request.depth; ++i) {
     const std::size_t level = multiplication_level(setting, noise, noise);
@@ -40,6 +42,8 @@ bool holds(const CircuitRequest& request, std::size_t degree, std::uint64_t plai
     noise = {level, terms + rlwe::add_log2(product, 1 + switching)};
     if (noise.noise_log2 > log_moduli[level]) return false;
   }
+  noise.noise_log2 =
+      integer::result_noise_log2(rules, request.openings, degree, plain_modulus, noise.noise_log2);
   return noise.noise_log2 + integer::low_bits_room_log2 + integer::spare_bits <= log_moduli[noise.level];
 }
 

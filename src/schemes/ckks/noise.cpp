@@ -33,7 +33,8 @@ double noise_bound(const rlwe::Context& context, std::size_t depth, double large
   double switching_log2 = 0;
   for (std::size_t level = 0; level <= context.top_level(); ++level) {
     scale = std::min(scale, context.scales().level_scale(level));
-    switching_log2 = std::max(switching_log2, rlwe::switching_noise_log2(context, level));
+    switching_log2 =
+        std::max(switching_log2, rlwe::product_switching_noise_log2(context, *context.gadget(level), level));
   }
   // In units of slots: the norm of N coefficients of at most 2^x each, over the scale.
   const auto in_slots = [&](double x) { return std::sqrt(degree) * std::exp2(x) / scale; };

@@ -70,23 +70,28 @@ Ciphertext encrypt(const Plaintext& plaintext, const rlwe::EvaluationKeys& keys)
 
 Plaintext decrypt(const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
   rlwe::require_filled(key, "decrypt");
-  const Context& context = *key.context;
   rlwe::require_filled(ciphertext, "decrypt");
+  checked_rules(*key.context, "decrypt");
+  rlwe::require_same_context(*ciphertext.context, *key.context, "decrypt");
+  return read_phase(key.context, ciphertext.meta, rlwe::decrypt_phase(ciphertext, key));
+}
+
+Plaintext read_phase(const rlwe::ContextPointer& shared, const rlwe::Metadata& meta,
+                     const poly::Poly& phase) {
+  const Context& context = *shared;
   const Rules& rules = checked_rules(context, "decrypt");
-  rlwe::require_same_context(*ciphertext.context, context, "decrypt");
-  const poly::Poly phase = rlwe::decrypt_phase(ciphertext, key);
   const std::size_t batch = phase.shape().batch;
   const std::size_t doubts = context.degree() / poly::coefficients_per_doubt;
   runtime::Buffer doubtful(context.memory(), batch * doubts * sizeof(std::int64_t), Secrecy::secret);
   Plaintext result{
-      key.context, ciphertext.meta,
+      shared, meta,
       context.make_poly(batch, 1, context.plain_base(), poly::Form::coefficient, Secrecy::secret)};
   result.meta.noise_log2 = 0;
   result.meta.spent = false;
   result.meta.correction = 1;
   result.meta.noise_scale_degree = 1;
   rules.read_message(
-      context, result.poly.view(), phase.view(), ciphertext.meta,
+      context, result.poly.view(), phase.view(), meta,
       {.data = reinterpret_cast<std::int64_t*>(doubtful.data()), .batch = batch, .count = doubts});
   result.doubtful = std::make_shared<const runtime::Buffer>(std::move(doubtful));
   return result;

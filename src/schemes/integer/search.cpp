@@ -8,7 +8,9 @@
 
 #include "hemera/arith/primes.hpp"
 #include "hemera/poly/ring.hpp"
+#include "hemera/rlwe/flooding.hpp"
 #include "hemera/rlwe/noise.hpp"
+#include "hemera/rlwe/scheme_traits.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::integer {
@@ -72,6 +74,19 @@ void check_request(const CircuitRequest& request) {
   }
 }
 
+// An opening at the lowest level, where its noise is that of a modulus switch.
+void require_openings(const Rules& rules, const CircuitRequest& request, const rlwe::Parameters& found) {
+  if (!request.openings) return;
+  const std::uint64_t t = found.plain_modulus();
+  const double switched =
+      rlwe::rounding_noise_log2(found.degree(), found.literal().secret, 2, rules.switching_half_range(t));
+  const std::uint64_t factor = rlwe::error_factor(found);
+  const double noise = rlwe::error_noise_log2(switched, factor);
+  rlwe::require_flooding(*request.openings, found.degree(), noise,
+                         rlwe::flooding_log2(*request.openings, found.degree(), noise),
+                         found.log_modulus(0) - rules.room_log2(t) - std::log2(static_cast<double>(factor)));
+}
+
 // The literal of one candidate, or nothing if there are too few primes.
 std::optional<rlwe::ParametersLiteral> build(const Rules& rules, const CircuitRequest& request,
                                              std::size_t degree, std::uint64_t t, const ChainSize& size,
@@ -89,9 +104,10 @@ std::optional<rlwe::ParametersLiteral> build(const Rules& rules, const CircuitRe
   literal.degree = degree;
   literal.plain_modulus = t;
   literal.security = request.security;
+  literal.secret = request.secret();
   literal.special_primes.assign(primes.end() - static_cast<std::ptrdiff_t>(special), primes.end());
   primes.resize(size.primes);
-  literal.levels = levels_of(primes, last_level_log2(rules, degree, t));
+  literal.levels = levels_of(primes, last_level_log2(rules, degree, t, request.openings));
   literal.digits = digits_of(primes, digits);
   return literal;
 }
@@ -100,18 +116,36 @@ std::optional<rlwe::ParametersLiteral> build(const Rules& rules, const CircuitRe
 
 double least_prime_bits(std::size_t degree) { return std::log2(static_cast<double>(degree)) + 12; }
 
-double last_level_log2(const Rules& rules, std::size_t degree, std::uint64_t plain_modulus) {
-  return rlwe::rounding_noise_log2(degree, uniform_secret, 2, rules.switching_half_range(plain_modulus)) +
-         rules.room_log2(plain_modulus) + 1 + spare_bits;
+double result_noise_log2(const Rules& rules, const std::optional<rlwe::Openings>& openings,
+                         std::size_t degree, std::uint64_t plain_modulus, double noise_log2) {
+  if (!openings) return noise_log2;
+  const std::uint64_t factor = rules.scheme() == rlwe::Scheme::bgv ? plain_modulus : 1;
+  const double errors = rlwe::error_noise_log2(noise_log2, factor);
+  // One bit more: a power of two for a little more noise may be the next one.
+  const int flooding = rlwe::flooding_log2(*openings, degree, errors) + 1;
+  return rlwe::opened_noise_log2(*openings, degree, errors, flooding) +
+         std::log2(static_cast<double>(factor));
 }
 
-double expected_switching_noise_log2(std::size_t degree, std::size_t primes, std::uint64_t plain_modulus) {
+double last_level_log2(const Rules& rules, std::size_t degree, std::uint64_t plain_modulus,
+                       const std::optional<rlwe::Openings>& openings) {
+  const rlwe::SecretDistribution secret{.terms = openings ? openings->pieces : 1};
+  const double switched =
+      rlwe::rounding_noise_log2(degree, secret, 2, rules.switching_half_range(plain_modulus)) + 1;
+  return result_noise_log2(rules, openings, degree, plain_modulus, switched) +
+         rules.room_log2(plain_modulus) + spare_bits;
+}
+
+double expected_switching_noise_log2(std::size_t degree, std::size_t primes, std::uint64_t plain_modulus,
+                                     const rlwe::SecretDistribution& secret) {
+  const auto terms = static_cast<double>(secret.terms);
   // d digits of k primes each under P: sqrt(d) k / 2 <= (primes + 1) / 2 in units of the digit's size.
   const double inner = std::log2(sigma * rlwe::tail_factor(degree)) +
                        0.5 * std::log2(static_cast<double>(degree)) +
-                       std::log2(static_cast<double>(primes + 1) / 2);
+                       std::log2(static_cast<double>(primes + 1) / 2) + 0.5 * std::log2(terms) +
+                       rlwe::product_key_factor_log2(degree, secret);
   const double rounding =
-      std::log2(0.5 * std::sqrt(static_cast<double>(degree) + 1) * rlwe::tail_factor(degree));
+      std::log2(0.5 * std::sqrt(static_cast<double>(degree) * terms + 1) * rlwe::tail_factor(degree));
   return rlwe::add_log2(inner, rounding) +
          (plain_modulus == 0 ? 0 : std::log2(static_cast<double>(plain_modulus)));
 }
@@ -162,7 +196,10 @@ rlwe::Parameters search_parameters(const Rules& rules, const CircuitRequest& req
         const double total =
             arith::log2_product(literal->levels.back()) + arith::log2_product(literal->special_primes);
         if (smallest == 0 || total < smallest) smallest = total;
-        if (!limit || total <= *limit) return rlwe::Parameters(std::move(*literal));
+        if (limit && total > *limit) continue;
+        rlwe::Parameters found(std::move(*literal));
+        require_openings(rules, request, found);
+        return found;
       }
     }
     if (smallest > 0) {

@@ -20,14 +20,18 @@ struct ChainSize {
 /// Chains that hold a circuit at a degree and plaintext modulus, fewest primes first; none if nothing does.
 using ChainSizes = std::function<std::vector<ChainSize>(std::size_t degree, std::uint64_t plain_modulus)>;
 
-/// The secret and error distribution of the parameters that are searched.
-inline constexpr rlwe::SecretDistribution uniform_secret;
+/// The error's deviation in the parameters that are searched; secrets are those of the request.
 inline constexpr double sigma = 3.19;
 /// Bits kept between the noise bound of a circuit and the largest noise that decrypts.
 inline constexpr double spare_bits = 1.5;
 
-/// log2 of the least modulus of a last level: what t and the noise of modulus switching need.
-double last_level_log2(const Rules& rules, std::size_t degree, std::uint64_t plain_modulus);
+/// The noise of a result in its modulus: with the floodings of an opening if there is one.
+double result_noise_log2(const Rules& rules, const std::optional<rlwe::Openings>& openings,
+                         std::size_t degree, std::uint64_t plain_modulus, double noise_log2);
+
+/// log2 of the least modulus of a last level: what t, the noise of modulus switching and openings need.
+double last_level_log2(const Rules& rules, std::size_t degree, std::uint64_t plain_modulus,
+                       const std::optional<rlwe::Openings>& openings = {});
 
 /// Bounds of the size of a prime that a search may use: NTT primes of a degree are rare below the lower one.
 double least_prime_bits(std::size_t degree);
@@ -47,6 +51,7 @@ rlwe::Parameters chain_parameters(const Rules& rules, const ChainRequest& reques
 
 /// Noise of one key switch among `primes` ciphertext primes, whatever the digits, if the special primes are
 /// no smaller than any of them (with the factor t of BGV if `plain_modulus` is not 0).
-double expected_switching_noise_log2(std::size_t degree, std::size_t primes, std::uint64_t plain_modulus);
+double expected_switching_noise_log2(std::size_t degree, std::size_t primes, std::uint64_t plain_modulus,
+                                     const rlwe::SecretDistribution& secret = {});
 
 }  // namespace hemera::integer

@@ -22,6 +22,11 @@ rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::Evaluatio
 /// error (docs/security.md).
 rlwe::Plaintext decrypt(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key);
 
+/// The message of a phase that was found in another way than by a key, as by many parties: [batch, 1, limb,
+/// N] in coefficient form over the base of meta.level. Doubtful elements are noted as above.
+rlwe::Plaintext read_phase(const rlwe::ContextPointer& context, const rlwe::Metadata& meta,
+                           const poly::Poly& phase);
+
 /// The noise that Metadata::noise_log2 bounds. Needs the secret, and must not be shown to others.
 ///  - BFV: log2 of the largest coefficient of t (c(s) - Q m / t) modulo Q, over t.
 ///  - BGV: log2 of the largest coefficient of c(s) modulo Q, centred (message included).

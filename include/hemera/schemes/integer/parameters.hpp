@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "hemera/rlwe/flooding.hpp"
 #include "hemera/rlwe/parameters.hpp"
 
 namespace hemera::integer {
@@ -26,6 +27,11 @@ struct CircuitRequest {
   /// Least degree; 0: the smallest that is secure and has the slots.
   std::size_t degree = 0;
   std::optional<int> security = 128;
+  /// Results are opened by many parties: room for their floodings at every level, and a secret of as many
+  /// terms as there are pieces.
+  std::optional<rlwe::Openings> openings = std::nullopt;
+
+  [[nodiscard]] rlwe::SecretDistribution secret() const { return {.terms = openings ? openings->pieces : 1}; }
 };
 
 /// A modulus chain by sizes: bits of each ciphertext prime (the last level's first) and special prime. The

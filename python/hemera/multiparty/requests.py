@@ -1,0 +1,345 @@
+"""Requests to open the results of a program: recomputed by each member, answered once, read by a receiver."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from hemera import _core
+from hemera.errors import Error, FormatError, MismatchError
+from hemera.multiparty.core import core
+from hemera.multiparty.identity import Identity, Unsigned
+from hemera.multiparty.party import Party
+from hemera.multiparty.shared import Shared, files_in
+from hemera.multiparty.waiting import wait_for
+from hemera.objects.ciphertext import Ciphertext, Plaintext
+from hemera.objects.context import Context
+from hemera.objects.keys import Keys
+from hemera.package.dry_run import noise_of_a_run
+from hemera.package.package import Package
+
+__all__ = ["Request", "Study", "file_of", "files_of", "packaged", "shares_of"]
+
+MEMBERS = "members"
+"""To whom results are opened that all may read."""
+
+
+def packaged(program: Any) -> Package:
+    """The package of a compiled program, or itself. TypeError for anything else."""
+    found = getattr(program, "package", program)
+    if not isinstance(found, Package):
+        raise TypeError(
+            f"a group runs programs of hm.compile, or their packages, not {type(program).__name__}"
+        )
+    return found
+
+
+def file_of(parts: Sequence[bytes]) -> bytes:
+    """Several files as one: each after its length."""
+    return b"".join(struct.pack("<Q", len(each)) + each for each in parts)
+
+
+def files_of(data: bytes) -> list[bytes]:
+    """The reverse. FormatError for damaged bytes."""
+    found, at = [], 0
+    while at < len(data):
+        size = int.from_bytes(data[at : at + 8], "little")
+        if at + 8 + size > len(data):
+            raise FormatError("an input of a group is cut off")
+        found.append(data[at + 8 : at + 8 + size])
+        at += 8 + size
+    return found
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+@dataclass(frozen=True)
+class Study:
+    """What a member answers requests with."""
+
+    folder: Shared
+    shared: Identity | Unsigned
+    party: Party
+    number: int
+    members: Sequence[str]
+    access: _core.FederationAccess
+    terms: Any
+    keys: Keys
+    pieces: list[_core.FederationPiece]
+    inputs: Callable[[int], list[Ciphertext]]
+
+    @property
+    def context(self) -> Context:
+        return self.keys.context
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What a dry run of a program gives: its own bounds, not those that files claim."""
+
+    inputs: list[Ciphertext]
+    outputs: list[Ciphertext]
+
+    @classmethod
+    def of(cls, package: Package) -> Bounds:
+        ledger = Context(package.params, "ledger", threads=1)
+        return cls(*noise_of_a_run(package.planned(ledger)))
+
+    def require_inputs(self, given: Sequence[Ciphertext]) -> None:
+        """MismatchError unless they are fresh encryptions, by all that can be seen of them."""
+        for number, (x, own) in enumerate(zip(given, self.inputs, strict=True)):
+            facts = [(each.size, each.level, each.noise_bits, each.shape) for each in (x, own)]
+            if facts[0] != facts[1]:
+                raise MismatchError(
+                    f"input {number} is no fresh encryption: size, level, noise, shape are {facts[0]}, not "
+                    f"{facts[1]}"
+                )
+
+    def require_outputs(self, given: Sequence[Ciphertext]) -> None:
+        """MismatchError unless they have the places of the program's results."""
+        for number, (x, own) in enumerate(zip(given, self.outputs, strict=True)):
+            if (x.size, x.level, x.shape) != (own.size, own.level, own.shape):
+                raise MismatchError(f"result {number} has another level or shape than a run's")
+
+
+@dataclass
+class Request:
+    """A request of `asker` to open the results of a program, to a receiver or to all members."""
+
+    study: Study = field(repr=False)
+    name: str
+    asker: str
+    program: str
+    """The digest of the program's package."""
+    to: str
+    turn: int
+    content: dict[str, Any] = field(repr=False)
+
+    @classmethod
+    def made(
+        cls, study: Study, package: Package, to: str, turn: int, inputs: list[Ciphertext], results: Any
+    ) -> Request:
+        """Compute the results, unless they are given, and ask."""
+        Bounds.of(package).require_inputs(inputs)
+        if results is None:
+            results = package.prepare(study.context).run(study.keys, inputs)
+        files = [bytes(each) for each in results]
+        content = {
+            "program": package.digest,
+            "turn": turn,
+            "to": to,
+            "inputs": [_digest(bytes(each)) for each in inputs],
+            "keys": _digest(study.keys.to_bytes()),
+            "results": [_digest(each) for each in files],
+        }
+        text = json.dumps(content, sort_keys=True).encode()
+        name, me = _digest(text)[:32], study.party.name
+        for number, data in enumerate(files):
+            study.shared.write(study.folder / f"request-{name}" / f"result-{number}-{me}", data)
+        study.shared.write(study.folder / "requests" / f"{name}-{me}", text)
+        return cls(study, name, me, package.digest, to, turn, content)
+
+    @classmethod
+    def found(cls, study: Study) -> list[Request]:
+        """All in the folder; files that are none do not count."""
+        return [
+            cls(
+                study, name, asker, str(content["program"]), str(content["to"]), int(content["turn"]), content
+            )
+            for name, asker, content in requests_in(study.folder, study.shared, study.members)
+        ]
+
+    @property
+    def _place(self) -> Shared:
+        return self.study.folder / f"request-{self.name}"
+
+    def results(self) -> list[Ciphertext]:
+        """The results that the asker computed. MismatchError for others than it says."""
+        study = self.study
+        return results_of(self._place, study.shared, study.context, self.asker, self.content)
+
+    def approve(self, program: Any, *, recompute: bool = True) -> None:
+        """Answer: make this member's shares of the results. Approving again makes the same shares.
+
+        Args:
+            program: this member's own, compiled here or taken from whom it trusts: what it agrees to.
+            recompute: compute the results from the inputs, and compare them bit by bit. Without, whoever
+                evaluates is trusted with the secret: a result that was made for it opens to the key.
+
+        Raises:
+            MismatchError: for a request of another program, other inputs or keys, and where the results are
+                not those of the program.
+            NoiseError: where the flooding has no room, and when the group's openings are used up.
+        """
+        study, package = self.study, packaged(program)
+        if package.digest != self.program:
+            raise MismatchError(f"{self.asker} asks for the program {self.program}, not {package.digest}")
+        inputs = study.inputs(self.turn)
+        if self.content["inputs"] != [_digest(bytes(each)) for each in inputs]:
+            raise MismatchError(
+                f"{self.asker} asks for a result of other inputs than those of turn {self.turn}"
+            )
+        if self.content["keys"] != _digest(study.keys.to_bytes()):
+            raise MismatchError(f"{self.asker} asks for a result under other keys")
+        bounds = Bounds.of(package)
+        bounds.require_inputs(inputs)
+        if recompute:
+            results = package.prepare(study.context).run(study.keys, inputs)
+            if self.content["results"] != [_digest(bytes(each)) for each in results]:
+                raise MismatchError(
+                    f"what {self.asker} asks for is not the result of the program: whoever computed it is "
+                    "mistaken, or wants something else opened"
+                )
+        else:
+            results = self.results()
+        bounds.require_outputs(results)
+        self._answer(results, bounds)
+
+    def _answer(self, results: list[Ciphertext], bounds: Bounds) -> None:
+        study = self.study
+        opening = core.Opening(
+            study.context._native, study.terms, study.number, study.pieces, study.party.note_opening
+        )
+        receiver = None if self.to == MEMBERS else self._receiver()
+        for number, (x, own) in enumerate(zip(results, bounds.outputs, strict=True)):
+            held = study.access.held_by(study.number)
+            there = shares_of(self._place, study, number, self.to, x, own.noise_bits)
+            for piece in (each for each in held if each not in there):
+                path = self._place / f"share-{number}-{piece}-{study.party.name}"
+                if receiver is None:
+                    data = opening.share(x._native, own.noise_bits, piece)
+                else:
+                    share = opening.share_for(x._native, own.noise_bits, piece, receiver._native)
+                    data = _core.save(share, 0)
+                study.shared.write(path, data)
+
+    def _receiver(self) -> Keys:
+        """The receiver's public key, always the same one."""
+        study = self.study
+        try:
+            data = study.shared.read(study.folder / "receivers" / self.to, {self.to})
+        except FileNotFoundError:
+            raise MismatchError(f"{self.to} has no key in the folder yet: it calls make_key") from None
+        study.party.keep_receiver(self.to, hashlib.sha256(data).digest())
+        found = study.context.load(data)
+        if not isinstance(found, Keys) or not found.has_public_key:
+            raise FormatError(f"what {self.to} wrote is no public key")
+        return found
+
+    @property
+    def missing(self) -> list[int]:
+        """The pieces of which no share is there, of some result: by the names of files alone."""
+        names = [path.name.split("-", 3) for path in files_in(self._place, "share-*")]
+        there = [{int(each[2]) for each in names if int(each[1]) == k} for k in range(self._count)]
+        return [T for T in range(self.study.access.pieces) if not all(T in each for each in there)]
+
+    @property
+    def _count(self) -> int:
+        return len(self.content["results"])
+
+    def open(self, program: Any, *, wait: float = 60.0) -> Any:
+        """The results, from any `threshold` members' shares, for a request to all members.
+
+        Raises:
+            MismatchError: for a request to a receiver, who opens it itself.
+            WaitingError: when it takes longer: members approve.
+        """
+        study, package = self.study, packaged(program)
+        if self.to != MEMBERS:
+            raise MismatchError(f"this request is to {self.to}, who alone reads its results")
+        if package.digest != self.program:
+            raise MismatchError(f"this request is for the program {self.program}, not {package.digest}")
+        bounds, results = Bounds.of(package), self.results()
+        bounds.require_outputs(results)
+        values = []
+        for number, (x, own) in enumerate(zip(results, bounds.outputs, strict=True)):
+            find = partial(shares_of, self._place, study, number, MEMBERS, x, own.noise_bits)
+            shares = waited(find, study.access.pieces, wait)
+            native = study.context._native
+            plain = core.opened(native, study.terms, x._native, own.noise_bits, shares)
+            values.append(study.context.decode(Plaintext(plain, study.context)))
+        return package.interface.decode(values)
+
+
+def waited(find: Callable[[], dict[int, Any]], pieces: int, wait: float) -> list[Any]:
+    """The shares of all pieces. WaitingError when it takes longer."""
+    found: dict[int, Any] = {}
+
+    def is_there() -> bool:
+        found.update(find())
+        return len(found) == pieces
+
+    wait_for(is_there, wait, lambda: f"shares of {pieces - len(found)} pieces are missing: members approve")
+    return [found[piece] for piece in sorted(found)]
+
+
+def requests_in(
+    folder: Shared, shared: Identity | Unsigned, members: Sequence[str]
+) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Names, askers and contents of the requests of members; files that are none do not count."""
+    for path in files_in(folder / "requests", "*-*"):
+        name, _, asker = path.name.partition("-")
+        if asker not in members:
+            continue
+        with contextlib.suppress(FormatError, FileNotFoundError, ValueError, KeyError, TypeError):
+            text = shared.read(path, {asker})
+            content = json.loads(text)
+            types = {"program": str, "to": str, "turn": int, "inputs": list, "keys": str, "results": list}
+            if _digest(text)[:32] == name and all(type(content[key]) is own for key, own in types.items()):
+                yield name, asker, content
+
+
+def results_of(
+    place: Shared, shared: Identity | Unsigned, context: Context, asker: str, content: dict[str, Any]
+) -> list[Ciphertext]:
+    """The results of a request. MismatchError for others than it says."""
+    found = []
+    for number, digest in enumerate(content["results"]):
+        data = shared.read(place / f"result-{number}-{asker}", {asker})
+        if _digest(data) != digest:
+            raise MismatchError(f"result {number} of {asker} is another than the request says")
+        found.append(context.load(data))
+    return found
+
+
+def shares_of(
+    place: Shared, study: Any, number: int, to: str, x: Ciphertext, noise_log2: float
+) -> dict[int, Any]:
+    """The shares of a result by their pieces: bytes, or ciphertexts of a receiver. Those that are damaged, of
+    something else, or not signed by who should have do not count.
+
+    Raises:
+        MismatchError: where two holders of a piece gave different ones.
+    """
+    found: dict[int, Any] = {}
+    whole: dict[int, bytes] = {}
+    for path in files_in(place, f"share-{number}-*"):
+        _, _, piece, name = path.name.split("-", 3)
+        if name not in study.members or not study.access.holds(study.members.index(name), int(piece)):
+            continue
+        with contextlib.suppress(FormatError, FileNotFoundError, Error):
+            data = study.shared.read(path, {name})
+            share: Any = data
+            if to == MEMBERS:
+                native = study.context._native
+                if core.opening_piece(native, study.terms, x._native, noise_log2, data) != int(piece):
+                    continue
+            else:
+                share = study.context.load(data)
+                if not isinstance(share, Ciphertext) or (share.level, share.shape) != (x.level, x.shape):
+                    continue
+            if int(piece) in whole and whole[int(piece)] != data:
+                differ = int(piece)
+                break
+            found[int(piece)], whole[int(piece)] = share, data
+    else:
+        return found
+    raise MismatchError(f"two shares of piece {differ} differ: one of its holders sends something else")

@@ -1,0 +1,93 @@
+"""Files of docs/file-format.md, read and written by the page: what an attacker has, and a sum of pieces."""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import functools
+import struct
+from typing import Any
+
+import numpy as np
+import pytest
+
+from .federation_oracle import Integers, packed, unpacked
+
+Section = tuple[bytes, bytes]
+
+
+@functools.cache
+def xxhash() -> ctypes.CDLL:
+    name = ctypes.util.find_library("xxhash")
+    if name is None:
+        pytest.skip("libxxhash, which makes checksums, is not installed: apt-get install libxxhash-dev")
+    library = ctypes.CDLL(name)
+    library.XXH3_64bits_withSeed.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64]
+    library.XXH3_64bits_withSeed.restype = ctypes.c_uint64
+    return library
+
+
+def checksum(data: bytes, seed: int = 0) -> int:
+    return int(xxhash().XXH3_64bits_withSeed(data, len(data), seed % 2**64))
+
+
+def sections(data: bytes) -> list[Section]:
+    found, at = [], 64
+    for _ in range(struct.unpack_from("<I", data, 48)[0]):
+        (stored,) = struct.unpack_from("<Q", data, at + 8)
+        found.append((data[at : at + 4], data[at + 32 : at + 32 + stored]))
+        at += 32 + stored
+    return found
+
+
+def assembled(header: bytes, parts: list[Section]) -> bytes:
+    """A whole file with the kind and the fingerprint of a header."""
+    head = header[:48] + struct.pack("<II", len(parts), 0)
+    check = checksum(head)
+    out = [head, struct.pack("<Q", check)]
+    for i, (tag, content) in enumerate(parts):
+        h = tag + struct.pack("<IQQ", 0, len(content), len(content))
+        out += [h, struct.pack("<Q", checksum(h + content, check + i)), content]
+    return b"".join(out)
+
+
+class Residues:
+    """A section RESI: [batch][component][limb], each N integers in the form that it says."""
+
+    def __init__(self, content: bytes) -> None:
+        word, self.form, self.packed, _, self.n, batch, comps, limbs = struct.unpack_from(
+            "<BBBBIQII", content, 0
+        )
+        self.head = content[: 24 + 8 * limbs]
+        self.moduli = list(struct.unpack_from(f"<{limbs}Q", content, 24))
+        at, self.rows = len(self.head), np.empty((batch, comps, limbs), object)
+        for place in np.ndindex(batch, comps, limbs):
+            bits = (self.moduli[place[2]] - 1).bit_length() if self.packed else 8 * word
+            size = self.n * bits // 8
+            self.rows[place] = unpacked(content[at : at + size], bits, self.n)
+            at += size
+
+    def content(self) -> bytes:
+        out = [self.head]
+        for place in np.ndindex(self.rows.shape):
+            modulus = self.moduli[place[2]]
+            bits = (modulus - 1).bit_length() if self.packed else 64
+            out.append(packed([int(v) % modulus for v in self.rows[place]], bits))
+        return b"".join(out)
+
+
+def with_rows(data: bytes, change: Any) -> bytes:
+    """The file with residues that `change` was called with, in its last section."""
+    parts = sections(data)
+    found = Residues(parts[-1][1])
+    change(found)
+    return assembled(data[:64], [*parts[:-1], (parts[-1][0], found.content())])
+
+
+def secret_file(any_secret: bytes, s: Integers) -> bytes:
+    """The secret key with these coefficients, from the file of another."""
+
+    def change(found: Residues) -> None:
+        found.rows[0, 0, 0] = s
+
+    return with_rows(any_secret, change)

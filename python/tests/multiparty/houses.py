@@ -1,0 +1,81 @@
+"""Houses: the members of a group in one folder, each with a folder of its own; small rings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import hemera as hm
+from hemera import _core
+from hemera.multiparty import Group, Receiver
+
+SPEC = hm.ArraySpec((40,), range=(0, 120), dtype=int)
+TERMS: dict[str, Any] = {"members": ["a", "b", "c"], "threshold": 2, "receivers": ["r"], "openings": 20}
+
+
+def statistics(a: Any, b: Any, c: Any) -> dict[str, Any]:
+    return {"sum": (a + b + c).sum(), "squares": (a * a + b * b + c * c).sum()}
+
+
+def program_of(scheme: str, what: Callable[..., Any] = statistics) -> Any:
+    openings = _core.Openings(3, TERMS["openings"], 40)
+    params = getattr(hm, scheme).Parameters.for_circuit(
+        depth=1, plain_bits=25, slots=64, terms=512, degree=1024, security=None, openings=openings
+    )
+    return hm.compile(what, SPEC, SPEC, SPEC, scheme=scheme, params=params, security=None)
+
+
+class Houses:
+    """The members of a group in one folder, each with a folder of its own."""
+
+    def __init__(self, folder: Path, program: Any, terms: dict[str, Any] | None = None) -> None:
+        self.folder, self.program, self.terms = folder, program, terms or TERMS
+        self.names = self.terms["members"]
+        self.groups = {name: self.join(name) for name in self.names}
+        self.rows = {n: np.random.default_rng(k).integers(0, 121, 40) for k, n in enumerate(self.names)}
+
+    def join(self, name: str) -> Group:
+        """A process of a member."""
+        return Group.join(
+            self.folder / "study",
+            self.folder / f"{name}.party",
+            secrets=self.folder / "secrets",
+            **self.terms,
+        )
+
+    def together(self, what: Callable[[Group, str], Any], names: Sequence[str] | None = None) -> list[Any]:
+        chosen = self.names if names is None else names
+        with ThreadPoolExecutor(len(chosen)) as pool:
+            return list(pool.map(lambda name: what(self.groups[name], name), chosen))
+
+    def keys(self) -> list[hm.Keys]:
+        return self.together(lambda group, _: group.make_keys(self.program, wait=60))
+
+    def put(self, turn: int = 0) -> None:
+        self.together(
+            lambda group, name: group.put(self.rows[name], program=self.program, turn=turn, wait=60)
+        )
+
+    def receiver(self) -> Receiver:
+        found = Receiver.join(self.folder / "study", self.folder / "r.party", **self.terms)
+        found.make_key(self.program)
+        return found
+
+    @property
+    def place(self) -> Path:
+        return self.folder / "study"
+
+
+def expected(houses: Houses) -> dict[str, int]:
+    rows = np.concatenate(list(houses.rows.values()))
+    return {"sum": int(rows.sum()), "squares": int((rows**2).sum())}
+
+
+def ready(houses: Houses) -> hm.Context:
+    houses.keys()
+    houses.put()
+    return houses.groups["a"]._own_keys().context

@@ -1,0 +1,272 @@
+"""Groups over a folder: whole studies, processes that start again, and what is refused."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera import _core, errors
+from hemera.multiparty import Group, Receiver, WaitingError
+from hemera.multiparty.setup import newest_attempt
+from hemera.serving.home import Home
+
+from ..serving.conftest import serving
+from .group_files import with_rows
+from .houses import SPEC, TERMS, Houses, expected, program_of, ready, statistics
+
+
+def test_three_houses_open_a_study_to_a_receiver(houses: Houses) -> None:
+    keys = houses.keys()
+    assert len({each.to_bytes() for each in keys}) == 1
+    receiver = houses.receiver()
+    houses.put()
+    request = houses.groups["b"].request(houses.program)
+    assert request.missing == [0, 1, 2]
+    with pytest.raises(WaitingError, match="shares of 3 pieces"):
+        receiver.open(houses.program, wait=0)
+    houses.groups["a"].requests()[0].approve(houses.program)
+    with pytest.raises(WaitingError):
+        receiver.open(houses.program, wait=0)
+    houses.groups["c"].requests()[0].approve(houses.program)
+    found = receiver.open(houses.program, wait=0)
+    assert {name: int(value) for name, value in found.items()} == expected(houses)
+    assert "2 of 20 openings used" in houses.groups["a"].status()
+    assert "0 of 20 openings used" in houses.groups["b"].status()
+    with pytest.raises(errors.MismatchError, match="who alone reads"):
+        request.open(houses.program, wait=0)
+
+
+def test_any_two_open_the_same_bytes_to_all(houses: Houses) -> None:
+    houses.keys()
+    houses.put()
+    request = houses.groups["a"].request(houses.program, to="members")
+    place, found = houses.place / f"request-{request.name}", []
+    for active in itertools.combinations(houses.names, 2):
+        for path in place.glob("share-*"):
+            path.unlink()
+        for name in active:
+            houses.groups[name].requests()[0].approve(houses.program)
+        opened = request.open(houses.program, wait=0)
+        assert {name: int(value) for name, value in opened.items()} == expected(houses)
+        found.append({path.name.rsplit("-", 1)[0]: path.read_bytes() for path in place.glob("share-*")})
+    assert found[0] == found[1] == found[2]
+    third = found[0]
+    houses.groups["a"].requests()[0].approve(houses.program)  # a third, later: nothing changes
+    assert third == {path.name.rsplit("-", 1)[0]: path.read_bytes() for path in place.glob("share-*")}
+    assert houses.groups["a"].status().splitlines()[1].startswith("2 of 20")
+
+
+def test_keys_are_ordinary_ones(houses: Houses, tmp_path: Path) -> None:
+    (keys, *_) = houses.keys()
+    path = tmp_path / "keys.hemera"
+    keys.save(path)
+    context = hm.Context(houses.program.params)
+    again = context.load(path)
+    assert again.to_bytes() == keys.to_bytes()
+    assert again.has_public_key
+    houses.program.package.check(context, again)
+    process = houses.groups["a"] = houses.join("a")  # keys are in its folder
+    assert process.make_keys(houses.program, wait=0).to_bytes() == keys.to_bytes()
+
+
+def test_keys_for_parameters_without_a_program(houses: Houses) -> None:
+    params = houses.program.params
+    made = houses.together(
+        lambda group, _: group.make_keys(params, relinearization=True, rotations=[1], sum_slots=8, wait=60)
+    )
+    assert made[0].has_relinearization
+    assert all(made[0].has_rotation(steps) for steps in (1, 2, 4))
+    with pytest.raises(errors.MismatchError, match="another content"):
+        houses.join("a").make_keys(
+            program_of(params.scheme, lambda a, b, c: a + b + c).params.load(
+                type(params).for_circuit(depth=1, plain_bits=20, degree=1024, security=None).to_bytes()
+            )
+        )
+
+
+def test_a_process_that_starts_again_takes_part_in_another_attempt(houses: Houses) -> None:
+    """Its nonce is gone, and with it all polynomials of the attempt that it was in."""
+    first = houses.groups["a"]
+    for name in houses.names:  # all have their pieces
+        for _ in range(3):
+            with pytest.raises(WaitingError):
+                houses.groups[name].make_keys(houses.program, wait=0)
+    attempts = houses.place / "attempts"
+    assert newest_attempt(attempts, houses.names)[0] == 0
+    houses.groups["a"] = houses.join("a")
+    keys = houses.keys()
+    assert newest_attempt(attempts, houses.names) == (1, {"a", "b", "c"})
+    assert len({each.to_bytes() for each in keys}) == 1
+    nonces = [path.read_bytes() for path in sorted(houses.place.glob("keys-*/nonce-0-a"))]
+    assert len(set(nonces)) == len(nonces)
+    assert first is not houses.groups["a"]
+
+
+def test_inputs_come_after_all_digests(houses: Houses) -> None:
+    """Who sees another's input can not make its own of it: 4000 times a ciphertext opens it (attack G)."""
+    houses.keys()
+    for name in ("a", "b"):
+        with pytest.raises(WaitingError, match="c"):
+            houses.groups[name].put(houses.rows[name], program=houses.program, wait=0)
+    inputs = houses.place / "inputs-0"
+    assert {path.name for path in inputs.iterdir()} == {"digest-input-0-a", "digest-input-1-b"}
+    with pytest.raises(WaitingError):
+        houses.groups["c"].put(houses.rows["c"], program=houses.program, wait=0)
+    with pytest.raises(WaitingError):
+        houses.groups["a"].put(houses.rows["a"], program=houses.program, wait=0)
+    seen = (inputs / "input-0-a").read_bytes()
+    (inputs / "input-2-c").write_bytes(seen)
+    with pytest.raises(errors.MismatchError, match="another input-2"):
+        houses.groups["b"].put(houses.rows["b"], program=houses.program, wait=0)
+
+
+def test_a_process_that_starts_again_gives_the_same_input(houses: Houses) -> None:
+    houses.keys()
+    with pytest.raises(WaitingError):
+        houses.groups["a"].put(houses.rows["a"], program=houses.program, wait=0)
+    houses.groups["a"] = houses.join("a")
+    houses.groups["a"].make_keys(houses.program, wait=0)
+    houses.put()
+    assert len(houses.groups["b"].inputs()) == len(houses.program.package.inputs)
+
+
+def test_openings_are_counted_over_processes(tmp_path: Path) -> None:
+    terms = TERMS | {"openings": 2}
+    openings = _core.Openings(3, 2, 40)
+    params = hm.bfv.Parameters.for_circuit(
+        depth=1, plain_bits=25, slots=64, terms=512, degree=1024, security=None, openings=openings
+    )
+    program = hm.compile(statistics, SPEC, SPEC, SPEC, scheme="bfv", params=params, security=None)
+    houses = Houses(tmp_path, program, terms)
+    ready(houses)
+    houses.put(1)
+    request = houses.groups["b"].request(program, to="members")
+    houses.groups["a"].requests()[0].approve(program)
+    houses.groups["a"] = houses.join("a")
+    houses.groups["a"].make_keys(program, wait=0)
+    request.approve(program)
+    second = houses.groups["b"].request(program, to="members", turn=1)
+    asked = {each.name: each for each in houses.groups["a"].requests()}
+    asked[request.name].approve(program)  # again
+    with pytest.raises(errors.NoiseError, match="openings are used up"):
+        asked[second.name].approve(program)
+
+
+def test_terms_are_the_folders(houses: Houses) -> None:
+    for terms in ({"threshold": 3}, {"openings": 21}, {"receivers": []}, {"members": ["a", "b", "d"]}):
+        with pytest.raises(errors.MismatchError):
+            Group.join(houses.place, houses.folder / "a.party", **(TERMS | terms))
+    with pytest.raises(errors.ParameterError):
+        Group.join(houses.place, houses.folder / "z.party", **TERMS)
+    with pytest.raises(errors.MismatchError):  # another group's folder
+        Group.join(houses.folder / "other", houses.folder / "a.party", **TERMS)
+
+
+def test_a_receivers_key_stays(houses: Houses) -> None:
+    ready(houses)
+    houses.receiver()
+    request = houses.groups["a"].request(houses.program)
+    request.approve(houses.program)
+    context = houses.groups["a"]._own_keys().context
+    evil = context.generate_keys(context.generate_secret_key(), relinearization=False)
+    (houses.place / "receivers" / "r").write_bytes(evil.to_bytes())
+    for path in (houses.place / f"request-{request.name}").glob("share-*"):
+        path.unlink()
+    with pytest.raises(errors.MismatchError, match="another content"):
+        request.approve(houses.program)
+
+
+def test_a_loss_of_one_folder_costs_nothing(houses: Houses) -> None:
+    """2 of 3: the others open without it."""
+    ready(houses)
+    receiver = houses.receiver()
+    houses.groups["a"].request(houses.program)
+    for name in ("b", "c"):
+        again = houses.join(name)
+        again.make_keys(houses.program, wait=0)
+        again.requests()[0].approve(houses.program)
+    found = receiver.open(houses.program, wait=0)
+    assert {name: int(value) for name, value in found.items()} == expected(houses)
+
+
+def test_crafted_residues_are_read_back() -> None:
+    """The test's own writer changes what it says, and no more."""
+    context = hm.Context(program_of("bfv").params, threads=1)
+    x = context.encrypt([1, 2], context.generate_keys(context.generate_secret_key()))
+    assert with_rows(bytes(x), lambda _: None) == bytes(x)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes do not fork here")
+def test_a_child_of_a_fork_has_no_nonce_of_its_parent(houses: Houses) -> None:
+    for name in houses.names:
+        for _ in range(3):
+            with pytest.raises(WaitingError):
+                houses.groups[name].make_keys(houses.program, wait=0)
+    group = houses.groups["a"]
+    assert len(group._attempts.value) == 1
+    child = os.fork()
+    if child == 0:
+        os._exit(len(group._attempts.value))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_with_identities_pieces_are_sealed_and_files_signed(tmp_path: Path, program: Any) -> None:
+    pytest.importorskip("cryptography.hazmat.primitives.hpke")
+    known, study = tmp_path / "known", tmp_path / "study"
+    houses = Houses.__new__(Houses)
+    houses.folder, houses.program, houses.terms, houses.names = tmp_path, program, TERMS, TERMS["members"]
+    houses.rows = {n: np.random.default_rng(k).integers(0, 121, 40) for k, n in enumerate(houses.names)}
+
+    def join(name: str) -> Group:
+        return Group.join(study, tmp_path / f"{name}.party", identities=known, **TERMS)
+
+    houses.groups = {name: join(name) for name in houses.names}
+    receiver = Receiver.join(study, tmp_path / "r.party", identities=known, **TERMS)
+    receiver.make_key(program)
+    houses.keys()
+    assert len(list((study / "sealed").glob("piece-*"))) == 3
+    assert not (tmp_path / "a.party" / "outbox").exists()
+    houses.put()
+    houses.groups["b"].request(program)
+    # An outsider's request, result and share count as not there.
+    asked = next((study / "requests").iterdir())
+    (study / "requests" / f"{asked.name[:32]}-a").write_bytes(asked.read_bytes())
+    assert [each.asker for each in houses.groups["a"].requests()] == ["b"]
+    place = study / f"request-{asked.name[:32]}"
+    (place / "share-0-1-c").write_bytes(b"\0" * 64)
+    for name in ("a", "c"):
+        for request in houses.groups[name].requests():
+            request.approve(program)
+    found = receiver.open(program, wait=0)
+    assert {name: int(value) for name, value in found.items()} == expected(houses)
+
+
+def test_a_group_has_its_folder_on_a_server(tmp_path: Path, program: Any) -> None:
+    home = Home(tmp_path / "home")
+    with serving(home, federations=["fl"]) as running:
+        tokens = {name: home.clients.add(name) for name in (*TERMS["members"], "r")}
+        url = f"{running.url}/v1/federations/fl"
+        houses = Houses.__new__(Houses)
+        houses.folder, houses.program, houses.terms, houses.names = tmp_path, program, TERMS, TERMS["members"]
+        houses.rows = {n: np.random.default_rng(k).integers(0, 121, 40) for k, n in enumerate(houses.names)}
+        houses.groups = {
+            name: Group.join(
+                url, tmp_path / f"{name}.party", secrets=tmp_path / "secrets", token=tokens[name], **TERMS
+            )
+            for name in houses.names
+        }
+        receiver = Receiver.join(url, tmp_path / "r.party", token=tokens["r"], **TERMS)
+        receiver.make_key(program)
+        houses.keys()
+        houses.put()
+        houses.groups["b"].request(program)
+        for name in ("a", "c"):
+            houses.groups[name].requests()[0].approve(program)
+        found = receiver.open(program, wait=5)
+    assert {name: int(value) for name, value in found.items()} == expected(houses)
