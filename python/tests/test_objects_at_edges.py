@@ -66,7 +66,12 @@ def test_products_of_matrices_are_complex_if_an_operand_is(
     ("option", "last", "refused"),
     [
         ("threads", [1, np.int32(2), None], [0, -1, 1 << 31, 1.0, True, "2"]),
-        ("memory_limit", [1, np.int64(1 << 40), None], [0, -1, 1.5, True, "2"]),
+        pytest.param(
+            "memory_limit",
+            [1, np.int64(1 << 40), None],
+            [0, -1, 1.5, True, "2"],
+            marks=pytest.mark.fact_of_the_cpu("contexts that take no memory"),
+        ),
         ("storage", ["auto", "eight-byte"], ["", "nine-byte", None]),
         ("keys", ["device", "host"], ["", "cpu", None]),
     ],

@@ -187,5 +187,40 @@ TEST(SchemesOnDevices, ContextsOfDifferentDegreesDoNotDisturbEachOther) {
   }
 }
 
+// Kernels that keep a row of every digit take more shared memory the higher the level is. What a thread asks
+// of the driver for its launch must not be taken back by another one before that launch.
+TEST(SchemesOnDevices, ThreadsAtOtherLevelsWorkAtOnce) {
+  const auto parameters = ckks::parameters_from_bits({.degree = 4096,
+                                                      .prime_bits = std::vector<int>(24, 45),
+                                                      .special_bits = {46},
+                                                      .scale = 0x1p38,
+                                                      .security = std::nullopt});
+  const auto context = rlwe::Context::make(parameters, devices().front());
+  const auto secret = rlwe::generate_secret_key(context);
+  const auto evaluator = any_scheme::make_evaluator(context, rlwe::generate_keys(secret, {.rotations = {1}}));
+  const Plaintext plain =
+      ckks::Encoder(context).encode(std::vector<std::complex<double>>(2048, {0.5, -0.25}), {});
+  const Ciphertext top = any_scheme::encrypt(plain, secret);
+  const Ciphertext inputs[] = {top, evaluator->lower_to_level(top, 15)};
+  const Bytes alone[] = {circuit(*evaluator, inputs[0]), circuit(*evaluator, inputs[1])};
+  std::size_t right[2] = {};
+  std::string problems[2];
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t t = 0; t < 2; ++t) {
+      threads.emplace_back([&, t] {
+        try {
+          for (int i = 0; i < 300; ++i) right[t] += circuit(*evaluator, inputs[t]) == alone[t] ? 1 : 0;
+        } catch (const Error& error) {
+          problems[t] = error.what();
+        }
+      });
+    }
+  }
+  EXPECT_EQ(problems[0] + problems[1], "");
+  EXPECT_EQ(right[0], 300U);
+  EXPECT_EQ(right[1], 300U);
+}
+
 }  // namespace
 }  // namespace hemera::testing

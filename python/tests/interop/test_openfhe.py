@@ -305,6 +305,7 @@ def test_all_of_a_session_is_of_one_context(version: str, changes: bool, calls: 
         assert (session.context is not first) == changes
 
 
+@pytest.mark.fact_of_the_cpu("bytes of its memory pool")
 def test_keys_that_have_no_room_leave_the_session_as_it_was() -> None:
     """Also where a context of other special primes was made for them: no later call takes it."""
     folder = VECTORS.parent / "openfhe-versions" / "1.6.1" / "ckks"

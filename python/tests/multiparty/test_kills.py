@@ -105,6 +105,7 @@ def test_a_party_that_is_killed_at_a_write_goes_on(tmp_path: Path, transport: st
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.fact_of_the_cpu("contexts in forked processes")
 def test_all_parties_are_killed_at_once(tmp_path: Path, transport: str) -> None:
     total = writes_in_all(tmp_path / "whole")
     for part in (0.2, 0.5, 0.7, 0.8, 0.9) if transport == "folder" else (0.7,):

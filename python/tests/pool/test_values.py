@@ -125,6 +125,7 @@ def test_members_on_the_cpu_share_the_processors(
     assert {place.options.threads for place in places_of(names, DeviceOptions(threads=3))} == {3}
 
 
+@pytest.mark.fact_of_the_cpu("bytes of its memory pool")
 def test_numbers_of_a_pool_are_those_of_all_members(ckks: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
     pool, count = ckks.pool, len(ckks.pool)
     before = pool.memory_used

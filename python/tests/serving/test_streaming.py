@@ -95,6 +95,7 @@ def test_a_limit_of_memory_is_kept(plan: Any) -> None:
     np.testing.assert_allclose(results(plan, model, small), network(X), atol=1e-6)
 
 
+@pytest.mark.fact_of_the_cpu("bytes of its memory pool")
 def test_what_a_context_holds_already_takes_from_the_room(plan: Any) -> None:
     """As other models' matrices do: fewer of this one's fit by so much."""
     cost = plan.cost()

@@ -96,21 +96,16 @@ class LaunchConfiguration {
   cudaLaunchConfig_t configuration_{};
 };
 
-/// Lets a kernel have the shared memory of a shape.
-template <typename... Parameters>
-void allow_shared_bytes(const LaunchShape& shape, const char* operation, void (*kernel)(Parameters...)) {
-  if (shape.shared_bytes <= 48 * 1024) return;
-  runtime::cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                            static_cast<int>(shape.shared_bytes)),
-                       operation);
-}
+/// Lets a kernel have so much shared memory on the current device, from now on: less is never set, since a
+/// thread that has asked for more may not have launched it yet.
+void allow_shared_bytes(const void* kernel, std::size_t bytes, const char* operation);
 
 /// Launches a kernel that calls begin_kernel. Throws DeviceError that names the operation.
 template <typename... Parameters>
 void launch_as(const LaunchShape& shape, const char* operation, cudaStream_t stream,
                void (*kernel)(Parameters...), std::type_identity_t<Parameters>... arguments) {
   const LaunchConfiguration configuration(shape, stream);
-  allow_shared_bytes(shape, operation, kernel);
+  allow_shared_bytes(reinterpret_cast<const void*>(kernel), shape.shared_bytes, operation);
   runtime::cuda::check(cudaLaunchKernelEx(configuration.get(), kernel, arguments...), operation);
 }
 

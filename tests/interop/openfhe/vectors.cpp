@@ -48,7 +48,7 @@ std::optional<std::vector<std::byte>> find(const std::string& folder, const std:
 }
 
 std::vector<std::byte> get_of_version(const std::string& folder, const std::string& name) {
-  auto bytes = find_below(std::filesystem::path(HEMERA_TEST_VECTORS) / "openfhe-versions" / folder, name);
+  auto bytes = find_below(root().parent_path() / "openfhe-versions" / folder, name);
   if (!bytes) throw std::runtime_error("there is no " + folder + "/" + name);
   return std::move(*bytes);
 }

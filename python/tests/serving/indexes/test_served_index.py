@@ -74,6 +74,7 @@ def test_what_is_told_of_an_index(files: Path, given: int) -> None:
     assert told["limits"]["request_bytes"] == 12_345
 
 
+@pytest.mark.fact_of_the_cpu("names of devices")
 def test_copies_and_keys_of_devices(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Any] = []
     monkeypatch.setattr(
