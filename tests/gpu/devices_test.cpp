@@ -200,8 +200,8 @@ TEST(SchemesOnDevices, ThreadsAtOtherLevelsWorkAtOnce) {
   const auto evaluator = any_scheme::make_evaluator(context, rlwe::generate_keys(secret, {.rotations = {1}}));
   const Plaintext plain =
       ckks::Encoder(context).encode(std::vector<std::complex<double>>(2048, {0.5, -0.25}), {});
-  const Ciphertext top = any_scheme::encrypt(plain, secret);
-  const Ciphertext inputs[] = {top, evaluator->lower_to_level(top, 15)};
+  Ciphertext inputs[] = {any_scheme::encrypt(plain, secret), {}};
+  inputs[1] = evaluator->lower_to_level(inputs[0], 15);
   const Bytes alone[] = {circuit(*evaluator, inputs[0]), circuit(*evaluator, inputs[1])};
   std::size_t right[2] = {};
   std::string problems[2];
