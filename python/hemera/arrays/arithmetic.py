@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,7 +14,6 @@ from hemera.arrays.recorded import (
     A,
     Axis,
     Recorded,
-    are_truths,
     as_numbers,
     as_operand,
     at_node,
@@ -25,7 +25,7 @@ from hemera.arrays.recorded import (
     moved,
     number_of,
     of_kind,
-    of_numbers,
+    promoted,
     rearranged,
     recorder_of,
     reduced,
@@ -66,10 +66,17 @@ def kept_shape(x: A, axes: Sequence[int]) -> tuple[int, ...]:
 
 
 def last_axis(x: A, axes: Sequence[int]) -> A:
-    """The array with these axes as one, the last."""
+    """The array with these axes as one, the last; truth values as 0 and 1."""
     rest = [at for at in range(x.ndim) if at not in axes]
     shape = [x.shape[at] for at in rest]
-    return rearranged(x, lambda y: y.transpose(*rest, *axes).reshape(*shape, -1))
+    return rearranged(as_numbers(x), lambda y: y.transpose(*rest, *axes).reshape(*shape, -1))
+
+
+def over_axes(x: A, axis: Axis, keepdims: bool, function: Callable[[A], A]) -> A:
+    """A function that brings the elements of the last axis together, of axes as one; None: of all."""
+    axes = axes_of(reduced(axis, x), x.ndim)
+    found = function(last_axis(x, axes))
+    return rearranged(found, lambda y: y.reshape(kept_shape(x, axes))) if keepdims else found
 
 
 def _summed(x: A, axis: Axis, keepdims: bool, factor: float) -> A:
@@ -83,28 +90,21 @@ def _summed(x: A, axis: Axis, keepdims: bool, factor: float) -> A:
     return sum_of_maps(x, [(x, own)], shape)
 
 
-def _columns(x: A, start: int, stop: int) -> A:
-    """A part of the last axis."""
-    return rearranged(x, lambda y: y[..., start:stop])
-
-
 def product(x: A, axis: Axis = None, *, keepdims: bool = False) -> A:
     """The product over axes, in pairs."""
-    return combined(as_numbers(x), axis, lambda a, b: a * b, keepdims)
+    return over_axes(x, axis, keepdims, lambda rows: in_pairs(rows, lambda a, b: a * b))
 
 
-def combined(x: A, axis: Axis, combine: Callable[[Any, Any], Any], keepdims: bool = False) -> A:
-    """All elements along axes, brought together by an associative operation in pairs: log2(n) rounds."""
-    axes = axes_of(reduced(axis, x), x.ndim)
-    found = last_axis(x, axes)
-    shape = kept_shape(x, axes) if keepdims else found.shape[:-1]
-    while found.shape[-1] > 1:
-        half, odd = divmod(found.shape[-1], 2)
-        pairs = combine(_columns(found, 0, half), _columns(found, half, 2 * half))
-        if odd:
-            pairs = moved([pairs, found], lambda p, y: np.concatenate([p, y[..., -1:]], -1))
-        found = pairs
-    return rearranged(found, lambda y: y.reshape(shape))
+def in_pairs(rows: A, combine: Callable[[Any, Any], Any]) -> A:
+    """The elements of the last axis, brought together by an associative operation: log2(n) rounds."""
+    while (count := rows.shape[-1]) > 1:
+        half = count // 2
+        halves = (slice(half), slice(half, 2 * half))
+        pairs = combine(*(rearranged(rows, operator.itemgetter((..., own))) for own in halves))
+        if count % 2:
+            pairs = moved([pairs, rows], lambda p, y: np.concatenate([p, y[..., -1:]], -1))
+        rows = pairs
+    return rearranged(rows, lambda y: y[..., 0])
 
 
 def as_mask(x: A) -> A:
@@ -183,20 +183,9 @@ def inverted(x: A) -> A:
     return negated(x)
 
 
-def all_of(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
-    """1 where the mask is 1 everywhere along axes."""
-    require_mask(x)
-    return as_mask(product(as_numbers(x), axis, keepdims=keepdims))
-
-
-def any_of(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
-    """1 where the mask is 1 anywhere along axes."""
-    return negated(all_of(negated(x), axis, keepdims=keepdims))
-
-
 def plus(x: A, other: Any, sign: float = 1, own: float = 1) -> A:
     """own * x + sign * other. Of truth values: whether one is true; TypeError for their difference."""
-    if are_truths(x, other):
+    if promoted(x, other) == "b":
         return either(x, other) if sign == own else _refuse_truths("-")
     given = as_operand(other, x)
     if given is None:
@@ -207,19 +196,18 @@ def plus(x: A, other: Any, sign: float = 1, own: float = 1) -> A:
         offset = np.broadcast_to(sign * given, shape).ravel()
     else:
         terms.append((broadcast(given, shape), sign))
-    maps = [(number_of(each), SparseMap.scaling(np.full(each.size, factor))) for each, factor in terms]
-    found = recorder_of(x).affine(maps, shape, offset)
-    return at_node(x, found, of_numbers([kind_of(x), kind_of(other)]))
+    maps = [(each, SparseMap.scaling(np.full(each.size, factor))) for each, factor in terms]
+    return sum_of_maps(x, maps, shape, offset, promoted(1, x, other))
 
 
 def times(x: A, other: Any) -> A:
     """x * other. Of truth values: whether both are true."""
-    if are_truths(x, other):
+    if promoted(x, other) == "b":
         return both(x, other)
     given = as_operand(other, x)
     if given is None:
         return NotImplemented  # type: ignore[no-any-return]
-    kind = of_numbers([kind_of(x), kind_of(other)])
+    kind = promoted(1, x, other)
     if isinstance(given, np.ndarray):
         return of_kind(_scaled(x, given), kind)
     shape = joined_shape(x.shape, given.shape)
@@ -238,17 +226,17 @@ def _scaled(x: A, factors: NDArray[Any]) -> A:
 
 def negative(x: A) -> A:
     """-x. TypeError for truth values."""
-    return _refuse_truths("-") if are_truths(x) else _scaled(x, np.asarray(-1.0))
+    return _refuse_truths("-") if kind_of(x) == "b" else _scaled(x, np.asarray(-1.0))
 
 
 def positive(x: A) -> A:
     """+x. TypeError for truth values."""
-    return _refuse_truths("+") if are_truths(x) else x
+    return _refuse_truths("+") if kind_of(x) == "b" else x
 
 
-def _refuse_truths(operator: str) -> Any:
+def _refuse_truths(sign: str) -> Any:
     raise TypeError(
-        f"{operator} takes no truth values, as in NumPy: ~ is their opposite, ^ is True where two differ, "
+        f"{sign} takes no truth values, as in NumPy: ~ is their opposite, ^ is True where two differ, "
         "and mask * 1 has the numbers 0 and 1"
     )
 
@@ -258,6 +246,6 @@ def bitwise(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
     def operate(x: Any, other: Any) -> Any:
         found = function(x, other)
-        return found if are_truths(x, other) else of_kind(found, "i")
+        return found if promoted(x, other) == "b" else of_kind(found, "i")
 
     return operate

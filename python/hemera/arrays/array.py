@@ -9,18 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hemera.arrays import (
-    arithmetic,
     comparisons,
-    contraction,
     elementwise,
     numpy_functions,
     numpy_ufuncs,
-    statistics,
 )
 from hemera.arrays.namespace import NAMESPACE
 from hemera.arrays.numpy_moves import require_order
 from hemera.arrays.numpy_ufuncs import missing, refused
-from hemera.arrays.recorded import Recorded, moved, needs_values, of_kind
+from hemera.arrays.recorded import Recorded, needs_values, of_kind, rearranged
 from hemera.circuits import Function
 from hemera.inputs.operators import holds_arrays, require_in_place
 from hemera.inputs.plain import refuse_missing
@@ -48,7 +45,7 @@ def _moving(name: str, *, is_view: bool = True) -> Callable[..., Any]:
         require_order(options.get("order", arguments[-1] if arguments else None))
         if "copy" in options:
             raise TypeError(f"{name} takes no copy with encrypted arrays")
-        return self._moved(lambda x: getattr(x, name)(*arguments, **options), is_view=is_view)
+        return rearranged(self, lambda x: getattr(x, name)(*arguments, **options), is_view=is_view)
 
     method.__doc__ = f"As `numpy.ndarray.{name}`."
     return method
@@ -118,32 +115,18 @@ class Array(Recorded):
         """
         return comparisons.of_type(self, np.dtype(dtype))
 
-    # --- Over axes: the functions of NumPy. ---
+    # --- Functions of NumPy. ---
 
-    sum, mean, prod, var, std = (
-        arithmetic.total,
-        arithmetic.mean,
-        arithmetic.product,
-        arithmetic.variance,
-        statistics.deviation,
+    sum, mean, prod, var, std, max, min, argmax, argmin = (
+        numpy_functions.COMPUTING[getattr(np, name)]
+        for name in ("sum", "mean", "prod", "var", "std", "max", "min", "argmax", "argmin")
     )
-    max, min, argmax, argmin = (
-        statistics.most,
-        statistics.least,
-        statistics.place_of_most,
-        statistics.place_of_least,
+    all, any, argsort, cumsum, trace, take, dot = (
+        numpy_functions.COMPUTING[getattr(np, name)]
+        for name in ("all", "any", "argsort", "cumsum", "trace", "take", "dot")
     )
-    all, any = comparisons.all_true, comparisons.any_true
-    argsort, cumsum, dot = statistics.argsort, numpy_functions.running_sums, contraction.dot
-    trace, take = numpy_functions.trace, numpy_functions.taken
 
     # --- Shapes. ---
-
-    def _moved(self, function: Callable[[Any], Any], *, is_view: bool = True) -> Array:
-        found: Array = moved([self], function)
-        if is_view:
-            self._is_shared = found._is_shared = True
-        return found
 
     reshape, ravel, transpose, squeeze = map(_moving, ("reshape", "ravel", "transpose", "squeeze"))
     swapaxes, diagonal = map(_moving, ("swapaxes", "diagonal"))
@@ -151,14 +134,14 @@ class Array(Recorded):
     T = property(transpose, doc="The axes in reverse.")
     mT = property(lambda self: self.swapaxes(-1, -2), doc="The last two axes in reverse.")  # noqa: N815
     flat = property(ravel, doc="The elements on one axis, for loops.")
-    real = property(lambda self: self._moved(lambda x: x), doc="The array: its values are real.")
+    real = property(_moving("view"), doc="The array: its values are real.")
 
     def compress(self, condition: Any, axis: int | None = None) -> Array:
         """Elements by a plain mask."""
         if isinstance(condition, Recorded):
             raise needs_values("an encrypted mask asks for them")
         refuse_missing(condition, "a mask")
-        return self._moved(lambda x: x.compress(condition, axis), is_view=False)
+        return rearranged(self, lambda x: x.compress(condition, axis))
 
     def copy(self) -> Array:
         """An array of its own with the same values."""
@@ -174,7 +157,7 @@ class Array(Recorded):
         is_basic = all(
             part is None or part is Ellipsis or isinstance(part, (slice, int, np.integer)) for part in parts
         )
-        found = self._moved(lambda x: np.asarray(x[index]), is_view=False)
+        found = rearranged(self, lambda x: np.asarray(x[index]))
         if is_basic and (found.shape or any(part is Ellipsis for part in parts)):
             self._is_shared = found._is_shared = True
         return found

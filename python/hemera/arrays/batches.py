@@ -181,10 +181,9 @@ def _around(shape: Shape, axis: int) -> tuple[int, int]:
 
 def places_along(shape: Shape, axis: int) -> tuple[Indices, Indices]:
     """The number of each element's sample in an array, and its number there."""
-    extents = _without(shape, axis)
-    sample = np.arange(shape[axis]).reshape(-1, *(1,) * (len(shape) - 1 - axis))
-    within = np.expand_dims(np.arange(int(np.prod(extents))).reshape(extents), axis)
-    return tuple(np.broadcast_to(each, shape).ravel() for each in (sample, within))  # type: ignore[return-value]
+    count, size = shape[axis], math.prod(shape)
+    order = np.moveaxis(np.arange(size).reshape(count, *_without(shape, axis)), 0, axis)
+    return np.divmod(order.ravel(), size // count)
 
 
 def _without(shape: Shape, axis: int) -> Shape:

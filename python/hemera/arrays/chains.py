@@ -69,30 +69,21 @@ def total(chains: Sequence[Chain], factors: Sequence[float], number: float) -> C
     """The chain of factors times values, plus a number; None for values of several roots."""
     if len({each.root for each in chains}) != 1:
         return None
-    terms = [(factor, each) for factor, each in zip(factors, chains, strict=True) if factor]
+    kept = [factor for factor in factors if factor]
 
-    def formula(x: Floats) -> Floats:
-        return sum((factor * each.formula(x) for factor, each in terms), start=np.full(np.shape(x), number))
+    def meant(x: Floats, *values: Floats) -> Floats:
+        terms = (factor * each for factor, each in zip(kept, values, strict=True))
+        return sum(terms, start=np.full(np.shape(x), number))
 
-    def approximated(x: Floats) -> Floats:
-        return sum((factor * each(x) for factor, each in made), start=np.full(np.shape(x), number))
-
-    made = [(factor, each.approximated) for factor, each in terms if each.approximated is not None]
-    if not terms:
-        return Chain(chains[0].root, formula, formula)
-    return _joined([each for _, each in terms], formula, approximated if len(made) == len(terms) else None)
+    terms = [each for factor, each in zip(factors, chains, strict=True) if factor]
+    return _joined(chains[0].root, terms, meant)
 
 
 def product(a: Chain, b: Chain) -> Chain | None:
     """The chain of the product of two values; None for values of several roots."""
     if a.root != b.root:
         return None
-    one, other = a.approximated, b.approximated
-    found = _joined(
-        [a] if a is b else [a, b],
-        lambda x: a.formula(x) * b.formula(x),
-        None if one is None or other is None else lambda x: one(x) * other(x),
-    )
+    found = _joined(a.root, [a] if a is b else [a, b], lambda _, *values: values[0] * values[-1])
     return replace(found, depth=found.depth + 1, products=found.products + 1, operations=found.operations + 1)
 
 
@@ -106,27 +97,39 @@ def after(chain: Chain, function: Function, formula: Formula | None) -> Chain | 
         products = _products(2**function.depth / 2)
     else:
         return None
-    meant, before = formula or function.evaluate_clear, chain.approximated
-    low, high = function.intervals[0]
-    return Chain(
+    meant = formula or function.evaluate_clear
+    found = _joined(
         chain.root,
-        lambda x: meant(chain.formula(x)),
-        None if before is None else lambda x: function.evaluate_clear(np.clip(before(x), low, high)),
-        (*chain.names, *(() if formula is None else (function.name,))),
-        chain.depth + function.depth,
-        chain.products + products,
-        chain.operations + 1,
+        [chain],
+        lambda _, value: meant(value),
+        lambda _, value: function.evaluate_clear(np.clip(value, *function.intervals[0])),
+    )
+    return replace(
+        found,
+        names=chain.names if formula is None else (*chain.names, function.name),
+        depth=chain.depth + function.depth,
+        products=chain.products + products,
+        operations=chain.operations + 1,
     )
 
 
-def _joined(chains: Sequence[Chain], formula: Formula, approximated: Formula | None) -> Chain:
-    names = tuple(dict.fromkeys([name for each in chains for name in each.names]))
+def _then(chain: Chain, formula: Formula, name: str) -> Chain:
+    """The chain with a function after it that is not made."""
+    meant = chain.formula
+    names = (*chain.names, name)
+    return replace(chain, formula=lambda x: formula(meant(x)), names=names, approximated=None)
+
+
+def _joined(root: int, chains: Sequence[Chain], meant: Formula, made: Formula | None = None) -> Chain:
+    """The chain of a function of the root and of values: as it is meant, and as it is made, where that
+    differs."""
+    ways = [each.approximated for each in chains]
     return Chain(
-        chains[0].root,
-        formula,
-        approximated,
-        names,
-        max([each.depth for each in chains]),
+        root,
+        lambda x: meant(x, *[each.formula(x) for each in chains]),
+        None if None in ways else lambda x: (made or meant)(x, *[own(x) for own in ways if own is not None]),
+        tuple(dict.fromkeys([name for each in chains for name in each.names])),
+        max([each.depth for each in chains], default=0),
         sum([each.products for each in chains]),
         sum([each.operations for each in chains]),
     )
@@ -238,9 +241,7 @@ class FusingRecorder(Recorder):
         chain = self.chain(number)
         if not chain.operations:
             return None
-        whole = replace(
-            chain, formula=lambda x: formula(chain.formula(x)), names=(*chain.names, name), approximated=None
-        )
+        whole = _then(chain, formula, name)
         found = self._as_one(whole)
         return None if found is None else self._one(whole, found[0])
 
@@ -254,25 +255,10 @@ class FusingRecorder(Recorder):
         middle, error = [(low + high) / 2], (high - low) / 2
         nothing = Polynomial(middle, basis="chebyshev", interval=interval, error=error, name=name)
         found = super().apply(nothing, number, limits=(low, high), formula=formula)
-        chain = self.chain(number)
-        self._chains[found] = Chain(
-            chain.root,
-            lambda x: formula(chain.formula(x)),
-            None,
-            (*chain.names, name),
-            chain.depth,
-            math.inf,
-            chain.operations + 1,
-        )
+        whole = _then(self.chain(number), formula, name)
+        self._chains[found] = replace(whole, products=math.inf, operations=whole.operations + 1)
         self._unmade[found] = reason
         return found
-
-    def is_made(self, number: int) -> bool:
-        return self.chain(number).approximated is not None
-
-    def function_of(self, number: int) -> tuple[int, Formula] | None:
-        chain = self.chain(number)
-        return chain.root, chain.formula
 
     def settle(self) -> None:
         """Forget what is watched of functions that chains took in.

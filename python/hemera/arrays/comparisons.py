@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera import circuits
-from hemera.arrays.arithmetic import all_of, any_of, as_mask, both, is_mask, negated, require_mask, total
+from hemera.arrays.arithmetic import as_mask, both, is_mask, negated, product, require_mask, total
 from hemera.arrays.facts import common_step, multiples, step_of_sum
+from hemera.arrays.look_ups import tabulated
 from hemera.arrays.operations import Input
 from hemera.arrays.recorded import (
     DTYPES,
@@ -56,16 +57,21 @@ _GAP = 15 / 16
 
 def exceeds(x: A, other: Any) -> A:
     """x > other, as 0 and 1. See `_difference` for errors."""
-    known = _decided(x, other, lambda low, high: (low > 0, high <= 0))
-    known = _jump(x, other, np.greater) if known is None else known
+    known = _known(x, other, np.greater)
     return _from(_difference(x, other, np.floor), 1) if known is None else known
 
 
 def reaches(x: A, other: Any) -> A:
     """x >= other, as 0 and 1. See `_difference` for errors."""
-    known = _decided(x, other, lambda low, high: (low >= 0, high < 0))
-    known = _jump(x, other, np.greater_equal) if known is None else known
+    known = _known(x, other, np.greater_equal)
     return _from(_difference(x, other, np.ceil), 0) if known is None else known
+
+
+def _known(x: A, other: Any, compare: np.ufunc) -> A | None:
+    """A comparison of order that the ranges of all elements decide, or that `numpy.where` takes in; None for
+    others."""
+    known = _decided(x, other, lambda low, high: (compare(low, 0), ~compare(high, 0)))
+    return _jump(x, other, compare) if known is None else known
 
 
 def equal(x: A, other: Any) -> A:
@@ -191,9 +197,9 @@ def of_few(x: A, function: Callable[[Values], Values], step: float | None) -> A 
         step: of the function's values.
     """
     unit = step_of(x)
-    exact = recorder_of(x).tabulated(number_of(x), lambda values: function(values / unit))
+    exact = tabulated(x, lambda values: function(values / unit))
     if exact is not None:
-        return at_node(x, exact)
+        return exact
     points = _points(x, bounds_of(x))
     shows = points is not None and len(points) > 2 and (function(points) != function(points[:1])).any()
     if points is not None and not shows and not _is_promised(x):
@@ -308,38 +314,34 @@ def stepped(x: A, function: Callable[[Values], Values], step: float | None, kind
 # --- Masks, and counts of them. ---
 
 
-def truths(x: Any) -> Any:
-    """Whether elements are not 0, of an encrypted array or a plain one; masks as they are."""
-    if not isinstance(x, Recorded):
-        return np.asarray(x, np.bool_)
+def truths(x: A) -> A:
+    """Whether elements are not 0; masks as they are."""
     return x if is_mask(x) else differs(x, 0)
 
 
 def all_true(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
     """`numpy.all`."""
-    found: A = all_of(truths(x), axis, keepdims=keepdims)
-    return found
+    return as_mask(product(truths(x), axis, keepdims=keepdims))
 
 
 def any_true(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
     """`numpy.any`."""
-    found: A = any_of(truths(x), axis, keepdims=keepdims)
-    return found
+    return negated(all_true(negated(truths(x)), axis, keepdims=keepdims))
 
 
 def counted(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
     """How many elements along axes are not 0. TypeError where no step is known."""
-    return of_kind(total(x if is_mask(x) else differs(x, 0), axis, keepdims=keepdims), "i")
+    return of_kind(total(truths(x), axis, keepdims=keepdims), "i")
 
 
 def selected(mask: A, x: Any, y: Any) -> A:
     """x where a mask is 1, y where it is 0."""
     require_mask(mask)
-    kind = promoted([kind_of(x), kind_of(y)])
+    kind = promoted(x, y)
     first, second = (as_numbers(encrypted(mask, each)) for each in (x, y))
     found = as_numbers(mask) * (first - second) + second
     ends = [broadcast(each, found.shape) for each in (first, second)]
-    lows, highs = zip(*map(bounds_of, ends), strict=True)
+    lows, highs = zip(*(bounds_of(each) for each in ends), strict=True)
     found = bounded(found, np.minimum(*lows), np.maximum(*highs))
     facts_of(found).step = step_of_sum([_step_of_side(each) for each in (x, y)])
     return as_mask(found) if kind == "b" else of_kind(found, kind)

@@ -16,7 +16,6 @@ from hemera.arrays.recorded import (
     as_numbers,
     as_operand,
     filled,
-    kind_of,
     moved,
     of_kind,
     promoted,
@@ -32,20 +31,16 @@ _MOST_TOGETHER = 1 << 15
 
 def is_in(element: A, test_elements: Any, invert: bool = False) -> A:
     """`numpy.isin`: 1 where an element is one of some plain numbers; with `invert`, where it is none."""
-    found = _is_in(as_numbers(element), np.unique(np.asarray(test_elements, np.float64)))
-    return negated(found) if invert else found
-
-
-def _is_in(x: A, known: Values) -> A:
+    x, known = as_numbers(element), np.unique(np.asarray(test_elements, np.float64))
     step = step_of(x)
     whole, is_whole = multiples(known, step)
     low, high = x.range
     whole = whole[is_whole & (low <= known) & (known <= high)]
     found = of_few(x, lambda points: np.isin(points, whole), 1.0) if len(whole) else filled(x, False)
-    if found is not None:
-        return as_mask(found)
-    each = equal(rearranged(x, lambda y: y[..., None]), whole * step)
-    return as_mask(bounded(total(each, -1), 0, 1))
+    if found is None:
+        each = equal(rearranged(x, lambda y: y[..., None]), whole * step)
+        found = bounded(total(each, -1), 0, 1)
+    return negated(as_mask(found)) if invert else as_mask(found)
 
 
 def _edges(edges: Any) -> Values:
@@ -73,11 +68,17 @@ def bin_counts(x: A, edges: Any) -> A:
     return bounded(lower - after, 0, x.size)
 
 
-def values_counted(x: A, extent: int) -> A:
-    """How many elements are 0, 1, ... extent - 1: `numpy.bincount`."""
+def values_counted(x: A, weights: Any = None, minlength: int = 0) -> A:
+    """`numpy.bincount` without weights: how many elements are 0, 1, ... minlength - 1."""
+    low, high = x.range
+    if weights is not None or low < -0.25 or not high < minlength - 0.5:
+        raise TypeError(
+            f"np.bincount of values from {low:g} to {high:g}: minlength must be above the largest one, and "
+            "there are no weights"
+        )
     if x.ndim != 1:
         raise ParameterError(f"bincount takes one axis, not an array of shape {x.shape}")
-    return _counts(equal, rearranged(x, lambda y: y[:, None]), np.arange(extent))
+    return _counts(equal, rearranged(x, lambda y: y[:, None]), np.arange(minlength))
 
 
 def _counts(comparison: Callable[[A, Any], A], column: A, others: Values) -> A:
@@ -103,7 +104,7 @@ def chosen(x: A, choices: Sequence[Any]) -> A:
             f"values from {low:g} to {high:g} with the step {step_of(x):g} do not choose of {len(choices)} "
             "arrays"
         )
-    kind = promoted(map(kind_of, choices))
+    kind = promoted(*choices)
     if all(isinstance(as_operand(each, x), np.ndarray) and np.ndim(each) == 0 for each in choices):
         found = _table(as_numbers(x), np.asarray(choices, np.float64))
     else:

@@ -15,11 +15,11 @@ from hemera import circuits
 from hemera.arrays.arithmetic import both, either
 from hemera.arrays.comparisons import stepped
 from hemera.arrays.facts import common_step
+from hemera.arrays.look_ups import tabulated
 from hemera.arrays.operations import FORMULAS, Formula
 from hemera.arrays.recorded import (
     A,
     Recorded,
-    are_truths,
     as_numbers,
     as_operand,
     at_node,
@@ -31,11 +31,10 @@ from hemera.arrays.recorded import (
     kind_of,
     number_of,
     of_kind,
-    of_numbers,
     promoted,
     recorder_of,
 )
-from hemera.arrays.recorder import user_line
+from hemera.arrays.recorder import GRID, user_line
 from hemera.circuits import Function
 from hemera.errors import ParameterError, RangeError
 
@@ -64,8 +63,14 @@ def named(x: A, name: str) -> A:
             "1 / (x + 0.01) of x that is not negative, z-scores and cosines by 1 / np.sqrt(x.var() + 0.01)"
         )
     else:
+        ends = recorder_of(x).interval(number_of(x))
+        with np.errstate(all="ignore"):
+            values = np.abs(size(np.linspace(*ends, GRID)))
+        largest = float(values[np.isfinite(values)].max(initial=1.0))
+        bits = max(2.0, recorder_of(x).tolerance_bits(largest))
         try:
-            return x.apply(recorder_of(x).named_function(make, size, number_of(x)), formula=clear)
+            function = recorder_of(x).made(make.__name__, *ends, lambda: make(ends, bits=bits))
+            return x.apply(function, formula=clear)
         except ParameterError as error:
             refusal = error
     one = recorder_of(x).composed(clear, name, number_of(x))
@@ -108,7 +113,7 @@ def by_number(function: np.ufunc, x: A, divisor: Any) -> A:
     if not number:
         raise ZeroDivisionError("an encrypted array is divided by 0")
     step = 1.0 if function is np.floor_divide else common_step(np.array([x.step or 1.0, number]))
-    kind = of_numbers([kind_of(x), kind_of(divisor)])
+    kind = promoted(1, x, divisor)
     return stepped(x, lambda values: function(values, number), step, kind)
 
 
@@ -125,7 +130,7 @@ def power(x: A, exponent: Any) -> A:
             found = reciprocal(x.power(-whole))  # which exact programs refuse
             _refuse_negative_powers(x, exponent)
             return found
-        return of_kind(x.power(whole), of_numbers([kind_of(x), kind_of(exponent)]))
+        return of_kind(x.power(whole), promoted(1, x, exponent))
     if number in (0.5, -0.5):
         root = named(x, "sqrt")
         return root if number == 0.5 else reciprocal(root)
@@ -141,7 +146,7 @@ def raised(base: Any, x: A) -> A:
     if number is None or not 0 < number < math.inf:
         raise TypeError("one positive plain number is raised to an encrypted array, by exp(x * log(number))")
     recorder_of(x).approximates(f"{number:g} ** x")
-    kind = of_numbers([kind_of(base), kind_of(x)])
+    kind = promoted(1, base, x)
     if x.range[0] <= -0.5:
         _refuse_negative_powers(base, x)
     return of_kind(named(x * math.log(number), "exp"), kind)
@@ -173,17 +178,17 @@ def approximated(x: A, function: Callable[[Any], Any], *, most: int = 1023) -> A
             up to the degree `most` has the precision.
     """
     formula = np.vectorize(function, otypes=[np.float64])
-    exact = _tabulated(x, formula)
+    exact = tabulated(x, formula)
     if exact is not None:
         return exact
-    one = recorder_of(x).composed(formula, getattr(function, "__name__", "a function"), number_of(x))
+    name = getattr(function, "__name__", "")
+    name = name if name.isidentifier() else "the function"
+    one = recorder_of(x).composed(formula, name, number_of(x))
     if one is not None:
         return at_node(x, one)
     low, high = recorder_of(x).interval(number_of(x))
     with np.errstate(all="ignore"):
         values = np.abs([float(function(at)) for at in np.linspace(low, high, 257)])
-    name = getattr(function, "__name__", "")
-    name = name if name.isidentifier() else "the function"
     if not np.isfinite(values).all():
         raise ParameterError(
             f"{name} is not finite everywhere from {low:g} to {high:g} ({user_line()}): give the inputs a "
@@ -217,9 +222,9 @@ def polyval(coefficients: NDArray[np.float64], x: A) -> A:
 def larger(x: A, other: Any) -> A:
     """The larger of two arrays, by the sign of the difference: around the middle of their range, or of x and
     plain numbers by the rectifier, which takes fewer levels. For truth values: whether one is true."""
-    if are_truths(x, other):
+    if promoted(x, other) == "b":
         return either(x, other)
-    kind = of_numbers([kind_of(x), kind_of(other)])
+    kind = promoted(1, x, other)
     x, plain = as_numbers(x), as_operand(other, x)
     if isinstance(plain, np.ndarray):
         return of_kind(_rectified(x - plain) + plain, kind)
@@ -244,8 +249,7 @@ def _rectified(x: A) -> A:
         return x
     if high <= 0:
         return filled(x, 0.0)
-    exact = _tabulated(x, _positive)
-    return _homogeneous(x, circuits.relu, high, _positive) if exact is None else exact
+    return _homogeneous(x, circuits.relu, high, _positive)
 
 
 def _positive(x: Any) -> Any:
@@ -258,15 +262,12 @@ def _between(low: float | None, high: float | None) -> Formula:
     return lambda x: np.clip(x, low, high)
 
 
-def _tabulated(x: A, function: Callable[[Any], Any]) -> A | None:
-    """A function of arrays of values by its table, in exact programs; None in others."""
-    found = recorder_of(x).tabulated(number_of(x), function)
-    return None if found is None else at_node(x, found)
-
-
 def _homogeneous(x: A, make: Callable[..., Function], most: float, formula: Formula) -> A:
     """A function of values around 0 with f(s x) = s f(x) for s > 0, from 0 to `most`. On (-1, 1), where that
     takes fewer levels: maps before and after it take the scaling in."""
+    exact = tabulated(x, formula)
+    if exact is not None:
+        return exact
     low, high = (end * _WIDER for end in x.range)
     largest = max(-low, high)
     bits = max(2.0, recorder_of(x).tolerance_bits(largest))
@@ -297,30 +298,26 @@ def _around(x: A, y: A) -> tuple[float, float, float]:
 
 def smaller(x: A, other: Any) -> A:
     """The smaller of two arrays. For truth values: whether both are true."""
-    if are_truths(x, other):
+    if promoted(x, other) == "b":
         return both(x, other)
-    kind = of_numbers([kind_of(x), kind_of(other)])
-    x, plain = as_numbers(x), as_operand(other, x)
-    if isinstance(plain, np.ndarray):
-        return of_kind(-larger(-x, -plain), kind)
-    return -larger(-x, -as_numbers(encrypted(x, other)))
+    y = as_numbers(other) if isinstance(other, Recorded) else as_operand(other, x)
+    found = -larger(-as_numbers(x), None if y is None else -y)
+    return of_kind(found, promoted(1, x, other))
 
 
 def absolute(x: A) -> A:
     """The magnitude of each element. Truth values stay."""
     low, high = x.range
-    if low >= 0 or are_truths(x):
+    if low >= 0 or kind_of(x) == "b":
         return x
     if high <= 0:
         return -x
-    exact = _tabulated(x, np.abs)
-    found = _homogeneous(x, circuits.abs, max(-low, high), np.abs) if exact is None else exact
-    return of_kind(found, kind_of(x))
+    return of_kind(_homogeneous(x, circuits.abs, max(-low, high), np.abs), kind_of(x))
 
 
 def clip(x: A, low: Any = None, high: Any = None) -> A:
     """`numpy.clip`. ParameterError for plain ends of which the lower one is above the higher one."""
-    kind = promoted(kind_of(each) for each in (x, low, high) if each is not None)
+    kind = promoted(*(each for each in (x, low, high) if each is not None))
     if kind == "b":
         raise TypeError("np.clip of truth values takes no truth values as ends; & and | combine masks")
     if not isinstance(x, Recorded):  # of which an end is encrypted
@@ -341,7 +338,7 @@ def _clipped(x: A, low: Any, high: Any) -> A:
         if ends[0] == ends[1]:
             return filled(x, ends[0])
         if least < ends[0] and ends[1] < most:
-            exact = _tabulated(x, lambda values: np.clip(values, ends[0] or 0.0, ends[1] or 0.0))
+            exact = tabulated(x, lambda values: np.clip(values, ends[0] or 0.0, ends[1] or 0.0))
             if exact is not None:
                 return exact
             largest = _WIDER * max(-least, most, -ends[0], ends[1])
@@ -352,8 +349,7 @@ def _clipped(x: A, low: Any, high: Any) -> A:
             )
             return x.apply(found, formula=_between(*ends))
     if low is not None and high is not None and _range_of(high)[1] <= _range_of(low)[0]:
-        shape = functools.reduce(joined_shape, (np.shape(x), np.shape(low), np.shape(high)))
-        return broadcast(encrypted(x, high), shape)
+        return broadcast(encrypted(x, high), joined_shape(x.shape, np.shape(low), np.shape(high)))
     if low is not None and not (ends[0] is not None and least >= ends[0]):
         x = larger(x, low)
         most = max(most, _range_of(low)[1])

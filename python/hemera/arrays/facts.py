@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,6 +110,8 @@ def sign_of(low: Floats, high: Floats) -> int:
     return 1 if low.min(initial=0.0) >= 0 else -1 if high.max(initial=0.0) <= 0 else 0
 
 
+MOST_WHOLE = 1 << 53
+"""Below, float64 holds each whole number; maps and offsets of exact programs are kept in it."""
 _MOST_DISTINCT = 1 << 12
 """Different numbers of which a common step is looked for."""
 
@@ -164,11 +166,18 @@ def common_step(values: Floats) -> float | None:
     return found if np.abs(quotients - np.round(quotients)).max() < 2.0**-12 else None
 
 
-def step_of_sum(steps: Sequence[float | None]) -> float | None:
+def common_divisor(values: NDArray[Any]) -> float:
+    """The greatest common divisor of whole numbers; 0 where all are 0. 1 divides those beyond 2^53, too."""
+    largest = np.abs(values).max(initial=0)
+    return float(np.gcd.reduce(values.astype(np.int64))) if largest < MOST_WHOLE else 1.0
+
+
+def step_of_sum(
+    steps: Sequence[float | None], common: Callable[[Floats], float | None] = common_step
+) -> float | None:
     """The step of a sum of values with these steps; 0 stands for values that are all 0."""
-    if None in steps:
-        return None
-    return common_step(np.array([each for each in steps if each is not None])) or None
+    known = [each for each in steps if each is not None]
+    return common(np.array(known)) or None if known == steps else None
 
 
 @dataclass(frozen=True)

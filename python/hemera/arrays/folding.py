@@ -9,12 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from hemera.arrays.facts import MOST_WHOLE
 from hemera.arrays.operations import Affine, Multiply
 from hemera.arrays.sparse_map import Floats, RepeatedMap, Shape, SparseMap
 from hemera.arrays.tensor import Node, TensorProgram
-
-_MOST_WHOLE = 2.0**53
-"""Sums of products of whole numbers are exact up to here."""
 
 
 def folded(program: TensorProgram, *, exact: bool = False, for_tokens: bool = False) -> TensorProgram:
@@ -43,7 +41,8 @@ def folded(program: TensorProgram, *, exact: bool = False, for_tokens: bool = Fa
         if isinstance(operation, Affine):
             if not (for_tokens and _scales(node)):
                 operation, operands = _composed(found, operation, operands, shared, exact, for_tokens)
-            if _is_nothing(operation, found, operands, node):
+            is_identity = len(operands) == 1 and operation.offset is None and operation.maps[0].is_identity
+            if is_identity and found.nodes[operands[0]].shape == node.shape:
                 places.append(operands[0])
                 continue
         key = (operation.identity, tuple(operands), node.shape)
@@ -60,44 +59,30 @@ def once(program: TensorProgram) -> TensorProgram:
     """The program with equal operations once, and without those that no output takes. Maps are equal also
     where they differ in the shape of their result: a sum with and without its axis. Maps take the other's
     result as it is, as they count elements; for others it gets its shape."""
-    nodes = program.nodes
+    nodes, found = program.nodes, TensorProgram()
     known: dict[Any, int] = {}
-    first: dict[int, int] = {}
-    """For each node the first one that is equal."""
+    reshaped: dict[tuple[int, Shape], int] = {}
+    places: dict[int, int] = {}
+
+    def in_shape(at: int) -> int:
+        node, own = nodes[at], places[at]
+        if found.nodes[own].shape == node.shape:
+            return own
+        if (own, node.shape) not in reshaped:
+            same = Affine((SparseMap.selection(np.arange(node.size), node.size),))
+            reshaped[own, node.shape] = found.add(same, [own], node.shape, node.where, node.range)
+        return reshaped[own, node.shape]
+
     for at in program.used:
         node = nodes[at]
         is_map = node.operation.is_linear
-        taken = tuple([(first[each], is_map or nodes[each].shape) for each in node.operands])
-        first[at] = known.setdefault((node.operation.identity, taken, is_map or node.shape), at)
-    if len(known) == len(nodes):
-        return program
-    found = TensorProgram()
-    places: dict[tuple[int, Shape], int] = {}
-
-    def in_shape(at: int) -> int:
-        node, own = nodes[at], first[at]
-        if (own, node.shape) not in places:
-            same = Affine((SparseMap.selection(np.arange(node.size), node.size),))
-            flat = places[own, nodes[own].shape]
-            places[own, node.shape] = found.add(same, [flat], node.shape, node.where, node.range)
-        return places[own, node.shape]
-
-    for at in known.values():
-        node = nodes[at]
-        operands = [in_shape(first[each] if node.operation.is_linear else each) for each in node.operands]
-        places[at, node.shape] = found.add(node.operation, operands, node.shape, node.where, node.range)
+        operands = [places[each] if is_map else in_shape(each) for each in node.operands]
+        key = (node.operation.identity, tuple(operands), is_map or node.shape)
+        if key not in known:
+            known[key] = found.add(node.operation, operands, node.shape, node.where, node.range)
+        places[at] = known[key]
     found.outputs = [(name, in_shape(at)) for name, at in program.outputs]
-    return found
-
-
-def _is_nothing(operation: Affine, program: TensorProgram, operands: list[int], node: Node) -> bool:
-    """Whether a map gives its operand as it is."""
-    return (
-        len(operands) == 1
-        and operation.offset is None
-        and operation.maps[0].is_identity
-        and program.nodes[operands[0]].shape == node.shape
-    )
+    return program if len(known) == len(nodes) else found
 
 
 def _composed(
@@ -137,7 +122,7 @@ def _rounds(last: Affine, before: Affine) -> bool:
     """Whether coefficients of the composed maps, or their offsets, can be larger than what is exact."""
     first = max([1.0, *(_largest(each.values) for each in before.maps), _largest(before.offset)])
     terms = sum(_largest(each.values) * each.inputs for each in last.maps)
-    return terms * first + _largest(last.offset) > _MOST_WHOLE
+    return terms * first + _largest(last.offset) > MOST_WHOLE
 
 
 def _largest(values: Any) -> float:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hemera.arrays import arithmetic, elementwise
 from hemera.arrays.operations import FORMULAS
-from hemera.arrays.recorded import Recorded, axes_of, number_of, rearranged, recorder_of
+from hemera.arrays.recorded import Recorded, axes_of, number_of, of_kind, rearranged, recorder_of
 from hemera.errors import ParameterError
 from hemera.inputs.plain import plain_array
 
@@ -27,8 +27,9 @@ _LESS, _MORE = 1 / 2, 1 + 1 / 16
 """Times the ends of a sum's range: errors take it out of it."""
 
 
-def _plain(name: str, x: Any) -> Any:
-    """A plain array of real numbers. TypeError for anything else, ParameterError for missing values."""
+def _of_plain(name: str, x: Any, function: Callable[[Any], Any]) -> Any:
+    """A function of a plain array of real numbers. TypeError for anything else, ParameterError for missing
+    values."""
     if hasattr(x, "_evaluated"):
         raise TypeError(
             f"hm.{name} takes arrays; hm.circuits has functions of ciphertexts on an interval, as "
@@ -37,20 +38,14 @@ def _plain(name: str, x: Any) -> Any:
     given = plain_array(x, f"hm.{name}")
     if given.dtype.kind not in "biuf":
         raise TypeError(f"hm.{name} takes real numbers, not {given.dtype}")
-    return given
-
-
-def _of_both(name: str, x: Any, encrypted: Callable[[Any], Any], plain: Callable[[Any], Any]) -> Any:
-    if isinstance(x, Recorded):
-        return encrypted(x)
-    given = _plain(name, x)
     with np.errstate(over="ignore", under="ignore"):
-        found = np.asarray(plain(given.astype(np.float64)))
+        found = np.asarray(function(given.astype(np.float64)))
     return found.astype(given.dtype if given.dtype.kind == "f" else np.float64)[()]
 
 
 def _named(name: str, x: Any) -> Any:
-    return _of_both(name, x, lambda y: elementwise.named(y, name), FORMULAS[name])
+    is_encrypted = isinstance(x, Recorded)
+    return elementwise.named(x, name) if is_encrypted else _of_plain(name, x, FORMULAS[name])
 
 
 def sigmoid(x: Any) -> Any:
@@ -68,9 +63,9 @@ def sigmoid(x: Any) -> Any:
 
 def relu(x: Any) -> Any:
     """max(x, 0), element by element."""
-    return _of_both(
-        "relu", x, lambda y: elementwise.larger(y, 0).astype(np.float64), lambda v: np.maximum(v, 0)
-    )
+    if isinstance(x, Recorded):
+        return of_kind(elementwise.larger(x, 0), "f")
+    return _of_plain("relu", x, lambda v: np.maximum(v, 0))
 
 
 def gelu(x: Any) -> Any:
@@ -90,7 +85,9 @@ def softplus(x: Any) -> Any:
 
 def erf(x: Any) -> Any:
     """The error function, element by element."""
-    return _of_both("erf", x, lambda y: elementwise.approximated(y, math.erf), FORMULAS["erf"])
+    if isinstance(x, Recorded):
+        return elementwise.approximated(x, math.erf)
+    return _of_plain("erf", x, FORMULAS["erf"])
 
 
 def softmax(x: Any, axis: int | tuple[int, ...] | None = None, *, where: Any = None) -> Any:
@@ -113,7 +110,7 @@ def softmax(x: Any, axis: int | tuple[int, ...] | None = None, *, where: Any = N
     kept = None if where is None else _kept(where, np.shape(x), axis)
     if isinstance(x, Recorded):
         return _shares(x, axis, kept)[0]
-    return _of_both("softmax", x, _never, lambda v: _plain_softmax(v, axis, kept))
+    return _of_plain("softmax", x, lambda v: _plain_softmax(v, axis, kept))
 
 
 def logsumexp(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> Any:
@@ -131,11 +128,7 @@ def logsumexp(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bo
             found = found + elementwise.named(each, "log") * 2.0**at
         axes = axes_of(axis, x.ndim)
         return found if keepdims else rearranged(found, lambda y: np.squeeze(y, axes))
-    return _of_both("logsumexp", x, _never, lambda v: _plain_logsumexp(v, axis, keepdims))
-
-
-def _never(x: Any) -> Any:
-    raise AssertionError(x)
+    return _of_plain("logsumexp", x, lambda v: _plain_logsumexp(v, axis, keepdims))
 
 
 def _kept(where: Any, shape: tuple[int, ...], axis: Any) -> NDArray[np.bool_]:

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from hemera.arrays.contraction import MOST_ENTRIES, each_moved, matmul, of_kinds, outer, product_sum
+from hemera.arrays.contraction import MOST_ENTRIES, each_moved, einsum, matmul, of_kinds, outer
 from hemera.arrays.elementwise import reciprocal
-from hemera.arrays.recorded import Recorded, axes_of, moved, sum_of_maps
+from hemera.arrays.recorded import Recorded, axes_of, moved, rearranged, sum_of_maps
 from hemera.arrays.sparse_map import SparseMap, Values
 from hemera.errors import MismatchError, ParameterError
 
@@ -37,7 +37,7 @@ def _minor(x: Recorded, rows: Sequence[int], columns: Sequence[int]) -> Any:
         return 1.0
     first, *others = rows
     terms = [
-        moved([x], operator.itemgetter((..., first, column)))
+        rearranged(x, operator.itemgetter((..., first, column)))
         * _minor(x, others, [each for each in columns if each != column])
         * (-1) ** at
         for at, column in enumerate(columns)
@@ -129,17 +129,23 @@ def _slid(a: Any, b: Any, function: Callable[[Values, Values], Values]) -> Any:
 
 
 def linear(function: Callable[[Values], Any], x: Recorded) -> Any:
-    """A linear function of an array, by its values at unit vectors.
+    """A linear function of an array, by its values at unit vectors: an array, or a list or tuple of them.
 
     Raises:
         ParameterError: for more elements than it can be tried with.
     """
     if x.size**2 > MOST_ENTRIES:
         raise ParameterError(f"an array of shape {x.shape} is too large for this function")
-    units = np.eye(x.size).reshape(x.size, *x.shape)
-    rows = [np.asarray(function(unit), np.float64) for unit in units]
-    own = SparseMap.dense(np.stack([row.ravel() for row in rows], axis=1))
-    return sum_of_maps(x, [(x, own)], rows[0].shape)
+    columns = [function(unit) for unit in np.eye(x.size).reshape(x.size, *x.shape)]
+    if isinstance(columns[0], (list, tuple)):
+        return type(columns[0])([_with_columns(x, parts) for parts in zip(*columns, strict=True)])
+    return _with_columns(x, columns)
+
+
+def _with_columns(x: Recorded, columns: Sequence[Any]) -> Recorded:
+    """The sum of x's elements times an array each."""
+    matrix = np.stack([np.ravel(each) for each in columns], axis=1)
+    return sum_of_maps(x, [(x, SparseMap.dense(matrix))], np.shape(columns[0]))
 
 
 def along_axis(x: Recorded, matrix: Values, axis: int) -> Any:
@@ -147,4 +153,4 @@ def along_axis(x: Recorded, matrix: Values, axis: int) -> Any:
     (at,) = axes_of(int(axis), x.ndim)
     letters = string.ascii_letters
     labels, new = letters[: x.ndim], letters[x.ndim]
-    return product_sum(matrix, x, f"{new}{labels[at]},{labels}->{labels.replace(labels[at], new)}")
+    return einsum(f"{new}{labels[at]},{labels}->{labels.replace(labels[at], new)}", matrix, x)

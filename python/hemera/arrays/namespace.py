@@ -8,24 +8,13 @@ import numpy as np
 
 from hemera.arrays import statistics
 from hemera.arrays.numpy_functions import running_sums
-from hemera.arrays.recorded import Recorded, broadcast, joined_shape, moved
+from hemera.arrays.recorded import Recorded, broadcast, joined_shape, rearranged
 from hemera.errors import MismatchError
 
 _NUMPY_NAMES = {
-    "acos": "arccos",
-    "acosh": "arccosh",
-    "asin": "arcsin",
-    "asinh": "arcsinh",
-    "atan": "arctan",
-    "atan2": "arctan2",
-    "atanh": "arctanh",
-    "bitwise_invert": "invert",
-    "bitwise_left_shift": "left_shift",
-    "bitwise_right_shift": "right_shift",
-    "bool": "bool_",
-    "concat": "concatenate",
-    "conj": "conjugate",
-    "permute_dims": "transpose",
+    **{f"a{name}": f"arc{name}" for name in ("cos", "cosh", "sin", "sinh", "tan", "tan2", "tanh")},
+    **{f"bitwise_{name}": name for name in ("invert", "left_shift", "right_shift")},
+    **{"bool": "bool_", "concat": "concatenate", "conj": "conjugate", "permute_dims": "transpose"},
     "pow": "power",
 }
 """Names of the standard that NumPy has since 2.0, with those that it has always had."""
@@ -47,7 +36,7 @@ class Namespace:
             return np.array(obj, dtype) if copy else np.asarray(obj, dtype)
         if dtype is not None and dtype != obj.dtype:
             return self.astype(obj, dtype)
-        return moved([obj], np.copy) if copy else obj
+        return rearranged(obj, np.copy) if copy else obj
 
     def astype(self, x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
         """See `Array.astype`."""
@@ -57,9 +46,7 @@ class Namespace:
 
     def broadcast_arrays(self, *arrays: Any) -> list[Any]:
         """All with the shape to which they broadcast."""
-        shape: tuple[int, ...] = ()
-        for each in arrays:
-            shape = joined_shape(shape, each.shape)
+        shape = joined_shape(*(each.shape for each in arrays))
         return [broadcast(x, shape) if isinstance(x, Recorded) else np.broadcast_to(x, shape) for x in arrays]
 
     def result_type(self, *arrays_and_dtypes: Any) -> np.dtype[Any]:

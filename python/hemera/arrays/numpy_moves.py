@@ -56,58 +56,45 @@ def encrypted_in(value: Any) -> Iterator[Recorded]:
             yield from encrypted_in(part)
 
 
-def _is_nested(value: Any, deep: bool) -> bool:
-    """Whether an argument is a sequence of arrays; `deep`: as each list is."""
-    sequence = isinstance(value, list if deep else (list, tuple))
-    return sequence and (deep or any(True for _ in encrypted_in(value)))
-
-
-def _leaves(value: Any, deep: bool) -> list[Any]:
-    """The arrays of an argument, which may be a nested sequence of them."""
-    return [each for part in value for each in _leaves(part, deep)] if _is_nested(value, deep) else [value]
-
-
-def _with_leaves(value: Any, leaves: Iterator[Any], deep: bool) -> Any:
-    """The argument with others in place of its arrays."""
-    if _is_nested(value, deep):
-        return type(value)([_with_leaves(each, leaves, deep) for each in value])
-    return next(leaves)
-
-
-def refuse(function: Function, options: Mapping[str, Any], *names: str) -> None:
-    """TypeError for options that are given, and not None."""
-    given = [name for name in names if options.get(name) is not None]
-    if given:
-        raise TypeError(f"np.{function.__name__} takes no {', '.join(given)} with encrypted arrays")
+def _mapped(value: Any, function: Callable[[Any], Any], deep: bool) -> Any:
+    """An argument, which may be a nested sequence of arrays, with what a function gives in place of each;
+    `deep`: as each list is one."""
+    is_list = isinstance(value, list if deep else (list, tuple))
+    if is_list and (deep or any(True for _ in encrypted_in(value))):
+        return type(value)([_mapped(each, function, deep) for each in value])
+    return function(value)
 
 
 def move(function: Function, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
     """A function of MOVING, of encrypted arrays and plain ones beside them in one argument."""
-    refuse(function, options, "out", "dtype", "casting")
+    name = f"np.{function.__name__}"
+    refused = [key for key in ("out", "dtype", "casting") if options.get(key) is not None]
+    if refused:
+        raise TypeError(f"{name} takes no {', '.join(refused)} with encrypted arrays")
     if function in (np.ravel, np.reshape):
         if options.get("copy", True) is False:
             raise TypeError(
                 "copy=False is for memory that arrays share: encrypted ones have none; leave it out"
             )
         require_order(options.get("order", arguments[-1]))
-    keys = _data_keys(function, arguments, options)
     given: dict[int | str, Any] = dict(enumerate(arguments))
     given.update(options)
+    places = _PLACES.get(function, ((0, *FIRST_NAMES),))
+    keys = [key for names in places for key in names if key in given]
     for key, value in given.items():
         if key not in keys and any(True for _ in encrypted_in(value)):
-            raise needs_values(f"np.{function.__name__} asks for them in {key!r}")
-    deep = function is np.block
-    arrays = [leaf for key in keys for leaf in _leaves(given[key], deep)]
+            raise needs_values(f"{name} asks for them in {key!r}")
+    arrays: list[Any] = []
+    for key in keys:
+        _mapped(given[key], arrays.append, function is np.block)
     if function is np.insert:
-        require_kind("np.insert", *arrays)
+        require_kind(name, *arrays)
 
     def call(*numbers: Any) -> Any:
         rest = iter(numbers)
-        new = {key: _with_leaves(given[key], rest, deep) for key in keys}
-        return function(
-            *(new.get(at, each) for at, each in enumerate(arguments)),
-            **{name: new.get(name, each) for name, each in options.items()},
-        )
+        new = {key: _mapped(given[key], lambda _: next(rest), function is np.block) for key in keys}
+        new = {**given, **new}
+        return function(*(new[at] for at in range(len(arguments))), **{key: new[key] for key in options})
 
     return shared(function, arrays, moved(arrays, call))
 
@@ -135,14 +122,3 @@ def require_kind(name: str, x: Any, *others: Any) -> None:
                 continue  # which refuses fractions
             kinds = (DTYPES[kind_of(each)], DTYPES[kind_of(x)])
             raise TypeError(f"{name} makes {kinds[1]} of {kinds[0]} in NumPy; x.astype has other types")
-
-
-def _data_keys(function: Function, arguments: Sequence[Any], options: Mapping[str, Any]) -> list[int | str]:
-    """Places or names of the arguments that hold elements."""
-    places = _PLACES.get(function, ((0, *FIRST_NAMES),))
-    return [
-        key
-        for names in places
-        for key in names
-        if (key < len(arguments) if isinstance(key, int) else key in options)
-    ]

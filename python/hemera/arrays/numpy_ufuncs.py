@@ -71,11 +71,7 @@ _APPROXIMATED = (
 
 
 def _approximated(clear: np.ufunc) -> Function:
-    def function(value: float) -> float:
-        return float(clear(value))
-
-    function.__name__ = clear.__name__
-    return lambda x: elementwise.approximated(x, function)
+    return lambda x: elementwise.approximated(x, clear)
 
 
 def _named(name: str) -> Function:
@@ -83,7 +79,11 @@ def _named(name: str) -> Function:
 
 
 def _logical(function: Function) -> Function:
-    return lambda x, y: function(comparisons.truths(x), comparisons.truths(y))
+    def operate(x: Any, other: Any) -> Any:
+        y = comparisons.truths(other) if isinstance(other, Recorded) else np.asarray(other, np.bool_)
+        return function(comparisons.truths(x), y)
+
+    return operate
 
 
 def _stepped(clear: np.ufunc) -> Function:
@@ -129,16 +129,14 @@ UFUNCS: dict[np.ufunc, Function] = {
     np.bitwise_or: arithmetic.bitwise(arithmetic.either),
     np.bitwise_xor: arithmetic.bitwise(arithmetic.one_of),
     np.conjugate: lambda x: as_numbers(x),
-    np.deg2rad: lambda x: x * (np.pi / 180),
-    np.degrees: lambda x: x * (180 / np.pi),
+    **dict.fromkeys((np.deg2rad, np.radians), lambda x: x * (np.pi / 180)),
+    **dict.fromkeys((np.degrees, np.rad2deg), lambda x: x * (180 / np.pi)),
     np.divide: elementwise.divide,
     np.equal: comparisons.equal,
     np.exp: _named("exp"),
     np.fabs: lambda x: of_kind(elementwise.absolute(x), "f"),
     np.float_power: lambda x, y: of_kind(elementwise.power(x, y), "f"),
     np.floor_divide: functools.partial(elementwise.by_number, np.floor_divide),
-    np.fmax: elementwise.larger,
-    np.fmin: elementwise.smaller,
     np.greater: comparisons.exceeds,
     np.greater_equal: comparisons.reaches,
     np.heaviside: _heaviside,
@@ -147,8 +145,7 @@ UFUNCS: dict[np.ufunc, Function] = {
     np.less_equal: lambda x, other: arithmetic.negated(comparisons.exceeds(x, other)),
     np.log: _named("log"),
     np.isfinite: lambda x: np.full(x.shape, True),
-    np.isinf: lambda x: np.full(x.shape, False),
-    np.isnan: lambda x: np.full(x.shape, False),
+    **dict.fromkeys((np.isinf, np.isnan), lambda x: np.full(x.shape, False)),
     np.hypot: _hypot,
     np.left_shift: _shifted(operator.mul),
     np.logaddexp: _logaddexp,
@@ -159,15 +156,13 @@ UFUNCS: dict[np.ufunc, Function] = {
     np.right_shift: _shifted(operator.floordiv),
     np.rint: _stepped(np.rint),
     np.matmul: contraction.matmul,
-    np.maximum: elementwise.larger,
-    np.minimum: elementwise.smaller,
+    **dict.fromkeys((np.fmax, np.maximum), elementwise.larger),
+    **dict.fromkeys((np.fmin, np.minimum), elementwise.smaller),
     np.multiply: arithmetic.times,
     np.negative: arithmetic.negative,
     np.not_equal: comparisons.differs,
     np.positive: arithmetic.positive,
     np.power: elementwise.power,
-    np.rad2deg: lambda x: x * (180 / np.pi),
-    np.radians: lambda x: x * (np.pi / 180),
     np.reciprocal: _reciprocal,
     np.remainder: functools.partial(elementwise.by_number, np.remainder),
     np.sign: comparisons.sign,
@@ -183,8 +178,6 @@ UFUNCS: dict[np.ufunc, Function] = {
 REFLECTED: dict[np.ufunc, Function] = {
     np.divide: lambda x, other: arithmetic.times(elementwise.reciprocal(x), other),
     np.float_power: lambda x, base: of_kind(elementwise.raised(base, x), "f"),
-    np.hypot: _hypot,
-    np.logaddexp: lambda x, other: _logaddexp(other, x),
     np.matmul: lambda x, other: contraction.matmul(other, x),
     np.power: lambda x, base: elementwise.raised(base, x),
     np.subtract: lambda x, other: arithmetic.plus(x, other, 1, -1),

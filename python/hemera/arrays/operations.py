@@ -195,8 +195,7 @@ class Affine(Operation):
     def error_bound(self, errors: Sequence[Floats], _ranges: Sequence[Ends], shape: Shape, /) -> Floats:
         found = np.zeros(math.prod(shape))
         for own, error in zip(self.maps, errors, strict=True):
-            sizes = SparseMap(own.outputs, own.inputs, own.rows, own.columns, np.abs(own.values))
-            found = found + sizes.apply(error)
+            found = found + own.bounds(-error, error)[1]
         return found
 
 

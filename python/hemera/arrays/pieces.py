@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from hemera.arrays import comparisons
+from hemera.arrays.chains import FusingRecorder
 from hemera.arrays.elementwise import approximated, larger, smaller
 from hemera.arrays.recorded import A, as_numbers, at_node, encrypted, facts_of, number_of, recorder_of
 
@@ -31,18 +32,16 @@ def _by_pieces(mask: A, x: Any, y: Any, found: A) -> A | None:
         mask: of a comparison of real numbers with one number.
         found: the choice by the mask.
     """
-    recorder, number = recorder_of(mask), number_of(mask)
-    of_mask, jumped = recorder.function_of(number), facts_of(mask).jump
-    if of_mask is None or jumped is None:
+    recorder, jumped = recorder_of(mask), facts_of(mask).jump
+    if jumped is None or not isinstance(recorder, FusingRecorder):
         return None
-    v = as_numbers(at_node(mask, of_mask[0]))
+    of_mask, (operand, jump) = recorder.chain(number_of(mask)), jumped
+    v = as_numbers(at_node(mask, of_mask.root))
     first, second = (as_numbers(encrypted(v, each)) for each in (x, y))
-    operand, jump = jumped
-    known = [recorder.function_of(at) for at in (operand, number, number_of(first - second))]
-    roots = [each for each in known if each is not None]
-    if len(roots) < 3 or len({root for root, _ in roots}) > 1:
+    of_operand, of_difference = (recorder.chain(at) for at in (operand, number_of(first - second)))
+    if {of_operand.root, of_difference.root} != {of_mask.root}:
         return None
-    (_, compared), (_, is_true), (_, apart) = roots
+    compared, apart = of_operand.formula, of_difference.formula
     low, high = v.range
     grid = np.linspace(low, high, _GRID)
     start, slope = float(compared(np.float64(0))), float(compared(np.float64(1)) - compared(np.float64(0)))
@@ -55,10 +54,11 @@ def _by_pieces(mask: A, x: Any, y: Any, found: A) -> A | None:
     rise = float(apart(np.float64(at + 1)) - apart(np.float64(at)))
     most = _MEET * max(below, above)
     is_line = np.allclose(apart(grid), rise * (grid - at), rtol=0, atol=most)
-    if not abs(float(apart(np.float64(at)))) <= most or (recorder.is_made(number_of(found)) and not is_line):
+    is_made = recorder.chain(number_of(found)).approximated is not None
+    if not abs(float(apart(np.float64(at)))) <= most or (is_made and not is_line):
         return None
     # The piece that is changed is the one on the side where the difference is smaller.
-    is_above = bool(is_true(np.float64(high)))
+    is_above = bool(of_mask.formula(np.float64(high)))
     side = larger(v, at) if above <= below else smaller(v, at)
     part = (side - at) * rise if is_line else approximated(side, apart)
     return second + part if (above <= below) == is_above else first - part

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NoReturn, TypeVar
 
 import numpy as np
@@ -45,19 +45,10 @@ def kind_of(value: Any) -> Kind:
     return "b" if found == "b" else "i" if found in "iu" else "f"
 
 
-def promoted(kinds: Iterable[Kind]) -> Kind:
-    """The least kind that holds values of all these."""
-    return max(kinds, key="bif".index)
-
-
-def of_numbers(kinds: Iterable[Kind]) -> Kind:
-    """The kind of sums and products of these: truth values count as 0 and 1."""
-    return promoted(("i", *kinds))
-
-
-def are_truths(*values: Any) -> bool:
-    """Whether all are truth values."""
-    return set(map(kind_of, values)) == {"b"}
+def promoted(*values: Any) -> Kind:
+    """The least kind that holds all these values, "b" where all are truth values. With 1 among them: that of
+    their sums and products, for which truth values count as 0 and 1."""
+    return max(map(kind_of, values), key="bif".index)
 
 
 Axis = int | tuple[int, ...] | None
@@ -143,9 +134,9 @@ class Recorded(Operators):
         if not 0 <= exponent <= _MOST_POWER:
             raise ParameterError(f"the power {exponent}; powers from 0 to {_MOST_POWER} are there")
         if exponent == 0:
-            return of_kind(filled(self, 1), of_numbers([self._kind]))
+            return of_kind(filled(self, 1), promoted(1, self))
         if exponent == 1:
-            return of_kind(self, of_numbers([self._kind]))
+            return of_kind(self, promoted(1, self))
         square = self.power(exponent // 2).square()
         return square * self if exponent % 2 else square
 
@@ -162,9 +153,7 @@ class Recorded(Operators):
         """
         self._recorder.note_own_method()
         operands = [self, *(encrypted(self, other) for other in others)]
-        shape = self.shape
-        for each in operands[1:]:
-            shape = joined_shape(shape, each.shape)
+        shape = joined_shape(*(each.shape for each in operands))
         numbers = [broadcast(each, shape)._number for each in operands]
         return at_node(self, self._recorder.apply(function, *numbers, formula=formula))
 
@@ -221,10 +210,16 @@ def at_node(x: A, number: int, kind: Kind | None = None) -> A:
     return type(x)(x._recorder, number, kind)
 
 
-def sum_of_maps(x: A, terms: Sequence[tuple[A, SparseMap]], shape: Sequence[int], offset: Any = None) -> A:
-    """A sum of maps, of numbers of an array's kind."""
+def sum_of_maps(
+    x: A,
+    terms: Sequence[tuple[A, SparseMap]],
+    shape: Sequence[int],
+    offset: Any = None,
+    kind: Kind | None = None,
+) -> A:
+    """A sum of maps; None: of numbers of an array's kind."""
     given = [(each._number, own) for each, own in terms]
-    return at_node(x, x._recorder.affine(given, tuple(shape), offset), of_numbers([x._kind]))
+    return at_node(x, x._recorder.affine(given, tuple(shape), offset), kind or promoted(1, x))
 
 
 def filled(x: A, values: Any) -> A:
@@ -233,8 +228,7 @@ def filled(x: A, values: Any) -> A:
     shape = joined_shape(x.shape, plain.shape)
     like = broadcast(x, shape)
     zero = SparseMap.scaling(np.zeros(like.size))
-    found = sum_of_maps(x, [(like, zero)], shape, np.broadcast_to(plain, shape).ravel())
-    return of_kind(found, kind_of(values))
+    return sum_of_maps(x, [(like, zero)], shape, np.broadcast_to(plain, shape).ravel(), kind_of(values))
 
 
 def encrypted(x: A, value: Any) -> A:
@@ -277,12 +271,15 @@ def as_operand(value: Any, like: A) -> A | Values | None:
     return plain.astype(np.float64)
 
 
-def joined_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape to which two broadcast. MismatchError where they do not."""
-    pairs = list(itertools.zip_longest(a[::-1], b[::-1], fillvalue=1))
-    if [pair for pair in pairs if pair[0] != pair[1] and 1 not in pair]:
-        raise MismatchError(f"arrays of shapes {a} and {b} do not fit each other, as in NumPy")
-    return tuple([y if x == 1 else x for x, y in pairs[::-1]])
+def joined_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape to which these broadcast: `numpy.broadcast_shapes` takes 32 axes at most. MismatchError where
+    they do not."""
+    axes = itertools.zip_longest(*[shape[::-1] for shape in shapes], fillvalue=1)
+    extents = [{*each} - {1} or {1} for each in axes]
+    if [each for each in extents if len(each) > 1]:
+        told = " and ".join(map(str, shapes))
+        raise MismatchError(f"arrays of shapes {told} do not fit each other, as in NumPy")
+    return tuple([extent for (extent,) in extents[::-1]])
 
 
 def broadcast(x: A, shape: tuple[int, ...]) -> A:
@@ -290,10 +287,22 @@ def broadcast(x: A, shape: tuple[int, ...]) -> A:
     return x if x.shape == shape else rearranged(x, lambda y: np.broadcast_to(y, shape))
 
 
-def rearranged(x: A, function: Callable[[Values], Any]) -> A:
-    """One array moved: see `moved`."""
+def rearranged(x: A, function: Callable[[Values], Any], *, is_view: bool = False) -> A:
+    """One array moved: see `moved`. A view has the same elements in NumPy."""
     found: A = moved([x], function)
+    if is_view:
+        x._is_shared = found._is_shared = True
     return found
+
+
+def operands_of(*values: Any) -> list[Any]:
+    """Encrypted arrays of one program, at least one, and arrays of float64 for plain values. TypeError for
+    values that are no numbers."""
+    first = next(each for each in values if isinstance(each, Recorded))
+    given = [as_operand(each, first) for each in values]
+    if [each for each in given if each is None]:
+        raise TypeError("arrays of numbers are needed")
+    return given
 
 
 def moved(arrays: Sequence[Any], function: Callable[..., Any]) -> Any:
@@ -308,34 +317,24 @@ def moved(arrays: Sequence[Any], function: Callable[..., Any]) -> Any:
         TypeError: for operands that are no arrays of numbers.
         ParameterError: for results without elements, or with too many.
     """
-    first = next(each for each in arrays if isinstance(each, Recorded))
-    given: list[Recorded | Values] = []
-    numbers, start, places = [], 1, []
-    for each in arrays:
-        operand = as_operand(each, first)
-        if operand is None:
-            raise TypeError("arrays of numbers are needed")
-        given.append(operand)
-        places.append(start)
-        start += operand.size
-        numbers.append(np.arange(places[-1], start).reshape(operand.shape))
-    taken = function(*numbers)
-    kind = promoted(map(kind_of, arrays))
+    given = operands_of(*arrays)
+    places = np.cumsum([1, *(each.size for each in given)]).tolist()
+    parts = zip(given, itertools.pairwise(places), strict=True)
+    taken = function(*(np.arange(*ends).reshape(each.shape) for each, ends in parts))
+    kind = promoted(*arrays)
     if isinstance(taken, (list, tuple)):
-        return type(taken)([_gathered(first, given, places, np.asarray(each), kind) for each in taken])
-    return _gathered(first, given, places, np.asarray(taken), kind)
+        return type(taken)([_gathered(given, places, np.asarray(each), kind) for each in taken])
+    return _gathered(given, places, np.asarray(taken), kind)
 
 
-def _gathered(
-    first: Recorded, given: Sequence[Any], places: Sequence[int], taken: Values, kind: Kind
-) -> Recorded:
+def _gathered(given: Sequence[Any], places: Sequence[int], taken: Values, kind: Kind) -> Recorded:
     """The array of elements by their numbers: `places` has the first number of each operand."""
     if taken.size > MOST_ELEMENTS:
         raise ParameterError(f"an array of shape {taken.shape} has more than {MOST_ELEMENTS} elements")
     flat = taken.ravel().astype(np.int64)
     terms: dict[int, tuple[Recorded, SparseMap]] = {}
     offset = None
-    for each, begin in zip(given, places, strict=True):
+    for each, begin in zip(given, places, strict=False):
         inside = (flat >= begin) & (flat < begin + each.size)
         if isinstance(each, Recorded):
             own = SparseMap.selection(np.where(inside, flat - begin, -1), each.size)
@@ -344,7 +343,8 @@ def _gathered(
         elif inside.any():
             offset = np.zeros(len(flat)) if offset is None else offset
             offset[inside] = each.ravel()[flat[inside] - begin]
-    return of_kind(sum_of_maps(first, list(terms.values()), taken.shape, offset), kind)
+    found = list(terms.values())
+    return sum_of_maps(found[0][0], found, taken.shape, offset, kind)
 
 
 def reduced(axis: Any, x: Recorded) -> Any:

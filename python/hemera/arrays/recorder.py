@@ -13,21 +13,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hemera.arrays.facts import Bounds, Facts, Watch, beside_steps, common_step, sign_of, step_of_sum, widened
-from hemera.arrays.operations import Affine, Apply, Formula, Input, Multiply, Operation
+from hemera.arrays.facts import (
+    MOST_WHOLE,
+    Bounds,
+    Facts,
+    Watch,
+    beside_steps,
+    common_divisor,
+    common_step,
+    sign_of,
+    step_of_sum,
+    widened,
+)
+from hemera.arrays.operations import Affine, Apply, Formula, Input, LookUp, Multiply, Operation
 from hemera.arrays.sparse_map import Floats, Shape, SparseMap
 from hemera.arrays.tensor import TensorProgram
 from hemera.circuits import Function
 from hemera.errors import ParameterError, PrecisionError, RangeError
 
-_PACKAGE = str(Path(__file__).parents[1])
-_PACKAGES = (Path(_PACKAGE), Path(np.__file__).parent)
+_PACKAGES = (Path(__file__).parents[1], Path(np.__file__).parent)
 """Frames of these are not the user's."""
-
-
-def is_of_user(path: str) -> bool:
-    """Whether a file is not Hemera's."""
-    return not path.startswith(_PACKAGE)
 
 
 def user_line() -> str:
@@ -72,9 +77,6 @@ class Recorder:
             approximated.
     """
 
-    _narrower = "range=, or calibrate="
-    """The arguments that give inputs a narrower range."""
-
     def __init__(
         self,
         *,
@@ -85,7 +87,7 @@ class Recorder:
         self.program = TensorProgram()
         self.is_exact = math.isinf(precision_bits)
         self.precision_bits = precision_bits
-        self.margin = margin
+        self.margin = 0.0 if self.is_exact else margin
         self._more_bits = dict(more_bits or {})
         self._approximated = 0
         self.has_own_methods = False
@@ -117,25 +119,36 @@ class Recorder:
             _require_samples(name, samples, ends, step)
         number = self.program.add(Input(name, *ends), (), shape, "", ends)
         bounds = self.program.nodes[number].operation.bounds((), shape)
+        step = 1.0 if step is None and self.is_exact else step
         self.facts.append(Facts(bounds, bounds, sign_of(*bounds), step, samples))
         return number
 
     def affine(
         self, terms: Sequence[tuple[int, SparseMap]], shape: Shape, offset: Floats | None = None
     ) -> int:
-        """The sum of maps of nodes and of an offset."""
+        """The sum of maps of nodes and of an offset.
+
+        Raises:
+            ParameterError: in exact programs for numbers that are not whole, or beyond 2^53.
+        """
+        multiple_of = common_divisor if self.is_exact else common_step
+        for values in [each.weights for _, each in terms] + ([] if offset is None else [offset]):
+            if self.is_exact:
+                _require_whole(values)
         maps = tuple([each for _, each in terms])
-        steps: list[float | None] = [] if offset is None else [common_step(offset)]
+        steps: list[float | None] = [] if offset is None else [multiple_of(offset)]
         for at, each in terms:
             own = self.facts[at].step
-            factor = None if own is None and each.entries else common_step(each.weights)
+            factor = None if own is None and each.entries else multiple_of(each.weights)
             steps.append(0.0 if factor == 0 else None if own is None or factor is None else own * factor)
         operands = [at for at, _ in terms]
         signs = {self.facts[at].sign * sign_of(each.weights, each.weights) for at, each in terms}
         if offset is not None and offset.any():
             signs.add(sign_of(offset, offset))
         sign = signs.pop() if len(signs) == 1 else 0
-        return self._add(Affine(maps, offset), operands, shape, step_of_sum(steps), sign)
+        step = step_of_sum(steps, multiple_of)
+        step = 1.0 if step is None and self.is_exact else step
+        return self._add(Affine(maps, offset), operands, shape, step, sign)
 
     def multiply(self, a: int, b: int) -> int:
         """Products, element by element, of two nodes of one shape."""
@@ -176,7 +189,6 @@ class Recorder:
                 "with the same coefficients for all elements"
             )
         own = Apply(function, formula)
-        self._require_inside(own, operands)
         self._watch(own, operands)
         shape = self.program.nodes[operands[0]].shape
         if formula is not None:
@@ -191,10 +203,17 @@ class Recorder:
 
     def note_own_method(self) -> None:
         """Note a call of a method that plain arrays have not, if it is the user's."""
-        self.has_own_methods = self.has_own_methods or is_of_user(sys._getframe(2).f_code.co_filename)
+        is_users = _user_file(sys._getframe(2).f_code.co_filename) is not None
+        self.has_own_methods = self.has_own_methods or is_users
 
-    def approximates(self, _what: str, /) -> None:
-        """Note that a function is approximated; recorders of exact programs refuse it."""
+    def approximates(self, what: str) -> None:
+        """ParameterError, with the way out, for an approximation in an exact program."""
+        if self.is_exact:
+            raise ParameterError(
+                f"{user_line()}: {what} is an approximation, and exact programs have none. Return its "
+                "operand and apply it after decryption, or for operands of few values take "
+                "x.approximated(f), a table of whole numbers"
+            )
 
     def composed(self, _formula: Formula, _name: str, _number: int, /) -> int | None:
         """A function of a node as one polynomial of the node's own argument; None where there is
@@ -206,18 +225,9 @@ class Recorder:
         reason is raised."""
         raise reason
 
-    def is_made(self, _number: int, /) -> bool:
-        """Whether a node's value is computed, and by no function that `unmade` left to later ones."""
-        return True
-
-    def function_of(self, _number: int, /) -> tuple[int, Formula] | None:
-        """The node whose elements a node is a function of, and the function; None where it is not known."""
-        return None
-
-    def tabulated(self, _number: int, _function: Callable[[NDArray[Any]], Any], /) -> int | None:
-        """A function of arrays of values, element by element, by a table in exact programs; None in
-        others."""
-        return None
+    def look_up(self, own: LookUp, number: int) -> int:
+        """The entries of tables that the elements of a node are numbers of, in an exact program."""
+        return self._add(own, [number], self.program.nodes[number].shape)
 
     def range(self, number: int) -> tuple[float, float]:
         """The least and the largest value of a node."""
@@ -254,17 +264,6 @@ class Recorder:
         bits = self.precision_bits + self._more_bits.get(self._approximated, 0.0)
         return bits - max(0.0, float(np.log2(largest))) if largest > 0 else bits
 
-    def named_function(
-        self, make: Callable[..., Function], clear: Callable[[Floats], Floats], number: int
-    ) -> Function:
-        """An approximation on the range of a node. Errors of `make` where there is none."""
-        low, high = self.interval(number)
-        with np.errstate(all="ignore"):
-            values = np.abs(clear(np.linspace(low, high, GRID)))
-        largest = float(values[np.isfinite(values)].max(initial=1.0))
-        bits = max(2.0, self.tolerance_bits(largest))
-        return self.made(make.__name__, low, high, lambda: make((low, high), bits=bits))
-
     def made(self, what: str, low: float, high: float, make: Callable[[], Function]) -> Function:
         """A function for values in a range, whose errors name it, its line and the ways out."""
         try:
@@ -277,31 +276,26 @@ class Recorder:
         steep = what in _STEEP and low <= 0.01 * high
         return PrecisionError(
             f"{what} of values from {low:g} to {high:g} ({user_line()}): {reason}. Give the inputs a "
-            f"narrower range ({self._narrower}: samples give values in between one too), ask for fewer "
+            f"narrower range (range=, or calibrate=: samples give values in between one too), ask for fewer "
             "precision_bits, or scale the values before"
             + (", or add a number before that keeps them from 0" if steep else "")
         )
 
-    def _require_inside(self, own: Apply, operands: Sequence[int]) -> None:
-        """RangeError when values of operands can lie outside of a function's intervals."""
-        for at, (least, most) in zip(operands, own.intervals, strict=False):
-            samples = self.facts[at].samples
+    def _watch(self, own: Apply, operands: Sequence[int]) -> None:
+        """Note the operands that inputs inside of their ranges can take out of a function's intervals.
+        RangeError for those that what is known of values does."""
+        for at, (low, high) in zip(operands, own.intervals, strict=False):
+            facts, slack = self.facts[at], 2.0**-20 * max(abs(low), abs(high))
             # Beyond samples, what functions take is watched.
-            low, high = self.range(at) if samples is None else (float(samples.min()), float(samples.max()))
-            slack = 2.0**-20 * max(abs(least), abs(most))
-            if low < least - slack or high > most + slack:
+            shown = facts.samples
+            first, last = self.range(at) if shown is None else (float(shown.min()), float(shown.max()))
+            if first < low - slack or last > high + slack:
                 raise RangeError(
-                    f"{own.function.name} is for values from {least:g} to {most:g}, and these are from "
-                    f"{low:g} to {high:g} ({user_line()}): make the function for a wider interval, or give "
+                    f"{own.function.name} is for values from {low:g} to {high:g}, and these are from "
+                    f"{first:g} to {last:g} ({user_line()}): make the function for a wider interval, or give "
                     "the inputs a narrower range (range=, or calibrate=)"
                 )
-
-    def _watch(self, own: Apply, operands: Sequence[int]) -> None:
-        """Note the operands that inputs inside of their ranges can take out of a function's intervals."""
-        for at, (low, high) in zip(operands, own.intervals, strict=False):
-            facts = self.facts[at]
             least, most = float(facts.certain[0].min()), float(facts.certain[1].max())
-            slack = 2.0**-20 * max(abs(low), abs(high))
             if least < low - slack or most > high + slack:
                 if facts.watch is not None:
                     low, high = max(low, facts.watch.low), min(high, facts.watch.high)
@@ -346,7 +340,7 @@ class Recorder:
         if not np.abs(ends).max() <= _LARGEST:
             raise ParameterError(
                 f"values from {ends[0]:g} to {ends[1]:g} ({user_line()}) are too large; give the inputs a "
-                f"narrower range ({self._narrower}), or divide them before"
+                f"narrower range (range={'' if self.is_exact else ', or calibrate='}), or divide them before"
             )
         number = self.program.add(operation, operands, shape, user_line(), ends)
         self.facts.append(Facts(bounds, certain, sign or sign_of(*bounds), step, samples))
@@ -372,3 +366,19 @@ def _require_samples(name: str, samples: NDArray[Any], ends: tuple[float, float]
         )
     if step is not None and beside_steps(samples, step).any():
         raise ParameterError(f"input {name!r}: samples are no multiples of the step {step:g}")
+
+
+def _require_whole(values: Floats) -> None:
+    wrong = values[values != np.round(values)]
+    if len(wrong):
+        raise ParameterError(
+            f"{user_line()}: the number {wrong[0]:g} is not whole, and exact programs have no division, no "
+            "mean and no fractions; return the sum and divide after decryption, or scale constants to whole "
+            "numbers"
+        )
+    # Integers beyond 2^53 were rounded to float64, at least to 2^53.
+    if len(values) and np.abs(values).max() >= MOST_WHOLE:
+        raise ParameterError(
+            f"{user_line()}: the number {np.abs(values).max():g} is beyond 2^53, up to which constants are "
+            "exact"
+        )

@@ -226,11 +226,8 @@ class RepeatedMap(SparseMap):
 
     def __init__(self, before: int, one: SparseMap, after: int) -> None:
         # The base is frozen, and its lists of entries are made below.
-        object.__setattr__(self, "outputs", before * one.outputs * after)
-        object.__setattr__(self, "inputs", before * one.inputs * after)
-        object.__setattr__(self, "before", before)
-        object.__setattr__(self, "one", one)
-        object.__setattr__(self, "after", after)
+        outputs, inputs = before * one.outputs * after, before * one.inputs * after
+        vars(self).update(outputs=outputs, inputs=inputs, before=before, one=one, after=after)
 
     before: int
     one: SparseMap
@@ -243,17 +240,12 @@ class RepeatedMap(SparseMap):
                 f"a linear map of {self.entries} entries, of which at most {_MOST_ENTRIES} are listed: "
                 "compile the function of one sample, with samples=, or give fewer at a time"
             )
-        before = np.arange(self.before)[:, np.newaxis, np.newaxis]
-        after = np.arange(self.after)
-
-        def places(own: Indices, extent: int) -> Indices:
-            found = (before * extent + own[:, np.newaxis]) * self.after + after
-            return found.ravel()
-
-        values = np.broadcast_to(
-            self.one.values[:, np.newaxis], (self.before, self.one.entries, self.after)
-        ).ravel()
-        rows, columns = places(self.one.rows, self.one.outputs), places(self.one.columns, self.one.inputs)
+        before, entry, after = np.ogrid[: self.before, : self.one.entries, : self.after]
+        rows, columns = (
+            (before * extent + own[entry]) * self.after + after
+            for own, extent in ((self.one.rows, self.one.outputs), (self.one.columns, self.one.inputs))
+        )
+        values = np.broadcast_to(self.one.values[entry], rows.shape)
         return SparseMap.of(self.outputs, self.inputs, rows, columns, values)
 
     @property
@@ -287,11 +279,6 @@ class RepeatedMap(SparseMap):
     @property
     def is_identity(self) -> bool:
         return self.one.is_identity
-
-    def _row_starts(self) -> Indices:
-        counts = np.diff(self.one._row_starts())[:, np.newaxis]
-        whole = np.broadcast_to(counts, (self.before, self.one.outputs, self.after))
-        return np.concatenate(([0], np.cumsum(whole)))
 
     def joins(self, first: SparseMap) -> bool:
         """Whether both are maps of the same parts, so that their product is one, too."""

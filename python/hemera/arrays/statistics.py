@@ -8,14 +8,22 @@ from typing import Any, cast
 
 import numpy as np
 
-from hemera.arrays.arithmetic import all_of, any_of, combined, kept_shape, last_axis, mean, total, variance
-from hemera.arrays.comparisons import bounded, equal, of_type, reaches
+from hemera.arrays.arithmetic import (
+    in_pairs,
+    kept_shape,
+    last_axis,
+    mean,
+    over_axes,
+    total,
+    variance,
+)
+from hemera.arrays.comparisons import all_true, any_true, bounded, equal, of_type, reaches
 from hemera.arrays.contraction import matmul
 from hemera.arrays.elementwise import absolute, larger, named, reciprocal, smaller
 from hemera.arrays.recorded import (
     A,
     Axis,
-    are_truths,
+    Kind,
     as_numbers,
     axes_of,
     kind_of,
@@ -34,37 +42,25 @@ _MOST_SORTED = 64
 def most(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
     """The largest element along axes: by all pairs where a step is known, else by a tournament.
     For truth values: whether any is true."""
-    if kind_of(x) == "b":
-        return any_of(x, axis, keepdims=keepdims)
-    return extreme(x, axis, keepdims, 1)
+    return _extreme(x, axis, keepdims, 1)
 
 
 def least(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
     """The smallest element along axes: see `most`. For truth values: whether all are true."""
+    return _extreme(x, axis, keepdims, -1)
+
+
+def _extreme(x: A, axis: Any, keepdims: bool, sign: int) -> A:
     if kind_of(x) == "b":
-        return all_of(x, axis, keepdims=keepdims)
-    return extreme(x, axis, keepdims, -1)
+        return (any_true if sign > 0 else all_true)(x, axis, keepdims=keepdims)
 
+    def extreme(rows: A) -> A:
+        if rows.step is None or rows.shape[-1] > _MOST_PAIRED:
+            return in_pairs(rows, larger if sign > 0 else smaller)
+        found = bounded(total(_first_most(rows, sign) * rows, -1), *x.range)
+        return of_kind(found, kind_of(x))
 
-def extreme(x: A, axis: Any, keepdims: bool, sign: int) -> A:
-    """The largest element (sign 1) or the smallest (-1)."""
-    axes = axes_of(reduced(axis, x), x.ndim)
-    rows = _last(x, axes)
-    if x.step is None or rows.shape[-1] > _MOST_PAIRED:
-        return combined(x, axis, larger if sign > 0 else smaller, keepdims)
-    low, high = x.range
-    found = of_kind(bounded(total(_first_most(rows, sign) * rows, -1), low, high), kind_of(x))
-    return _with_axes(found, x, axes) if keepdims else found
-
-
-def _last(x: A, axes: tuple[int, ...]) -> A:
-    """The array with these axes as one, the last; truth values as numbers."""
-    return last_axis(as_numbers(x), axes)
-
-
-def _with_axes(found: A, x: A, axes: tuple[int, ...]) -> A:
-    """A result over axes of an array, with these as axes of one element."""
-    return rearranged(found, lambda y: y.reshape(kept_shape(x, axes)))
+    return over_axes(x, axis, keepdims, extreme)
 
 
 def _before(rows: A, sign: int) -> A:
@@ -88,7 +84,7 @@ def _before(rows: A, sign: int) -> A:
 
 def _first_most(rows: A, sign: int) -> A:
     """1 at the first of the largest elements (sign 1) or smallest (-1) of the last axis, 0 elsewhere."""
-    return all_of(_before(rows, sign), -1)
+    return all_true(_before(rows, sign), -1)
 
 
 def place_of_most(x: A, axis: int | None = None, *, keepdims: bool = False) -> A:
@@ -107,22 +103,20 @@ def place_of_least(x: A, axis: int | None = None, *, keepdims: bool = False) -> 
 
 
 def _place(x: A, axis: int | None, keepdims: bool, sign: int) -> A:
-    axes = axes_of(None if axis is None else reduced(operator.index(axis), x), x.ndim)
-    rows = _last(x, axes)
-    count = rows.shape[-1]
-    found = of_kind(bounded(total(_first_most(rows, sign) * np.arange(count), -1), 0, count - 1), "i")
-    return _with_axes(found, x, axes) if keepdims else found
+    def place(rows: A) -> A:
+        count = rows.shape[-1]
+        return of_kind(bounded(total(_first_most(rows, sign) * np.arange(count), -1), 0, count - 1), "i")
+
+    return over_axes(x, None if axis is None else operator.index(axis), keepdims, place)
 
 
-def _along(x: A, axis: int | None, *, is_lenient: bool = False) -> tuple[A, Callable[[A], A]]:
-    """The array with one axis last, and what brings results of its shape back."""
-    if axis is None or (is_lenient and reduced(axis, x) is None):
-        return rearranged(x, np.ravel), lambda found: found
+def _along(x: A, axis: int | None, function: Callable[[A], A]) -> A:
+    """A function of vectors along an axis, which stays; None: of all elements as one."""
+    if axis is None:
+        return function(rearranged(x, np.ravel))
     (at,) = axes_of(operator.index(axis), x.ndim)
-    return (
-        rearranged(x, lambda y: np.moveaxis(y, at, -1)),
-        lambda found: rearranged(found, lambda y: np.moveaxis(y, -1, at)),
-    )
+    found = function(rearranged(x, lambda y: np.moveaxis(y, at, -1)))
+    return rearranged(found, lambda y: np.moveaxis(y, -1, at))
 
 
 def _ranks(rows: A) -> A:
@@ -134,9 +128,12 @@ def _ranks(rows: A) -> A:
 
 def argsort(x: A, axis: int | None = -1) -> A:
     """`numpy.argsort`, stable. Errors as of `place_of_most`."""
-    rows, back = _along(x, axis, is_lenient=True)
-    count = rows.shape[-1]
-    return back(bounded(total(_places(rows) * np.arange(count), -1), 0, count - 1))
+
+    def order(rows: A) -> A:
+        count = rows.shape[-1]
+        return bounded(total(_places(rows) * np.arange(count), -1), 0, count - 1)
+
+    return _along(x, reduced(axis, x), order)
 
 
 def _places(rows: A) -> A:
@@ -152,19 +149,22 @@ def sorted_along(x: A, axis: int | None = -1) -> A:
     Raises:
         ParameterError: for more elements.
     """
-    rows, back = _along(as_numbers(x), axis)
+    return _along(as_numbers(x), axis, lambda rows: _sorted(rows, kind_of(x)))
+
+
+def _sorted(rows: A, kind: Kind) -> A:
+    """The elements of the last axis in order, of numbers that stand for values of a kind."""
     count = rows.shape[-1]
-    if kind_of(x) == "b":  # as many are true as before, and last
-        return back(reaches(total(rows, -1, keepdims=True), count - np.arange(count)))
+    if kind == "b":  # as many are true as before, and last
+        return reaches(total(rows, -1, keepdims=True), count - np.arange(count))
     if count > _MOST_SORTED:
         raise ParameterError(f"{count} elements along an axis are too many to order; at most {_MOST_SORTED}")
-    if x.step is not None and count <= _MOST_PAIRED:
+    if rows.step is not None and count <= _MOST_PAIRED:
         found = total(_places(rows) * rearranged(rows, lambda y: y[..., None, :]), -1)
-        rows = bounded(found, *x.range)
-    else:
-        for pairs in _network(count):
-            rows = _exchanged(rows, pairs)
-    return back(of_kind(rows, kind_of(x)))
+        return of_kind(bounded(found, *rows.range), kind)
+    for pairs in _network(count):
+        rows = _exchanged(rows, pairs)
+    return of_kind(rows, kind)
 
 
 def _network(count: int) -> Iterator[list[tuple[int, int]]]:
@@ -203,22 +203,22 @@ def _exchanged(rows: A, pairs: list[tuple[int, int]]) -> A:
 
 def median(x: A, axis: Any = None, *, keepdims: bool = False) -> A:
     """`numpy.median` of at most 64 elements. Errors as of `sorted_along`."""
-    axes = axes_of(axis, x.ndim)
-    rows = sorted_along(_last(x, axes), -1)
-    count = rows.shape[-1]
-    middle = rearranged(rows, lambda y: y[..., (count - 1) // 2 : count // 2 + 1])
-    found = mean(middle, -1)
-    return _with_axes(found, x, axes) if keepdims else found
+
+    def middle(rows: A) -> A:
+        count = rows.shape[-1]
+        return mean(rearranged(_sorted(rows, "f"), lambda y: y[..., (count - 1) // 2 : count // 2 + 1]), -1)
+
+    return over_axes(x, axes_of(axis, x.ndim), keepdims, middle)
 
 
 def quantiles(
     x: A, q: Any, axis: Any = None, *, method: Any = "linear", keepdims: Any = False, **options: Any
 ) -> A:
     """`numpy.quantile` over axes, by the order of at most 64 elements."""
-    if not set(options) <= {"overwrite_input"} or are_truths(x):
+    if not set(options) <= {"overwrite_input"} or kind_of(x) == "b":
         raise TypeError("np.quantile takes numbers, and q, axis, method and keepdims, with encrypted arrays")
     axes = axes_of(axis, x.ndim)
-    last = sorted_along(_last(x, axes), -1)
+    last = _sorted(last_axis(x, axes), kind_of(x))
     count = last.shape[-1]
     # A quantile is a sum of ordered elements: NumPy's of 0, ..., 0, 1, ..., 1 are sums of the last weights.
     sums_of_weights = np.quantile(np.triu(np.ones((count, count))), q, 1, method=method)
@@ -298,5 +298,5 @@ def correlations(x: Any, y: Any = None, rowvar: bool = True) -> Any:
     rows = _variables(x, y, rowvar)
     apart = rows - mean(rows, 1, keepdims=True)
     scaled = apart * reciprocal(named(variance(rows, 1, keepdims=True), "sqrt"))
-    found = matmul(scaled, moved([scaled], np.transpose)) * (1 / rows.shape[1])
+    found = matmul(scaled, rearranged(scaled, np.transpose)) * (1 / rows.shape[1])
     return cast("Any", rearranged(found, np.squeeze))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hemera._process import cached_property
 from hemera.arrays.operations import Affine
-from hemera.arrays.sparse_map import Indices, Shape, SparseMap, Values
+from hemera.arrays.sparse_map import Indices, Shape, SparseMap
 from hemera.arrays.tensor import Node, TensorProgram
 from hemera.errors import MismatchError, ParameterError
 
@@ -175,20 +175,6 @@ class SplitProgram:
                 for at in tiles:
                     found[at] = array
         return found
-
-    def evaluate_clear(self, inputs: Sequence[Values]) -> list[Values]:
-        """The outputs of `whole`, by `program`, of inputs of shape (batch, *shape) in the clear."""
-        whole = self.whole
-        cut = [
-            tile
-            for at, x in zip(whole.inputs, inputs, strict=True)
-            for tile in self.tilings[at].cut(np.asarray(x))
-        ]
-        found = iter(self.program.evaluate_clear(cut))
-        return [
-            tiling.joined(list(itertools.islice(found, tiling.count)))
-            for tiling in (self.tilings[at] for _, at in whole.outputs)
-        ]
 
 
 def split(program: TensorProgram, slots: int) -> SplitProgram:

@@ -10,9 +10,10 @@ from typing import Any, cast
 
 from hemera import _core, bfv, bgv
 from hemera._noise_warning import budgets_are_known
-from hemera.arrays.exact_recorder import MOST_WHOLE, ExactRecorder
+from hemera.arrays.facts import MOST_WHOLE
 from hemera.arrays.layout_search import LayoutChoice, layout_choices
 from hemera.arrays.operations import LookUp
+from hemera.arrays.recorder import Recorder
 from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tiling import SplitProgram, split
 from hemera.compiler.attempts import Impossible, NotPossibleError, attempted
@@ -73,7 +74,7 @@ def exact_program(
     specs = [_whole_spec(each, at) for at, each in enumerate(inputs)]
     most_slots = _MOST_SLOTS if params is None or params.max_slots == 0 else params.max_slots // 2
     require_fitting(specs, samples, most_slots)
-    at = ARRAYS.run(OnArrays(traced(what, specs, ExactRecorder()).program, specs, scheme))
+    at = ARRAYS.run(OnArrays(traced(what, specs, Recorder(precision_bits=math.inf)).program, specs, scheme))
     parts = split(at.program, most_slots // samples)
     search = _Search(parts, Packaging(tuple(specs), options), samples, scheme, options.security)
     return specs, search.best() if params is None else search.given(params)

@@ -78,8 +78,9 @@ class NotAnArray(NotMasked):
 
 
 _COMMUTING = (
-    *(np.add, np.multiply, np.minimum, np.maximum, np.fmin, np.fmax, np.equal, np.not_equal),
+    *(np.add, np.multiply, np.minimum, np.maximum, np.fmin, np.fmax, np.equal, np.not_equal, np.hypot),
     *(np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.logical_and, np.logical_or, np.logical_xor),
+    np.logaddexp,
 )
 COMPARISONS = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
 MIRRORED: dict[np.ufunc, np.ufunc] = {

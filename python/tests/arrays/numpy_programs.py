@@ -167,7 +167,7 @@ COMPUTED: dict[Any, list[Program]] = {
         lambda x: np.where(np.ones(x.shape, bool), 2.5, x),
         lambda x: np.where(1, x, -x),
     ],
-    np.zeros_like: [lambda x: np.zeros_like(x)],
+    np.zeros_like: [lambda x: np.zeros_like(x), lambda x: np.zeros_like(x, np.bool_)],
 }
 if hasattr(np, "trapezoid"):
     COMPUTED[np.trapezoid] = [

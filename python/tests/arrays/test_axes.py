@@ -43,8 +43,7 @@ NONE = object()
 @pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_results_have_numpy_s_shapes(name: str, shape: tuple[int, ...]) -> None:
-    recorder = Recorder(precision_bits=8)
-    x = Array(recorder, recorder.input("x", shape, 1, 3, step=1), "i")
+    x = Array(recorder := Recorder(precision_bits=8), recorder.input("x", shape, 1, 3, step=1), "i")
     for axis in (NONE, None, 0, -1, 1, -2, (), (0,), 2.5, "a"):
         options = {} if axis is NONE else {"axis": axis}
         if name == "norm" and axis == ():

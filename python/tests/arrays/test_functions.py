@@ -132,8 +132,7 @@ def test_encrypted_logsumexp_is_right_anywhere_in_its_range(width: float) -> Non
 @pytest.mark.parametrize(("count", "width"), [(6, 0.5), (6, 12), (2, 30)])
 def test_sums_of_exponentials_are_known_to_be_as_large_as_they_are(count: int, width: float) -> None:
     """From half of the least to a sixteenth above the largest, by the ends of the range: of divisors."""
-    recorder = Recorder()
-    x = Array(recorder, recorder.input("x", (count,), -width / 2, width / 2))
+    x = Array(recorder := Recorder(), recorder.input("x", (count,), -width / 2, width / 2))
     first, *others = _shares(x, None)[1]
     least = count * np.exp(-width / 2 ** len(others))
     assert 0.4 * least < first.range[0] < least < count < first.range[1] < 1.1 * count

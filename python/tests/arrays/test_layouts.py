@@ -22,8 +22,7 @@ from hemera.arrays.sparse_map import SparseMap
 
 def diagonals(function: Callable[[Any], Any], shape: tuple[int, ...], most_slots: int = 1) -> list[int]:
     """The diagonals of each linear map of a program, those that only scale left out."""
-    recorder = Recorder()
-    x = Array(recorder, recorder.input("x", shape, -1, 1))
+    x = Array(recorder := Recorder(), recorder.input("x", shape, -1, 1))
     recorder.program.outputs = [("y", function(x)._number)]
     program = folded(recorder.program)
     layouts = layout_choices(program, most_slots=most_slots)[0].layouts
@@ -111,8 +110,7 @@ def test_what_searches_remember_changes_no_choice(monkeypatch: pytest.MonkeyPatc
             return changed
 
         monkeypatch.setattr(layout_search._Search, "_settle", tried)
-        recorder = Recorder()
-        x = Array(recorder, recorder.input("x", (2, 8, 8), -1, 1))
+        x = Array(recorder := Recorder(), recorder.input("x", (2, 8, 8), -1, 1))
         recorder.program.outputs = [("y", residual(x, (2, 4, 8))._number)]
         return layout_choices(folded(recorder.program), most_slots=512), trials
 

@@ -19,6 +19,7 @@ from hemera.arrays.recorder import Recorder
 from hemera.arrays.tiling import split
 
 from .judged import is_refusal, leaves
+from .programs import on_tiles
 from .random_calls import Call, Drawing, Place, Random, all_draws
 
 DRAWS = all_draws()
@@ -178,7 +179,7 @@ class Program:
             (each.values(self.inputs, formulas=each.approximated), [at for _, at in each.outputs], values)
             for each in (simpler, squared)
         ]
-        forms.append((split(simpler, 4).evaluate_clear(self.inputs), range(len(self.arrays)), near))
+        forms.append((on_tiles(split(simpler, 4), self.inputs), range(len(self.arrays)), near))
         for found, places, wanted in forms:
             for place, array in zip(places, self.arrays, strict=True):
                 size = max(1.0, float(np.abs(wanted[array._number]).max()))

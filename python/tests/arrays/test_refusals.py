@@ -125,7 +125,7 @@ REFUSED: list[tuple[Callable[[Any, Any], Any], type[Exception], str]] = [
     (lambda x, _: np.tensordot(x, np.ones(2), 1), MismatchError, "do not fit"),
     (lambda x, _: np.tensordot(x, x, 3), MismatchError, "3 axes"),
     (lambda x, _: np.tensordot(x, x, ([0], [0, 1])), MismatchError, "1 axes and 2 axes"),
-    (lambda x, _: np.vdot(x, np.ones(2)), MismatchError, "stands for"),
+    (lambda x, _: np.vdot(x, np.ones(2)), MismatchError, "do not fit"),
     (lambda x, _: np.einsum("ii,ij", x, x), MismatchError, "stands for"),
     (lambda x, _: np.einsum("ij,jk->il", x, x), ParameterError, "does not name"),
     (lambda x, _: np.einsum("ij,ij->ii", x, x), ParameterError, "does not name"),
@@ -300,7 +300,7 @@ KEYWORDS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "to_begin": (lambda x: np.ediff1d(x, to_begin=0), "np.ediff1d takes no to_begin"),
     "fweights": (lambda x: np.cov(x, fweights=[1, 1, 1]), "np.cov takes no fweights"),
     "subok": (lambda x: np.tril(x, kk=1), "kk"),
-    "out": (lambda x: np.dot(x, np.ones(3), out=None), "np.dot takes no out"),
+    "out": (lambda x: np.dot(x, np.ones(3), out=np.ones(2)), "np.dot takes no out"),
     "too many": (lambda x: np.trace(x, 0, 0, 1, None), "np.trace with encrypted arrays: too many"),
     "spacing": (lambda x: np.trapezoid(x, y=2), "."),
 }

@@ -15,7 +15,7 @@ from hemera.arrays.operations import Affine
 from hemera.arrays.tiling import Tiling, split
 from hemera.errors import FormatError, MismatchError, ParameterError
 
-from .programs import Given, recorded
+from .programs import Given, on_tiles, recorded
 
 RNG = np.random.default_rng(5)
 SHAPES = [(), (1,), (7,), (64,), (65,), (3, 5, 7), (1, 9, 2), (12, 1, 5), (2, 2, 33), (30, 30)]
@@ -102,7 +102,7 @@ def test_alike_tiles_are_added_before_a_sum() -> None:
     # A sum has the range of its parts together.
     at = next(at for at, node in enumerate(cut.program.nodes) if node.operation is maps[0])
     assert cut.program.nodes[at].range == (-8, 8)
-    assert cut.evaluate_clear([given.values[None]])[0][0] == pytest.approx(given.values.mean())
+    assert on_tiles(cut, [given.values[None]])[0][0] == pytest.approx(given.values.mean())
     # So are those of which the same elements are taken, in another order than theirs.
     recorder, _ = recorded(lambda x: x.reshape(4, 16)[:, ::-1].sum(0), [given])
     cut = split(folded(recorder.program), 16)

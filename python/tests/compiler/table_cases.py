@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 import hemera as hm
-from hemera.arrays.exact_recorder import ExactRecorder
 from hemera.arrays.recorder import Recorder
 from hemera.compiler.tables import CompiledTable
 from hemera.compiler.tables.compiled import _TableProgram
@@ -83,7 +82,7 @@ def evaluated(
     study: Callable[[Any], Any], spec: hm.TableSpec, frame: pd.DataFrame, exact: bool = False
 ) -> Any:
     """A study as it is compiled, computed in the clear. The function in the clear gives the same."""
-    recorder = ExactRecorder() if exact else Recorder(precision_bits=12)
+    recorder = Recorder(precision_bits=np.inf if exact else 12)
     program = _TableProgram(study, spec, None, recorder)
     found = recorder.program.evaluate_clear([each[None] for each in spec.arrays(frame)])
     names = [name for name, _ in recorder.program.outputs]

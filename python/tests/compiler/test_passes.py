@@ -10,7 +10,6 @@ import pytest
 
 import hemera as hm
 from hemera.arrays.chains import FusingRecorder
-from hemera.arrays.exact_recorder import ExactRecorder
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.tensor import TensorProgram
 from hemera.compiler import passes
@@ -39,7 +38,7 @@ def on_arrays(function: Callable[..., Any], recorder: Recorder, **options: Any) 
 CASES = [
     (quadratic, FusingRecorder(precision_bits=12), {}),
     (quadratic, FusingRecorder(precision_bits=12), {"scales": True}),
-    (whole, ExactRecorder(), {"scheme": "bfv"}),
+    (whole, Recorder(precision_bits=math.inf), {"scheme": "bfv"}),
 ]
 
 

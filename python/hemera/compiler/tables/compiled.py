@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.arrays.array import Array
-from hemera.arrays.exact_recorder import ExactRecorder
 from hemera.arrays.recorder import Recorder
 from hemera.compiler import compiling
 from hemera.compiler.agreement import Agreement, compared
@@ -269,7 +268,7 @@ def compile_table(what: Study, *inputs: Any, calibrate: Any = None, **options: A
         what,
         spec,
         _samples(spec, frames),
-        ExactRecorder() if exact else Recorder(precision_bits=bits),
+        Recorder(precision_bits=math.inf if exact else bits),
     )
     samples = _samples(program.spec, frames)
     options.setdefault("name", str(getattr(what, "__name__", "table")))
