@@ -82,7 +82,7 @@ def conv(
         if own is None:
             own = _known.setdefault(key, _map_of(kernel, x.shape, window))
         return sum_of_maps(x, [(x, own)], (results, *sizes), offset)
-    # Of ResNet-20 these products of matrices take a hundredth of the time of the sparse maps.
+    # A hundredth of the time of the sparse maps, for ResNet-20.
     rows = _windows(np.asarray(x, np.float64), *window)
     found = (kernel.reshape(groups, results // groups, -1) @ rows).reshape(results, -1)
     return (found if offset is None else found + offset.reshape(results, -1)).reshape(results, *sizes)
