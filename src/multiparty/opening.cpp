@@ -233,13 +233,13 @@ rlwe::Ciphertext Opening::share_for(const rlwe::Ciphertext& ciphertext, double n
   note(ciphertext);
   const Answer made = answer(of, ciphertext, mine);
   const Answer again = answer(of, ciphertext, mine);
-  const auto words = [&](const poly::Poly& from) {
-    std::vector<std::uint64_t> host(from.shape().words());
-    context_->backend().download(context_->queue(), host, from.view(), Form::evaluation);
-    context_->queue().synchronize();
-    return host;
-  };
-  if (made.names != again.names || words(made.poly) != words(again.poly)) {
+  // The receiver alone may read it.
+  std::vector<std::uint64_t> first(made.poly.shape().words()), second(first.size());
+  const runtime::ZeroedAtEnd zeroed_first{std::span(first)}, zeroed_second{std::span(second)};
+  context_->backend().download(context_->queue(), first, made.poly.view(), Form::evaluation);
+  context_->backend().download(context_->queue(), second, again.poly.view(), Form::evaluation);
+  context_->queue().synchronize();
+  if (made.names != again.names || first != second) {
     throw DeviceError(
         "two computations of a share differ: a fault of the machine, or another writer of the "
         "ciphertext; nothing was sent");

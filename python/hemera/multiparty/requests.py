@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import re
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ from hemera.package.package import Package
 
 __all__ = ["Request", "Study", "file_of", "files_of", "packaged", "shares_of"]
 
+_SHARE = re.compile(r"share-([0-9]{1,9})-([0-9]{1,9})-(.+)")
 MEMBERS = "members"
 """To whom results are opened that all may read."""
 
@@ -237,8 +239,9 @@ class Request:
     @property
     def missing(self) -> list[int]:
         """The pieces of which no share is there, of some result: by the names of files alone."""
-        names = [path.name.split("-", 3) for path in files_in(self._place, "share-*")]
-        there = [{int(each[2]) for each in names if int(each[1]) == k} for k in range(self._count)]
+        names = [_SHARE.fullmatch(path.name) for path in files_in(self._place, "share-*")]
+        found = [(int(each[1]), int(each[2])) for each in names if each is not None]
+        there = [{piece for number, piece in found if number == k} for k in range(self._count)]
         return [T for T in range(self.study.access.pieces) if not all(T in each for each in there)]
 
     @property
@@ -289,7 +292,9 @@ def requests_in(
         name, _, asker = path.name.partition("-")
         if asker not in members:
             continue
-        with contextlib.suppress(FormatError, FileNotFoundError, ValueError, KeyError, TypeError):
+        with contextlib.suppress(
+            FormatError, FileNotFoundError, ValueError, KeyError, TypeError, RecursionError
+        ):
             text = shared.read(path, {asker})
             content = json.loads(text)
             types = {"program": str, "to": str, "turn": int, "inputs": list, "keys": str, "results": list}
@@ -322,24 +327,27 @@ def shares_of(
     found: dict[int, Any] = {}
     whole: dict[int, bytes] = {}
     for path in files_in(place, f"share-{number}-*"):
-        _, _, piece, name = path.name.split("-", 3)
-        if name not in study.members or not study.access.holds(study.members.index(name), int(piece)):
+        named = _SHARE.fullmatch(path.name)
+        if named is None or named[3] not in study.members or int(named[2]) >= study.access.pieces:
+            continue
+        piece, name = int(named[2]), named[3]
+        if not study.access.holds(study.members.index(name), piece):
             continue
         with contextlib.suppress(FormatError, FileNotFoundError, Error):
             data = study.shared.read(path, {name})
             share: Any = data
             if to == MEMBERS:
                 native = study.context._native
-                if core.opening_piece(native, study.terms, x._native, noise_log2, data) != int(piece):
+                if core.opening_piece(native, study.terms, x._native, noise_log2, data) != piece:
                     continue
             else:
                 share = study.context.load(data)
                 if not isinstance(share, Ciphertext) or (share.level, share.shape) != (x.level, x.shape):
                     continue
-            if int(piece) in whole and whole[int(piece)] != data:
-                differ = int(piece)
+            if piece in whole and whole[piece] != data:
+                differ = piece
                 break
-            found[int(piece)], whole[int(piece)] = share, data
+            found[piece], whole[piece] = share, data
     else:
         return found
     raise MismatchError(f"two shares of piece {differ} differ: one of its holders sends something else")

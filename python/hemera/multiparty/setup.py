@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -124,7 +125,7 @@ def newest_attempt(folder: Shared, committee: Sequence[str]) -> tuple[int, set[s
     found: dict[int, set[str]] = {}
     for path in folder.glob("*-*"):
         number, _, name = path.name.partition("-")
-        if name in committee and number.isdecimal():
+        if name in committee and re.fullmatch("[0-9]{1,9}", number):
             found.setdefault(int(number), set()).add(name)
     newest = max(found, default=-1)
     return newest, found.get(newest, set())

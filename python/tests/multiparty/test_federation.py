@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import hemera as hm
 from hemera import errors
-from hemera.multiparty import Federation, WaitingError, federation
+from hemera.multiparty import Federation, WaitingError, unreviewed
 
 from .parties import Parties, arrays, expected, join, same
 
@@ -290,7 +290,7 @@ def test_the_report_says_what_is_done(tmp_path: Path) -> None:
 def test_it_warns_once_that_nobody_from_outside_has_reviewed_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(federation, "_warned", [])
+    monkeypatch.setattr(unreviewed, "_warned", [])
     with pytest.warns(errors.SecurityWarning, match="not been reviewed") as caught:
         Parties(tmp_path)
     assert len([each for each in caught if "reviewed" in str(each.message)]) == 1

@@ -119,5 +119,11 @@ def test_shares_that_are_damaged_do_not_count(houses: Houses) -> None:
         with pytest.raises(WaitingError):
             request.open(houses.program, wait=0)
     some.write_bytes(whole)
+    for name in ("share-0-x", "share-0-99-a", "share-0-1-", "share-0-1-zz", "share-0-" + "9" * 20 + "-a"):
+        (place / name).write_bytes(whole)
+    (houses.place / "attempts" / ("9" * 30 + "-a")).write_bytes(b"")
+    (houses.place / "requests" / ("0" * 32 + "-a")).write_bytes(b"[" * 10_000)
+    assert [each.name for each in houses.groups["c"].requests()] == [request.name]
+    assert request.missing == []
     opened = request.open(houses.program, wait=0)
     assert {name: int(value) for name, value in opened.items()} == expected(houses)

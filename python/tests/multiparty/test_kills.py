@@ -122,4 +122,4 @@ def test_all_parties_are_killed_at_once(tmp_path: Path, transport: str) -> None:
 
 
 def test_the_module_has_these_names() -> None:
-    assert multiparty.__all__ == ["Federation", "WaitingError"]
+    assert multiparty.__all__ == ["Federation", "Group", "Receiver", "WaitingError"]
