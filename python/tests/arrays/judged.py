@@ -158,9 +158,12 @@ def difference(own: Any, wanted: Any) -> str:
     if kind not in _TYPES or own.dtype.kind != np.dtype(_TYPES[kind]).kind:
         return f"{own.dtype} for {plain.dtype}"
     replay = _Replay((own,))
-    (values,) = replay._plain(replay.given)
-    recorder = own._recorder
-    is_approximated = any(isinstance(recorder.program.nodes[at].operation, Apply) for at in replay._needed)
+    nodes, known, given = own._recorder.program.nodes, dict[int, Any](), iter(replay.given)
+    for at in replay._needed:
+        xs = [known[each] for each in nodes[at].operands] or [next(given)[np.newaxis]]
+        known[at] = nodes[at].operation.clear(xs, nodes[at].shape)
+    values = known[own._number][0]
+    is_approximated = any(isinstance(nodes[at].operation, Apply) for at in replay._needed)
     size = np.abs(plain.astype(np.float64)).max(initial=1.0)
     size = max(size, *(float(np.abs(each).max()) for each in replay.given)) if replay.given else size
     near = np.allclose(
