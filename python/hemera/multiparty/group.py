@@ -12,7 +12,6 @@ from typing import Any
 from hemera import _core
 from hemera._process import OfProcess
 from hemera.errors import FormatError, MismatchError, ParameterError
-from hemera.multiparty.core import core
 from hemera.multiparty.exchange import Exchange
 from hemera.multiparty.identity import Identity, Unsigned, signed_by
 from hemera.multiparty.party import Party, require_name
@@ -42,7 +41,7 @@ class Terms:
             raise ParameterError(f"two parties of {[*members, *receivers]} have one name")
         self.members, self.receivers, self.threshold = tuple(members), tuple(receivers), threshold
         self.access = _core.FederationAccess(len(members), threshold)
-        self.openings = core.Openings(self.access.pieces, openings, bits)
+        self.openings = _core.Openings(self.access.pieces, openings, bits)
         self.content: dict[str, Any] = {
             "kind": "group",
             "members": list(members),
@@ -52,12 +51,12 @@ class Terms:
             "opening_bits": bits,
         }
 
-    def agree(self, folder: Shared) -> tuple[bytes, Any]:
+    def agree(self, folder: Shared) -> tuple[bytes, _core.GroupTerms]:
         """The id, and what messages are made with. The first party writes the folder's terms."""
         nonce = agreed(folder, self.content)
         text = json.dumps(self.content, sort_keys=True).encode()
         found = hashlib.sha256(b"hemera group 1\0" + nonce + text).digest()
-        return found, core.GroupTerms(self.access, self.openings, found)
+        return found, _core.GroupTerms(self.access, self.openings, found)
 
 
 class Group:
@@ -123,7 +122,7 @@ class Group:
         return cls(shared_folder(folder, token), party, terms, known)
 
     @property
-    def openings(self) -> Any:
+    def openings(self) -> _core.Openings:
         """What parameters must have room for: `for_circuit(openings=group.openings)`."""
         return self._terms.openings
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from hemera import _core
 from hemera.errors import MismatchError, ParameterError
-from hemera.multiparty.core import core
 from hemera.multiparty.group import Terms
 from hemera.multiparty.identity import Identity, Unsigned, signed_by
 from hemera.multiparty.party import Party
@@ -56,7 +55,7 @@ class Receiver:
         return cls(shared_folder(folder, token), Party(Path(me), None), terms, known)
 
     @property
-    def openings(self) -> Any:
+    def openings(self) -> _core.Openings:
         """As of `Group.openings`."""
         return self._terms.openings
 
@@ -109,6 +108,6 @@ class Receiver:
             find = partial(shares_of, place, self, number, self._party.name, x, own.noise_bits)
             shares = waited(find, self.access.pieces, wait)
             natives = [each._native for each in shares]
-            whole = core.opened_for(context._native, self.terms, x._native, own.noise_bits, natives)
+            whole = _core.opened_for(context._native, self.terms, x._native, own.noise_bits, natives)
             values.append(context.decrypt(context.load(_core.save(whole, 0)), secret))
         return package.interface.decode(values)

@@ -14,7 +14,6 @@ from typing import Any
 
 from hemera import _core
 from hemera.errors import Error, FormatError, MismatchError
-from hemera.multiparty.core import core
 from hemera.multiparty.identity import Identity, Unsigned
 from hemera.multiparty.party import Party
 from hemera.multiparty.shared import Shared, files_in
@@ -73,7 +72,7 @@ class Study:
     number: int
     members: Sequence[str]
     access: _core.FederationAccess
-    terms: Any
+    terms: _core.GroupTerms
     keys: Keys
     pieces: list[_core.FederationPiece]
     inputs: Callable[[int], list[Ciphertext]]
@@ -207,7 +206,7 @@ class Request:
 
     def _answer(self, results: list[Ciphertext], bounds: Bounds) -> None:
         study = self.study
-        opening = core.Opening(
+        opening = _core.Opening(
             study.context._native, study.terms, study.number, study.pieces, study.party.note_opening
         )
         receiver = None if self.to == MEMBERS else self._receiver()
@@ -267,7 +266,7 @@ class Request:
             find = partial(shares_of, self._place, study, number, MEMBERS, x, own.noise_bits)
             shares = waited(find, study.access.pieces, wait)
             native = study.context._native
-            plain = core.opened(native, study.terms, x._native, own.noise_bits, shares)
+            plain = _core.opened(native, study.terms, x._native, own.noise_bits, shares)
             values.append(study.context.decode(Plaintext(plain, study.context)))
         return package.interface.decode(values)
 
@@ -338,7 +337,7 @@ def shares_of(
             share: Any = data
             if to == MEMBERS:
                 native = study.context._native
-                if core.opening_piece(native, study.terms, x._native, noise_log2, data) != piece:
+                if _core.opening_piece(native, study.terms, x._native, noise_log2, data) != piece:
                     continue
             else:
                 share = study.context.load(data)

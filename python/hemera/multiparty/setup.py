@@ -7,12 +7,10 @@ import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from hemera import _core
 from hemera._process import OfProcess
 from hemera.errors import MismatchError
-from hemera.multiparty.core import core
 from hemera.multiparty.exchange import Exchange
 from hemera.multiparty.identity import Identity, Unsigned
 from hemera.multiparty.shared import Shared
@@ -28,7 +26,7 @@ class Member:
     name: str
     number: int
     committee: Sequence[str]
-    terms: Any
+    terms: _core.GroupTerms
     group: bytes
     """The group's id."""
     pieces: list[_core.FederationPiece]
@@ -52,7 +50,7 @@ class Attempt:
         self._folder, self._shared, self._member = folder / f"keys-{number}", shared, member
         self._context, self._needs, self._wanted = context._native, list(needs), wanted
         self._nonce = OfProcess(lambda: secrets.token_bytes(32))
-        self._messages: Any = None
+        self._messages: _core.KeyMessages | None = None
         self._exchange = self._nonces = Exchange(self._folder, shared, self._of_members("nonce"))
         self._over: list[Exchange] = []
         shared.write(folder / "attempts" / f"{number}-{member.name}", b"")
@@ -71,8 +69,7 @@ class Attempt:
         while self._took_part(self._messages):
             self._over.append(self._exchange)
             if len(self._over) == self._messages.rounds:
-                made: _core.EvaluationKeys = self._messages.keys()
-                return made
+                return self._messages.keys()
             self._exchange = self._of_round(len(self._over) + 1)
         return None
 
@@ -80,7 +77,7 @@ class Attempt:
         """For people."""
         return f"attempt {self.number} to make keys waits for {', '.join(self._exchange.missing())}"
 
-    def _begun(self, nonces: dict[str, bytes]) -> Any:
+    def _begun(self, nonces: dict[str, bytes]) -> _core.KeyMessages:
         member = self._member
         for at, name in enumerate(member.committee):
             if nonces[f"nonce-{at}"][32:] != self._wanted:
@@ -88,7 +85,7 @@ class Attempt:
         parts = [member.group, self.number.to_bytes(4, "little"), self._wanted]
         parts += [nonces[f"nonce-{at}"][:32] for at in range(len(member.committee))]
         attempt = hashlib.sha256(_ATTEMPT + b"".join(parts)).digest()
-        return core.KeyMessages(
+        return _core.KeyMessages(
             self._context, member.terms, attempt, member.number, member.pieces, self._needs
         )
 
@@ -99,10 +96,9 @@ class Attempt:
         return Exchange(self._folder, self._shared, given)
 
     def _sent(self, member: int) -> list[int]:
-        sent: list[int] = self._member.terms.sent_by(member)
-        return sent
+        return self._member.terms.sent_by(member)
 
-    def _took_part(self, messages: Any) -> bool:
+    def _took_part(self, messages: _core.KeyMessages) -> bool:
         """Whether the round that is going on is over."""
         number, own = len(self._over) + 1, self._sent(self._member.number)
         name = f"message-{number}-"

@@ -114,7 +114,10 @@ COMPUTED: dict[Any, list[Program]] = {
     ],
     np.mean: [lambda x: np.mean(x), lambda x: np.mean(x, axis=-1), lambda x: np.mean(x, 0, keepdims=True)],
     np.ndim: [lambda x: np.ndim(x)],
-    np.ones_like: [lambda x: np.ones_like(x)],
+    np.ones_like: [
+        lambda x: np.ones_like(x),
+        lambda x: 1 * (np.ones_like(x, np.bool_) + np.ones_like(x, np.bool_)),
+    ],
     np.outer: [lambda x: np.outer(x, [1.0, 2]), lambda x: np.outer([3.0, 4], x), lambda x: np.outer(x, x)],
     np.pad: [
         lambda x: np.pad(x, 1),
@@ -167,7 +170,7 @@ COMPUTED: dict[Any, list[Program]] = {
         lambda x: np.where(np.ones(x.shape, bool), 2.5, x),
         lambda x: np.where(1, x, -x),
     ],
-    np.zeros_like: [lambda x: np.zeros_like(x), lambda x: np.zeros_like(x, np.bool_)],
+    np.zeros_like: [lambda x: np.zeros_like(x), lambda x: 1 * (np.zeros_like(x, np.bool_) == 0)],
 }
 if hasattr(np, "trapezoid"):
     COMPUTED[np.trapezoid] = [
