@@ -9,11 +9,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from hemera import _files, multiparty
-from hemera.multiparty import identity, party, shared, terms
+from hemera.errors import MismatchError
+from hemera.multiparty import Group, Receiver, identity, party, shared, terms
+from hemera.multiparty.waiting import WaitingError
 
+from .houses import TERMS, program_of
 from .parties import Parties, arrays, expected, same
 
 NAMES = "abcx"
@@ -123,3 +127,51 @@ def test_all_parties_are_killed_at_once(tmp_path: Path, transport: str) -> None:
 
 def test_the_module_has_these_names() -> None:
     assert multiparty.__all__ == ["Federation", "Group", "Receiver", "WaitingError"]
+
+
+def study(folder: Path, program: Any) -> Any:
+    """The result that the receiver reads once all have done their part; who was killed starts again."""
+    groups: dict[str, Group] = {}
+    for _ in range(40):
+        for k, name in enumerate(TERMS["members"]):
+            own = {"secrets": folder / "secrets", **TERMS}
+            try:
+                group = groups.get(name) or Group.join(folder / "study", folder / f"{name}.party", **own)
+                groups[name] = group
+                group.make_keys(program, wait=0)
+                group.put(np.arange(40) + k, program=program, wait=0)
+                if name == "b" and not group.requests():
+                    group.request(program)
+                for request in group.requests():
+                    request.approve(program)
+            except KilledError:
+                groups.pop(name, None)
+            except WaitingError:
+                continue
+        try:
+            receiver = Receiver.join(folder / "study", folder / "r.party", **TERMS)
+            receiver.make_key(program)
+            return receiver.open(program, wait=0)
+        except (KilledError, WaitingError, MismatchError):
+            continue
+    raise AssertionError("the receiver has no result")
+
+
+def test_a_member_of_a_group_that_is_killed_at_a_write_goes_on(tmp_path: Path) -> None:
+    program, rows = program_of("bfv"), np.arange(40) + np.arange(3)[:, None]
+    total = 0
+    for at in range(0, 200, 5):
+        with pytest.MonkeyPatch.context() as patched:
+            writes = Writes(patched, at, after=at % 2 == 0, end=end)
+            found = study(tmp_path / f"{at}", program)
+        assert found == {"sum": rows.sum(), "squares": (rows**2).sum()}
+        # What others have seen of a member is never another thing: of an attempt, an input, an opening.
+        for path, contents in writes.seen.items():
+            if path.split("/")[-1].startswith(
+                ("message-", "nonce-", "digest-", "input-", "share-", "result-")
+            ):
+                assert len(contents) == 1, path
+        total = total or writes.count
+        if at > total:
+            break
+    assert total > 60
