@@ -80,14 +80,15 @@ class Keys(Pieces):
                 party.note,
             )
 
-    def _deal_parts(self, piece: int, key: bytes, ready: set[str]) -> None:
+    def _deal_parts(self, dealt: dict[int, bytes], ready: set[str]) -> None:
         """Contributors get their parts."""
         for name in self.named("contributors") - ready:
-            part = _core.FederationPiece(piece, key).dealt(self._description, name)
-            if name == self._party.name:
-                self._party.keep_dealt(piece, part)
-            else:
-                self._hand_over(name, "dealt", piece, part)
+            for piece, key in dealt.items():
+                part = _core.FederationPiece(piece, key).dealt(self._description, name)
+                if name == self._party.name:
+                    self._party.keep_dealt(piece, part)
+                else:
+                    self._hand_over(name, "dealt", piece, part)
 
     def message(self, listed: _core.FederationList, own: Contribution) -> bytes | None:
         """The message for a list, or the same bytes again; none for a list that is not to be answered."""

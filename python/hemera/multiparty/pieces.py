@@ -80,6 +80,7 @@ class Pieces:
     def _deal(self, number: int) -> None:
         """The first holder of a piece draws it, and hands it to the others."""
         party, names, ready = self._party, self._committee, self.named("ready")
+        dealt: dict[int, bytes] = {}
         for piece in self._access.held_by(number):
             holders = self._access.holders(piece)
             if holders[0] != number:
@@ -88,13 +89,14 @@ class Pieces:
                 party.keep_piece(piece, _core.FederationPiece.fresh(piece).key_for_holder())
             key = party.piece(piece)
             assert key is not None
+            dealt[piece] = key
             for holder in holders[1:]:
                 if names[holder] not in ready:
                     self._hand_over(names[holder], "piece", piece, key)
-            self._deal_parts(piece, key, ready)
+        self._deal_parts(dealt, ready)
 
-    def _deal_parts(self, piece: int, key: bytes, ready: set[str]) -> None:
-        """Hand over what others besides its holders get of a piece."""
+    def _deal_parts(self, dealt: dict[int, bytes], ready: set[str]) -> None:
+        """Hand over what others besides their holders get of the pieces that this party deals."""
 
     def _sealed(self, kind: str, piece: int, dealer: str, to: str) -> Shared:
         return self._folder / "sealed" / f"{kind}-{piece}-from-{dealer}-to-{to}"
