@@ -47,11 +47,15 @@ void add_to(const rlwe::Context& context, const poly::PolyView& sum, const poly:
   context.backend().add(context.queue(), sum, sum, term, base);
 }
 
+bool has_default_gadget(const rlwe::Context& context, const rlwe::KeyNeed& need) {
+  const rlwe::Parameters& parameters = context.parameters();
+  return need.gadget == parameters.default_gadget(parameters.highest_user_level());
+}
+
 // "galois", element, or "relin"; and the digest of the gadget where it is not the default one.
 Fields name_of(const rlwe::Context& context, const rlwe::KeyNeed& need) {
   Fields name = is_product(need) ? Fields("relin") : Fields("galois").number(need.role.galois_element);
-  const rlwe::Parameters& parameters = context.parameters();
-  if (need.gadget == parameters.default_gadget(parameters.highest_user_level())) return name;
+  if (has_default_gadget(context, need)) return name;
   runtime::ByteWriter out;
   out.u64s(need.gadget.base);
   out.u64s(need.gadget.special);
@@ -261,18 +265,13 @@ std::vector<std::byte> KeyMessages::computed(int round, const Piece& piece) cons
       append_residues(context, pairs.view().components(0, 1), base, message);
       continue;
     }
-    const Fields of_u = [&] {  // as the key's name, but for the first word
-      Fields name("relin u");
-      if (each.name.view().size() > std::string_view("relin").size()) name.fields(each.name);
-      return name.digest(attempt_);
-    }();
-    const poly::Poly u = ternary_of(context, prf(key, of_u), context.key_base());
-    const auto errors_of = [&](std::string_view part) {
-      Fields name("errors");
-      name.text(part);
-      if (each.name.view().size() > std::string_view("relin").size()) name.fields(each.name);
-      return name.digest(attempt_);
+    // The key's name says no more than these words, but for another gadget.
+    const auto of_attempt = [&](Fields words) {
+      if (!has_default_gadget(context, each.need)) words.fields(each.name);
+      return words.digest(attempt_);
     };
+    const auto errors_of = [&](std::string_view part) { return of_attempt(Fields("errors").text(part)); };
+    const poly::Poly u = ternary_of(context, prf(key, of_attempt(Fields("relin u"))), context.key_base());
     if (round == 1) {
       poly::Poly negative = context.make_poly(1, 1, secret.base(), Form::evaluation, Secrecy::secret);
       backend.negate(queue, negative.view(), secret.view(), secret.base());

@@ -37,10 +37,6 @@ struct Asked {
   std::uint64_t factor;  // of errors: t of BGV
   int flooding_log2;
   double opened_log2;  // the noise of what is opened
-
-  [[nodiscard]] poly::ConstPolyView c1(const rlwe::Ciphertext& ciphertext) const {
-    return ciphertext.poly.view().components(1, 1);
-  }
 };
 
 double room_log2(const rlwe::Context& context, std::size_t level) {
@@ -72,6 +68,11 @@ Asked asked(const rlwe::ContextPointer& shared, const Group& group, const rlwe::
           factor_log2 + rlwe::opened_noise_log2(group.openings, context.degree(), errors, flooding)};
 }
 
+// A copy of c1 of its own, named by what it is.
+PublicFactor c1_of(const rlwe::Context& context, const rlwe::Ciphertext& ciphertext) {
+  return {context, ciphertext.poly.view().components(1, 1), context.base(ciphertext.meta.level)};
+}
+
 // d_T in evaluation form, [batch, 1, limb, N], and the names of the polynomials.
 struct Answer {
   poly::Poly poly;
@@ -82,7 +83,7 @@ Answer answer(const Asked& of, const rlwe::Ciphertext& ciphertext, const Piece& 
   const rlwe::Context& context = of.context;
   const poly::Backend& backend = context.backend();
   runtime::Queue& queue = context.queue();
-  const PublicFactor c1(context, of.c1(ciphertext), of.base);
+  const PublicFactor c1 = c1_of(context, ciphertext);
   std::vector<poly::Seed> seeds;
   for (const Sha256Digest& name : c1.digests()) {
     const Fields fields = Fields("opening").digest(name).number(static_cast<std::uint64_t>(of.flooding_log2));
@@ -108,10 +109,6 @@ Sha256Digest digest_of(std::span<const Sha256Digest> names) {
   runtime::ByteWriter all;
   for (const Sha256Digest& name : names) all.bytes(name);
   return runtime::sha256(all.view());
-}
-
-std::vector<Sha256Digest> names_of(const Asked& of, const rlwe::Ciphertext& ciphertext) {
-  return PublicFactor(of.context, of.c1(ciphertext), of.base).digests();
 }
 
 std::vector<std::byte> share_head(const Asked& of, const Group& group, std::span<const Sha256Digest> names,
@@ -200,8 +197,8 @@ const Piece& Opening::held(std::size_t piece) const {
 }
 
 void Opening::note(const rlwe::Ciphertext& ciphertext) {
-  const Asked of{*context_, context_->base(ciphertext.meta.level), ciphertext.poly.shape().batch, 1, 0, 0};
-  for (const Sha256Digest& name : names_of(of, ciphertext)) {
+  const PublicFactor c1 = c1_of(*context_, ciphertext);
+  for (const Sha256Digest& name : c1.digests()) {
     if (note_(name) <= group_.openings.count) continue;
     throw NoiseError("the group's " + std::to_string(group_.openings.count) +
                      " openings are used up, for which its flooding is planned; make keys of a new group "
@@ -257,7 +254,7 @@ std::size_t share_piece(const rlwe::ContextPointer& context, const Group& group,
                         const rlwe::Ciphertext& ciphertext, double noise_log2,
                         std::span<const std::byte> share) {
   const Asked of = asked(context, group, ciphertext, noise_log2);
-  const auto [piece, residues] = read_head(of, group, names_of(of, ciphertext), share);
+  const auto [piece, residues] = read_head(of, group, c1_of(*context, ciphertext).digests(), share);
   std::vector<std::uint64_t> words(of.batch * of.base.size() * of.context.degree());
   read_residues(of.base, residues, words);
   return piece;
@@ -267,7 +264,7 @@ rlwe::Plaintext opened(const rlwe::ContextPointer& context, const Group& group,
                        const rlwe::Ciphertext& ciphertext, double noise_log2,
                        std::span<const std::span<const std::byte>> shares) {
   const Asked of = asked(context, group, ciphertext, noise_log2);
-  const std::vector<Sha256Digest> names = names_of(of, ciphertext);
+  const std::vector<Sha256Digest> names = c1_of(*context, ciphertext).digests();
   std::map<std::size_t, std::span<const std::byte>> of_piece;
   for (const std::span<const std::byte> share : shares) {
     const auto [piece, residues] = read_head(of, group, names, share);
