@@ -10,7 +10,7 @@
 
 namespace hemera::multiparty {
 
-/// Bytes of so many polynomials over a base.
+/// Bytes of this number of polynomials over a base.
 std::size_t residue_bytes(const poly::RnsBase& base, std::size_t polynomials);
 /// Appends polynomials in evaluation form, [batch, component, limb, N], each row in the bits of its modulus.
 void append_residues(const rlwe::Context& context, const poly::ConstPolyView& from, const poly::RnsBase& base,

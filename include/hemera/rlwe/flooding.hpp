@@ -17,7 +17,7 @@ struct Openings {
 /// which the functions below count.
 double error_noise_log2(double noise_log2, std::uint64_t factor);
 /// log2 of the deviation of each piece's flooding. It is an integer: two deviations for one ciphertext differ
-/// by a factor of 2 at least, so all together tell 4/3 of what the smallest tells.
+/// by a factor of 2 at least, so all of them together reveal at most 4/3 times as much as the smallest.
 ///
 /// The deviation is at least sqrt(12 count) 2^(bits / 2) |v|, where the noise v has coefficients of at most
 /// 2^noise_log2: then all openings together are within 2^-bits / 24 of floodings alone (Kullback-Leibler).

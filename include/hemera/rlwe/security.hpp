@@ -22,9 +22,9 @@ struct SecretDistribution {
   std::size_t weight = 0;
   /// Standard deviation of a discrete Gaussian; 0: ternary.
   double deviation = 0;
-  /// The secret is the sum of so many independent ones of this distribution, as of many parties: each of them
-  /// may know all but one. Security is that of a single one; bounds on noise are those of the sum. More than
-  /// one: of uniform ternary ones.
+  /// The number of independent secrets of this distribution whose sum the secret is, as of many parties: each
+  /// party may know all of them but one. Security is that of one of them; bounds on noise are those of the
+  /// sum. If there are more than one, they are uniform ternary.
   std::size_t terms = 1;
   /// Uniform ternary.
   [[nodiscard]] bool is_uniform() const { return weight == 0 && deviation == 0; }

@@ -64,8 +64,8 @@ class Options:
     noise would hide them."""
     upload_limit: int | None = None
     """The most bytes of keys that each client uploads; None: no limit. Rotations of linear maps are then
-    taken as rotations of rotations, in the least time, by the table of `device`, that is found for so many
-    keys (docs/compile.md#fewer-keys)."""
+    taken as rotations of rotations: of the plans whose keys fit, the fastest one that is found, by the table
+    of `device` (docs/compile.md#fewer-keys)."""
     name: str = ""
     """The model's name; "": the function's."""
     description: str = ""

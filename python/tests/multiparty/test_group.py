@@ -217,7 +217,10 @@ def test_a_child_of_a_fork_has_no_nonce_of_its_parent(houses: Houses) -> None:
 
 
 def test_with_identities_pieces_are_sealed_and_files_signed(tmp_path: Path, program: Any) -> None:
-    pytest.importorskip("cryptography.hazmat.primitives.hpke")
+    pytest.importorskip(
+        "cryptography.hazmat.primitives.hpke",
+        reason="cryptography is not installed: tools/setup frameworks brings it",
+    )
     known, study = tmp_path / "known", tmp_path / "study"
     houses = Houses.__new__(Houses)
     houses.folder, houses.program, houses.terms, houses.names = tmp_path, program, TERMS, TERMS["members"]
