@@ -18,6 +18,7 @@ from hemera.commands import (
     export,
     info,
     inspect,
+    models,
     params,
     plan,
     run,
@@ -36,6 +37,7 @@ COMMANDS: Mapping[str, ModuleType] = {
     "convert": convert,
     "export": export,
     "serve": serve,
+    "models": models,
     "client": client,
     "run": run,
 }

@@ -127,10 +127,9 @@ class Client:
     def __repr__(self) -> str:
         return f"<Client of {self._transport.url}>"
 
-    def models(self) -> list[dict[str, str]]:
-        """The server's models: `name`, `description` and `digest` of each."""
-        found: list[dict[str, str]] = _list_of(self._transport.json("GET", "/v1/models"), "models")
-        return found
+    def models(self) -> list[dict[str, Any]]:
+        """The server's models: `name`, `description`, `digest` and `version` (or None) of each."""
+        return _list_of(self._transport.json("GET", "/v1/models"), "models")
 
     def describe(self, model: str) -> dict[str, Any]:
         """The server's description of a model: parameters, keys, inputs, outputs, limits."""
@@ -277,8 +276,12 @@ class Client:
     def _described(self, name: str, before: _Model | None) -> _Model:
         told = self.describe(name)
         digest = None if told.get("digest") is None else str(told["digest"])
+        interface = Interface.from_dict(told)
+        # The server keeps one set of keys for all versions of a model: they have one secret key here.
+        alike = (each for each in self._models.values() if each.local.interface.params == interface.params)
+        before = before or next(alike, None)
         local = LocalModel(
-            Interface.from_dict(told),
+            interface,
             folder=self._folder,
             device=self._device,
             security=self._security,

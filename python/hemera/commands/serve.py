@@ -220,7 +220,7 @@ def _print_address(url: str) -> None:
 def run(options: argparse.Namespace) -> int:
     home = open_home(options.home)
     if options.add_model:
-        print(home.add_model(options.add_model).name)
+        print(home.add_model(options.add_model))
     elif options.remove_model:
         home.remove_model(options.remove_model)
     elif options.add_index:

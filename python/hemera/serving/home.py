@@ -13,7 +13,9 @@ from hemera._files import locked, write_atomically
 from hemera.inputs.source import read_bytes
 from hemera.package.package import Package
 from hemera.search.index import settings_of
+from hemera.serving.key_sets import KeySet, newest_set
 from hemera.serving.tokens import Clients, is_name, require_name
+from hemera.serving.versions import Aliases, is_model, plain_name, require_model, version_of
 
 _MODEL_SUFFIX = ".hemera-model"
 _INDEX_SUFFIX = ".hemera-index"
@@ -31,6 +33,11 @@ class Home:
         return Clients(self.root / "clients")
 
     @property
+    def aliases(self) -> Aliases:
+        """The names that give clients one of several models."""
+        return Aliases(self.root / "aliases")
+
+    @property
     def keys(self) -> Path:
         return self.root / "keys"
 
@@ -42,9 +49,14 @@ class Home:
         """The shared folder of a federation."""
         return self.root / "federations" / name
 
-    def add_model(self, source: Path | Package) -> Package:
-        """Copy a packaged model, or a file of one, into the folder, in place of one of its name. A server
-        reads it at its start.
+    def add_model(self, source: Path | Package) -> str:
+        """Copy a packaged model, or a file of one, into the folder, in place of one of its full name: its own
+        name, with the version in the name of a file like "tumours@2.hemera-model". The first model of a name
+        gets all of its clients, and later versions none before they have a weight. A server reads models at
+        its start.
+
+        Returns:
+            The full name.
 
         Raises:
             FormatError: when it is damaged.
@@ -52,14 +64,22 @@ class Home:
             FileError: when files can not be read or written.
         """
         package = source if isinstance(source, Package) else Package.load(source)
-        require_name(package.name, "a model that is served")
-        _require_free(package.name, "an index", self.index_file(package.name))
-        write_atomically(self.model_file(package.name), bytes(package))
-        return package
+        file = source.name.removesuffix(_MODEL_SUFFIX) if isinstance(source, Path) else ""
+        name = require_model("@".join([package.name, *file.split("@")[1:]]))
+        _require_free(package.name, "an index", self.index_file(package.name).exists())
+        is_first = not self._has_model(package.name)
+        write_atomically(self.model_file(name), bytes(package))
+        if version_of(name) and is_first:
+            self.aliases.put(package.name, {name: 1.0}, [name])
+        return name
 
     def remove_model(self, name: str) -> None:
-        """MismatchError where it is not there."""
-        _remove(self.model_file(require_name(name, "a model")), "model", name)
+        """Removes a model; with the last one of its name the keys that clients have for it. MismatchError
+        where it is not there."""
+        _remove(self.model_file(require_model(name)), "model", name)
+        self.aliases.forget(name)
+        if not self._has_model(plain_name(name)):
+            self._remove_keys(f"*/{plain_name(name)}", f"*+*+{plain_name(name)}")
 
     def add_index(self, source: Path) -> str:
         """Copy a file of an index (`hemera.search.Index.save`) into the folder, in place of one of its name,
@@ -76,20 +96,30 @@ class Home:
         name = require_name(source.stem, "the file of an index that is served")
         data = read_bytes(source)
         settings_of(data)
-        _require_free(name, "a model", self.model_file(name))
+        _require_free(name, "a model", self._has_model(name))
         write_atomically(self.index_file(name), data)
         return name
 
     def remove_index(self, name: str) -> None:
-        """MismatchError where it is not there."""
+        """Removes an index, and the keys that clients have for it. MismatchError where it is not there."""
         _remove(self.index_file(require_name(name, "an index")), "index", name)
+        self._remove_keys(f"*/{name}", f"*+*+{name}")
 
     def remove_client(self, name: str) -> None:
         """Removes a client's token, its keys, and what has come of them. MismatchError where it is not
         there."""
         owner = self.clients.remove(name)
-        for folder in (self.keys / owner, *self.incoming.glob(f"{owner}+*")):
+        self._remove_keys(owner, f"{owner}+*")
+
+    def _remove_keys(self, kept: str, coming: str) -> None:
+        """Removes folders of keys, and of uploads, by their patterns."""
+        for folder in (*self.keys.glob(kept), *self.incoming.glob(coming)):
             shutil.rmtree(folder, ignore_errors=True)
+
+    def key_sets(self) -> list[KeySet]:
+        """The keys that clients have here."""
+        found = (newest_set(folder) for folder in self.keys.glob("*/*"))
+        return [each for each in found if each is not None]
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -105,12 +135,11 @@ class Home:
         other model from its clients."""
         found: dict[str, Package] = {}
         damaged: dict[str, str] = {}
-        for path in sorted((self.root / "models").glob(f"*{_MODEL_SUFFIX}")):
-            name = path.name.removesuffix(_MODEL_SUFFIX)
+        for name, path in self._model_files().items():
             try:
                 package = Package.load(path)
                 package.describe()
-                if package.name != name:
+                if package.name != plain_name(name) or not is_model(name):
                     raise errors.FormatError(
                         f"the file holds the model {package.name!r}: add models by --add-model"
                     )
@@ -127,13 +156,21 @@ class Home:
         clashing: dict[str, str] = {}
         for path in sorted((self.root / "indexes").glob(f"*{_INDEX_SUFFIX}")):
             name = path.name.removesuffix(_INDEX_SUFFIX)
-            if self.model_file(name).exists():
+            if self._has_model(name):
                 clashing[name] = f"{path}: a model has this name; remove one of the two"
             elif not is_name(name):
                 clashing[name] = f"{path}: this can not be part of an address; add indexes by --add-index"
             else:
                 found[name] = path
         return found, clashing
+
+    def _model_files(self) -> dict[str, Path]:
+        paths = sorted((self.root / "models").glob(f"*{_MODEL_SUFFIX}"))
+        return {path.name.removesuffix(_MODEL_SUFFIX): path for path in paths}
+
+    def _has_model(self, name: str) -> bool:
+        """Whether there is a model, or a version of one, of a plain name."""
+        return any(plain_name(each) == name for each in self._model_files())
 
     def index_file(self, name: str) -> Path:
         return self.root / "indexes" / f"{name}{_INDEX_SUFFIX}"
@@ -149,7 +186,7 @@ def _remove(file: Path, what: str, name: str) -> None:
         raise errors.MismatchError(f"there is no {what} {name!r}") from None
 
 
-def _require_free(name: str, what: str, file: Path) -> None:
+def _require_free(name: str, what: str, is_there: bool) -> None:
     """ParameterError where the folder has something else of a name: keys and metrics go by it."""
-    if file.exists():
+    if is_there:
         raise errors.ParameterError(f"there is {what} {name!r} already; remove it, or take another name")

@@ -34,6 +34,13 @@ class KeySet:
         return {"library": self.library, "digest": self.digest, "bytes": self.bytes}
 
 
+def newest_set(home: Path) -> KeySet | None:
+    """The set that counts of those in the folder of a client and model, CLIENT/MODEL."""
+    sets = [read_set(folder, home.parent.name, home.name) for folder in home.iterdir()]
+    complete = [found for found in sets if found is not None]
+    return max(complete, key=lambda found: found.generation, default=None)
+
+
 def read_set(folder: Path, client: str, model: str) -> KeySet | None:
     """The set in a folder; None unless it is complete."""
     try:

@@ -18,7 +18,7 @@ from hemera.client.problems import refusal_of
 from hemera.errors import Error, OutOfMemoryError
 from hemera.serving.logs import log
 from hemera.serving.metrics import Metrics
-from hemera.serving.reasons import QUEUE_FULL, STOPPING, TOO_MANY
+from hemera.serving.reasons import MODEL_CHANGED, QUEUE_FULL, STOPPING, TOO_MANY
 from hemera.serving.session_cache import Answer, AnyInputs, Session, SessionCache
 
 T = TypeVar("T")
@@ -34,6 +34,8 @@ class Evaluation:
     client: str
     model: str
     files: Mapping[str, bytes]
+    digest: str | None = None
+    """The digest of the model that it was admitted for."""
     joins: bool = False
     """Whether it runs as one batch with other clients' requests for the same name."""
     arrived: float = field(default_factory=time.monotonic)
@@ -303,6 +305,9 @@ class Scheduler:
             session = sessions[request.client]
             if isinstance(session, BaseException):
                 request.answer.set_exception(session)
+            elif request.digest not in (None, session.model_digest):
+                changed = MODEL_CHANGED.refused(name=request.model, digest=session.model_digest)
+                request.answer.set_exception(changed)
             else:
                 loading.append((request, session, self._loaded(request, session)))
         groups: list[list[_Loaded]] = []

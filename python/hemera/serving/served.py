@@ -22,6 +22,7 @@ from hemera.serving.reasons import MODEL_CHANGED
 from hemera.serving.session_cache import Session
 from hemera.serving.sessions import Loader, memory_of
 from hemera.serving.settings import Settings
+from hemera.serving.versions import plain_name, version_of
 
 _FACTS = ("dims", "metric", "exact", "margin", "payload")
 """Fields of settings that a list of indexes has, where there are such."""
@@ -41,6 +42,11 @@ class Served(ABC):
     name: str
     digest: str | None = None
     """The digest that clients encode for; None: there is none."""
+
+    @property
+    def key_name(self) -> str:
+        """The name under which clients' keys are kept: that of all versions of a model."""
+        return plain_name(self.name)
 
     def __init__(self, settings: Settings) -> None:
         self._limits = settings
@@ -96,6 +102,7 @@ class ServedModel(Served):
     """A packaged model of a server.
 
     Args:
+        name: its full name.
         package: the model.
         settings: limits of the server.
         loaders: of each device.
@@ -103,10 +110,10 @@ class ServedModel(Served):
 
     kind, joins = "model", False
 
-    def __init__(self, package: Package, settings: Settings, loaders: Sequence[Loader]) -> None:
+    def __init__(self, name: str, package: Package, settings: Settings, loaders: Sequence[Loader]) -> None:
         super().__init__(settings)
         self.package, self._loaders = package, loaders
-        self.name, self.digest = package.name, package.digest
+        self.name, self.digest = name, package.digest
 
     def prepare(self, number: int, options: DeviceOptions) -> None:  # noqa: ARG002
         self._loaders[number].prepare(self.package)
@@ -121,10 +128,12 @@ class ServedModel(Served):
         return min(self._limits.key_bytes, 2 * needed + max(key, 1 << 20))
 
     def entry(self) -> dict[str, Any]:
-        return {"name": self.name, "description": self.package.description, "digest": self.digest}
+        told = {"name": self.name, "description": self.package.description, "digest": self.digest}
+        return {**told, "version": version_of(self.name)}
 
     def describe(self) -> dict[str, Any]:
-        return {**self.package.describe(), "limits": self.limits(evaluations=self._limits.batch)}
+        limits = self.limits(evaluations=self._limits.batch)
+        return {**self.package.describe(), "version": version_of(self.name), "limits": limits}
 
     @cached_property
     def maps(self) -> dict[str, Any]:

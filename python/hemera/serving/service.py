@@ -24,6 +24,7 @@ from hemera.serving.session_cache import Session, SessionCache
 from hemera.serving.sessions import Loader, ModelSession
 from hemera.serving.settings import Settings
 from hemera.serving.store import Store, Upload
+from hemera.serving.versions import plain_name
 
 _LOADED_BYTES = "Bytes of keys in the devices' memory, with their graphs and contexts"
 _LOADED_SETS = "Key sets in the devices' memory; one set counts on each device that holds it"
@@ -51,7 +52,10 @@ class Service:
         self._loaders = [Loader(place.options, settings.graphs) for place in places]
         packages, self.damaged = home.models()
         paths, clashing = home.indexes()
-        self.models = {name: ServedModel(each, settings, self._loaders) for name, each in packages.items()}
+        self.models = {
+            name: ServedModel(name, each, settings, self._loaders) for name, each in packages.items()
+        }
+        self.aliases = home.aliases
         self.damaged.update(clashing)
         self.indexes = {name: ServedIndex(name, path, settings) for name, path in paths.items()}
         self._seen = {name: which_file(path) for name, path in paths.items()}
@@ -137,13 +141,20 @@ class Service:
         """The models, or the indexes, by name."""
         return self.models if kind == "model" else self.indexes
 
-    def served(self, kind: str, name: str) -> Served:
-        """A model or an index. Refused (404) where it is not there."""
-        return self.model(name) if kind == "model" else _found(self.indexes, name, kind)
+    def entries(self, kind: str, client: str) -> list[dict[str, Any]]:
+        """What a list has for a client: the names of models, and aliases, or indexes."""
+        there = self.of_kind(kind)
+        names = {*there, *(self.aliases.names() if kind == "model" else ())}
+        got = {name: self.aliases.model(name, client, there) for name in sorted(names)}
+        return [{**there[each].entry(), "name": name} for name, each in got.items() if each in there]
 
-    def model(self, name: str) -> ServedModel:
-        """A model. Refused (404) where it is not there."""
-        return _found(self.models, name, "model")
+    def served(self, kind: str, name: str, client: str) -> Served:
+        """A model or an index. Refused (404) where it is not there."""
+        return self.model(name, client) if kind == "model" else _found(self.indexes, name, kind)
+
+    def model(self, name: str, client: str) -> ServedModel:
+        """The model that a client gets under a name. Refused (404) where there is none."""
+        return _found(self.models, self.aliases.model(name, client, self.models), "model")
 
     def federation(self, name: str) -> SharedFolder:
         """The shared folder of a federation. Refused (404) where it is not there."""
@@ -151,7 +162,7 @@ class Service:
 
     def keys(self, client: str, model: str) -> KeySet:
         """A client's keys for a model or an index. Refused (409) where it has none."""
-        found = self.store.find(client, model)
+        found = self.store.find(client, plain_name(model))
         if found is None:
             kinds = "indexes" if model in self.indexes else "models"
             raise KEYS_FIRST.refused(name=model, kinds=kinds)
@@ -175,15 +186,17 @@ class Service:
             self.caches[device].drop_others(*place)
             return load()
 
-    def accept(self, upload: Upload, library: str, session: Session | None, device: int) -> KeySet:
-        """Checked keys become the client's; they are on disk when this returns."""
+    def accept(
+        self, upload: Upload, library: str, session: Session | None, device: int, model: str
+    ) -> KeySet:
+        """Checked keys become the client's; they are on disk when this returns. Their session is for `model`,
+        a full name."""
         found = self.store.commit(upload, library)
-        for number, cache in enumerate(self.caches):
-            if number != device:
-                cache.drop(upload.client, upload.model)  # those before
+        for cache in self.caches:
+            cache.drop(upload.client, upload.model)  # those before
         if session is not None:
             session.digest = found.digest
-            self.caches[device].put(upload.client, upload.model, found.generation, session)
+            self.caches[device].put(upload.client, model, found.generation, session)
         return found
 
     def remove_keys(self, client: str, model: str) -> bool:
@@ -244,32 +257,33 @@ class Service:
             found = self.keys(client, model)
             try:
                 return self.caches[device].get(
-                    client, model, found.generation, functools.partial(self._load, device, found)
+                    client, model, found.generation, functools.partial(self._load, device, found, model)
                 )
             except errors.FileError:
                 if found.is_there():
                     raise
-                if self.store.find(client, model) == found:  # and were not replaced meanwhile
+                if self.store.find(client, found.model) == found:  # and were not replaced meanwhile
                     self.store.forget(found)
 
     def _ready(self, device: int, client: str, model: str) -> Session | None:
         """The same, if it is there already."""
-        found = self.store.find(client, model)
+        found = self.store.find(client, plain_name(model))
         return None if found is None else self.caches[device].peek(client, model, found.generation)
 
-    def _load(self, device: int, found: KeySet) -> Session:
-        """The session of stored keys: from another device that holds them, else from their files."""
+    def _load(self, device: int, found: KeySet, model: str) -> Session:
+        """The session of stored keys for a model, a full name, or an index: from another device that holds
+        them, else from their files."""
 
         def load() -> Session:
-            served = self.indexes.get(found.model) or self.model(found.model)
+            served = self.indexes.get(model) or _found(self.models, model, "model")
             if isinstance(served, ServedModel):
                 for cache in self.caches:
-                    other = cache.peek(found.client, found.model, found.generation)
+                    other = cache.peek(found.client, model, found.generation)
                     if isinstance(other, ModelSession) and (copied := other.copied_to(self._loaders[device])):
                         return copied
             return served.session(device, found.library, found.files)
 
-        session = self._with_room(device, (found.client, found.model), load)
+        session = self._with_room(device, (found.client, model), load)
         session.digest = found.digest
         return session
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from hemera._process import Lock
+from hemera.serving.versions import plain_name
 
 Answer = dict[str, bytes]
 """The outputs of one request by name, each a file."""
@@ -38,6 +39,8 @@ class Session(ABC):
     def __init__(self) -> None:
         self.digest = ""
         """The digest of the keys, as the store has it."""
+        self.model_digest: str | None = None
+        """The digest of the model that computes; None: of an index."""
 
     @property
     def is_current(self) -> bool:
@@ -151,11 +154,13 @@ class SessionCache:
         return self._sessions.pop(place)[1]
 
     def drop(self, client: str, model: str, generation: int | None = None) -> None:
-        """Forgets a session; with a generation: no other one's."""
+        """Forgets the sessions of a client's keys for all versions of a model; with a generation: no other
+        one's."""
         with self._lock:
-            found = self._sessions.get((client, model))
-            if found is not None and generation in (None, found[0]):
-                self._forget((client, model))
+            for place, found in list(self._sessions.items()):
+                is_of = place[0] == client and plain_name(place[1]) == model
+                if is_of and generation in (None, found[0]):
+                    self._forget(place)
 
     def drop_all(self, model: str) -> None:
         """Forgets the sessions of all clients for a model or index."""

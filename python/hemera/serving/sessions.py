@@ -105,6 +105,7 @@ class ModelSession(Session):
 
     def __init__(self, package: Package, prepared: PreparedModel, keys: Keys, graphs: int = 0) -> None:
         super().__init__()
+        self.model_digest = package.digest
         self._package = package
         self._package.check(prepared.context, keys)
         self._prepared = prepared

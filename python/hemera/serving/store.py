@@ -25,7 +25,7 @@ from hemera._process import Lock
 from hemera.client.problems import Refused
 from hemera.client.wire import KEYS_FILE
 from hemera.serving.held import BLOCK, HeldFiles
-from hemera.serving.key_sets import TABLE, KeySet, read_set
+from hemera.serving.key_sets import TABLE, KeySet, newest_set, read_set
 from hemera.serving.reasons import DISK_FULL, LARGE_KEYS, STORE_FULL
 
 _MOST_WAITING = 4
@@ -368,15 +368,12 @@ class Store:
     def _read(self) -> None:
         """The sets on the disk; the remains of a stopped run are removed."""
         for home in sorted(self._root.glob("*/*")):
-            client, model = home.parent.name, home.name
-            sets = [read_set(folder, client, model) for folder in home.iterdir()]
-            complete = [found for found in sets if found is not None]
-            newest = max(complete, key=lambda found: found.generation, default=None)
+            newest = newest_set(home)
             for folder in home.iterdir():
                 if newest is None or folder.name != str(newest.generation):
                     shutil.rmtree(folder, ignore_errors=True)
             if newest is not None:
-                self._sets[client, model] = newest
+                self._sets[newest.client, newest.model] = newest
                 self._generation = max(self._generation, newest.generation)
 
 

@@ -120,7 +120,7 @@ def test_a_server_gives_them_to_its_clients(home: Home) -> None:
     token = home.clients.add("alice")
     with serving(home) as server, server.http(token) as http:
         told = http.get("/v1/models/scores/maps").json()
-        package = server.service.served("model", "scores").package
+        package = server.service.model("scores", "alice").package
         assert told == {**client_maps(package.interface), "digest": package.digest}
         assert code(http.get("/v1/models/no/maps")) == (404, "unknown_model")
         assert http.get("/v1/models/scores/maps", headers={"Authorization": "Bearer x"}).status_code == 401

@@ -35,7 +35,8 @@ def test_models_and_indexes_share_their_names(tmp_path: Path) -> None:
     with pytest.raises(errors.ParameterError, match="there is a model 'scores' already"):
         home.add_index(index_file(tmp_path, "scores"))
     # In place of one of its own kind.
-    second = home.add_model(model("scores", 3.0))
+    second = model("scores", 3.0)
+    assert home.add_model(second) == "scores"
     data = index_file(tmp_path, "rows").read_bytes()
     assert home.add_index(index_file(tmp_path, "rows")) == "rows"
     assert home.index_file("rows").read_bytes() == data
@@ -79,7 +80,8 @@ def test_what_is_not_there_is_not_removed(tmp_path: Path, name: str) -> None:
 def test_models_that_can_not_be_served_are_told(tmp_path: Path) -> None:
     home = Home(tmp_path / "home")
     assert home.models() == ({}, {})
-    data = bytes(home.add_model(model("scores")))
+    home.add_model(model("scores"))
+    data = home.model_file("scores").read_bytes()
     wrong = {"other": data, "short": data[:-1], "empty": b"", "b": bytes(model("a"))}
     for name, content in wrong.items():
         home.model_file(name).write_bytes(content)

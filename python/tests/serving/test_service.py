@@ -57,7 +57,7 @@ def test_new_keys_take_the_place_of_those_before_on_all_devices(home: Home, devi
     upload.write(b"keys")
     upload.end()
     session = None if device is None else Kept()
-    found = service.accept(upload, "Hemera", session, 0 if device is None else device)
+    found = service.accept(upload, "Hemera", session, 0 if device is None else device, "scores")
     assert service.keys("alice", "scores") == found
     for number, cache in enumerate(service.caches):
         kept = cache.peek("alice", "scores", found.generation)
@@ -77,12 +77,12 @@ def test_what_an_upload_may_have(home: Home, package: Package, given: int) -> No
     service = service_of(home, "cpu", key_bytes=given)
     needed = package.interface.key_bytes_at_most
     more = max(package.params.switching_key_bytes, 1 << 20)
-    served = service.model("scores")
+    served = service.model("scores", "alice")
     assert served.key_limit == served.describe()["limits"]["key_bytes"] == min(given, 2 * needed + more)
     assert (served.kind, served.name, served.digest) == ("model", "scores", package.digest)
     for ask in (service.model, partial(service.served, "model"), partial(service.served, "index")):
         with pytest.raises(Refused, match=f"there is no .* '{'x' * 64}'") as refused:
-            ask("x" * 65)
+            ask("x" * 65, "alice")
         assert refused.value.status == 404
     for digest in (None, package.digest):
         served.require_digest(digest)

@@ -92,7 +92,7 @@ async def answer(state: AppState, request: Request, client: str, work: Work) -> 
             files = await asyncio.to_thread(work.open, memory.files) if large else work.open(memory.files)
             measure = functools.partial(served.memory_of, library, files)
             take(await asyncio.to_thread(measure) if large else measure())
-            evaluation = Evaluation(client, served.name, files, served.joins)
+            evaluation = Evaluation(client, served.name, files, served.digest, served.joins)
             service.scheduler.submit(evaluation)
             found = await _answer(evaluation, request, settings.request_seconds)
             request.state.batch = evaluation.batch

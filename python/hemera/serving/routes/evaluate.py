@@ -32,7 +32,7 @@ async def evaluate(model: str, request: Request, client: ClientName) -> Response
     model's description is refused (409, `model_changed`) before its body is read. The files of a request may
     name the model as well; then those of the answer do."""
     state = state_of(request)
-    served = state.service.model(model)
+    served = state.service.model(model, client)
     digests: set[str] = set()
 
     def open_files(files: dict[str, bytes]) -> dict[str, bytes]:

@@ -32,7 +32,7 @@ async def query(index: str, request: Request, client: ClientName) -> Response:
     the encrypted results of comparisons. Queries for scores of several clients that wait take one pass over
     the database, each by its own client's keys."""
     state = state_of(request)
-    served = state.service.served("index", index)
+    served = state.service.served("index", index, client)
     with counted(partial(state.service.metrics.answered, index)) as answered:
         work = Work(served, QUERY)
         evaluation, files = await answer(state, request, client, work)
@@ -52,7 +52,7 @@ async def prepare(index: str, request: Request, response: Response, client: Clie
     """Do most of the work of later queries, whose seeds are in a message of a search's client. The answer
     says how many are prepared; others are answered all the same."""
     state = state_of(request)
-    served = state.service.served("index", index)
+    served = state.service.served("index", index, client)
     with counted(partial(state.service.metrics.answered, index)) as answered:
         work = Work(served, PREPARATION)
         evaluation, files = await answer(state, request, client, work)

@@ -18,7 +18,7 @@ from hemera.serving.routes.clients import ClientName
 from hemera.serving.routes.schemas import REQUEST_OF_FILES, REQUEST_OF_PART, problems, rates_of
 from hemera.serving.routes.state import state_of
 from hemera.serving.routes.uploads import held, put_part, put_whole
-from hemera.serving.served import Served, ServedModel
+from hemera.serving.served import Served
 
 router = APIRouter()
 
@@ -34,21 +34,21 @@ def _add(kind: str, kinds: str, more: str = "") -> None:
     of_path: Any = Path(alias=kind)
     one = f"/v1/{kinds}/{{{kind}}}"
 
-    def found(request: Request, name: str) -> Served:
-        return state_of(request).service.served(kind, name)
+    def found(request: Request, name: str, client: str) -> Served:
+        return state_of(request).service.served(kind, name, client)
 
     @router.get(f"/v1/{kinds}", responses=problems(401, 429), description=f"The {kinds} that there are.")
-    async def entries(request: Request, _: ClientName) -> dict[str, Any]:
-        return {kinds: [each.entry() for each in state_of(request).service.of_kind(kind).values()]}
+    async def entries(request: Request, client: ClientName) -> dict[str, Any]:
+        return {kinds: state_of(request).service.entries(kind, client)}
 
     @router.get(one, responses=problems(401, 404, 429), description=f"What clients need of the {kind}.")
-    async def describe(request: Request, _: ClientName, name: str = of_path) -> dict[str, Any]:
+    async def describe(request: Request, client: ClientName, name: str = of_path) -> dict[str, Any]:
         rates = rates_of(state_of(request).service.settings)
-        return {**found(request, name).describe(), "rates": rates}
+        return {**found(request, name, client).describe(), "rates": rates}
 
     @router.get(f"{one}/keys", responses=problems(401, 404, 429), description="The client's own keys.")
     async def keys_of(request: Request, client: ClientName, name: str = of_path) -> dict[str, Any]:
-        kept = state_of(request).service.store.find(client, found(request, name).name)
+        kept = state_of(request).service.store.find(client, found(request, name, client).key_name)
         if kept is None:
             raise NO_KEYS.refused(name=name)
         return kept.describe()
@@ -64,7 +64,7 @@ def _add(kind: str, kinds: str, more: str = "") -> None:
         state = state_of(request)
         uploaded = state.service.metrics.uploaded
         with counted(lambda status, _seconds, _sent: uploaded(status)) as answered:
-            served = found(request, name)
+            served = found(request, name, client)
             served.require_digest(request.headers.get(MODEL_HEADER))
             kept = await put_whole(state, served, request, client)
             answered(HTTPStatus.CREATED.value, 0)
@@ -78,7 +78,7 @@ def _add(kind: str, kinds: str, more: str = "") -> None:
     async def held_of(
         request: Request, client: ClientName, name: str = of_path, upload: str = Path()
     ) -> dict[str, Any]:
-        return held(state_of(request), found(request, name), client, upload)
+        return held(state_of(request), found(request, name, client), client, upload)
 
     @router.put(
         f"{one}/keys/{{upload}}",
@@ -98,7 +98,7 @@ def _add(kind: str, kinds: str, more: str = "") -> None:
         state = state_of(request)
         uploaded = state.service.metrics.uploaded
         with counted(lambda status, _seconds, _sent: uploaded(status)) as answered:
-            served = found(request, name)
+            served = found(request, name, client)
             served.require_digest(request.headers.get(MODEL_HEADER))
             told = await put_part(state, served, request, client, upload)
             if KEYS_HEADER in request.headers:
@@ -113,7 +113,7 @@ def _add(kind: str, kinds: str, more: str = "") -> None:
         description="Remove the client's keys, and what has come of others.",
     )
     async def delete_keys(request: Request, client: ClientName, name: str = of_path) -> None:
-        service, own = state_of(request).service, found(request, name).name
+        service, own = state_of(request).service, found(request, name, client).key_name
         if not await asyncio.to_thread(service.remove_keys, client, own):
             raise NO_KEYS.refused(name=name)
 
@@ -128,10 +128,9 @@ _add("index", "indexes")
 
 
 @router.get("/v1/models/{model}/maps", responses=problems(401, 404, 422, 429))
-async def maps(request: Request, _: ClientName, model: str = Path()) -> dict[str, Any]:
+async def maps(request: Request, client: ClientName, model: str = Path()) -> dict[str, Any]:
     """What clients of any language need of the model, with layouts as plain maps."""
-    served = state_of(request).service.served("model", model)
-    assert isinstance(served, ServedModel)
+    served = state_of(request).service.model(model, client)
     try:
         return await asyncio.to_thread(lambda: served.maps)
     except ParameterError as error:

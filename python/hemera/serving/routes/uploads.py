@@ -31,7 +31,7 @@ async def put_whole(state: AppState, served: Served, request: Request, client: s
     """Receives keys, checks them and keeps them. Whatever fails leaves nothing."""
     with state.uploads.share(client) as take:
         take(1)
-        upload = state.service.store.begin(client, served.name, state.service.settings.key_bytes)
+        upload = state.service.store.begin(client, served.key_name, state.service.settings.key_bytes)
         try:
             await _body(state, served, request, upload, _Turn())
             return await _kept(state, served, upload)
@@ -51,11 +51,11 @@ async def put_part(
     if not re.fullmatch("[0-9]{1,18}", offset) or is_multipart(request.headers.get("content-type")):
         raise UNFIT.refused(why=f"a part is bytes of one file, with {OFFSET_HEADER}: the bytes before it")
     service = state.service
-    async with _turn(state.turns, (client, served.name, name)) as turn:
+    async with _turn(state.turns, (client, served.key_name, name)) as turn:
         with state.uploads.share(client) as take:
             take(1)
             upload = await asyncio.to_thread(
-                service.store.resume, client, served.name, name, service.settings.key_bytes
+                service.store.resume, client, served.key_name, name, service.settings.key_bytes
             )
             waits = True
             try:
@@ -79,7 +79,7 @@ async def put_part(
 def held(state: AppState, served: Served, client: str, name: str) -> dict[str, Any]:
     """The bytes of an upload that are here."""
     _require_name(name)
-    return {"bytes": state.service.store.held(client, served.name, name)}
+    return {"bytes": state.service.store.held(client, served.key_name, name)}
 
 
 def _require_name(name: str) -> None:
@@ -179,7 +179,7 @@ async def _kept(state: AppState, served: Served, upload: Upload) -> dict[str, An
     device = service.device_for_keys()
     load = functools.partial(service.load_upload, served, library, upload, device)
     session = await asyncio.wrap_future(service.scheduler.call(load, device))
-    found = await asyncio.to_thread(service.accept, upload, library, session, device)
+    found = await asyncio.to_thread(service.accept, upload, library, session, device, served.name)
     told: dict[str, Any] = {served.kind: served.name}
     log("keys", client=upload.client, library=library, bytes=found.bytes, **told)
     return found.describe()
