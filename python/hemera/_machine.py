@@ -28,11 +28,30 @@ def processor_name() -> str:
 
 
 def memory_bytes() -> int:
-    """The memory that this process may take: the machine's, or its control group's where that is less."""
+    """The memory that this process may take: the machine's, or the least of its control groups where that is
+    less."""
     limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
-    with contextlib.suppress(OSError, ValueError):  # no control groups, or "max"
-        limits.append(int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    for file in _limits_of_groups():
+        with contextlib.suppress(OSError, ValueError):  # no such group, or "max"
+            limits.append(int(file.read_text()))
     return min(limits)
+
+
+def _limits_of_groups(
+    root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")
+) -> list[Path]:
+    """The files with the limits of this process' control group and those around it, of both versions."""
+    lines: list[str] = []
+    with contextlib.suppress(OSError):
+        lines = own.read_text(encoding="utf-8").splitlines()
+    found = [root / "memory.max"]
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        folder, name = (root / "memory", "memory.limit_in_bytes") if controllers else (root, "memory.max")
+        if not controllers or "memory" in controllers.split(","):
+            group = folder / path.lstrip("/")
+            found += [each / name for each in (group, *group.parents) if each.is_relative_to(folder)]
+    return found
 
 
 def _git(*arguments: str) -> str:

@@ -119,18 +119,16 @@ def add_bootstrap(parser: Arguments) -> None:
     parser.add_argument("--upload", type=size, metavar="SIZE", help="bytes of keys to upload (default: any)")
 
 
+_UNITS = {"": 0, "KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40}
+
+
 def size(text: str) -> int:
-    """A number of bytes: "1000000", "64MiB", "4GiB"."""
-    units = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "": 1}
-    for unit, factor in units.items():
-        if text.endswith(unit):
-            try:
-                count = int(float(text[: len(text) - len(unit)]) * factor)
-            except (ValueError, OverflowError):
-                break
-            if count >= 1:
-                return count
-    raise argparse.ArgumentTypeError(f"{text!r} is not a size like 64MiB or 4GiB")
+    """A number of bytes: "1000000", "64MiB", "1.5 GiB"."""
+    found = re.fullmatch(r"(\d{1,15}(?:\.\d+)?) ?([KMGT]iB)?", text)
+    count = int(float(found[1]) * (1 << _UNITS[found[2] or ""])) if found else 0
+    if count < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size like 64MiB or 4GiB")
+    return count
 
 
 def add_machine(parser: Arguments, *, several: bool = False) -> None:

@@ -152,7 +152,7 @@ class Replica:
         self._settings = settings
         self._packages = {name: found.load() for name, found in models.items()}
         self._loader = Loader(settings.options, settings.graphs)
-        self._cache = WorthCache(settings.loaded_key_bytes)
+        self._cache = WorthCache(settings.loaded_of_device)
         self._told: dict[tuple[str, str], KeyFiles] = {}
         self._running: dict[str, tuple[Evaluation, Future[Answered]]] = {}
         """Requests by number, and their answers to come."""

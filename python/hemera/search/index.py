@@ -369,7 +369,7 @@ class Index:
         kind = settings.index_kind
         with damaged(f"the {kind}"):
             needed = _ROWS[kind].memory_of(settings.program, header)
-        way = "load it with limit= (of a server: --max-index)"
+        way = "load it with limit= (of a server: index_bytes)"
         require_memory(needed, len(data), limit, f"the {kind}", way)
         index = cls.__new__(cls)
         index._open(settings, device, threads)

@@ -14,15 +14,20 @@ from hemera.errors import ParameterError
 
 if TYPE_CHECKING:
     from hemera.package.package import Package
+    from hemera.serving.configuration import Configuration
     from hemera.serving.home import Home
     from hemera.serving.service import Service
     from hemera.serving.settings import Settings
 
 
-def open_home(path: str | os.PathLike[str]) -> Home:
+def open_home(path: str | os.PathLike[str] | None) -> Home:
     """The folder of a server: models, indexes, clients, and clients' keys.
 
-    ParameterError without the packages of the extra "serving"."""
+    ParameterError without a path, or without the packages of the extra "serving"."""
+    if path is None:
+        raise ParameterError(
+            "a server needs its folder: hemera serve HOME, or `home` in the file of --config"
+        )
     try:
         import hemera.serving.server  # noqa: F401  whether it can be
         from hemera.serving.home import Home
@@ -32,18 +37,17 @@ def open_home(path: str | os.PathLike[str]) -> Home:
 
 
 def serve_home(
-    home: Home,
+    configuration: Configuration,
     *,
-    settings: dict[str, Any],
     make: Callable[[Home, Settings], Service] | None = None,
-    **address: Any,
+    listening: Callable[[str], object] | None = None,
 ) -> int:
     """Serve the models and indexes of a folder until SIGINT or SIGTERM.
 
     Args:
-        settings: those of `hemera.serving.settings.Settings`, by name.
+        configuration: with the folder.
         make: makes the service; None: `Service`, which computes in this process.
-        address: host, port and the files of TLS: see `hemera.serving.server.serve`.
+        listening: called with the server's address, a URL, when it listens.
 
     Returns:
         The exit status.
@@ -55,22 +59,24 @@ def serve_home(
     """
     from hemera.serving.server import serve
     from hemera.serving.service import Service
-    from hemera.serving.settings import Settings
 
+    home = open_home(configuration.home)
     with home.locked():
-        service = (make or Service)(home, Settings(**settings))
+        service = (make or Service)(home, configuration.settings)
         if not (service.models or service.indexes or service.federations):
             reasons = "".join(f"; {name}: {why}" for name, why in service.damaged.items())
             raise ParameterError(
                 f"{home.root} has no model or index to serve: `hemera serve HOME --add-model FILE`, "
                 f"--add-index{reasons}"
             )
-        return serve(service, **address)
+        return serve(service, configuration, listening=listening)
 
 
 def serve(package: Package, home: str | os.PathLike[str], *, host: str, port: int, **settings: Any) -> int:
     """Add a packaged model to the folder of a server, and serve all models there: what the `serve` of plans
     does. Raises as `open_home`, `Home.add_model` and `serve_home`."""
+    from hemera.serving.configuration import Configuration
+
     folder = open_home(home)
     folder.add_model(package)
-    return serve_home(folder, settings=settings, host=host, port=port)
+    return serve_home(Configuration(home=folder.root, host=host, port=port, **settings))

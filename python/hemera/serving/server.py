@@ -6,13 +6,13 @@ import logging
 import signal
 import socket
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, cast
 
 import uvicorn
 
-from hemera.errors import DeviceError, ParameterError
+from hemera.errors import DeviceError
 from hemera.serving.app import make_app
+from hemera.serving.configuration import Configuration
 from hemera.serving.connections import Connections, Listener
 from hemera.serving.logs import log, to_lines_of_json
 from hemera.serving.service import Service
@@ -65,22 +65,14 @@ def make_server(service: Service, listener: Listener, **options: Any) -> uvicorn
 
 
 def serve(
-    service: Service,
-    *,
-    host: str,
-    port: int,
-    certificate: Path | None = None,
-    certificate_key: Path | None = None,
-    listening: Callable[[str], object] | None = None,
+    service: Service, configuration: Configuration, *, listening: Callable[[str], object] | None = None
 ) -> int:
     """Serve until the process gets SIGINT or SIGTERM; requests that run are answered before it ends.
 
     Args:
         service: what is served.
-        host: address to listen at.
-        port: 0: any that is free; the log's line "listening" has it.
-        certificate: PEM file with the certificate and those that it rests on, for TLS.
-        certificate_key: PEM file with its key.
+        configuration: where it listens and logs. Of port 0 the log's line "listening" has the one that was
+            free.
         listening: called with the server's address, a URL, when it listens.
 
     Returns:
@@ -88,14 +80,12 @@ def serve(
 
     Raises:
         DeviceError: when the address can not be listened at.
-        ParameterError: for one of the two TLS files alone.
     """
-    if (certificate is None) != (certificate_key is None):
-        raise ParameterError("TLS needs both files: --tls-certificate and --tls-key")
     to_lines_of_json()
+    host, port, certificate = configuration.host, configuration.port, configuration.tls_certificate
     options: dict[str, Any] = {}
     if certificate is not None:
-        options = {"ssl_certfile": str(certificate), "ssl_keyfile": str(certificate_key)}
+        options = {"ssl_certfile": str(certificate), "ssl_keyfile": str(configuration.tls_key)}
     with listen(host, port) as listener:
         bound = listener.getsockname()[1]
         log("listening", host=host, port=bound, tls=certificate is not None)

@@ -75,7 +75,7 @@ class Service:
             refused=self.metrics.limited,
             clock=clock,
         )
-        self.caches = [SessionCache(settings.loaded_key_bytes) for _ in places]
+        self.caches = [SessionCache(settings.loaded_of_device) for _ in places]
         self.scheduler: Scheduling = Scheduler(
             [
                 Device(

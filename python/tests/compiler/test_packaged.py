@@ -24,17 +24,17 @@ def plan_of(**options: Any) -> hm.Compiled:
 def test_serve_hands_on_each_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     served: list[Any] = []
 
-    def serve(home: Any, *, settings: Any, host: str, port: int) -> int:
-        del home
-        served.append(([each.name for each in tmp_path.rglob("*.hemera-model")], settings, host, port))
+    def serve(given: Any) -> int:
+        names = [each.name for each in tmp_path.rglob("*.hemera-model")]
+        served.append((names, given.home, given.device, given.batch, given.host, given.port))
         return 7
 
     monkeypatch.setattr("hemera.serving.at_home.serve_home", serve)
-    assert plan_of().serve(tmp_path, host="::1", port=0, device="cuda:*", batch=8, idle_minutes=3) == 7
+    assert plan_of().serve(tmp_path, host="::1", port=0, device="cuda:*", batch=8) == 7
     assert plan_of().serve(tmp_path) == 7
     assert served == [
-        (["half.hemera-model"], {"device": "cuda:*", "batch": 8, "idle_minutes": 3}, "::1", 0),
-        (["half.hemera-model"], {"device": "auto"}, "127.0.0.1", 8000),
+        (["half.hemera-model"], tmp_path, "cuda:*", 8, "::1", 0),
+        (["half.hemera-model"], tmp_path, "auto", 32, "127.0.0.1", 8000),
     ]
 
 

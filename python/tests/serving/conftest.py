@@ -216,8 +216,9 @@ def tls(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 class Process:
     """`hemera serve` as a process, or a program that serves."""
 
-    def __init__(self, home: Path, *options: str, program: str | None = None) -> None:
-        serve = ["-m", "hemera", "serve", str(home), "--port", "0", "--device", "cpu", *options]
+    def __init__(self, home: Path | None, *options: str, program: str | None = None) -> None:
+        usual = [] if home is None else [str(home), "--port", "0", "--device", "cpu"]
+        serve = ["-m", "hemera", "serve", *usual, *options]
         self._process = subprocess.Popen(
             [sys.executable, *(serve if program is None else ["-c", program, str(home)])],
             stderr=subprocess.PIPE,

@@ -40,12 +40,13 @@ PROGRAM = """
 import functools, sys
 from hemera.ray.dispatch import Limits
 from hemera.ray.service import on_cluster
-from hemera.serving.at_home import open_home, serve_home
+from hemera.serving.at_home import serve_home
+from hemera.serving.configuration import Configuration
 
 limits = Limits(look_seconds=0.2, patience=30, head_seconds=6)
 make = functools.partial(on_cluster, address="{address}", replicas=2, limits=limits)
 settings = {{"device": "cpu", "threads": 1, "batch": 256}}
-sys.exit(serve_home(open_home(sys.argv[1]), settings=settings, make=make, host="127.0.0.1", port=0))
+sys.exit(serve_home(Configuration(home=sys.argv[1], port=0, **settings), make=make))
 """
 
 

@@ -16,6 +16,7 @@ from hemera.commands import serve
 from hemera.objects.devices import DeviceOptions
 from hemera.package.local_model import LocalModel
 from hemera.serving import Package
+from hemera.serving.configuration import Configuration
 from hemera.serving.home import Home
 from hemera.serving.metrics import Metrics
 from hemera.serving.scheduler import Device, Evaluation, Scheduler
@@ -327,16 +328,16 @@ def test_contexts_have_all_options_of_the_server(home: Home, device: str) -> Non
 
 
 def test_the_command_passes_the_options_on(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    given: dict[str, object] = {}
+    given: list[Configuration] = []
 
-    def note(_: Home, *, settings: dict[str, object], **others: object) -> int:
-        assert others["port"] == 8000
-        given.update(settings)
+    def note(configuration: Configuration, **_: object) -> int:
+        assert configuration.port == 8000
+        given.append(configuration)
         return 0
 
     monkeypatch.setattr(serve, "serve_home", note)
     words = ["serve", str(home.root), "--device", "cpu", "--threads", "2"]
     assert main([*words, "--storage", "packed", "--key-place", "host"]) == 0
-    assert Settings(**given).options == DeviceOptions("cpu", 2, storage="packed", keys="host")  # type: ignore[arg-type]
+    assert given[-1].options == DeviceOptions("cpu", 2, storage="packed", keys="host")
     assert main(words) == 0
-    assert Settings(**given).options == DeviceOptions("cpu", 2)  # type: ignore[arg-type]
+    assert given[-1].options == DeviceOptions("cpu", 2)

@@ -1,8 +1,8 @@
-"""docs/server.md: its program runs as written, and its table of limits has the command's defaults."""
+"""docs/server.md: its program runs as written, and its table of limits has the settings' defaults."""
 
 from __future__ import annotations
 
-import argparse
+import dataclasses
 import re
 from pathlib import Path
 
@@ -11,7 +11,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import hemera as hm
-from hemera.commands import serve
+from hemera.serving.configuration import written
+from hemera.serving.settings import Settings
 
 from .conftest import Home, serving
 
@@ -38,16 +39,14 @@ def test_the_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(space["probabilities"], model.predict_proba(rows), atol=1e-4)
 
 
-def test_limits_are_those_of_the_command() -> None:
-    parser = argparse.ArgumentParser()
-    serve.add_arguments(parser)
-    defaults = re.findall(r"(--[a-z-]+) [A-Z]+\s[^()]*\(default:?\s+([^)]*)\)", parser.format_help())
-    known = {name: re.sub(r"\s", "", text).removesuffix("ofall") for name, text in defaults}
-    rows = re.findall(r"^\| (`--[^|]*) \|[^|]*\| ([^|]*) \|$", PAGE, re.MULTILINE)
-    told = {}
+def test_limits_are_those_of_the_settings() -> None:
+    defaults = {each.name: each.default for each in dataclasses.fields(Settings)}
+    rows = re.findall(r"^\| (`[a-z_]+`[^|]*) \|[^|]*\| ([^|]*) \|$", PAGE, re.MULTILINE)
+    told: dict[str, object] = {}
     for names, values in rows:
-        options = re.findall(r"`(--[a-z-]+)`", names)
-        given = [each.replace(" ", "").replace("none", "nolimit") for each in values.split(", ")]
-        told |= dict(zip(options, given * (len(options) if len(given) == 1 else 1), strict=True))
-    assert told == {name: known[name] for name in told}
-    assert len(told) > 20
+        for name, value in zip(re.findall("`([a-z_]+)`", names), values.split(", "), strict=True):
+            told[name] = value
+            follows = value.startswith(("a ", "half "))
+            assert defaults[name] is None if follows else written(name, defaults[name]).strip('"') == value
+    apart = {"device", "threads", "storage", "keys", "origins", "federations"}
+    assert set(told) == set(defaults) - apart

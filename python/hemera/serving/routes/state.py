@@ -28,7 +28,7 @@ class AppState:
 def make_state(service: Service) -> AppState:
     """The state of an application of a service. The service's metrics watch it."""
     settings = service.settings
-    waiting = Budget(settings.waiting_bytes, settings.waiting_of_client, "requests")
+    waiting = Budget(settings.waiting_of_all, settings.waiting_of_client, "requests")
     uploads = Budget(settings.uploads, settings.client_uploads, "uploads of keys")
     service.metrics.watch(
         "hemera_waiting_bytes",
