@@ -7,7 +7,7 @@ import dataclasses
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -121,11 +121,12 @@ def configure(
     path = file or (None if named is None else Path(named))
     fields = {each.name: each for each in dataclasses.fields(Configuration)}
     given: dict[str, Any] = {}
-    for where, shown, values in (
-        (str(path), str, {} if path is None else _toml(path)),
+    sources: list[tuple[str, Callable[[str], str], Mapping[str, Any]]] = [
+        (str(path), lambda name: name, {} if path is None else _toml(path)),
         ("the environment", lambda name: f"{PREFIX}{name.upper()}", told),
-        ("the command", str, options),
-    ):
+        ("the command", lambda name: name, options),
+    ]
+    for where, shown, values in sources:
         known = {shown(name): each for name, each in fields.items()}
         for name, value in values.items():
             if name not in known:
@@ -148,7 +149,8 @@ def _toml(path: Path) -> dict[str, Any]:
     except ImportError as error:
         raise ParameterError(f"{error.name} is not installed: {how_to_install('serving')}") from None
     try:
-        return tomllib.loads(read_bytes(path).decode())
+        found: dict[str, Any] = tomllib.loads(read_bytes(path).decode())
+        return found
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ParameterError(f"{path} is no file of TOML: {error}") from None
 

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import sys
 import time
+from logging.handlers import WatchedFileHandler
+from pathlib import Path
 from typing import Any, TextIO
+
+from hemera.errors import FileError
 
 _logger = logging.getLogger("hemera.serving")
 _FIELDS = "hemera_fields"
@@ -36,9 +41,17 @@ class _Lines(logging.Formatter):
         return json.dumps(told, default=str)
 
 
-def to_lines_of_json(stream: TextIO | None = None, level: int = logging.INFO) -> None:
-    """Everything of the program's logs goes to a stream (None: standard error), a line of JSON each."""
-    handler = logging.StreamHandler(stream or sys.stderr)
+def to_lines_of_json(to: TextIO | Path | None = None, level: int = logging.INFO) -> None:
+    """Everything of the program's logs goes to a stream (None: standard error), or to the end of a file, a
+    line of JSON each. A file that was moved away is made anew. FileError where it can not be."""
+    if isinstance(to, Path):
+        try:
+            os.close(os.open(to, os.O_WRONLY | os.O_CREAT, 0o600))
+            handler: logging.Handler = WatchedFileHandler(to, encoding="utf-8")
+        except OSError as error:
+            raise FileError(f"cannot write the log {to}: {error.strerror}") from None
+    else:
+        handler = logging.StreamHandler(to or sys.stderr)
     handler.setFormatter(_Lines())
     root = logging.getLogger()
     root.handlers[:] = [handler]

@@ -12,6 +12,7 @@ import uvicorn
 
 from hemera.errors import DeviceError
 from hemera.serving.app import make_app
+from hemera.serving.certificate import Certificate
 from hemera.serving.configuration import Configuration
 from hemera.serving.connections import Connections, Listener
 from hemera.serving.logs import log, to_lines_of_json
@@ -42,10 +43,12 @@ def listen(host: str, port: int) -> Listener:
     return listener
 
 
-def make_server(service: Service, listener: Listener, **options: Any) -> uvicorn.Server:
-    """uvicorn's server of a service, to be run with the listener, with `options` of its configuration."""
+def make_server(
+    service: Service, listener: Listener, certificate: Certificate | None = None
+) -> uvicorn.Server:
+    """uvicorn's server of a service, to be run with the listener."""
     connections = Connections(service.settings)
-    listener.accepts = connections.accept if "ssl_certfile" in options else None
+    listener.accepts = None if certificate is None else connections.accept
     service.metrics.watch("hemera_connections", "Connections that are open", lambda: len(connections))
     config = uvicorn.Config(
         make_app(service),
@@ -59,8 +62,10 @@ def make_server(service: Service, listener: Listener, **options: Any) -> uvicorn
         backlog=_BACKLOG,
         timeout_keep_alive=_IDLE_SECONDS,
         timeout_graceful_shutdown=service.settings.shutdown_seconds,
-        **options,
     )
+    if certificate is not None:
+        config.load()  # which would make one that is not read anew
+        config.ssl = certificate.context
     return uvicorn.Server(config)
 
 
@@ -81,11 +86,12 @@ def serve(
     Raises:
         DeviceError: when the address can not be listened at.
     """
-    to_lines_of_json()
-    host, port, certificate = configuration.host, configuration.port, configuration.tls_certificate
-    options: dict[str, Any] = {}
-    if certificate is not None:
-        options = {"ssl_certfile": str(certificate), "ssl_keyfile": str(configuration.tls_key)}
+    to_lines_of_json(configuration.log_file)
+    host, port, certificate = configuration.host, configuration.port, None
+    if configuration.tls_certificate is not None and configuration.tls_key is not None:
+        certificate = Certificate(
+            configuration.tls_certificate, configuration.tls_key, configuration.tls_key_password
+        )
     with listen(host, port) as listener:
         bound = listener.getsockname()[1]
         log("listening", host=host, port=bound, tls=certificate is not None)
@@ -94,7 +100,7 @@ def serve(
             listening(f"http{'' if certificate is None else 's'}://{name}:{bound}")
         if certificate is None and host not in _LOOPBACK:
             log("readable", level=logging.WARNING, why="without TLS, whoever is between reads tokens")
-        server = make_server(service, listener, host=host, port=port, **options)
+        server = make_server(service, listener, certificate)
 
         def stop(*_: object) -> None:
             server.should_exit = True

@@ -24,6 +24,7 @@ import hemera as hm
 from hemera.client.client import Client
 from hemera.package.local_model import LocalModel
 from hemera.serving import Package, export
+from hemera.serving.certificate import Certificate
 from hemera.serving.home import Home
 from hemera.serving.server import listen, make_server
 from hemera.serving.service import Service
@@ -121,9 +122,7 @@ def serving(
     """A server for the folder, in a thread; with the files of a certificate and its key: by TLS."""
     service = Service(home, Settings(**{"device": "cpu", "threads": 1, **limits}), clock=clock)
     listener = listen("127.0.0.1", port)
-    server = make_server(
-        service, listener, **({} if tls is None else {"ssl_certfile": tls[0], "ssl_keyfile": tls[1]})
-    )
+    server = make_server(service, listener, None if tls is None else Certificate(*map(Path, tls)))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     try:
