@@ -68,6 +68,8 @@ class Configuration(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.port > 65535:
+            raise ParameterError(f"port must be 65535 at most, not {self.port}")
         if (self.tls_certificate is None) != (self.tls_key is None):
             raise ParameterError("TLS needs both files: tls_certificate and tls_key")
         if self.replicas and self.ray is None:

@@ -144,7 +144,7 @@ def test_the_folder_of_a_server(tmp_path: Path, model: Path, capsys: pytest.Capt
     assert run("serve", home) == 1
     assert "other.hemera-model" in capsys.readouterr().err
     assert run("serve", home, "--remove-model", "other") == 0
-    for wrong in (["--max-request", "2GiB"], ["--tls-key", "x"]):
+    for wrong in (["--port", "70000"], ["--tls-key", "x"]):
         run("serve", home, "--add-model", model)
         assert run("serve", home, *wrong) == 1
     assert run("serve", home, "--max-store", "many") == 1

@@ -14,6 +14,7 @@ from hemera import search
 from hemera.client.problems import Refused
 from hemera.serving import Package
 from hemera.serving import server as server_module
+from hemera.serving.configuration import Configuration
 from hemera.serving.home import Home
 from hemera.serving.service import Service
 from hemera.serving.settings import Settings
@@ -148,16 +149,14 @@ def test_the_address_that_is_told(
 
     monkeypatch.setattr(server_module, "listen", listen)
     monkeypatch.setattr(server_module, "make_server", lambda *_, **__: Server())
-    monkeypatch.setattr(server_module, "to_lines_of_json", lambda: None)
+    monkeypatch.setattr(server_module, "to_lines_of_json", lambda _: None)
+    monkeypatch.setattr(server_module, "Certificate", lambda *_: object())
     monkeypatch.setattr(server_module.signal, "signal", lambda *_: None)
     monkeypatch.setattr(server_module, "log", lambda event, **_: logged.append(event))
     service = service_of(home, "cpu")
-    files = {"certificate": Path("c"), "certificate_key": Path("k")} if tls else {}
-    given: dict[str, Any] = {"host": host, "port": 0, "listening": told.append, **files}
+    files = {"tls_certificate": Path("c"), "tls_key": Path("k")} if tls else {}
+    given = Configuration(host=host, port=0, **files)
     for service.failed, Server.started, status in ((False, True, 0), (True, True, 1), (False, False, 1)):
-        assert server_module.serve(service, **given) == status
+        assert server_module.serve(service, given, listening=told.append) == status
     assert told == [f"http{'s' * tls}://{address}:8123"] * 3
     assert logged == ["listening", *([] if tls or is_local else ["readable"])] * 3
-    for alone in ("certificate", "certificate_key"):
-        with pytest.raises(Exception, match="both files"):
-            server_module.serve(service, host=host, port=0, **{alone: Path("x")})  # type: ignore[arg-type]
