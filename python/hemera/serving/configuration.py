@@ -134,9 +134,9 @@ def configure(
             if name not in known:
                 option = f"--{name.lower().removeprefix(PREFIX.lower()).replace('_', '-')}"
                 near = [own for own, each in known.items() if each.metadata["option"] == option]
-                told = f". Did you mean {near[0]!r}?" if near else did_you_mean(name, known)
+                meant = f". Did you mean {near[0]!r}?" if near else did_you_mean(name, known)
                 raise ParameterError(
-                    f"{where}: there is no setting {name!r}{told} (`hemera serve --print-config` has all)"
+                    f"{where}: there is no setting {name!r}{meant} (`hemera serve --print-config` has all)"
                 )
             given[known[name].name] = _read(known[name], value, f"{where}: {name}")
     return Configuration(**given)
