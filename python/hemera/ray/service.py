@@ -60,6 +60,9 @@ class RayService(Service):
             )
         self._tell_models()
 
+    def _reload_models(self) -> None:
+        """Nothing: replicas read models when they start."""
+
     def sweep_indexes(self) -> None:
         """Nothing: replicas have no indexes."""
 

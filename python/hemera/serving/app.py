@@ -22,6 +22,7 @@ from hemera.serving.routes import ROUTERS, evaluate
 from hemera.serving.routes.addresses import ExactAddresses
 from hemera.serving.routes.state import make_state
 from hemera.serving.service import Service
+from hemera.serving.sizing import log_sizes
 
 _OWN_HEADERS = (KEYS_HEADER, MODEL_HEADER, NONCE_HEADER, OFFSET_HEADER)
 
@@ -41,7 +42,9 @@ def make_app(service: Service) -> FastAPI:
             key_sets=len(service.store),
         )
         sweeping = asyncio.create_task(_sweep(service))
+        sizing = asyncio.create_task(asyncio.to_thread(log_sizes, service))
         yield
+        await sizing
         sweeping.cancel()
         await asyncio.to_thread(service.scheduler.stop)
         log("stopped")
@@ -51,6 +54,8 @@ def make_app(service: Service) -> FastAPI:
         version=hemera.__version__,
         description="Computes on encrypted numbers: keys once, then ciphertexts there and back.",
         lifespan=lifespan,
+        redirect_slashes=False,  # to an absolute address, which is this side's of a proxy
+        servers=[{"url": ".", "description": "The folder that this document is in"}],
         docs_url=None,
         redoc_url=None,
     )

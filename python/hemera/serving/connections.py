@@ -8,10 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import functools
 import ipaddress
 import json
+import logging
+import math
+import os
+import resource
 import socket
+import time
 from asyncio import BaseTransport, TimerHandle, Transport
 from collections import OrderedDict
 from collections.abc import Callable
@@ -19,13 +25,23 @@ from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from hemera.serving.logs import log
 from hemera.serving.reasons import BUSY
 from hemera.serving.settings import Settings
 
+_GRACE = 0.25
+"""Seconds that a connection without a request has when the server ends: one may be on its way."""
+_NO_ROOM = (errno.EMFILE, errno.ENFILE)
 _LARGEST_HEAD = 64 << 10
 """Bytes of a request's line and header, after the piece that they begin in."""
 _PREFIX = 64
 """Bits of an IPv6 address that one network has: its owner chooses the others."""
+_OTHER_FILES = 128
+"""Descriptors for anything but connections, or half of all where these are few."""
+_QUIET = 60.0
+"""Seconds between lines of the log on the lack of descriptors."""
+_SERVES, _DRAINS, _ENDS = range(3)
+"""Stages of a server's life."""
 
 
 class Connections:
@@ -37,6 +53,8 @@ class Connections:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self._most = _raise_descriptors(settings.connections)
+        self._stage = _SERVES
         self._open: dict[str, OrderedDict[_Connection | _Handshake, None]] = {}
         """Connections by address; those that became idle first come first."""
         self._handshakes: dict[Any, _Handshake] = {}
@@ -49,6 +67,32 @@ class Connections:
 
     def __len__(self) -> int:
         return sum(map(len, self._open.values()))
+
+    @property
+    def drains(self) -> bool:
+        """Whether each connection ends with its next answer."""
+        return self._stage is not _SERVES
+
+    @property
+    def ends(self) -> bool:
+        """Whether connections without a request are closed."""
+        return self._stage is _ENDS
+
+    def drain(self) -> None:
+        """From now on each connection ends with its next answer."""
+        self._stage = _DRAINS
+        for own in self._open.values():
+            for connection in own:
+                connection.end_with_answer()
+
+    def end(self) -> None:
+        """Nobody connects any more: connections without a request end, also where TLS is under way."""
+        self._stage = _ENDS
+        asyncio.get_running_loop().call_later(_GRACE, self._end_handshakes)
+
+    def _end_handshakes(self) -> None:
+        for place, handshake in list(self._handshakes.items()):
+            self._end(place, handshake)
 
     def accept(self, listener: socket.socket) -> tuple[socket.socket, Any]:
         """Accept a connection for TLS, which has no protocol before its handshake is done: until then it is
@@ -68,7 +112,7 @@ class Connections:
         own = self._open.get(connection.address, OrderedDict())
         if len(own) >= self.settings.address_connections and not self._close_idle([connection.address]):
             return False
-        if len(self) >= self.settings.connections:
+        if len(self) >= self._most:
             # Close one of whoever has most.
             addresses = sorted(self._open, key=lambda address: -len(self._open[address]))
             if not self._close_idle(addresses):
@@ -114,12 +158,51 @@ class Connections:
 
 
 class Listener(socket.socket):
-    """A socket that listens, and asks who may connect where `accepts` is set."""
+    """A socket that listens, and asks who may connect where `accepts` is set. Where the process has no
+    descriptor left for a connection, that connection is closed, and a line of the log says so, at most one a
+    minute: asyncio would write hundreds of tracebacks, and leave the connection waiting."""
 
     accepts: Callable[[socket.socket], tuple[socket.socket, Any]] | None = None
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        self._told = -math.inf
+
     def accept(self) -> tuple[socket.socket, Any]:
-        return super().accept() if self.accepts is None else self.accepts(self)
+        try:
+            return super().accept() if self.accepts is None else self.accepts(self)
+        except OSError as error:
+            if error.errno not in _NO_ROOM:
+                raise
+            self._refuse()
+            raise ConnectionAbortedError from None  # for asyncio it is gone
+
+    def close(self) -> None:
+        if self._spare >= 0:
+            os.close(self._spare)
+            self._spare = -1
+        super().close()
+
+    def _refuse(self) -> None:
+        if time.monotonic() - self._told >= _QUIET:
+            self._told = time.monotonic()
+            log("descriptors", level=logging.ERROR, why="no file can be opened, and connections are refused")
+        os.close(self._spare)
+        with contextlib.suppress(OSError):
+            super().accept()[0].close()
+        self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+
+
+def _raise_descriptors(connections: int) -> int:
+    """Let the process open as many files as the system allows it, and return how many connections there may
+    be beside its other files: as many as asked for, or fewer with a line in the log."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    room = most - min(_OTHER_FILES, most // 2)
+    if room < connections:
+        log("descriptors", level=logging.WARNING, files=most, connections=room)
+    return min(connections, room)
 
 
 class _Handshake:
@@ -131,6 +214,9 @@ class _Handshake:
         self._socket = made
         self.address = address
         self.timer: TimerHandle | None = None
+
+    def end_with_answer(self) -> None:
+        """Nothing: its connection asks when it has a request."""
 
     def abort(self) -> None:
         """End it; asyncio, whose socket it is, closes it then. Does no harm afterwards."""
@@ -165,6 +251,8 @@ class _Connection(HttpToolsProtocol):
         self.address = _network(self.client[0]) if self.client else ""
         if self._all.admit(self):
             self._expect_header()
+            if self._all.ends:  # it came while the listener closed
+                self.shutdown()
         else:
             self.transport.write(_BUSY)
             self.transport.close()
@@ -195,10 +283,27 @@ class _Connection(HttpToolsProtocol):
         self._in_head = False
         self._header_came()
         super().on_headers_complete()
+        if self._all.drains:
+            self.end_with_answer()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
         self._all.idle(self)
+
+    def end_with_answer(self) -> None:
+        """The answer that is under way, if there is one, is its last."""
+        if not self.is_idle:
+            self.cycle.keep_alive = False
+
+    def shutdown(self) -> None:
+        """End with the answer; without a request soon. uvicorn's would be at once, and a connection that came
+        later would stay for as long as it is kept alive."""
+        self.end_with_answer()
+        self.loop.call_later(_GRACE, self._end_idle)
+
+    def _end_idle(self) -> None:
+        if self.is_idle and not self._in_head:
+            self.transport.close()
 
     def pause_writing(self) -> None:
         super().pause_writing()

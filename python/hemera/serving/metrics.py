@@ -49,6 +49,10 @@ class Metrics:
         """A model is served."""
         self._models.labels(model, digest).set(1)
 
+    def retires(self, model: str, digest: str) -> None:
+        """A model is served no more."""
+        self._models.remove(model, digest)
+
     def ran(self, model: str, requests: int, seconds: float) -> None:
         """A batch was computed."""
         self._batches.labels(model).observe(requests)

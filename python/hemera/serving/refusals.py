@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import re
+from http import HTTPStatus
+from urllib.parse import quote
 
 from fastapi import Request, Response
 from fastapi.responses import JSONResponse
@@ -16,6 +19,7 @@ from hemera.serving.logs import log
 from hemera.serving.metrics import Metrics
 from hemera.serving.reasons import HUNG_UP, TOO_SLOW
 
+_BODILESS = ("GET", "HEAD", "DELETE")
 _READ_ON = 1 << 20
 """Bytes of a body that are read although nobody wants them."""
 
@@ -49,6 +53,12 @@ async def refuse(request: Request, error: Exception) -> Response:
 async def refuse_http(request: Request, error: Exception) -> Response:
     """The response to what the framework refuses: addresses and methods that there are not."""
     assert isinstance(error, HTTPException)
+    path: str = request.scope["path"]
+    name = re.search("([^/]+)/$", path)
+    if error.status_code == HTTPStatus.NOT_FOUND and request.method in _BODILESS and name:
+        # Relative: scheme, host and prefix are those that the client knows, before any proxy.
+        place = "../" + quote(name[1]) + (request.url.query and f"?{request.url.query}")
+        return Response(status_code=HTTPStatus.TEMPORARY_REDIRECT, headers={"Location": place})
     code = {404: "unknown_address", 405: "unknown_method"}.get(error.status_code, "format")
     message = f"{error.detail}: /openapi.json tells what there is"
     return await refuse(request, Refused(error.status_code, code, message))

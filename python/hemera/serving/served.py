@@ -50,6 +50,15 @@ class Served(ABC):
 
     def __init__(self, settings: Settings) -> None:
         self._limits = settings
+        self._is_current = True
+
+    def is_current(self) -> bool:
+        """Whether no other one has taken its place."""
+        return self._is_current
+
+    def retire(self) -> None:
+        """Another one takes its place: its sessions serve no more requests."""
+        self._is_current = False
 
     @abstractmethod
     def prepare(self, number: int, options: DeviceOptions) -> None:
@@ -118,6 +127,11 @@ class ServedModel(Served):
     def prepare(self, number: int, options: DeviceOptions) -> None:  # noqa: ARG002
         self._loaders[number].prepare(self.package)
 
+    def retire(self) -> None:
+        super().retire()
+        for loader in self._loaders:
+            loader.forget(self.package)
+
     @property
     def devices(self) -> str:
         return ",".join(loader.context(self.package).device for loader in self._loaders)
@@ -166,7 +180,6 @@ class ServedIndex(Served):
         self.name, self._path = name, path
         self._copies: dict[int, Index] = {}
         self._key_bytes = 0
-        self._is_current = True
 
     def prepare(self, number: int, options: DeviceOptions) -> None:
         """Make the copy of a device.
@@ -183,10 +196,6 @@ class ServedIndex(Served):
         # Some kinds count for a while: not where requests wait.
         self._key_bytes = index.settings.program.key_bytes
         self._copies[number] = index
-
-    def retire(self) -> None:
-        """Another one takes its place: its sessions serve no more requests."""
-        self._is_current = False
 
     @property
     def devices(self) -> str:
@@ -241,5 +250,5 @@ class ServedIndex(Served):
             index.load_keys(read_bytes(files[KEYS_FILE])),
             queries=self.queries,
             prepared_bytes=self._limits.prepared_bytes,
-            is_current=lambda: self._is_current,
+            is_current=self.is_current,
         )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import signal
 import socket
+import time
 from collections.abc import Callable
 from typing import Any, cast
 
 import uvicorn
 
-from hemera.errors import DeviceError
+from hemera.errors import DeviceError, Error
 from hemera.serving.app import make_app
 from hemera.serving.certificate import Certificate
 from hemera.serving.configuration import Configuration
@@ -43,9 +45,64 @@ def listen(host: str, port: int) -> Listener:
     return listener
 
 
-def make_server(
-    service: Service, listener: Listener, certificate: Certificate | None = None
-) -> uvicorn.Server:
+class Server(uvicorn.Server):
+    """uvicorn's server, which goes on for a while after it is told to stop, and reads its files anew.
+
+    Args:
+        config: of uvicorn.
+        service: what is served.
+        connections: to it.
+        certificate: of TLS, if there is one.
+    """
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        service: Service,
+        connections: Connections,
+        certificate: Certificate | None,
+    ) -> None:
+        super().__init__(config)
+        self._service, self._connections, self._certificate = service, connections, certificate
+        self.is_to_reload = False
+        """Set by a signal: the files are read anew, beside the requests."""
+        self._reloading: asyncio.Task[None] | None = None
+
+    async def on_tick(self, counter: int) -> bool:
+        if self.is_to_reload and (self._reloading is None or self._reloading.done()):
+            self.is_to_reload = False
+            self._reloading = asyncio.create_task(self._reload())
+        return await super().on_tick(counter)
+
+    async def _reload(self) -> None:
+        if self._certificate is not None:
+            self._attempt(self._certificate.read)
+        await asyncio.to_thread(self._attempt, self._service.reload)
+        log("reloaded", models=sorted(self._service.models), indexes=sorted(self._service.indexes) or None)
+
+    def _attempt(self, step: Callable[[], None]) -> None:
+        """What can not be read anew stays as it is, and is in the log."""
+        try:
+            step()
+        except Error as error:
+            log("reload", level=logging.ERROR, why=str(error))
+        except Exception as error:
+            log("failure", level=logging.ERROR, error=error)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._service.drains = True
+        self._connections.drain()
+        seconds = self._service.settings.drain_seconds
+        if seconds:
+            log("draining", seconds=seconds)
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and len(self._captured_signals) < 2 and not self.force_exit:
+            await asyncio.sleep(0.05)
+        self._connections.end()
+        await super().shutdown(sockets)
+
+
+def make_server(service: Service, listener: Listener, certificate: Certificate | None = None) -> Server:
     """uvicorn's server of a service, to be run with the listener."""
     connections = Connections(service.settings)
     listener.accepts = None if certificate is None else connections.accept
@@ -66,13 +123,14 @@ def make_server(
     if certificate is not None:
         config.load()  # which would make one that is not read anew
         config.ssl = certificate.context
-    return uvicorn.Server(config)
+    return Server(config, service, connections, certificate)
 
 
 def serve(
     service: Service, configuration: Configuration, *, listening: Callable[[str], object] | None = None
 ) -> int:
-    """Serve until the process gets SIGINT or SIGTERM; requests that run are answered before it ends.
+    """Serve until the process gets SIGINT or SIGTERM; requests that run are answered before it ends. SIGHUP
+    has the certificate, models, indexes and clients read anew.
 
     Args:
         service: what is served.
@@ -105,6 +163,10 @@ def serve(
         def stop(*_: object) -> None:
             server.should_exit = True
 
+        def reload(*_: object) -> None:
+            server.is_to_reload = True
+
+        signal.signal(signal.SIGHUP, reload)
         # uvicorn ends on these by itself, and gives them on when it has: that is no failure.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, stop)

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from hemera import errors
 from hemera._files import which_file
+from hemera._process import Lock
 from hemera.pool.members import bind_thread
 from hemera.serving.federations import SharedFolder
 from hemera.serving.home import Home
@@ -65,6 +66,10 @@ class Service:
         self.federations = {name: SharedFolder(name, home.federation(name)) for name in settings.federations}
         for folder in self.federations.values():
             folder.hold(self.store.besides)
+        self.drains = False
+        """Whether it is about to stop."""
+        self._folder = Lock()
+        """Held while the folder is looked through for changes."""
         self.failed = False
         """Whether it ended by itself."""
         self.metrics = Metrics()
@@ -175,7 +180,9 @@ class Service:
     def load_upload(self, served: Served, library: str, upload: Upload, device: int) -> Session | None:
         """The session of keys that were uploaded, which is how they are checked; None where it is elsewhere.
         In the device's thread."""
-        return self._with_room(device, ("", ""), lambda: served.session(device, library, upload.files))
+        session = self._with_room(device, ("", ""), lambda: served.session(device, library, upload.files))
+        session.is_wanted = served.is_current
+        return session
 
     def _with_room(self, device: int, place: tuple[str, str], load: Callable[[], Session]) -> Session:
         """A session; where the device has no room for it, in the place of all others but that of a client
@@ -205,6 +212,54 @@ class Service:
             cache.drop(client, model)
         return self.store.remove(client, model)
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether requests are computed, and more may come."""
+        return self.scheduler.alive and not self.drains
+
+    def reload(self) -> None:
+        """Take what the folder has now."""
+        self.sweep()
+        with self._folder:
+            self._reload_models()
+        self.sweep_indexes()
+
+    def _reload_models(self) -> None:
+        """Serve the models that the folder has now. Those whose files did not change go on as they are. Of
+        one that changed, requests that wait are refused (409), and the client encodes them for the new one.
+        A damaged file leaves the model before it."""
+        packages, damaged = self._home.models()
+        for name in [name for name in self.models if name not in packages and name not in damaged]:
+            self._replace(name, None)
+        for name, package in packages.items():
+            before = self.models.get(name)
+            self.damaged.pop(name, None)
+            if before is not None and before.digest == package.digest:
+                continue
+            model = ServedModel(name, package, self.settings, self._loaders)
+            try:
+                self._make(model)
+            except errors.Error as error:
+                damaged[name] = str(error)
+            else:
+                self._replace(name, model)
+        for name, why in damaged.items():
+            self.damaged[name] = why
+            _report(name, why)
+
+    def _replace(self, name: str, model: ServedModel | None) -> None:
+        """Serve another model under a name, or none."""
+        before = self.models.get(name)
+        others = {other: each for other, each in self.models.items() if other != name}
+        # A dictionary of its own: others read the one before in this moment.
+        self.models = others if model is None else {**others, name: model}
+        if before is not None:
+            self._retire(name, before)
+            self.metrics.retires(name, before.package.digest)
+        if model is not None:
+            self.metrics.serves(name, model.package.digest)
+        log("model", model=name, digest=None if model is None else model.digest)
+
     def sweep(self) -> None:
         """Forget keys whose files are gone, also on the device: those of clients that were removed. Discard
         uploads that have waited for too long. Folders of federations that were removed take no room any
@@ -221,6 +276,10 @@ class Service:
         """Serve the indexes that the folder has now: those whose files were replaced, and new ones, are read
         and take the places of those before; those whose files are gone are dropped. A damaged file leaves
         the index before it."""
+        with self._folder:
+            self._sweep_indexes()
+
+    def _sweep_indexes(self) -> None:
         paths, _ = self._home.indexes()
         for name in [name for name in self.indexes if name not in paths]:
             self._retire(name, self.indexes.pop(name))
@@ -245,8 +304,8 @@ class Service:
                     self._retire(name, before)
                 log("index", index=name, rows=index.entry()["rows"])
 
-    def _retire(self, name: str, before: ServedIndex) -> None:
-        """An index serves no more; its clients keep their keys on the disk."""
+    def _retire(self, name: str, before: Served) -> None:
+        """A model or an index serves no more; its clients keep their keys on the disk."""
         before.retire()
         for cache in self.caches:
             cache.drop_all(name)
@@ -274,8 +333,9 @@ class Service:
         """The session of stored keys for a model, a full name, or an index: from another device that holds
         them, else from their files."""
 
+        served: Served = self.indexes.get(model) or _found(self.models, model, "model")
+
         def load() -> Session:
-            served = self.indexes.get(model) or _found(self.models, model, "model")
             if isinstance(served, ServedModel):
                 for cache in self.caches:
                     other = cache.peek(found.client, model, found.generation)
@@ -284,7 +344,7 @@ class Service:
             return served.session(device, found.library, found.files)
 
         session = self._with_room(device, (found.client, model), load)
-        session.digest = found.digest
+        session.digest, session.is_wanted = found.digest, served.is_current
         return session
 
 

@@ -39,13 +39,15 @@ class Session(ABC):
     def __init__(self) -> None:
         self.digest = ""
         """The digest of the keys, as the store has it."""
+        self.is_wanted: Callable[[], bool] = lambda: True
+        """Whether its model or index is the one that is served."""
         self.model_digest: str | None = None
         """The digest of the model that computes; None: of an index."""
 
     @property
     def is_current(self) -> bool:
         """False where its model or index was replaced: then it serves no more requests."""
-        return True
+        return self.is_wanted()
 
     @property
     def graphs(self) -> int:

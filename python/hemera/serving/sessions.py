@@ -259,6 +259,10 @@ class Loader:
             self._prepared[package.digest] = package.prepare(self.context(package))
         return self._prepared[package.digest]
 
+    def forget(self, package: Package) -> None:
+        """The model is not served any more: what was prepared of it goes with its last session."""
+        self._prepared.pop(package.digest, None)
+
     def load(self, package: Package, library: str, files: Mapping[str, Path]) -> ModelSession:
         """The session of a client's files.
 

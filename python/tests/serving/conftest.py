@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -212,20 +212,38 @@ def tls(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     return certificate, key
 
 
+def _words(home: Path | None, options: Sequence[str]) -> list[str]:
+    usual = [] if home is None else [str(home), "--port", "0", "--device", "cpu"]
+    return [sys.executable, "-m", "hemera", "serve", *usual, *options]
+
+
 class Process:
     """`hemera serve` as a process, or a program that serves."""
 
-    def __init__(self, home: Path | None, *options: str, program: str | None = None) -> None:
-        usual = [] if home is None else [str(home), "--port", "0", "--device", "cpu"]
-        serve = ["-m", "hemera", "serve", *usual, *options]
+    def __init__(
+        self,
+        home: Path | None,
+        *options: str,
+        program: str | None = None,
+        environment: Mapping[str, str] = {},
+        preexec: Callable[[], None] | None = None,
+        log: Path | None = None,
+    ) -> None:
+        words = _words(home, options) if program is None else [sys.executable, "-c", program, str(home)]
         self._process = subprocess.Popen(
-            [sys.executable, *(serve if program is None else ["-c", program, str(home)])],
+            words,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, "PYTHONWARNINGS": "ignore"},
+            env={**os.environ, "PYTHONWARNINGS": "ignore", **environment},
+            preexec_fn=preexec,
         )
+        self.pid = self._process.pid
         self.lines: list[dict[str, Any]] = []
         self._ready: queue.Queue[dict[str, Any]] = queue.Queue()
+        if log is not None:  # whose beginning alone is read
+            wait_until(lambda: log.exists() and '"event": "ready"' in log.read_text())
+            for line in log.read_text().splitlines():
+                self._ready.put(json.loads(line))
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         port = 0
@@ -246,6 +264,24 @@ class Process:
             self.lines.append(told)
             self._ready.put(told)
         self._ready.put({"event": "ended"})
+
+    @staticmethod
+    def refused(home: Path, *options: str, environment: Mapping[str, str]) -> str:
+        """The error of one that does not start."""
+        told = subprocess.run(
+            _words(home, options),
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            check=False,
+            timeout=BOUND,
+            env={**os.environ, **environment},
+        )
+        assert told.returncode == 1
+        return told.stderr
+
+    def signal(self, number: int) -> None:
+        self._process.send_signal(number)
 
     def kill(self) -> None:
         """In the middle of whatever it does."""

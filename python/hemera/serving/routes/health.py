@@ -16,11 +16,27 @@ from hemera.serving.routes.state import state_of
 router = APIRouter()
 
 
+@router.get("/live", responses=problems(503))
+async def live(request: Request) -> dict[str, Any]:
+    """Whether the process works: if not, it is to be started anew."""
+    if not state_of(request).service.scheduler.alive:
+        raise NOT_ALIVE.refused()
+    return {"status": "ok"}
+
+
+@router.get("/ready", responses=problems(503))
+async def ready(request: Request) -> dict[str, Any]:
+    """Whether to send requests here: not while the server is about to stop."""
+    if not state_of(request).service.is_ready:
+        raise NOT_ALIVE.refused()
+    return {"status": "ok"}
+
+
 @router.get("/health", responses=problems(503))
 async def health(request: Request) -> dict[str, Any]:
-    """Whether requests are computed."""
+    """The same as `/ready`, with what is served."""
     service = state_of(request).service
-    if not service.scheduler.alive:
+    if not service.is_ready:
         raise NOT_ALIVE.refused()
     return {
         "status": "ok",

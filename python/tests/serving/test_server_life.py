@@ -1,0 +1,366 @@
+"""A server's process from its start to its end: signals, certificates, descriptors and logs, from outside."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera.package.local_model import LocalModel
+from hemera.serving import export
+from hemera.serving.home import Home
+
+from .conftest import BOUND, WEIGHTS, Process, client_of, expected, wait_until
+
+ROWS = np.random.default_rng(3).uniform(-1, 1, (2, 8))
+
+
+def events(process: Process, name: str) -> list[dict[str, Any]]:
+    return [line for line in process.lines if line["event"] == name]
+
+
+def reload(process: Process) -> None:
+    """Until the process has read its files anew."""
+    before = len(events(process, "reloaded"))
+    process.signal(signal.SIGHUP)
+    wait_until(lambda: len(events(process, "reloaded")) > before)
+
+
+@contextlib.contextmanager
+def asking(ask: Callable[[], object], threads: int = 3) -> Iterator[list[object]]:
+    """Within it, threads ask again and again: what they got, and what went wrong."""
+    found: list[object] = []
+    done = threading.Event()
+
+    def work() -> None:
+        while not done.is_set():
+            try:
+                found.append(ask())
+            except Exception as error:
+                found.append(repr(error))
+
+    workers = [threading.Thread(target=work) for _ in range(threads)]
+    for each in workers:
+        each.start()
+    try:
+        yield found
+        came = len(found)
+        wait_until(lambda: len(found) > came + threads)  # also after what happened
+    finally:
+        done.set()
+        for each in workers:
+            each.join(BOUND)
+
+
+def test_a_reload_loses_no_request(home: Home, tmp_path: Path) -> None:
+    """Models are replaced, damaged, added and removed, and tokens too, while clients ask for one of them."""
+    token = home.clients.add("alice")
+    params = hm.ckks.Parameters.for_circuit(depth=2, scale_bits=40, slots=8, security=None, degree=1024)
+    versions = [
+        export(
+            lambda x, k=k: x @ (k * WEIGHTS), inputs=8, name="scores", params=params, outputs={"output": 3}
+        )
+        for k in (2.0, 3.0)
+    ]
+    other = export(lambda x: x + 1, inputs=8, name="other", params=params, outputs={"output": 8})
+    factors = []
+
+    with Process(home.root) as process, client_of(process.url, token, folder=tmp_path / "own") as client:
+        np.testing.assert_allclose(client.predict("scores", ROWS), expected(ROWS), atol=1e-6)
+
+        def ask() -> object:
+            got = client.predict("scores", ROWS)
+            right = [expected(ROWS), 2 * ROWS @ WEIGHTS, 3 * ROWS @ WEIGHTS]
+            (which,) = [at for at, each in enumerate(right) if np.abs(got - each).max() < 1e-5]
+            return which
+
+        with asking(ask) as found:
+            for number, package in enumerate(versions, 1):
+                home.add_model(package)
+                home.add_model(other)
+                reload(process)
+                wait_until(lambda number=number: number in found)
+                home.model_file("scores").write_bytes(b"damaged")
+                home.remove_model("other")
+                reload(process)
+                factors.append(number)
+            home.add_model(versions[1])
+            bob = home.clients.add("bob")
+        assert set(found) == {0, 1, 2}, set(found)
+        assert found == sorted(found, key=int) or len(found) > 20  # threads may overtake each other
+        assert len(events(process, "damaged")) == 2
+        listed = httpx.get(f"{process.url}/v1/models", headers={"Authorization": f"Bearer {bob}"})
+        assert [each["name"] for each in listed.json()["models"]] == ["scores"]
+        shown = httpx.get(f"{process.url}/metrics").text
+        assert shown.count("hemera_model_info{") == 1
+        home.remove_model("scores")
+        home.add_model(other)
+        reload(process)
+        gone = httpx.get(f"{process.url}/v1/models/scores", headers={"Authorization": f"Bearer {token}"})
+        assert (gone.status_code, gone.json()["error"]["code"]) == (404, "unknown_model")
+        assert process.stop() == 0
+
+
+def test_a_renewed_certificate_is_taken_without_a_restart(
+    home: Home, tls: tuple[str, str], tmp_path: Path
+) -> None:
+    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    for source, to in zip(tls, (certificate, key), strict=True):
+        shutil.copy(source, to)
+    with Process(home.root, "--tls-certificate", str(certificate), "--tls-key", str(key)) as process:
+        port = int(process.url.rpartition(":")[2])
+
+        def shown() -> str:
+            return ssl.get_server_certificate(("127.0.0.1", port))
+
+        first = shown()
+        trusted = ssl.create_default_context()
+        trusted.check_hostname, trusted.verify_mode = False, ssl.CERT_NONE
+        with httpx.Client(base_url=process.url, verify=trusted, timeout=BOUND) as http:
+
+            def ask() -> object:
+                return http.get("/health").status_code
+
+            with asking(ask) as found:
+                certificate.write_text("nonsense")
+                reload(process)
+                assert shown() == first
+                make_certificate(certificate, key)
+                reload(process)
+                second = shown()
+        assert second != first
+        assert set(found) == {200}, set(found)
+        (line,) = events(process, "reload")
+        assert str(certificate) in line["why"]
+        assert process.stop() == 0
+
+
+def make_certificate(certificate: Path, key: Path, *options: str) -> None:
+    words = "req -x509 -newkey rsa:2048 -days 1 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1"
+    subprocess.run(
+        ["openssl", *words.split(), *(options or ["-nodes"]), "-keyout", str(key), "-out", str(certificate)],
+        check=True,
+        capture_output=True,
+        timeout=BOUND,
+    )
+
+
+def test_a_key_with_a_password(home: Home, tls: tuple[str, str], tmp_path: Path) -> None:  # noqa: ARG001
+    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    make_certificate(certificate, key, "-passout", "pass:sesame")
+    words = ["--tls-certificate", str(certificate), "--tls-key", str(key)]
+    with Process(home.root, *words, environment={"HEMERA_SERVE_TLS_KEY_PASSWORD": "sesame"}) as process:
+        assert httpx.get(process.url + "/live", verify=False).status_code == 200
+        assert process.stop() == 0
+    for password in ("", "wrong"):  # no question at a terminal
+        told = Process.refused(home.root, *words, environment={"HEMERA_SERVE_TLS_KEY_PASSWORD": password})
+        assert f"cannot take the certificate {certificate}" in told
+
+
+def test_a_drain_loses_no_request(home: Home, keys: bytes, local: LocalModel) -> None:
+    """A balancer, which asks /ready, sends to this server as long as it is ready."""
+    token = home.clients.add("alice")
+    arrays, _ = local.encode(ROWS)
+    (body,) = local.encrypt(arrays).values()
+    bearer = {"Authorization": f"Bearer {token}"}
+    with Process(home.root, environment={"HEMERA_SERVE_DRAIN_SECONDS": "2"}) as process:
+        with httpx.Client(base_url=process.url, timeout=BOUND, headers=bearer) as http:
+            assert http.put("/v1/models/scores/keys", content=keys).status_code == 201
+            statuses: list[object] = []
+            not_ready = threading.Event()
+
+            def balance() -> None:
+                while not not_ready.is_set():
+                    answer = http.post("/v1/models/scores/evaluate", content=body)
+                    statuses.append((answer.status_code, answer.headers.get("connection")))
+
+            workers = [threading.Thread(target=balance) for _ in range(4)]
+            for each in workers:
+                each.start()
+            wait_until(lambda: len(statuses) > 8)
+            process.signal(signal.SIGTERM)
+            wait_until(lambda: httpx.get(process.url + "/ready").status_code == 503)
+            assert httpx.get(process.url + "/live").status_code == 200
+            assert httpx.get(process.url + "/health").json()["error"]["code"] == "stopping"
+            came = len(statuses)
+            wait_until(lambda: len(statuses) > came + 4)
+            not_ready.set()
+            for each in workers:
+                each.join(BOUND)
+        assert {status for status, _ in statuses} == {200}  # type: ignore[misc]
+        assert statuses[-1] == (200, "close")
+        assert statuses[0] == (200, None)
+        assert process.wait() == 0
+
+
+def test_a_second_signal_ends_the_drain(home: Home) -> None:
+    with Process(home.root, environment={"HEMERA_SERVE_DRAIN_SECONDS": "1000"}) as process:
+        process.signal(signal.SIGTERM)
+        wait_until(lambda: bool(events(process, "draining")))
+        assert process.stop() == 0
+
+
+def test_the_end_waits_for_requests_alone(home: Home, tls: tuple[str, str]) -> None:
+    """Connections without a request hold nothing up: idle ones, those that wait for their first request,
+    and those of TLS that are made in this moment, which were kept alive for longer than the exit may take."""
+    words = ["--tls-certificate", tls[0], "--tls-key", tls[1]]
+    long = {"HEMERA_SERVE_SHUTDOWN_SECONDS": "1000", "HEMERA_SERVE_HEADER_SECONDS": "1000"}
+    with Process(home.root, *words, environment=long) as process:
+        place = ("127.0.0.1", int(process.url.rpartition(":")[2]))
+        trusted = ssl.create_default_context()
+        trusted.check_hostname, trusted.verify_mode = False, ssl.CERT_NONE
+
+        def connect(shake: bool) -> ssl.SSLSocket:
+            plain = socket.create_connection(place, timeout=BOUND)
+            return trusted.wrap_socket(plain, do_handshake_on_connect=shake)
+
+        silent, kept, late = connect(True), connect(True), connect(False)
+        half = socket.create_connection(place, timeout=BOUND)
+        for _ in range(2):
+            kept.sendall(b"GET /live HTTP/1.1\r\nHost: here\r\n\r\n")
+            told = b""
+            while b'"ok"}' not in told:
+                told += kept.recv(1 << 16)
+            assert told.startswith(b"HTTP/1.1 200 OK")
+        process.signal(signal.SIGTERM)
+        wait_until(lambda: bool(events(process, "Shutting down")))
+        with contextlib.suppress(OSError):  # the server may have ended it
+            late.do_handshake()
+            late.sendall(b"GET /live HTTP/1.1\r\nHost: here\r\n\r\n")
+            told = late.recv(1 << 16)
+            assert not told or b"connection: close" in told
+        assert process.wait() == 0  # before any of them is closed here
+        for each in (silent, kept, late, half):
+            each.close()
+    assert not [line for line in process.lines if "exceeded" in line["event"]]
+
+
+@pytest.mark.parametrize("tls_words", [False, True])
+def test_few_descriptors(home: Home, tls: tuple[str, str], tls_words: bool) -> None:
+    """More connections than files: idle ones make room, and the log stays short."""
+    words = ["--tls-certificate", tls[0], "--tls-key", tls[1]] if tls_words else []
+
+    def few() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+
+    with Process(home.root, *words, preexec=few) as process:
+        place = ("127.0.0.1", int(process.url.rpartition(":")[2]))
+        idle = [socket.create_connection(place, timeout=BOUND) for _ in range(120)]
+        for _ in range(5):
+            assert httpx.get(process.url + "/live", verify=False, timeout=BOUND).status_code == 200
+        for each in idle:
+            each.close()
+        assert process.stop() == 0
+    assert events(process, "descriptors")[0]["connections"] == 32
+    assert not [line for line in process.lines if "traceback" in line]
+    assert len(process.lines) < 30
+
+
+def test_no_descriptor_at_all(home: Home) -> None:
+    """Where other files have taken all of them, connections are refused at once, and later taken again."""
+    with Process(home.root) as process:
+        place = ("127.0.0.1", int(process.url.rpartition(":")[2]))
+        used = len(os.listdir(f"/proc/{process.pid}/fd"))  # noqa: PTH208
+        usual = resource.prlimit(process.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (used, usual[1]))
+        for _ in range(300):
+            with socket.create_connection(place, timeout=BOUND) as refused:
+                refused.sendall(b"GET /live HTTP/1.1\r\nHost: here\r\n\r\n")
+                with contextlib.suppress(ConnectionResetError):
+                    assert refused.recv(100) == b""
+        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, usual)
+        assert httpx.get(process.url + "/live").status_code == 200
+        assert process.stop() == 0
+    assert len(events(process, "descriptors")) == 1
+    assert len(process.lines) < 30
+
+
+def test_logs_are_rotated(home: Home, tmp_path: Path) -> None:
+    """By moving the file away; each line is in one of the files, whole."""
+    log = tmp_path / "serve.log"
+    with Process(home.root, environment={"HEMERA_SERVE_LOG_FILE": str(log)}, log=log) as process:
+        assert log.stat().st_mode & 0o777 == 0o600
+        with asking(lambda: httpx.get(process.url + "/live").status_code) as found:
+            for number in range(3):
+                wait_until(lambda number=number: len(found) > 8 * (number + 1))
+                log.rename(tmp_path / f"serve.log.{number}")
+                process.signal(signal.SIGHUP)
+                wait_until(log.exists)
+        assert process.stop() == 0
+    lines = [json.loads(line) for file in sorted(tmp_path.glob("serve.log*")) for line in file.open()]
+    told = [line for line in lines if line["event"] == "request" and line["path"] == "/live"]
+    assert len(told) == len(found)
+    assert len({line["request"] for line in told}) == len(told)
+    assert set(found) == {200}
+
+
+def test_sizes_are_those_that_keys_take(home: Home, keys: bytes) -> None:
+    token = home.clients.add("alice")
+    few = {"HEMERA_SERVE_LOADED_KEY_BYTES": "10MiB", "HEMERA_SERVE_WAITING_BYTES": "512MiB"}
+    for environment, level in ((few, "info"), ({"HEMERA_SERVE_LOADED_KEY_BYTES": "100TiB"}, "warning")):
+        with Process(home.root, environment=environment) as process:
+            wait_until(lambda process=process: len(events(process, "sizing")) == 2)
+            server, model = events(process, "sizing")
+            assert server["level"] == level
+            with httpx.Client(base_url=process.url, headers={"Authorization": f"Bearer {token}"}) as http:
+                assert http.put("/v1/models/scores/keys", content=keys).status_code == 201
+                shown = http.get("/metrics").text
+            assert f"\nhemera_loaded_key_bytes {float(model['key_bytes'])}\n" in shown
+            if level == "info":
+                assert server["needed_bytes"] == (1 << 30) + (512 << 20) + (10 << 20)
+                assert model["loaded_clients"] == (10 << 20) // model["key_bytes"]
+                assert model["key_bytes"] <= 3.2 * len(keys)
+            assert process.stop() == 0
+
+
+def test_a_small_model_needs_little_address_space(home: Home) -> None:
+    """A model of 2 KB once reserved 1 GiB before it was read."""
+    used = 900 << 20
+
+    def few() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (used, used))
+
+    assert home.model_file("scores").stat().st_size < 5000
+    with Process(home.root, "--threads", "1", preexec=few) as process:
+        assert httpx.get(process.url + "/ready").status_code == 200
+        assert process.stop() == 0
+
+
+def test_heads_and_addresses_that_end_with_a_slash(home: Home) -> None:
+    token = home.clients.add("alice")
+    with Process(home.root) as process:
+        with httpx.Client(base_url=process.url, headers={"Authorization": f"Bearer {token}"}) as http:
+            for path in ("/live", "/ready", "/health", "/metrics", "/openapi.json", "/v1/models", "/v1/none"):
+                got, head = http.get(path), http.head(path)
+                assert (head.status_code, head.content) == (got.status_code, b"")
+                assert head.headers["content-type"] == got.headers["content-type"]
+                if path != "/metrics":
+                    assert head.headers["content-length"] == got.headers["content-length"]
+            assert http.head("/v1/models/scores/evaluate").status_code == 405
+            for path, place in (
+                ("/v1/models/", "../models"),
+                ("/v1/models/scores/", "../scores"),
+                ("/health/?a=b", "../health?a=b"),
+            ):
+                moved = http.get(path)
+                assert (moved.status_code, moved.headers["location"]) == (307, place)
+                assert http.get(path, follow_redirects=True).url.path == httpx.URL(path).path.rstrip("/")
+            assert http.post("/v1/models/scores/evaluate/", content=b"x").status_code == 404
+            assert http.get("/v1/models//").status_code == http.get("//").status_code == 404
+            assert http.get("/openapi.json").json()["servers"][0]["url"] == "."
+        assert process.stop() == 0
