@@ -1,5 +1,5 @@
-"""Is everything well? Checks the installation and the memory, and each device by a computation. The status
-is 1 if something is broken."""
+"""Is everything well? Checks the installation and the memory, each device by a computation, and the folder of
+a server. The status is 1 if something is broken."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -17,6 +18,7 @@ import hemera as hm
 from hemera import _machine, _options
 from hemera._extras import EXTRAS, how_to_install
 from hemera.errors import Error
+from hemera.serving.at_home import open_home
 
 _SMALL_MEMORY = 4 << 30
 """Bytes below which the presets with bootstrapping find no room (docs/bootstrapping.md)."""
@@ -106,12 +108,26 @@ def _squared(ctx: hm.Context, keys: bytes, sent: bytes) -> bytes:
 CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (_installation, _memory, _devices)
 
 
+def _home(path: Path) -> Iterator[Finding]:
+    """The folder of a server."""
+    home = open_home(path)
+    from hemera.serving.home_checks import check_home  # where the extra is installed
+
+    for check, state, text in check_home(home):
+        yield Finding(check, state, text)
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "home", metavar="HOME", type=Path, nargs="?", help="also check the folder of a server, all its files"
+    )
     _options.add_json(parser, instead=True)
 
 
 def run(options: argparse.Namespace) -> int:
     findings = [finding for check in CHECKS for finding in check()]
+    if options.home is not None:
+        findings += _home(options.home)
     broken = any(finding.state == "broken" for finding in findings)
     if options.json:
         _options.write_json(

@@ -61,6 +61,10 @@ def serve_home(
     from hemera.serving.service import Service
 
     home = open_home(configuration.home)
+    if not (home.root.is_dir() or configuration.federations):
+        raise ParameterError(
+            f"there is no folder {home.root}: `hemera serve HOME --add-model FILE` makes one"
+        )
     with home.locked():
         service = (make or Service)(home, configuration.settings)
         if not (service.models or service.indexes or service.federations):

@@ -291,7 +291,7 @@ def test_no_descriptor_at_all(home: Home) -> None:
 
 
 def test_logs_are_rotated(home: Home, tmp_path: Path) -> None:
-    """By moving the file away; each line is in one of the files, whole."""
+    """A file that is moved away is made anew, and each line is in one of the files, whole."""
     log = tmp_path / "serve.log"
     with Process(home.root, environment={"HEMERA_SERVE_LOG_FILE": str(log)}, log=log) as process:
         assert log.stat().st_mode & 0o777 == 0o600
