@@ -20,9 +20,9 @@ from hemera.client.problems import Refused
 from hemera.ray.handles import Full, Handle, Lost
 from hemera.ray.placement import Placement
 from hemera.ray.replica import Answered, KeyFiles
+from hemera.serving.evaluation import Evaluation
 from hemera.serving.logs import log
 from hemera.serving.reasons import BUSY, CLUSTER_LOST, NO_REPLICA, QUEUE_FULL, REPLICA_LOST, STOPPING
-from hemera.serving.scheduler import Evaluation
 
 _SENDERS = 4
 """Threads that give large requests to replicas, and those of dead ones to others."""

@@ -24,9 +24,10 @@ from hemera.errors import FileError, FormatError, OutOfMemoryError
 from hemera.package.package import Package
 from hemera.ray.channel import Buffer
 from hemera.ray.worth import WorthCache
+from hemera.serving.evaluation import Device, Evaluation
 from hemera.serving.key_sets import KeySet
 from hemera.serving.metrics import Metrics
-from hemera.serving.scheduler import Device, Evaluation, Scheduler
+from hemera.serving.scheduler import Scheduler
 from hemera.serving.session_cache import Answer, Session
 from hemera.serving.sessions import Loader
 from hemera.serving.settings import Settings
@@ -163,6 +164,7 @@ class Replica:
             waiting=settings.waiting_requests,
             batch=settings.batch,
             metrics=self._batches,
+            seconds=settings.batch_seconds,
         )
         self._scheduler.start()
         self.computed = 0

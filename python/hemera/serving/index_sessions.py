@@ -39,6 +39,10 @@ class _Asked:
         is_shared = self.session.shares_passes or self.session is other.session
         return is_shared and not (self.is_preparation or other.is_preparation)
 
+    def divided(self, _: int) -> tuple[_Asked]:
+        """Itself: a message is answered as a whole."""
+        return (self,)
+
 
 class IndexSession(Session):
     """Keys of one client for an index.

@@ -1,92 +1,29 @@
 """Who computes when, and on which device: requests that wait for one client and model run as one batch,
-clients take turns. Queries of several clients for one index run as one batch, too."""
+and clients have turns by the time that they had. Queries of several clients for one index run together."""
 
 from __future__ import annotations
 
 import functools
 import logging
+import math
 import threading
 import time
-import weakref
-from collections import OrderedDict, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
-from hemera.client.problems import refusal_of
-from hemera.errors import Error, OutOfMemoryError
+from hemera.serving.batches import Batches, settle_running
+from hemera.serving.evaluation import Device, Evaluation
 from hemera.serving.logs import log
 from hemera.serving.metrics import Metrics
-from hemera.serving.reasons import MODEL_CHANGED, QUEUE_FULL, STOPPING, TOO_MANY
-from hemera.serving.session_cache import Answer, AnyInputs, Session, SessionCache
-
-T = TypeVar("T")
+from hemera.serving.reasons import QUEUE_FULL, STOPPING
+from hemera.serving.session_cache import Session
+from hemera.serving.turns import Pace, Turns
 
 _FILE_THREADS = 4
 """Threads that read requests and write answers at the same time as the computation."""
-
-
-@dataclass
-class Evaluation:
-    """One request that waits."""
-
-    client: str
-    model: str
-    files: Mapping[str, bytes]
-    digest: str | None = None
-    """The digest of the model that it was admitted for."""
-    joins: bool = False
-    """Whether it runs as one batch with other clients' requests for the same name."""
-    arrived: float = field(default_factory=time.monotonic)
-    answer: Future[Answer] = field(default_factory=Future)
-    loading: tuple[Session, Future[AnyInputs]] | None = None
-    """Its inputs on their way into the device's memory, where the session was there when it came."""
-    batch: int = 0
-    """Requests that it ran with, itself included."""
-    keys: str = ""
-    """Digest of the keys that it ran with."""
-
-    def __post_init__(self) -> None:
-        # A future keeps its callbacks, so this one must not hold the request that has the future: requests
-        # would stay in memory, with the keys of their sessions, until cycles are collected.
-        mine = weakref.ref(self)
-
-        def let_go(answer: Future[Answer]) -> None:
-            if (request := mine()) is not None:
-                request._let_go(answer.cancelled())
-
-        self.answer.add_done_callback(let_go)
-
-    def _let_go(self, cancelled: bool) -> None:
-        """Whoever has an answer, or hung up, leaves nothing in memory, also while the request is in its
-        queue."""
-        if cancelled and self.loading is not None:
-            self.loading[1].cancel()
-        self.loading, self.files = None, {}
-
-
-@dataclass(frozen=True)
-class _Loaded:
-    """A request that can run."""
-
-    request: Evaluation
-    session: Session
-    inputs: AnyInputs
-
-
-@dataclass(frozen=True, eq=False)
-class Device:
-    """A device that computes, in a thread of its own."""
-
-    session: Callable[[str, str], Session]
-    """Gives the session of a client and model; called in the computing thread."""
-    ready: Callable[[str, str], Session | None]
-    """Gives it without waiting, or None: then inputs are loaded beside the computation."""
-    cache: SessionCache
-    """The cache of these sessions, which makes room when the device has none."""
-    begin: Callable[[], None] = lambda: None
-    """The first work of the computing thread."""
 
 
 @dataclass
@@ -94,6 +31,8 @@ class _State:
     """A device thread's present and waiting work. Guarded by the scheduler's lock."""
 
     calls: deque[tuple[Callable[[], Any], Future[Any]]] = field(default_factory=deque)
+    begun: dict[tuple[str, str], Batches] = field(default_factory=dict)
+    """Requests of which some batches have run, by the client and model whose turn it was."""
     busy: bool = False
     place: tuple[str, str] | None = None
     """The client and model whose requests run."""
@@ -134,6 +73,9 @@ class Scheduler:
         waiting: requests of one client and model that may wait.
         batch: largest number of evaluations that run together.
         metrics: what is counted.
+        seconds: that a batch may take, unless one of two evaluations takes longer: then others have their
+            turn.
+        clock: seconds that only go forward.
     """
 
     def __init__(
@@ -143,11 +85,17 @@ class Scheduler:
         waiting: int,
         batch: int,
         metrics: Metrics,
+        seconds: float = math.inf,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._devices = tuple(devices)
         self._waiting = waiting
         self._batch = batch
         self._metrics = metrics
+        self._clock = clock
+        self._turns = Turns()
+        self._paces: defaultdict[tuple[int, str], Pace] = defaultdict(lambda: Pace(seconds))
+        """The pace of each device and model."""
         self._wake = threading.Condition()
         self._queues: OrderedDict[tuple[str, str], deque[Evaluation]] = OrderedDict()
         self._states = [_State() for _ in self._devices]
@@ -195,6 +143,7 @@ class Scheduler:
             if session is not None:
                 request.loading = (session, self._files.submit(session.load, request.files))
             queue.append(request)
+            self._turns.come(request.client)
             self._wake.notify_all()
 
     def call(self, function: Callable[[], Any], device: int = 0) -> Future[Any]:
@@ -252,16 +201,18 @@ class Scheduler:
         state = self._states[number]
         with self._wake:
             state.busy, state.place = False, None
-            while not (self._stopped or state.calls):
-                place = next((each for each in self._queues if self._may_take(number, each)), None)
-                if place is not None:
-                    state.busy, state.place = True, place
-                    taken = self._take(place)
+            while not state.calls:
+                waiting = [each for each in self._queues if self._may_take(number, each)]
+                places = [*state.begun, *waiting]
+                if places:
+                    state.busy, state.place = True, min(places, key=lambda each: self._turns.spent(each[0]))
+                    self._turns.begin(state.place[0])
+                    work = state.begun.pop(state.place, None) or self._take(number, state.place)
                     self._wake.notify_all()  # others may take what is left
-                    return functools.partial(self._evaluate, self._devices[number], taken)
+                    return functools.partial(self._turn, number, state.place, work)
+                if self._stopped:
+                    return None
                 self._wake.wait()
-            if self._stopped:
-                return None
             state.busy = True
             self._wake.notify_all()  # others may take what waits for this device
             return functools.partial(_settle, *state.calls.popleft())
@@ -277,7 +228,7 @@ class Scheduler:
             return True
         return len(self._queues[place]) > self._batch and all(self._states[each].busy for each in holders)
 
-    def _take(self, place: tuple[str, str]) -> list[Evaluation]:
+    def _take(self, number: int, place: tuple[str, str]) -> Batches:
         """The oldest requests of a client and model; where they join others, one of each client in turn."""
         places = [place]
         if self._queues[place] and self._queues[place][0].joins:
@@ -288,102 +239,35 @@ class Scheduler:
             for queue in queues.values():
                 if queue and len(taken) < self._batch:
                     request = queue.popleft()
-                    if request.answer.set_running_or_notify_cancel():
+                    if not request.answer.cancelled():
                         taken.append(request)
         for each, queue in queues.items():
             if queue:  # to the end of the line
                 self._queues[each] = queue
-        return taken
+        return Batches(
+            self._devices[number],
+            taken,
+            self._paces[number, place[1]],
+            most=self._batch,
+            files=self._files,
+            metrics=self._metrics,
+            clock=self._clock,
+        )
 
-    def _evaluate(self, device: Device, requests: list[Evaluation]) -> None:
-        loading: list[tuple[Evaluation, Session, Future[AnyInputs]]] = []
-        sessions: dict[str, Session | BaseException] = {}
-        for request in requests:  # of one model
-            if request.client not in sessions:
-                find = functools.partial(device.session, request.client, request.model)
-                sessions[request.client] = _result_or_error(find)
-            session = sessions[request.client]
-            if isinstance(session, BaseException):
-                request.answer.set_exception(session)
-            elif request.digest not in (None, session.model_digest):
-                changed = MODEL_CHANGED.refused(name=request.model, digest=session.model_digest)
-                request.answer.set_exception(changed)
-            else:
-                loading.append((request, session, self._loaded(request, session)))
-        groups: list[list[_Loaded]] = []
-        for request, session, future in loading:
-            error = future.exception()
-            if error is not None:
-                request.answer.set_exception(error)
-                continue
-            inputs = future.result()
-            if inputs.count > self._batch:
-                request.answer.set_exception(TOO_MANY.refused(most=self._batch))
-                continue
-            loaded = _Loaded(request, session, inputs)
-            for group in groups:
-                room = self._batch - sum(each.inputs.count for each in group)
-                if inputs.count <= room and group[0].inputs.fit(inputs):
-                    group.append(loaded)
-                    break
-            else:
-                groups.append([loaded])
-        for group in groups:
-            self._run(device, group)
-
-    def _loaded(self, request: Evaluation, session: Session) -> Future[AnyInputs]:
-        """The inputs of a request for this session, and for no other that the client had when it came."""
-        if request.loading is not None and request.loading[0] is session:
-            return request.loading[1]
-        return self._files.submit(session.load, request.files)
-
-    def _run(self, device: Device, group: list[_Loaded]) -> None:
-        """Run a batch; where it fails, its requests one by one, so that each has its own answer or error."""
-        began = time.monotonic()
-        first = group[0].request
-        values = [each.inputs.values for each in group]
-        outputs = _result_or_error(functools.partial(group[0].session.run, values))
-        if isinstance(outputs, BaseException):
-            error = outputs
-            if isinstance(error, OutOfMemoryError):
-                device.cache.drop_others(first.client, first.model)
-            if len(group) > 1 and isinstance(error, Error):
-                for each in group:
-                    self._run(device, [each])
-            else:
-                for each in group:
-                    each.request.answer.set_exception(error)
-            return
-        self._metrics.ran(first.model, len(group), time.monotonic() - began)
-        for each, found in zip(group, outputs, strict=True):
-            each.request.batch, each.request.keys = len(group), each.session.digest
-            self._files.submit(_finish, each, found)
-
-
-def _finish(loaded: _Loaded, outputs: Any) -> None:
-    dump = functools.partial(loaded.session.dump, outputs, loaded.inputs.single)
-    _settle_running(dump, loaded.request.answer)
+    def _turn(self, number: int, place: tuple[str, str], work: Batches) -> None:
+        """Run a batch of a client and model on a device; what is left has its turn later."""
+        began, counts = self._clock(), None
+        try:
+            counts = work.step()
+        finally:
+            seconds, shares = self._clock() - began, counts or {place[0]: 1}
+            with self._wake:
+                for client, count in shares.items():
+                    self._turns.charge(client, seconds * count / sum(shares.values()))
+                if counts is not None and not work.is_done:
+                    self._states[number].begun[place] = work
 
 
 def _settle(function: Callable[[], Any], future: Future[Any]) -> None:
     if future.set_running_or_notify_cancel():
-        _settle_running(function, future)
-
-
-def _settle_running(function: Callable[[], Any], future: Future[Any]) -> None:
-    result = _result_or_error(function)
-    if isinstance(result, BaseException):
-        future.set_exception(result)
-    else:
-        future.set_result(result)
-
-
-def _result_or_error(function: Callable[[], T]) -> T | BaseException:
-    """The result or the error of a function. What a client did wrong has no traceback: its frames have
-    requests among their locals, and a request its answer, the error. That cycle would keep the keys of
-    sessions in memory until cycles are collected."""
-    try:
-        return function()
-    except BaseException as error:
-        is_failure = refusal_of(error).code == "internal"  # whose traceback goes into the log
-        return error if is_failure else error.with_traceback(None)
+        settle_running(function, future)

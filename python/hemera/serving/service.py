@@ -12,6 +12,7 @@ from hemera import errors
 from hemera._files import which_file
 from hemera._process import Lock
 from hemera.pool.members import bind_thread
+from hemera.serving.evaluation import Device
 from hemera.serving.federations import SharedFolder
 from hemera.serving.home import Home
 from hemera.serving.key_sets import KeySet
@@ -19,7 +20,7 @@ from hemera.serving.logs import log
 from hemera.serving.metrics import Metrics
 from hemera.serving.rates import Rates
 from hemera.serving.reasons import KEYS_FIRST, UNKNOWN
-from hemera.serving.scheduler import Device, Scheduler, Scheduling
+from hemera.serving.scheduler import Scheduler, Scheduling
 from hemera.serving.served import Served, ServedIndex, ServedModel
 from hemera.serving.session_cache import Session, SessionCache
 from hemera.serving.sessions import Loader, ModelSession
@@ -94,6 +95,7 @@ class Service:
             waiting=settings.waiting_requests,
             batch=settings.batch,
             metrics=self.metrics,
+            seconds=settings.batch_seconds,
         )
         for watched, what, number in (
             ("waiting_requests", "Requests that wait", lambda: self.scheduler.waiting),

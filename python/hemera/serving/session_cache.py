@@ -32,6 +32,9 @@ class AnyInputs(Protocol):
     def fit(self, other: Any) -> bool:
         """Whether both can run as one batch."""
 
+    def divided(self, first: int) -> tuple[AnyInputs, ...]:
+        """The first evaluations and the others, or itself where it is answered as a whole."""
+
 
 class Session(ABC):
     """Keys of one client for one model or index. Used by several threads at once, of which one computes."""
@@ -71,6 +74,11 @@ class Session(ABC):
     @abstractmethod
     def run(self, requests: Sequence[Any]) -> list[Any]:
         """The outputs of each of several requests, the `values` of inputs, which run as one batch."""
+
+    def join(self, parts: Sequence[Any]) -> Any:
+        """The outputs of a request by those of its parts."""
+        (outputs,) = parts
+        return outputs
 
     @abstractmethod
     def dump(self, outputs: Any, single: bool) -> Answer:

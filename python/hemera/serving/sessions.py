@@ -99,6 +99,11 @@ class Inputs:
         pairs = zip(self.values, other.values, strict=True)
         return all(form_of(x)[:-1] == form_of(y)[:-1] and x.shape[1:] == y.shape[1:] for x, y in pairs)
 
+    def divided(self, first: int) -> tuple[Inputs, Inputs]:
+        """The first evaluations and the others."""
+        head = Inputs([x[:first] for x in self.values], first, self.single)
+        return head, Inputs([x[first:] for x in self.values], self.count - first, self.single)
+
 
 class ModelSession(Session):
     """Keys of one client and a model that is prepared for them."""
@@ -164,6 +169,10 @@ class ModelSession(Session):
 
     def _capture(self, inputs: Sequence[Ciphertext]) -> Graph:
         return self._prepared.capture(self._evaluator, inputs)
+
+    def join(self, parts: Sequence[Sequence[Ciphertext]]) -> list[Ciphertext]:
+        """The outputs of a request by those of its parts."""
+        return [y[0] if len(y) == 1 else concatenate(y) for y in zip(*parts, strict=True)]
 
     def dump(self, outputs: Sequence[Ciphertext], single: bool) -> Answer:
         """The outputs of one request as files; `single`: of a request for one evaluation."""

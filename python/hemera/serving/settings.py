@@ -113,6 +113,7 @@ class Settings:
     client_uploads: int = setting(2, "the same for one client", "--max-client-uploads", former=True)
     upload_seconds: float = setting(86400.0, "how long an upload that was interrupted waits to go on")
     batch: int = setting(32, "evaluations that run together, or in one request", "--max-batch")
+    batch_seconds: float = setting(0.05, "time of a batch, unless two evaluations take longer")
 
     requests_per_second: float = setting(
         math.inf, "requests of each client, on average, else 429", "--rate-requests", former=True

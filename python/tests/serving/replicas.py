@@ -18,7 +18,7 @@ from hemera.ray.handles import Full, Lost
 from hemera.ray.placement import rendezvous
 from hemera.ray.replica import KeyFiles, ModelFile, Replica, digest_of
 from hemera.serving import Package
-from hemera.serving.scheduler import Evaluation
+from hemera.serving.evaluation import Evaluation
 from hemera.serving.settings import Settings
 
 from .conftest import BOUND, expected, wait_until

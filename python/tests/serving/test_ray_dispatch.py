@@ -14,7 +14,7 @@ from hemera.client.problems import Refused
 from hemera.objects.devices import DeviceOptions
 from hemera.ray.placement import choose
 from hemera.ray.service import limits_of
-from hemera.serving.scheduler import Evaluation
+from hemera.serving.evaluation import Evaluation
 from hemera.serving.sessions import Loader
 from hemera.serving.settings import Settings
 

@@ -10,7 +10,7 @@ import pytest
 from hemera.client.problems import Refused
 from hemera.ray.replica import ModelFile, Replica
 from hemera.serving import Package
-from hemera.serving.scheduler import Evaluation
+from hemera.serving.evaluation import Evaluation
 from hemera.serving.settings import Settings
 
 from .conftest import BOUND, wait_until

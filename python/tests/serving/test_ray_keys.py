@@ -11,7 +11,7 @@ import pytest
 
 from hemera.client.problems import Refused
 from hemera.ray.replica import KeyFiles, digest_of
-from hemera.serving.scheduler import Evaluation
+from hemera.serving.evaluation import Evaluation
 
 from .conftest import BOUND, wait_until
 from .replicas import ROWS, Bench, refusal

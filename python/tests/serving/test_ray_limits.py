@@ -19,8 +19,8 @@ from hemera.ray.replica import Answered, KeyFiles, ModelFile, Replica, digest_of
 from hemera.ray.requests import _compute
 from hemera.ray.service import RayService, limits_of
 from hemera.serving import Package
+from hemera.serving.evaluation import Evaluation
 from hemera.serving.home import Home
-from hemera.serving.scheduler import Evaluation
 from hemera.serving.settings import Settings
 
 

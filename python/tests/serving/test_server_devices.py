@@ -17,9 +17,10 @@ from hemera.objects.devices import DeviceOptions
 from hemera.package.local_model import LocalModel
 from hemera.serving import Package
 from hemera.serving.configuration import Configuration
+from hemera.serving.evaluation import Device, Evaluation
 from hemera.serving.home import Home
 from hemera.serving.metrics import Metrics
-from hemera.serving.scheduler import Device, Evaluation, Scheduler
+from hemera.serving.scheduler import Scheduler
 from hemera.serving.service import Service
 from hemera.serving.session_cache import Session, SessionCache
 from hemera.serving.sessions import Loader

@@ -16,9 +16,9 @@ from hemera import errors
 from hemera.client.problems import Refused
 from hemera.package.local_model import LocalModel
 from hemera.serving import Package, export
+from hemera.serving.evaluation import Evaluation
 from hemera.serving.home import Home
 from hemera.serving.logs import _FIELDS
-from hemera.serving.scheduler import Evaluation
 from hemera.serving.sessions import ModelSession
 from hemera.serving.uploads import library_of
 

@@ -16,8 +16,9 @@ from hemera.client.problems import Refused, refusal_of
 from hemera.objects.devices import DeviceOptions
 from hemera.package.local_model import LocalModel
 from hemera.serving import Package
+from hemera.serving.evaluation import Device, Evaluation
 from hemera.serving.metrics import Metrics
-from hemera.serving.scheduler import Device, Evaluation, Scheduler
+from hemera.serving.scheduler import Scheduler
 from hemera.serving.session_cache import Session, SessionCache
 from hemera.serving.sessions import Loader
 

@@ -17,10 +17,10 @@ from starlette.requests import ClientDisconnect
 from hemera.client.problems import Refused
 from hemera.client.wire import BodyReader, Memory
 from hemera.serving.bodies import receive, require_size
+from hemera.serving.evaluation import Evaluation
 from hemera.serving.reasons import TIMEOUT
 from hemera.serving.refusals import answer_to
 from hemera.serving.routes.state import AppState
-from hemera.serving.scheduler import Evaluation
 from hemera.serving.served import Served
 from hemera.serving.session_cache import Answer
 
