@@ -6,6 +6,8 @@ from hemera.integers.context import Context
 from hemera.integers.functions import (
     Table,
     eq,
+    from_bits,
+    from_bytes,
     ge,
     gt,
     le,
@@ -32,6 +34,8 @@ __all__ = [
     "broadcast_to",
     "concatenate",
     "eq",
+    "from_bits",
+    "from_bytes",
     "ge",
     "gt",
     "le",

@@ -33,6 +33,20 @@ def whole_vectors(layout: Layout, chosen: Places) -> list[int] | None:
     return [int(each) for each in first // layout.values] if fits else None
 
 
+def turned(engine: Engine, x: Bounded, chosen: Places) -> Bounded | None:
+    """The chosen values of numbers that stand at all digits, where all vectors turn by the same number of
+    places: then no mask is needed. None where they do not."""
+    flat, values = chosen.reshape(-1), engine.layout.values
+    if flat.size % values:
+        return None
+    vectors, places = np.divmod(flat.reshape(-1, values), values)
+    step = int(places[0, 0])
+    if np.any(vectors != vectors[:, :1]) or np.any(places != (np.arange(values) + step) % values):
+        return None
+    value = _turned(x.value[[int(each) for each in vectors[:, 0]]], step)
+    return replace(x, value=value, error=hypot(x.error, sqrt(step.bit_count()) * engine.rounding))
+
+
 def gathered(engine: Engine, x: Bounded, chosen: Places) -> Bounded:
     """The chosen values, by their numbers in x. Takes a level, unless whole vectors are taken."""
     flat = chosen.reshape(-1)
@@ -79,7 +93,9 @@ def _with(value: Ciphertext, parts: Sequence[Bounded]) -> Bounded:
     risk = parts[0].risk
     for part in parts[1:]:
         risk |= part.risk
-    return Bounded(value, max(x.largest for x in parts), max(x.error for x in parts), risk)
+    noise = max(x.noise for x in parts)
+    error = noise + max(x.error - x.noise for x in parts)
+    return Bounded(value, max(x.largest for x in parts), error, risk, noise)
 
 
 def _repeated(engine: Engine, x: Bounded, place: int, vectors: int) -> Bounded:
@@ -110,8 +126,8 @@ class _Move:
     vectors: list[int]
     """The vector that each vector of the result takes values of."""
     mask: NDArray[np.float64]
-    """Where they stand in it, of shape (vectors, slots): the same for all digits, so that a rotation by a
-    digit does not change it."""
+    """Where they stand in it, of shape (vectors, slots), or (slots,) for all: the same for all digits, so
+    that a rotation by a digit does not change it."""
 
 
 def _moves(layout: Layout, flat: Places) -> tuple[list[_Move], list[_Move]]:
@@ -135,7 +151,8 @@ def _moves(layout: Layout, flat: Places) -> tuple[list[_Move], list[_Move]]:
                     mask[t, :, at[ours & (target == t) & (source == vectors[t])]] = 1
                     if not left[t]:
                         del left[t]
-                moves.append(_Move(int(step), vectors, mask.reshape(count, layout.slots)))
+                rows = mask.reshape(count, layout.slots)
+                moves.append(_Move(int(step), vectors, rows if np.any(rows != rows[0]) else rows[0]))
     return found
 
 
@@ -176,7 +193,9 @@ class _Rotated:
             for move in moves:
                 if move.step // width == giant:
                     # The mask comes before the rotation by q B.
-                    term = self._taken(move.step % width, move.vectors) * np.roll(move.mask, giant * width, 1)
+                    term = self._taken(move.step % width, move.vectors) * np.roll(
+                        move.mask, giant * width, -1
+                    )
                     part = term if part is None else part + term
             assert part is not None
             if total is not None:

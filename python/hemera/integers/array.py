@@ -6,14 +6,15 @@ import operator
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from math import hypot
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 
 from hemera.inputs.arguments import described
 from hemera.inputs.operators import COMPARISONS
-from hemera.integers import conversion, division, operations, shifts, sums
+from hemera.integers import arrangement, conversion, division, operations, shifts, sums
 from hemera.integers.bounded import Bounded
 from hemera.integers.encrypted import Axes, Encrypted, engine_of, held_by, require_same, spread
 from hemera.integers.handles import Home
@@ -81,7 +82,7 @@ class Booleans(Encrypted):
             return NotImplemented  # it takes truth values
         plain = plain_values(ufunc.__name__, other, self._context.bits)
         if plain.dtype.kind == "b":
-            return self._combined(ufunc, self._context.encrypt(plain))
+            return self._combined_with_plain(ufunc, plain)
         if plain.dtype.kind not in "iu":
             raise TypeError(
                 f"{ufunc.__name__}: encrypted booleans go with booleans and integers, not {described(other)}"
@@ -99,10 +100,26 @@ class Booleans(Encrypted):
         left, right = spread(name, self, shape), spread(name, other, shape)
         a, b = engine.ready_bits(held_by(left)), engine.ready_bits(held_by(right))
         products, sums = _OF_TRUTHS[ufunc]
-        held = engine.product(a, b) * products
+        held = engine.product(a * products, b)
         if sums:
             held = held + a + b
-        return left._of(replace(held, largest=1))
+        # The derivatives by a and b are at most 1.
+        rest = a.error - a.noise + b.error - b.noise + abs(products) * a.error * b.error
+        noise = hypot(a.noise, b.noise, engine.rounding)
+        error = rest + noise
+        return left._of(replace(held, largest=1, error=error, noise=noise))
+
+    def _combined_with_plain(self, ufunc: np.ufunc, plain: NDArray[np.bool_]) -> Booleans:
+        """The same of plain truth values c: a (p c + s) + s c."""
+        if ufunc not in _OF_TRUTHS:
+            self._refuse_arithmetic()
+        name = ufunc.__name__
+        shape, engine = common_shape(name, self._shape, plain.shape), engine_of(self)
+        left = spread(name, self, shape)
+        products, sums = _OF_TRUTHS[ufunc]
+        c = engine.layout.from_truths(np.ascontiguousarray(np.broadcast_to(plain, shape)))
+        held = engine.masked(engine.ready_bits(held_by(left)), products * c + sums)
+        return left._of(replace(engine.plus(held, sums * c) if sums else held, largest=1))
 
     def _refuse_arithmetic(self, *_: object) -> NoReturn:
         raise TypeError(
@@ -151,6 +168,11 @@ class Booleans(Encrypted):
 
     def _movable(self) -> Bounded:
         return engine_of(self).ready_bits(self._held)
+
+    def _chosen(self, chosen: arrangement.Places) -> Booleans:
+        engine, is_whole = engine_of(self), chosen.size > 0
+        found = arrangement.turned(engine, self._held, chosen) if is_whole else None
+        return super()._chosen(chosen) if found is None else self._with(found, chosen.shape)
 
     def _first_digit(self) -> Bounded:
         engine = engine_of(self)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from math import hypot
 
@@ -48,6 +48,8 @@ class Bounded:
     """The deviation of a slot from its number, at most, by the plan's model."""
     risk: Risk = field(default_factory=Risk)
     """The risk that a number is another one."""
+    noise: float = 0.0
+    """A part of the error that is this number's own: roundings. Of different numbers they do not add up."""
 
     def __add__(self, other: Bounded) -> Bounded:
         """The sum. Errors may depend on each other, so they add up."""
@@ -68,7 +70,7 @@ class Bounded:
         return Bounded(value, self.largest * size, self.error * size, self.risk)
 
     def __getitem__(self, vectors: slice | list[int]) -> Bounded:
-        return Bounded(self.value[vectors], self.largest, self.error, self.risk)
+        return replace(self, value=self.value[vectors])
 
     def times(self, other: Bounded, rounding: float) -> Bounded:
         """The product, a level lower. `rounding`: the deviation that a product adds."""

@@ -59,7 +59,7 @@ def normalized(engine: Engine, s: Bounded, digits: int) -> tuple[Bounded, Bounde
     # One more, or 16 less where a 15 becomes 16; nothing comes into the lowest digit.
     into = engine.plus(p * -BASE, higher)
     into = replace(into, largest=BASE - 1)
-    total = engine.number(low, cleaned=clean) + engine.product(into, engine.moved(out, 1))
+    total = engine.number(low) + engine.product(into, engine.moved(out, 1))
     return replace(total, largest=BASE - 1), out
 
 

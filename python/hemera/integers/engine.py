@@ -88,7 +88,7 @@ class Engine:
         # The rounding for a uniform ternary secret, whose slots are sqrt(2 N / 3) in the mean.
         self.rounding = sqrt(degree * (1 + 2 * degree / 3) / 12) / scale
         self.fresh = fresh_error(params, scale)
-        self.least = 1.25 * hypot(*(1 << i for i in range(DIGIT_BITS))) * cleaned_rounding(self.rounding)
+        self.least = 1.5 * hypot(*(1 << i for i in range(DIGIT_BITS))) * cleaned_rounding(self.rounding)
         """The error that refreshed digits can be brought to; no operation asks for less."""
         zeros, sample = (
             np.zeros(whole.slots),
@@ -281,42 +281,44 @@ class Engine:
         risk = reduce(or_, (each.risk for each in values)) | Risk.of(
             misread_log2(LARGEST_CLEANED / max(errors), count)
         )
-        squares = y * y
+        # With u = 1/2 - x it is 1/2 - u (3/2 - 2 u^2), whose roundings are not multiplied by 3; masked
+        # m / 2 - m u (3/2 - 2 u^2), whose product with m stands beside the square.
+        y = y * -1 + 0.5
+        factor = (y * y) * -2 + 1.5
         plain = [i for i in range(len(errors)) if i not in masks]
-        # x^2 (3 - 2 x); masked x^2 (3 m - 2 m x), whose product with 2 m stands beside the square.
         cubics = {}
         if plain:
-            chosen = _rows(y, plain)
-            products = _rows(squares, plain) * (chosen * -2 + 3)
+            products = (_rows(factor, plain) * _rows(y, plain)) * -1 + 0.5
             cubics = {i: products[k] for k, i in enumerate(plain)}
         for i, mask in masks.items():
-            cubics[i] = squares[i] * (y[i] * (-2 * mask) + 3 * mask)
+            cubics[i] = factor[i] * (y[i] * -mask) + mask / 2
+        noise = cleaned_rounding(self.rounding)
         return [
-            Bounded(cubics[i], 1, cleaned_error(error, self.rounding), risk) for i, error in enumerate(errors)
+            Bounded(cubics[i], 1, cleaned_error(error, self.rounding), risk, noise)
+            for i, error in enumerate(errors)
         ]
 
     def cleaned_below(self, values: list[Bounded], error: float, group: int = 1) -> list[Bounded]:
         """Cleaned values 0 and 1, cleaned again until no number of `group` of them has a larger error. An
         error from `least` on is reached after three more at most."""
-        while max(
-            self._number_error([bit.error for bit in values[i : i + group]])
-            for i in range(0, len(values), group)
-        ) > max(error, self.least):
+        while max(self._number_error(values[i : i + group]) for i in range(0, len(values), group)) > max(
+            error, self.least
+        ):
             values = self.cleaned(values)
         return values
 
-    def number(self, digits: Sequence[Bounded], *, cleaned: bool = True) -> Bounded:
+    def number(self, digits: Sequence[Bounded]) -> Bounded:
         """Bits, the lowest first, as a number."""
         total = digits[0]
         for i, bit in enumerate(digits[1:], 1):
             total = total + bit * (1 << i)
-        return replace(total, error=self._number_error([bit.error for bit in digits])) if cleaned else total
+        return replace(total, error=self._number_error(digits))
 
-    def _number_error(self, errors: Sequence[float]) -> float:
-        """The deviation of a number of cleaned bits. What a cleaning rounds is each bit's own, and the rest
-        of their errors adds up."""
-        own, sizes = cleaned_rounding(self.rounding), [1 << i for i in range(len(errors))]
-        return sum((e - own) * size for e, size in zip(errors, sizes, strict=True)) + own * hypot(*sizes)
+    @staticmethod
+    def _number_error(digits: Sequence[Bounded]) -> float:
+        """The deviation of a number. The noise is each bit's own, and the rest of their errors adds up."""
+        rest = sum((bit.error - bit.noise) * (1 << i) for i, bit in enumerate(digits))
+        return rest + hypot(*(bit.noise * (1 << i) for i, bit in enumerate(digits)))
 
     # --- Slots. ---
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from hemera import _core
 from hemera.inputs.arguments import described
 from hemera.inputs.plain import plain_array
 from hemera.integers import operations, overflow
 from hemera.integers.array import Booleans, Integers, ready_together, require_integers, together
-from hemera.integers.encrypted import Encrypted, engine_of, held_by, require_same, spread
+from hemera.integers.encrypted import Encrypted, EncryptedT, engine_of, held_by, require_same, spread
+from hemera.integers.joining import stack
 from hemera.integers.layout import BASE
 from hemera.integers.types import (
     DType,
@@ -23,6 +25,7 @@ from hemera.integers.types import (
     integer_type,
     plain_operand,
     plain_values,
+    summed_axes,
 )
 
 
@@ -106,6 +109,21 @@ def maximum(a: Any, b: Any) -> Any:
     """The larger value of each pair, of which one is encrypted."""
     left, right = _pair("maximum", a, b)
     return where(left < right, right, left)
+
+
+def extreme(
+    x: Integers, choose: Callable[[Integers, Integers], Integers], axis: int | None, keepdims: bool
+) -> Integers:
+    """The largest or the smallest values along an axis (None: of all), by halves."""
+    _, shape = summed_axes(x.shape, axis, keepdims)
+    rest, at = (x.ravel(), 0) if axis is None else (x, axis % x.ndim)
+    if not rest.shape[at]:
+        raise ValueError("zero-size array to reduction operation which has no identity")  # NumPy's
+    while (extent := rest.shape[at]) > 1:
+        before, half = (slice(None),) * at, (extent + 1) // 2
+        first, last = (*before, slice(half)), (*before, slice(extent - half, None))
+        rest = choose(rest[first], rest[last])
+    return rest.reshape(shape)
 
 
 def _pair(operation: str, a: Any, b: Any) -> tuple[Integers, Integers]:
@@ -203,10 +221,93 @@ class Table:
         Raises:
             TypeError: if `x` is of another type, or the entries' type is too wide for the context.
         """
+        index = self._index(x)
+        dtype = integer_type(self.values.dtype, index.context.bits)
+        held = operations.look_up(engine_of(index), held_by(index), as_words(self.values), digits_of(dtype))
+        return Integers(index.context, held, index.shape, dtype)
+
+    def bits(self, x: Integers | Booleans) -> Booleans:
+        """The bits of the entries at `x`, in one refresh: encrypted booleans of shape (bits of the entries'
+        type, ...), the lowest first. The type may be wider than the context's.
+
+        Args:
+            x: of uint8; or the bits of these, of shape (8, ...), or (4, ...) for 16 entries.
+
+        Raises:
+            TypeError: if `x` is of another type.
+            MismatchError: if there are other bits.
+        """
+        words, count = as_words(self.values), 8 * self.values.dtype.itemsize
+        if isinstance(x, Booleans):
+            needed = len(self.values).bit_length() - 1
+            if x.shape[:1] != (needed,):
+                raise _core.MismatchError(f"Table: its indices have {needed} bits, not the shape {x.shape}")
+            held = operations.bits_at_bits(engine_of(x), [held_by(bit) for bit in x], words, count)
+        else:
+            held = operations.bits_at(engine_of(x), held_by(self._index(x)), words, count)
+        shape = x.shape[1:] if isinstance(x, Booleans) else x.shape
+        found: Booleans = stack([Booleans(x.context, each, shape, np.dtype(np.bool_)) for each in held])
+        return found
+
+    @staticmethod
+    def _index(x: Integers) -> Integers:
         index = require_integers("Table", x)
         if index.dtype != np.uint8:
             raise TypeError(f"a table is looked up by uint8, not by {index.dtype}; x.astype(np.uint8) is")
-        dtype = integer_type(self.values.dtype, index.context.bits)
-        words = as_words(self.values)
-        held = operations.look_up(engine_of(index), held_by(index), words, digits_of(dtype))
-        return Integers(index.context, held, index.shape, dtype)
+        return index
+
+
+def from_bits(bits: Booleans | Sequence[Booleans], dtype: DTypeLike) -> Integers:
+    """The integers of a type with these bits, without a refresh; takes a level.
+
+    Args:
+        bits: encrypted booleans, the lowest bit first: a sequence of arrays of one shape, or an array along
+            its first axis. Those that lack are 0.
+
+    Raises:
+        MismatchError: if there are none, more than the type has, or of different shapes or contexts.
+        TypeError: if they are no encrypted booleans, or the type is too wide for the context.
+    """
+    if isinstance(bits, Booleans):  # all at once, with a level to take them apart
+        ready = engine_of(bits).ready_bits(held_by(bits), 2)
+        bits = Booleans(bits.context, ready, bits.shape, bits.dtype)
+    rows, found = _rows("from_bits", bits, Booleans, dtype, 1)
+    engine = engine_of(rows[0])
+    held = operations.from_bits(engine, [engine.ready_bits(held_by(row)) for row in rows])
+    return Integers(rows[0].context, held, rows[0].shape, found)
+
+
+def from_bytes(x: Integers | Sequence[Integers], dtype: DTypeLike) -> Integers:
+    """The integers of a type with these bytes, without a refresh.
+
+    Args:
+        x: encrypted uint8, the lowest byte first: as the bits of `from_bits`.
+
+    Raises:
+        MismatchError, TypeError: as of `from_bits`.
+    """
+    rows, found = _rows("from_bytes", x, Integers, dtype, 8)
+    if any(row.dtype != np.uint8 for row in rows):
+        raise TypeError(f"from_bytes: takes uint8, not {rows[0].dtype}")
+    held = operations.from_bytes(engine_of(rows[0]), [held_by(row) for row in rows])
+    return Integers(rows[0].context, held, rows[0].shape, found)
+
+
+def _rows(
+    operation: str, given: Any, kind: type[EncryptedT], dtype: DTypeLike, width: int
+) -> tuple[list[EncryptedT], DType]:
+    """Arrays of one shape, each with `width` bits of the integers of a type, and the type."""
+    rows = list(given)
+    for row in rows:
+        if not isinstance(row, kind):
+            raise TypeError(f"{operation}: takes encrypted {kind.__name__.lower()}, not {described(row)}")
+        require_same(operation, rows[0], row)
+    shapes = {row.shape for row in rows}
+    found = integer_type(dtype, rows[0].context.bits if rows else 64)
+    if len(shapes) != 1 or len(rows) * width > 8 * found.itemsize:
+        told = ", ".join(map(str, shapes))
+        raise _core.MismatchError(
+            f"{operation}: takes from 1 to {8 * found.itemsize // width} arrays of one shape for {found}, "
+            f"not {len(rows)} of {told or 'none'}"
+        )
+    return rows, found

@@ -49,7 +49,7 @@ def misread_log2(deviations: float, count: int) -> float:
 
 def cleaned_rounding(rounding: float) -> float:
     """The deviation of a cleaned bit that was exact. `rounding`: that which a product adds."""
-    return hypot(3, 1, 1) * rounding
+    return hypot(1, 1, 1) * rounding
 
 
 def cleaned_error(error: float, rounding: float) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hemera.integers import functions, joining
-from hemera.integers.array import Integers
+from hemera.integers.array import Integers, require_integers
 from hemera.integers.encrypted import Encrypted
 
 
@@ -18,6 +18,15 @@ def _sum(
         given = ", ".join(["out"] * (out is not None) + list(others))
         raise TypeError(f"np.sum takes no {given} with encrypted arrays")
     return x.sum(axis, dtype=dtype, keepdims=keepdims)
+
+
+def _extreme(choose: Any) -> Any:
+    def reduce(x: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> Any:
+        if out is not None:
+            raise TypeError("np.max and np.min take no out with encrypted arrays")
+        return functions.extreme(require_integers("max", x), choose, axis, keepdims)
+
+    return reduce
 
 
 def _concatenate(arrays: Any, /, axis: Any = 0) -> Any:
@@ -33,6 +42,8 @@ Encrypted._functions = {
     np.stack: joining.stack,
     np.broadcast_to: joining.broadcast_to,
     np.sum: _sum,
+    np.max: _extreme(functions.maximum),
+    np.min: _extreme(functions.minimum),
     np.reshape: lambda x, shape: x.reshape(shape),
     np.ravel: lambda x: x.ravel(),
     np.transpose: lambda x, axes=None: x.transpose() if axes is None else x.transpose(axes),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import reduce
 from math import hypot, sqrt
 
 import numpy as np
@@ -24,6 +26,8 @@ from hemera.objects.ciphertext import Ciphertext
 Bitwise = Callable[[int, int], int]
 
 _TOP = BASE - 1
+_MOST_BYTE = 20
+"""How much larger than the least error of a digit that of a byte may be whose bits were just read."""
 _TRANSFORM = 4
 """How much larger the rounding of a matrix of points is than that of a product, at most."""
 
@@ -145,14 +149,10 @@ def bitwise(engine: Engine, a: Bounded, b: Bounded, of: Bitwise) -> Bounded:
 def look_up(engine: Engine, index: Bounded, entries: NDArray[np.uint64], digits: int) -> Bounded:
     """entries[index] of an index in the lowest digits, one (16 entries) or two (256); the results have
     `digits` digits. Vectors share refreshes: the numbers of one stand in the places of another's digits."""
-    is_wide = len(entries) > BASE
     vectors = index.value.shape[0]
     together = min(vectors, engine.layout.digits)
-    words = [int(entry) for entry in entries]
-    circuit = lookup(len(entries), *bits(DIGIT_BITS * digits, lambda s: words[s]))
-    most = engine.most_error(circuit) / ((BASE + 1) if is_wide else 1)
-    index = engine.ready(index, 0 if together == 1 else 1, min(most, MOST_DIGIT_ERROR))
-    x = index + engine.moved(index, -1) * BASE if is_wide else index
+    circuit = _circuit(entries, DIGIT_BITS * digits)
+    x = _index(engine, index, circuit, 0 if together == 1 else 1)
     numbers = _looked_up(engine, _interleaved(engine, x, together), circuit, digits)
     rows = []
     for place in range(together):
@@ -163,6 +163,68 @@ def look_up(engine: Engine, index: Bounded, entries: NDArray[np.uint64], digits:
         assert row is not None
         rows.append(row)
     return replace(rows[0], value=_in_order([row.value for row in rows], vectors), largest=_TOP)
+
+
+def _circuit(entries: NDArray[np.uint64], count: int) -> Lookup:
+    """The tables of `count` bits of the entries."""
+    words = [int(entry) for entry in entries]
+    return lookup(len(entries), *bits(count, lambda s: words[s]))
+
+
+def _index(engine: Engine, index: Bounded, circuit: Lookup, levels: int) -> Bounded:
+    """An index of tables, one digit or two, as a number in the lowest places."""
+    is_wide = circuit.period > BASE
+    most = engine.most_error(circuit) / ((BASE + 1) if is_wide else 1)
+    index = engine.ready(index, levels, min(most, MOST_DIGIT_ERROR))
+    return index + engine.moved(index, -1) * BASE if is_wide else index
+
+
+def bits_at(engine: Engine, index: Bounded, entries: NDArray[np.uint64], count: int) -> list[Bounded]:
+    """`count` bits of the entries of `look_up`, the lowest first, each at all digits of its value."""
+    x = _index(engine, index, _circuit(entries, count), 1)
+    return _bits_read(engine, engine.spread(x, 0), entries, count)
+
+
+def bits_at_bits(
+    engine: Engine, index: Sequence[Bounded], entries: NDArray[np.uint64], count: int
+) -> list[Bounded]:
+    """The same of indices whose bits are given: their sum stands at all digits already."""
+    x, most = engine.number(index), engine.most_error(_circuit(entries, count))
+    if x.error > most or engine.level(x) < engine.lowest:
+        x = engine.number([engine.ready_bits(bit, 0, engine.least) for bit in index])
+    return _bits_read(engine, x, entries, count)
+
+
+@in_parts
+def _bits_read(engine: Engine, x: Bounded, entries: NDArray[np.uint64], count: int) -> list[Bounded]:
+    """The bits at numbers that stand at all digits. As bytes of them are to be read again, after further
+    operations, they are cleaned until roundings alone are left."""
+    circuit = _circuit(entries, count)
+    found = engine.tables(replace(x, largest=len(entries) - 1), circuit, clean=True)
+    return engine.cleaned_below(found, _MOST_BYTE * engine.least, 2 * DIGIT_BITS)
+
+
+def from_bits(engine: Engine, rows: Sequence[Bounded]) -> Bounded:
+    """The integers with these bits, the lowest first. Takes a level."""
+    digits = [
+        engine.masked(engine.number(rows[i : i + DIGIT_BITS]), engine.layout.only(i // DIGIT_BITS))
+        for i in range(0, len(rows), DIGIT_BITS)
+    ]
+    return _side_by_side(engine, digits)
+
+
+def from_bytes(engine: Engine, rows: Sequence[Bounded]) -> Bounded:
+    """The integers with these bytes, the lowest first."""
+    ready = [rows[0], *(engine.to_add(rows[0], row)[1] for row in rows[1:])]
+    ready[0] = engine.to_add(rows[0], ready[-1])[0]
+    return _side_by_side(engine, [engine.moved(row, 2 * i) for i, row in enumerate(ready)])
+
+
+def _side_by_side(engine: Engine, terms: Sequence[Bounded]) -> Bounded:
+    """The sum of numbers of which one at most is not 0 in each slot."""
+    total = reduce(operator.add, terms)
+    error = hypot(max(term.error for term in terms), sqrt(len(terms)) * engine.rounding)
+    return replace(total, largest=_TOP, error=error)
 
 
 @in_parts

@@ -67,5 +67,6 @@ def _joined(parts: Sequence[Bounded]) -> Bounded:
         parts[0],
         value=concatenate([part.value for part in parts]),
         error=max(part.error for part in parts),
+        noise=min(part.noise for part in parts),
         risk=reduce(or_, (part.risk for part in parts)),
     )

@@ -23,6 +23,7 @@ from hemera import _machine, _options
 from hemera.errors import Error, FileError
 from hemera_apps.bench.official_bert import Bert
 from hemera_apps.bench.official_images import Images
+from hemera_apps.bench.official_transciphering import Transciphering
 from hemera_apps.bench.official_workloads import Digits, Products, Search, Workload
 
 Row = dict[str, Any]
@@ -33,6 +34,7 @@ _WORKLOADS: dict[str, type[Workload]] = {
     "images": Images,
     "search": Search,
     "bert": Bert,
+    "transciphering": Transciphering,
 }
 """The workloads, by their names on the command line."""
 _SIZES = ("single", "toy", "small", "medium", "large")
@@ -52,8 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--methods",
         nargs="+",
         choices=[method for kind in _WORKLOADS.values() for method in kind.methods if method],
-        default=["levelled", "fetch"],
-        help="ways of computing, of workloads that have several (default: levelled fetch)",
+        default=["levelled", "fetch", "maximum"],
+        help="ways of computing, of workloads that have several (default: levelled fetch maximum)",
     )
     parser.add_argument(
         "--mnist", type=Path, metavar="FOLDER", help="MNIST's two files of test images, with or without .gz"
