@@ -13,6 +13,7 @@ from hemera import __version__, _options
 from hemera.commands import (
     calibrate,
     client,
+    clients,
     convert,
     doctor,
     export,
@@ -38,6 +39,7 @@ COMMANDS: Mapping[str, ModuleType] = {
     "export": export,
     "serve": serve,
     "models": models,
+    "clients": clients,
     "client": client,
     "run": run,
 }

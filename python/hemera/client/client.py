@@ -155,8 +155,11 @@ class Client:
         self._of_model_now(model, lambda found: found.keys.ensure())
 
     def remove_keys(self, model: str) -> None:
-        """Let the server remove the evaluation keys."""
-        self._model(model).keys.remove()
+        """Let the server remove the evaluation keys, also of a model that it does not have any more."""
+        if model in self._models:
+            self._models[model].keys.remove()
+        else:
+            self._transport.request("DELETE", f"{_path('models', model)}/keys")
 
     def indexes(self) -> list[dict[str, Any]]:
         """The server's indexes for encrypted search: `name`, `kind` ("index", "encrypted index", "threshold

@@ -164,7 +164,7 @@ class Replica:
             waiting=settings.waiting_requests,
             batch=settings.batch,
             metrics=self._batches,
-            seconds=settings.batch_seconds,
+            seconds=settings.time_of_batch,
         )
         self._scheduler.start()
         self.computed = 0

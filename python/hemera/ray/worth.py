@@ -25,11 +25,16 @@ class WorthCache(SessionCache):
         used = next(reversed(self._sessions))  # it was used now, and stays whatever it takes
         self._uses[used] += 1
         self._worth[used] = self._age + self._uses[used] / max(self._sessions[used][1].memory_bytes, 1)
-        total = sum(each.memory_bytes for _, each in self._sessions.values())
-        while total > self._limit and len(self._sessions) > 1:
-            least = min((each for each in self._sessions if each != used), key=self._worth.__getitem__)
-            self._age = self._worth[least]
-            total -= self._forget(least).memory_bytes
+        super()._make_room()
+
+    def make_room(self, model: str) -> None:
+        """Nothing: which session makes room depends on the size of the one that comes."""
+
+    def _least(self) -> tuple[str, str]:
+        used = next(reversed(self._sessions))
+        least = min((each for each in self._sessions if each != used), key=self._worth.__getitem__)
+        self._age = self._worth[least]
+        return least
 
     def _forget(self, place: tuple[str, str]) -> Session:
         self._worth.pop(place, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from hemera._files import locked, write_atomically
 from hemera.inputs.source import read_bytes
 from hemera.package.package import Package
 from hemera.search.index import settings_of
+from hemera.serving import audit
 from hemera.serving.key_sets import KeySet, newest_set
 from hemera.serving.tokens import Clients, is_name, require_name
 from hemera.serving.versions import Aliases, is_model, plain_name, require_model, version_of
@@ -71,6 +73,7 @@ class Home:
         write_atomically(self.model_file(name), bytes(package))
         if version_of(name) and is_first:
             self.aliases.put(package.name, {name: 1.0}, [name])
+        audit.note(self.root, "add-model", model=name, digest=package.digest)
         return name
 
     def remove_model(self, name: str) -> None:
@@ -80,6 +83,7 @@ class Home:
         self.aliases.forget(name)
         if not self._has_model(plain_name(name)):
             self._remove_keys(f"*/{plain_name(name)}", f"*+*+{plain_name(name)}")
+        audit.note(self.root, "remove-model", model=name)
 
     def add_index(self, source: Path) -> str:
         """Copy a file of an index (`hemera.search.Index.save`) into the folder, in place of one of its name,
@@ -98,12 +102,14 @@ class Home:
         settings_of(data)
         _require_free(name, "a model", self._has_model(name))
         write_atomically(self.index_file(name), data)
+        audit.note(self.root, "add-index", index=name, digest=hashlib.sha256(data).hexdigest())
         return name
 
     def remove_index(self, name: str) -> None:
         """Removes an index, and the keys that clients have for it. MismatchError where it is not there."""
         _remove(self.index_file(require_name(name, "an index")), "index", name)
         self._remove_keys(f"*/{name}", f"*+*+{name}")
+        audit.note(self.root, "remove-index", index=name)
 
     def remove_client(self, name: str) -> None:
         """Removes a client's token, its keys, and what has come of them. MismatchError where it is not

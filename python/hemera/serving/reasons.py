@@ -29,6 +29,7 @@ NO_TOKEN = Reason(
     "unknown_token",
     "a client's token is needed, Authorization: Bearer TOKEN (`hemera serve HOME --add-client NAME`)",
 )
+NOT_ALLOWED = Reason(403, "not_allowed", "your token is not for {name!r}: ask the server's operator for one")
 UNKNOWN = Reason(404, "unknown_{kind}", "there is no {kind} {name!r}")
 NO_KEYS = Reason(404, "no_keys", "the server has no keys of yours for {name!r}")
 KEYS_FIRST = Reason(409, "no_keys", f"{NO_KEYS.message}: PUT /v1/{{kinds}}/{{name}}/keys first")
@@ -117,7 +118,7 @@ TIMEOUT = Reason(504, "timeout", "the request was not answered in {seconds:g} se
 STORE_FULL = Reason(
     507,
     "store_full",
-    "the server keeps {lacking}, and there is no room for more: remove keys that you do not need any more, "
-    "or ask the server's operator for room",
+    "the server keeps {lacking}, and there is no room for more: remove keys that you do not need any more "
+    "(DELETE .../keys), or ask the server's operator for room. You have keys for {kept}",
 )
 DISK_FULL = Reason(507, "disk_full", "the server's disk is full: nothing of them was kept", 60)

@@ -95,7 +95,7 @@ class Service:
             waiting=settings.waiting_requests,
             batch=settings.batch,
             metrics=self.metrics,
-            seconds=settings.batch_seconds,
+            seconds=settings.time_of_batch,
         )
         for watched, what, number in (
             ("waiting_requests", "Requests that wait", lambda: self.scheduler.waiting),
@@ -182,6 +182,7 @@ class Service:
     def load_upload(self, served: Served, library: str, upload: Upload, device: int) -> Session | None:
         """The session of keys that were uploaded, which is how they are checked; None where it is elsewhere.
         In the device's thread."""
+        self.caches[device].make_room(served.name)
         session = self._with_room(device, ("", ""), lambda: served.session(device, library, upload.files))
         session.is_wanted = served.is_current
         return session

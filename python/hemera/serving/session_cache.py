@@ -138,6 +138,7 @@ class SessionCache:
                 self._sessions.move_to_end((client, model))
                 self._make_room()  # sessions grow, by graphs, encoded weights and prepared answers
                 return found
+        self.make_room(model)
         made = make()
         self.put(client, model, generation, made)
         return made
@@ -149,15 +150,29 @@ class SessionCache:
             self._sessions.move_to_end((client, model))
             self._make_room()
 
+    def make_room(self, model: str) -> None:
+        """Forgets sessions before one is made for a model, as large as the last one of it."""
+        with self._lock:
+            own = (each for (_, name), (_, each) in reversed(self._sessions.items()) if name == model)
+            size = next((each.memory_bytes for each in own), 0)
+            self._forget_beyond(self._limit - size, 0)
+
     def _find(self, client: str, model: str, generation: int) -> Session | None:
         found = self._sessions.get((client, model))
         return found[1] if found is not None and found[0] == generation and found[1].is_current else None
 
     def _make_room(self) -> None:
+        self._forget_beyond(self._limit, 1)
+
+    def _forget_beyond(self, limit: int, fewest: int) -> None:
+        """Forgets sessions until the others fit into a number of bytes; `fewest` stay whatever they take."""
         total = sum(each.memory_bytes for _, each in self._sessions.values())
-        while total > self._limit and len(self._sessions) > 1:
-            _, (_, oldest) = self._sessions.popitem(last=False)
-            total -= oldest.memory_bytes
+        while total > limit and len(self._sessions) > fewest:
+            total -= self._forget(self._least()).memory_bytes
+
+    def _least(self) -> tuple[str, str]:
+        """The place of the session that makes room first."""
+        return next(iter(self._sessions))
 
     def _forget(self, place: tuple[str, str]) -> Session:
         """Forgets a session, and what is known of its uses."""

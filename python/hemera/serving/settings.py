@@ -189,6 +189,11 @@ class Settings:
         return places_of(self.device if len(several) == 1 else several, self.options)
 
     @property
+    def time_of_batch(self) -> float:
+        """Seconds that a batch may take; infinite where that is no less than a request may."""
+        return self.batch_seconds if self.batch_seconds < self.request_seconds else math.inf
+
+    @property
     def store_of_client(self) -> int:
         """Bytes of one client's keys on disk."""
         return self.client_store_bytes or self.store_bytes // 4

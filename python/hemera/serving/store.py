@@ -303,7 +303,9 @@ class Store:
             if self._lacking(upload, size) is not None:
                 self._give_up(each)
         if (lacking := self._lacking(upload, size)) is not None:
-            raise STORE_FULL.refused(lacking=lacking)
+            own = (found for found in self._sets.values() if found.client == upload.client)
+            kept = ", ".join(f"{found.model} ({found.bytes} bytes)" for found in own)
+            raise STORE_FULL.refused(lacking=lacking, kept=kept or "nothing")
 
     def _lacking(self, upload: Upload, size: int) -> str | None:
         """The limit that does not allow `size` bytes more of an upload; None: there is room."""

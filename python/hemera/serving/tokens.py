@@ -1,19 +1,28 @@
-"""Clients and their tokens, in a folder: one file a client, with the token's hash alone."""
+"""Clients and their tokens, in a folder: one file a client, with the tokens' hashes alone."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
 import json
+import math
 import re
 import secrets
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from hemera._files import sync_folder, write_atomically
+from hemera._files import locked, sync_folder, which_file, write_atomically
 from hemera.errors import FileError, MismatchError, ParameterError
+from hemera.serving import audit
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _NOBODY = hashlib.sha256(b"").hexdigest()
+_MOST = 16
+"""Tokens of one client: each request compares all of them."""
 
 
 def is_name(name: str) -> bool:
@@ -28,70 +37,206 @@ def require_name(name: str, what: str) -> str:
     return name
 
 
-class Clients:
-    """Who may ask. A token is the client's name, a point and 256 random bits.
+@dataclass(frozen=True)
+class Token:
+    """One token of a client, as its file has it."""
 
-    Looked for at each request, so that a client may be added and removed while the server runs.
+    id: str
+    sha256: str
+    expires: float | None = None
+    """Seconds since 1970; None: never."""
+    allow: tuple[str, ...] | None = None
+    """Names of models, indexes and federations that it may ask for; None: all."""
+
+    @classmethod
+    def of(cls, told: Any) -> Token:
+        """The token of a file's entry. ValueError, KeyError, TypeError for anything else."""
+        expires, allow = told.get("expires"), told.get("allow")
+        if allow is not None and not isinstance(allow, list):
+            raise ValueError("allow is a list of names")
+        return cls(
+            str(told["id"]),
+            str(told["sha256"]),
+            None if expires is None else float(expires),
+            None if allow is None else tuple(map(str, allow)),
+        )
+
+    def fields(self) -> dict[str, Any]:
+        """The entry of a file."""
+        return {"id": self.id, "sha256": self.sha256, "expires": self.expires, "allow": self.allow}
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who asks, by a token that is right."""
+
+    client: str
+    """The client's identity: its name and the id that it got when it was added."""
+    token: str
+    """The id of its token."""
+    allow: tuple[str, ...] | None = None
+
+    def may_ask(self, name: str) -> bool:
+        """Whether the token is for a model, in all of its versions, an index or a federation."""
+        return self.allow is None or not {name, name.partition("@")[0]}.isdisjoint(self.allow)
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """A client's file."""
+
+    id: str
+    tokens: tuple[Token, ...]
+
+
+class Clients:
+    """Who may ask. A token is the client's name, a point and 256 random bits. A client may have several, so
+    that one takes another one's place without a gap: its identity, and with it its keys, stay.
+
+    Looked for at each request, so that clients and tokens come and go while the server runs.
+
+    Args:
+        folder: of the files.
+        clock: seconds since 1970, by which tokens end.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._read: dict[str, tuple[tuple[int, ...], tuple[str, str]]] = {}
+    def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
+        self._folder, self._clock = folder, clock
+        self._read: dict[str, tuple[tuple[int, ...], _Kept]] = {}
         """The contents of a client's file, and which file that was."""
 
     def add(self, name: str) -> str:
         """A new client's token, which is kept nowhere; MismatchError where the client is there already."""
         require_name(name, "a client")
-        token = f"{name}.{secrets.token_urlsafe(32)}"
-        kept = {"id": secrets.token_hex(8), "token_sha256": _digest(token)}
+        text, token = self._new_token(name, None, None)
         try:
-            write_atomically(self._file(name), json.dumps(kept).encode(), replace=False)
+            self._write(name, _Kept(secrets.token_hex(8), (token,)), replace=False)
         except FileExistsError:
             raise MismatchError(
                 f"there is a client {name!r} already; remove it, or take another name"
             ) from None
-        return token
+        audit.note(self._folder.parent, "add-client", client=name, token=token.id)
+        return text
+
+    def add_token(
+        self, name: str, *, seconds: float | None = None, allow: Sequence[str] | None = None
+    ) -> str:
+        """Another token of a client, which is kept nowhere.
+
+        Args:
+            name: of the client.
+            seconds: for which it counts; None: until it is ended.
+            allow: names of models, indexes and federations that it may ask for; None: all.
+
+        Raises:
+            MismatchError: where there is no such client, or it has 16 tokens.
+            ParameterError: for a name that is none, and a time that is not above 0.
+        """
+        if seconds is not None and not 0 < seconds < math.inf:
+            raise ParameterError(f"a token counts for a time above 0, not {seconds:g} seconds")
+        for each in allow or ():
+            require_name(each.partition("@")[0], "a model or index that a token is for")
+        with self._changed(name) as kept:
+            text, token = self._new_token(name, seconds, allow)
+            # Tokens that have ended make room.
+            tokens = [each for each in kept.tokens if not self._is_over(each)]
+            if len(tokens) >= _MOST:
+                raise MismatchError(f"the client {name!r} has {_MOST} tokens: end one first")
+            self._write(name, _Kept(kept.id, (*tokens, token)))
+        facts = {"expires": token.expires, "allow": token.allow}
+        audit.note(self._folder.parent, "add-token", client=name, token=token.id, **facts)
+        return text
+
+    def end_token(self, name: str, token: str) -> None:
+        """End the token of this id. MismatchError where the client has none."""
+        with self._changed(name) as kept:
+            left = tuple(each for each in kept.tokens if each.id != token)
+            if len(left) == len(kept.tokens):
+                raise MismatchError(f"the client {name!r} has no token {token!r}")
+            self._write(name, _Kept(kept.id, left))
+        audit.note(self._folder.parent, "end-token", client=name, token=token)
 
     def remove(self, name: str) -> str:
-        """End a token: the client's identity. MismatchError where it is not there."""
-        kept = self._kept(require_name(name, "a client"))
-        if kept is None:
-            raise MismatchError(f"there is no client {name!r}")
-        self._file(name).unlink(missing_ok=True)
-        sync_folder(self._folder)
-        return f"{name}.{kept[0]}"
+        """End all tokens: the client's identity. MismatchError where it is not there."""
+        with self._changed(name) as kept:
+            self._file(name).unlink(missing_ok=True)
+            sync_folder(self._folder)
+        audit.note(self._folder.parent, "remove-client", client=name)
+        return f"{name}.{kept.id}"
 
     def names(self) -> list[str]:
         """All clients."""
         return sorted(path.stem for path in self._folder.glob("*.json"))
 
+    def tokens(self, name: str) -> tuple[Token, ...]:
+        """The tokens of a client, those that have ended included."""
+        return () if (kept := self._kept(name)) is None else kept.tokens
+
+    def identity(self, name: str) -> str | None:
+        """A client's name and id, under which its keys are kept; None where it is not there."""
+        return None if (kept := self._kept(name)) is None else f"{name}.{kept.id}"
+
     def of_token(self, token: str) -> str | None:
-        """The client's identity, its name and the id that it got when it was added, or None. Takes as long
-        for a wrong token as for a right one."""
+        """The identity of a token's client, or None."""
+        caller = self.caller(token)
+        return None if caller is None else caller.client
+
+    def caller(self, token: str) -> Caller | None:
+        """Who asks by a token, or None. Takes as long for a wrong token as for a right one."""
         name = token.rpartition(".")[0]
         kept = self._kept(name) if is_name(name) else None
-        right = hmac.compare_digest(_digest(token), _NOBODY if kept is None else kept[1])
-        return f"{name}.{kept[0]}" if right and kept is not None else None
-
-    def _kept(self, name: str) -> tuple[str, str] | None:
-        """A client's id, and the hash of its token."""
-        file = self._file(name)
-        try:
-            # Files are replaced as a whole, so another one has other numbers here.
-            found = file.stat()
-            which = (found.st_dev, found.st_ino, found.st_mtime_ns, found.st_ctime_ns)
-            before = self._read.get(name)
-            if before is not None and before[0] == which:
-                return before[1]
-            kept = json.loads(file.read_bytes())
-            told = str(kept["id"]), str(kept["token_sha256"])
-            self._read[name] = (which, told)
-            return told
-        except FileNotFoundError:
-            self._read.pop(name, None)
+        given, found = _digest(token), None
+        for each in kept.tokens if kept is not None and kept.tokens else (Token("", _NOBODY),):
+            if hmac.compare_digest(given, each.sha256) and not self._is_over(each):
+                found = each
+        if found is None or kept is None:
             return None
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise FileError(f"cannot read the client's file {self._file(name)}: {error}") from None
+        return Caller(f"{name}.{kept.id}", found.id, found.allow)
+
+    def _is_over(self, token: Token) -> bool:
+        return token.expires is not None and self._clock() >= token.expires
+
+    def _new_token(self, name: str, seconds: float | None, allow: Sequence[str] | None) -> tuple[str, Token]:
+        text = f"{name}.{secrets.token_urlsafe(32)}"
+        expires = None if seconds is None else self._clock() + seconds
+        allowed = None if allow is None else tuple(allow)
+        return text, Token(secrets.token_hex(4), _digest(text), expires, allowed)
+
+    @contextlib.contextmanager
+    def _changed(self, name: str) -> Iterator[_Kept]:
+        """Within it a client's file is this process's alone to change. MismatchError where there is none."""
+        require_name(name, "a client")
+        with locked(self._folder.with_suffix(".lock"), wait=True):
+            kept = self._kept(name)
+            if kept is None:
+                raise MismatchError(f"there is no client {name!r}")
+            yield kept
+
+    def _write(self, name: str, kept: _Kept, *, replace: bool = True) -> None:
+        told = {"id": kept.id, "tokens": [each.fields() for each in kept.tokens]}
+        write_atomically(self._file(name), json.dumps(told).encode(), replace=replace)
+
+    def _kept(self, name: str) -> _Kept | None:
+        """A client's file; None where there is none."""
+        file = self._file(name)
+        # Files are replaced as a whole, so another one has other numbers here.
+        which = which_file(file)
+        before = self._read.get(name)
+        if which is not None and before is not None and before[0] == which:
+            return before[1]
+        self._read.pop(name, None)
+        try:
+            told = json.loads(file.read_bytes())
+            # Files of 0.2 have the hash of one token.
+            tokens = told["tokens"] if "tokens" in told else [{"id": "first", "sha256": told["token_sha256"]}]
+            kept = _Kept(str(told["id"]), tuple(map(Token.of, tokens)))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise FileError(f"cannot read the client's file {file}: {error}") from None
+        if which is not None:
+            self._read[name] = which, kept
+        return kept
 
     def _file(self, name: str) -> Path:
         return self._folder / f"{name}.json"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from hemera._files import sync_folder, which_file, write_atomically
 from hemera.errors import FileError, MismatchError, ParameterError
+from hemera.serving import audit
 from hemera.serving.tokens import is_name, require_name
 
 Weights = Mapping[str, float]
@@ -125,6 +126,7 @@ class Aliases:
         elif self._file(alias).exists():
             self._file(alias).unlink()
             sync_folder(self._folder)
+        audit.note(self._folder.parent, "weights", name=alias, weights=kept)
 
     def forget(self, model: str) -> None:
         """A model is removed: no alias has it any more."""

@@ -119,8 +119,11 @@ def serving(
     tls: tuple[str, str] | None = None,
     **limits: Any,
 ) -> Iterator[Running]:
-    """A server for the folder, in a thread; with the files of a certificate and its key: by TLS."""
-    service = Service(home, Settings(**{"device": "cpu", "threads": 1, **limits}), clock=clock)
+    """A server for the folder, in a thread; with the files of a certificate and its key: by TLS. Batches may
+    take any time: what runs together does not depend on the machine."""
+    service = Service(
+        home, Settings(**{"device": "cpu", "threads": 1, "batch_seconds": 300.0, **limits}), clock=clock
+    )
     listener = listen("127.0.0.1", port)
     server = make_server(service, listener, None if tls is None else Certificate(*map(Path, tls)))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)

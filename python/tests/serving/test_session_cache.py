@@ -36,10 +36,18 @@ class Judge:
         own, session = self.kept.get(place, (0, None))
         return session if session is not None and own == generation and session.is_current else None
 
+    def make(self, model: str) -> None:
+        """Room for one as large as the last one of the model."""
+        own = [session.memory_bytes for (_, name), (_, session) in self.kept.items() if name == model]
+        self._forget_beyond(self.limit - (own[-1] if own else 0), 0)
+
     def use(self, place: Place, generation: int, session: Kept) -> None:
         self.kept.pop(place, None)
         self.kept[place] = generation, session
-        while len(self.kept) > 1 and sum(own.memory_bytes for _, own in self.kept.values()) > self.limit:
+        self._forget_beyond(self.limit, 1)
+
+    def _forget_beyond(self, limit: int, fewest: int) -> None:
+        while len(self.kept) > fewest and sum(own.memory_bytes for _, own in self.kept.values()) > limit:
             del self.kept[next(iter(self.kept))]
 
     def forget(self, gone: Callable[[Place, int], bool]) -> None:
@@ -66,11 +74,14 @@ def test_any_calls_in_any_order(seed: int) -> None:
             ["get", "get", "put", "peek", "drop", "of keys", "all", "others", "grow", "replace", "fail"]
         ):
             case "get":
+                if known is None:
+                    judge.make(model)
                 assert cache.get(client, model, generation, lambda made=made: made) is (known or made)  # type: ignore[misc]
                 judge.use(place, generation, known or made)
             case "fail" if known is None:
                 with pytest.raises(AssertionError):
                     cache.get(client, model, generation, never)
+                judge.make(model)
             case "put":
                 cache.put(client, model, generation, made)
                 judge.use(place, generation, made)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
 import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -131,3 +133,63 @@ def test_any_calls_in_any_order(tmp_path: Path, seed: int) -> None:
                 assert told == {known.setdefault(token, clients.of_token(token) or "")}
         assert len(set(known.values())) == len(known)
         assert clients.names() == sorted(tokens)
+
+
+def test_tokens_of_one_client(tmp_path: Path) -> None:
+    """Several at once, each with its end and what it is for; the identity is the same."""
+    now = [1000.0]
+    clients = Clients(tmp_path / "clients", clock=lambda: now[0])
+    other = Clients(tmp_path / "clients", clock=lambda: now[0])  # another process
+    first = clients.add("alice")
+    short, narrow = clients.add_token("alice", seconds=10), clients.add_token("alice", allow=["m", "n@2"])
+    identity = clients.identity("alice")
+    assert len({first, short, narrow}) == 3
+    assert {other.of_token(each) for each in (first, short, narrow)} == {identity}
+    caller = other.caller(narrow)
+    assert caller is not None
+    asked = ("m", "m@7", "n", "n@2", "n@3", "o", "")
+    assert [caller.may_ask(name) for name in asked] == [True, True, False, True, False, False, False]
+    now[0] = 1010 - 2**-10  # the last moment
+    assert other.of_token(short) == identity
+    now[0] = 1010
+    assert other.of_token(short) is None
+    ids = [each.id for each in clients.tokens("alice")]
+    assert len(set(ids)) == 3
+    clients.end_token("alice", ids[0])
+    assert other.of_token(first) is None
+    assert other.of_token(narrow) == identity
+    with pytest.raises(errors.MismatchError, match="has no token"):
+        clients.end_token("alice", ids[0])
+    clients.end_token("alice", ids[2])
+    clients.end_token("alice", ids[1])
+    assert (clients.tokens("alice"), other.of_token(narrow)) == ((), None)
+    assert clients.identity("alice") == identity
+    for seconds in (0, -1.0, float("inf"), float("nan")):
+        with pytest.raises(errors.ParameterError, match="above 0"):
+            clients.add_token("alice", seconds=seconds)
+    with pytest.raises(errors.ParameterError, match="needs a name"):
+        clients.add_token("alice", allow=["../m"])
+    with pytest.raises(errors.MismatchError, match="no client 'bob'"):
+        clients.add_token("bob")
+    last = [clients.add_token("alice", seconds=5) for _ in range(16)]
+    with pytest.raises(errors.MismatchError, match="has 16 tokens"):
+        clients.add_token("alice")
+    now[0] += 5  # those that have ended make room
+    assert other.of_token(clients.add_token("alice")) == identity
+    assert [other.of_token(each) for each in last] == [None] * 16
+    assert len(clients.tokens("alice")) == 1
+
+
+def test_a_clients_file_of_an_earlier_version(tmp_path: Path) -> None:
+    clients = Clients(tmp_path)
+    hashed = hashlib.sha256(b"alice.secret").hexdigest()
+    (tmp_path / "alice.json").write_text(json.dumps({"id": "0011", "token_sha256": hashed}))
+    assert clients.of_token("alice.secret") == "alice.0011"
+    assert clients.of_token("alice.wrong") is None
+    second = clients.add_token("alice")
+    clients.end_token("alice", "first")
+    assert [clients.of_token(each) for each in ("alice.secret", second)] == [None, "alice.0011"]
+    for damaged in ("", "[]", "{}", '{"id": "1", "tokens": 3}', '{"id": "1", "tokens": [{"id": "x"}]}'):
+        (tmp_path / "alice.json").write_text(damaged)
+        with pytest.raises(errors.FileError, match="cannot read the client's file"):
+            clients.of_token("alice.secret")

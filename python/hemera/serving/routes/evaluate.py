@@ -22,7 +22,7 @@ router = APIRouter()
     response_class=Response,
     responses={
         200: {"description": "The encrypted outputs", "content": FILES},
-        **problems(401, 404, 408, 409, 413, 422, 429, 503, 504),
+        **problems(401, 403, 404, 408, 409, 413, 422, 429, 503, 504),
     },
     openapi_extra=REQUEST_OF_FILES,
 )

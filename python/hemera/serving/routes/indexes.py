@@ -23,7 +23,7 @@ router = APIRouter()
     response_class=Response,
     responses={
         200: {"description": "The encrypted answer", "content": {OCTETS: {}}},
-        **problems(401, 404, 408, 409, 413, 422, 429, 503, 504),
+        **problems(401, 403, 404, 408, 409, 413, 422, 429, 503, 504),
     },
     openapi_extra=REQUEST_OF_FILES,
 )
@@ -45,7 +45,7 @@ async def query(index: str, request: Request, client: ClientName) -> Response:
 @router.post(
     "/v1/indexes/{index}/prepare",
     status_code=HTTPStatus.CREATED,
-    responses=problems(401, 404, 408, 409, 413, 422, 429, 503, 504),
+    responses=problems(401, 403, 404, 408, 409, 413, 422, 429, 503, 504),
     openapi_extra=REQUEST_OF_FILES,
 )
 async def prepare(index: str, request: Request, response: Response, client: ClientName) -> dict[str, Any]:

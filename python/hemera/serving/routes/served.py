@@ -8,7 +8,7 @@ from typing import Any
 
 from fastapi import APIRouter, Path, Request, Response
 
-from hemera.client.problems import refusal_of
+from hemera.client.problems import Refused, refusal_of
 from hemera.client.wire import KEYS_HEADER, MODEL_HEADER
 from hemera.errors import ParameterError
 from hemera.interop import names_of_libraries
@@ -19,6 +19,7 @@ from hemera.serving.routes.schemas import REQUEST_OF_FILES, REQUEST_OF_PART, pro
 from hemera.serving.routes.state import state_of
 from hemera.serving.routes.uploads import held, put_part, put_whole
 from hemera.serving.served import Served
+from hemera.serving.versions import plain_name
 
 router = APIRouter()
 
@@ -37,16 +38,17 @@ def _add(kind: str, kinds: str, more: str = "") -> None:
     def found(request: Request, name: str, client: str) -> Served:
         return state_of(request).service.served(kind, name, client)
 
-    @router.get(f"/v1/{kinds}", responses=problems(401, 429), description=f"The {kinds} that there are.")
+    @router.get(f"/v1/{kinds}", responses=problems(401, 403, 429), description=f"The {kinds} that there are.")
     async def entries(request: Request, client: ClientName) -> dict[str, Any]:
-        return {kinds: state_of(request).service.entries(kind, client)}
+        told = state_of(request).service.entries(kind, client)
+        return {kinds: [each for each in told if request.state.caller.may_ask(each["name"])]}
 
-    @router.get(one, responses=problems(401, 404, 429), description=f"What clients need of the {kind}.")
+    @router.get(one, responses=problems(401, 403, 404, 429), description=f"What clients need of the {kind}.")
     async def describe(request: Request, client: ClientName, name: str = of_path) -> dict[str, Any]:
         rates = rates_of(state_of(request).service.settings)
         return {**found(request, name, client).describe(), "rates": rates}
 
-    @router.get(f"{one}/keys", responses=problems(401, 404, 429), description="The client's own keys.")
+    @router.get(f"{one}/keys", responses=problems(401, 403, 404, 429), description="The client's own keys.")
     async def keys_of(request: Request, client: ClientName, name: str = of_path) -> dict[str, Any]:
         kept = state_of(request).service.store.find(client, found(request, name, client).key_name)
         if kept is None:
@@ -56,7 +58,7 @@ def _add(kind: str, kinds: str, more: str = "") -> None:
     @router.put(
         f"{one}/keys",
         status_code=HTTPStatus.CREATED,
-        responses=problems(401, 404, 408, 409, 413, 422, 429, 503, 507),
+        responses=problems(401, 403, 404, 408, 409, 413, 422, 429, 503, 507),
         openapi_extra=REQUEST_OF_FILES,
         description=f"Upload evaluation keys, in place of those before. A secret key is refused. {more}",
     )
@@ -72,7 +74,7 @@ def _add(kind: str, kinds: str, more: str = "") -> None:
 
     @router.get(
         f"{one}/keys/{{upload}}",
-        responses=problems(401, 404, 422, 429),
+        responses=problems(401, 403, 404, 422, 429),
         description="`bytes`: how many of an upload of keys are here, 0 of one that is not known.",
     )
     async def held_of(
@@ -82,7 +84,10 @@ def _add(kind: str, kinds: str, more: str = "") -> None:
 
     @router.put(
         f"{one}/keys/{{upload}}",
-        responses={**problems(401, 404, 408, 409, 413, 422, 429, 503, 507), 201: {"description": "All."}},
+        responses={
+            **problems(401, 403, 404, 408, 409, 413, 422, 429, 503, 507),
+            201: {"description": "All."},
+        },
         openapi_extra=REQUEST_OF_PART,
         description="Upload a part of evaluation keys, from the bytes that are here on. What has come of one "
         "that is interrupted stays. 200: `bytes`, how many are here. With Hemera-Keys the part is the last: "
@@ -109,11 +114,17 @@ def _add(kind: str, kinds: str, more: str = "") -> None:
     @router.delete(
         f"{one}/keys",
         status_code=HTTPStatus.NO_CONTENT,
-        responses=problems(401, 404, 429),
+        responses=problems(401, 403, 404, 429),
         description="Remove the client's keys, and what has come of others.",
     )
     async def delete_keys(request: Request, client: ClientName, name: str = of_path) -> None:
-        service, own = state_of(request).service, found(request, name, client).key_name
+        service = state_of(request).service
+        try:
+            own = found(request, name, client).key_name
+        except Refused:  # keys for what is gone count until they are removed
+            if service.store.find(client, plain_name(name)) is None:
+                raise
+            own = plain_name(name)
         if not await asyncio.to_thread(service.remove_keys, client, own):
             raise NO_KEYS.refused(name=name)
 
@@ -127,7 +138,7 @@ _add(
 _add("index", "indexes")
 
 
-@router.get("/v1/models/{model}/maps", responses=problems(401, 404, 422, 429))
+@router.get("/v1/models/{model}/maps", responses=problems(401, 403, 404, 422, 429))
 async def maps(request: Request, client: ClientName, model: str = Path()) -> dict[str, Any]:
     """What clients of any language need of the model, with layouts as plain maps."""
     served = state_of(request).service.model(model, client)

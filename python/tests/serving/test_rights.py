@@ -1,0 +1,211 @@
+"""Tokens of a server's clients over HTTP: what they are for, how one takes another one's place, the record of
+what operators did, and keys that nobody needs any more."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hemera import search
+from hemera.cli import main
+from hemera.package.local_model import LocalModel
+from hemera.serving import Package
+from hemera.serving.home import Home
+from hemera.serving.sessions import Loader
+
+from .conftest import Process, client_of, expected, serving
+from .indexes.index_cases import VECTORS
+from .server_requests import EVALUATE, KEYS, code, request_of
+
+ROWS = np.random.default_rng(3).uniform(-1, 1, (2, 8))
+
+
+@pytest.mark.parametrize(
+    ("allow", "scores", "second", "rows", "listed"),
+    [
+        (None, 200, 200, 200, "live rows scores scores@2"),
+        (["scores"], 200, 200, 403, "scores scores@2"),
+        (["scores@2"], 403, 200, 403, "scores@2"),
+        (["rows"], 403, 403, 200, "rows"),
+        (["live"], 403, 403, 403, "live"),
+        ([], 403, 403, 403, ""),
+    ],
+)
+def test_what_a_token_is_for(
+    home: Home,
+    package: Package,
+    tmp_path: Path,
+    allow: list[str] | None,
+    scores: int,
+    second: int,
+    rows: int,
+    listed: str,
+) -> None:
+    package.save(tmp_path / "scores@2.hemera-model")
+    home.add_model(tmp_path / "scores@2.hemera-model")
+    home.aliases.put("live", {"scores": 1}, home.models()[0])
+    search.Index(VECTORS, "dot", exact=True).save(tmp_path / "rows.index")
+    home.add_index(tmp_path / "rows.index")
+    home.clients.add("alice")
+    token = home.clients.add_token("alice", allow=allow)
+    with serving(home, federations=("trial",)) as server, server.http(token) as http:
+        found = [each["name"] for each in http.get("/v1/models").json()["models"]]
+        found += [each["name"] for each in http.get("/v1/indexes").json()["indexes"]]
+        assert " ".join(sorted(found)) == listed
+        for path, status in (("models/scores", scores), ("models/scores@2", second), ("indexes/rows", rows)):
+            answer = http.get(f"/v1/{path}")
+            assert answer.status_code == status
+            if status == 403:
+                # The same for what is there and what is not, whatever is asked for.
+                for asked in (answer, http.put(f"/v1/{path}/keys"), http.post(f"/v1/{path}/evaluate")):
+                    assert code(asked)[0] in (403, 404 if "indexes" in path else 403)
+                assert code(answer) == (403, "not_allowed")
+        unknown = code(http.get("/v1/models/nothing"))
+        assert unknown == ((404, "unknown_model") if allow is None else (403, "not_allowed"))
+        federation = http.get("/v1/federations/trial/files").status_code
+        assert federation == (200 if allow is None else 403)
+
+
+def test_a_token_takes_the_place_of_another_one(home: Home, tmp_path: Path) -> None:
+    """While a server in a process of its own runs: no key is sent again, and the old token ends at once."""
+    first = home.clients.add("alice")
+    with Process(home.root, "--threads", "1") as process:
+        folder = tmp_path / "own"
+        with client_of(process.url, first, folder=folder) as client:
+            np.testing.assert_allclose(client.predict("scores", ROWS), expected(ROWS), atol=1e-6)
+        second = home.clients.add_token("alice", seconds=3600)
+        home.clients.end_token("alice", home.clients.tokens("alice")[0].id)
+        sent: list[str] = []
+        with client_of(
+            process.url, second, folder=folder, progress=lambda part, *_: sent.append(part)
+        ) as client:
+            np.testing.assert_allclose(client.predict("scores", ROWS), expected(ROWS), atol=1e-6)
+        assert "upload" not in sent
+        with client_of(process.url, first, patience=0) as client, pytest.raises(Exception, match="401"):
+            client.models()
+        assert process.stop() == 0
+
+
+def test_what_operators_do_is_recorded(
+    home: Home, package: Package, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each command adds its lines after those that are there, with names and digests, and no token."""
+    file = home.root / "audit.jsonl"
+    package.save(tmp_path / "scores@2.hemera-model")
+    search.Index(VECTORS, "dot", exact=True).save(tmp_path / "rows.index")
+    steps: list[tuple[list[str], dict[str, Any]]] = [
+        (["serve", "--add-client", "alice"], {"what": "add-client", "client": "alice"}),
+        (["clients", "token", "alice", "90", "scores"], {"what": "add-token", "allow": ["scores"]}),
+        (["serve", "--add-model", str(tmp_path / "scores@2.hemera-model")], {"digest": package.digest}),
+        (["models", "scores", "scores=9", "scores@2=1"], {"weights": {"scores": 9.0, "scores@2": 1.0}}),
+        (["serve", "--add-index", str(tmp_path / "rows.index")], {"what": "add-index", "index": "rows"}),
+        (["serve", "--remove-index", "rows"], {"what": "remove-index", "index": "rows"}),
+        (["serve", "--remove-model", "scores@2"], {"what": "remove-model", "model": "scores@2"}),
+        (["clients", "end", "alice", "ID"], {"what": "end-token", "client": "alice"}),
+        (["serve", "--remove-client", "alice"], {"what": "remove-client", "client": "alice"}),
+    ]
+    printed = ""
+    for (command, *words), told in steps:
+        before = file.read_bytes()
+        if "ID" in words:
+            assert main(["clients", str(home.root), "list"]) == 0
+            listed = capsys.readouterr().out
+            assert "for scores" in listed
+            words[-1] = home.clients.tokens("alice")[1].id
+            assert words[-1] in listed
+        assert main([command, str(home.root), *words]) == 0
+        printed += capsys.readouterr().out
+        after = file.read_bytes()
+        assert after.startswith(before)
+        line = json.loads(after.splitlines()[-1])
+        assert told.items() <= line.items()
+        assert line["who"]
+        assert line["time"].endswith("Z")
+    assert file.stat().st_mode & 0o777 == 0o600
+    secrets = [word.rpartition(".")[2] for word in printed.split() if word.startswith("alice.")]
+    assert len(secrets) == 2
+    assert not any(secret in file.read_text() for secret in secrets)
+    # What is refused is not recorded.
+    before = file.read_bytes()
+    for words in (["end", "alice", "x"], ["token", "bob", "1"], ["token", "a b", "never"]):
+        assert main(["clients", str(home.root), *words]) == 1
+    home.clients.add("bob")
+    assert main(["clients", str(home.root), "token", "bob", "0"]) == 1
+    assert file.read_bytes().count(b"\n") == before.count(b"\n") + 1
+
+
+def test_a_line_that_can_not_be_written_is_an_error(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home.root / "audit.jsonl").unlink()
+    (home.root / "audit.jsonl").mkdir()
+    assert main(["serve", str(home.root), "--add-client", "alice"]) == 1
+    monkeypatch.setenv("SUDO_USER", "eve")
+    (home.root / "audit.jsonl").rmdir()
+    home.clients.add("bob")
+    assert json.loads((home.root / "audit.jsonl").read_text())["who"].endswith(" for eve")
+
+
+def test_keys_of_a_model_that_is_gone_can_be_removed(home: Home, keys: bytes, local: LocalModel) -> None:
+    """They fill their client's share: the refusal names them, and DELETE removes them."""
+    token = home.clients.add("alice")
+    home.model_file("other").write_bytes(b"")  # damaged, and not served
+    with serving(home, client_store_bytes=3 * len(keys) // 2) as server, server.http(token) as http:
+        assert http.put(KEYS, content=keys).status_code == 201
+        owner = server.service.clients.of_token(token) or ""
+        (home.keys / owner / "scores").rename(home.keys / owner / "gone")
+    with serving(home, client_store_bytes=3 * len(keys) // 2) as server, server.http(token) as http:
+        full = http.put(KEYS, content=keys)
+        assert code(full) == (507, "store_full")
+        assert f"gone ({len(keys)} bytes)" in full.json()["error"]["message"]
+        assert code(http.delete("/v1/models/nothing/keys")) == (404, "unknown_model")
+        with client_of(server.url, token) as client:
+            client.remove_keys("gone")
+        assert code(http.delete("/v1/models/gone/keys")) == (404, "unknown_model")
+        assert http.put(KEYS, content=keys).status_code == 201
+        assert http.post(EVALUATE, content=request_of(local, ROWS)).status_code == 200
+
+
+def test_twenty_tenants_stay_within_the_memory_for_keys(
+    home: Home, package: Package, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bytes that the library counts in the context of all keys, when each set has just been loaded, are
+    those before any key and at most 1.2 times the limit."""
+    used: list[int] = []
+    load = Loader.load
+
+    def noted(self: Loader, *given: Any) -> Any:
+        session = load(self, *given)
+        used.append(self.context(package).memory_used)
+        return session
+
+    monkeypatch.setattr(Loader, "load", noted)
+    locals_ = [LocalModel(package.interface, security=None) for _ in range(20)]
+    with serving(home) as server, server.http(home.clients.add("first")) as http:
+        (context,) = {
+            id(each.context(package)): each.context(package) for each in server.service._loaders
+        }.values()
+        before = context.memory_used
+        assert http.put(KEYS, content=locals_[0].generate_keys()).status_code == 201
+        each = server.service.caches[0].bytes
+        assert each == context.memory_used - before > 0
+    used.clear()
+    limit = 5 * each
+    with serving(home, loaded_key_bytes=limit) as server:
+        tokens = [home.clients.add(f"tenant{at}") for at in range(20)]
+        context = server.service._loaders[0].context(package)
+        before = context.memory_used
+        for token, local in zip(tokens, locals_, strict=True):
+            with server.http(token) as http:
+                assert http.put(KEYS, content=local.generate_keys()).status_code == 201
+        for _ in range(2):  # by turns: each set makes room for the next one
+            for token, local in zip(tokens, locals_, strict=True):
+                with server.http(token) as http:
+                    answer = http.post(EVALUATE, content=request_of(local, ROWS))
+                    assert answer.status_code == 200
+        assert server.service.caches[0].bytes <= limit
+        assert len(used) == 60  # none was there when its turn came
+    assert max(used) - before <= 1.2 * limit
+    assert max(used) - before >= limit  # all of which is used
