@@ -106,6 +106,7 @@ def make_server(service: Service, listener: Listener, certificate: Certificate |
     """uvicorn's server of a service, to be run with the listener."""
     connections = Connections(service.settings)
     listener.accepts = None if certificate is None else connections.accept
+    service.metrics.watch_process()
     service.metrics.watch("hemera_connections", "Connections that are open", lambda: len(connections))
     config = uvicorn.Config(
         make_app(service),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import logging
+import platform
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+import hemera
 from hemera import errors
 from hemera._files import which_file
 from hemera._process import Lock
@@ -30,6 +32,10 @@ from hemera.serving.versions import plain_name
 
 _LOADED_BYTES = "Bytes of keys in the devices' memory, with their graphs and contexts"
 _LOADED_SETS = "Key sets in the devices' memory; one set counts on each device that holds it"
+_LOADS = "Key sets that came into the devices' memory"
+_EVICTIONS = "Key sets that left the devices' memory for others"
+_DAMAGED = "Models and indexes that can not be served"
+_SHARES = "Shares of clients of models under a name that gives one of several"
 _PREPARED = "Queries of indexes that are prepared, and have not come"
 T = TypeVar("T")
 
@@ -107,6 +113,7 @@ class Service:
             ("loaded_key_sets", _LOADED_SETS, lambda: sum(map(len, self.caches))),
         ):
             self.metrics.watch(f"hemera_{watched}", what, number)
+        self._tell_counts()
 
     @property
     def device(self) -> str:
@@ -126,6 +133,25 @@ class Service:
                 self.of_kind(each.kind).pop(each.name)
                 _report(each.name, str(error))
         self._tell_models()
+
+    def _tell_counts(self) -> None:
+        """Counts of what others hold, limits, and what the server is."""
+        metrics, caches = self.metrics, self.caches
+        metrics.count("hemera_key_loads", _LOADS, lambda: sum(each.loads for each in caches))
+        metrics.count("hemera_key_evictions", _EVICTIONS, lambda: sum(each.evictions for each in caches))
+        metrics.watch("hemera_damaged", _DAMAGED, lambda: len(self.damaged))
+        build = [((hemera.__version__, platform.python_version()), 1.0)]
+        metrics.tell("hemera_build_info", "Versions", ("version", "python"), lambda: build)
+        limits = [((name,), number) for name, number in self.settings.limits.items()]
+        metrics.tell("hemera_limit", "Limits of the server, by their setting", ("limit",), lambda: limits)
+        metrics.tell("hemera_model_share", _SHARES, ("name", "model"), self._shares)
+
+    def _shares(self) -> list[tuple[Sequence[str], float]]:
+        found: list[tuple[Sequence[str], float]] = []
+        for name in self.aliases.names():
+            weights = self.aliases.weights(name)
+            found += [((name, model), own / sum(weights.values())) for model, own in weights.items()]
+        return found
 
     def _tell_models(self) -> None:
         for model in self.models.values():

@@ -96,6 +96,10 @@ class SessionCache:
         self._limit = limit
         self._lock = Lock()
         self._sessions: OrderedDict[tuple[str, str], tuple[int, Session]] = OrderedDict()
+        self.loads = 0
+        """Sessions that were kept, from their files, an upload or another device."""
+        self.evictions = 0
+        """Sessions that made room for others."""
 
     @property
     def bytes(self) -> int:
@@ -148,6 +152,7 @@ class SessionCache:
         with self._lock:
             self._sessions[client, model] = (generation, session)
             self._sessions.move_to_end((client, model))
+            self.loads += 1
             self._make_room()
 
     def make_room(self, model: str) -> None:
@@ -169,6 +174,7 @@ class SessionCache:
         total = sum(each.memory_bytes for _, each in self._sessions.values())
         while total > limit and len(self._sessions) > fewest:
             total -= self._forget(self._least()).memory_bytes
+            self.evictions += 1
 
     def _least(self) -> tuple[str, str]:
         """The place of the session that makes room first."""
@@ -198,3 +204,4 @@ class SessionCache:
         with self._lock:
             for place in [place for place in self._sessions if place != (client, model)]:
                 self._forget(place)
+                self.evictions += 1

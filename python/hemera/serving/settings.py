@@ -189,6 +189,14 @@ class Settings:
         return places_of(self.device if len(several) == 1 else several, self.options)
 
     @property
+    def limits(self) -> dict[str, float]:
+        """The limits that are numbers, with those that follow from the machine."""
+        found = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        found.update(loaded_key_bytes=self.loaded_of_device, waiting_bytes=self.waiting_of_all)
+        numbers = {name: value for name, value in found.items() if isinstance(value, (int, float))}
+        return {name: float(value) for name, value in numbers.items() if math.isfinite(value)}
+
+    @property
     def time_of_batch(self) -> float:
         """Seconds that a batch may take; infinite where that is no less than a request may."""
         return self.batch_seconds if self.batch_seconds < self.request_seconds else math.inf
