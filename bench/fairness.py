@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -19,15 +20,6 @@ import numpy as np
 from hemera.serving.home import Home
 from hemera_apps.bench.serve import Crowd, workload
 
-PROGRAM = """
-import sys
-from pathlib import Path
-from hemera.serving.at_home import serve_home
-from hemera.serving.home import Home
-settings = {"device": "cpu", "batch_seconds": float(sys.argv[2])}
-sys.exit(serve_home(Home(Path(sys.argv[1])), settings=settings, host="127.0.0.1", port=0))
-"""
-
 
 def measure(batch_seconds: float, options: argparse.Namespace) -> dict[str, float]:
     """Medians of a quiet client's seconds, alone and beside the flood, and the flood's answers a second."""
@@ -35,8 +27,23 @@ def measure(batch_seconds: float, options: argparse.Namespace) -> dict[str, floa
     with tempfile.TemporaryDirectory() as folder:
         home = Home(Path(folder))
         home.add_model(work.package)
-        words = [sys.executable, "-W", "ignore", "-c", PROGRAM, folder, str(batch_seconds)]
-        with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as server:
+        words = [
+            sys.executable,
+            "-W",
+            "ignore",
+            "-m",
+            "hemera",
+            "serve",
+            folder,
+            "--port",
+            "0",
+            "--device",
+            "cpu",
+        ]
+        settings = {"HEMERA_SERVE_DEVICE": "cpu", "HEMERA_SERVE_BATCH_SECONDS": str(batch_seconds)}
+        with subprocess.Popen(
+            words, stderr=subprocess.PIPE, text=True, env={**os.environ, **settings}
+        ) as server:
             assert server.stderr is not None
             told: dict[str, object] = {}
             port: object = 0
