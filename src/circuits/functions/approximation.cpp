@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "circuits/functions/chebyshev_series.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::circuits {
@@ -47,32 +49,6 @@ struct Grid {
   [[nodiscard]] std::size_t size() const { return t.size(); }
 };
 
-// Chebyshev coefficients of the polynomial that has these values at cos(pi (i + 1/2) / n).
-std::vector<double> coefficients_of(const std::vector<double>& values) {
-  const std::size_t n = values.size();
-  std::vector<double> coefficients(n);
-  for (std::size_t k = 0; k < n; ++k) {
-    double sum = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      const auto turns = static_cast<double>((k * (2 * i + 1)) % (4 * n));  // of pi / 2n
-      sum += values[i] * std::cos(pi * turns / static_cast<double>(2 * n));
-    }
-    coefficients[k] = sum * (k == 0 ? 1 : 2) / static_cast<double>(n);
-  }
-  return coefficients;
-}
-
-double node(std::size_t i, std::size_t count) {
-  return std::cos(pi * (static_cast<double>(i) + 0.5) / static_cast<double>(count));
-}
-
-double clenshaw(const std::vector<double>& coefficients, double t) {
-  double one = 0, two = 0;
-  for (std::size_t k = coefficients.size(); k-- > 1;)
-    two = std::exchange(one, coefficients[k] + 2 * t * one - two);
-  return coefficients[0] + t * one - two;
-}
-
 // The weighted error at t, and what rounding may make of it.
 class WeightedError {
  public:
@@ -83,7 +59,8 @@ class WeightedError {
   }
   [[nodiscard]] double operator()(double t) const {
     const double x = Grid::at(interval_, t);
-    return (weight_ ? weight_(x) : 1) * (std::abs(f_(x) - clenshaw(coefficients_, t)) + 0x1p-50 * size_);
+    return (weight_ ? weight_(x) : 1) *
+           (std::abs(f_(x) - chebyshev_value(coefficients_, t)) + 0x1p-50 * size_);
   }
 
  private:
@@ -97,9 +74,9 @@ class WeightedError {
 // The largest error: that of the grid as for polynomials of the degree, or where it is larger, that of the
 // vertices of parabolas through the grid's extrema and their neighbours.
 double largest_error(const Grid& grid, const std::vector<double>& coefficients, const WeightedError& at) {
-  std::vector<double> errors(grid.size());
+  std::vector<double> errors = chebyshev_values(coefficients, grid.t);
   for (std::size_t j = 0; j < grid.size(); ++j) {
-    errors[j] = grid.weights[j] * std::abs(grid.values[j] - clenshaw(coefficients, grid.t[j]));
+    errors[j] = grid.weights[j] * std::abs(grid.values[j] - errors[j]);
   }
   const double largest = *std::max_element(errors.begin(), errors.end());
   double result = largest / std::cos(pi / (2.0 * static_cast<double>(grid_density)));
@@ -136,11 +113,13 @@ class Reference {
       numerator += barycentric_[i] * grid.values[points_[i]];
       denominator += barycentric_[i] * sign(i) / grid.weights[points_[i]];
     }
-    const double level = numerator / denominator;
+    level_ = numerator / denominator;
     for (std::size_t i = 0; i < n; ++i) {
-      values_.push_back(grid.values[points_[i]] - sign(i) * level / grid.weights[points_[i]]);
+      values_.push_back(grid.values[points_[i]] - sign(i) * level_ / grid.weights[points_[i]]);
     }
   }
+
+  [[nodiscard]] double level() const { return std::abs(level_); }
 
   [[nodiscard]] std::vector<double> at(const std::vector<double>& t) const {
     std::vector<double> result(t.size()), denominators(t.size());
@@ -166,6 +145,7 @@ class Reference {
   const Grid* grid_;
   std::vector<std::size_t> points_;
   std::vector<double> barycentric_, values_;
+  double level_ = 0;
 };
 
 // The largest `count` extrema of alternating sign; all if there are fewer.
@@ -196,28 +176,26 @@ std::vector<std::size_t> alternating_extrema(const std::vector<double>& errors, 
   return extrema;
 }
 
-std::vector<double> interpolation(const RealFunction& f, const Interval& interval, std::size_t degree) {
-  std::vector<double> values;
-  for (std::size_t i = 0; i <= degree; ++i) values.push_back(f(Grid::at(interval, node(i, degree + 1))));
-  return coefficients_of(values);
-}
-
-std::vector<double> minimax(const Grid& grid, std::size_t degree) {
+// Chebyshev coefficients. None where the equal errors of a round are above the tolerance: the largest error
+// of each polynomial is at least as large (C. de la Vallee Poussin, 1919).
+std::vector<double> minimax(const Grid& grid, std::size_t degree, std::optional<double> tolerance) {
   std::vector<std::size_t> points;
-  std::vector<double> best, nodes;
   for (std::size_t i = 0; i <= degree + 1; ++i) points.push_back(i * (grid.size() - 1) / (degree + 1));
-  for (std::size_t i = 0; i <= degree; ++i) nodes.push_back(node(i, degree + 1));
+  const std::vector<double> nodes = chebyshev_nodes(degree + 1);
+  std::vector<double> best;
   double least = HUGE_VAL;
   for (int round = 0; round < most_exchanges; ++round) {
     const Reference polynomial(grid, points);
-    std::vector<double> errors = polynomial.at(grid.t);
+    if (tolerance && polynomial.level() > *tolerance) return {};
+    std::vector<double> coefficients = chebyshev_coefficients(polynomial.at(nodes));
+    std::vector<double> errors = chebyshev_values(coefficients, grid.t);
     for (std::size_t j = 0; j < grid.size(); ++j) errors[j] = grid.weights[j] * (grid.values[j] - errors[j]);
     const auto size = [&](std::size_t j) { return std::abs(errors[j]); };
     double largest = 0;
     for (std::size_t j = 0; j < errors.size(); ++j) largest = std::max(largest, size(j));
     if (largest < least) {
       least = largest;
-      best = polynomial.at(nodes);
+      best = std::move(coefficients);
     }
     points = alternating_extrema(errors, degree + 2);
     if (points.size() < degree + 2) break;
@@ -225,7 +203,7 @@ std::vector<double> minimax(const Grid& grid, std::size_t degree) {
     for (const std::size_t point : points) smallest = std::min(smallest, size(point));
     if (largest - smallest <= levelled * largest) break;
   }
-  return coefficients_of(best);
+  return best;
 }
 
 // 1: f is even, -1: it is odd, 0: neither.
@@ -243,14 +221,10 @@ int parity(const Grid& grid, const Interval& interval) {
   return odd <= symmetric * largest ? -1 : 0;
 }
 
-}  // namespace
-
-Approximation approximate(const RealFunction& f, const Interval& interval, std::size_t degree,
-                          const ApproximationOptions& options) {
-  if (degree > most_approximation_degree) {
-    throw ParameterError("an approximation of degree " + std::to_string(degree) + "; at most " +
-                         std::to_string(most_approximation_degree) + " is possible");
-  }
+// The nearest polynomial. With a tolerance: that of the values at the nodes where it is within it, and where
+// no polynomial is, one that is not either.
+Approximation nearest(const RealFunction& f, const Interval& interval, std::size_t degree,
+                      const ApproximationOptions& options, std::optional<double> tolerance) {
   static_cast<void>(Polynomial({0}, Basis::chebyshev, interval));  // checks the interval
   const Grid grid(f, interval, degree, options.weight);
   const int symmetry = parity(grid, interval);
@@ -260,21 +234,37 @@ Approximation approximate(const RealFunction& f, const Interval& interval, std::
     }
     return coefficients;
   };
-  std::vector<double> chosen = cleaned(interpolation(f, interval, degree));
   const auto error_of = [&](const std::vector<double>& coefficients) {
     return largest_error(grid, coefficients, {f, interval, options.weight, coefficients});
   };
+  std::vector<double> chosen =
+      cleaned(chebyshev_coefficients([&](double t) { return f(Grid::at(interval, t)); }, degree));
   double error = error_of(chosen);
-  if (options.fit == Fit::minimax) {
-    std::vector<double> nearest = cleaned(minimax(grid, degree));
-    const double own = error_of(nearest);
+  if (options.fit == Fit::minimax && !(tolerance && error <= *tolerance)) {
+    // The nearest even polynomial of an even function is also that of one degree more, and likewise for odd
+    // ones. With mirrored points for its own degree the errors would have no level.
+    const bool is_also_above = symmetry != 0 && (degree % 2 == 0) == (symmetry == 1);
+    std::vector<double> exchanged = minimax(grid, degree + (is_also_above ? 1 : 0), tolerance);
+    if (!exchanged.empty()) exchanged.resize(degree + 1);
+    exchanged = cleaned(std::move(exchanged));
+    const double own = exchanged.empty() ? HUGE_VAL : error_of(exchanged);
     if (own < error) {
       error = own;
-      chosen = std::move(nearest);
+      chosen = std::move(exchanged);
     }
   }
-  std::vector<std::complex<double>> coefficients(chosen.begin(), chosen.end());
-  return {Polynomial(std::move(coefficients), Basis::chebyshev, interval), error};
+  return {Polynomial({chosen.begin(), chosen.end()}, Basis::chebyshev, interval), error};
+}
+
+}  // namespace
+
+Approximation approximate(const RealFunction& f, const Interval& interval, std::size_t degree,
+                          const ApproximationOptions& options) {
+  if (degree > most_approximation_degree) {
+    throw ParameterError("an approximation of degree " + std::to_string(degree) + "; at most " +
+                         std::to_string(most_approximation_degree) + " is possible");
+  }
+  return nearest(f, interval, degree, options, {});
 }
 
 Approximation approximate_within(const RealFunction& f, const Interval& interval, double tolerance,
@@ -283,32 +273,25 @@ Approximation approximate_within(const RealFunction& f, const Interval& interval
     throw ParameterError("an approximation needs an error above 0 that it may have, not " +
                          std::to_string(tolerance));
   }
-  std::size_t below = 0, degree = 1;
-  Approximation found = approximate(f, interval, below, options);
-  if (found.error <= tolerance) return found;
-  found = approximate(f, interval, degree, options);
-  while (found.error > tolerance) {
+  const auto suffices = [&](std::size_t degree) {
+    return nearest(f, interval, degree, options, tolerance).error <= tolerance;
+  };
+  std::size_t below = 0, degree = suffices(0) ? 0 : 1;
+  while (degree > 0 && !suffices(degree)) {
     if (degree == most_approximation_degree) {
       throw ParameterError("no polynomial up to degree " + std::to_string(degree) + " is within 2^" +
                            std::to_string(std::log2(tolerance)) + " of the function: the last error was 2^" +
-                           std::to_string(std::log2(found.error)) +
+                           std::to_string(std::log2(approximate(f, interval, degree, options).error)) +
                            "; allow a larger error, or use a smaller interval");
     }
     below = degree;
     degree = 2 * degree + 1;
-    found = approximate(f, interval, degree, options);
   }
-  while (degree - below > 1) {
+  while (degree > below + 1) {
     const std::size_t middle = below + (degree - below) / 2;
-    Approximation tried = approximate(f, interval, middle, options);
-    if (tried.error <= tolerance) {
-      degree = middle;
-      found = std::move(tried);
-    } else {
-      below = middle;
-    }
+    (suffices(middle) ? degree : below) = middle;
   }
-  return found;
+  return approximate(f, interval, degree, options);
 }
 
 }  // namespace hemera::circuits

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "circuits/functions/chebyshev_coefficients.hpp"
+#include "circuits/functions/chebyshev_series.hpp"
 #include "circuits/functions/sign_stages.hpp"
 #include "hemera/runtime/error.hpp"
 
@@ -125,7 +125,8 @@ class Reciprocal {
     const auto y = [&](double t) {
       return (1 - chebyshev(degree + 1, t) / norm) * map_.factor / (t - map_.shift);
     };
-    return Polynomial(chebyshev_coefficients(y, degree), Basis::chebyshev, interval_);
+    const std::vector<double> coefficients = chebyshev_coefficients(y, degree);
+    return Polynomial({coefficients.begin(), coefficients.end()}, Basis::chebyshev, interval_);
   }
 
   Interval interval_;

@@ -9,14 +9,12 @@
 #include <string>
 #include <utility>
 
-#include "circuits/functions/chebyshev_coefficients.hpp"
+#include "circuits/functions/chebyshev_series.hpp"
 #include "hemera/circuits/functions/approximation.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::circuits {
 namespace {
-
-using Complex = std::complex<double>;
 
 // Degrees of the polynomials that a sign is composed of, and the most depth that it may take.
 constexpr std::array<std::size_t, 4> stage_degrees{3, 7, 15, 31};
@@ -28,41 +26,12 @@ constexpr double least_from = 0x1p-10;
 // Points for each degree at which a stage is looked at, and steps to each of its extrema.
 constexpr std::size_t points_of_stage = 16;
 constexpr int bisections = 60;
-// Points of a polynomial that are computed at a time.
-constexpr std::size_t together = 8;
 // The rounding of sums of rounded numbers.
 constexpr double stage_rounding = 0x1p-44;
 
-// Evaluates several points, which do not wait for each other.
-template <std::size_t count>
-std::array<double, count> clenshaw(const std::vector<Complex>& coefficients, const double* t) {
-  std::array<double, count> one{}, two{};
-  for (std::size_t k = coefficients.size(); k-- > 0;) {
-    const double own = coefficients[k].real(), factor = k == 0 ? 1 : 2;
-    for (std::size_t i = 0; i < count; ++i)
-      two[i] = std::exchange(one[i], own + factor * t[i] * one[i] - two[i]);
-  }
-  return one;
-}
-
-std::vector<double> clenshaw(const std::vector<Complex>& coefficients, std::vector<double> t) {
-  const std::size_t size = t.size();
-  t.resize((size + together - 1) / together * together);
-  for (std::size_t at = 0; at < size; at += together) {
-    const auto found = clenshaw<together>(coefficients, &t[at]);
-    std::copy(found.begin(), found.end(), &t[at]);
-  }
-  t.resize(size);
-  return t;
-}
-
-double clenshaw(const std::vector<Complex>& coefficients, double t) {
-  return clenshaw<1>(coefficients, &t)[0];
-}
-
-std::vector<Complex> derivative_of(const std::vector<Complex>& coefficients) {
+std::vector<double> derivative_of(const std::vector<double>& coefficients) {
   const std::size_t degree = coefficients.size() - 1;
-  std::vector<Complex> result(degree + 2);
+  std::vector<double> result(degree + 2);
   for (std::size_t k = degree; k > 0; --k) {
     result[k - 1] = result[k + 1] + 2 * static_cast<double>(k) * coefficients[k];
   }
@@ -72,12 +41,12 @@ std::vector<Complex> derivative_of(const std::vector<Complex>& coefficients) {
 }
 
 // Where a polynomial changes its sign between two points.
-double root_of(const std::vector<Complex>& coefficients, double low, double high) {
-  const bool sign = std::signbit(clenshaw(coefficients, low));
+double root_of(const std::vector<double>& coefficients, double low, double high) {
+  const bool sign = std::signbit(chebyshev_value(coefficients, low));
   for (int i = 0; i < bisections; ++i) {
     const double middle = (low + high) / 2;
     if (middle == low || middle == high) break;
-    (std::signbit(clenshaw(coefficients, middle)) == sign ? low : high) = middle;
+    (std::signbit(chebyshev_value(coefficients, middle)) == sign ? low : high) = middle;
   }
   return low;
 }
@@ -86,9 +55,9 @@ double root_of(const std::vector<Complex>& coefficients, double low, double high
 // found there, there are no others. Where rounding hides some, of errors about 2^-50, the range follows from
 // points: a polynomial of degree d that is at most 1 at m > d Chebyshev nodes is at most 1 / cos(pi d / 2 m)
 // between them (H. Ehlich, K. Zeller, 1964).
-Interval range_of(const std::vector<Complex>& coefficients, double from) {
+Interval range_of(const std::vector<double>& coefficients, double from) {
   const std::size_t degree = coefficients.size() - 1, points = points_of_stage * (degree + 1);
-  const std::vector<Complex> slopes = derivative_of(coefficients);
+  const std::vector<double> slopes = derivative_of(coefficients);
   Interval range{1, 1};
   const auto take = [&](double value) {
     range = {std::min(range.low, value - stage_rounding), std::max(range.high, value + stage_rounding)};
@@ -99,16 +68,16 @@ Interval range_of(const std::vector<Complex>& coefficients, double from) {
         std::cos(std::numbers::pi * (static_cast<double>(point) + 0.5) / static_cast<double>(points));
     xs.push_back((1 + from) / 2 + t * (1 - from) / 2);
   }
-  const std::vector<double> values = clenshaw(coefficients, xs), slope = clenshaw(slopes, xs);
+  const std::vector<double> values = chebyshev_values(coefficients, xs), slope = chebyshev_values(slopes, xs);
   take(values[0]);
-  take(clenshaw(coefficients, 1));
+  take(chebyshev_value(coefficients, 1));
   std::size_t extrema = 0;
   double distance = 0;
   for (std::size_t i = 1; i <= points; ++i) {
     distance = std::max(distance, std::abs(1 - values[i]));
     if (std::signbit(slope[i - 1]) != std::signbit(slope[i])) {
       ++extrema;
-      take(clenshaw(coefficients, root_of(slopes, xs[i - 1], xs[i])));
+      take(chebyshev_value(coefficients, root_of(slopes, xs[i - 1], xs[i])));
     }
   }
   if (2 * extrema + 1 < degree) {
@@ -134,13 +103,13 @@ SignStage measured_stage(double from, std::size_t degree) {
   SignStage stage = nearest_to_sign(std::max(from, least_from), degree);
   const auto [low, high] = range_of(stage.coefficients, from);
   const double middle = (low + high) / 2;
-  for (Complex& c : stage.coefficients) c /= middle;
+  for (double& c : stage.coefficients) c /= middle;
   stage.error = low > 0 ? (high - low) / (high + low) + stage_rounding : 1;
   return stage;
 }
 
 std::vector<double> values_at(const SignStage& stage, std::vector<double> values) {
-  return clenshaw(stage.coefficients, std::move(values));
+  return chebyshev_values(stage.coefficients, std::move(values));
 }
 
 std::vector<SignStage> stages_for(double from, double tolerance) {
@@ -173,10 +142,11 @@ Function::Value add_sign(Function& function, Function::Value x, const std::vecto
     const bool is_last = i + 1 == stages.size();
     // The next stages are defined up to 1.
     const double own = is_last ? factor : 1 / (1 + stages[i].error);
-    std::vector<Complex> coefficients = stages[i].coefficients;
-    for (Complex& c : coefficients) c *= own;
+    std::vector<double> coefficients = stages[i].coefficients;
+    for (double& c : coefficients) c *= own;
     if (is_last) coefficients[0] += shift;
-    const Polynomial stage(std::move(coefficients), Basis::chebyshev, i == 0 ? interval : Interval{});
+    const Polynomial stage({coefficients.begin(), coefficients.end()}, Basis::chebyshev,
+                           i == 0 ? interval : Interval{});
     x = function.add(x, stage.with_map_bits(map_bits));
   }
   return x;
@@ -184,7 +154,7 @@ Function::Value add_sign(Function& function, Function::Value x, const std::vecto
 
 double sign_at(const std::vector<SignStage>& stages, double t) {
   for (const SignStage& stage : stages) {
-    t = Polynomial(stage.coefficients, Basis::chebyshev).evaluate(0, t).real();
+    t = chebyshev_value(stage.coefficients, t);
     if (&stage != &stages.back()) t /= 1 + stage.error;
   }
   return t;

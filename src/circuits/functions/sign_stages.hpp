@@ -1,7 +1,6 @@
 // The sign as a composition of odd polynomials (elementary.hpp).
 #pragma once
 
-#include <complex>
 #include <cstddef>
 #include <vector>
 
@@ -11,7 +10,7 @@ namespace hemera::circuits {
 
 /// An odd polynomial for the sign on [from, 1] and its mirror: Chebyshev coefficients on [-1, 1].
 struct SignStage {
-  std::vector<std::complex<double>> coefficients;
+  std::vector<double> coefficients;
   double error = 0;
 
   [[nodiscard]] std::size_t degree() const { return coefficients.size() - 1; }
