@@ -9,7 +9,7 @@ import pytest
 
 import hemera as hm
 from hemera.circuits import Bootstrap
-from hemera.pool import PoolCiphertext
+from hemera.pool.parts import PoolCiphertext
 from hemera.times import DeviceTimes
 
 SLOTS = 32

@@ -13,11 +13,13 @@ import pytest
 
 import hemera as hm
 from hemera.circuits import Bootstrap, LinearTransform, sigmoid
-from hemera.pool import Cut, LinkTimes, PoolCiphertext, PoolCircuit, PoolEvaluator, Step, best_cut
+from hemera.pool import Cut, LinkTimes, Step, best_cut
 from hemera.pool import circuits as pool_circuits
-from hemera.pool.circuits import PoolBootstrap
+from hemera.pool.circuits import PoolBootstrap, PoolCircuit
 from hemera.pool.cuts import NVLINK, PCIE, bootstrap_steps, transform_step
+from hemera.pool.evaluator import PoolEvaluator
 from hemera.pool.members import Team
+from hemera.pool.parts import PoolCiphertext
 from hemera.times import DeviceTimes
 
 from .conftest import make_params

@@ -3,25 +3,8 @@
 from hemera.integers import numpy_functions as _numpy_functions  # noqa: F401  # for NumPy's protocols
 from hemera.integers.array import Booleans, Integers
 from hemera.integers.context import Context
-from hemera.integers.functions import (
-    Table,
-    eq,
-    from_bits,
-    from_bytes,
-    ge,
-    gt,
-    le,
-    lt,
-    maximum,
-    minimum,
-    ne,
-    overflowing_add,
-    overflowing_sub,
-    select,
-    where,
-)
+from hemera.integers.functions import Table, from_bits, from_bytes, overflowing_add, overflowing_sub, where
 from hemera.integers.graph import Graph
-from hemera.integers.joining import broadcast_to, concatenate, stack
 from hemera.integers.needs import Needs
 
 __all__ = [
@@ -31,21 +14,9 @@ __all__ = [
     "Integers",
     "Needs",
     "Table",
-    "broadcast_to",
-    "concatenate",
-    "eq",
     "from_bits",
     "from_bytes",
-    "ge",
-    "gt",
-    "le",
-    "lt",
-    "maximum",
-    "minimum",
-    "ne",
     "overflowing_add",
     "overflowing_sub",
-    "select",
-    "stack",
     "where",
 ]

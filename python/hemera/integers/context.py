@@ -45,7 +45,7 @@ class Context:
         ints = hm.integers.Context(bits=64)
         a, b = ints.encrypt(np.arange(5, dtype=np.uint64)), ints.encrypt(np.full(5, 3, np.uint64))
         ints.decrypt((a + b) * a - 7)
-        hm.integers.where(a < b, a, b)
+        np.where(a < b, a, b)
 
     A context makes a secret key, and with the first operation the keys: of n16-exact 8.8 GB, and 17 GB and a
     minute of two cores to make them (`needs()`). A server has the same without the secret key:

@@ -23,7 +23,7 @@ from hemera.integers.types import DType, integer_type, summed_axes
 
 _NO_TRUTH = (
     "an encrypted {what} has no truth value, as nobody here knows it: choose with "
-    "hm.integers.where(condition, a, b), combine conditions with &, | and ~"
+    "np.where(condition, a, b), combine conditions with &, | and ~"
 )
 
 Axes = int | tuple[int, ...] | None
@@ -225,7 +225,7 @@ class Encrypted(Operators):
             if isinstance(each, Encrypted):
                 raise TypeError(
                     f"an encrypted {each._what} is no index, as nobody here knows it: "
-                    "hm.integers.Table(values)[x] looks up, hm.integers.where(condition, a, b) chooses"
+                    "hm.integers.Table(values)[x] looks up, np.where(condition, a, b) chooses"
                 )
         places = self._places()
         chosen = np.asarray(places[index])
@@ -241,8 +241,7 @@ class Encrypted(Operators):
 
     def __setitem__(self, index: Any, value: object) -> NoReturn:
         raise TypeError(
-            "encrypted arrays do not change: hm.integers.where(condition, a, b) and "
-            "hm.integers.concatenate make new ones"
+            "encrypted arrays do not change: np.where(condition, a, b) and np.concatenate make new ones"
         )
 
     def __iter__(self: EncryptedT) -> Iterator[EncryptedT]:

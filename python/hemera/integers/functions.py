@@ -1,4 +1,4 @@
-"""Functions of encrypted integers: choices, and the names that users of TFHE-rs know."""
+"""Functions of encrypted integers: choices, sums that tell whether they wrapped around, and tables."""
 
 from __future__ import annotations
 
@@ -57,9 +57,6 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     left, right = spread("where", left, shape), spread("where", right, shape)
     held = operations.select(engine_of(condition), held_by(condition), held_by(left), held_by(right))
     return Integers(left.context, held, left.shape, dtype)
-
-
-select = where
 
 
 def _condition(condition: Any, *others: Any) -> Booleans:
@@ -129,42 +126,6 @@ def extreme(
 def _pair(operation: str, a: Any, b: Any) -> tuple[Integers, Integers]:
     first, second = (b, a) if isinstance(b, Integers) and not isinstance(a, Integers) else (a, b)
     return ready_together(operation, require_integers(operation, first), second)
-
-
-def eq(a: Integers, b: Any) -> Booleans:
-    """a == b."""
-    found: Booleans = require_integers("eq", a) == b
-    return found
-
-
-def ne(a: Integers, b: Any) -> Booleans:
-    """a != b."""
-    found: Booleans = require_integers("ne", a) != b
-    return found
-
-
-def lt(a: Integers, b: Any) -> Booleans:
-    """a < b."""
-    found: Booleans = require_integers("lt", a) < b
-    return found
-
-
-def le(a: Integers, b: Any) -> Booleans:
-    """a <= b."""
-    found: Booleans = require_integers("le", a) <= b
-    return found
-
-
-def gt(a: Integers, b: Any) -> Booleans:
-    """a > b."""
-    found: Booleans = require_integers("gt", a) > b
-    return found
-
-
-def ge(a: Integers, b: Any) -> Booleans:
-    """a >= b."""
-    found: Booleans = require_integers("ge", a) >= b
-    return found
 
 
 def overflowing_add(a: Integers, b: Any) -> tuple[Integers, Booleans]:

@@ -5,6 +5,6 @@ from hemera.search.client import Client
 from hemera.search.index import Index
 from hemera.search.messages import Matches
 from hemera.search.scores.tickets import Tickets
-from hemera.search.settings import Errors, Settings
+from hemera.search.settings import Settings
 
-__all__ = ["Client", "Errors", "Index", "Matches", "Settings", "Threshold", "Tickets", "Top"]
+__all__ = ["Client", "Index", "Matches", "Settings", "Threshold", "Tickets", "Top"]

@@ -1,17 +1,16 @@
-"""Contexts of encrypted integers hold keys and matrices of gigabytes: those of a file end with it."""
+"""Contexts of encrypted integers hold keys and matrices: the files of this folder share them."""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
 
 import pytest
 
 from . import setting
 
 
-@pytest.fixture(scope="module", autouse=True)
-def contexts_end() -> Iterator[None]:
-    yield
-    setting.context.cache_clear()
-    gc.collect()
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Free the contexts after the last test of the folder."""
+    if nextitem is None or nextitem.path.parent != item.path.parent:
+        setting.context.cache_clear()
+        gc.collect()

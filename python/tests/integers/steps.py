@@ -33,19 +33,16 @@ BINARY: list[Step] = [
         operator.xor,
         _left,
         _right,
+        np.minimum,
+        np.maximum,
+        lambda a, b: np.where(a < b, b, a - b),
+        lambda a, b: np.where((a == b) | (a > b), a, ~b),
+        lambda a, b: np.where(a >= b, 1, a * 0),
+        lambda a, b: np.concatenate([b[7:], a[:7]]),
+        lambda a, b: a + b[5],
+        lambda a, b: a - b.sum(dtype=a.dtype),
     )
 ] + [
-    (np.minimum, hm.integers.minimum),
-    (np.maximum, hm.integers.maximum),
-    (lambda a, b: np.where(a < b, b, a - b), lambda a, b: hm.integers.where(a < b, b, a - b)),
-    (
-        lambda a, b: np.where((a == b) | (a > b), a, ~b),
-        lambda a, b: hm.integers.where((a == b) | (a > b), a, ~b),
-    ),
-    (lambda a, b: (a >= b).astype(a.dtype), lambda a, b: hm.integers.where(a >= b, 1, a * 0)),
-    (lambda a, b: np.concatenate([b[7:], a[:7]]), lambda a, b: hm.integers.concatenate([b[7:], a[:7]])),
-    (lambda a, b: a + b[5], lambda a, b: a + b[5]),
-    (lambda a, b: a - b.sum(dtype=a.dtype), lambda a, b: a - b.sum(dtype=a.dtype)),
     (lambda a, b: a - b, lambda a, b: hm.integers.overflowing_sub(a, b)[0]),
 ]
 UNARY: list[Step] = [

@@ -22,9 +22,9 @@ JOINED = [(0.5, 1), (1, 0.5), (1, 1), (2, 0.5), (0.5, 2), (1, 0.5, 1), (1, 1, 0.
 def test_arrays_that_fill_their_vectors_or_not_are_joined(sizes: tuple[float, ...]) -> None:
     ints, rng = context(8), np.random.default_rng(len(sizes))
     arrays = [rng.integers(0, 256, int(size * ints.values), np.uint8) for size in sizes]
-    check(hm.integers.concatenate([ints.encrypt(a) for a in arrays]), np.concatenate(arrays), ints)
+    check(np.concatenate([ints.encrypt(a) for a in arrays]), np.concatenate(arrays), ints)
     truths = [a > 128 for a in arrays]
-    check(hm.integers.concatenate([ints.encrypt(a) for a in truths]), np.concatenate(truths), ints)
+    check(np.concatenate([ints.encrypt(a) for a in truths]), np.concatenate(truths), ints)
 
 
 @pytest.mark.parametrize(("name", "amounts"), [("uint8", "int64"), ("int8", "int16"), ("uint16", "uint8")])

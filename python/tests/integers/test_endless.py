@@ -85,7 +85,7 @@ def test_operations_take_what_operations_leave(name: str, levels: int) -> None:
             assert found.levels >= 0
         for bits in (true & true, true | true, ~true, true ^ (x < y)):
             assert 0 < bits.error <= MOST_LEFT
-        for whole in (hm.integers.where(true, x, y), true.sum(), x.sum(), divmod(x, 3)[1]):
+        for whole in (np.where(true, x, y), true.sum(), x.sum(), divmod(x, 3)[1]):
             assert 0 < whole.error <= MOST_LEFT
         assert x.refresh().error < 2.0**-20
 
@@ -192,7 +192,7 @@ def test_choices_have_the_larger_error(larger: str) -> None:
     true._held = replace(true._held, error=2.0**-20)
     worse = x if larger == "left" else y
     worse._held = replace(worse._held, error=2.0**-15)
-    assert hm.integers.where(true, x, y).error == pytest.approx(math.hypot(2**-15, 15 * 2**-20), rel=1e-3)
+    assert np.where(true, x, y).error == pytest.approx(math.hypot(2**-15, 15 * 2**-20), rel=1e-3)
 
 
 @pytest.mark.parametrize("period", [16, 256])

@@ -25,7 +25,7 @@ def events(x: Any) -> frozenset[tuple[int, float]]:
 
 
 def several(a: Any, b: Any) -> tuple[Any, ...]:
-    return hm.integers.where(a < b, a + 7, b), a * b, a.sum(), a[::-1] ^ b
+    return np.where(a < b, a + 7, b), a * b, a.sum(), a[::-1] ^ b
 
 
 def test_results_are_those_of_the_function() -> None:

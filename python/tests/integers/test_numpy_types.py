@@ -177,7 +177,7 @@ CHOICES: list[tuple[Any, Any]] = [
 def test_choices_of_plain_values_have_numpys_types(choice: int) -> None:
     a, b = CHOICES[choice]
     condition = counted().encrypt(TRUTHS)
-    assert outcome(hm.integers.where, condition, a, b) == outcome(np.where, TRUTHS, a, b)
+    assert outcome(np.where, condition, a, b) == outcome(np.where, TRUTHS, a, b)
     assert outcome(np.where, condition, b, a) == outcome(np.where, TRUTHS, b, a)
     y, z = (counted().encrypt(x) if isinstance(x, np.ndarray) and x.dtype.kind == "b" else x for x in (a, b))
     assert outcome(np.where, condition, y, z) == outcome(np.where, TRUTHS, a, b)
@@ -195,12 +195,12 @@ def test_pythons_integers_have_the_contexts_type() -> None:
     with pytest.raises(OverflowError, match="out of bounds for int64"):
         counted().encrypt([2**64])
     condition = narrow.encrypt(TRUTHS)
-    assert hm.integers.where(condition, 127, -128).dtype == np.int8
+    assert np.where(condition, 127, -128).dtype == np.int8
     for a, b in ((128, 0), (0, 128), (0, -129), (300, 0)):
         with pytest.raises(OverflowError, match="out of bounds for int8"):
-            hm.integers.where(condition, a, b)
+            np.where(condition, a, b)
     with pytest.raises(TypeError, match="of 8 bits, not int16"):
-        hm.integers.where(condition, np.int16(1), 0)
+        np.where(condition, np.int16(1), 0)
     with pytest.raises(TypeError, match="of 8 bits, not int64"):
         narrow.encrypt(TRUTHS).astype(np.int64)
     with pytest.raises(TypeError, match="the values are integers, not"):

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import hemera as hm
-
 from .setting import check, context
 
 COMPARISONS = [operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne]
@@ -104,7 +102,7 @@ def test_choices() -> None:
         expected = np.where(truths, one, other)
         if expected.dtype == np.int64:
             expected = expected.astype(np.int16)  # the widest that the context holds
-        check(hm.integers.where(condition, one, other), expected, ints)
+        check(np.where(condition, one, other), expected, ints)
     x, mask = ints.encrypt(a), ints.encrypt(~truths)
     check(np.where(condition, x, 9), np.where(truths, a, np.uint8(9)), ints)
     check(np.where(truths, 9, x), np.where(truths, np.uint8(9), a), ints)

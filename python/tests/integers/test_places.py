@@ -127,17 +127,16 @@ def test_operands_broadcast(
 ) -> None:
     ints, a, b = context(16), numbers(*left), numbers(2, *right)[1]
     x, y = ints.encrypt(a), ints.encrypt(b)
-    of_hemera = hm.integers.minimum if f is np.minimum else f
-    check(of_hemera(x, y), f(a, b), ints)
-    check(of_hemera(x, b), f(a, b), ints)
+    check(f(x, y), f(a, b), ints)
+    check(f(x, b), f(a, b), ints)
 
 
 def test_choices_broadcast() -> None:
     ints, a, b = context(16), numbers(3, 1), numbers(2, 70)[1]
     x, y = ints.encrypt(a), ints.encrypt(b)
-    check(hm.integers.where(y > 30000, x, y), np.where(b > 30000, a, b), ints)
-    check(hm.integers.where(x > 30000, y, 7), np.where(a > 30000, b, np.uint16(7)), ints)
-    check(hm.integers.where(x > 30000, b, b[::-1]), np.where(a > 30000, b, b[::-1]), ints)
+    check(np.where(y > 30000, x, y), np.where(b > 30000, a, b), ints)
+    check(np.where(x > 30000, y, 7), np.where(a > 30000, b, np.uint16(7)), ints)
+    check(np.where(x > 30000, b, b[::-1]), np.where(a > 30000, b, b[::-1]), ints)
     check((x > 30000) & (y > 30000), (a > 30000) & (b > 30000), ints)
 
 
@@ -145,12 +144,10 @@ def test_arrays_repeat() -> None:
     ints = context(16)
     for shape, wanted in (((), (2, 300)), ((VALUES,), (3, VALUES)), ((5, 1), (2, 5, 7)), ((4,), (4,))):
         a = numbers(*shape)
-        found = hm.integers.broadcast_to(ints.encrypt(a), wanted)
+        found = np.broadcast_to(ints.encrypt(a), wanted)
         check(found, np.broadcast_to(a, wanted), ints)
     with pytest.raises(hm.errors.MismatchError, match=r"\(4,\) do not broadcast to \(5,\)"):
-        hm.integers.broadcast_to(ints.encrypt(numbers(4)), 5)
-    with pytest.raises(TypeError, match="takes encrypted"):
-        hm.integers.broadcast_to(numbers(4), 4)
+        np.broadcast_to(ints.encrypt(numbers(4)), 5)
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])
@@ -158,19 +155,19 @@ def test_arrays_are_joined(axis: int) -> None:
     ints = context(16)
     a, b = numbers(3, 110), numbers(2, 3, 110)[1]
     x, y = ints.encrypt(a), ints.encrypt(b) + 0  # of fewer levels
-    check(hm.integers.concatenate([x, b, y], axis), np.concatenate([a, b, b], axis), ints)
-    check(hm.integers.stack([x, y], axis), np.stack([a, b], axis), ints)
-    check(hm.integers.concatenate([x < y, x == y], axis), np.concatenate([a < b, a == b], axis), ints)
+    check(np.concatenate([x, b, y], axis), np.concatenate([a, b, b], axis), ints)
+    check(np.stack([x, y], axis), np.stack([a, b], axis), ints)
+    check(np.concatenate([x < y, x == y], axis), np.concatenate([a < b, a == b], axis), ints)
 
 
 def test_whole_ciphertexts_are_joined_for_nothing() -> None:
     ints, a, b = context(16), numbers(2 * VALUES), numbers(2, 20)[1]
     x, y = ints.encrypt(a), ints.encrypt(b)
-    found = hm.integers.concatenate([x, y])
+    found = np.concatenate([x, y])
     check(found, np.concatenate([a, b]), ints)
     assert found.levels == x.levels
     low = y + 1
-    found = hm.integers.concatenate([x, low])
+    found = np.concatenate([x, low])
     check(found, np.concatenate([a, b + np.uint16(1)]), ints)
     assert low.levels - 1 <= found.levels <= low.levels
 
@@ -178,8 +175,8 @@ def test_whole_ciphertexts_are_joined_for_nothing() -> None:
 def test_types_of_joined_arrays_are_numpys() -> None:
     ints = context(16)
     a, b = numbers(5).astype(np.uint8), numbers(6).astype(np.int8)
-    check(hm.integers.concatenate([ints.encrypt(a), ints.encrypt(b)]), np.concatenate([a, b]), ints)
-    check(hm.integers.concatenate([b, ints.encrypt(a)]), np.concatenate([b, a]), ints)
+    check(np.concatenate([ints.encrypt(a), ints.encrypt(b)]), np.concatenate([a, b]), ints)
+    check(np.concatenate([b, ints.encrypt(a)]), np.concatenate([b, a]), ints)
 
 
 def test_values_move_when_no_level_is_left() -> None:
@@ -212,14 +209,10 @@ def test_what_does_not_move() -> None:
         list(x[0])
     with pytest.raises(TypeError, match="decrypt it"):
         np.asarray(x)
-    with pytest.raises(TypeError, match="no array is encrypted"):
-        hm.integers.stack([a, a])
-    with pytest.raises(hm.errors.ParameterError, match="at least one"):
-        hm.integers.concatenate([])
     with pytest.raises(hm.errors.MismatchError, match="do not fit"):
-        hm.integers.stack([x, x[:3]])
+        np.stack([x, x[:3]])
     with pytest.raises(hm.errors.MismatchError, match="do not fit: axis 1"):
-        hm.integers.concatenate([x, x], axis=1)
+        np.concatenate([x, x], axis=1)
     other = hm.integers.Context(16, preset="test-exact", keys=ints.keys)
     with pytest.raises(hm.errors.MismatchError, match="two contexts"):
-        hm.integers.concatenate([x, other.encrypt(a)])
+        np.concatenate([x, other.encrypt(a)])

@@ -40,7 +40,7 @@ def test_amounts_of_results() -> None:
     less = x < y
     for _ in range(9):
         if x.levels > 1:
-            x, y = hm.integers.where(less, x, x), hm.integers.where(less, y, y)
+            x, y = np.where(less, x, x), np.where(less, y, y)
     assert x.levels <= 1
     check(x << y, (a + np.int16(1)) << (b - one), ints)
     check(x >> y, (a + np.int16(1)) >> (b - one), ints)

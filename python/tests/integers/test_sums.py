@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import hemera as hm
 from hemera.integers import columns, sums
 from hemera.integers.layout import Layout
 
@@ -70,7 +69,7 @@ def test_what_stands_beside_values_is_in_no_sum() -> None:
     check(x.sum(axis=1), a[:3].sum(axis=1, dtype=np.uint16), ints)
     found = x.sum(axis=1)
     check(found.sum(), a[:3].sum(dtype=np.uint16), ints)
-    check(hm.integers.concatenate([found, found]).sum(), np.tile(a[:3], 2).sum(dtype=np.uint16), ints)
+    check(np.concatenate([found, found]).sum(), np.tile(a[:3], 2).sum(dtype=np.uint16), ints)
 
 
 @pytest.mark.parametrize(("bits", "name", "count"), [(8, "int8", 513), (16, "uint16", 257)])

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import hemera as hm
-from hemera.pool import PoolCiphertext, PoolEvaluator
+from hemera.pool.evaluator import PoolEvaluator
+from hemera.pool.parts import PoolCiphertext
 
 from ..conftest import PLAIN_MODULUS, make_params
 

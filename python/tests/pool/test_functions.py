@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import hemera as hm
 from hemera.circuits import Bootstrap, MatrixVectorProduct
-from hemera.pool import PoolCiphertext
+from hemera.pool.parts import PoolCiphertext
 
 from ..conftest import make_params
 from .setting import Setting, same

@@ -9,9 +9,11 @@ import pytest
 
 import hemera as hm
 from hemera.circuits import TransformGrid
-from hemera.pool import LinkTimes, PoolCiphertext, PoolGrid, Step
+from hemera.pool import LinkTimes, Step
 from hemera.pool import circuits as pool_circuits
+from hemera.pool.circuits import PoolGrid
 from hemera.pool.cuts import grid_step
+from hemera.pool.parts import PoolCiphertext
 from hemera.times import DeviceTimes
 
 from ..conftest import make_params

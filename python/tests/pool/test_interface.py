@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import hemera as hm
-from hemera.pool import PoolCiphertext, PoolEvaluator, PoolPlaintext
+from hemera.pool.evaluator import PoolEvaluator
+from hemera.pool.parts import PoolCiphertext, PoolPlaintext
 
 from .setting import Setting
 

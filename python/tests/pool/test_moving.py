@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.pool import PoolCiphertext
+from hemera.pool.parts import PoolCiphertext
 
 from .setting import Setting, same
 

@@ -13,8 +13,7 @@ import pytest
 import hemera as hm
 from hemera import _core
 from hemera.objects.devices import DeviceOptions
-from hemera.pool import PoolEvaluator
-from hemera.pool.evaluator import PoolGraph
+from hemera.pool.evaluator import PoolEvaluator, PoolGraph
 from hemera.pool.members import places_of
 
 from .setting import Setting, make, same

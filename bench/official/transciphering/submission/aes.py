@@ -155,4 +155,4 @@ def _below(bits: hm.integers.Booleans, rows: int) -> hm.integers.Booleans:
 def _doubled(b: hm.integers.Booleans) -> hm.integers.Booleans:
     """Twice a byte in the field: bits move up, and the highest goes to bits 0, 1, 3 and 4."""
     top = b[7:]
-    return hm.integers.concatenate([top, b[:1] ^ top, b[1:2], b[2:4] ^ top, b[4:7]])
+    return np.concatenate([top, b[:1] ^ top, b[1:2], b[2:4] ^ top, b[4:7]])

@@ -42,7 +42,7 @@ _OPERATIONS = (
     _Case("a < b", operator.lt, operator.lt),
     _Case("a & b", operator.and_, operator.and_),
     _Case("a * b", operator.mul, operator.mul),
-    _Case("where(a < b, a, b)", lambda a, b: hm.integers.where(a < b, a, b), np.minimum),
+    _Case("where(a < b, a, b)", lambda a, b: np.where(a < b, a, b), np.minimum),
 )
 _LOOK_UP = _Case("table of 256", lambda a: hm.integers.Table(_TABLE)[a], lambda a: _TABLE[a], 1)
 
