@@ -21,8 +21,8 @@ _TOLERANCE = 0.5
 _OF_APPROXIMATIONS = 0.7
 """The part of the allowed error that approximations may take where they are made again; noise has the
 rest."""
-_PARTS_OF_MORE = (0.125, 0.25, 0.5)
-"""Parts of the bits that functions were given more: the first that is enough is taken."""
+_MOST_FEWER = 3
+"""The most tries of a part of the bits that functions were given more."""
 _STEP_OF_BITS = 0.25
 """More bits are in steps: many functions are approximated alike, and found once."""
 _TRIES = 6
@@ -51,18 +51,17 @@ class Budget:
 
     def is_above(self, other: Budget) -> bool:
         """Whether it has a bit more than another one somewhere."""
-        return (
-            max(self._more_than(other).values(), default=0.0) >= 1 or self.noise_bits > other.noise_bits + 1
-        )
+        return max(self.more_than(other).values(), default=0.0) >= 1 or self.noise_bits > other.noise_bits + 1
 
     def between(self, other: Budget, part: float) -> Budget:
         """A budget between another one and this one: `part` of the way from the other one."""
-        more = {at: _in_steps(part * bits) for at, bits in self._more_than(other).items()}
+        more = {at: _in_steps(part * bits) for at, bits in self.more_than(other).items()}
         more = {at: other.more_bits.get(at, 0.0) + bits for at, bits in more.items()}
         noise_bits = other.noise_bits + part * (self.noise_bits - other.noise_bits)
         return replace(self, noise_bits=noise_bits, more_bits=more)
 
-    def _more_than(self, other: Budget) -> dict[int, float]:
+    def more_than(self, other: Budget) -> dict[int, float]:
+        """How many bits more functions have than with another one."""
         return {place: bits - other.more_bits.get(place, 0.0) for place, bits in self.more_bits.items()}
 
 
@@ -100,7 +99,7 @@ def precise(
             recording = record(budget) if tries else recording
             tried, plan = _Tried(recording, recording.errors), None
             if best is not None and tried.has(asked) and budget.more_bits != had.more_bits:
-                budget, recording, tried = _fewer(record, budget, had, tried, asked)
+                budget, recording, tried = _fewer(record, budget, had, best, tried, asked)
             if tried.has(asked):
                 plan, plans = make(recording, budget), plans + 1
                 tried = _Tried(recording, plan._errors_of(recording, asked))
@@ -133,16 +132,31 @@ def precise(
 
 
 def _fewer(
-    record: Callable[[Budget], Recording], budget: Budget, had: Budget, tried: _Tried, asked: float
+    record: Callable[[Budget], Recording],
+    budget: Budget,
+    had: Budget,
+    lacking: _Tried,
+    tried: _Tried,
+    asked: float,
 ) -> tuple[Budget, Recording, _Tried]:
-    """The first part of the bits that functions were given more with which results have what was asked for:
-    errors of many functions add up to less than their sum, and few bits more may take a level."""
-    for part in _PARTS_OF_MORE:
-        fewer = replace(budget.between(had, part), noise_bits=budget.noise_bits)
+    """About the fewest of the bits that functions were given more with which results have what was asked:
+    errors of many functions add up to less than their sum, and few bits more may take a level. Bits of
+    results are taken to grow evenly with those of functions, from a try that lacks bits to one that has
+    them."""
+    taken, bits = 0, lacking.worst.bits
+    steps = max(1, round(max(budget.more_than(had).values()) / _STEP_OF_BITS))
+    for _ in range(_MOST_FEWER):
+        distance = tried.worst.bits - bits
+        share = max(0.0, asked - bits) / distance if 0 < distance < math.inf else 0.5
+        taken = min(steps, taken + max(1, math.floor((steps - taken) * share)))
+        fewer = replace(budget.between(had, taken / steps), noise_bits=budget.noise_bits)
+        if fewer == budget:
+            break
         recording = record(fewer)
         found = _Tried(recording, recording.errors)
         if found.has(asked + _TOLERANCE):
             return fewer, recording, found
+        bits = found.worst.bits
     return budget, tried.recording, tried
 
 
@@ -227,7 +241,7 @@ class _Tried:
 
 
 def _in_steps(bits: float) -> float:
-    return math.ceil(bits / _STEP_OF_BITS) * _STEP_OF_BITS
+    return math.ceil(round(bits / _STEP_OF_BITS, 6)) * _STEP_OF_BITS
 
 
 def _bits_above(error: float, allowed: float) -> float:

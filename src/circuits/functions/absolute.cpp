@@ -4,6 +4,7 @@
 #include <cmath>
 #include <complex>
 #include <cstddef>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -101,6 +102,18 @@ struct Row {  // of stages one after the other
 
 using Costs = std::pair<std::size_t, std::size_t>;  // depth, products
 
+// The most that a stage leaves of values from a gap on, by what it leaves for other gaps: a wider gap leaves
+// no less, but for what an exchange leaves out, and twice the gap at most twice as much.
+double most_left(const std::map<double, double>& known, double gap) {
+  const auto wider = known.lower_bound(gap);
+  double most = wider == known.end() ? 1 : wider->second;
+  if (wider != known.begin()) {
+    const auto& [narrower, left] = *std::prev(wider);
+    most = std::min(most, left * gap / narrower);
+  }
+  return 1 - (1 - most) * part_of_error;
+}
+
 // The degrees of the row of the least depth, then the fewest products, that leaves values from the gap on
 // within the tolerance of 1; or of a level more, if that saves products. `depth_of_first`: of a first stage.
 std::optional<std::vector<std::size_t>> degrees_for(double gap, double tolerance,
@@ -123,10 +136,8 @@ std::optional<std::vector<std::size_t>> degrees_for(double gap, double tolerance
     const Costs costs = longer.begin()->first;
     for (; !longer.empty() && longer.begin()->first == costs; longer.erase(longer.begin())) {
       const auto& [row, degree] = longer.begin()->second;
-      // A wider gap leaves no less, but for what an exchange leaves out.
-      const auto wider = known[degree].lower_bound(row->from);
-      if (wider != known[degree].end() && has_better(costs, 1 - (1 - wider->second) * part_of_error))
-        continue;
+      if (best && costs.second + products_of_level >= best->second) continue;  // costs more than the best
+      if (has_better(costs, most_left(known[degree], row->from))) continue;
       const SignStage stage = measured_stage(row->from, degree);
       if (!(stage.error < 1)) continue;
       known[degree][row->from] = stage.next();
@@ -137,7 +148,7 @@ std::optional<std::vector<std::size_t>> degrees_for(double gap, double tolerance
     if (!rows.contains(costs)) continue;
     const Row& found = rows[costs];
     if ((1 - found.from) / (1 + found.from) <= tolerance) {
-      if (!best || costs.second + products_of_level < best->second) best = costs;
+      best = costs;  // of a level more only where that saves products
       most_depth = std::min(most_depth, best->first + 1);
       continue;
     }
