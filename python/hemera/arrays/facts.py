@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -193,14 +193,6 @@ class Watch:
     most: float
     where: str
     """The line of the function."""
-
-
-def watches_by_name(watches: Sequence[Watch], results: Collection[str]) -> dict[str, Watch]:
-    """Watches by names that no result has, of characters that parts of a request's body may have."""
-    mark = "watched-"
-    while any(name.startswith(mark) for name in results):
-        mark += "-"
-    return {f"{mark}{number}": each for number, each in enumerate(watches)}
 
 
 @dataclass(eq=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -35,40 +36,44 @@ from hemera.program.program import ExpectedNoise
 Values = NDArray[Any]
 
 
+@dataclass(frozen=True)
+class Made:
+    """The facts of a compiled program."""
+
+    function: Callable[..., Any]
+    specs: Sequence[ArraySpec]
+    found: Found
+    program: TensorProgram | None = None
+    """On the arrays of the inputs' shapes; None: that of the layout."""
+    of_samples: bool | None = None
+    compared: Compared = field(default_factory=Compared)
+    examples: Sequence[Values | None] = ()
+    by_program: bool = False
+    """Whether results in the clear are those of the recorded program."""
+    is_scaled: bool = False
+    """Whether clients scale inputs and results."""
+
+
 class Compiled(Packaged):
     """A compiled program: its needs and costs, before there is a ciphertext, and the packaged model.
 
     `compile` makes one. It encodes nothing and needs no device.
     """
 
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        specs: Sequence[ArraySpec],
-        found: Found,
-        *,
-        program: TensorProgram | None = None,
-        of_samples: bool | None = None,
-        compared: Compared | None = None,
-        examples: Sequence[Values | None] = (),
-        by_program: bool = False,
-    ) -> None:
-        super().__init__(found.model)
-        self._function, self._specs = function, tuple(specs)
-        self._found = found
-        self._lowered = found.chosen.steps
-        self._program = (program or self._lowered.cut.whole).without_outputs(
-            [each.name for each in found.model.outputs if each.watched]
+    def __init__(self, made: Made) -> None:
+        super().__init__(made.found.model)
+        self.made = made
+        self._function, self._specs, self._compared = made.function, tuple(made.specs), made.compared
+        self._found, self._lowered = made.found, made.found.chosen.steps
+        self._program = (made.program or self._lowered.cut.whole).without_outputs(
+            [each.name for each in made.found.model.outputs if each.watched]
         )
         """On the arrays of the inputs' shapes."""
-        self._of_samples = program is None if of_samples is None else of_samples
+        self._of_samples = made.program is None if made.of_samples is None else made.of_samples
         """Whether the program is of one of several samples."""
-        self._compared = compared or Compared()
-        self._arrays = found.model
+        self._arrays = made.found.model
         """The model whose clients give arrays."""
         self._bits: float | None = None
-        self._examples = tuple(examples)
-        self._by_program = by_program
 
     @property
     def inputs(self) -> tuple[ArraySpec, ...]:
@@ -173,14 +178,20 @@ class Compiled(Packaged):
     @cached_property
     def _draws(self) -> Draws:
         """Draws of the inputs, where no samples are given."""
-        return draws(self._program, self._specs, self._examples)
+        return draws(self._program, self._specs, self.made.examples)
 
     def _errors_of(self, recording: Recording, asked: float) -> list[ResultError]:
         """The expected bits of each result of a CKKS program, on the samples or on draws from the ranges,
         next to the bits that were asked for."""
-        forms = self._lowered.program.forms
-        if sum([form.slots * math.prod(form.shape) for form in forms]) > MOST_SLOTS_DRAWN:
-            return recording.with_noise(roughly_noisy(self._program, self.params, self.slots), asked)
+        program, nodes = self._lowered.program, self._program.nodes
+        is_large = sum([form.slots * math.prod(form.shape) for form in program.forms]) > MOST_SLOTS_DRAWN
+        # Noise that is estimated without slots is near enough for maps and products of unscaled values.
+        is_plain = "bootstrap" not in program.operations and program.inputs[0].shape == ()
+        is_plain = is_plain and not (self.made.is_scaled or any(node.operation.intervals for node in nodes))
+        if is_large or is_plain:
+            found = recording.with_noise(roughly_noisy(self._program, self.params, self.slots), asked)
+            if is_large or all(each.has_little_noise(asked) for each in found):
+                return found
         return recording.with_noise(self._noisy(), asked)
 
     def _of_types(self, *inputs: Any) -> Any:
@@ -189,7 +200,7 @@ class Compiled(Packaged):
             x if own.dtype is None else np.asarray(x).astype(own.dtype)
             for own, x in zip(self._specs, inputs, strict=False)
         )
-        return self._function(*typed) if not self._by_program else self._recorded_values(*inputs)
+        return self._function(*typed) if not self.made.by_program else self._recorded_values(*inputs)
 
     def _recorded_values(self, *inputs: Any) -> Any:
         """What the function gives, by the program that was recorded of it, with exact functions: where it
@@ -256,16 +267,13 @@ class Compiled(Packaged):
             return exact_agreement(self._of_types, clear, run, given, encrypted)
         return agreement(self._of_types, self._program, run, given, encrypted)
 
-    def evaluate_clear(self, *inputs: Any) -> Any:
-        """The results of the compiled program for arrays in the clear, of shape (..., *shape)."""
-        return self._package.evaluate_clear(inputs[0] if len(inputs) == 1 else list(inputs))
-
     def clear(self, *inputs: Any) -> Any:
         """The results of the user's own function for arrays in the clear, of the inputs' shapes."""
         return self._of_types(*inputs)
 
     def _html_facts(self) -> dict[str, object]:
-        named = {f"input {spec.name}": _spec_text(spec) for spec in self._specs}
+        ends = [(spec, spec.range or (-math.inf, math.inf)) for spec in self._specs]
+        named = {f"input {own.name}": f"shape {own.shape}, from {a:g} to {b:g}" for own, (a, b) in ends}
         outputs = {f"result {name}": f"shape {shape}" for name, shape in self.outputs.items()}
         counts = self._lowered.program.operations
         return {
@@ -282,9 +290,3 @@ class Compiled(Packaged):
             f"<Compiled {self._package.name!r}: {len(self._program.nodes)} operations, depth {self.depth}, "
             f"{self.params!r}>"
         )
-
-
-def _spec_text(spec: ArraySpec) -> str:
-    """An input's shape and range for people."""
-    low, high = spec.range or (-math.inf, math.inf)
-    return f"shape {spec.shape}, from {low:g} to {high:g}"

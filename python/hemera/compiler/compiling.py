@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hemera.arrays.chains import FusingRecorder
 from hemera.arrays.tensor import TensorProgram
 from hemera.compiler.candidates import Compared, LaidOut, Packaging
-from hemera.compiler.compiled import Compiled
+from hemera.compiler.compiled import Compiled, Made
 from hemera.compiler.exact import exact_program
 from hemera.compiler.layouts import cheapest_of_samples
 from hemera.compiler.options import LayoutName, Options
@@ -32,52 +32,12 @@ Values = NDArray[Any]
 
 
 def compile(what: Callable[..., Any], *inputs: Any, **options: Any) -> Compiled:  # noqa: A001
-    """Compile a Python function on arrays into an encrypted program.
-
-        def study(x):
-            z = (x - x.mean()) / 10
-            return {"mean": x.mean(), "spread": (z**2).mean()}
-
-        plan = hm.compile(study, hm.ArraySpec((1000,), range=(0, 120)))
-        print(plan.report())
-        print(plan.local()(ages))
-
-    The function is called once with an encrypted array for each input, which has the operators and methods of
-    NumPy's arrays, and NumPy's functions take it. It can not depend on values. Layouts in slots, diagonals,
-    rotations, levels and parameters are chosen.
+    """Compile a Python function on arrays into an encrypted program: see `hemera.compile`.
 
     Args:
         what: the function; returns an array, or a sequence or a dict of them.
         inputs: for each argument an `ArraySpec`, or an array as an example of the shape.
         options: the fields of `hemera.compiler.options.Options`; None: the default, but for `security`.
-
-    Raises:
-        TypeError: when the function depends on values, or calls what encrypted arrays have not; for another
-            option.
-        ParameterError: when a range is missing or no approximation has the precision, and when an array would
-            take more than 4,096 ciphertexts.
-        PrecisionError: a ParameterError, when a result can not have its bits: with those that it can have,
-            and the line that costs most.
-        MismatchError: when shapes do not fit.
-        LevelError: when the given parameters have too few levels.
-        RangeError: when results do not fit the given parameters.
-        ParameterError: where keys take more than `upload_limit`, with the fewest bytes that are found.
-        ParameterError: with `share`: when the given parameters lack the room, by the bits that the message
-            names, or none have it without bootstraps.
-        ParameterError: with "bfv" and "bgv": for fractions, divisions and approximations, with the line of
-            the function; for results and look-ups that are too large.
-        NoiseError: with "bfv" and "bgv": when the given parameters leave no noise budget, or an operation
-            takes more than their bootstraps leave.
-
-    Examples:
-        >>> def study(x):
-        ...     return {"mean": x.mean(), "spread": ((x - x.mean()) ** 2).mean()}
-        >>> plan = hm.compile(study, hm.ArraySpec((100,), range=(0, 120)))
-        >>> plan.outputs
-        {'mean': (), 'spread': ()}
-        >>> found = plan.local()(np.arange(100.0))
-        >>> float(found["mean"].round(2)), float(found["spread"].round(2))
-        (49.5, 833.25)
     """
     if not callable(what):
         raise TypeError(f"compile takes a function, not {type(what).__name__}")
@@ -91,7 +51,7 @@ def compile(what: Callable[..., Any], *inputs: Any, **options: Any) -> Compiled:
         if own.scheme != "ckks" or own.share:
             raise ParameterError('upload_limit is of scheme="ckks", without share=True')
     if own.scheme != "ckks":
-        return Compiled(what, *exact_program(what, inputs, own, given))
+        return Compiled(Made(what, *exact_program(what, inputs, own, given)))
     if own.layout not in get_args(LayoutName):
         raise ParameterError(f"layout is one of {', '.join(get_args(LayoutName))}, not {own.layout!r}")
     if not (math.isfinite(own.precision_bits) and own.precision_bits > 0):
@@ -147,16 +107,9 @@ class _Compilation:
                 raise type(error)(f"{error}{deepest_text(search.whole)}") from error
         if budget.scaled:  # for people, in the units of the user's
             at = ARRAYS.run(OnArrays(program, self.specs))
-        return Compiled(
-            self.what,
-            self.specs,
-            found,
-            program=at.program,
-            of_samples=own.samples > 1,
-            compared=compared,
-            examples=self.examples,
-            by_program=recording.recorder.has_own_methods,
-        )
+        by_program, is_scaled = recording.recorder.has_own_methods, packaging.scaled is not None
+        facts = at.program, own.samples > 1, compared, self.examples, by_program, is_scaled
+        return Compiled(Made(self.what, self.specs, found, *facts))
 
     def _on_arrays(
         self, program: TensorProgram, packaging: Packaging, budget: Budget

@@ -116,6 +116,10 @@ class Packaged:
         """The description that a server shows, as JSON takes it."""
         return self._package.describe()
 
+    def evaluate_clear(self, *inputs: Any) -> Any:
+        """The results of the compiled program for arrays in the clear, of shape (..., *shape)."""
+        return self._package.evaluate_clear(inputs[0] if len(inputs) == 1 else list(inputs))
+
     def prepare(self, ctx: Context, *, weights_memory: int | None = None) -> PreparedModel:
         """The model ready to run in a context: see `hemera.serving.Package.prepare`."""
         return self._package.prepare(ctx, weights_memory=weights_memory)

@@ -23,6 +23,9 @@ _OF_APPROXIMATIONS = 0.7
 rest."""
 _MOST_FEWER = 3
 """The most tries of a part of the bits that functions were given more."""
+_FIRST_OF_SEVERAL = 0.125
+"""The part of these bits that is tried first where several functions lack some."""
+_ROUNDING = 1e-9
 _STEP_OF_BITS = 0.25
 """More bits are in steps: many functions are approximated alike, and found once."""
 _TRIES = 6
@@ -142,14 +145,18 @@ def _fewer(
     """About the fewest of the bits that functions were given more with which results have what was asked:
     errors of many functions add up to less than their sum, and few bits more may take a level. Bits of
     results are taken to grow evenly with those of functions, from a try that lacks bits to one that has
-    them."""
-    taken, bits = 0, lacking.worst.bits
+    them; of several functions an eighth comes first."""
+    part, bits = 0.0, lacking.worst.bits
     steps = max(1, round(max(budget.more_than(had).values()) / _STEP_OF_BITS))
-    for _ in range(_MOST_FEWER):
+    for tries in range(_MOST_FEWER):
         distance = tried.worst.bits - bits
         share = max(0.0, asked - bits) / distance if 0 < distance < math.inf else 0.5
-        taken = min(steps, taken + max(1, math.floor((steps - taken) * share)))
-        fewer = replace(budget.between(had, taken / steps), noise_bits=budget.noise_bits)
+        least = math.floor(part * steps + _ROUNDING) + 1
+        part += (1 - part) * share
+        part = min(1.0, max(least, math.floor(part * steps + _ROUNDING)) / steps)
+        if not tries and len(budget.more_bits) > 1:
+            part = min(part, _FIRST_OF_SEVERAL)
+        fewer = replace(budget.between(had, part), noise_bits=budget.noise_bits)
         if fewer == budget:
             break
         recording = record(fewer)

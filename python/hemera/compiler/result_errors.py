@@ -64,6 +64,10 @@ class ResultError:
             return math.inf
         return -math.log2(error / self.size) if math.isfinite(error) else -math.inf
 
+    def has_little_noise(self, asked: float) -> bool:
+        """Whether the noise is far below these bits, even where it is estimated without slots."""
+        return bool(self.noise <= 2.0 ** -(asked + 2 * _FAR) * self.size)
+
 
 @dataclass(frozen=True)
 class Draws:
@@ -139,7 +143,8 @@ class Recording:
         """The error of each result by approximations alone."""
         for name, at in pruned.outputs:
             size = _size(exact[at][: self._draws.sized_by])
-            size = size if size > _ROUNDING * _largest_term(pruned, at, exact) else 0.0
+            terms = pruned.nodes[at].operands if pruned.nodes[at].operation.is_linear else ()
+            size *= size > _ROUNDING * max([magnitude(exact[each]) for each in terms], default=0.0)
             self.errors.append(ResultError(name, size, magnitude(values[at] - exact[at]), 0.0))
 
     def with_noise(self, noisy: Callable[..., Any], asked: float) -> list[ResultError]:
@@ -241,11 +246,3 @@ def _exact(program: TensorProgram, inputs: Sequence[Values]) -> list[Values]:
     """The values of all nodes by formulas."""
     with np.errstate(all="ignore"):
         return program.values(inputs, clip=True, formulas=program.approximated)
-
-
-def _largest_term(program: TensorProgram, at: int, values: Sequence[Values]) -> float:
-    """The largest magnitude of a node's summands; 0 where it is no sum."""
-    node = program.nodes[at]
-    if not node.operation.is_linear:
-        return 0.0
-    return max([magnitude(values[each]) for each in node.operands])

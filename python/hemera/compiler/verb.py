@@ -119,6 +119,10 @@ def compile(what: Any, *inputs: Any, progress: Progress = None, **options: Any) 
         model.local().predict(X_test)
         network = hm.compile("network.onnx", calibrate=images)  # or a torch.nn.Module
 
+    A function is called once with an encrypted array for each input, which has the operators and methods of
+    NumPy's arrays, and NumPy's functions take it. It can not depend on values. Layouts in slots, diagonals,
+    rotations, levels and parameters are chosen.
+
     Args:
         what: a function (`hemera.compiler.options.Options` has its options), arrays of `hemera.array`, a
             fitted estimator (`hemera.compiler.estimators.compile_estimator`, of boosted trees
@@ -140,9 +144,20 @@ def compile(what: Any, *inputs: Any, progress: Progress = None, **options: Any) 
         tables a `CompiledTable`.
 
     Raises:
-        TypeError: for what is neither; for a function that depends on values; for an estimator that is not
-            compiled, with the way out.
-        ParameterError, MismatchError, LevelError: as the two functions say.
+        TypeError: for what is neither; for a function that depends on values, or calls what encrypted arrays
+            have not; for another option; for an estimator that is not compiled, with the way out.
+        ParameterError: when a range is missing or no approximation has the precision; when an array would
+            take more than 4,096 ciphertexts; where keys take more than `upload_limit`, with the fewest bytes
+            that are found; with `share`, when the given parameters lack the room, by the bits that the
+            message names, or none have it without bootstraps; with "bfv" and "bgv", for fractions, divisions
+            and approximations, with the line of the function, and for too large results and look-ups.
+        PrecisionError: a ParameterError, when a result can not have its bits: with those that it can have,
+            and the line that costs most.
+        MismatchError: when shapes do not fit.
+        LevelError: when the given parameters have too few levels.
+        RangeError: when results do not fit the given parameters.
+        NoiseError: with "bfv" and "bgv": when the given parameters leave no noise budget, or an operation
+            takes more than their bootstraps leave.
 
     Examples:
         >>> plan = hm.compile(lambda x: x @ np.eye(3)[::-1], hm.ArraySpec((3,), range=(0, 10)))

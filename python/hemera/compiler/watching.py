@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.arrays.facts import Watch, watches_by_name
+from hemera.arrays.facts import Watch
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.tensor import TensorProgram
 from hemera.package.encodings.watching import tell_rows
@@ -50,7 +50,11 @@ class Watching:
     def of(cls, recorder: Recorder) -> Watching:
         """The values that are to be watched."""
         outputs = dict(recorder.program.outputs)
-        watches = watches_by_name([each.watch for each in recorder.facts if each.watch], outputs)
+        mark = "watched-"  # as no result begins, of characters that parts of a request's body may have
+        while any(name.startswith(mark) for name in outputs):
+            mark += "-"
+        found = [each.watch for each in recorder.facts if each.watch]
+        watches = {f"{mark}{number}": each for number, each in enumerate(found)}
         watched, unwatched = dict[str, Known](), dict[str, Known]()
         for name, at in outputs.items():
             facts = recorder.facts[at]

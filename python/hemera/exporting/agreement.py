@@ -67,13 +67,25 @@ def require_agreement(package: Package, rows: Any, expected: Array, slack: Float
         with np.errstate(invalid="ignore"):
             difference = np.abs(found - expected).reshape(len(found), -1)
             good = (difference <= own).reshape(found.shape) | (found == expected)
-    bad = np.argwhere(~good.reshape(count, -1).all(axis=1))
-    if len(bad):
-        at = int(bad[0, 0])
+    require_rows(good, found, expected, method, "the package", "the model is not packaged")
+
+
+def require_rows(
+    good: NDArray[np.bool_], found: Any, expected: Any, method: str, who: str, then: str, most: float = 0.0
+) -> None:
+    """MismatchError where more than a part of the rows is not good: what follows `then`, with the first one.
+
+    Args:
+        good: of shape (rows, ...), as results are.
+        who: has other results than the library's method.
+    """
+    bad = np.flatnonzero(~good.all(axis=tuple(range(1, good.ndim))))
+    if len(bad) > most * len(good):
+        at = int(bad[0])
         raise MismatchError(
-            f"{method} gives {_short(expected[at])} for row {at}, and the package {_short(found[at])}; "
-            f"{len(bad)} of {count} rows differ, and the model is not packaged. Write it as a function of an "
-            "encrypted row for hemera.serving.export"
+            f"{method} gives {_short(expected[at])} for row {at}, and {who} {_short(found[at])}; "
+            f"{len(bad)} of {len(good)} rows differ, and {then}. Write it as a function of an encrypted "
+            "array for hm.compile"
         )
 
 

@@ -12,9 +12,12 @@ import pytest
 
 import hemera as hm
 from hemera.arrays import conv
+from hemera.arrays.chains import FusingRecorder
 from hemera.circuits import Bootstrap
 from hemera.compiler.agreement import expected_bits
 from hemera.compiler.packaged import Local
+from hemera.compiler.passes import traced
+from hemera.compiler.result_errors import Recording, roughly_noisy
 from hemera.program import operations as op
 from hemera.program.program import ExpectedNoise, Program
 from hemera.program.tracing import dot
@@ -63,6 +66,11 @@ def test_noise_is_as_expected(name: str, precision: float) -> None:
     function, shape, (low, high) = PROGRAMS[name]
     plan = hm.compile(function, hm.ArraySpec(shape, range=(low, high)), precision_bits=precision)
     agree(plan, RNG.uniform(low, high, (1, *shape)))
+    # Noise without slots is far only where that in slots leaves the bits.
+    recording = Recording(traced(function, plan.inputs, FusingRecorder()), plan.inputs, [None])
+    runs = roughly_noisy(plan._program, plan.params, plan.slots), plan._noisy()
+    for rough, drawn in zip(*(recording.with_noise(each, 60) for each in runs), strict=True):
+        assert drawn.bits > precision or not rough.has_little_noise(precision)
 
 
 @pytest.mark.parametrize("precision", [6, 12])
@@ -214,9 +222,8 @@ def test_draws_are_multiples_of_the_step(step: float) -> None:
 def test_more_scale_gives_as_many_more_bits() -> None:
     def bits(scale: int) -> float:
         params = hm.ckks.Parameters.for_circuit(2, scale_bits=scale, slots=64)
-        return hm.compile(
-            lambda x: x @ MATRIX, hm.ArraySpec((48,), range=(-1, 1)), params=params
-        ).expected_bits()
+        spec = hm.ArraySpec((48,), range=(-1, 1))
+        return hm.compile(lambda x: x @ MATRIX, spec, params=params).expected_bits()
 
     assert bits(45) - bits(35) == pytest.approx(10, abs=0.5)
 

@@ -22,7 +22,7 @@ from hemera.compiler.estimators.reading import chain
 from hemera.compiler.estimators.refusals import refuse_type
 from hemera.compiler.specs import ArraySpec
 from hemera.errors import MismatchError, ParameterError
-from hemera.exporting.agreement import of_library, thinned
+from hemera.exporting.agreement import of_library, require_rows, thinned
 from hemera.exporting.estimators import SCALERS, Scaled, name_of, scaled_by, steps_of
 from hemera.exporting.linear import LinearModel
 from hemera.package.encodings import Arrays, Scaling, Table, chunked, column_ranges, finite_rows
@@ -266,27 +266,15 @@ def _compared(what: Any, model: Model, scores: Any, rows: Any) -> dict[str, Meth
         own = method(scores)
         votes = [step for step in steps if isinstance(step, Neighbours)]
         told = ~votes[0].tied(scores) if votes else np.ones(len(own), np.bool_)
-        most = 0.0 if expected.dtype.kind == "f" else _TIES
-        _require_equal(own[told], expected[told], most, f"{type(what).__name__}.{name}")
+        own, expected, is_real = own[told], expected[told], expected.dtype.kind == "f"
+        good = own == expected
+        if is_real:
+            size = np.abs(expected[np.isfinite(expected)]).max(initial=0.0)
+            with np.errstate(invalid="ignore"):
+                good |= np.abs(own - expected) <= _TOLERANCE * (size + np.abs(expected))
+        named, then = f"{type(what).__name__}.{name}", "the estimator is not compiled"
+        require_rows(good, own, expected, named, "its reading", then, 0.0 if is_real else _TIES)
         found[name] = method
     if not found:
         refuse(what, "none of its methods is compiled; train it with other settings")
     return found
-
-
-def _require_equal(own: Any, expected: Any, most: float, method: str) -> None:
-    """MismatchError where more than a part of the rows differ."""
-    if expected.dtype.kind == "f":
-        size = np.abs(expected[np.isfinite(expected)]).max(initial=0.0)
-        with np.errstate(invalid="ignore"):
-            good = (np.abs(own - expected) <= _TOLERANCE * (size + np.abs(expected))) | (own == expected)
-    else:
-        good = own == expected
-    bad = np.flatnonzero(~good.all(axis=tuple(range(1, good.ndim))))
-    if len(bad) > most * len(expected):
-        at = int(bad[0])
-        raise MismatchError(
-            f"{method} gives {expected[at]} for row {at}, and its reading {own[at]}; {len(bad)} of "
-            f"{len(expected)} rows differ, and the estimator is not compiled. Write it as a function of an "
-            "encrypted array for hm.compile"
-        )

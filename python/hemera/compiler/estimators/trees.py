@@ -29,7 +29,7 @@ from hemera.trees import Ensemble, Quantiser, predicted, read_model
 from hemera.trees.layout import Layout
 from hemera.trees.packed import packed_scores
 from hemera.trees.parameters import parameters_for
-from hemera.trees.quantise import IntegerEnsemble, quantise
+from hemera.trees.quantise import quantise
 from hemera.trees.read import library_of
 
 BOOSTED = (
@@ -72,10 +72,6 @@ class CompiledTrees(Packaged):
     """
 
     methods = ("predict",)
-
-    def evaluate_clear(self, rows: Any) -> Any:
-        """`predict` of rows in the clear, by the compiled program."""
-        return self._package.evaluate_clear(rows)
 
     def local(
         self, *, device: str = "cpu", threads: int | None = None, progress: Progress = None
@@ -172,7 +168,9 @@ def compile_trees(
         ),
     )
     if expected is not None:
-        slack = np.full((len(rows), scores), _slack(integers, count))
+        # Leaves are in steps, and the library's sums in single precision.
+        most = ((count + 1) / 2 + _SINGLE * integers.bound) / integers.scale
+        slack = np.full((len(rows), scores), most)
         who = type(given[-1] if file is None else judge).__name__
         require_agreement(found, rows, expected, slack, f"{who}.predict")
     return CompiledTrees(found)
@@ -183,11 +181,6 @@ def _names(first: Any) -> tuple[str, ...]:
     one."""
     names = tuple(map(str, getattr(first, "feature_names_in_", ())))
     return () if names == tuple(f"Column_{at}" for at in range(len(names))) else names
-
-
-def _slack(integers: IntegerEnsemble, trees: int) -> float:
-    """The most that a score may differ from the library's: leaves in steps, and sums in single precision."""
-    return ((trees + 1) / 2 + _SINGLE * integers.bound) / integers.scale
 
 
 def _of_steps(steps: list[Any]) -> tuple[Ensemble, Quantiser]:

@@ -144,8 +144,7 @@ class CompiledTable(Compiled):
     """
 
     def __init__(self, program: _TableProgram, plan: Compiled) -> None:
-        vars(self).update(vars(plan))
-        self._by_program = True
+        super().__init__(replace(plan.made, by_program=True))
         self._readings, self._readings_of, self._spec = program.readings, program.readings_of, program.spec
 
     @property
