@@ -30,6 +30,7 @@ GROUPS = {
     "ray": ["run", "ray"],
     "wheels": ["build"],
     "run": ["run"],
+    "serving": ["run", "serving"],
 }
 
 

@@ -65,6 +65,10 @@ _OF_THE_CLIENT: tuple[tuple[type[Error], str], ...] = (
 )
 
 
+CODES_OF_ERRORS = tuple(code for _, code in _OF_THE_CLIENT)
+"""The codes of Hemera's own errors, which clients raise."""
+
+
 def refusal_of(error: BaseException) -> Refused:
     """The answer to an exception that a request led to."""
     if isinstance(error, Refused):

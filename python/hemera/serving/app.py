@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,6 +15,7 @@ from starlette.middleware.cors import CORSMiddleware
 import hemera
 from hemera.client.problems import Refused
 from hemera.client.wire import KEYS_HEADER, MODEL_HEADER, NONCE_HEADER, OFFSET_HEADER
+from hemera.serving.api import describe, operation_id
 from hemera.serving.hot_path import HotPath
 from hemera.serving.logs import log
 from hemera.serving.refusals import refuse, refuse_http
@@ -55,6 +57,7 @@ def make_app(service: Service) -> FastAPI:
         description="Computes on encrypted numbers: keys once, then ciphertexts there and back.",
         lifespan=lifespan,
         redirect_slashes=False,  # to an absolute address, which is this side's of a proxy
+        generate_unique_id_function=lambda route: operation_id(route.name, route.path_format),
         servers=[{"url": ".", "description": "The folder that this document is in"}],
         docs_url=None,
         redoc_url=None,
@@ -62,6 +65,7 @@ def make_app(service: Service) -> FastAPI:
     app.state.hemera = make_state(service)
     for router in ROUTERS:
         app.include_router(router)
+    app.openapi = functools.cache(functools.partial(describe, app))  # type: ignore[method-assign]
     app.add_exception_handler(Refused, refuse)
     app.add_exception_handler(HTTPException, refuse_http)
     app.add_middleware(HotPath, router=evaluate.router)
