@@ -53,6 +53,7 @@ def to_lines_of_json(to: TextIO | Path | None = None, level: int = logging.INFO)
     else:
         handler = logging.StreamHandler(to or sys.stderr)
     handler.setFormatter(_Lines())
+    logging.raiseExceptions = False  # a line that can not be written is lost: the server goes on
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)

@@ -46,7 +46,7 @@ class Upload:
         self.files: dict[str, Path] = {}
         self.bytes = 0
         self.waits_since: float | None = None
-        """The time since which it waits to go on; None: it does not wait."""
+        """The time since which it waits to go on, by the clock that does not jump; None: it does not wait."""
         self._is_hashed = True
 
     @property
@@ -88,7 +88,8 @@ class Upload:
         (self.folder / TABLE).unlink(missing_ok=True)
         found = (self.folder / KEYS_FILE).stat()
         self.files[KEYS_FILE] = self.folder / KEYS_FILE
-        self.bytes, self.waits_since = found.st_size, found.st_mtime
+        self.bytes = found.st_size
+        self.waits_since = time.monotonic() - max(0.0, time.time() - found.st_mtime)
         self._is_hashed = False
 
     def require_hash(self) -> None:
@@ -208,7 +209,7 @@ class Store:
         """Discard the uploads that have waited for longer, and those whose files are gone."""
         with self._lock:
             for each in self._waiting(lambda _: True):
-                if time.time() - (each.waits_since or 0.0) > seconds or not each.folder.exists():
+                if time.monotonic() - (each.waits_since or 0.0) > seconds or not each.folder.exists():
                     self._give_up(each)
 
     def require_room(self, upload: Upload, size: int) -> None:
@@ -345,7 +346,7 @@ class Store:
 
     def _wait(self, upload: Upload) -> None:
         with self._lock:
-            upload.waits_since = time.time()
+            upload.waits_since = time.monotonic()
             for each in self._waiting(lambda each: each.client == upload.client)[:-_MOST_WAITING]:
                 self._give_up(each)
 

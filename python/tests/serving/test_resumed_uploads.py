@@ -299,7 +299,7 @@ def test_what_waits_comes_to_its_end(home: Home, keys: bytes) -> None:
         (upload,) = store._arriving
         assert upload.waits_since is not None
         for older, left in ((99.0, 1000), (101.0, 0)):
-            upload.waits_since = time.time() - older
+            upload.waits_since = time.monotonic() - older
             server.service.sweep()
             assert held(alice) == left
         for http in (alice, bob):
