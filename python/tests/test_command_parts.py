@@ -187,7 +187,9 @@ def test_doctor_tells_memory_and_surroundings(
 ) -> None:
     monkeypatch.setattr(_machine, "memory_bytes", lambda: memory)
     monkeypatch.setattr(_machine, "gpus", lambda: ["one", "another, not usable: why"])
-    for name, value in {"HEMERA_TOKEN": "a-secret", "HEMERA_OWN": "shown", "OTHER_HEMERA_": "else"}.items():
+    for name in ("HEMERA_TOKEN", "HEMERA_SERVE_TLS_KEY_PASSWORD"):
+        monkeypatch.setenv(name, "a-secret")
+    for name, value in {"HEMERA_OWN": "shown", "OTHER_HEMERA_": "else"}.items():
         monkeypatch.setenv(name, value)
     assert main(["doctor", "--json", "-"]) == 1  # a GPU is not usable
     text = capsys.readouterr().out
@@ -198,7 +200,7 @@ def test_doctor_tells_memory_and_surroundings(
     assert [each["state"] for each in findings if each["check"] == "GPUs"] == ["ok", "broken"]
     told = [each["text"] for each in findings if each["check"] == "environment"]
     assert "HEMERA_OWN='shown' changes what Hemera does" in told
-    assert not any(word in text for word in ("a-secret", "HEMERA_TOKEN", "OTHER_HEMERA_"))
+    assert not any(word in text for word in ("a-secret", "HEMERA_TOKEN", "HEMERA_SERVE", "OTHER_HEMERA_"))
 
 
 def told_of(capsys: Any, *arguments: str) -> Any:

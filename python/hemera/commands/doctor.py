@@ -56,7 +56,10 @@ def _installation() -> Iterator[Finding]:
             yield Finding(f"extra {extra}", "note", f"not installed: {how_to_install(extra, *absent)}")
         else:
             yield Finding(f"extra {extra}", "ok", ", ".join(names))
-    for name in sorted(each for each in os.environ if each.startswith("HEMERA_") and each != "HEMERA_TOKEN"):
+    # Neither secrets nor a server's settings, of which some are.
+    others = ("HEMERA_TOKEN", "HEMERA_SERVE_")
+    names = [each for each in os.environ if each.startswith("HEMERA_") and not each.startswith(others)]
+    for name in sorted(names):
         yield Finding("environment", "note", f"{name}={os.environ[name]!r} changes what Hemera does")
 
 

@@ -195,13 +195,16 @@ class Listener(socket.socket):
 
 
 def _raise_descriptors(connections: int) -> int:
-    """Let the process open as many files as the system allows it, and return how many connections there may
-    be beside its other files: as many as asked for, or fewer with a line in the log."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    room = most - min(_OTHER_FILES, most // 2)
+    """Let the process open as many files as it needs, if it may, and return how many connections there may be
+    beside its other files: as many as asked for, or fewer with a line in the log."""
+    wanted = connections + _OTHER_FILES
+    soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    files = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
+    if soft != resource.RLIM_INFINITY and soft < files:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, most))
+    room = files - min(_OTHER_FILES, files // 2)
     if room < connections:
-        log("descriptors", level=logging.WARNING, files=most, connections=room)
+        log("descriptors", level=logging.WARNING, files=files, connections=room)
     return min(connections, room)
 
 

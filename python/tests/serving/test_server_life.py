@@ -23,7 +23,9 @@ import pytest
 import hemera as hm
 from hemera.package.local_model import LocalModel
 from hemera.serving import export
+from hemera.serving.connections import Connections
 from hemera.serving.home import Home
+from hemera.serving.settings import Settings
 
 from .conftest import BOUND, WEIGHTS, Process, client_of, expected, wait_until
 
@@ -269,6 +271,29 @@ def test_few_descriptors(home: Home, tls: tuple[str, str], tls_words: bool) -> N
     assert events(process, "descriptors")[0]["connections"] == 32
     assert not [line for line in process.lines if "traceback" in line]
     assert len(process.lines) < 30
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "raised", "room"),
+    [
+        (1024, resource.RLIM_INFINITY, None, 512),
+        (256, resource.RLIM_INFINITY, 640, 512),
+        (resource.RLIM_INFINITY, resource.RLIM_INFINITY, None, 512),
+        (256, 1 << 20, 640, 512),
+        (640, 640, None, 512),
+        (639, 639, None, 511),
+        (100, 200, 200, 100),
+    ],
+)
+def test_room_for_connections(
+    soft: int, hard: int, raised: int | None, room: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[tuple[int, int]] = []
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (soft, hard))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, limits: given.append(limits))
+    connections = Connections(Settings())
+    assert given == ([] if raised is None else [(raised, hard)])
+    assert connections._most == room
 
 
 def test_no_descriptor_at_all(home: Home) -> None:
