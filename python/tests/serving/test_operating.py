@@ -1,4 +1,4 @@
-"""The files of examples/server: each is taken by the program that it is for, where that is installed."""
+"""The files of examples/server: what reads each of them, where it is installed, takes it."""
 
 from __future__ import annotations
 
