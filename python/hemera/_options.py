@@ -124,7 +124,7 @@ _UNITS = {"": 0, "KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40}
 
 def size(text: str) -> int:
     """A number of bytes: "1000000", "64MiB", "1.5 GiB"."""
-    found = re.fullmatch(r"(\d{1,15}(?:\.\d+)?) ?([KMGT]iB)?", text)
+    found = re.fullmatch(r"(\d{1,15}(?:\.\d+)?(?:e\d{1,2})?) ?([KMGT]iB)?", text)
     count = int(float(found[1]) * (1 << _UNITS[found[2] or ""])) if found else 0
     if count < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a size like 64MiB or 4GiB")

@@ -110,4 +110,4 @@ def test_without_ray(monkeypatch: pytest.MonkeyPatch, home: Home, capsys: pytest
     assert main(["serve", str(home.root), "--ray"]) == 1
     assert "ray[data]" in capsys.readouterr().err
     assert main(["serve", str(home.root), "--replicas", "2"]) == 1
-    assert "--replicas needs --ray" in capsys.readouterr().err
+    assert "replicas needs ray" in capsys.readouterr().err
