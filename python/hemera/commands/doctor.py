@@ -58,8 +58,9 @@ def _installation() -> Iterator[Finding]:
             yield Finding(f"extra {extra}", "ok", ", ".join(names))
     # Neither secrets nor a server's settings, of which some are.
     others = ("HEMERA_TOKEN", "HEMERA_SERVE_")
-    names = [each for each in os.environ if each.startswith("HEMERA_") and not each.startswith(others)]
-    for name in sorted(names):
+    for name in sorted(each for each in os.environ if each.startswith("HEMERA_")):
+        if name.startswith(others):
+            continue
         yield Finding("environment", "note", f"{name}={os.environ[name]!r} changes what Hemera does")
 
 
