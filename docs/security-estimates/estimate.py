@@ -237,7 +237,7 @@ def search(cost: Any, degree: int, weight: int, deadline: float) -> tuple[Found,
             known[point] = cost(zeta=degree - point[0], beta=beta)
         return known.get(point, NOTHING)
 
-    if weight < 100:
+    if weight < 160:
         grid, betas = [degree / 2 ** (i / 4) for i in range(25)], (60, 100, 140, 190, 240, 300, 360)
     else:
         grid = [degree * x for x in (1, 0.97, 0.94, 0.9, 0.85, 0.8, 0.74, 0.67, 0.6, 0.5)]

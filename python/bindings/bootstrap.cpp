@@ -210,6 +210,7 @@ void bind_settings(nb::module_& m) {
       .def_rw("eval_mod_error", &BootstrapSettings::eval_mod_error)
       .def_rw("constant_bits", &BootstrapSettings::constant_bits)
       .def_rw("sine_range", &BootstrapSettings::sine_range)
+      .def_rw("ephemeral_weight", &BootstrapSettings::ephemeral_weight)
       .def_rw("sine_degree", &BootstrapSettings::sine_degree)
       .def_rw("doublings", &BootstrapSettings::doublings)
       .def_rw("arcsine", &BootstrapSettings::arcsine)
@@ -256,7 +257,7 @@ void bind_bootstrap(nb::module_& m) {
           [](Bootstrap* self, const rlwe::Parameters& parameters, std::size_t slots, bool real,
              std::size_t iterations, bool merges_parts, bool joins_parts, std::size_t together,
              std::size_t key_memory_limit, std::size_t sine_range, std::size_t sine_degree,
-             std::size_t upload_limit) {
+             std::size_t upload_limit, std::size_t ephemeral_weight) {
             new (self) Bootstrap(parameters, {.slots = slots,
                                               .real = real,
                                               .iterations = iterations,
@@ -266,11 +267,12 @@ void bind_bootstrap(nb::module_& m) {
                                               .key_memory_limit = key_memory_limit,
                                               .upload_limit = upload_limit,
                                               .sine_range = sine_range,
-                                              .sine_degree = sine_degree});
+                                              .sine_degree = sine_degree,
+                                              .ephemeral_weight = ephemeral_weight});
           },
           "parameters"_a, "slots"_a, "real"_a, "iterations"_a, "merges_parts"_a, "joins_parts"_a,
           "together"_a, "key_memory_limit"_a, "sine_range"_a, "sine_degree"_a, "upload_limit"_a = 0,
-          ReleaseGil())
+          "ephemeral_weight"_a = rlwe::usual_ephemeral_weight, ReleaseGil())
       .def_prop_ro("slots", &Bootstrap::slots)
       .def_prop_ro("real", &Bootstrap::is_real)
       .def_prop_ro("merges_parts", &Bootstrap::merges_parts)
@@ -279,6 +281,7 @@ void bind_bootstrap(nb::module_& m) {
       .def_prop_ro("result_slots", &Bootstrap::result_slots)
       .def_prop_ro("blocks", &Bootstrap::blocks)
       .def_prop_ro("sine_range", &Bootstrap::sine_range)
+      .def_prop_ro("ephemeral_weight", &Bootstrap::ephemeral_weight)
       .def_prop_ro("sine_degree", &Bootstrap::sine_degree)
       .def_prop_ro("doublings", &Bootstrap::doublings)
       .def_prop_ro("factors_log2", &Bootstrap::factors_log2)

@@ -10,14 +10,13 @@ from hemera import _core
 from hemera.parameters import check_security, max_log_modulus, require_naturals
 
 EphemeralSecret = Literal["fixed weight", "blocks"]
-"""The kinds of secrets that a bootstrap goes through: of 32 coefficients, or of 64 blocks."""
+"""The kinds of secrets that a bootstrap goes through: of a fixed weight, or of 64 blocks."""
 
 Make = Callable[[_core.BootstrapSettings], _core.Parameters]
 """Parameters of settings, of a scheme."""
 
 _PRIME_BITS = 50
 """The bits of a special prime. The key to the ephemeral secret has one, the widest, back from it, has two."""
-_EPHEMERAL_WEIGHT = 32
 _BLOCKS = 64
 _FEW: Mapping[str, Any] = {"slots_to_coefficients": [34], "coefficients_to_slots": [45]}
 """The fields of a bootstrap by roots of unity: the blocks of its secret, and the bits that matrices drop."""
@@ -169,7 +168,7 @@ def _with_keys(settings: _core.BootstrapSettings, make: Make) -> _core.Parameter
     top = params.levels - 1
     keys = [("a bootstrap", top, 2, settings.secret_weight)]
     if settings.blocks == 0:  # the core knows the bounds of secrets in blocks
-        keys.insert(0, ("the ephemeral secret", 0, 1, _EPHEMERAL_WEIGHT))
+        keys.insert(0, ("the ephemeral secret", 0, 1, settings.ephemeral_weight))
     for what, level, primes, weight in keys:
         bits = params.log_modulus(level) + primes * _PRIME_BITS
         limit = max_log_modulus(settings.degree, settings.security, weight) or 0

@@ -188,7 +188,8 @@ class Parameters(parameters.Parameters):
 
         Args:
             preset: "n16-40" (13 levels of 40 bits are left after a bootstrap), "n16-40-light" (9, with
-                fewer bytes of keys to upload), "n16-40-precise" (12),
+                fewer bytes of keys to upload), "n16-40-sparse128" (12, through an ephemeral secret of weight
+                128; `Bootstrap` takes sine_range=44, ephemeral_weight=128), "n16-40-precise" (12),
                 "n16-45" (8 of 45 bits), "n16-59" (9 of 59 bits, for two iterations), "n16-80" (6 of 80 bits,
                 for three), "n15-31" (4 of 31 bits at N = 2^15), for few real slots at N = 2^15 "n15-40" and
                 "n15-36" (64; 4 of 40 and 36 bits), "n15-34" and "n15-30" (2,048; 3 of 34 and 4 of 30 bits),
@@ -205,7 +206,7 @@ class Parameters(parameters.Parameters):
             fields: fields in place of the preset's (docs/bootstrapping.md): degree, levels, scale_bits, order
                 ("slots-first", "standard" or "from-coefficients"), last_bits, ratio_bits,
                 slots_to_coefficients and coefficients_to_slots (the bits that each matrix drops; none of the
-                first from coefficients), eval_mod_error, constant_bits, sine_range, sine_degree, doublings,
+                first from coefficients), eval_mod_error, constant_bits, sine_range, ephemeral_weight, sine_degree, doublings,
                 nested_sine, exponential, arcsine, arcsine_bits, blocks (of the ephemeral secret of roots of
                 unity; 0: EvalMod), special_primes, digits, secret_weight (0:
                 uniform ternary), security (128, 192, 256 or None). Where the preset's digits are not secure

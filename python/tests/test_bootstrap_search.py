@@ -42,6 +42,7 @@ def test_seventeen_levels() -> None:
     [
         ("n16-40", "6dff9c88c905851e"),
         ("n16-40-light", "b2faead4617a590e"),
+        ("n16-40-sparse128", "308a44540486a532"),
         ("n16-40-precise", "c8d8d970e7889182"),
         ("n16-45", "88b4a272322f9154"),
         ("n16-59", "e6f111ca810b1218"),

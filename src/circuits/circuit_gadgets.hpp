@@ -14,9 +14,6 @@ inline constexpr std::size_t most_special_primes = 12;
 /// The same of transforms' keys of single levels: packaged models of 0.2.0 list such keys by it.
 inline constexpr std::size_t most_special_primes_of_transforms = 10;
 
-/// The weight of the ephemeral secrets that ciphertexts are raised under.
-inline constexpr std::size_t ephemeral_weight = 32;
-
 // Keys over the level's primes, and special ones: the first of the parameters' special and key primes, at
 // most `most` and as many as the security asked for leaves room for. ParameterError where there is none.
 

@@ -215,6 +215,24 @@ SwitchingKey generate_galois_key(const SecretKey& secret, std::uint64_t galois_e
   return generate_galois_key(secret, galois_element, secret.context->gadget(level));
 }
 
+std::uint32_t ephemeral_secret_of(std::size_t weight) {
+  if (weight == 0 || weight > largest_ephemeral_weight) {
+    throw ParameterError("an ephemeral secret of weight " + std::to_string(weight) +
+                         "; it must be from 1 to " + std::to_string(largest_ephemeral_weight));
+  }
+  if (weight == usual_ephemeral_weight) return ephemeral_secret;
+  return first_ephemeral_secret + static_cast<std::uint32_t>(weight);
+}
+
+std::optional<std::size_t> ephemeral_weight_of(const KeyRole& role) {
+  if (role.power != 1 || role.galois_element != 1 || (role.from != 0) == (role.to != 0)) return {};
+  const std::uint32_t number = std::max(role.from, role.to);
+  if (number == ephemeral_secret) return usual_ephemeral_weight;
+  if (number <= first_ephemeral_secret || number > first_ephemeral_secret + largest_ephemeral_weight)
+    return {};
+  return number - first_ephemeral_secret;
+}
+
 EncapsulationKeys generate_encapsulation_keys(const SecretKey& secret, std::size_t weight,
                                               const GadgetPointer& narrow, const GadgetPointer& wide) {
   require_filled(secret, "generate_encapsulation_keys");

@@ -49,7 +49,7 @@ KeyRole part_role(const SecretPart& part) {
 
 std::optional<SecretPart> part_of(const KeyRole& role) {
   if (role.power != 1 || role.galois_element != 1 || role.to != 0 || role.from < first_part + 2 ||
-      role.from >= first_block_secret) {
+      role.from >= first_ephemeral_secret) {
     return {};
   }
   const std::uint32_t number = role.from - first_part;

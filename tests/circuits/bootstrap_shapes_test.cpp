@@ -30,6 +30,7 @@ BootstrapSettings with_sine(BootstrapSettings settings, const SineShape& shape) 
   settings.sine_degree = shape.degree;
   settings.doublings = shape.doublings;
   settings.nested_sine = shape.nested;
+  settings.ephemeral_weight = shape.weight;
   return settings;
 }
 
@@ -60,13 +61,14 @@ class BootstrapShapes : public ::testing::TestWithParam<Shape> {
     BootstrapOptions result = GetParam().options;
     result.sine_range = GetParam().sine.range;
     result.sine_degree = GetParam().sine.degree;
+    result.ephemeral_weight = GetParam().sine.weight;
     return result;
   }
   // Whether the series has more error than a rounding of 2^-31.
   [[nodiscard]] bool is_coarse() const {
     const EvalModSeries series =
         checked_series(GetParam().sine, std::exp2(settings.ratio_bits), parameters.degree());
-    return mean_error_log2(series, ephemeral_weight) > -33;
+    return mean_error_log2(series, GetParam().sine.weight) > -33;
   }
 };
 
@@ -104,6 +106,10 @@ INSTANTIATE_TEST_SUITE_P(
         Shape{.name = "StandardOrderNoDoubling", .sine = {12, 63, 0}, .settings = standard_order, .steps = 7},
         Shape{.name = "Arcsine", .sine = {12, 31, 2}, .settings = arcsine_settings, .steps = 10},
         Shape{.name = "ArcsineLowDegree", .sine = {16, 7, 5}, .settings = arcsine_settings, .steps = 11},
+        Shape{.name = "HeavierSecret",
+              .sine = {.range = 44, .degree = 31, .weight = 128},
+              .options = {.slots = 64},
+              .steps = 9},
         // Where the error of the series is most of all.
         Shape{.name = "CoarseSeries", .sine = {16, 7, 4}, .steps = 8}),
     [](const auto& tested) { return std::string(tested.param.name); });
@@ -146,7 +152,7 @@ TEST_P(BootstrapShapes, HaveNoMoreErrorThanTheFormulas) {
   // SlotToCoeff and the last division, which the model has as well.
   const double others = std::exp2(-25);
   const EvalModSeries series = checked_series(GetParam().sine, ratio, parameters.degree());
-  const double of_series = ratio * std::exp2(mean_error_log2(series, ephemeral_weight));
+  const double of_series = ratio * std::exp2(mean_error_log2(series, GetParam().sine.weight));
   const double bound = std::sqrt(
       parts * (cubic * cubic + 2 * rounding * rounding + 1.2 * of_series * of_series) + others * others);
   EXPECT_LT(std::sqrt(sum / static_cast<double>(values.size())), bound);
@@ -215,6 +221,10 @@ TEST(BootstrapShape, RefusesWhatDoesNotFit) {
   refused({16, 15, 11});
   // One of 2^19 bootstraps meets 10 or more.
   refused({10, 15, 3});
+  // As many meet 20 or more of twice the size; weights have an end.
+  refused({.range = 20, .doublings = 4, .weight = 128});
+  refused({.range = 64, .doublings = 5, .weight = 1025});
+  refused({.weight = 0});
   // Points near 31 integers determine 93 coefficients; near 23, 69.
   refused({16, 93, 1});
   refused({12, 69, 1});

@@ -159,8 +159,9 @@ TEST(CircuitKeys, RaisingTakesKeysOfAnyNumberOfDigits) {
             begin, begin + static_cast<std::ptrdiff_t>(std::min(group, wide.base.size() - first)));
       }
     }
-    const rlwe::EncapsulationKeys keys = rlwe::generate_encapsulation_keys(
-        client.secret, ephemeral_weight, client.context->gadget(narrow), client.context->gadget(wide));
+    const rlwe::EncapsulationKeys keys =
+        rlwe::generate_encapsulation_keys(client.secret, rlwe::usual_ephemeral_weight,
+                                          client.context->gadget(narrow), client.context->gadget(wide));
     const Values x = ckks::random_values(512, 3);
     const Ciphertext low = ckks::encrypt(client.encoder->encode(x, {}, 0), client.secret);
     const Ciphertext high = rlwe::mod_down(mod_raise(low, *keys.to_ephemeral, *keys.from_ephemeral, top));

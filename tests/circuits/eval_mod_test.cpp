@@ -114,7 +114,7 @@ TEST(SineFunction, IsASineBetweenTheIntegersWhereMessagesAre) {
   }
   EXPECT_LT(largest, 0x1p-10);
   EXPECT_LT(largest_inside, 0x1p-12);
-  EXPECT_LT(mean_error_log2(series, ephemeral_weight), -14);
+  EXPECT_LT(mean_error_log2(series, rlwe::usual_ephemeral_weight), -14);
   // Near the integers alone rare ones have larger errors, and messages of a whole turn none that is small.
   EXPECT_GT(checked_series(shape, 8, std::size_t{1} << 15).error_log2.back(), series.error_log2.back() + 3);
   SineShape nested;
@@ -138,7 +138,7 @@ TEST(SineFunction, IsASineByOneProductALevel) {
     if (!std::get<Function::Sum>(part).products.empty()) ++relinearized;
   }
   EXPECT_EQ(relinearized, function.depth());
-  EXPECT_LT(mean_error_log2(series, ephemeral_weight), -39.5);
+  EXPECT_LT(mean_error_log2(series, rlwe::usual_ephemeral_weight), -39.5);
   for (int integer = -15; integer <= 15; ++integer) {
     for (const double distance : {-1e-4, 0.0, 3e-5, 1e-4}) {
       const double t = integer + distance;
@@ -192,7 +192,7 @@ TEST_F(EvalModTest, IntegersAreAsRareAsTheModelSays) {
     }
   }
   for (std::size_t i = 0; i < count.size(); ++i) {
-    const double probability = (i == 0 ? 1 : 2) * std::exp2(overflow_log2(i, ephemeral_weight));
+    const double probability = (i == 0 ? 1 : 2) * std::exp2(overflow_log2(i, rlwe::usual_ephemeral_weight));
     const double expected = probability * static_cast<double>(2 * slots.size());
     EXPECT_NEAR(count[i], expected, 10 * std::sqrt(expected) + 5) << i;
   }

@@ -276,7 +276,7 @@ TEST(BootstrapFormula, FailureIsTheTailOfASumOfUniforms) {
 TEST(BootstrapFormula, FailuresOfIterationsAddUp) {
   const rlwe::Parameters own = parameters_for_bootstrapping(bootstrap_preset("test-40"));
   for (const std::size_t slots : {2, 64}) {
-    const double once = failure_log2(16, ephemeral_weight, 2 * slots);
+    const double once = failure_log2(16, rlwe::usual_ephemeral_weight, 2 * slots);
     EXPECT_DOUBLE_EQ(Bootstrap(own, {.slots = slots}).failure_log2(), once);
     EXPECT_NEAR(Bootstrap(own, {.slots = slots, .iterations = 2}).failure_log2(), once + 1, 1e-12);
   }
@@ -286,7 +286,7 @@ TEST(BootstrapFormula, FailuresOfIterationsAddUp) {
 TEST(BootstrapFormula, FailuresAreThoseOfTheCoefficientsThatAreReduced) {
   const rlwe::Parameters own = parameters_for_bootstrapping(bootstrap_preset("test-40"));
   for (const std::size_t slots : {2, 64}) {
-    const double one = failure_log2(16, ephemeral_weight, 1) + std::log2(slots);
+    const double one = failure_log2(16, rlwe::usual_ephemeral_weight, 1) + std::log2(slots);
     EXPECT_NEAR(Bootstrap(own, {.slots = slots}).failure_log2(), one + 1, 1e-9);
     EXPECT_NEAR(Bootstrap(own, {.slots = slots, .merges_parts = true}).failure_log2(), one + 1, 1e-9);
     EXPECT_NEAR(Bootstrap(own, {.slots = slots, .real = true}).failure_log2(), one, 1e-9);

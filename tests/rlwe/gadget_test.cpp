@@ -11,9 +11,11 @@
 #include "child_process.hpp"
 #include "hemera/arith/primes.hpp"
 #include "hemera/poly/backend.hpp"
+#include "hemera/rlwe/block_secret.hpp"
 #include "hemera/rlwe/encryption.hpp"
 #include "hemera/rlwe/key_switching.hpp"
 #include "hemera/rlwe/noise.hpp"
+#include "hemera/rlwe/parts.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/rlwe_support.hpp"
 #include "test_device.hpp"
@@ -177,6 +179,24 @@ TEST_F(KeyGadgets, EncapsulationLeadsToAnEphemeralSecretAndBack) {
   const auto longer =
       deep->gadget({.base = {base[0]}, .special = {special[0], base[1]}, .digits = {{base[0]}}});
   EXPECT_THROW(static_cast<void>(generate_encapsulation_keys(main, 32, longer, wide)), ParameterError);
+}
+
+TEST(Encapsulation, RolesHaveTheWeight) {
+  EXPECT_EQ(ephemeral_secret_of(32), ephemeral_secret);  // as in older files
+  for (const std::size_t weight : {1U, 31U, 32U, 33U, 128U, 1024U}) {
+    const std::uint32_t number = ephemeral_secret_of(weight);
+    EXPECT_EQ(ephemeral_weight_of({.from = number}), weight);
+    EXPECT_EQ(ephemeral_weight_of({.to = number}), weight);
+    EXPECT_FALSE(part_of({.from = number}) || to_block_of({.to = number}) || block_of({.from = number}));
+  }
+  EXPECT_THROW(static_cast<void>(ephemeral_secret_of(0)), ParameterError);
+  EXPECT_THROW(static_cast<void>(ephemeral_secret_of(1025)), ParameterError);
+  for (const KeyRole& role :
+       {KeyRole(), KeyRole::relinearization(), KeyRole{.from = 1, .to = 1},
+        KeyRole{.to = first_ephemeral_secret}, KeyRole{.to = first_ephemeral_secret + 1025},
+        KeyRole{.galois_element = 5, .from = 1}}) {
+    EXPECT_EQ(ephemeral_weight_of(role), std::nullopt);
+  }
 }
 
 // The narrow key is judged by its own modulus, 95 bits here, and by the ephemeral secret's weight.

@@ -204,8 +204,15 @@ struct EncapsulationKeys {
 /// of the key back.
 EncapsulationKeys generate_encapsulation_keys(const SecretKey& secret, std::size_t weight,
                                               const GadgetPointer& narrow, const GadgetPointer& wide);
-/// The number of the ephemeral secret in roles of keys.
-inline constexpr std::uint32_t ephemeral_secret = 1;
+/// The weight of ephemeral secrets where no other is named, and the largest.
+inline constexpr std::size_t usual_ephemeral_weight = 32, largest_ephemeral_weight = 1024;
+/// The number of an ephemeral secret in roles of keys: 1 of the usual weight, else first_ephemeral_secret and
+/// the weight.
+inline constexpr std::uint32_t ephemeral_secret = 1, first_ephemeral_secret = std::uint32_t{1} << 28;
+/// ParameterError for a weight of 0, and above the largest.
+std::uint32_t ephemeral_secret_of(std::size_t weight);
+/// The weight of the ephemeral secret that a key leads to or from; empty: the key has another role.
+std::optional<std::size_t> ephemeral_weight_of(const KeyRole& role);
 /// BFV and BGV: the number of the ciphertexts' secret in roles of a circuit's keys, which belong to the
 /// circuit's context (Context::circuit). Their errors are no multiples of t.
 inline constexpr std::uint32_t circuit_secret = 2;

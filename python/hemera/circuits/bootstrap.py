@@ -87,6 +87,8 @@ class Bootstrap(Plan):
             `for_bootstrapping(sine_range=)`.
         sine_degree: the degree of the sine's series, one that takes as many levels as that of
             `for_bootstrapping`; None: the largest such.
+        ephemeral_weight: non-zero coefficients of the ephemeral secret, as
+            `for_bootstrapping(ephemeral_weight=)`; with roots of unity it has blocks in their place.
 
     Raises:
         ParameterError: if the parameters or slots are others, if slots are real in another order than slots
@@ -118,6 +120,7 @@ class Bootstrap(Plan):
         upload_limit: int | None = None,
         sine_range: int = 16,
         sine_degree: int | None = None,
+        ephemeral_weight: int = 32,
     ) -> None:
         if slots is not None:
             require_naturals(slots=slots)
@@ -134,7 +137,7 @@ class Bootstrap(Plan):
             require_naturals(upload_limit=upload_limit)
             if upload_limit == 0:
                 raise _core.ParameterError("an upload_limit of 0 bytes; None is for no limit")
-        require_naturals(sine_range=sine_range)
+        require_naturals(sine_range=sine_range, ephemeral_weight=ephemeral_weight)
         if sine_degree is not None:
             require_naturals(sine_degree=sine_degree)
             if sine_degree == 0:
@@ -151,7 +154,8 @@ class Bootstrap(Plan):
                 key_memory_limit or 0,
                 sine_range,
                 sine_degree or 0,
-                **({} if upload_limit is None else {"upload_limit": upload_limit}),
+                upload_limit or 0,
+                ephemeral_weight,
             ),
             params,
         )

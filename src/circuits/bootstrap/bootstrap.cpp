@@ -30,9 +30,6 @@ constexpr int factor_margin = 2;
 // The most that a matrix of SlotToCoeff divides by: its entries lose as many bits.
 constexpr double most_divided_by_a_matrix = 0x1p5;
 
-constexpr KeyRole to_ephemeral_role{.to = rlwe::ephemeral_secret};
-constexpr KeyRole from_ephemeral_role{.from = rlwe::ephemeral_secret};
-
 // Real parts, then imaginary ones.
 std::vector<std::complex<double>> parts_of(const std::vector<std::complex<double>>& values) {
   std::vector<std::complex<double>> parts;
@@ -80,11 +77,13 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
       slots_(options.slots == 0 ? parameters.max_slots() : options.slots),
       together_(options.together),
       upload_limit_(options.upload_limit),
+      ephemeral_weight_(options.ephemeral_weight),
       real_(options.real),
       merges_parts_(options.merges_parts),
       joins_parts_(options.joins_parts) {
   BootstrapLayout layout(parameters);
   layout.sine.range = options.sine_range;
+  layout.sine.weight = ephemeral_weight_;
   blocks_ = layout.blocks;
   if (blocks_ != 0 && !real_) merges_parts_ = true;
   if (options.sine_degree != 0 && blocks_ == 0) {
@@ -175,7 +174,7 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
   if (blocks_ != 0) {
     failure_log2_ = -std::numeric_limits<double>::infinity();
   } else {
-    failure_log2_ = circuits::failure_log2(sine_range_, ephemeral_weight, (real_ ? 1 : 2) * raised) +
+    failure_log2_ = circuits::failure_log2(sine_range_, ephemeral_weight_, (real_ ? 1 : 2) * raised) +
                     std::log2(static_cast<double>(options.iterations));
   }
   plan_iterations(options.iterations);
@@ -336,10 +335,11 @@ BootstrapStages Bootstrap::stages() const {
             .roots = *roots_,
             .join = join_};
   }
+  const std::uint32_t ephemeral = rlwe::ephemeral_secret_of(ephemeral_weight_);
   return {.order = order_,
           .raise = {.level = top_level_,
-                    .to_ephemeral = KeyNeed{to_ephemeral_role, to_ephemeral_},
-                    .from_ephemeral = KeyNeed{from_ephemeral_role, from_ephemeral_},
+                    .to_ephemeral = KeyNeed{{.to = ephemeral}, to_ephemeral_},
+                    .from_ephemeral = KeyNeed{{.from = ephemeral}, from_ephemeral_},
                     .trace = trace_,
                     .gadget = top_gadget_,
                     .scale = last_modulus_},  // slots are those of m / q_0 + I

@@ -145,7 +145,8 @@ EvalModSeries checked_series(const SineShape& sine, double ratio, std::size_t ri
                          ", the degree from 1 to " + std::to_string(largest_degree) +
                          ", the doublings at most " + std::to_string(most_doublings));
   }
-  const double failure = failure_log2(sine.range, ephemeral_weight, ring_degree);
+  static_cast<void>(rlwe::ephemeral_secret_of(sine.weight));  // is one
+  const double failure = failure_log2(sine.range, sine.weight, ring_degree);
   if (failure > largest_failure_log2) {
     throw ParameterError(what + "a bootstrap would meet a larger integer with a probability of 2^" +
                          std::to_string(std::min(failure, 0.0)) + "; use a larger range");
@@ -170,7 +171,7 @@ EvalModSeries checked_series(const SineShape& sine, double ratio, std::size_t ri
   EvalModRequest request{.range = sine.range,
                          .degree = sine.degree,
                          .doublings = sine.doublings,
-                         .weight = ephemeral_weight,
+                         .weight = sine.weight,
                          .coefficients = ring_degree};
   if (ratio < least_near_ratio) {
     // Rare integers count like others: of so few bits a message has none to lose.
@@ -189,7 +190,7 @@ EvalModSeries checked_series(const SineShape& sine, double ratio, std::size_t ri
     throw ParameterError(what + "its coefficients add up to 2^" + std::to_string(std::log2(sum)) +
                          ", which costs all precision; use a larger degree, or more doublings");
   }
-  const double error = mean_error_log2(series, ephemeral_weight) + std::log2(ratio);
+  const double error = mean_error_log2(series, sine.weight) + std::log2(ratio);
   if (!(error < -1)) {
     throw ParameterError(what + "the error is 2^" + std::to_string(error) +
                          " of the message; use a larger degree, more doublings or a smaller range");

@@ -37,14 +37,15 @@ SineShape sine_of(const BootstrapSettings& settings) {
   const SineShape usual;
   const bool fits = settings.order == BootstrapOrder::slots_first && !settings.arcsine &&
                     !settings.exponential && settings.sine_range == usual.range &&
-                    settings.sine_degree == usual.degree && settings.doublings == usual.doublings &&
-                    settings.eval_mod_error >= least_nested_error &&
+                    settings.ephemeral_weight == usual.weight && settings.sine_degree == usual.degree &&
+                    settings.doublings == usual.doublings && settings.eval_mod_error >= least_nested_error &&
                     settings.ratio_bits >= std::log2(least_near_ratio);
   return {.range = settings.sine_range,
           .degree = settings.sine_degree,
           .doublings = settings.doublings,
           .exponential = settings.exponential,
-          .nested = settings.nested_sine.value_or(fits)};
+          .nested = settings.nested_sine.value_or(fits),
+          .weight = settings.ephemeral_weight};
 }
 
 // The levels above the lowest one, from the lowest up.
@@ -270,6 +271,14 @@ BootstrapSettings bootstrap_preset(const std::string& name) {
     settings.special_primes = 12;
     return settings;
   }
+  // Twice the integers of n16-40's ephemeral secrets, by a level more of the sine.
+  if (name == "n16-40-sparse128") {
+    settings.levels = 12;
+    settings.ephemeral_weight = 128;
+    settings.sine_range = 44;
+    settings.sine_degree = 31;
+    return settings;
+  }
   if (name == "n16-40-precise") {
     settings.levels = 12;
     settings.last_bits = 47;
@@ -340,7 +349,8 @@ BootstrapSettings bootstrap_preset(const std::string& name) {
   }
   throw ParameterError(
       "there is no preset \"" + name +
-      "\" for bootstrapping; there are n16-40, n16-40-light, n16-40-precise, n16-45, n16-59, n16-80, n15-31, "
+      "\" for bootstrapping; there are n16-40, n16-40-light, n16-40-sparse128, n16-40-precise, n16-45, "
+      "n16-59, n16-80, n15-31, "
       "for few real slots n16-40-few, n15-40, n15-36, n15-34 and n15-30, n16-exact, and test-40, "
       "test-few and test-exact, which are not secure");
 }

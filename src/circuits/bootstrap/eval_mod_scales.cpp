@@ -26,7 +26,7 @@ constexpr std::array<double, 9> usual_amplification = {4.0, 7.0, 5.1, 3.1, 2.3, 
 constexpr double usual_sources = 12;
 
 bool is_usual(const SineShape& shape) {
-  return !shape.exponential && !shape.nested && shape.range == usual.range &&
+  return !shape.exponential && !shape.nested && shape.range == usual.range && shape.weight == usual.weight &&
          shape.doublings == usual.doublings && series_log_size(shape.degree) == series_log_size(usual.degree);
 }
 
@@ -109,11 +109,10 @@ std::vector<double> sine_amplification(const SineShape& shape, const EvalModSeri
   // The input of an exponential lies anywhere between the integers.
   const std::vector<double> places =
       shape.exponential ? std::vector{-0.375, -0.125, 0.125, 0.375} : std::vector{0.0};
-  const auto last = static_cast<long>(std::min(shape.range - 1, (ephemeral_weight + 1) / 2));
+  const auto last = static_cast<long>(std::min(shape.range - 1, (shape.weight + 1) / 2));
   for (long integer = -last; integer <= last; ++integer) {
-    const double share =
-        std::exp2(overflow_log2(static_cast<std::size_t>(std::abs(integer)), ephemeral_weight)) /
-        static_cast<double>(places.size());
+    const double share = std::exp2(overflow_log2(static_cast<std::size_t>(std::abs(integer)), shape.weight)) /
+                         static_cast<double>(places.size());
     for (const double place : places) {
       const double v = (static_cast<double>(integer) + place) / range;
       add_variances(variances, sine, places_in_levels, shape.exponential ? Complex(0, v) : v, share);

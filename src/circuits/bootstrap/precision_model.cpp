@@ -110,6 +110,7 @@ PrecisionModel::PrecisionModel(const rlwe::Parameters& parameters, const Bootstr
     : slots_(slots.count),
       together_(slots.together),
       blocks_(layout.blocks),
+      ephemeral_weight_(layout.sine.weight),
       real_(slots.real),
       exponential_(layout.sine.exponential),
       order_(layout.order),
@@ -150,7 +151,7 @@ PrecisionModel::PrecisionModel(const rlwe::Parameters& parameters, const Bootstr
   const double log_repetitions = std::log2(repetitions_);
   const auto log_slots = static_cast<std::size_t>(std::countr_zero(slots_));
   const double q0 = std::log2(last_modulus(parameters));
-  const double t_size = 0.5 * std::log2(to_double(ephemeral_weight + 1) / 6);
+  const double t_size = 0.5 * std::log2(to_double(ephemeral_weight_ + 1) / 6);
   // Coefficients are spread over the slots, where they are the root of their number larger; the trace adds up
   // repetitions.
   auto short_first = split_stages(log_slots, layout.slots_to_coefficients);
@@ -165,7 +166,7 @@ PrecisionModel::PrecisionModel(const rlwe::Parameters& parameters, const Bootstr
                                     scale(layout.result_level));
   // The rounding of the switch to the ephemeral secret, and its key's errors, which a digit below q_0 meets.
   const double key_error = switching_error(parameters, to_ephemeral_gadget(parameters), 1);  // of two
-  const std::size_t weight = blocks_ == 0 ? ephemeral_weight : blocks_;
+  const std::size_t weight = blocks_ == 0 ? ephemeral_weight_ : blocks_;
   switch_ = 0.5 * std::log2(to_double(weight + 1) / 6 + key_error * key_error) - raised;
   result_ = scale(layout.eval_mod_end());
   if (blocks_ != 0) {
@@ -267,7 +268,7 @@ std::vector<Complex> PrecisionModel::operator()(std::span<const Complex> values,
     for (const Diagonals& stage : coefficients_to_slots_factors(slots_, single_stages(slots_)))
       apply(x, stage);
   }
-  const double t_size = 0.5 * std::log2(to_double(ephemeral_weight + 1) / 6);
+  const double t_size = 0.5 * std::log2(to_double(ephemeral_weight_ + 1) / 6);
   // Modulo q_0, a sine's message is small, and an exponential's any number.
   const auto message = [&](double value) {
     const double t = value / ratio_;
@@ -278,7 +279,7 @@ std::vector<Complex> PrecisionModel::operator()(std::span<const Complex> values,
     value += noise(switch_);
     const Complex error = blocks_ == 0 ? noise(t_size + to_slots_) : 0;
     const auto part = [&](double of_value, double of_error) {
-      const long double integer = blocks_ == 0 ? noise.integer(ephemeral_weight) : 0;
+      const long double integer = blocks_ == 0 ? noise.integer(ephemeral_weight_) : 0;
       return integer + (message(of_value) + of_error);
     };
     parts[0].push_back(part(value.real(), error.real()));

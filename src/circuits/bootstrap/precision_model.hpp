@@ -61,7 +61,7 @@ class PrecisionModel {
                                                         Noise& noise) const;
   [[nodiscard]] std::vector<double> secret_slots(Noise& noise) const;
 
-  std::size_t slots_, together_, blocks_;
+  std::size_t slots_, together_, blocks_, ephemeral_weight_;
   bool real_, exponential_;
   BootstrapOrder order_;
   double ratio_, range_;

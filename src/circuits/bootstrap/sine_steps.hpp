@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "hemera/rlwe/keys.hpp"
+
 namespace hemera::circuits {
 
 /// Integers |I| that a series covers are below the range. `degree`: of the series in y = 2 v^2 - 1, an even
@@ -19,6 +21,8 @@ struct SineShape {
   bool exponential = false;
   /// Whether the series is nested products, one a level (nested_series.hpp).
   bool nested = false;
+  /// The weight of the ephemeral secret, by which its integers are spread.
+  std::size_t weight = rlwe::usual_ephemeral_weight;
 };
 
 /// Doublings of an exponential: with fewer its levels' scales may be those of a sine with its arcsine.

@@ -69,6 +69,9 @@ struct BootstrapOptions {
   /// largest that the levels take (BootstrapSettings::sine_degree). Its doublings follow from the levels.
   std::size_t sine_range = 16;
   std::size_t sine_degree = 0;
+  /// Non-zero coefficients of the ephemeral secret, as BootstrapSettings::ephemeral_weight; with roots of
+  /// unity it has blocks in their place.
+  std::size_t ephemeral_weight = rlwe::usual_ephemeral_weight;
 };
 
 /// A plan (docs/bootstrapping.md). From coefficients (BootstrapOrder) the result is a batch [2, ...] of real
@@ -113,8 +116,10 @@ class Bootstrap : public Plan {
   [[nodiscard]] double ratio() const { return ratio_; }
   /// Blocks of the ephemeral secret with roots of unity (BootstrapSettings::blocks); 0: by EvalMod.
   [[nodiscard]] std::size_t blocks() const { return blocks_; }
-  /// The sine's range, the degree of its series, and the doublings of its angle; 0 without EvalMod.
+  /// The sine's range, the weight of the ephemeral secret, the degree of the sine's series, and the doublings
+  /// of its angle; 0 without EvalMod.
   [[nodiscard]] std::size_t sine_range() const { return sine_range_; }
+  [[nodiscard]] std::size_t ephemeral_weight() const { return blocks_ == 0 ? ephemeral_weight_ : 0; }
   [[nodiscard]] std::size_t sine_degree() const { return sine_degree_; }
   [[nodiscard]] std::size_t doublings() const { return doublings_; }
   /// The level of the input, the user's lowest; higher ones are brought down to it.
@@ -196,7 +201,7 @@ class Bootstrap : public Plan {
   /// Error of the worse kind, and of the inputs.
   [[nodiscard]] ExpectedError error_from(double input_error) const override;
 
-  std::size_t slots_, together_, upload_limit_;
+  std::size_t slots_, together_, upload_limit_, ephemeral_weight_;
   bool real_, merges_parts_, joins_parts_;
   BootstrapOrder order_;
   bool exponential_;

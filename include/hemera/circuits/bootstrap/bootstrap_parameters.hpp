@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "hemera/rlwe/keys.hpp"
 #include "hemera/rlwe/parameters.hpp"
 
 namespace hemera::circuits {
@@ -49,6 +50,9 @@ struct BootstrapSettings {
   /// to 127, is that in y = 2 (t / range)^2 - 1; all up to the next 2^k - 1 take as many levels. Doublings:
   /// up to 10, a level each.
   std::size_t sine_range = 16;
+  /// Non-zero coefficients of the ephemeral secret: integers are about the root of a twelfth of them, so that
+  /// a range of 44 goes with 128.
+  std::size_t ephemeral_weight = rlwe::usual_ephemeral_weight;
   std::size_t sine_degree = 15;
   std::size_t doublings = 3;
   /// Whether the arcsine of degree 3 corrects the sine, and the scale of its steps.
@@ -76,7 +80,8 @@ struct BootstrapSettings {
   std::optional<int> security = 128;
 };
 
-/// The settings of a preset: "n16-40", "n16-40-light" (less to upload), "n16-40-precise", "n16-45", "n16-59",
+/// The settings of a preset: "n16-40", "n16-40-light" (less to upload), "n16-40-sparse128"
+/// (of an ephemeral weight of 128), "n16-40-precise", "n16-45", "n16-59",
 /// "n16-80", "n15-31", for few real slots "n16-40-few" (up to 256, by roots of unity), "n15-40", "n15-36"
 /// (64), "n15-34" and "n15-30" (2,048), "n16-exact" (of exponentials), and "test-40", "test-few" and
 /// "test-exact", which are not secure. ParameterError, which lists them, for another name.
