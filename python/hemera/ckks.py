@@ -206,9 +206,9 @@ class Parameters(parameters.Parameters):
             fields: fields in place of the preset's (docs/bootstrapping.md): degree, levels, scale_bits, order
                 ("slots-first", "standard" or "from-coefficients"), last_bits, ratio_bits,
                 slots_to_coefficients and coefficients_to_slots (the bits that each matrix drops; none of the
-                first from coefficients), eval_mod_error, constant_bits, sine_range, ephemeral_weight, sine_degree, doublings,
-                nested_sine, exponential, arcsine, arcsine_bits, blocks (of the ephemeral secret of roots of
-                unity; 0: EvalMod), special_primes, digits, secret_weight (0:
+                first from coefficients), eval_mod_error, constant_bits, sine_range, ephemeral_weight,
+                sine_degree, doublings, nested_sine, exponential, arcsine, arcsine_bits, blocks (of the
+                ephemeral secret of roots of unity; 0: EvalMod), special_primes, digits, secret_weight (0:
                 uniform ternary), security (128, 192, 256 or None). Where the preset's digits are not secure
                 with other fields, they are the fewest that are.
 
