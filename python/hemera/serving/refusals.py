@@ -39,7 +39,8 @@ async def refuse(request: Request, error: Exception) -> Response:
     """The response of a `Refused`. A connection whose body was not read is closed."""
     assert isinstance(error, Refused)
     request.state.code = error.code
-    request.app.state.hemera.service.metrics.refused(error.code)
+    if (app := request.scope.get("app")) is not None:
+        app.state.hemera.service.metrics.refused(error.code)
     headers = error.headers
     if request.method in ("POST", "PUT") and not request.scope.get("hemera.received"):
         headers["Connection"] = "close"
