@@ -1,13 +1,14 @@
 """Bytes and milliseconds of a member of a group, one thread: python bench/groups.py [RESULTS].
 
-2 of 3, BFV at N = 2^14: relinearization and ten rotations made in two rounds, a result opened to all and to a
-receiver. Processor time, the best of five. RESULTS: a JSON file that is written.
+2 of 3, BFV and CKKS at N = 2^14: relinearization and ten rotations made in two rounds, a result opened to all
+and to a receiver. Processor time, the best of five. RESULTS: a JSON file that is written.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import platform
 import sys
@@ -34,11 +35,16 @@ def timed(work: Callable[[], T], times: int = 5) -> tuple[T, float]:
     return result, 1e3 * best
 
 
-def main() -> None:
+def measured(scheme: str) -> tuple[dict[str, Any], str]:
+    """The rows of a scheme, and the backend."""
     access = _core.FederationAccess(3, 2)
     openings = _core.Openings(access.pieces, 100, 40)
-    params = hm.bfv.Parameters.for_circuit(
-        depth=3, plain_bits=30, slots=2**14, terms=2048, degree=2**14, openings=openings
+    params: Any = (
+        hm.bfv.Parameters.for_circuit(
+            depth=3, plain_bits=30, slots=2**14, terms=2048, degree=2**14, openings=openings
+        )
+        if scheme == "bfv"
+        else hm.ckks.Parameters.for_circuit(3, scale_bits=40, slots=2**13, degree=2**14, openings=openings)
     )
     context = hm.Context(params, threads=1)
     native = context._native
@@ -81,7 +87,8 @@ def main() -> None:
     native_keys, keys_ms = timed(party, 3)
     keys = hm.Keys(native_keys, context)
     ev = context.bind(keys)
-    x = ev.encrypt(np.arange(2**14))
+    values = np.arange(2**14) if scheme == "bfv" else np.linspace(-1, 1, 2**13)
+    x = ev.encrypt(values)
     result = (x * x).shrink()
     names: set[bytes] = set()
 
@@ -94,16 +101,20 @@ def main() -> None:
     secret = context.generate_secret_key()
     receiver = context.generate_keys(secret, relinearization=False)
     bound = result.noise_bits
+    if scheme == "ckks":
+        noise = context.noise_bound(depth=1, largest=1)
+        bound = _core.coefficient_noise_log2(native, noise, result.scale)
     share, share_ms = timed(lambda: opener.share(result._native, bound, 1))
     _, receiver_ms = timed(lambda: opener.share_for(result._native, bound, 1, receiver._native))
     shares = [other.share(result._native, bound, 0), share, opener.share(result._native, bound, 2)]
     plain, combined_ms = timed(lambda: _core.opened(native, terms, result._native, bound, shares))
-    values = np.arange(2**14).astype(object) ** 2
-    t = params.plain_modulus
-    assert np.array_equal(context.decode(context._wrap(plain)).astype(object) % t, values % t)
+    found = context.decode(context._wrap(plain))
+    if scheme == "bfv":
+        t = params.plain_modulus
+        assert np.array_equal(found.astype(object) % t, values.astype(object) ** 2 % t)
     flooding = openings.flooding_log2(params.degree, bound)
-    rows = {
-        "scheme": "bfv",
+    rows: dict[str, Any] = {
+        "scheme": scheme,
         "degree": params.degree,
         "log2 of QP": round(params.log_modulus, 1),
         "keys": "relinearization and 10 rotations",
@@ -118,6 +129,15 @@ def main() -> None:
         "combination of three shares (ms)": round(combined_ms, 2),
         "bytes of a share": len(share),
     }
+    if scheme == "ckks":
+        rows["scale, bits"] = round(math.log2(result.scale), 1)
+        rows["bits after the point, worst slot"] = round(hm.ckks.precision(found, values**2).worst_bits, 1)
+    return rows, context.description
+
+
+def main() -> None:
+    found = [measured(scheme) for scheme in ("bfv", "ckks")]
+    rows, backend = [each for each, _ in found], found[0][1]
     print(json.dumps(rows, indent=1))
     if len(sys.argv) > 1:
         facts = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
@@ -127,7 +147,7 @@ def main() -> None:
         machine = {
             "hemera": hm.__version__,
             "processor": named or platform.machine(),
-            "backend": context.description,
+            "backend": backend,
             "system": platform.platform(),
             "python": platform.python_version(),
         }

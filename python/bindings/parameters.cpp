@@ -81,7 +81,7 @@ std::string rescaling_name(const Parameters& parameters) {
 Parameters ckks_for_circuit(std::size_t depth, int scale_bits, std::size_t slots,
                             std::optional<int> range_bits, double largest, int sharing_bits,
                             std::size_t shares, std::size_t digits, std::size_t degree,
-                            std::optional<int> security) {
+                            std::optional<int> security, std::size_t pieces) {
   return ckks::parameters_for({.depth = depth,
                                .scale_bits = scale_bits,
                                .slots = slots,
@@ -89,6 +89,7 @@ Parameters ckks_for_circuit(std::size_t depth, int scale_bits, std::size_t slots
                                .largest = largest,
                                .sharing_bits = sharing_bits,
                                .shares = shares,
+                               .pieces = pieces,
                                .digits = digits,
                                .degree = degree,
                                .security = security});
@@ -233,7 +234,8 @@ void bind_parameters(nb::module_& m) {
         "galois_generator"_a, "secret_weight"_a, "sigma"_a, "bfv_multiplication"_a, "security"_a.none(),
         ReleaseGil());
   m.def("ckks_for_circuit", &ckks_for_circuit, "depth"_a, "scale_bits"_a, "slots"_a, "range_bits"_a.none(),
-        "largest"_a, "sharing_bits"_a, "shares"_a, "digits"_a, "degree"_a, "security"_a.none(), ReleaseGil());
+        "largest"_a, "sharing_bits"_a, "shares"_a, "digits"_a, "degree"_a, "security"_a.none(),
+        "pieces"_a = 1, ReleaseGil());
   m.def("ckks_from_bits", &ckks_from_bits, "degree"_a, "prime_bits"_a, "special_bits"_a, "scale"_a,
         "last_base"_a, "digits"_a, "security"_a.none(), "range_bits"_a, "equal_scales"_a, ReleaseGil());
   bind_integer_helpers<bfv::parameters_for, bfv::parameters_from_bits>(m, "bfv");

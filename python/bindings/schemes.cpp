@@ -219,6 +219,12 @@ void bind_schemes(nb::module_& m) {
         return ckks::noise_bound(*context.context, depth, largest, terms);
       },
       "context"_a, "depth"_a, "largest"_a, "terms"_a, ReleaseGil());
+  m.def(
+      "coefficient_noise_log2",
+      [](const ContextHandle& context, double noise_bound, double scale) {
+        return ckks::coefficient_noise_log2(*context.context, noise_bound, scale);
+      },
+      "context"_a, "noise_bound"_a, "scale"_a);
   m.def("guaranteed_noise_budget", &any_scheme::guaranteed_noise_budget, "ciphertext"_a);
   m.def("notice_spent_budget", &any_scheme::notice_spent_budget, "ciphertext"_a);
   m.def("noise_budget", &any_scheme::noise_budget, "ciphertext"_a, "secret"_a, ReleaseGil());

@@ -109,6 +109,7 @@ class Parameters(parameters.Parameters):
         digits: int = 0,
         degree: int = 0,
         security: int | None = 128,
+        openings: _core.Openings | None = None,
     ) -> Self:
         """Parameters for a circuit, with all primes below 2^50 if scale and range allow it.
 
@@ -133,6 +134,8 @@ class Parameters(parameters.Parameters):
             degree: the least degree N; 0: the smallest that is secure and has the slots, up to 2^16, or
                 2^17 for more than 2^15 slots. Deeper circuits are cheaper with bootstraps.
             security: the least bits of security (128, 192, 256); None: any.
+            openings: those of a group (`Group.openings`), in place of `sharing_bits` and `shares`: the scale
+                has room for the noise of all its pieces, and the secret is a sum of as many terms.
 
         Raises:
             ParameterError: if there are no such parameters; the message has the reason. If they would have N
@@ -156,6 +159,10 @@ class Parameters(parameters.Parameters):
         if largest is not None and not largest > 0:
             raise _core.ParameterError(f"largest must be above 0, not {largest}")
         check_security(security)
+        if openings is not None:
+            if sharing_bits:
+                raise _core.ParameterError("openings have their own bits; leave sharing_bits and shares out")
+            sharing_bits, shares = openings.bits, openings.count
         native = _core.ckks_for_circuit(
             depth,
             scale_bits,
@@ -167,6 +174,7 @@ class Parameters(parameters.Parameters):
             digits,
             degree,
             security,
+            *(() if openings is None else (openings.pieces,)),
         )
         if native.degree > _MOST_DEGREE >= max(degree, 2 * slots):
             raise _core.ParameterError(

@@ -11,6 +11,7 @@
 #include "hemera/rlwe/scheme_traits.hpp"
 #include "hemera/runtime/bytes.hpp"
 #include "hemera/runtime/error.hpp"
+#include "hemera/schemes/ckks.hpp"
 #include "hemera/schemes/integer/encryption.hpp"
 #include "multiparty/prf.hpp"
 #include "multiparty/public_factor.hpp"
@@ -39,9 +40,14 @@ struct Asked {
   double opened_log2;  // the noise of what is opened
 };
 
-double room_log2(const rlwe::Context& context, std::size_t level) {
-  return context.base(level).log2() -
-         integer::rules_of(context.scheme()).room_log2(context.parameters().plain_modulus());
+double room_log2(const rlwe::Context& context, const rlwe::Metadata& meta) {
+  const double modulus = context.base(meta.level).log2();
+  if (context.scheme() != rlwe::Scheme::ckks) {
+    return modulus - integer::rules_of(context.scheme()).room_log2(context.parameters().plain_modulus());
+  }
+  // A slot is a sum of 2 n coefficients times roots of unity, and is to be off by less than a half.
+  const double slot = std::log2(meta.scale) - 1 - 0.5 * std::log2(2.0 * static_cast<double>(meta.slots));
+  return std::min(slot, modulus - 3);
 }
 
 Asked asked(const rlwe::ContextPointer& shared, const Group& group, const rlwe::Ciphertext& ciphertext,
@@ -53,15 +59,14 @@ Asked asked(const rlwe::ContextPointer& shared, const Group& group, const rlwe::
                      "; relinearize it before it is opened");
   }
   const rlwe::Context& context = *shared;
-  const std::size_t level = ciphertext.meta.level;
   const std::uint64_t factor = rlwe::error_factor(context.parameters());
   const double errors = rlwe::error_noise_log2(noise_log2, factor);
   const int flooding = rlwe::flooding_log2(group.openings, context.degree(), errors);
   const double factor_log2 = std::log2(static_cast<double>(factor));
   rlwe::require_flooding(group.openings, context.degree(), errors, flooding,
-                         room_log2(context, level) - factor_log2);
+                         room_log2(context, ciphertext.meta) - factor_log2);
   return {context,
-          context.base(level),
+          context.base(ciphertext.meta.level),
           ciphertext.poly.shape().batch,
           factor,
           flooding,
@@ -247,7 +252,9 @@ rlwe::Ciphertext Opening::share_for(const rlwe::Ciphertext& ciphertext, double n
                             .digest(key);
   rlwe::Metadata meta = ciphertext.meta;
   meta.spent = false;
-  return rlwe::encrypt_zero(receiver, meta, {prf(mine.key(), fields), 0}, made.poly.view());
+  rlwe::Ciphertext share = rlwe::encrypt_zero(receiver, meta, {prf(mine.key(), fields), 0}, made.poly.view());
+  if (!rlwe::traits(context_->scheme()).bounds_noise) share.meta.noise_log2 = 0;
+  return share;
 }
 
 std::size_t share_piece(const rlwe::ContextPointer& context, const Group& group,
@@ -286,6 +293,7 @@ rlwe::Plaintext opened(const rlwe::ContextPointer& context, const Group& group,
     backend.upload(queue, term.view(), words, Form::evaluation);
     backend.add(queue, phase.view(), phase.view(), std::as_const(term).view(), of.base);
   }
+  if (context->scheme() == rlwe::Scheme::ckks) return {context, ciphertext.meta, std::move(phase)};
   backend.inverse_transform(queue, phase.view(), phase.view(), of.base);
   phase.set_form(Form::coefficient);
   return integer::read_phase(context, ciphertext.meta, phase);
@@ -298,7 +306,15 @@ rlwe::Ciphertext opened_for(const rlwe::ContextPointer& context, const Group& gr
   rlwe::require_each(shares, "open");
   require_all(group, shares.size());
   rlwe::Metadata meta = ciphertext.meta;
-  meta.noise_log2 = of.opened_log2;
+  // The receiver's encryptions come on top.
+  const double fresh = rlwe::fresh_noise_log2(*context, meta.level, context->public_key_base()) +
+                       std::log2(static_cast<double>(of.factor) * static_cast<double>(shares.size()));
+  const double noise = rlwe::add_log2(of.opened_log2, fresh);
+  if (!(noise <= room_log2(*context, meta))) {
+    throw NoiseError("opening for a receiver leaves noise of up to 2^" + std::to_string(noise) +
+                     ", for which there is no room");
+  }
+  meta.noise_log2 = rlwe::traits(context->scheme()).bounds_noise ? noise : 0;
   rlwe::Ciphertext sum = rlwe::make_ciphertext(context, meta, 2);
   const poly::Backend& backend = context->backend();
   runtime::Queue& queue = context->queue();
@@ -310,12 +326,6 @@ rlwe::Ciphertext opened_for(const rlwe::ContextPointer& context, const Group& gr
       throw MismatchError("a share is of a ciphertext of another level or shape");
     }
     backend.add(queue, sum.poly.view(), sum.poly.view(), share->poly.view(), of.base);
-    sum.meta.noise_log2 = rlwe::add_log2(sum.meta.noise_log2,
-                                         share->meta.noise_log2 + std::log2(static_cast<double>(of.factor)));
-  }
-  if (!(sum.meta.noise_log2 <= room_log2(*context, meta.level))) {
-    throw NoiseError("opening for a receiver leaves noise of up to 2^" + std::to_string(sum.meta.noise_log2) +
-                     ", for which there is no room");
   }
   return sum;
 }

@@ -72,10 +72,6 @@ void require_held(const Access& access, std::size_t member, const std::vector<Pi
 }
 
 void Group::require(const rlwe::Context& context) const {
-  if (context.scheme() == rlwe::Scheme::ckks) {
-    throw MismatchError(
-        "groups are of BFV and BGV: openings of CKKS show noise, and need a notion of their own");
-  }
   const std::size_t terms = context.parameters().literal().secret.terms;
   if (openings.pieces != access.pieces() || terms != access.pieces()) {
     throw MismatchError("a group of " + std::to_string(access.pieces()) + " pieces has openings of " +

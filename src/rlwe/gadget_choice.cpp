@@ -10,7 +10,7 @@
 namespace hemera::rlwe {
 std::optional<GadgetChoice> choose_gadget(std::size_t degree, std::span<const std::uint64_t> primes,
                                           double max_log_modulus, std::size_t digits,
-                                          std::span<const std::uint64_t> taken) {
+                                          std::span<const std::uint64_t> taken, double margin_bits) {
   if (digits > primes.size()) {
     throw ParameterError("a gadget of " + std::to_string(digits) +
                          " digits needs at least as many primes, not " + std::to_string(primes.size()));
@@ -31,8 +31,9 @@ std::optional<GadgetChoice> choose_gadget(std::size_t degree, std::span<const st
     previous_group = group;
     GadgetChoice choice;
     choice.digits = equal_digits(primes, count);
-    double widest = 0;
-    for (const auto& digit : choice.digits) widest = std::max(widest, arith::log2_product(digit));
+    double widest = margin_bits;
+    for (const auto& digit : choice.digits)
+      widest = std::max(widest, margin_bits + arith::log2_product(digit));
     double product = 0;
     for (const std::uint64_t prime : special) {
       if (product >= widest) break;

@@ -189,6 +189,7 @@ TEST(CkksBorders, OfRequests) {
        {-1, 0, 19, 121}},
       {"sharing_bits", circuit([=](auto& r, double v) { r.sharing_bits = whole(v); }), {0, 1, 64}, {-1, 65}},
       {"shares", circuit([=](auto& r, double v) { r.shares = size(v); }), {1, 2}, {0}},
+      {"pieces", circuit([=](auto& r, double v) { r.pieces = size(v); }), {1, 2, 127}, {0, 128}},
       {"shares of shown results",
        circuit([=](auto& r, double v) { r.sharing_bits = 40, r.shares = size(v); }),
        {1, 2, 1000},

@@ -22,8 +22,7 @@ struct Group {
   /// A digest of all that members agree on, names, numbers and a nonce among it.
   Sha256Digest id{};
 
-  /// Throws MismatchError unless `openings` counts the pieces, the context's secret has a term for each, and
-  /// its scheme is BFV or BGV.
+  /// Throws MismatchError unless `openings` counts the pieces, and the context's secret has a term for each.
   void require(const rlwe::Context& context) const;
   /// The pieces whose messages a member sends while keys are made, when all are there: some of those that it
   /// holds, about equally many for each member.

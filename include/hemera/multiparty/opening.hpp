@@ -12,17 +12,21 @@
 
 namespace hemera::multiparty {
 
-/// A member's answers for ciphertexts (c0, c1) of BFV and BGV: of each piece d_T = c1 s_T + E_T (BGV: t E_T),
-/// and c0 + sum of d_T is the phase with all floodings.
+/// A member's answers for ciphertexts (c0, c1): of each piece d_T = c1 s_T + E_T (BGV: t E_T), and c0 + sum
+/// of d_T is the phase with all floodings.
 ///
 /// - E_T is a wide Gaussian of PRF(key of T, "opening", SHA-256 of moduli and c1, log2 of the deviation). So
-/// a
-///   piece has one answer for a c1, whoever is active and however often it is asked.
+///   a piece has one answer for a c1, whoever is active and however often it is asked.
 /// - What is hashed is what is multiplied, in memory of its own, before and after; each answer is computed
 ///   twice and compared. A gap would leave one flooding for two products, whose difference is the piece.
 /// - The bound on the noise is a claim of whoever evaluated unless the member has derived it from the program
 ///   itself, and so is that the ciphertext is the program's result: the caller makes sure of both. No
 ///   flooding helps against a ciphertext that was made to be opened.
+/// - What an opening gives away: of BFV and BGV the result. A result of CKKS is approximate, and its error is
+///   about the secret (B. Li, D. Micciancio, 2020/1533): who has all pieces but one learns the exact result
+///   with the one flooding E_T that it does not know, and all openings together no more but for
+///   Openings::bits (IND-CPA-D as in 2022/816; the liberal notion of 2025/395). That holds for a worst-case
+///   bound alone: a typical or measured error as bound gives the secret away.
 class Opening {
  public:
   /// Keeps the name of a polynomial that is opened, on disk when it returns, and gives the number of
@@ -34,7 +38,7 @@ class Opening {
           Note note);
 
   /// The share of a piece that the member holds, with its digest; the same bytes from any holder.
-  /// - `noise_log2`: the bound, as Metadata::noise_log2.
+  /// - `noise_log2`: the bound, as Metadata::noise_log2; of CKKS as ckks::coefficient_noise_log2.
   /// Throws LevelError for a ciphertext of another size than 2; NoiseError if flooding that hides the noise
   /// has no room, or if the group's openings are used up; DeviceError if memory changed, or two computations
   /// differ: nothing has left then.

@@ -51,6 +51,9 @@ struct CircuitRequest {
   /// about the error of slots at scale_bits. 0: no result is shown.
   int sharing_bits = 0;
   std::size_t shares = 1;
+  /// Where a group opens results (multiparty/opening.hpp): the pieces of its secret, each of which floods for
+  /// itself. The secret has as many terms, and the scale grows by 1 + ceil(log2(pieces) / 2) bits more.
+  std::size_t pieces = 1;
   /// Digits of key-switching; 0: chosen.
   std::size_t digits = 0;
   /// Least degree; 0: the smallest that is secure and has the slots.
@@ -302,6 +305,9 @@ double sharing_deviation(const rlwe::Ciphertext& ciphertext, double noise_bound,
 /// MismatchError for another scheme.
 double noise_bound(const rlwe::Context& context, std::size_t depth, double largest = 0,
                    std::size_t terms = 1);
+/// log2 of a bound on the root mean square of the error's coefficients, from one on that of the slots' errors
+/// (`noise_bound`) of a ciphertext at a scale: with the rounding of the exact result to integers.
+double coefficient_noise_log2(const rlwe::Context& context, double noise_bound, double scale);
 
 class Evaluator final : public rlwe::Evaluator {
  public:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,12 +14,10 @@ from hemera.arrays.tensor import TensorProgram
 from hemera.compiler.attempts import NotPossibleError, TooDeepError, TooLargeError
 from hemera.compiler.bootstraps import bootstrap_of
 from hemera.compiler.lowering import Lowered
-from hemera.errors import LevelError, ParameterError
-from hemera.objects.context import Context
+from hemera.errors import LevelError
+from hemera.package.error_bounds import noise_bounds
 from hemera.package.sharing import Sharing
 from hemera.parameters import Parameters
-from hemera.program.operations.places import Bounded, Bounds
-from hemera.program.program import Program
 
 _PART = 15 / 32
 """The part of the last modulus that results fill: larger coefficients are refused, as of another key."""
@@ -184,37 +182,3 @@ def room_of(steps: Lowered, precision_bits: float, shares: int) -> Room:
     inputs = [max(map(abs, program.nodes[at].range)) for at in program.inputs]
     outputs = [max(map(abs, program.nodes[at].range)) or 1.0 for _, at in program.outputs]
     return Room(steps, tuple(inputs), tuple(outputs), precision_bits, shares)
-
-
-def noise_bounds(
-    program: Program, params: Parameters, inputs: Sequence[float], magnitudes: Mapping[int, float]
-) -> list[float]:
-    """A bound for each output of a CKKS program, for values in their ranges: on the root mean square of the
-    slots' errors, as `Context.noise_bound` has it. One unit is its bound of a fresh encryption and a
-    rotation: no key switch with a rescale, and no fresh encryption, adds more (docs/compile-algorithms.md).
-
-    Args:
-        program: without bootstraps.
-        params: that it runs with.
-        inputs: the largest magnitude of each input.
-        magnitudes: of values by their number, where ranges are closer than what follows from the inputs.
-
-    Raises:
-        ParameterError: for an operation of which no bound is known, such as a bootstrap.
-        LevelError: where the parameters have too few levels.
-    """
-    levels = program.levels(params)
-    unit = Context(params, "ledger", threads=1).noise_bound(depth=0, largest=1)
-    values = [Bounded(largest, unit) for largest in inputs]
-    for node in program.nodes:
-        operation, place = node.operation, program.place(node, params, levels)
-        # Operands come down to a common level and scale first, which rounds them.
-        xs = [Bounded(values[at].largest, values[at].error + unit) for at in node.operands]
-        found = operation.bounded(Bounds(place.params, place.level, place.form, unit), *xs)
-        if found is None:
-            raise ParameterError(
-                f"share=True: the noise of {operation.name!r} has no worst-case bound, so results can not be "
-                "shown to others; keep them to yourself without share=True, or write the function without it"
-            )
-        values.append(Bounded(min(found.largest, magnitudes.get(len(values), math.inf)), found.error))
-    return [values[at].error + unit for at in program.outputs]

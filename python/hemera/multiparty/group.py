@@ -12,6 +12,7 @@ from typing import Any
 from hemera import _core
 from hemera._process import OfProcess
 from hemera.errors import FormatError, MismatchError, ParameterError
+from hemera.multiparty.bounds import report_of
 from hemera.multiparty.exchange import Exchange
 from hemera.multiparty.identity import Identity, Unsigned, signed_by
 from hemera.multiparty.party import Party, require_name
@@ -27,6 +28,12 @@ from hemera.objects.context import Context
 from hemera.objects.keys import Keys, all_steps, rotations_for_sum
 from hemera.package.package import Package
 from hemera.parameters import Parameters
+
+NO_BOOTSTRAPS = (
+    "a group makes no keys of bootstraps: they go through a sparse secret, and a sum of them spreads "
+    "wider than the range that EvalMod has; errors of bootstraps have no worst-case bound for openings "
+    "either. Compile for parameters of for_circuit(openings=) with the program's whole depth"
+)
 
 
 class Terms:
@@ -64,8 +71,12 @@ class Group:
     `threshold` members open a result together.
 
     What is claimed, and what is not: docs/multiparty.md. Above all: contributors must encrypt as the library
-    does. Calls write whole files or none, and may be made again. A process belongs to one member; objects are
-    for one thread.
+    does. A result of CKKS is approximate, and its error would tell about the secret: each opening hides it by
+    noise, whose width follows from a worst-case bound. Members that lack one piece then know the exact result
+    with the noise of that piece alone, less than what others see (the liberal notion).
+
+    Calls write whole files or none, and may be made again. A process belongs to one member; objects are for
+    one thread.
     """
 
     def __init__(self, folder: Shared, party: Party, terms: Terms, identities: Path | None) -> None:
@@ -149,6 +160,7 @@ class Group:
             wait: seconds.
 
         Raises:
+            ParameterError: for a program with bootstraps.
             MismatchError: where others make other keys, give something else than they said before, or where
                 this group has keys of other parameters.
             WaitingError: when it takes longer: each member makes them.
@@ -173,7 +185,10 @@ class Group:
         sum_slots: bool | int,
     ) -> list[_core.KeyNeed]:
         if not isinstance(what, Parameters):
-            return packaged(what).interface.keys.all_needs(context)
+            keys = packaged(what).interface.keys
+            if keys.bootstraps:
+                raise ParameterError(NO_BOOTSTRAPS)
+            return keys.all_needs(context)
         params, native = what._native, context._native
         level = params.highest_user_level
         steps = set(all_steps(what, "make_keys(rotations=)", rotations))
@@ -326,6 +341,16 @@ class Group:
             raise ParameterError(f"{to!r} is none of the group's receivers {list(self._terms.receivers)}")
         study = self._study()
         return Request.made(study, packaged(program), to, turn, self.inputs(turn), results)
+
+    def report(self, program: Any) -> str:
+        """What openings leave of a program's results, a line for each, from the program alone. Results of
+        CKKS have so many bits after the point, in every slot; results of BFV and BGV are exact.
+
+        Raises:
+            ParameterError: for a program of CKKS whose errors have no worst-case bound: they can not be
+                hidden.
+        """
+        return report_of(packaged(program), self._terms.openings)
 
     def requests(self) -> list[Request]:
         """The requests in the folder, of all members, in the order of their names."""

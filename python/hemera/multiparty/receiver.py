@@ -10,10 +10,11 @@ from typing import Any
 
 from hemera import _core
 from hemera.errors import MismatchError, ParameterError
+from hemera.multiparty.bounds import Bounds
 from hemera.multiparty.group import Terms
 from hemera.multiparty.identity import Identity, Unsigned, signed_by
 from hemera.multiparty.party import Party
-from hemera.multiparty.requests import Bounds, packaged, requests_in, results_of, shares_of, waited
+from hemera.multiparty.requests import packaged, requests_in, results_of, shares_of, waited
 from hemera.multiparty.shared import Shared, shared_folder
 from hemera.multiparty.unreviewed import warn_once
 from hemera.objects.context import Context
@@ -104,10 +105,10 @@ class Receiver:
         results = results_of(place, self.shared, context, asker, content)
         bounds.require_outputs(results)
         values = []
-        for number, (x, own) in enumerate(zip(results, bounds.outputs, strict=True)):
-            find = partial(shares_of, place, self, number, self._party.name, x, own.noise_bits)
+        for number, (x, bound) in enumerate(zip(results, bounds.noise, strict=True)):
+            find = partial(shares_of, place, self, number, self._party.name, x, bound)
             shares = waited(find, self.access.pieces, wait)
             natives = [each._native for each in shares]
-            whole = _core.opened_for(context._native, self.terms, x._native, own.noise_bits, natives)
+            whole = _core.opened_for(context._native, self.terms, x._native, bound, natives)
             values.append(context.decrypt(context.load(_core.save(whole, 0)), secret))
         return package.interface.decode(values)

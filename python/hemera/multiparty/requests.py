@@ -14,6 +14,7 @@ from typing import Any
 
 from hemera import _core
 from hemera.errors import Error, FormatError, MismatchError
+from hemera.multiparty.bounds import Bounds
 from hemera.multiparty.identity import Identity, Unsigned
 from hemera.multiparty.party import Party
 from hemera.multiparty.shared import Shared, files_in
@@ -21,7 +22,6 @@ from hemera.multiparty.waiting import wait_for
 from hemera.objects.ciphertext import Ciphertext, Plaintext
 from hemera.objects.context import Context
 from hemera.objects.keys import Keys
-from hemera.package.dry_run import noise_of_a_run
 from hemera.package.package import Package
 
 __all__ = ["Request", "Study", "file_of", "files_of", "packaged", "shares_of"]
@@ -80,35 +80,6 @@ class Study:
     @property
     def context(self) -> Context:
         return self.keys.context
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """What a dry run of a program gives: its own bounds, not those that files claim."""
-
-    inputs: list[Ciphertext]
-    outputs: list[Ciphertext]
-
-    @classmethod
-    def of(cls, package: Package) -> Bounds:
-        ledger = Context(package.params, "ledger", threads=1)
-        return cls(*noise_of_a_run(package.planned(ledger)))
-
-    def require_inputs(self, given: Sequence[Ciphertext]) -> None:
-        """MismatchError unless they are fresh encryptions, by all that can be seen of them."""
-        for number, (x, own) in enumerate(zip(given, self.inputs, strict=True)):
-            facts = [(each.size, each.level, each.noise_bits, each.shape) for each in (x, own)]
-            if facts[0] != facts[1]:
-                raise MismatchError(
-                    f"input {number} is no fresh encryption: size, level, noise, shape are {facts[0]}, not "
-                    f"{facts[1]}"
-                )
-
-    def require_outputs(self, given: Sequence[Ciphertext]) -> None:
-        """MismatchError unless they have the places of the program's results."""
-        for number, (x, own) in enumerate(zip(given, self.outputs, strict=True)):
-            if (x.size, x.level, x.shape) != (own.size, own.level, own.shape):
-                raise MismatchError(f"result {number} has another level or shape than a run's")
 
 
 @dataclass
@@ -202,23 +173,23 @@ class Request:
         else:
             results = self.results()
         bounds.require_outputs(results)
-        self._answer(results, bounds)
+        self._answer(results, bounds.noise)
 
-    def _answer(self, results: list[Ciphertext], bounds: Bounds) -> None:
+    def _answer(self, results: list[Ciphertext], noise: list[float]) -> None:
         study = self.study
         opening = _core.Opening(
             study.context._native, study.terms, study.number, study.pieces, study.party.note_opening
         )
         receiver = None if self.to == MEMBERS else self._receiver()
-        for number, (x, own) in enumerate(zip(results, bounds.outputs, strict=True)):
+        for number, (x, bound) in enumerate(zip(results, noise, strict=True)):
             held = study.access.held_by(study.number)
-            there = shares_of(self._place, study, number, self.to, x, own.noise_bits)
+            there = shares_of(self._place, study, number, self.to, x, bound)
             for piece in (each for each in held if each not in there):
                 path = self._place / f"share-{number}-{piece}-{study.party.name}"
                 if receiver is None:
-                    data = opening.share(x._native, own.noise_bits, piece)
+                    data = opening.share(x._native, bound, piece)
                 else:
-                    share = opening.share_for(x._native, own.noise_bits, piece, receiver._native)
+                    share = opening.share_for(x._native, bound, piece, receiver._native)
                     data = _core.save(share, 0)
                 study.shared.write(path, data)
 
@@ -262,11 +233,11 @@ class Request:
         bounds, results = Bounds.of(package), self.results()
         bounds.require_outputs(results)
         values = []
-        for number, (x, own) in enumerate(zip(results, bounds.outputs, strict=True)):
-            find = partial(shares_of, self._place, study, number, MEMBERS, x, own.noise_bits)
+        for number, (x, bound) in enumerate(zip(results, bounds.noise, strict=True)):
+            find = partial(shares_of, self._place, study, number, MEMBERS, x, bound)
             shares = waited(find, study.access.pieces, wait)
             native = study.context._native
-            plain = _core.opened(native, study.terms, x._native, own.noise_bits, shares)
+            plain = _core.opened(native, study.terms, x._native, bound, shares)
             values.append(study.context.decode(Plaintext(plain, study.context)))
         return package.interface.decode(values)
 

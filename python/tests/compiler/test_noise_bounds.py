@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.compiler.room import noise_bounds
+from hemera.package.error_bounds import noise_bounds
 from hemera.program import operations as op
 from hemera.program.program import Program
 from hemera.program.values import Form

@@ -14,8 +14,9 @@ import pytest
 
 import hemera as hm
 from hemera.compiler import Compiled
-from hemera.compiler.room import Room, noise_bounds
+from hemera.compiler.room import Room
 from hemera.errors import FormatError, ParameterError, SecurityError
+from hemera.package.error_bounds import noise_bounds
 from hemera.package.interface import Interface
 from hemera.package.local_model import LocalModel
 from hemera.package.sharing import Sharing, Shown

@@ -33,8 +33,11 @@ class Members:
     ) -> None:
         self.access = _core.FederationAccess(members, threshold)
         self.openings = _core.Openings(self.access.pieces, openings, 40)
+        of_scheme: dict[str, Any] = {"plain_modulus": plain_modulus, "terms": 4}
+        if scheme == "ckks":
+            of_scheme = {"scale_bits": 35, "slots": DEGREE // 2}
         self.params: Any = getattr(hm, scheme).Parameters.for_circuit(
-            depth, plain_modulus=plain_modulus, degree=DEGREE, terms=4, security=None, openings=self.openings
+            depth, degree=DEGREE, security=None, openings=self.openings, **of_scheme
         )
         self.context = hm.Context(self.params, threads=1)
         self.id, self.count = nonce("group", made), members
@@ -111,9 +114,12 @@ class Members:
         who = [next(m for m in active if self.access.holds(m, T)) for T in range(self.access.pieces)]
         return [self.openers[m].share(x._native, bound, T) for T, m in enumerate(who)]
 
-    def open(self, x: hm.Ciphertext, shares: Sequence[bytes]) -> Any:
-        plain = _core.opened(self.context._native, self.terms, x._native, x.noise_bits, list(shares))
-        return self.context.decode(self.context._wrap(plain))
+    def open(
+        self, x: hm.Ciphertext, shares: Sequence[bytes], noise_log2: float | None = None, dtype: Any = None
+    ) -> Any:
+        bound = x.noise_bits if noise_log2 is None else noise_log2
+        plain = _core.opened(self.context._native, self.terms, x._native, bound, list(shares))
+        return self.context.decode(self.context._wrap(plain), dtype=dtype)
 
     # --- Oracles.
     def oracle(self, attempt: bytes) -> GroupMessages:

@@ -14,6 +14,7 @@ from hemera import _core
 from hemera.multiparty import Group, Receiver
 
 SPEC = hm.ArraySpec((40,), range=(0, 120), dtype=int)
+OF_NUMBERS = hm.ArraySpec((40,), range=(0, 120))
 TERMS: dict[str, Any] = {"members": ["a", "b", "c"], "threshold": 2, "receivers": ["r"], "openings": 20}
 
 
@@ -23,10 +24,15 @@ def statistics(a: Any, b: Any, c: Any) -> dict[str, Any]:
 
 def program_of(scheme: str, what: Callable[..., Any] = statistics) -> Any:
     openings = _core.Openings(3, TERMS["openings"], 40)
+    of_scheme: dict[str, Any] = {"plain_bits": 25, "slots": 64, "terms": 512}
+    spec = SPEC
+    if scheme == "ckks":
+        of_scheme, spec = {"scale_bits": 40, "slots": 64}, OF_NUMBERS
+    depth = 3 if scheme == "ckks" else 1
     params = getattr(hm, scheme).Parameters.for_circuit(
-        depth=1, plain_bits=25, slots=64, terms=512, degree=1024, security=None, openings=openings
+        depth, degree=1024, security=None, openings=openings, **of_scheme
     )
-    return hm.compile(what, SPEC, SPEC, SPEC, scheme=scheme, params=params, security=None)
+    return hm.compile(what, spec, spec, spec, scheme=scheme, params=params, security=None)
 
 
 class Houses:

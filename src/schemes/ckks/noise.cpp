@@ -53,4 +53,9 @@ double noise_bound(const rlwe::Context& context, std::size_t depth, double large
   return bound;
 }
 
+double coefficient_noise_log2(const rlwe::Context& context, double noise_bound, double scale) {
+  // Slots are an isometry of coefficients: N of them have the norm of the slots' errors times the scale.
+  return std::log2(noise_bound * scale / std::sqrt(static_cast<double>(context.degree())) + 0.5);
+}
+
 }  // namespace hemera::ckks

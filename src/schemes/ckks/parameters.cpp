@@ -7,6 +7,7 @@
 #include "hemera/poly/modulus_chain.hpp"
 #include "hemera/rlwe/chain_builder.hpp"
 #include "hemera/rlwe/gadget_choice.hpp"
+#include "hemera/rlwe/noise.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/ckks.hpp"
 #include "runtime/decimal.hpp"
@@ -130,7 +131,12 @@ bool drifts(const std::vector<Primes>& levels, double scale) {
 int scale_bits_for(const CircuitRequest& request, std::size_t degree) {
   if (request.sharing_bits == 0) return request.scale_bits;
   const double samples = 12 * static_cast<double>(request.shares) * static_cast<double>(degree);
-  return request.scale_bits +
+  // Deviations of a group's floodings are powers of two.
+  const int pieces =
+      request.pieces == 1
+          ? 0
+          : 1 + static_cast<int>(std::ceil(0.5 * std::log2(static_cast<double>(request.pieces))));
+  return request.scale_bits + pieces +
          static_cast<int>(std::ceil(0.5 * request.sharing_bits + 0.5 * std::log2(samples)));
 }
 
@@ -182,6 +188,7 @@ rlwe::Parameters parameters_for(const CircuitRequest& request) {
     throw ParameterError("sharing_bits must be from 0 to 64, and shares at least 1, not " +
                          std::to_string(request.sharing_bits) + " and " + std::to_string(request.shares));
   }
+  if (request.pieces < 1) throw ParameterError("a secret has at least 1 piece, not 0");
   const Range range = range_of(request);
   if (request.slots < 1 || request.slots > poly::max_degree / 2) {
     throw ParameterError("slots must be from 1 to 2^16, not " + std::to_string(request.slots));
@@ -215,7 +222,11 @@ rlwe::Parameters parameters_for(const CircuitRequest& request) {
     literal.scheme = rlwe::Scheme::ckks;
     literal.degree = degree;
     literal.levels = chain_of(last, dropped);
-    const auto gadget = rlwe::choose_gadget(degree, literal.levels.back(), limit, request.digits);
+    literal.secret.terms = request.pieces;
+    // Under a larger P the wider errors of a group's relinearization keys are as small as others'.
+    const double margin = rlwe::product_key_factor_log2(degree, literal.secret);
+    auto gadget = rlwe::choose_gadget(degree, literal.levels.back(), limit, request.digits, {}, margin);
+    if (!gadget) gadget = rlwe::choose_gadget(degree, literal.levels.back(), limit, request.digits);
     if (!gadget) continue;
     literal.digits = gadget->digits;
     literal.special_primes = gadget->special_primes;

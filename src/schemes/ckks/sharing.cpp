@@ -39,9 +39,9 @@ void require_sharing(const char* operation, double noise_bound, int statistical_
 // Deviation of a coefficient's flooding.
 double flooding_deviation(const rlwe::Ciphertext& ciphertext, double noise_bound, int statistical_bits,
                           std::size_t shares) {
-  // The coefficients of the error have at most this Euclidean norm, with their rounding.
-  const double norm =
-      noise_bound * ciphertext.meta.scale + std::sqrt(static_cast<double>(ciphertext.context->degree())) / 2;
+  const rlwe::Context& context = *ciphertext.context;
+  const double norm = std::sqrt(static_cast<double>(context.degree())) *
+                      std::exp2(coefficient_noise_log2(context, noise_bound, ciphertext.meta.scale));
   return std::sqrt(12 * static_cast<double>(shares)) * std::exp2(0.5 * statistical_bits) * norm;
 }
 

@@ -22,7 +22,7 @@ _BETWEEN = 2.0
 
 def weight_of(params: Parameters) -> float:
     """The sum of squares of the secret's coefficients: on average, or as many as there are."""
-    return params._native.secret_weight or 2 * params.degree / 3
+    return params._native.secret_weight or 2 * params.degree / 3 * params._native.secret_terms
 
 
 def rounding_of(params: Parameters, slots: int) -> float:
