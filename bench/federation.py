@@ -30,8 +30,7 @@ def timed(work: Callable[[], T]) -> tuple[T, float]:
     return result, best
 
 
-def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 2**20
+def measured(method: str, count: int) -> dict[str, object]:
     access = _core.FederationAccess(3, 2)
     plan = _core.FederationPlan(
         values=count,
@@ -43,6 +42,7 @@ def main() -> None:
         pieces=access.pieces,
         degree=4096,
         security=128,
+        method=method,
     )
     parameters = hm.load_parameters(_core.save(plan.parameters, 0))
     context = hm.Context(parameters, threads=1)._native
@@ -63,7 +63,8 @@ def main() -> None:
     )
     _, adding = timed(lambda: _core.UploadSum(description, listed).add(upload))
     share, answering = timed(lambda: member.share(listed, 1))
-    row = {
+    return {
+        "method": method,
         "parameters": count,
         "bytes a parameter up": round(len(upload) / count, 3),
         "bytes a parameter, share of a piece": round(len(share) / count, 3),
@@ -72,7 +73,11 @@ def main() -> None:
         "add an upload [s]": round(adding, 4),
         "share of a piece [s]": round(answering, 4),
     }
-    print(json.dumps(row, indent=1))
+
+
+def main() -> None:
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 2**20
+    print(json.dumps([measured(method, count) for method in ("lattice", "masks")], indent=1))
 
 
 if __name__ == "__main__":

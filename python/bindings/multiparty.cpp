@@ -138,8 +138,12 @@ void bind_plan(nb::module_& m) {
           "__init__",
           [](Plan* self, std::size_t values, int value_bits, std::size_t contributors, std::uint64_t weight,
              std::size_t rounds, int opening_bits, std::size_t pieces, std::size_t degree,
-             std::optional<int> security) {
-            new (self) Plan({.values = values,
+             std::optional<int> security, const std::string& method) {
+            if (method != "lattice" && method != "masks") {
+              throw ParameterError("method is 'lattice' or 'masks', not '" + method + "'");
+            }
+            new (self) Plan({.method = method == "masks" ? Method::masks : Method::lattice,
+                             .values = values,
                              .value_bits = value_bits,
                              .contributors = contributors,
                              .weight = weight,
@@ -150,7 +154,7 @@ void bind_plan(nb::module_& m) {
                              .security = security});
           },
           nb::kw_only(), "values"_a, "value_bits"_a, "contributors"_a, "weight"_a, "rounds"_a,
-          "opening_bits"_a, "pieces"_a, "degree"_a, "security"_a.none())
+          "opening_bits"_a, "pieces"_a, "degree"_a, "security"_a.none(), "method"_a = "lattice")
       .def_prop_ro("margin", [](const Plan& self) { return self.margin(); })
       .def_prop_ro("parameters", [](const Plan& self) { return self.parameters(); })
       .def_prop_ro("primes", [](const Plan& self) { return self.parameters().literal().levels.front(); })

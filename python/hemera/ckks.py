@@ -163,6 +163,7 @@ class Parameters(parameters.Parameters):
             if sharing_bits:
                 raise _core.ParameterError("openings have their own bits; leave sharing_bits and shares out")
             sharing_bits, shares = openings.bits, openings.count
+        pieces: tuple[Any, ...] = () if openings is None else (openings.pieces,)
         native = _core.ckks_for_circuit(
             depth,
             scale_bits,
@@ -174,7 +175,7 @@ class Parameters(parameters.Parameters):
             digits,
             degree,
             security,
-            *(() if openings is None else (openings.pieces,)),
+            *pieces,
         )
         if native.degree > _MOST_DEGREE >= max(degree, 2 * slots):
             raise _core.ParameterError(

@@ -51,21 +51,20 @@ poly::Seed flooding_seed(const Piece& piece, const Transcript& transcript, std::
   return derived(piece.key(), in);
 }
 
-// A weighted sum of ternary secrets, in evaluation form.
-class SecretSum {
+// A weighted sum of what dealt seeds give.
+class DealtSum {
  public:
-  explicit SecretSum(const rlwe::Context& context)
-      : context_(context),
-        base_(context.base(context.top_level())),
-        sum_(context.make_poly(1, 1, base_, Form::coefficient, Secrecy::secret)),
-        term_(context.make_poly(1, 1, base_, Form::coefficient, Secrecy::secret)) {
-    context_.backend().fill_zero(context_.queue(), sum_.view());
-  }
+  // The terms: ternary secrets, or masks, uniform polynomials from number `first` on.
+  explicit DealtSum(const rlwe::Context& context)
+      : DealtSum(context, poly::Distribution::ternary(), 0, 1, Form::coefficient) {}
+  DealtSum(const rlwe::Context& context, std::size_t first, std::size_t count)
+      : DealtSum(context, poly::Distribution::uniform(), first, count, Form::evaluation) {}
+
   void add(const poly::Seed& seed, std::uint64_t weight) {
     const poly::Backend& backend = context_.backend();
     runtime::Queue& queue = context_.queue();
     auto workspace = context_.make_workspace(Secrecy::secret);
-    backend.sample(queue, term_.view(), {seed, 0}, poly::Distribution::ternary(), base_, workspace);
+    backend.sample(queue, term_.view(), {seed, first_}, distribution_, base_, workspace);
     if (weight != 1) {
       std::vector<std::uint64_t> residues;
       for (std::size_t j = 0; j < base_.size(); ++j) residues.push_back(base_.modulus(j).reduce(weight));
@@ -73,26 +72,46 @@ class SecretSum {
     }
     backend.add(queue, sum_.view(), std::as_const(sum_).view(), std::as_const(term_).view(), base_);
   }
-  [[nodiscard]] poly::Poly take() && {
+  // The secret, in evaluation form.
+  [[nodiscard]] poly::Poly secret() && {
     context_.backend().forward_transform(context_.queue(), sum_.view(), std::as_const(sum_).view(), base_);
     sum_.set_form(Form::evaluation);
     return std::move(sum_);
   }
+  // The masks: values to which others are added as they are.
+  [[nodiscard]] poly::Poly masks() && {
+    sum_.set_form(Form::coefficient);
+    return std::move(sum_);
+  }
 
  private:
+  DealtSum(const rlwe::Context& context, poly::Distribution distribution, std::size_t first,
+           std::size_t count, Form form)
+      : context_(context),
+        base_(context.base(context.top_level())),
+        distribution_(distribution),
+        first_(static_cast<std::uint32_t>(first)),
+        sum_(context.make_poly(count, 1, base_, form, Secrecy::secret)),
+        term_(context.make_poly(count, 1, base_, form, Secrecy::secret)) {
+    context_.backend().fill_zero(context_.queue(), sum_.view());
+  }
+
   const rlwe::Context& context_;
   const poly::RnsBase& base_;
+  poly::Distribution distribution_;
+  std::uint32_t first_;
   poly::Poly sum_;
   poly::Poly term_;
 };
 
-// Residues modulo two primes, [limb, N], as integers modulo their product.
+// Residues modulo one or two primes, [limb, N], as integers modulo their product.
 class Lift {
  public:
   explicit Lift(const poly::RnsBase& base)
       : first_(base.modulus(0)),
-        second_(base.modulus(1)),
+        second_(base.modulus(base.size() - 1)),
         inverse_(second_.power(second_.reduce(first_.value()), second_.value() - 2)) {}
+  // y is x where there is one prime: then the step is 0.
   [[nodiscard]] uint128 operator()(std::uint64_t x, std::uint64_t y) const {
     const std::uint64_t step = second_.multiply(second_.subtract(y, second_.reduce(x)), inverse_);
     return static_cast<uint128>(first_.value()) * step + x;
@@ -128,12 +147,13 @@ void for_values(const rlwe::Context& context, const Plan& plan, const poly::Poly
   context.backend().download(context.queue(), words, from.view(), Form::coefficient);
   context.queue().synchronize();
   const Lift lift(from.base());
-  const std::size_t degree = plan.request().degree;
+  const std::size_t degree = plan.request().degree, limbs = from.base().size();
   for (std::size_t b = 0; b < from.shape().batch; ++b) {
-    const std::uint64_t* x = words.data() + b * 2 * degree;  // [limb, N]
+    const std::uint64_t* x = words.data() + b * limbs * degree;  // [limb, N]
+    const std::uint64_t* y = x + (limbs - 1) * degree;
     const std::size_t start = (first + b) * degree;
     const std::size_t count = std::min(degree, plan.request().values - start);
-    for (std::size_t i = 0; i < count; ++i) take(start + i, lift(x[i], x[degree + i]));
+    for (std::size_t i = 0; i < count; ++i) take(start + i, lift(x[i], y[i]));
   }
 }
 
@@ -182,14 +202,19 @@ std::vector<std::byte> upload(const rlwe::ContextPointer& context, const Descrip
     throw MismatchError("'" + name + "' has parts of " + std::to_string(dealt.size()) + " pieces, not of " +
                         std::to_string(plan.request().pieces) + "; members hand them out");
   }
-  SecretSum sum(*context);
-  for (const poly::Seed& part : dealt) sum.add(secret_seed(part, transcript), 1);
-  const poly::Poly secret = std::move(sum).take();
+  const auto summed = [&](DealtSum sum) {
+    for (const poly::Seed& part : dealt) sum.add(secret_seed(part, transcript), 1);
+    return sum;
+  };
+  const bool is_masked = plan.request().method == Method::masks;
+  const poly::Poly secret = is_masked ? poly::Poly() : summed(DealtSum(*context)).secret();
   const poly::Seed errors = poly::Seed::fresh();
   const uint128 modulus = plan.modulus(), delta = plan.delta();
   MessageWriter message(description, transcript, {.kind = MessageKind::upload, .sender = name});
   for_polynomials(plan, [&](std::size_t first, std::size_t count) {
-    const poly::Poly b = upload_of_zeros(*context, transcript.public_seed(), secret, errors, first, count);
+    const poly::Poly b =
+        is_masked ? summed(DealtSum(*context, first, count)).masks()
+                  : upload_of_zeros(*context, transcript.public_seed(), secret, errors, first, count);
     for_values(*context, plan, b, first, [&](std::size_t i, uint128 x) {
       const std::int64_t m = values[i];
       const uint128 scaled = delta * static_cast<std::uint64_t>(m < 0 ? -m : m);  // below Q / 2
@@ -202,21 +227,35 @@ std::vector<std::byte> upload(const rlwe::ContextPointer& context, const Descrip
 
 namespace {
 
+// The weighted sum of what a piece gives to all on a list.
+DealtSum summed(DealtSum sum, const Description& description, const Transcript& transcript,
+                const Piece& piece) {
+  for (const Contribution& each : transcript.list()) {
+    sum.add(secret_seed(piece.dealt(description, each.name), transcript), each.weight);
+  }
+  return sum;
+}
+
 // One computation of a share, from its seeds on.
 std::vector<std::byte> computed_share(const rlwe::Context& context, const Description& description,
                                       const Transcript& transcript, const Piece& piece) {
   const Plan& plan = description.plan();
   const Margin& margin = plan.margin();
   require_margin(margin);
-  SecretSum sum(context);
-  for (const Contribution& each : transcript.list()) {
-    sum.add(secret_seed(piece.dealt(description, each.name), transcript), each.weight);
-  }
-  const poly::Poly secret = std::move(sum).take();
-  const poly::RnsBase& base = secret.base();
-  const rlwe::WideGaussian flooding(std::exp2(margin.flooding_log2));
   MessageWriter message(description, transcript,
                         {.kind = MessageKind::share, .piece = static_cast<std::uint32_t>(piece.number())});
+  if (margin.method == Method::masks) {
+    for_polynomials(plan, [&](std::size_t first, std::size_t count) {
+      poly::Poly masks = summed(DealtSum(context, first, count), description, transcript, piece).masks();
+      context.backend().negate(context.queue(), masks.view(), std::as_const(masks).view(), masks.base());
+      for_values(context, plan, masks, first,
+                 [&](std::size_t, uint128 x) { message.put(static_cast<std::uint64_t>(x)); });
+    });
+    return message.finish();
+  }
+  const poly::Poly secret = summed(DealtSum(context), description, transcript, piece).secret();
+  const poly::RnsBase& base = secret.base();
+  const rlwe::WideGaussian flooding(std::exp2(margin.flooding_log2));
   for_polynomials(plan, [&](std::size_t first, std::size_t count) {
     const PublicFactor rho(context, transcript.public_seed(), first, count);
     std::vector<poly::Seed> seeds;

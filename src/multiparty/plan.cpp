@@ -73,8 +73,13 @@ double opened_noise_log2(const Margin& margin) {
   return rlwe::add_log2(rlwe::add_log2(flooding, shares), errors);
 }
 
+arith::uint128 largest_sum(const Margin& margin) {
+  return static_cast<arith::uint128>(margin.weight_sum) * ((std::uint64_t{1} << (margin.value_bits - 1)) - 1);
+}
+
 Margin margin_of(const PlanRequest& request) {
   Margin margin;
+  margin.method = request.method;
   margin.values = request.values;
   margin.degree = request.degree;
   margin.pieces = request.pieces;
@@ -84,11 +89,11 @@ Margin margin_of(const PlanRequest& request) {
   margin.openings = (request.values + request.degree - 1) / request.degree * request.rounds;
   margin.opening_bits = request.opening_bits;
   margin.value_bits = request.value_bits;
-  margin.flooding_log2 = static_cast<int>(std::ceil(least_flooding_log2(margin)));
-  margin.share_dropped = std::max(0, margin.flooding_log2 - kept_below_flooding);
-  const arith::uint128 largest =
-      static_cast<arith::uint128>(margin.weight_sum) * ((std::uint64_t{1} << (request.value_bits - 1)) - 1);
-  margin.sum_bits = bits_of(largest) + 1;
+  if (request.method == Method::lattice) {
+    margin.flooding_log2 = static_cast<int>(std::ceil(least_flooding_log2(margin)));
+    margin.share_dropped = std::max(0, margin.flooding_log2 - kept_below_flooding);
+  }
+  margin.sum_bits = bits_of(largest_sum(margin)) + 1;
   return margin;
 }
 
@@ -120,6 +125,32 @@ rlwe::Parameters parameters_of(const PlanRequest& request, int sum_bits, int mod
   return rlwe::Parameters(std::move(literal));
 }
 
+// A ring whose prime is the least above twice the largest sum.
+rlwe::Parameters parameters_of_masks(const PlanRequest& request, const Margin& margin) {
+  const auto largest = static_cast<std::uint64_t>(largest_sum(margin));
+  const std::uint64_t step = 2 * request.degree, least = std::max(2 * largest + 1, 4 * step);
+  const std::vector<std::uint64_t> primes =
+      arith::primes_nearest(static_cast<double>(least), step, 1, least, std::uint64_t{1} << 60);
+  if (margin.sum_bits >= 60 || primes.empty()) {
+    throw ParameterError(
+        "sums of " + std::to_string(margin.sum_bits) +
+        " bits have no prime below 2^60; choose fewer bits, contributors or smaller weights");
+  }
+  rlwe::ParametersLiteral literal;
+  literal.scheme = rlwe::Scheme::bfv;
+  literal.degree = request.degree;
+  literal.levels = {primes};
+  literal.plain_modulus = 2;
+  literal.security = std::nullopt;
+  return rlwe::Parameters(std::move(literal));
+}
+
+rlwe::Parameters parameters_of(const PlanRequest& request, const Margin& margin) {
+  if (request.method == Method::masks) return parameters_of_masks(request, margin);
+  const double bits = margin.sum_bits + room_log2 + opened_noise_log2(margin) + 0.02;
+  return parameters_of(request, margin.sum_bits, static_cast<int>(std::ceil(bits)));
+}
+
 }  // namespace
 
 double error_norm_log2(const Margin& margin) {
@@ -135,7 +166,9 @@ double noise_log2(const Margin& margin) {
   return rlwe::add_log2(opened_noise_log2(margin), margin.upload_dropped == 0 ? -1000 : uploads);
 }
 
-void require_margin(const Margin& margin) {
+namespace {
+
+void require_flooding(const Margin& margin) {
   const double least = least_flooding_log2(margin);
   if (!(margin.flooding_log2 >= least)) {
     throw NoiseError("a flooding of deviation 2^" + std::to_string(margin.flooding_log2) +
@@ -147,7 +180,13 @@ void require_margin(const Margin& margin) {
     throw NoiseError("noise of up to 2^" + decimal(noise) + " does not stay below half of Delta, 2^" +
                      decimal(margin.delta_log2 - 1) + ": sums would be wrong; make the plan anew");
   }
-  const double largest = static_cast<double>(margin.weight_sum) * (std::exp2(margin.value_bits - 1) - 1);
+}
+
+}  // namespace
+
+void require_margin(const Margin& margin) {
+  if (margin.method == Method::lattice) require_flooding(margin);
+  const auto largest = static_cast<double>(largest_sum(margin));
   if (!(largest < std::exp2(margin.sum_bits - 1))) {
     throw NoiseError("sums of up to " + decimal(largest) + " do not fit " + std::to_string(margin.sum_bits) +
                      " bits; make the plan anew");
@@ -157,14 +196,14 @@ void require_margin(const Margin& margin) {
 Plan::Plan(const PlanRequest& request)
     : request_((require_request(request), request)),
       margin_(margin_of(request)),
-      parameters_(parameters_of(
-          request, margin_.sum_bits,
-          static_cast<int>(std::ceil(margin_.sum_bits + room_log2 + opened_noise_log2(margin_) + 0.02)))) {
-  margin_.sigma = parameters_.literal().sigma;
-  margin_.delta_log2 = log2_of(delta());
-  const double room = std::exp2(margin_.delta_log2 - 1) - std::exp2(opened_noise_log2(margin_));
-  margin_.upload_dropped = std::max(
-      0, static_cast<int>(std::floor(std::log2(room * 0.999 / static_cast<double>(margin_.weight_sum)))) + 1);
+      parameters_(parameters_of(request, margin_)) {
+  if (request.method == Method::lattice) {
+    margin_.sigma = parameters_.literal().sigma;
+    margin_.delta_log2 = log2_of(delta());
+    const double room = std::exp2(margin_.delta_log2 - 1) - std::exp2(opened_noise_log2(margin_));
+    const double dropped = std::log2(room * 0.999 / static_cast<double>(margin_.weight_sum));
+    margin_.upload_dropped = std::max(0, static_cast<int>(std::floor(dropped)) + 1);
+  }
   require_margin(margin_);
   if (upload_bits() > 64 || share_bits() > 64 || bits_of(modulus()) + bits_of(margin_.weight_sum) > 127) {
     throw ParameterError(
@@ -176,11 +215,14 @@ Plan::Plan(const PlanRequest& request)
 std::size_t Plan::polynomials() const { return (request_.values + request_.degree - 1) / request_.degree; }
 
 arith::uint128 Plan::modulus() const {
-  const auto& primes = parameters_.literal().levels.front();
-  return static_cast<arith::uint128>(primes[0]) * primes[1];
+  arith::uint128 product = 1;
+  for (const std::uint64_t prime : parameters_.literal().levels.front()) product *= prime;
+  return product;
 }
 
-arith::uint128 Plan::delta() const { return modulus() >> margin_.sum_bits; }
+arith::uint128 Plan::delta() const {
+  return request_.method == Method::masks ? 1 : modulus() >> margin_.sum_bits;
+}
 
 int Plan::upload_bits() const {
   const int dropped = margin_.upload_dropped;

@@ -20,11 +20,13 @@ double as_double(int128 value) { return static_cast<double>(value); }
 class NoiseCheck {
  public:
   NoiseCheck(const Margin& margin, const Transcript& transcript)
-      : largest_(std::exp2(noise_log2(margin))), values_(static_cast<double>(margin.values)) {
+      : largest_(margin.method == Method::masks ? 0 : std::exp2(noise_log2(margin))),
+        values_(static_cast<double>(margin.values)) {
     double weights = 0;  // sum of squares
     for (const Contribution& each : transcript.list()) {
       weights += static_cast<double>(each.weight) * static_cast<double>(each.weight);
     }
+    if (margin.method == Method::masks) return;  // there is none
     // Honest parties have floodings, and roundings to within half of a step.
     expected_ = static_cast<double>(margin.pieces) *
                     (std::exp2(2 * margin.flooding_log2) + std::exp2(2 * margin.share_dropped - 2)) +

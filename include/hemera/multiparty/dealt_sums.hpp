@@ -28,6 +28,8 @@ namespace hemera::multiparty {
 /// - Share: d_T = rho sum_i w_i z_(i,T) + E_T, E_T = flooding(PRF(key of T, digest, number, deviation, rho));
 /// low bits left out.
 /// - Sum: sum_i w_i b_i + sum_T d_T = Delta sum_i w_i m_i + noise modulo Q.
+/// - With Method::masks, uniform masks u_(i,T) of the same seeds: b_i = m_i + sum_T u_(i,T), and d_T = -sum_i
+///   w_i u_(i,T), modulo Q, without noise.
 ///
 /// No share depends on an upload, and whatever an upload is, its sender knows its phase: a malformed one
 /// spoils a sum and tells nothing.

@@ -10,8 +10,18 @@
 
 namespace hemera::multiparty {
 
+/// How contributors' values are hidden.
+enum class Method : std::uint8_t {
+  lattice,  ///< under secrets of ring-LWE that the committee deals
+  /// Under one-time masks of the dealt seeds: pseudorandom sharings of zero (R. Cramer, I. Damgard, Y. Ishai,
+  /// TCC 2005), as federated sums with pairwise masks have them (2017/281, 2020/704). Fewer bytes, no noise
+  /// and no bound on what is opened; a member expands a mask for each contributor and piece.
+  masks,
+};
+
 /// What a federation sums, unchecked.
 struct PlanRequest {
+  Method method = Method::lattice;
   std::size_t values = 0;          ///< that one contributor sends in a round
   int value_bits = 16;             ///< of a signed value: magnitudes below 2^(value_bits - 1)
   std::size_t contributors = 100;  ///< the most in a round
@@ -30,8 +40,9 @@ struct PlanRequest {
 /// least sqrt(12 openings) 2^(opening_bits / 2) |v|: then all openings together are within 2^-opening_bits /
 /// 24 of floodings alone (Kullback-Leibler). |v| is bounded but for 2^-40: the vector is subgaussian with
 /// parameter sigma |w| (D. Hsu, S. Kakade, T. Zhang, theorem 1). M is exact if the noise stays below Delta
-/// / 2.
+/// / 2. Masks are sums modulo a prime Q above 2 |M| with Delta 1, and have no noise.
 struct Margin {
+  Method method = Method::lattice;
   std::size_t values = 0;
   std::size_t degree = 0;
   double sigma = 3.19;  ///< of errors
@@ -67,7 +78,7 @@ class Plan {
   [[nodiscard]] const PlanRequest& request() const { return request_; }
   [[nodiscard]] const Margin& margin() const { return margin_; }
   /// BFV with t = 2^sum_bits, one level of two primes, no special prime: b and the round's polynomial are a
-  /// ciphertext of it.
+  /// ciphertext of it. With masks: a ring of one prime, without security of its own.
   [[nodiscard]] const rlwe::Parameters& parameters() const { return parameters_; }
   /// Polynomials of a round.
   [[nodiscard]] std::size_t polynomials() const;

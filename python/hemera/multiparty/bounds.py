@@ -33,11 +33,9 @@ class Bounds:
         if package.scheme != "ckks":
             return cls(inputs, outputs, [x.noise_bits for x in outputs])
         bounds = own_noise_bounds(package.interface, package.program)
-        native = ledger._native
-        noise = [
-            _core.coefficient_noise_log2(native, bound, x.scale)
-            for bound, x in zip(bounds, outputs, strict=True)
-        ]
+        # The root mean square of the errors' coefficients, with the rounding of the exact result.
+        root = math.sqrt(package.params.degree)
+        noise = [math.log2(bound * x.scale / root + 0.5) for bound, x in zip(bounds, outputs, strict=True)]
         return cls(inputs, outputs, noise)
 
     def require_inputs(self, given: Sequence[Ciphertext]) -> None:

@@ -33,6 +33,7 @@ class Terms:
     weight: int
     rounds: int
     opening_bits: int
+    method: str
 
     @classmethod
     def of(
@@ -48,6 +49,7 @@ class Terms:
         rounds: int = 1000,
         opening_bits: int = 40,
         least: int = 2,
+        method: str = "lattice",
     ) -> Terms:
         """As `Federation.join` takes them."""
         if isinstance(committee, int):
@@ -55,7 +57,7 @@ class Terms:
                 raise ParameterError(f"a committee has 1 to 9 members, not {committee}")
             committee = list("abcdefghi"[:committee])
         layout = Layout.of(like, bits, clip)
-        return cls(tuple(committee), threshold, layout, clients, least, weight, rounds, opening_bits)
+        return cls(tuple(committee), threshold, layout, clients, least, weight, rounds, opening_bits, method)
 
     def __post_init__(self) -> None:
         for name in self.committee:
@@ -75,6 +77,7 @@ class Terms:
             "weight": self.weight,
             "rounds": self.rounds,
             "opening_bits": self.opening_bits,
+            "method": self.method,
             "bits": self.layout.bits,
             "clip": self.layout.clip,
             "like": self.layout.described,
@@ -85,6 +88,7 @@ class Terms:
 
     def plan(self) -> _core.FederationPlan:
         """ParameterError for numbers out of their range."""
+        other: dict[str, Any] = {} if self.method == "lattice" else {"method": self.method}
         return _core.FederationPlan(
             values=self.layout.count,
             value_bits=self.layout.bits,
@@ -95,6 +99,7 @@ class Terms:
             pieces=self.access().pieces,
             degree=DEGREE,
             security=SECURITY,
+            **other,
         )
 
     def agree(self, folder: Shared) -> _core.FederationDescription:

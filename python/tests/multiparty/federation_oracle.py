@@ -229,6 +229,21 @@ class Messages:
     def secret(self, dealt: bytes) -> Integers:
         return ternary(prf(dealt, "hemera federation secret 1", self.digest), self.n)
 
+    def mask(self, dealt: bytes) -> Integers:
+        """What hides a contributor's values with `method="masks"`."""
+        seed = prf(dealt, "hemera federation secret 1", self.digest)
+        rows = [uniform(seed, k, self.ring.primes, self.n)[0] for k in range(self.plan.polynomials)]
+        return np.concatenate(rows)[: self.margin.values]
+
+    def masked(self, name: str, values: Any, dealt: Sequence[bytes]) -> bytes:
+        total = np.asarray(values).astype(object) + sum(self.mask(part) for part in dealt)
+        return self.upload_of(name, total % self.ring.modulus)
+
+    def masks_share(self, piece: int, key: bytes, weights: dict[str, int]) -> bytes:
+        total = sum(w * self.mask(self.dealt(key, name)) for name, w in weights.items())
+        payload = packed(-total % self.ring.modulus, self.plan.share_bits)
+        return self.envelope(2, "", piece, 0, payload)
+
     def flooding(self, key: bytes, k: int, factor: Sequence[Integers] | None = None) -> Integers:
         rho = b"".join(u64(int(v)) for row in factor or self.public(k) for v in row)
         log2 = self.margin.flooding_log2

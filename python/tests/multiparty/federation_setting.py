@@ -35,6 +35,7 @@ class Committee:
         value_bits: int = 16,
         rounds: int = 100,
         made: object = 0,
+        method: str = "lattice",
     ) -> None:
         self.access = _core.FederationAccess(members, threshold)
         self.plan = _core.FederationPlan(
@@ -47,6 +48,7 @@ class Committee:
             pieces=self.access.pieces,
             degree=DEGREE,
             security=None,
+            method=method,
         )
         self.names = list("abcdefghi"[:members])
         self.description = _core.FederationDescription(
