@@ -65,6 +65,7 @@ REASONS = {
     "serving.rates": SERVER,
     "serving.routes": SERVER,
     "serving.scheduler": SERVER,
+    "serving.session_cache": SERVER,
     "serving.store": SERVER,
     "serving.turns": SERVER,
     "program.stored_arrays.Room._taken": BUILDS,
