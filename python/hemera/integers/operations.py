@@ -128,7 +128,7 @@ def equal(engine: Engine, a: Bounded, b: Bounded) -> Bounded:
 @in_parts
 def select(engine: Engine, condition: Bounded, a: Bounded, b: Bounded) -> Bounded:
     """a where the condition holds, else b. Takes a level."""
-    condition = engine.ready_bits(condition)
+    condition = engine.ready_bits(condition, error=MOST_BIT_ERROR / 2)  # the next operation takes the result
     a, b = engine.ready_both(a, b, 1)
     found = b + engine.product(condition, replace(a - b, largest=_TOP))
     # One of the two is multiplied by 0, but for the condition's error, so that theirs do not add up.
