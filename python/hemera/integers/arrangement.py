@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from math import hypot, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera.integers import bounded
 from hemera.integers.bounded import Bounded
 from hemera.integers.engine import Engine
 from hemera.integers.layout import Layout
-from hemera.objects.batches import concatenate
+from hemera.integers.noise import overlaid
 from hemera.objects.ciphertext import Ciphertext
 
 Places = NDArray[np.intp]
@@ -43,8 +46,13 @@ def turned(engine: Engine, x: Bounded, chosen: Places) -> Bounded | None:
     step = int(places[0, 0])
     if np.any(vectors != vectors[:, :1]) or np.any(places != (np.arange(values) + step) % values):
         return None
-    value = _turned(x.value[[int(each) for each in vectors[:, 0]]], step)
-    return replace(x, value=value, error=hypot(x.error, sqrt(step.bit_count()) * engine.rounding))
+    x = x[[int(each) for each in vectors[:, 0]]]
+    return replace(
+        x,
+        value=_turned(x.value, step),
+        error=hypot(x.error, sqrt(step.bit_count()) * engine.rounding),
+        noise=x.noise.turned(step, engine.layout.slots),
+    )
 
 
 def gathered(engine: Engine, x: Bounded, chosen: Places) -> Bounded:
@@ -53,7 +61,7 @@ def gathered(engine: Engine, x: Bounded, chosen: Places) -> Bounded:
     vectors = whole_vectors(engine.layout, flat)
     if vectors is not None:
         is_all = vectors == list(range(x.value.shape[0]))
-        return x if is_all else replace(x, value=x.value[vectors])
+        return x if is_all else x[vectors]
     if flat.size > 1 and np.all(flat == flat[0]):
         return _repeated(engine, x, int(flat[0]), engine.layout.vectors(flat.size))
     return _moved(engine, x, flat)
@@ -72,30 +80,23 @@ def joined(engine: Engine, parts: Sequence[Bounded], sizes: Sequence[int], chose
     `stand_together`."""
     if stand_together(engine, sizes, chosen):
         level = min(engine.level(x) for x in parts)
-        held = [x.value.at_level(level) for x in parts]
-        if len({(each.scale, each.level) for each in held}) == 1:
-            return _with(concatenate(held), parts)
+        held = [replace(x, value=x.value.at_level(level)) for x in parts]
+        if len({(each.value.scale, each.value.level) for each in held}) == 1:
+            return bounded.joined(held)
     flat = chosen.reshape(-1)
     moved, before = [], 0
     for x, size in zip(parts, sizes, strict=True):
         is_ours = (flat >= before) & (flat < before + size)
         moved.append(_moved(engine, x, np.where(is_ours, flat - before, NOTHING)))
         before += size
-    total = moved[0].value
-    for part in moved[1:]:
-        total = total + part.value
-    found = _with(total, moved)
-    return replace(found, error=hypot(found.error, sqrt(len(parts)) * engine.rounding))
-
-
-def _with(value: Ciphertext, parts: Sequence[Bounded]) -> Bounded:
-    """The facts of all parts, for values that are each of one part."""
-    risk = parts[0].risk
-    for part in parts[1:]:
-        risk |= part.risk
-    noise = max(x.noise for x in parts)
-    error = noise + max(x.error - x.noise for x in parts)
-    return Bounded(value, max(x.largest for x in parts), error, risk, noise)
+    noise = overlaid([x.noise for x in moved])
+    error = noise.deviation + max(x.rest if noise.origins else x.error for x in moved)
+    return replace(
+        reduce(operator.add, moved),
+        largest=max(x.largest for x in moved),
+        error=hypot(error, sqrt(len(parts)) * engine.rounding),
+        noise=noise,
+    )
 
 
 def _repeated(engine: Engine, x: Bounded, place: int, vectors: int) -> Bounded:
@@ -115,7 +116,8 @@ def _repeated(engine: Engine, x: Bounded, place: int, vectors: int) -> Bounded:
         error = hypot(error, zeros, engine.rounding)
         zeros = hypot(zeros, zeros, engine.rounding)
         step *= 2
-    return replace(y, value=value[[0] * vectors] if vectors > 1 else value, error=error)
+    found = replace(y, value=value, error=error, noise=y.noise.rearranged())
+    return found[[0] * vectors] if vectors > 1 else found
 
 
 @dataclass(frozen=True)
@@ -171,7 +173,9 @@ def _moved(engine: Engine, x: Bounded, flat: Places) -> Bounded:
         total = part if total is None else total + part
     assert total is not None
     error = hypot(x.error, sqrt(rotated.count + 2 * terms + 2) * engine.rounding)
-    return replace(x, value=total, error=error)
+    rows = np.split(flat, range(engine.layout.values, flat.size, engine.layout.values))
+    sources = [np.unique(row[row != NOTHING] // engine.layout.values) for row in rows]
+    return replace(x, value=total, error=error, noise=x.noise.rearranged(sources))
 
 
 class _Rotated:

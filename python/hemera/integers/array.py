@@ -6,7 +6,6 @@ import operator
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from math import hypot
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
@@ -18,6 +17,7 @@ from hemera.integers import arrangement, conversion, division, operations, shift
 from hemera.integers.bounded import Bounded
 from hemera.integers.encrypted import Axes, Encrypted, engine_of, held_by, require_same, spread
 from hemera.integers.handles import Home
+from hemera.integers.noise import combined
 from hemera.integers.types import (
     DType,
     common_shape,
@@ -104,10 +104,9 @@ class Booleans(Encrypted):
         if sums:
             held = held + a + b
         # The derivatives by a and b are at most 1.
-        rest = a.error - a.noise + b.error - b.noise + abs(products) * a.error * b.error
-        noise = hypot(a.noise, b.noise, engine.rounding)
-        error = rest + noise
-        return left._of(replace(held, largest=1, error=error, noise=noise))
+        rest = a.rest + b.rest + abs(products) * a.error * b.error
+        noise = combined(a.noise, b.noise, engine.rounding)
+        return left._of(replace(held, largest=1, error=rest + noise.deviation, noise=noise.known))
 
     def _combined_with_plain(self, ufunc: np.ufunc, plain: NDArray[np.bool_]) -> Booleans:
         """The same of plain truth values c: a (p c + s) + s c."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from itertools import count
 from math import hypot
+from operator import or_
 
 import numpy as np
 
 from hemera import _core
+from hemera.integers.noise import Noise, concatenated
 from hemera.objects.batches import concatenate
 from hemera.objects.ciphertext import Ciphertext
 
@@ -21,14 +25,26 @@ class Risk:
     of one refresh share its event, which counts once."""
 
     events: frozenset[tuple[int, float]] = frozenset()
+    roots: frozenset[int] = frozenset()
+    """Numbers of the encryptions that led here, others after each refresh. Two vectors that are the same
+    have one in common."""
 
     @classmethod
     def of(cls, *events_log2: float) -> Risk:
         """New events."""
         return cls(frozenset((next(_numbers), each) for each in events_log2))
 
+    @classmethod
+    def encrypted(cls, root: int | None = None) -> Risk:
+        """No event, of a new encryption; or of one with a number of its own."""
+        return cls(roots=frozenset({next(_numbers) if root is None else root}))
+
     def __or__(self, other: Risk) -> Risk:
-        return Risk(self.events | other.events)
+        return Risk(self.events | other.events, self.roots | other.roots)
+
+    def refreshed(self, events: Risk) -> Risk:
+        """After a refresh with these events."""
+        return Risk(self.events | events.events, frozenset(hash((root, 0)) for root in self.roots))
 
     @property
     def log2(self) -> float:
@@ -46,10 +62,19 @@ class Bounded:
     """A bound on the numbers' magnitudes."""
     error: float
     """The deviation of a slot from its number, at most, by the plan's model."""
-    risk: Risk = field(default_factory=Risk)
+    risk: Risk = field(default_factory=Risk.encrypted)
     """The risk that a number is another one."""
-    noise: float = 0.0
-    """A part of the error that is this number's own: roundings. Of different numbers they do not add up."""
+    noise: Noise = field(default_factory=Noise)
+    """A part of the error: roundings, which add up in squares with others. What is not in it adds up as it
+    is."""
+
+    def __post_init__(self) -> None:
+        assert len(self.noise.origins) in (0, *self.value.shape[:1]), "the noise is another number's"
+
+    @property
+    def rest(self) -> float:
+        """The part of the error that adds up as it is."""
+        return self.error - self.noise.deviation
 
     def __add__(self, other: Bounded) -> Bounded:
         """The sum. Errors may depend on each other, so they add up."""
@@ -70,7 +95,7 @@ class Bounded:
         return Bounded(value, self.largest * size, self.error * size, self.risk)
 
     def __getitem__(self, vectors: slice | list[int]) -> Bounded:
-        return replace(self, value=self.value[vectors])
+        return replace(self, value=self.value[vectors], noise=self.noise[vectors])
 
     def times(self, other: Bounded, rounding: float) -> Bounded:
         """The product, a level lower. `rounding`: the deviation that a product adds."""
@@ -86,6 +111,18 @@ class Bounded:
 def finished_level(value: Ciphertext) -> int:
     """The level after the rescale that a product waits for."""
     return int(_core.finished(value._native)[0])
+
+
+def joined(numbers: Sequence[Bounded]) -> Bounded:
+    """The vectors of all one after the other. They have one scale and level."""
+    noise = concatenated([x.noise for x in numbers])
+    return Bounded(
+        concatenate([x.value for x in numbers]),
+        max(x.largest for x in numbers),
+        noise.deviation + max(x.rest if noise.origins else x.error for x in numbers),
+        reduce(or_, (x.risk for x in numbers)),
+        noise,
+    )
 
 
 def pair(a: Bounded, b: Bounded) -> Bounded | None:

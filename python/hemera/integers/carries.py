@@ -11,7 +11,6 @@ from hemera.integers.engine import Engine
 from hemera.integers.layout import BASE, DIGIT_BITS
 from hemera.integers.lookup import bits, lookup
 from hemera.integers.margins import MOST_DIGIT_ERROR
-from hemera.objects.batches import concatenate
 
 
 def carries(engine: Engine, g: Bounded, p: Bounded, digits: int) -> Bounded:
@@ -25,7 +24,7 @@ def carries(engine: Engine, g: Bounded, p: Bounded, digits: int) -> Bounded:
         if both is not None:
             vectors = g.value.shape[0]
             turned = engine.moved(both, step)
-            products = engine.product(replace(p, value=concatenate([p.value, p.value]), largest=1), turned)
+            products = engine.product(replace(p[[*range(vectors)] * 2], largest=1), turned)
             g = g + products[slice(0, vectors)]
             p = products[slice(vectors, 2 * vectors)]
         else:

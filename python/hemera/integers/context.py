@@ -267,9 +267,10 @@ class Context:
         if constants is not None:
             constants[place] = value
         error = fresh_error(self._params, self._whole.result_scale)
+        risk = Risk.encrypted(None if place is None else hash(place))
         if is_boolean:
-            return Booleans(self, Bounded(value, 1, error), shape, dtype)
-        return Integers(self, Bounded(value, BASE - 1, error), shape, dtype)
+            return Booleans(self, Bounded(value, 1, error, risk), shape, dtype)
+        return Integers(self, Bounded(value, BASE - 1, error, risk), shape, dtype)
 
     def _as_levels(self, levels: int, what: str) -> int:
         found = as_integer(levels, what, "levels")
@@ -407,7 +408,8 @@ class Context:
                 f"filled, and there are {value}"
             )
         is_boolean = header.dtype == "bool"
-        risk = Risk() if header.failure_log2 is None else Risk.of(header.failure_log2)
+        events = [] if header.failure_log2 is None else [header.failure_log2]
+        risk = Risk.of(*events) | Risk.encrypted(hash(ciphertext))
         held = Bounded(value, 1 if is_boolean else BASE - 1, header.error, risk)
         if not self._whole.input_level <= finished_level(value) <= self._whole.result_level:
             raise _core.FormatError(f"load: level {value.level} is none of the values'")

@@ -7,7 +7,7 @@ from typing import Any
 
 from hemera import _core
 from hemera.inputs.arguments import described
-from hemera.integers.bounded import Bounded
+from hemera.integers.bounded import Bounded, Risk
 from hemera.integers.engine import Engine
 from hemera.integers.layout import BASE, DIGIT_BITS
 from hemera.integers.lookup import bits, lookup
@@ -16,6 +16,8 @@ from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
 
 _TOP = BASE - 1
+_NUMBERS = 0
+"""The root of all numbers of CKKS, as it is not known which are the same."""
 _PERIOD = BASE * BASE
 """The period of the numbers that one table takes apart: two digits."""
 MOST_DIGITS = 4
@@ -57,7 +59,7 @@ def from_numbers(engine: Engine, y: Ciphertext, digits: int, error: float) -> Bo
                 "bring fewer operations, or bootstrap the numbers before"
             )
         value = (value + value.conjugate()) * 0.5
-    rest = Bounded(value, float(BASE) ** digits, error)
+    rest = Bounded(value, float(BASE) ** digits, error, Risk.encrypted(_NUMBERS))
     total = None
     for i in range(0, digits, 2):
         found = engine.tables(rest, lookup(_PERIOD, *bits(2 * DIGIT_BITS)), clean=True)

@@ -29,6 +29,7 @@ from hemera.integers.margins import (
     fresh_error,
     misread_log2,
 )
+from hemera.integers.noise import Noise
 from hemera.integers.parts import in_parts
 from hemera.integers.points import Points
 from hemera.objects.batches import concatenate, stack
@@ -209,7 +210,7 @@ class Engine:
         torus = hypot(self._torus, self._relative * scaled.largest)
         error = hypot(torus * period, x.error)
         refreshed = Risk.of(self._whole.failure_log2 + log2((vectors + 1) // 2))
-        return self.readable(Exponential(z, period, error, self._radial, x.risk | refreshed))
+        return self.readable(Exponential(z, period, error, self._radial, x.risk.refreshed(refreshed)))
 
     def readable(self, z: Exponential) -> Exponential:
         """The same, with the risk that a number is misread.
@@ -262,7 +263,7 @@ class Engine:
         y = p + p.conjugate()  # real, up to no error at all
         self.work.tables += len(circuit.rows)
         errors = circuit.errors(z.error, z.radial, self.rounding)
-        found = [Bounded(y[i], 1, error, z.risk) for i, error in enumerate(errors)]
+        found = [table(y[i], error, z.risk, circuit.rows[i]) for i, error in enumerate(errors)]
         if clean:
             return self.cleaned(found, masks)
         for i, mask in (masks or {}).items():
@@ -292,10 +293,12 @@ class Engine:
             cubics = {i: products[k] for k, i in enumerate(plain)}
         for i, mask in masks.items():
             cubics[i] = factor[i] * (y[i] * -mask) + mask / 2
-        noise = cleaned_rounding(self.rounding)
+        rounding = cleaned_rounding(self.rounding)
         return [
-            Bounded(cubics[i], 1, cleaned_error(error, self.rounding), risk, noise)
-            for i, error in enumerate(errors)
+            Bounded(
+                cubics[i], 1, cleaned_error(each.error, self.rounding), risk, each.noise.redrawn(rounding)
+            )
+            for i, each in enumerate(values)
         ]
 
     def cleaned_below(self, values: list[Bounded], error: float, group: int = 1) -> list[Bounded]:
@@ -316,9 +319,9 @@ class Engine:
 
     @staticmethod
     def _number_error(digits: Sequence[Bounded]) -> float:
-        """The deviation of a number. The noise is each bit's own, and the rest of their errors adds up."""
-        rest = sum((bit.error - bit.noise) * (1 << i) for i, bit in enumerate(digits))
-        return rest + hypot(*(bit.noise * (1 << i) for i, bit in enumerate(digits)))
+        """The deviation of a number."""
+        noise = reduce(Noise.plus, (bit.noise.times(1 << i) for i, bit in enumerate(digits)))
+        return sum(bit.rest * (1 << i) for i, bit in enumerate(digits)) + noise.deviation
 
     # --- Slots. ---
 
@@ -330,6 +333,7 @@ class Engine:
             value=x.value * mask,
             largest=x.largest * largest,
             error=hypot(x.error * largest, self.rounding),
+            noise=x.noise.times(largest),
         )
 
     def plus(self, x: Bounded, vector: NDArray[np.float64]) -> Bounded:
@@ -347,7 +351,8 @@ class Engine:
             if abs(digits) >> k & 1:
                 value = value.rotate((-1 if digits > 0 else 1) * (self.layout.values << k))
                 error = hypot(error, self.rounding)
-        return replace(x, value=value, error=error)
+        noise = x.noise.turned(-digits * self.layout.values, self.layout.slots)
+        return replace(x, value=value, error=error, noise=noise)
 
     def spread(self, x: Bounded, digit: int) -> Bounded:
         """One digit, at the places of all. Takes a level."""
@@ -362,10 +367,19 @@ class Engine:
             error = hypot(error, zeros, self.rounding)
             zeros = hypot(zeros, zeros, self.rounding)
             step *= 2
-        return replace(y, value=value, error=error)
+        return replace(y, value=value, error=error, noise=y.noise.rearranged())
 
     def product(self, a: Bounded, b: Bounded) -> Bounded:
         return a.times(b, self.rounding)
+
+
+def table(value: Ciphertext, error: float, risk: Risk, row: NDArray[np.float64]) -> Bounded:
+    """A table with values 0 and 1 of numbers in one refresh. Where two tables have the same entries, or
+    opposite ones, they have the same noise after a cleaning."""
+    entries = hash(np.abs(row - row[0]).tobytes())
+    return Bounded(
+        value, 1, error, risk, Noise.of((hash((root, entries)) for root in risk.roots), value.shape[0])
+    )
 
 
 def _rows(y: Ciphertext, chosen: list[int]) -> Ciphertext:

@@ -68,7 +68,9 @@ class Graph:
                 raise _core.MismatchError("capture: an example belongs to another context")
         self._context = context
         # An event for each input, in whose place that input's own come; those after them are the function's.
-        self._given = [Risk.of(-inf) for _ in examples]
+        # They may be one array, and so have one root.
+        same = Risk.encrypted()
+        self._given = [Risk.of(-inf) | same for _ in examples]
         self._inputs = [_Form.of(x, risk) for x, risk in zip(examples, self._given, strict=True)]
         self._results: list[_Form] = []
         self._is_single = True
@@ -144,7 +146,7 @@ class Graph:
             reduce(
                 or_,
                 (renewed.get(number, Risk(frozenset({(number, log2)}))) for number, log2 in form.risk.events),
-                Risk(),
+                Risk(roots=form.risk.roots),
             )
             for form in self._results
         ]

@@ -18,9 +18,10 @@ from hemera.integers.engine import LEAST_READ, Engine
 from hemera.integers.layout import BASE, DIGIT_BITS
 from hemera.integers.lookup import Lookup, bits, lookup
 from hemera.integers.margins import MOST_BIT_ERROR, MOST_DIGIT_ERROR
+from hemera.integers.noise import Noise
 from hemera.integers.parts import in_parts
 from hemera.integers.points import LEVELS
-from hemera.objects.batches import concatenate, stack
+from hemera.objects.batches import stack
 from hemera.objects.ciphertext import Ciphertext
 
 Bitwise = Callable[[int, int], int]
@@ -162,7 +163,8 @@ def look_up(engine: Engine, index: Bounded, entries: NDArray[np.uint64], digits:
             row = digit if row is None else row + digit
         assert row is not None
         rows.append(row)
-    return replace(rows[0], value=_in_order([row.value for row in rows], vectors), largest=_TOP)
+    value = _in_order([row.value for row in rows], vectors)
+    return replace(rows[0], value=value, largest=_TOP, noise=Noise())
 
 
 def _circuit(entries: NDArray[np.uint64], count: int) -> Lookup:
@@ -241,12 +243,12 @@ def _interleaved(engine: Engine, x: Bounded, together: int) -> Bounded:
         return x
     missing = -x.value.shape[0] % together
     if missing:  # what fills the last one up is not read
-        x = replace(x, value=concatenate([x.value, x.value[:missing]]))
+        x = x[[*range(x.value.shape[0]), *range(missing)]]
     x = engine.masked(x, engine.layout.only(0))
     total = x[slice(0, None, together)]
     for place in range(1, together):
         other = engine.moved(x[slice(place, None, together)], place)
-        total = replace(total, value=total.value + other.value, error=hypot(total.error, other.error))
+        total = replace(total + other, largest=x.largest, error=hypot(total.error, other.error))
     return total
 
 

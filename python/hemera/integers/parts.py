@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import reduce, wraps
-from operator import or_
+from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
 
-from hemera.integers.bounded import Bounded
-from hemera.objects.batches import concatenate
+from hemera.integers.bounded import Bounded, joined
 
 MOST_VECTORS = 8
 """Vectors at a time: a product of 64 bits has 6 GB of values in between then, and takes 5 % longer than with
@@ -47,9 +44,9 @@ def in_parts(operation: Callable[Concatenate[Engine, P], Found]) -> Callable[Con
             parts: Any = [cut.get(id(x), x) for x in given]
             found.append(_left(engine, operation(engine, *parts, **options)))
         if isinstance(found[0], Bounded):
-            return cast(Found, _joined(cast(list[Bounded], found)))
+            return cast(Found, joined(cast(list[Bounded], found)))
         rows = cast(list[Sequence[Bounded]], found)
-        return cast(Found, type(found[0])(_joined(row) for row in zip(*rows, strict=True)))
+        return cast(Found, type(found[0])(joined(row) for row in zip(*rows, strict=True)))
 
     return run
 
@@ -59,14 +56,3 @@ def _left(engine: _Engine, found: Found) -> Found:
     if isinstance(found, Bounded):
         return cast(Found, engine.left(found))
     return cast(Found, type(found)(engine.left(each) for each in found))
-
-
-def _joined(parts: Sequence[Bounded]) -> Bounded:
-    """The vectors of all parts, which one operation gave."""
-    return replace(
-        parts[0],
-        value=concatenate([part.value for part in parts]),
-        error=max(part.error for part in parts),
-        noise=min(part.noise for part in parts),
-        risk=reduce(or_, (part.risk for part in parts)),
-    )

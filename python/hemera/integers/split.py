@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hemera.circuits import Polynomial
 from hemera.integers.bounded import Bounded
-from hemera.integers.engine import Engine, Exponential
+from hemera.integers.engine import Engine, Exponential, table
 from hemera.integers.layout import BASE
 from hemera.integers.lookup import Lookup
 
@@ -84,7 +84,8 @@ class Split:
         turn = p[count + 1] + conjugates[count]
         tables = p[:count] + conjugates[:count]
         low = [
-            Bounded(tables[i], 1, error, z.risk) for i, error in enumerate(self.errors(z, engine.rounding))
+            table(tables[i], error, z.risk, self.low.rows[i])
+            for i, error in enumerate(self.errors(z, engine.rounding))
         ]
         engine.work.tables += count
         whole = z.value if kept is None else z.value * kept

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import hypot, sqrt
 from typing import Any
 
 import numpy as np
 import pytest
 
 import hemera as hm
+from hemera.integers.margins import cleaned_rounding
 
 from .setting import check, context
 
@@ -63,6 +66,108 @@ def test_a_byte_program_takes_one_refresh_a_round() -> None:
     assert ints.work.refreshes - before == 6 * 2
     check(encrypted, bits(x), ints)
     check(hm.integers.from_bits(encrypted, np.uint8), x, ints)
+
+
+class Traced:
+    """Booleans of one vector, and how often each place of each draw of roundings comes into each value."""
+
+    def __init__(self, value: hm.integers.Booleans, counts: dict[Any, np.ndarray]) -> None:
+        self.value, self.counts = value, counts
+
+    def __xor__(self, other: Traced) -> Traced:
+        found = dict(self.counts)
+        for draw, count in other.counts.items():
+            found[draw] = found[draw] + count if draw in found else count
+        found[object()] = EACH  # a product's
+        return Traced(self.value ^ other.value, found)
+
+    def __getitem__(self, places: np.ndarray) -> Traced:
+        return Traced(self.value[places], {draw: count[places] for draw, count in self.counts.items()})
+
+    def check(self, ints: hm.integers.Context) -> None:
+        """No more is there than is told: by the formula, and as the slots are."""
+        rounding, held = ints._engine.rounding, self.value._held
+        deviations = {
+            draw: cleaned_rounding(rounding) if type(draw) is int else rounding for draw in self.counts
+        }
+        squares = sum((count**2).sum(1) * deviations[draw] ** 2 for draw, count in self.counts.items())
+        assert held.noise.deviation >= sqrt(np.max(squares)) * (1 - 1e-12)
+        slots = ints._ckks.decrypt(held.value, ints._secret, dtype=float)
+        assert (slots - np.rint(slots)).std() < held.error
+
+
+EACH = np.eye(256, dtype=int)
+WITH_FIXED = np.r_[0:64, np.random.default_rng(9).permutation(192) + 64]
+MOVES = [np.roll(np.arange(256), 1), np.arange(256) ^ 3, WITH_FIXED, np.repeat(np.arange(128), 2)]
+
+
+def traced(ints: hm.integers.Context, entries: np.ndarray) -> list[Traced]:
+    """Eight bits of a table, each with a draw of its own."""
+    found = hm.integers.Table(entries.astype(np.uint8)).bits(ints.encrypt(np.arange(256, dtype=np.uint8)))
+    return [Traced(bit, {i: EACH}) for i, bit in enumerate(found)]
+
+
+def test_roundings_of_random_programs() -> None:
+    """Bits enter again, moved with and without places that stay."""
+    ints, random = context(16), np.random.default_rng(10)
+    sources = traced(ints, random.permutation(256))
+    before = ints.work.refreshes
+    for _ in range(12):
+        pool = list(sources[: random.integers(1, 4)])
+        for _ in range(6):
+            a, b = (pool[i] for i in random.integers(0, len(pool), 2))
+            if random.integers(2) and b.value.levels:
+                b = b[MOVES[random.integers(4)]]
+            if min(a.value.levels, b.value.levels) > 0:
+                pool.append(a ^ b)
+                pool[-1].check(ints)
+    assert ints.work.refreshes == before
+
+
+def test_roundings_of_different_bits_add_up_in_squares() -> None:
+    ints = context(16)
+    a, b, c, d, *_ = traced(ints, np.arange(256))
+    cleaned, rounding = cleaned_rounding(ints._engine.rounding), ints._engine.rounding
+    turned = MOVES[0]
+    for found in ((a ^ b) ^ (c ^ d[turned]), (a ^ b) ^ (c ^ b[turned])):  # other slots of one bit
+        told = found.value._held.noise.deviation
+        assert told == pytest.approx(hypot(2 * cleaned, sqrt(3) * rounding))
+    for places in MOVES[1:3]:  # where slots go in other orders is not followed
+        for moved in (a, a[turned]):
+            told = (moved ^ a[places]).value._held.noise.deviation
+            assert told == pytest.approx(hypot(2 * cleaned, rounding))
+
+
+@pytest.mark.parametrize("other", [0x55, 0xFF], ids=["opposite", "equal"])
+def test_tables_of_one_refresh_may_be_one(other: int) -> None:
+    """Bits of these entries are equal or opposite, and bits that are read of an array again are the same."""
+    ints, x = context(16), np.arange(256, dtype=np.uint8)
+    table = hm.integers.Table(np.where(x % 2, other, 0xFF ^ other).astype(np.uint8))
+    encrypted = ints.encrypt(x)
+    (a, b, *_), (again, *_) = table.bits(encrypted), table.bits(encrypted)
+    for pair in ((a, b), (a, again)):
+        Traced(pair[0] ^ pair[1], {0: 2 * EACH, object(): EACH}).check(ints)
+    eight = ints._engine.number([bit._held for bit in table.bits(encrypted)])
+    assert eight.error >= 255 * cleaned_rounding(ints._engine.rounding)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda _, y: y ^ y,
+        lambda x, y: (x ^ y) ^ x,
+        lambda x, y: y ^ (x[WITH_FIXED] ^ x),
+        lambda x, y: y ^ (y ^ x)[MOVES[0]],
+    ],
+)
+def test_long_chains(step: Callable[[Any, Any], Any]) -> None:
+    """Thirty steps in which arrays enter again and again: the deviation is at most the one that is told."""
+    ints, of_x = context(16), values().reshape(-1)[:256] % 2 == 1
+    x = y = ints.encrypt(of_x)
+    of_y = of_x
+    for _ in range(30):
+        y, of_y = step(x, y), step(of_x, of_y)
+        check(y, of_y, ints)
 
 
 @pytest.mark.parametrize("ufunc", [np.bitwise_xor, np.bitwise_and, np.bitwise_or, np.not_equal, np.equal])
