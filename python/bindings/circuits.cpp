@@ -202,7 +202,8 @@ void bind_linear_transforms(nb::module_& m) {
 }
 
 std::string kind_of(const KeyNeed& need) {
-  if (rlwe::ephemeral_weight_of(need.role)) return need.role.to != 0 ? "to ephemeral" : "from ephemeral";
+  if (rlwe::ephemeral_weight_of(need.role.to)) return "to ephemeral";
+  if (rlwe::ephemeral_weight_of(need.role.from)) return "from ephemeral";
   if (rlwe::part_of(need.role)) return "part of the secret";
   if (rlwe::to_block_of(need.role)) return "to a secret in blocks";
   if (rlwe::block_of(need.role)) return "secret in blocks";

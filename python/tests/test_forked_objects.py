@@ -49,6 +49,7 @@ REASONS = {
     "client.key_file.KeyFile": "refuses in a child of fork(), which makes a file of its own",
     "integers.arrangement._Rotated.count": BUILDS,
     "integers.bounded._numbers": "numbers the events of values in one memory; they are in no file",
+    "integers.noise._draws": "numbers the roundings of values in one memory; they are in no file",
     "multiparty.keys.Contribution.nonce": "of a dict that each process has for itself",
     "objects.graph.Graph._memory": "bytes of this process's memory",
     "pool.members._Run._done": POOL,

@@ -31,9 +31,9 @@ def test_memory_is_all_that_the_machine_has() -> None:
     ("limit", "wanted"), [("max", 4096 * 1000), ("4000000", 4000000), ("5000000", 4096 * 1000)]
 )
 def test_memory_of_a_control_group(limit: str, wanted: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    facts = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 1000, "SC_AVPHYS_PAGES": 10}
-    monkeypatch.setattr(os, "sysconf", facts.__getitem__)
-    monkeypatch.setattr(Path, "read_text", lambda path: {"/sys/fs/cgroup/memory.max": limit}[str(path)])
+    monkeypatch.setattr(os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 1000}.__getitem__)
+    files = {"/proc/self/cgroup": "0::/\n", "/sys/fs/cgroup/memory.max": limit}
+    monkeypatch.setattr(Path, "read_text", lambda path, **_: files[str(path)])
     assert _machine.memory_bytes() == wanted
 
 

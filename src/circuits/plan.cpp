@@ -22,7 +22,9 @@
 namespace hemera::circuits {
 namespace {
 
-bool is_ephemeral(const rlwe::KeyRole& role) { return rlwe::ephemeral_weight_of(role).has_value(); }
+bool is_ephemeral(const rlwe::KeyRole& role) {
+  return rlwe::ephemeral_weight_of(role.to) || rlwe::ephemeral_weight_of(role.from);
+}
 
 }  // namespace
 
@@ -181,14 +183,14 @@ rlwe::EvaluationKeys generate_keys(const rlwe::SecretKey& secret, std::span<cons
   for (const KeyNeed& need : needs) {
     gadgets.push_back(context.gadget(need.gadget));
     if (is_ephemeral(need.role)) {
-      (need.role.to != 0 ? to_ephemeral : from_ephemeral) = &need;
+      (rlwe::ephemeral_weight_of(need.role.to) ? to_ephemeral : from_ephemeral) = &need;
     } else if (!rlwe::to_block_of(need.role)) {
       rlwe::require_security(context, *gadgets.back(), context.parameters().literal().secret);
     }
   }
   if (to_ephemeral != nullptr && from_ephemeral != nullptr) {
     const rlwe::EncapsulationKeys pair = rlwe::generate_encapsulation_keys(
-        secret, *rlwe::ephemeral_weight_of(to_ephemeral->role), context.gadget(to_ephemeral->gadget),
+        secret, *rlwe::ephemeral_weight_of(to_ephemeral->role.to), context.gadget(to_ephemeral->gadget),
         context.gadget(from_ephemeral->gadget));
     keys.add(to_ephemeral->role, pair.to_ephemeral);
     keys.add(from_ephemeral->role, pair.from_ephemeral);

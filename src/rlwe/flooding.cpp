@@ -12,7 +12,7 @@ namespace hemera::rlwe {
 namespace {
 
 constexpr int most_bits = 64;  // beyond it the samplers' accuracy counts (docs/randomness.md)
-constexpr std::size_t most_count = std::size_t{1} << 40;
+constexpr std::uint64_t most_count = std::uint64_t{1} << 40;
 constexpr std::size_t most_pieces = 127;
 
 double least_flooding_log2(const Openings& openings, std::size_t degree, double noise_log2) {

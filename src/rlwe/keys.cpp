@@ -224,13 +224,12 @@ std::uint32_t ephemeral_secret_of(std::size_t weight) {
   return first_ephemeral_secret + static_cast<std::uint32_t>(weight);
 }
 
-std::optional<std::size_t> ephemeral_weight_of(const KeyRole& role) {
-  if (role.power != 1 || role.galois_element != 1 || (role.from != 0) == (role.to != 0)) return {};
-  const std::uint32_t number = std::max(role.from, role.to);
-  if (number == ephemeral_secret) return usual_ephemeral_weight;
-  if (number <= first_ephemeral_secret || number > first_ephemeral_secret + largest_ephemeral_weight)
+std::optional<std::size_t> ephemeral_weight_of(std::uint32_t secret) {
+  if (secret == ephemeral_secret) return usual_ephemeral_weight;
+  if (secret <= first_ephemeral_secret || secret > first_ephemeral_secret + largest_ephemeral_weight) {
     return {};
-  return number - first_ephemeral_secret;
+  }
+  return secret - first_ephemeral_secret;
 }
 
 EncapsulationKeys generate_encapsulation_keys(const SecretKey& secret, std::size_t weight,

@@ -185,17 +185,15 @@ TEST(Encapsulation, RolesHaveTheWeight) {
   EXPECT_EQ(ephemeral_secret_of(32), ephemeral_secret);  // as in older files
   for (const std::size_t weight : {1U, 31U, 32U, 33U, 128U, 1024U}) {
     const std::uint32_t number = ephemeral_secret_of(weight);
-    EXPECT_EQ(ephemeral_weight_of({.from = number}), weight);
-    EXPECT_EQ(ephemeral_weight_of({.to = number}), weight);
+    EXPECT_EQ(ephemeral_weight_of(number), weight);
     EXPECT_FALSE(part_of({.from = number}) || to_block_of({.to = number}) || block_of({.from = number}));
   }
   EXPECT_THROW(static_cast<void>(ephemeral_secret_of(0)), ParameterError);
   EXPECT_THROW(static_cast<void>(ephemeral_secret_of(1025)), ParameterError);
-  for (const KeyRole& role :
-       {KeyRole(), KeyRole::relinearization(), KeyRole{.from = 1, .to = 1},
-        KeyRole{.to = first_ephemeral_secret}, KeyRole{.to = first_ephemeral_secret + 1025},
-        KeyRole{.galois_element = 5, .from = 1}}) {
-    EXPECT_EQ(ephemeral_weight_of(role), std::nullopt);
+  for (const std::uint32_t other :
+       {std::uint32_t{0}, circuit_secret, part_role({.parts = 2, .index = 1}).from, first_ephemeral_secret,
+        first_ephemeral_secret + 1025, first_block_secret}) {
+    EXPECT_EQ(ephemeral_weight_of(other), std::nullopt);
   }
 }
 

@@ -8,9 +8,9 @@ namespace hemera::rlwe {
 
 /// How results are opened, in all.
 struct Openings {
-  std::size_t pieces = 1;  ///< of the secret, each of which floods for itself, in full
-  std::size_t count = 1;   ///< polynomials that are ever opened
-  int bits = 40;           ///< statistical security of all of them together; at most 64
+  std::size_t pieces = 1;   ///< of the secret, each of which floods for itself, in full
+  std::uint64_t count = 1;  ///< polynomials that are ever opened
+  int bits = 40;            ///< statistical security of all of them together; at most 64
 };
 
 /// A bound on the errors e in noise m + factor e with |m| <= factor / 2 (BGV; factor 1: the noise itself), in

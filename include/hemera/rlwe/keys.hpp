@@ -211,8 +211,8 @@ inline constexpr std::size_t usual_ephemeral_weight = 32, largest_ephemeral_weig
 inline constexpr std::uint32_t ephemeral_secret = 1, first_ephemeral_secret = std::uint32_t{1} << 28;
 /// ParameterError for a weight of 0, and above the largest.
 std::uint32_t ephemeral_secret_of(std::size_t weight);
-/// The weight of the ephemeral secret that a key leads to or from; empty: the key has another role.
-std::optional<std::size_t> ephemeral_weight_of(const KeyRole& role);
+/// The weight of the ephemeral secret of this number; empty: it is of another secret.
+std::optional<std::size_t> ephemeral_weight_of(std::uint32_t secret);
 /// BFV and BGV: the number of the ciphertexts' secret in roles of a circuit's keys, which belong to the
 /// circuit's context (Context::circuit). Their errors are no multiples of t.
 inline constexpr std::uint32_t circuit_secret = 2;

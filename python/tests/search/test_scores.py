@@ -89,7 +89,7 @@ def test_exact_scores_are_numpys_integers(metric: Metric, rows: int, dims: int) 
     queries[0], queries[1] = -127, 127
     index = Index(vectors, metric, exact=True)
     client = Client(index.settings)
-    assert index.expected_error == hm.search.Errors(0.0, 0.0)
+    assert index.expected_error == hm.search.settings.Errors(0.0, 0.0)
     found, ids = ask(index, client, queries)
     assert found.dtype == np.int64
     assert np.array_equal(ids, np.tile(np.arange(rows), (3, 1)))

@@ -148,7 +148,7 @@ def test_as_many_queries_are_prepared_as_there_may_be(monkeypatch: pytest.Monkey
     ],
 )
 def test_bits_are_above_both_errors(noise: float, rounding: float, bits: float) -> None:
-    assert search.Errors(noise, rounding).bits == pytest.approx(bits)
+    assert search.settings.Errors(noise, rounding).bits == pytest.approx(bits)
 
 
 def test_queries_in_the_clear_have_16_bits() -> None:

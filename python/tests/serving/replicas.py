@@ -117,7 +117,7 @@ class Bench:
         self.package, self.folder = package, folder
         path = folder / "model"
         package.save(path)
-        chosen = Settings(**{"device": "cpu", "threads": 1, **settings})
+        chosen = Settings(**{"device": "cpu", "threads": 1, "batch_seconds": 300.0, **settings})
         self.ranch = Ranch({"scores": ModelFile(str(path), package.digest)}, chosen, count)
         self.locals: dict[str, LocalModel] = {}
         self.keys: dict[str, KeyFiles] = {}

@@ -17,6 +17,7 @@ from hemera.package.local_model import LocalModel
 from hemera.serving.home import Home
 from hemera.serving.rates import Rates
 from hemera.serving.routes.clients import client_of as client_of_request
+from hemera.serving.tokens import Caller
 
 from .conftest import client_of, expected, serving
 
@@ -178,12 +179,12 @@ def test_a_client_waits_as_it_is_told(home: Home, monkeypatch: pytest.MonkeyPatc
 def test_the_log_knows_whose_request_a_rate_refused() -> None:
     """And nobody's without a token: that one is not counted."""
     limits = Limits(requests=0.01)
-    tokens = SimpleNamespace(of_token=lambda token: f"{token}.1" if token == "alice" else None)
+    tokens = SimpleNamespace(caller=lambda token: Caller(f"{token}.1", "1") if token == "alice" else None)
     service = SimpleNamespace(clients=tokens, rates=limits.rates)
     app = SimpleNamespace(state=SimpleNamespace(hemera=SimpleNamespace(service=service)))
 
     def ask(token: str | None) -> tuple[int, Any]:
-        request = Request({"type": "http", "app": app, "headers": []})
+        request = Request({"type": "http", "app": app, "headers": [], "path_params": {}})
         given = None if token is None else HTTPAuthorizationCredentials(scheme="Bearer", credentials=token)
         try:
             assert asyncio.run(client_of_request(request, given)) == "alice.1"
