@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "hemera/io/container.hpp"
+#include "hemera/io/file.hpp"
 #include "hemera/runtime/bytes.hpp"
 #include "hemera/runtime/error.hpp"
-#include "io/file_bytes.hpp"
 #include "io/metadata.hpp"
 #include "io/residues.hpp"
 #include "runtime/decimal.hpp"
@@ -252,6 +252,6 @@ CiphertextExtents ciphertext_extents(std::span<const std::byte> file) {
   return extents;
 }
 
-Description describe(const std::filesystem::path& path) { return describe(FileBytes(path).view()); }
+Description describe(const std::filesystem::path& path) { return describe(load_file(path)); }
 
 }  // namespace hemera::io

@@ -7,14 +7,15 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <new>
+#include <cstring>
 #include <optional>
 #include <random>
-#include <stdexcept>
 #include <system_error>
+#include <vector>
 
 #include "hemera/runtime/bytes.hpp"
 #include "hemera/runtime/error.hpp"
+#include "runtime/in_threads.hpp"
 
 namespace hemera::io {
 namespace {
@@ -56,9 +57,7 @@ std::string random_name() {
 struct Descriptor {
   int value;
   ~Descriptor() {
-    if (value >= 0) {
-      ::close(value);
-    }
+    if (value >= 0) ::close(value);
   }
 };
 
@@ -83,14 +82,73 @@ void refuse_nul(const char* action, const std::filesystem::path& path) {
                   "...: the path goes on after a NUL character; give one without");
 }
 
+// An open file that is read from its beginning to its end.
+class Source {
+ public:
+  explicit Source(const std::filesystem::path& path)
+      : path_((refuse_nul("load", path), path)), descriptor_{::open(path.c_str(), O_RDONLY | O_CLOEXEC)} {
+    if (descriptor_.value < 0) fail("opening it", errno);
+    if (::fstat(descriptor_.value, &status_) != 0) fail("asking for its size", errno);
+    if (S_ISDIR(status_.st_mode)) fail("opening it", EISDIR);
+  }
+
+  // The size when it was opened. A hint: pipes have none, and a file may grow or shrink meanwhile.
+  [[nodiscard]] std::size_t size() const {
+    return static_cast<std::size_t>(std::max<off_t>(status_.st_size, 0));
+  }
+
+  // Reads the bytes after `read` before until `data` is full or the file ends, and returns their number.
+  std::size_t next(std::size_t read, std::span<std::byte> data) const {
+    if (!S_ISREG(status_.st_mode)) return serial(read, data);
+    // Several threads read: most of the time goes to memory that is new.
+    constexpr std::size_t piece_bytes = std::size_t{1} << 22;
+    std::vector<std::size_t> counts((data.size() + piece_bytes - 1) / piece_bytes);
+    runtime::in_threads(counts.size(), 2, [&](std::size_t i) {
+      const std::size_t begin = i * piece_bytes;
+      counts[i] = serial(read + begin, data.subspan(begin, std::min(piece_bytes, data.size() - begin)));
+    });
+    // Where a piece is short, the file has ended.
+    std::size_t size = 0;
+    for (const std::size_t count : counts) {
+      size += count;
+      if (count < piece_bytes) break;
+    }
+    return size;
+  }
+
+ private:
+  [[noreturn]] void fail(const char* action, int error) const {
+    throw FileError("can not load " + path_.string() + ": " + std::string(action) + ": " + reason(error));
+  }
+
+  std::size_t serial(std::size_t place, std::span<std::byte> data) const {
+    std::size_t size = 0;
+    while (size < data.size()) {
+      const std::span<std::byte> rest = data.subspan(size);
+      const ssize_t count = S_ISREG(status_.st_mode) ? ::pread(descriptor_.value, rest.data(), rest.size(),
+                                                               static_cast<off_t>(place + size))
+                                                     : ::read(descriptor_.value, rest.data(), rest.size());
+      if (count == 0) break;
+      if (count > 0) {
+        size += static_cast<std::size_t>(count);
+      } else if (errno != EINTR) {
+        fail("reading it", errno);
+      }
+    }
+    return size;
+  }
+
+  std::filesystem::path path_;
+  Descriptor descriptor_;
+  struct stat status_ {};
+};
+
 }  // namespace
 
 void AtomicFile::fail(const char* action, int error) {
   std::string message =
       "can not save " + path_.string() + ": " + std::string(action) + ": " + reason(error) + way_out(error);
-  if (written_ > 0) {
-    message += " (after " + std::to_string(written_) + " bytes)";
-  }
+  if (written_ > 0) message += " (after " + std::to_string(written_) + " bytes)";
   if (!temporary_.empty()) {
     message += "; nothing was changed";
   }
@@ -116,14 +174,10 @@ AtomicFile::AtomicFile(const std::filesystem::path& path, Access access) : path_
   target_ = *target;
   struct stat status {};
   const bool exists = ::stat(target_.c_str(), &status) == 0;
-  if (exists && S_ISDIR(status.st_mode)) {
-    fail("a folder has this name", EISDIR);
-  }
+  if (exists && S_ISDIR(status.st_mode)) fail("a folder has this name", EISDIR);
   if (exists && !S_ISREG(status.st_mode)) {
     descriptor_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
-    if (descriptor_ < 0) {
-      fail("opening it for writing", errno);
-    }
+    if (descriptor_ < 0) fail("opening it for writing", errno);
     return;
   }
   if (exists && ::access(target_.c_str(), W_OK) != 0) {
@@ -131,9 +185,7 @@ AtomicFile::AtomicFile(const std::filesystem::path& path, Access access) : path_
   }
   constexpr int attempts = 16;
   mode_t mode = access == Access::owner_only ? 0600 : 0666;
-  if (exists) {
-    mode &= status.st_mode;
-  }
+  if (exists) mode &= status.st_mode;
   for (int attempt = 0; attempt < attempts && descriptor_ < 0; ++attempt) {
     const std::filesystem::path candidate = target_.parent_path() / random_name();
     descriptor_ = ::open(candidate.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
@@ -143,9 +195,7 @@ AtomicFile::AtomicFile(const std::filesystem::path& path, Access access) : path_
       fail("making a new file next to it", errno);
     }
   }
-  if (descriptor_ < 0) {
-    fail("making a new file next to it", EEXIST);
-  }
+  if (descriptor_ < 0) fail("making a new file next to it", EEXIST);
   if (exists && access == Access::usual) {
     // Restores the permissions that the umask took away; a file system without permissions may refuse.
     static_cast<void>(::fchmod(descriptor_, status.st_mode & 0777));
@@ -155,15 +205,11 @@ AtomicFile::AtomicFile(const std::filesystem::path& path, Access access) : path_
 AtomicFile::~AtomicFile() { discard(); }
 
 void AtomicFile::write(std::span<const std::byte> data) {
-  if (descriptor_ < 0) {
-    fail("writing after the end", EBADF);
-  }
+  if (descriptor_ < 0) fail("writing after the end", EBADF);
   while (!data.empty()) {
     const ssize_t count = ::write(descriptor_, data.data(), data.size());
     if (count < 0) {
-      if (errno == EINTR) {
-        continue;
-      }
+      if (errno == EINTR) continue;
       fail("writing", errno);
     }
     data = data.subspan(static_cast<std::size_t>(count));
@@ -172,25 +218,17 @@ void AtomicFile::write(std::span<const std::byte> data) {
 }
 
 void AtomicFile::commit() {
-  if (descriptor_ < 0) {
-    fail("committing twice", EBADF);
-  }
+  if (descriptor_ < 0) fail("committing twice", EBADF);
   if (temporary_.empty()) {
     const int result = ::close(descriptor_);
     descriptor_ = -1;
-    if (result != 0) {
-      fail("closing", errno);
-    }
+    if (result != 0) fail("closing", errno);
     return;
   }
-  if (::fsync(descriptor_) != 0) {
-    fail("bringing it to the disk", errno);
-  }
+  if (::fsync(descriptor_) != 0) fail("bringing it to the disk", errno);
   const int result = ::close(descriptor_);
   descriptor_ = -1;
-  if (result != 0) {
-    fail("closing", errno);
-  }
+  if (result != 0) fail("closing", errno);
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) {
     fail("renaming the finished file", errno);
   }
@@ -199,9 +237,7 @@ void AtomicFile::commit() {
   // file system (some network ones) can not write folders out.
   const std::filesystem::path folder = target_.has_parent_path() ? target_.parent_path() : ".";
   const Descriptor opened{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-  if (opened.value >= 0) {
-    static_cast<void>(::fsync(opened.value));
-  }
+  if (opened.value >= 0) static_cast<void>(::fsync(opened.value));
 }
 
 void save_file(const std::filesystem::path& path, std::span<const std::byte> file) {
@@ -211,65 +247,29 @@ void save_file(const std::filesystem::path& path, std::span<const std::byte> fil
   out.commit();
 }
 
-std::vector<std::byte> load_file(const std::filesystem::path& path,
-                                 const std::function<void(const Header&)>& accept) {
-  refuse_nul("load", path);
-  const auto fail = [&path](const char* action, int error) {
-    throw FileError("can not load " + path.string() + ": " + std::string(action) + ": " + reason(error));
-  };
-  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file.value < 0) {
-    fail("opening it", errno);
-  }
-  struct stat status {};
-  if (::fstat(file.value, &status) != 0) {
-    fail("asking for its size", errno);
-  }
-  if (S_ISDIR(status.st_mode)) {
-    fail("opening it", EISDIR);
-  }
-  std::vector<std::byte> data(Header::bytes);
-  std::size_t size = 0;
-  // Reads until `data` is full; false at the end of the file.
-  const auto fill = [&] {
-    while (size < data.size()) {
-      const ssize_t count = ::read(file.value, data.data() + size, data.size() - size);
-      if (count == 0) {
-        return false;
-      }
-      if (count < 0) {
-        if (errno != EINTR) {
-          fail("reading it", errno);
-        }
-        continue;
-      }
-      size += static_cast<std::size_t>(count);
-    }
-    return true;
-  };
-  bool more = fill();
+FileBytes load_file(const std::filesystem::path& path, const std::function<void(const Header&)>& accept) {
+  const Source file(path);
+  std::array<std::byte, Header::bytes> begin{};
+  std::size_t size = file.next(0, begin);
   // Checked before memory is allocated: a large file may be something else.
-  const Header header = read_header(std::span(data).first(size));
-  if (accept) {
-    accept(header);
-  }
+  const Header header = read_header(std::span(begin).first(size));
+  if (accept) accept(header);
+  const auto memory = runtime::make_host_memory(0);
+  const auto secrecy = header.kind == Kind::secret_key ? runtime::Secrecy::secret : runtime::Secrecy::open;
   try {
-    // The size is a hint: pipes have none, and a file may grow or shrink meanwhile.
     constexpr std::size_t least_step = std::size_t{1} << 16;
-    const auto expected = static_cast<std::size_t>(std::max<off_t>(status.st_size, 0));
-    while (more) {
-      data.resize(expected > size ? expected + 1 : size + std::max(size / 2, least_step));
-      more = fill();
+    runtime::Buffer data(memory, std::max(file.size(), size) + 1, secrecy);
+    std::memcpy(data.data(), begin.data(), size);
+    while (size += file.next(size, std::span(data.data(), data.size()).subspan(size)), size == data.size()) {
+      runtime::Buffer larger(memory, size + std::max(size / 2, least_step), secrecy);
+      std::memcpy(larger.data(), data.data(), size);
+      data = std::move(larger);
     }
-    data.resize(size);
-  } catch (const std::bad_alloc&) {
-    throw OutOfMemoryError("no memory for " + path.string() + ", a file of " +
-                           std::to_string(status.st_size) + " bytes; load it on a machine with more");
-  } catch (const std::length_error&) {
-    throw OutOfMemoryError("no memory for " + path.string() + ", a file of " +
-                           std::to_string(status.st_size) + " bytes; load it on a machine with more");
+    return {std::move(data), size};
+  } catch (const OutOfMemoryError&) {
+    throw OutOfMemoryError("no memory for " + path.string() + ", a file of " + std::to_string(file.size()) +
+                           " bytes; load it on a machine with more");
   }
-  return data;
 }
 
 }  // namespace hemera::io

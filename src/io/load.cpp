@@ -3,11 +3,11 @@
 #include <utility>
 #include <vector>
 
+#include "hemera/io/file.hpp"
 #include "hemera/io/objects.hpp"
 #include "hemera/rlwe/noise.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/ckks.hpp"
-#include "io/file_bytes.hpp"
 #include "io/metadata.hpp"
 #include "io/polynomials.hpp"
 #include "io/secret.hpp"
@@ -222,8 +222,7 @@ rlwe::EvaluationKeys load_evaluation_keys(const ContextPointer& context, std::sp
 }
 
 rlwe::Parameters load_parameters(const std::filesystem::path& path) {
-  const FileBytes file(path, [](const Header& header) { header.expect_kind(Kind::parameters); });
-  return load_parameters(file.view());
+  return load_parameters(load_file(path, [](const Header& header) { header.expect_kind(Kind::parameters); }));
 }
 
 AnyObject load_any(const ContextPointer& context, std::span<const std::byte> file) {
@@ -246,8 +245,7 @@ AnyObject load_any(const ContextPointer& context, std::span<const std::byte> fil
 }
 
 AnyObject load_any(const ContextPointer& context, const std::filesystem::path& path) {
-  const FileBytes file(path, [&](const Header& header) { expect_object(header, *context); });
-  return load_any(context, file.view());
+  return load_any(context, load_file(path, [&](const Header& header) { expect_object(header, *context); }));
 }
 
 }  // namespace hemera::io

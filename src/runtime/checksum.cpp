@@ -5,11 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <future>
 #include <vector>
 
 #include "hemera/runtime/memory.hpp"
-#include "hemera/runtime/thread_pool.hpp"
+#include "runtime/in_threads.hpp"
 
 namespace hemera::runtime {
 namespace {
@@ -54,7 +53,6 @@ std::uint64_t checksum(std::uint64_t seed, std::span<const std::byte> first,
 }
 
 std::vector<std::uint64_t> checksums_of_pieces(std::span<const std::span<const std::byte>> parts) {
-  constexpr std::size_t most_threads = 16;
   constexpr std::size_t pieces_of_thread = 16;  // at least: 100 us for the 10 that a thread takes to begin
   std::vector<std::span<const std::byte>> pieces;
   for (const std::span<const std::byte> part : parts) {
@@ -63,17 +61,7 @@ std::vector<std::uint64_t> checksums_of_pieces(std::span<const std::span<const s
     }
   }
   std::vector<std::uint64_t> found(pieces.size());
-  const std::size_t threads = std::min({(pieces.size() + pieces_of_thread - 1) / pieces_of_thread,
-                                        most_threads, static_cast<std::size_t>(available_processors())});
-  const auto take = [&](std::size_t thread) {
-    for (std::size_t i = thread; i < pieces.size(); i += threads) found[i] = checksum(0, pieces[i]);
-  };
-  std::vector<std::future<void>> others;
-  for (std::size_t thread = 1; thread < threads; ++thread) {
-    others.push_back(std::async(std::launch::async, take, thread));
-  }
-  if (threads > 0) take(0);
-  for (std::future<void>& other : others) other.get();
+  in_threads(pieces.size(), pieces_of_thread, [&](std::size_t i) { found[i] = checksum(0, pieces[i]); });
   return found;
 }
 

@@ -67,7 +67,7 @@ class SizeLimit {
 
 TEST_F(FileTest, RoundTripAndReplacement) {
   const auto path = folder_ / "a.hemera";
-  for (const std::size_t size : {0, 100, 100000, 5}) {
+  for (const std::size_t size : {0, 100, 100000, 5, 9000000}) {
     const auto file = file_of(size, std::byte{7});
     save_file(path, file);
     EXPECT_EQ(load_file(path), file);

@@ -1,14 +1,15 @@
 // Files on disk: a save replaces a file as a whole or not at all.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <span>
-#include <string>
-#include <vector>
+#include <utility>
 
 #include "hemera/io/container.hpp"
+#include "hemera/runtime/memory.hpp"
 
 namespace hemera::io {
 
@@ -44,10 +45,25 @@ class AtomicFile final : public Sink {
 /// FileError, and FormatError for bytes that do not begin with a Hemera header.
 void save_file(const std::filesystem::path& path, std::span<const std::byte> file);
 
+/// The bytes of a file. Those of a secret key are zeroed at the end, and stay out of core dumps.
+class FileBytes {
+ public:
+  FileBytes(runtime::Buffer data, std::size_t size) : data_(std::move(data)), size_(size) {}
+
+  [[nodiscard]] const std::byte* begin() const { return data_.data(); }
+  [[nodiscard]] const std::byte* end() const { return begin() + size_; }
+  friend bool operator==(const FileBytes& one, std::span<const std::byte> other) {
+    return std::equal(one.begin(), one.end(), other.begin(), other.end());
+  }
+
+ private:
+  runtime::Buffer data_;
+  std::size_t size_;
+};
+
 /// All bytes of a file. Throws FileError if it can not be read; FormatError, before memory is taken, if it
 /// has no Hemera header; OutOfMemoryError if it is larger than memory. `accept` sees the header before more
 /// than its 64 bytes are read, and may refuse the file by throwing.
-std::vector<std::byte> load_file(const std::filesystem::path& path,
-                                 const std::function<void(const Header&)>& accept = {});
+FileBytes load_file(const std::filesystem::path& path, const std::function<void(const Header&)>& accept = {});
 
 }  // namespace hemera::io
