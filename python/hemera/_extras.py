@@ -13,6 +13,11 @@ EXTRAS = {
     ),
     "sealing": ("cryptography",),
     "serving": ("fastapi", "httptools", "httpx", "prometheus-client", "python-multipart", "uvicorn"),
+    "telemetry": (
+        "opentelemetry-exporter-otlp-proto-http",
+        "opentelemetry-instrumentation-asgi",
+        "opentelemetry-sdk",
+    ),
 }
 """The same as in pyproject.toml."""
 

@@ -62,7 +62,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="add a client, and print its token, which the server does not keep",
     )
     changes.add_argument("--remove-client", metavar="NAME", help="remove a client and its keys")
-    changes.add_argument("--list", action="store_true", help="print the models, indexes and clients")
     changes.add_argument(
         "--print-config",
         action="store_true",
@@ -109,17 +108,6 @@ def run(options: argparse.Namespace) -> int:
         print(home.clients.add(options.add_client))
     elif options.remove_client:
         home.remove_client(options.remove_client)
-    elif options.list:
-        models, damaged = home.models()
-        for package in models.values():
-            print(f"model   {package.name}  {package.digest[:16]}  {package.description}")
-        indexes, clashing = home.indexes()
-        for name, path in indexes.items():
-            print(f"index   {name}  {path.stat().st_size} bytes")
-        for name, why in {**damaged, **clashing}.items():
-            print(f"damaged {name}  {why}")
-        for name in home.clients.names():
-            print(f"client  {name}")
     else:
         return serve_home(
             configuration,

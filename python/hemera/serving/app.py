@@ -7,6 +7,7 @@ import functools
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
@@ -26,11 +27,14 @@ from hemera.serving.routes.state import make_state
 from hemera.serving.service import Service
 from hemera.serving.sizing import log_sizes
 
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import TracerProvider
+
 _OWN_HEADERS = (KEYS_HEADER, MODEL_HEADER, NONCE_HEADER, OFFSET_HEADER)
 
 
-def make_app(service: Service) -> FastAPI:
-    """The application of a service, which it starts and stops."""
+def make_app(service: Service, spans: TracerProvider | None = None) -> FastAPI:
+    """The application of a service, which it starts and stops. `spans` takes those of requests."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -79,6 +83,10 @@ def make_app(service: Service) -> FastAPI:
             expose_headers=[KEYS_HEADER, MODEL_HEADER, NONCE_HEADER, "Retry-After"],
         )
     app.add_middleware(RequestLog)  # around it
+    if spans is not None:
+        from hemera.serving.telemetry import Spans
+
+        app.add_middleware(Spans, provider=spans)
     return app
 
 

@@ -53,7 +53,7 @@ def serve_home(
         The exit status.
 
     Raises:
-        ParameterError: where there is no model, index or federation.
+        ParameterError: where there is no model, index or federation, or not what telemetry needs.
         FileError: where another server has the folder.
         DeviceError: when the address can not be listened at.
     """
@@ -65,6 +65,11 @@ def serve_home(
         raise ParameterError(
             f"there is no folder {home.root}: `hemera serve HOME --add-model FILE` makes one"
         )
+    spans = None
+    if configuration.telemetry is not None:
+        from hemera.serving.telemetry import spans_to
+
+        spans = spans_to(configuration.telemetry)
     with home.locked():
         service = (make or Service)(home, configuration.settings)
         if not (service.models or service.indexes or service.federations):
@@ -73,7 +78,7 @@ def serve_home(
                 f"{home.root} has no model or index to serve: `hemera serve HOME --add-model FILE`, "
                 f"--add-index{reasons}"
             )
-        return serve(service, configuration, listening=listening)
+        return serve(service, configuration, spans=spans, listening=listening)
 
 
 def serve(package: Package, home: str | os.PathLike[str], *, host: str, port: int, **settings: Any) -> int:

@@ -51,6 +51,11 @@ class Configuration(Settings):
     log_file: Path | None = setting(
         None, "file of the log, for its owner alone; made anew where it was moved away. Unset: standard error"
     )
+    telemetry: str | None = setting(
+        None,
+        "spans of requests go to this OpenTelemetry collector, as http://localhost:4318/v1/traces; needs the "
+        "extra telemetry",
+    )
     ray: str | None = setting(
         None,
         "compute on replicas, by Ray: HOST:PORT of a cluster's head, auto for the one of this machine, local "
@@ -72,6 +77,10 @@ class Configuration(Settings):
             raise ParameterError(f"port must be 65535 at most, not {self.port}")
         if (self.tls_certificate is None) != (self.tls_key is None):
             raise ParameterError("TLS needs both files: tls_certificate and tls_key")
+        if self.telemetry is not None and not self.telemetry.startswith(("http://", "https://")):
+            raise ParameterError(
+                f"telemetry is an address, as http://localhost:4318/v1/traces, not {self.telemetry!r}"
+            )
         if self.replicas and self.ray is None:
             raise ParameterError("replicas needs ray: without Ray, device names a server's devices")
         if self.ray is not None and any(each in self.device for each in ",*"):

@@ -8,7 +8,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import uvicorn
 
@@ -19,6 +19,9 @@ from hemera.serving.configuration import Configuration
 from hemera.serving.connections import Connections, Listener
 from hemera.serving.logs import log, to_lines_of_json
 from hemera.serving.service import Service
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import TracerProvider
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _IDLE_SECONDS = 30
@@ -102,14 +105,19 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def make_server(service: Service, listener: Listener, certificate: Certificate | None = None) -> Server:
+def make_server(
+    service: Service,
+    listener: Listener,
+    certificate: Certificate | None = None,
+    spans: TracerProvider | None = None,
+) -> Server:
     """uvicorn's server of a service, to be run with the listener."""
     connections = Connections(service.settings)
     listener.accepts = None if certificate is None else connections.accept
     service.metrics.watch_process()
     service.metrics.watch("hemera_connections", "Connections that are open", lambda: len(connections))
     config = uvicorn.Config(
-        make_app(service),
+        make_app(service, spans),
         log_config=None,
         access_log=False,
         server_header=False,
@@ -128,7 +136,11 @@ def make_server(service: Service, listener: Listener, certificate: Certificate |
 
 
 def serve(
-    service: Service, configuration: Configuration, *, listening: Callable[[str], object] | None = None
+    service: Service,
+    configuration: Configuration,
+    *,
+    spans: TracerProvider | None = None,
+    listening: Callable[[str], object] | None = None,
 ) -> int:
     """Serve until the process gets SIGINT or SIGTERM; requests that run are answered before it ends. SIGHUP
     has the certificate, models, indexes and clients read anew.
@@ -137,6 +149,7 @@ def serve(
         service: what is served.
         configuration: where it listens and logs. Of port 0 the log's line "listening" has the one that was
             free.
+        spans: takes spans of the requests.
         listening: called with the server's address, a URL, when it listens.
 
     Returns:
@@ -159,7 +172,7 @@ def serve(
             listening(f"http{'' if certificate is None else 's'}://{name}:{bound}")
         if certificate is None and host not in _LOOPBACK:
             log("readable", level=logging.WARNING, why="without TLS, whoever is between reads tokens")
-        server = make_server(service, listener, certificate)
+        server = make_server(service, listener, certificate, spans)
 
         def stop(*_: object) -> None:
             server.should_exit = True
@@ -172,4 +185,6 @@ def serve(
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, stop)
         server.run(sockets=[listener])
+        if spans is not None:
+            spans.shutdown()
     return 0 if server.started and not service.failed else 1

@@ -117,6 +117,7 @@ def serving(
     port: int = 0,
     clock: Callable[[], float] = time.monotonic,
     tls: tuple[str, str] | None = None,
+    spans: Any = None,
     **limits: Any,
 ) -> Iterator[Running]:
     """A server for the folder, in a thread; with the files of a certificate and its key: by TLS. Batches may
@@ -125,7 +126,7 @@ def serving(
         home, Settings(**{"device": "cpu", "threads": 1, "batch_seconds": 300.0, **limits}), clock=clock
     )
     listener = listen("127.0.0.1", port)
-    server = make_server(service, listener, None if tls is None else Certificate(*map(Path, tls)))
+    server = make_server(service, listener, None if tls is None else Certificate(*map(Path, tls)), spans)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     try:

@@ -123,7 +123,8 @@ def test_the_folder_of_a_server(tmp_path: Path, model: Path, capsys: pytest.Capt
     assert run("serve", home, "--add-client", "alice") == 0
     token = capsys.readouterr().out.split()[-1]
     assert token.startswith("alice.")
-    assert run("serve", home, "--list") == 0
+    assert run("models", home) == 0
+    assert run("clients", home, "list") == 0
     listed = capsys.readouterr().out
     assert "model   scores" in listed
     assert "client  alice" in listed
