@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,13 +13,14 @@ from hemera._process import OfProcess
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.multiparty.bounds import report_of
 from hemera.multiparty.exchange import Exchange
+from hemera.multiparty.group_terms import Terms
 from hemera.multiparty.identity import Identity, Unsigned, signed_by
-from hemera.multiparty.party import Party, require_name
+from hemera.multiparty.party import Party
 from hemera.multiparty.pieces import Pieces
+from hemera.multiparty.receiver_keys import digests_of
 from hemera.multiparty.requests import Request, Study, file_of, files_of, packaged
 from hemera.multiparty.setup import Attempt, Member, newest_attempt
 from hemera.multiparty.shared import Shared, shared_folder
-from hemera.multiparty.terms import agreed
 from hemera.multiparty.unreviewed import UNREVIEWED, warn_once
 from hemera.multiparty.waiting import wait_for
 from hemera.objects.ciphertext import Ciphertext
@@ -34,36 +34,6 @@ NO_BOOTSTRAPS = (
     "wider than the range that EvalMod has; errors of bootstraps have no worst-case bound for openings "
     "either. Compile for parameters of for_circuit(openings=) with the program's whole depth"
 )
-
-
-class Terms:
-    """What all parties of a group agree on; `id` is a digest of it."""
-
-    def __init__(
-        self, members: Sequence[str], threshold: int, receivers: Sequence[str], openings: int, bits: int
-    ) -> None:
-        for name in (*members, *receivers):
-            require_name(name)
-        if len({*members, *receivers}) != len(members) + len(receivers):
-            raise ParameterError(f"two parties of {[*members, *receivers]} have one name")
-        self.members, self.receivers, self.threshold = tuple(members), tuple(receivers), threshold
-        self.access = _core.FederationAccess(len(members), threshold)
-        self.openings = _core.Openings(self.access.pieces, openings, bits)
-        self.content: dict[str, Any] = {
-            "kind": "group",
-            "members": list(members),
-            "threshold": threshold,
-            "receivers": list(receivers),
-            "openings": openings,
-            "opening_bits": bits,
-        }
-
-    def agree(self, folder: Shared) -> tuple[bytes, _core.GroupTerms]:
-        """The id, and what messages are made with. The first party writes the folder's terms."""
-        nonce = agreed(folder, self.content)
-        text = json.dumps(self.content, sort_keys=True).encode()
-        found = hashlib.sha256(b"hemera group 1\0" + nonce + text).digest()
-        return found, _core.GroupTerms(self.access, self.openings, found)
 
 
 class Group:
@@ -152,7 +122,8 @@ class Group:
         sum_slots: bool | int = False,
         wait: float = 600.0,
     ) -> Keys:
-        """Make the group's keys with all other members, or give those that were made.
+        """Make the group's keys with all other members, or give those that were made. Receivers make theirs
+        before: the digests of their keys are part of what the group's follow from.
 
         Args:
             what: a compiled program (`hm.compile`) or its package: the keys that it needs; or parameters.
@@ -161,8 +132,8 @@ class Group:
 
         Raises:
             ParameterError: for a program with bootstraps.
-            MismatchError: where others make other keys, give something else than they said before, or where
-                this group has keys of other parameters.
+            MismatchError: where others make other keys, were shown another key of a receiver, give something
+                else than they said before, or where this group has keys of other parameters.
             WaitingError: when it takes longer: each member makes them.
         """
         if self._keys is not None:
@@ -209,6 +180,9 @@ class Group:
         if made is not None and self._all_made(newest, made):
             self._keys = context.load(made)
             return True
+        receivers = digests_of(self._folder, self._shared, context, self._terms.receivers)
+        if len(receivers) < len(self._terms.receivers):
+            return False
         own = next(iter(self._attempts.value), None)
         if own is None or own.number < newest:
             # One of an earlier process of this member is over: its nonce is gone.
@@ -221,11 +195,13 @@ class Group:
                 self._id,
                 self._pieces.own(self._number),
             )
-            own = Attempt(number, self._folder, self._shared, member, context, needs, wanted)
+            own = Attempt(number, self._folder, self._shared, member, context, needs, wanted, receivers)
             self._attempts.value[:] = [own]
         native = own.advance() if self._party.made_keys(own.number) is None else None
         if native is not None:
             data = Keys(native, context).to_bytes()
+            for name, digest in own.receivers.items():
+                self._party.keep_receiver(name, digest)
             self._party.keep_made_keys(own.number, data)
             place = self._folder / f"keys-{own.number}" / f"made-{self._party.name}"
             self._shared.write(place, hashlib.sha256(data).digest())
@@ -249,7 +225,9 @@ class Group:
     def _lacks(self) -> str:
         if self.missing:
             return f"{self._party.name} lacks {', '.join(self.missing)}"
-        return next((each.missing() for each in self._attempts.value), "keys are not there")
+        receivers = ", ".join(self._terms.receivers)
+        waits = f"keys wait for those of the receivers {receivers}: they call make_key"
+        return next((each.missing() for each in self._attempts.value), waits)
 
     # --- Inputs.
     def put(self, values: Any, *, program: Any = None, turn: int = 0, wait: float = 600.0) -> None:
@@ -377,7 +355,7 @@ class Group:
 
     def status(self) -> str:
         """What this group is, and how far it is, in lines for people."""
-        terms, openings = self._terms, self._terms.openings
+        terms, openings, kept = self._terms, self._terms.openings, self._party.receiver
         newest, there = newest_attempt(self._folder / "attempts", terms.members)
         lines = [
             f"{terms.threshold} of {len(terms.members)} members open; {terms.access.pieces} pieces; "
@@ -385,6 +363,7 @@ class Group:
             f"{self._party.opened} of {openings.count} openings used, {openings.bits} bits for all together",
             f"{self._party.name} lacks {', '.join(self.missing)}" if self.missing else "all pieces are there",
             "keys are there" if self._keys else f"attempt {newest} to make keys: {', '.join(sorted(there))}",
+            *(f"{name}'s key is {digest.hex()[:32]}" for name in terms.receivers if (digest := kept(name))),
             f"signed and sealed; {self._party.name}'s identity is "
             f"{self._shared.fingerprint(self._party.name)}"
             if isinstance(self._shared, Identity)

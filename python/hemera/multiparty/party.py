@@ -105,9 +105,22 @@ class Party:
             write_atomically(path, content, replace=False)
         return path.read_bytes()
 
+    def receiver(self, name: str) -> bytes | None:
+        """The digest of a receiver's key, which the group's keys were made with."""
+        return self._key(f"receiver-{name}")
+
     def keep_receiver(self, name: str, digest: bytes) -> None:
         """MismatchError where the receiver had another key."""
         self._keep(f"receiver-{name}", digest)
+
+    @property
+    def public_key(self) -> bytes | None:
+        """A receiver's own, once it is made."""
+        path = self.folder / "public-key"
+        return path.read_bytes() if path.exists() else None
+
+    def keep_public_key(self, key: bytes) -> None:
+        self._keep("public-key", key)
 
     @property
     def opened(self) -> int:

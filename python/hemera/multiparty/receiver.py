@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Sequence
 from functools import partial
@@ -11,7 +12,7 @@ from typing import Any
 from hemera import _core
 from hemera.errors import MismatchError, ParameterError
 from hemera.multiparty.bounds import Bounds
-from hemera.multiparty.group import Terms
+from hemera.multiparty.group_terms import Terms
 from hemera.multiparty.identity import Identity, Unsigned, signed_by
 from hemera.multiparty.party import Party
 from hemera.multiparty.requests import packaged, requests_in, results_of, shares_of, waited
@@ -61,16 +62,34 @@ class Receiver:
         return self._terms.openings
 
     def make_key(self, what: Any) -> None:
-        """Make this receiver's key, once, and give its public part to all.
+        """Make this receiver's key, once, and give its public part to all. Members make keys after it.
 
         Args:
             what: the program, or the parameters, that the group has its keys for.
+
+        Raises:
+            MismatchError: where somebody has put another key in its place.
         """
         context, secret = self._secret(what if isinstance(what, Parameters) else packaged(what).params)
+        own = self._party.public_key
+        if own is None:
+            own = context.generate_keys(secret, relinearization=False).to_bytes()
+            self._party.keep_public_key(own)
         place = self._folder / "receivers" / self._party.name
         if not place.exists():
-            keys = context.generate_keys(secret, relinearization=False)
-            self.shared.write(place, keys.to_bytes())
+            self.shared.write(place, own)
+        if self.shared.read(place, {self._party.name}) != own:
+            raise MismatchError(
+                f"{place} is another key than {self._party.name}'s: who put it there would read results; "
+                "start in another folder, with identities="
+            )
+
+    @property
+    def fingerprint(self) -> str:
+        """32 hexadecimal digits of the public key, to compare with `Group.status()` by another channel; empty
+        before there is a key."""
+        own = self._party.public_key
+        return "" if own is None else hashlib.sha256(own).hexdigest()[:32]
 
     def _secret(self, params: Parameters) -> tuple[Context, SecretKey]:
         """MismatchError where the key is of other parameters."""

@@ -17,6 +17,7 @@ from hemera.errors import Error, FormatError, MismatchError
 from hemera.multiparty.bounds import Bounds
 from hemera.multiparty.identity import Identity, Unsigned
 from hemera.multiparty.party import Party
+from hemera.multiparty.receiver_keys import key_of
 from hemera.multiparty.shared import Shared, files_in
 from hemera.multiparty.waiting import wait_for
 from hemera.objects.ciphertext import Ciphertext, Plaintext
@@ -194,17 +195,16 @@ class Request:
                 study.shared.write(path, data)
 
     def _receiver(self) -> Keys:
-        """The receiver's public key, always the same one."""
+        """The receiver's public key: the one that was there when the group's keys were made. MismatchError for
+        any other."""
         study = self.study
-        try:
-            data = study.shared.read(study.folder / "receivers" / self.to, {self.to})
-        except FileNotFoundError:
-            raise MismatchError(f"{self.to} has no key in the folder yet: it calls make_key") from None
-        study.party.keep_receiver(self.to, hashlib.sha256(data).digest())
-        found = study.context.load(data)
-        if not isinstance(found, Keys) or not found.has_public_key:
-            raise FormatError(f"what {self.to} wrote is no public key")
-        return found
+        found = key_of(study.folder, study.shared, study.context, self.to)
+        if found is None or found[1] != study.party.receiver(self.to):
+            raise MismatchError(
+                f"the folder has another key of {self.to} than when the group's keys were made, or none: who "
+                "put it there would read the results; bring back the first one"
+            )
+        return found[0]
 
     @property
     def missing(self) -> list[int]:

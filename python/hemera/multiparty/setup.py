@@ -16,7 +16,7 @@ from hemera.multiparty.identity import Identity, Unsigned
 from hemera.multiparty.shared import Shared
 from hemera.objects.context import Context
 
-_ATTEMPT = b"hemera group attempt 1\0"
+_ATTEMPT = b"hemera group attempt 2\0"
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,11 @@ class Member:
 
 class Attempt:
     """One attempt of one process, in the folder `keys-A`. A process that starts again starts another one: the
-    nonce of this one is nowhere else, and all polynomials follow from the nonces of all."""
+    nonce of this one is nowhere else, and all polynomials follow from the nonces of all.
+
+    - `wanted`: a digest of the parameters and the keys that are made.
+    - `receivers`: digests of receivers' keys, in the order of the terms. All members were shown the same ones.
+    """
 
     def __init__(
         self,
@@ -45,8 +49,9 @@ class Attempt:
         context: Context,
         needs: Sequence[_core.KeyNeed],
         wanted: bytes,
+        receivers: dict[str, bytes],
     ) -> None:
-        self.number = number
+        self.number, self.receivers = number, receivers
         self._folder, self._shared, self._member = folder / f"keys-{number}", shared, member
         self._context, self._needs, self._wanted = context._native, list(needs), wanted
         self._nonce = OfProcess(lambda: secrets.token_bytes(32))
@@ -61,7 +66,7 @@ class Attempt:
     def advance(self) -> _core.EvaluationKeys | None:
         """Do what can be done now. Returns the keys, once this process has them."""
         if self._messages is None:
-            nonces = self._nonces.give({f"nonce-{self._member.number}": self._nonce.value + self._wanted})
+            nonces = self._nonces.give({f"nonce-{self._member.number}": self._nonce.value + self._transcript})
             if nonces is None:
                 return None
             self._messages = self._begun(nonces)
@@ -73,6 +78,11 @@ class Attempt:
             self._exchange = self._of_round(len(self._over) + 1)
         return None
 
+    @property
+    def _transcript(self) -> bytes:
+        """What all members must have seen alike."""
+        return self._wanted + b"".join(self.receivers.values())
+
     def missing(self) -> str:
         """For people."""
         return f"attempt {self.number} to make keys waits for {', '.join(self._exchange.missing())}"
@@ -80,9 +90,16 @@ class Attempt:
     def _begun(self, nonces: dict[str, bytes]) -> _core.KeyMessages:
         member = self._member
         for at, name in enumerate(member.committee):
-            if nonces[f"nonce-{at}"][32:] != self._wanted:
+            given = nonces[f"nonce-{at}"][32:]
+            if given[:32] != self._wanted or len(given) != len(self._transcript):
                 raise MismatchError(f"{name} makes other keys than {member.name}, or of other parameters")
-        parts = [member.group, self.number.to_bytes(4, "little"), self._wanted]
+            for k, (receiver, digest) in enumerate(self.receivers.items(), 1):
+                if given[32 * k : 32 * (k + 1)] != digest:
+                    raise MismatchError(
+                        f"{name} was shown another key of {receiver} than {member.name}: somebody puts a key "
+                        f"in its place; compare fingerprints with {receiver}, and start in another folder"
+                    )
+        parts = [member.group, self.number.to_bytes(4, "little"), self._transcript]
         parts += [nonces[f"nonce-{at}"][:32] for at in range(len(member.committee))]
         attempt = hashlib.sha256(_ATTEMPT + b"".join(parts)).digest()
         return _core.KeyMessages(

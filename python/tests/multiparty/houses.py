@@ -42,6 +42,8 @@ class Houses:
         self.folder, self.program, self.terms = folder, program, terms or TERMS
         self.names = self.terms["members"]
         self.groups = {name: self.join(name) for name in self.names}
+        if self.terms["receivers"]:
+            self.receiver()  # members make keys after its own
         self.rows = {n: np.random.default_rng(k).integers(0, 121, 40) for k, n in enumerate(self.names)}
 
     def join(self, name: str) -> Group:

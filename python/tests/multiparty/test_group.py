@@ -168,20 +168,6 @@ def test_terms_are_the_folders(houses: Houses) -> None:
         Group.join(houses.folder / "other", houses.folder / "a.party", **TERMS)
 
 
-def test_a_receivers_key_stays(houses: Houses) -> None:
-    ready(houses)
-    houses.receiver()
-    request = houses.groups["a"].request(houses.program)
-    request.approve(houses.program)
-    context = houses.groups["a"]._own_keys().context
-    evil = context.generate_keys(context.generate_secret_key(), relinearization=False)
-    (houses.place / "receivers" / "r").write_bytes(evil.to_bytes())
-    for path in (houses.place / f"request-{request.name}").glob("share-*"):
-        path.unlink()
-    with pytest.raises(errors.MismatchError, match="another content"):
-        request.approve(houses.program)
-
-
 def test_a_loss_of_one_folder_costs_nothing(houses: Houses) -> None:
     """2 of 3: the others open without it."""
     ready(houses)

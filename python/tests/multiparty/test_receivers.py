@@ -1,0 +1,128 @@
+"""Attack J: somebody puts a key of his own in the place of a receiver's, and reads what is opened to it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection
+
+import pytest
+
+import hemera as hm
+from hemera import _core, errors
+from hemera.multiparty import WaitingError
+from hemera.multiparty.bounds import Bounds
+from hemera.multiparty.identity import Unsigned
+from hemera.multiparty.requests import Request
+from hemera.multiparty.shared import Shared
+
+from .houses import Houses, expected, ready
+
+
+def another_key(houses: Houses) -> tuple[hm.Context, hm.SecretKey, bytes]:
+    """The attacker's."""
+    context = hm.Context(houses.program.params, threads=1)
+    secret = context.generate_secret_key()
+    return context, secret, context.generate_keys(secret, relinearization=False).to_bytes()
+
+
+def taken_as_it_lies(houses: Houses, name: str) -> dict[int, list[hm.Ciphertext]]:
+    """The naive answer of a member, by pieces: to the key that the folder has when the request comes."""
+    study, bounds = houses.groups[name]._study(), Bounds.of(houses.program.package)
+    key = study.context.load((houses.place / "receivers" / "r").read_bytes())
+    opening = _core.Opening(study.context._native, study.terms, study.number, study.pieces, lambda _: 1)
+    results = houses.groups[name].requests()[0].results()
+    pairs = list(zip(results, bounds.noise, strict=True))
+    return {
+        piece: [
+            study.context.load(_core.save(opening.share_for(x._native, noise, piece, key._native), 0))
+            for x, noise in pairs
+        ]
+        for piece in study.access.held_by(study.number)
+    }
+
+
+def read_by(context: hm.Context, secret: hm.SecretKey, houses: Houses, request: Request) -> dict[str, int]:
+    """What two naive members' shares tell whoever has the secret."""
+    shares = taken_as_it_lies(houses, "a") | taken_as_it_lies(houses, "b")
+    values, bounds, terms = [], Bounds.of(houses.program.package), houses.groups["a"]._study().terms
+    for number, (x, noise) in enumerate(zip(request.results(), bounds.noise, strict=True)):
+        mine, of_pieces = context.load(bytes(x)), [shares[piece][number] for piece in sorted(shares)]
+        natives = [context.load(bytes(each))._native for each in of_pieces]
+        whole = _core.opened_for(context._native, terms, mine._native, noise, natives)
+        values.append(context.decrypt(context.load(_core.save(whole, 0)), secret))
+    found = houses.program.package.interface.decode(values)
+    return {name: int(value) for name, value in found.items()}
+
+
+def test_j_a_key_in_the_place_of_a_receivers(houses: Houses) -> None:
+    """Members that take the key that lies there let the attacker read the result, and must. Those that made
+    the group's keys with it do not."""
+    ready(houses)
+    receiver = houses.receiver()
+    request = houses.groups["a"].request(houses.program)
+    place = houses.place / "receivers" / "r"
+    honest = place.read_bytes()
+    context, secret, evil = another_key(houses)
+    place.write_bytes(evil)
+    assert read_by(context, secret, houses, request) == expected(houses)
+
+    answers = houses.place / f"request-{request.name}"
+    for group in (houses.groups["a"], houses.groups["b"]):
+        with pytest.raises(errors.MismatchError, match="another key of r"):
+            group.requests()[0].approve(houses.program)
+    place.unlink()
+    with pytest.raises(errors.MismatchError, match="another key of r"):
+        request.approve(houses.program)
+    assert not list(answers.glob("share-*"))
+    place.write_bytes(honest)
+    for name in ("a", "b"):
+        houses.groups[name].requests()[0].approve(houses.program)
+    found = receiver.open(houses.program, wait=0)
+    assert {name: int(value) for name, value in found.items()} == expected(houses)
+
+
+class Shown(Unsigned):
+    """A folder that shows one member another key."""
+
+    def __init__(self, evil: bytes) -> None:
+        self.evil = evil
+
+    def read(self, path: Shared, by: Collection[str]) -> bytes:
+        return self.evil if path.parts[-2:] == ("receivers", "r") else super().read(path, by)
+
+
+def test_j_a_folder_that_shows_members_two_keys(houses: Houses) -> None:
+    houses.groups["c"]._shared = Shown(another_key(houses)[2])
+    with pytest.raises(errors.MismatchError, match="another key of r"):
+        houses.keys()
+    assert not list(houses.place.glob("keys-*/message-*"))
+
+
+def test_j_a_receiver_notices_a_key_in_its_place(houses: Houses) -> None:
+    receiver = houses.receiver()
+    (houses.place / "receivers" / "r").write_bytes(another_key(houses)[2])
+    with pytest.raises(errors.MismatchError, match="another key than r's"):
+        receiver.make_key(houses.program)
+
+
+def test_keys_wait_for_those_of_receivers(houses: Houses) -> None:
+    group, place = houses.groups["a"], houses.place / "receivers" / "r"
+    place.unlink()
+    for name in ("b", "c", "a"):
+        with pytest.raises(WaitingError, match="lacks|receivers r: they call make_key"):
+            houses.groups[name].make_keys(houses.program, wait=0)
+    with pytest.raises(WaitingError, match="receivers r: they call make_key"):
+        group.make_keys(houses.program, wait=0)
+    receiver = houses.receiver()
+    houses.keys()
+    assert f"r's key is {receiver.fingerprint}" in group.status().splitlines()
+    assert receiver.fingerprint == hashlib.sha256(place.read_bytes()).hexdigest()[:32]
+
+
+def test_a_receivers_key_of_other_parameters_is_refused(houses: Houses) -> None:
+    other = hm.bfv.Parameters.for_circuit(depth=0, plain_bits=20, degree=1024, security=None)
+    context = hm.Context(other, threads=1)
+    keys = context.generate_keys(context.generate_secret_key())
+    (houses.place / "receivers" / "r").write_bytes(keys.to_bytes())
+    with pytest.raises(errors.MismatchError, match="parameters"):
+        houses.keys()
