@@ -195,8 +195,10 @@ class Request:
                 study.shared.write(path, data)
 
     def _receiver(self) -> Keys:
-        """The receiver's public key: the one that was there when the group's keys were made. MismatchError for
-        any other."""
+        """The receiver's public key: the one that was there when the group's keys were made.
+
+        MismatchError for any other.
+        """
         study = self.study
         found = key_of(study.folder, study.shared, study.context, self.to)
         if found is None or found[1] != study.party.receiver(self.to):

@@ -37,7 +37,7 @@ class Attempt:
     nonce of this one is nowhere else, and all polynomials follow from the nonces of all.
 
     - `wanted`: a digest of the parameters and the keys that are made.
-    - `receivers`: digests of receivers' keys, in the order of the terms. All members were shown the same ones.
+    - `receivers`: digests of receivers' keys, in the order of the terms: of the same keys for all members.
     """
 
     def __init__(

@@ -109,7 +109,7 @@ def test_keys_wait_for_those_of_receivers(houses: Houses) -> None:
     group, place = houses.groups["a"], houses.place / "receivers" / "r"
     place.unlink()
     for name in ("b", "c", "a"):
-        with pytest.raises(WaitingError, match="lacks|receivers r: they call make_key"):
+        with pytest.raises(WaitingError, match=r"lacks|receivers r: they call make_key"):
             houses.groups[name].make_keys(houses.program, wait=0)
     with pytest.raises(WaitingError, match="receivers r: they call make_key"):
         group.make_keys(houses.program, wait=0)
