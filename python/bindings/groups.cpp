@@ -107,6 +107,7 @@ void bind_keys_of_groups(nb::module_& m) {
             self.accept(round, piece, bytes);
           },
           "round"_a, "piece"_a, "message"_a)
+      .def("false_digests", &KeyMessages::false_digests, "round"_a, ReleaseGil())
       .def("keys", &KeyMessages::keys, ReleaseGil());
 }
 

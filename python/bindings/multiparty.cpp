@@ -124,6 +124,7 @@ void bind_plan(nb::module_& m) {
       .def_rw("weight_norm", &Margin::weight_norm)
       .def_rw("openings", &Margin::openings)
       .def_rw("opening_bits", &Margin::opening_bits)
+      .def_rw("failure_bits", &Margin::failure_bits)
       .def_rw("flooding_log2", &Margin::flooding_log2)
       .def_rw("value_bits", &Margin::value_bits)
       .def_rw("delta_log2", &Margin::delta_log2)
@@ -138,7 +139,7 @@ void bind_plan(nb::module_& m) {
           "__init__",
           [](Plan* self, std::size_t values, int value_bits, std::size_t contributors, std::uint64_t weight,
              std::size_t rounds, int opening_bits, std::size_t pieces, std::size_t degree,
-             std::optional<int> security, const std::string& method) {
+             std::optional<int> security, const std::string& method, int failure_bits) {
             if (method != "lattice" && method != "masks") {
               throw ParameterError("method is 'lattice' or 'masks', not '" + method + "'");
             }
@@ -149,12 +150,14 @@ void bind_plan(nb::module_& m) {
                              .weight = weight,
                              .rounds = rounds,
                              .opening_bits = opening_bits,
+                             .failure_bits = failure_bits,
                              .pieces = pieces,
                              .degree = degree,
                              .security = security});
           },
           nb::kw_only(), "values"_a, "value_bits"_a, "contributors"_a, "weight"_a, "rounds"_a,
-          "opening_bits"_a, "pieces"_a, "degree"_a, "security"_a.none(), "method"_a = "lattice")
+          "opening_bits"_a, "pieces"_a, "degree"_a, "security"_a.none(), "method"_a = "lattice",
+          "failure_bits"_a = 40)
       .def_prop_ro("margin", [](const Plan& self) { return self.margin(); })
       .def_prop_ro("parameters", [](const Plan& self) { return self.parameters(); })
       .def_prop_ro("primes", [](const Plan& self) { return self.parameters().literal().levels.front(); })

@@ -34,3 +34,17 @@ def test_studies_find_what_the_pooled_rows_say() -> None:
         np.testing.assert_allclose(logistic, right, atol=1e-5)
         judge = linear.PoissonRegressor(alpha=0, fit_intercept=False, tol=1e-10, max_iter=1000)
         np.testing.assert_allclose(poisson, judge.fit(pooled["x"], pooled["visits"]).coef_, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_survival_is_that_of_lifelines() -> None:
+    lifelines = pytest.importorskip(
+        "lifelines", reason="lifelines judges it: pip install lifelines, which has a package without a wheel"
+    )
+    own: dict[str, Any] = runpy.run_path(str(SITES))
+    rows = {name: own["rows_of"](seed) for seed, name in enumerate(own["SITES"])}
+    survival = own["run"](rows)["a"][2]
+    pooled = {key: np.concatenate([each[key] for each in rows.values()]) for key in ("months", "died")}
+    judge = lifelines.KaplanMeierFitter().fit(pooled["months"], pooled["died"])
+    right = judge.survival_function_at_times(np.arange(1, 25))
+    np.testing.assert_allclose(survival, right, rtol=1e-12)

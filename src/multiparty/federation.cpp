@@ -43,6 +43,7 @@ Sha256Digest id_of(const Access& access, const Plan& plan, const std::vector<std
   out.i64(margin.upload_dropped);
   out.i64(margin.share_dropped);
   if (request.method == Method::masks) out.string("masks");
+  if (request.failure_bits != 40) out.i64(request.failure_bits);
   out.bytes(layout);
   out.bytes(nonce);
   return runtime::sha256(out.view());

@@ -138,8 +138,10 @@ const Piece& KeyMessages::own(std::size_t piece) const {
 
 void KeyMessages::require_round(int round) const {
   if (round < 1 || round > rounds()) {
-    throw ParameterError("there is no round " + std::to_string(round) + " of these keys, which take " +
-                         std::to_string(rounds()));
+    throw ParameterError("there is no round " + std::to_string(round) + " of these keys");
+  }
+  if (round == 2 && !has_all(added_, 1)) {
+    throw MismatchError("round 2 answers the sums of round 1, whose messages are not all there");
   }
 }
 
@@ -153,9 +155,6 @@ bool KeyMessages::has_all(const std::map<At, Sha256Digest>& of, int round) const
 Sha256Digest KeyMessages::digest(int round, std::size_t piece) {
   require_round(round);
   const Piece& mine = own(piece);
-  if (round == 2 && !has_all(added_, 1)) {
-    throw MismatchError("round 2 answers the sums of round 1, whose messages are not all there");
-  }
   const At at{round, piece};
   if (!messages_.contains(at)) {
     std::vector<std::byte> message = computed(round, mine);
@@ -182,6 +181,18 @@ void KeyMessages::accept_digest(int round, std::size_t piece, const Sha256Digest
   }
 }
 
+std::vector<std::size_t> KeyMessages::false_digests(int round) const {
+  require_round(round);
+  if (!has_all(digests_, round)) throw MismatchError("digests are compared when those of all are there");
+  std::vector<std::size_t> found;
+  for (const Piece& piece : pieces_) {
+    if (std::ranges::find(sends_, piece.number()) != sends_.end()) continue;
+    const Sha256Digest digest = runtime::sha256(computed(round, piece));
+    if (digest != digests_.at({round, piece.number()})) found.push_back(piece.number());
+  }
+  return found;
+}
+
 const std::vector<std::byte>& KeyMessages::message(int round, std::size_t piece) {
   static_cast<void>(digest(round, piece));
   if (!has_all(digests_, round)) {
@@ -205,9 +216,6 @@ void KeyMessages::accept(int round, std::size_t piece, std::span<const std::byte
     if (messages_.contains(at)) return;  // this member's own
     throw MismatchError("the message of piece " + std::to_string(piece) + " in round " +
                         std::to_string(round) + " was added before");
-  }
-  if (round == 2 && !has_all(added_, 1)) {
-    throw MismatchError("a message of round 2 came before all of round 1");
   }
   add(round, piece, message);
 }

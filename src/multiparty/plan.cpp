@@ -15,7 +15,6 @@
 namespace hemera::multiparty {
 namespace {
 
-constexpr int failure_bits = 40;
 constexpr int most_opening_bits = 64;  // beyond it the samplers' accuracy counts (docs/randomness.md)
 constexpr int least_value_bits = 2;
 constexpr int most_value_bits = 40;
@@ -54,6 +53,7 @@ void require_request(const PlanRequest& request) {
   require_in_range("largest weight", static_cast<double>(request.weight), 1, 0x1p32);
   require_in_range("number of rounds", static_cast<double>(request.rounds), 1, 0x1p30);
   require_in_range("opening bits", request.opening_bits, 1, most_opening_bits);
+  require_in_range("failure bits", request.failure_bits, 40, 128);
   require_in_range("number of pieces", static_cast<double>(request.pieces), 1, 128);
 }
 
@@ -65,7 +65,7 @@ double least_flooding_log2(const Margin& margin) {
 
 // The noise without what uploads leave out.
 double opened_noise_log2(const Margin& margin) {
-  const double tail = std::log2(rlwe::tail_factor(margin.values, -failure_bits));
+  const double tail = std::log2(rlwe::tail_factor(margin.values, -margin.failure_bits));
   const double pieces = std::log2(static_cast<double>(margin.pieces));
   const double flooding = tail + margin.flooding_log2 + 0.5 * pieces;
   const double shares = pieces + margin.share_dropped - 1;
@@ -88,6 +88,7 @@ Margin margin_of(const PlanRequest& request) {
       std::sqrt(static_cast<double>(request.contributors)) * static_cast<double>(request.weight);
   margin.openings = (request.values + request.degree - 1) / request.degree * request.rounds;
   margin.opening_bits = request.opening_bits;
+  margin.failure_bits = request.failure_bits;
   margin.value_bits = request.value_bits;
   if (request.method == Method::lattice) {
     margin.flooding_log2 = static_cast<int>(std::ceil(least_flooding_log2(margin)));
@@ -155,8 +156,8 @@ rlwe::Parameters parameters_of(const PlanRequest& request, const Margin& margin)
 
 double error_norm_log2(const Margin& margin) {
   const auto n = static_cast<double>(margin.degree);
-  // For all openings together, but for 2^-40.
-  const double nats = failure_bits * std::log(2.0) + std::log(static_cast<double>(margin.openings));
+  // For all openings together.
+  const double nats = margin.failure_bits * std::log(2.0) + std::log(static_cast<double>(margin.openings));
   return std::log2(margin.sigma * margin.weight_norm) +
          0.5 * std::log2(n + 2 * std::sqrt(n * nats) + 2 * nats);
 }

@@ -51,6 +51,9 @@ class KeyMessages {
   /// this group and attempt and was not added before, and all digests of the round are there; FormatError for
   /// a damaged one. Nothing is added then.
   void accept(int round, std::size_t piece, std::span<const std::byte> message);
+  /// The pieces that this member holds, that another one sends, and whose accepted digest is not that of
+  /// their message. Throws MismatchError before all digests of the round, and all messages of an earlier one.
+  [[nodiscard]] std::vector<std::size_t> false_digests(int round) const;
   /// Ordinary keys. Throws MismatchError until all messages of all rounds were accepted.
   [[nodiscard]] rlwe::EvaluationKeys keys() const;
 

@@ -28,6 +28,7 @@ struct PlanRequest {
   std::uint64_t weight = 1;        ///< the largest of a contributor
   std::size_t rounds = 1000;       ///< that are opened in all
   int opening_bits = 40;           ///< of statistical security, for all openings together; at most 64
+  int failure_bits = 40;           ///< what may fail does with 2^-failure_bits a round; 40 to 128
   std::size_t pieces = 1;          ///< of the committee (Access::pieces)
   std::size_t degree = 4096;       ///< N
   std::optional<int> security = 128;
@@ -38,9 +39,9 @@ struct PlanRequest {
 /// The opened phase of a polynomial is Delta M + noise modulo Q, M the sum of weighted values. It hides the
 /// contributors' errors v = sum_i w_i e_i if the deviation 2^flooding_log2 of each piece's own flooding is at
 /// least sqrt(12 openings) 2^(opening_bits / 2) |v|: then all openings together are within 2^-opening_bits /
-/// 24 of floodings alone (Kullback-Leibler). |v| is bounded but for 2^-40: the vector is subgaussian with
-/// parameter sigma |w| (D. Hsu, S. Kakade, T. Zhang, theorem 1). M is exact if the noise stays below Delta
-/// / 2. Masks are sums modulo a prime Q above 2 |M| with Delta 1, and have no noise.
+/// 24 of floodings alone (Kullback-Leibler). |v| is bounded for all of them but for 2^-failure_bits: the
+/// vector is subgaussian with parameter sigma |w| (D. Hsu, S. Kakade, T. Zhang, theorem 1). M is exact if the
+/// noise stays below Delta / 2. Masks are sums modulo a prime Q above 2 |M| with Delta 1, and have no noise.
 struct Margin {
   Method method = Method::lattice;
   std::size_t values = 0;
@@ -51,6 +52,7 @@ struct Margin {
   double weight_norm = 0;        ///< their largest Euclidean norm
   std::size_t openings = 0;      ///< polynomials: each round opens ceil(values / N)
   int opening_bits = 40;
+  int failure_bits = 40;
   int flooding_log2 = 0;  ///< an integer: two deviations for one name differ by a factor of 2 at least
   int value_bits = 0;
   double delta_log2 = 0;   ///< of Delta = floor(Q / 2^sum_bits)
@@ -61,8 +63,8 @@ struct Margin {
 
 /// log2 of the bound on |v|, the errors of a sum in one polynomial.
 double error_norm_log2(const Margin& margin);
-/// log2 of what the noise of a sum of `margin.values` values stays below but for 2^-40: floodings of all
-/// pieces, bits that shares and uploads leave out, errors.
+/// log2 of what the noise of a sum of `margin.values` values stays below but for 2^-failure_bits: floodings
+/// of all pieces, bits that shares and uploads leave out, errors.
 double noise_log2(const Margin& margin);
 /// Throws NoiseError if the flooding is too narrow for what it hides, or too wide for the room that it has,
 /// or if sums are too large: called where a plan is made and where shares are combined.

@@ -67,6 +67,7 @@ class Federation:
         weight: int = 1,
         rounds: int = 1000,
         opening_bits: int = 40,
+        failure_bits: int = 40,
         least: int = 2,
         method: str = "lattice",
         secrets: str | os.PathLike[str] | None = None,
@@ -95,6 +96,8 @@ class Federation:
             weight: the largest weight of a contributor.
             rounds: that will be opened in all, numbered from 0. The flooding is for all of them together.
             opening_bits: statistical security of all openings together.
+            failure_bits: a round's sums are wrong, or its errors larger than what floodings are for, with
+                probability 2^-failure_bits; 40 to 128.
             least: contributors that a list has at least: a setting, not a proof that any of them is honest.
             method: "lattice", or "masks": a quarter fewer bytes up and a third fewer of shares, for members'
                 work that grows with contributors times values, and without the check of what is opened
@@ -122,6 +125,7 @@ class Federation:
             weight=weight,
             rounds=rounds,
             opening_bits=opening_bits,
+            failure_bits=failure_bits,
             least=least,
             method=method,
         )
@@ -184,16 +188,25 @@ class Federation:
         Args:
             turn: the round's number.
             wait: seconds.
-            verify: open the sum from all messages, in place of the one that another party has published.
+            verify: open the sum from all messages, in place of the one that another party has published. A
+                member compares the shares of pieces that it holds with its own.
 
         Raises:
             WaitingError: when it takes longer.
+            MismatchError: with `verify`, where a member's share is not that of its piece.
             NoiseError: where somebody sent something else than it should: the round is lost, the next is not.
         """
         files = self._round(turn)
-        wait_for(lambda: self.work(turn), wait, lambda: self._lacks(files))
+
+        def is_open() -> bool:
+            if verify:
+                self._compare(files)
+            return self.work(turn)
+
+        wait_for(is_open, wait, lambda: self._lacks(files))
         found = files.result(self._terms.layout.count)
         if verify or found is None:
+            self._compare(files)
             listed = self._answerable(files)
             sums = None if listed is None else files.opened(listed, self._access.pieces)
             if listed is None or sums is None:
@@ -201,6 +214,14 @@ class Federation:
             found = listed, sums
         self._own.value.pop(turn, None)
         return self._terms.layout.average(found[1], found[0].weight_sum)
+
+    def _compare(self, files: Round) -> None:
+        """MismatchError where another member's share of a piece that this one holds is not the piece's."""
+        listed = self._answerable(files)
+        if listed is None:
+            return
+        for piece in self._keys.held:
+            files.compare(listed, piece, self._keys.share(listed, piece))
 
     def work(self, turn: int) -> bool:
         """Do what this party can do for a round now, without waiting. Returns whether its sum is open."""

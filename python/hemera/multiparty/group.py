@@ -120,6 +120,7 @@ class Group:
         relinearization: bool = False,
         rotations: Sequence[int] = (),
         sum_slots: bool | int = False,
+        verify: bool = False,
         wait: float = 600.0,
     ) -> Keys:
         """Make the group's keys with all other members, or give those that were made. Receivers make theirs
@@ -128,12 +129,15 @@ class Group:
         Args:
             what: a compiled program (`hm.compile`) or its package: the keys that it needs; or parameters.
             relinearization, rotations, sum_slots: keys with parameters, as of `Context.generate_keys`.
+            verify: compute the messages of all pieces that this member holds, and compare those of others
+                with them. The work grows with the pieces; without, a false message spoils the keys.
             wait: seconds.
 
         Raises:
             ParameterError: for a program with bootstraps.
             MismatchError: where others make other keys, were shown another key of a receiver, give something
-                else than they said before, or where this group has keys of other parameters.
+                else than they said before or, with `verify`, than their pieces do, or where this group has
+                keys of other parameters.
             WaitingError: when it takes longer: each member makes them.
         """
         if self._keys is not None:
@@ -143,7 +147,7 @@ class Group:
         needs = self._needs(context, what, relinearization, rotations, sum_slots)
         wanted = hashlib.sha256(params.to_bytes() + repr(needs).encode()).digest()
         self._party.keep_parameters(bytes.fromhex(params.fingerprint))
-        wait_for(lambda: self._make(context, needs, wanted), wait, self._lacks)
+        wait_for(lambda: self._make(context, needs, wanted, verify), wait, self._lacks)
         assert self._keys is not None
         return self._keys
 
@@ -171,7 +175,7 @@ class Group:
         needs = [_core.key_need(params, 1, each, level) for each in sorted(elements - {1})]
         return needs + ([_core.key_need(params, 2, 1, level)] if relinearization else [])
 
-    def _make(self, context: Context, needs: list[_core.KeyNeed], wanted: bytes) -> bool:
+    def _make(self, context: Context, needs: list[_core.KeyNeed], wanted: bytes, verify: bool) -> bool:
         """Go on with keys, as far as it goes; whether they are there."""
         if not self._pieces.exchange():
             return False
@@ -195,7 +199,9 @@ class Group:
                 self._id,
                 self._pieces.own(self._number),
             )
-            own = Attempt(number, self._folder, self._shared, member, context, needs, wanted, receivers)
+            own = Attempt(
+                number, self._folder, self._shared, member, context, needs, wanted, receivers, verify
+            )
             self._attempts.value[:] = [own]
         native = own.advance() if self._party.made_keys(own.number) is None else None
         if native is not None:
@@ -205,7 +211,7 @@ class Group:
             self._party.keep_made_keys(own.number, data)
             place = self._folder / f"keys-{own.number}" / f"made-{self._party.name}"
             self._shared.write(place, hashlib.sha256(data).digest())
-        return self._make(context, needs, wanted) if native is not None else False
+        return self._make(context, needs, wanted, verify) if native is not None else False
 
     def _all_made(self, attempt: int, keys: bytes) -> bool:
         """Whether all members have these keys. MismatchError where one has others."""

@@ -139,17 +139,19 @@ class Request:
         study = self.study
         return results_of(self._place, study.shared, study.context, self.asker, self.content)
 
-    def approve(self, program: Any, *, recompute: bool = True) -> None:
+    def approve(self, program: Any, *, recompute: bool = True, verify: bool = False) -> None:
         """Answer: make this member's shares of the results. Approving again makes the same shares.
 
         Args:
             program: this member's own, compiled here or taken from whom it trusts: what it agrees to.
             recompute: compute the results from the inputs, and compare them bit by bit. Without, whoever
                 evaluates is trusted with the secret: a result that was made for it opens to the key.
+            verify: compute the shares of all pieces that this member holds, and compare those of others with
+                them, as far as they are there.
 
         Raises:
-            MismatchError: for a request of another program, other inputs or keys, and where the results are
-                not those of the program.
+            MismatchError: for a request of another program, other inputs or keys, where the results are not
+                those of the program and, with `verify`, where a member's share is not that of its piece.
             NoiseError: where the flooding has no room, and when the group's openings are used up.
         """
         study, package = self.study, packaged(program)
@@ -174,9 +176,9 @@ class Request:
         else:
             results = self.results()
         bounds.require_outputs(results)
-        self._answer(results, bounds.noise)
+        self._answer(results, bounds.noise, verify)
 
-    def _answer(self, results: list[Ciphertext], noise: list[float]) -> None:
+    def _answer(self, results: list[Ciphertext], noise: list[float], verify: bool) -> None:
         study = self.study
         opening = _core.Opening(
             study.context._native, study.terms, study.number, study.pieces, study.party.note_opening
@@ -185,14 +187,28 @@ class Request:
         for number, (x, bound) in enumerate(zip(results, noise, strict=True)):
             held = study.access.held_by(study.number)
             there = shares_of(self._place, study, number, self.to, x, bound)
-            for piece in (each for each in held if each not in there):
+            for piece in (each for each in held if verify or each not in there):
                 path = self._place / f"share-{number}-{piece}-{study.party.name}"
                 if receiver is None:
                     data = opening.share(x._native, bound, piece)
                 else:
                     share = opening.share_for(x._native, bound, piece, receiver._native)
                     data = _core.save(share, 0)
-                study.shared.write(path, data)
+                if verify:
+                    self._compare(f"share-{number}-{piece}-", piece, data)
+                if piece not in there:
+                    study.shared.write(path, data)
+
+    def _compare(self, name: str, piece: int, own: bytes) -> None:
+        """MismatchError where another member's share of a piece differs from this member's."""
+        study = self.study
+        for member in (study.members[holder] for holder in study.access.holders(piece)):
+            with contextlib.suppress(FormatError, FileNotFoundError):
+                if study.shared.read(self._place / f"{name}{member}", {member}) != own:
+                    raise MismatchError(
+                        f"{member} gives another share of piece {piece} than the piece does: remove its "
+                        "file, and open with the others"
+                    )
 
     def _receiver(self) -> Keys:
         """The receiver's public key: the one that was there when the group's keys were made.

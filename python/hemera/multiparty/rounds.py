@@ -124,6 +124,16 @@ class Round:
             ):
                 yield path
 
+    def compare(self, listed: _core.FederationList, piece: int, own: bytes) -> None:
+        """MismatchError where a member's share of a piece is another one."""
+        for path in self.shares(listed, piece):
+            name = self._member(path)
+            if self._shared.read(path, {name}) != own:
+                raise MismatchError(
+                    f"{name} gives another share of piece {piece} than the piece does: remove {path}, and "
+                    "members answer again"
+                )
+
     @staticmethod
     def _member(path: Shared) -> str:
         return path.name.split("-", 3)[3]

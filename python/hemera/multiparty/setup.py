@@ -50,14 +50,16 @@ class Attempt:
         needs: Sequence[_core.KeyNeed],
         wanted: bytes,
         receivers: dict[str, bytes],
+        verify: bool,
     ) -> None:
-        self.number, self.receivers = number, receivers
+        self.number, self.receivers, self._verify = number, receivers, verify
         self._folder, self._shared, self._member = folder / f"keys-{number}", shared, member
         self._context, self._needs, self._wanted = context._native, list(needs), wanted
         self._nonce = OfProcess(lambda: secrets.token_bytes(32))
         self._messages: _core.KeyMessages | None = None
         self._exchange = self._nonces = Exchange(self._folder, shared, self._of_members("nonce"))
         self._over: list[Exchange] = []
+        self._verified = 0
         shared.write(folder / "attempts" / f"{number}-{member.name}", b"")
 
     def _of_members(self, what: str) -> dict[str, str]:
@@ -82,6 +84,16 @@ class Attempt:
     def _transcript(self) -> bytes:
         """What all members must have seen alike."""
         return self._wanted + b"".join(self.receivers.values())
+
+    def _compare(self, messages: _core.KeyMessages, number: int) -> None:
+        """MismatchError where another member's message of a piece that this one holds is not the piece's."""
+        senders = {piece: at for at in range(len(self._member.committee)) for piece in self._sent(at)}
+        for piece in messages.false_digests(number):
+            raise MismatchError(
+                f"{self._member.committee[senders[piece]]} gives another message of piece {piece} in round "
+                f"{number} than the piece does; make keys without it, in another folder"
+            )
+        self._verified = number
 
     def missing(self) -> str:
         """For people."""
@@ -124,6 +136,8 @@ class Attempt:
             return False
         for what, digest in digests.items():
             messages.accept_digest(number, int(what.removeprefix(name)), digest)
+        if self._verify and number > self._verified:
+            self._compare(messages, number)
         given = self._exchange.give({f"{name}{piece}": messages.message(number, piece) for piece in own})
         if given is None:
             return False

@@ -33,6 +33,7 @@ class Terms:
     weight: int
     rounds: int
     opening_bits: int
+    failure_bits: int
     method: str
 
     @classmethod
@@ -48,6 +49,7 @@ class Terms:
         weight: int = 1,
         rounds: int = 1000,
         opening_bits: int = 40,
+        failure_bits: int = 40,
         least: int = 2,
         method: str = "lattice",
     ) -> Terms:
@@ -57,7 +59,8 @@ class Terms:
                 raise ParameterError(f"a committee has 1 to 9 members, not {committee}")
             committee = list("abcdefghi"[:committee])
         layout = Layout.of(like, bits, clip)
-        return cls(tuple(committee), threshold, layout, clients, least, weight, rounds, opening_bits, method)
+        bits_of = opening_bits, failure_bits
+        return cls(tuple(committee), threshold, layout, clients, least, weight, rounds, *bits_of, method)
 
     def __post_init__(self) -> None:
         for name in self.committee:
@@ -77,6 +80,7 @@ class Terms:
             "weight": self.weight,
             "rounds": self.rounds,
             "opening_bits": self.opening_bits,
+            "failure_bits": self.failure_bits,
             "method": self.method,
             "bits": self.layout.bits,
             "clip": self.layout.clip,
@@ -96,6 +100,7 @@ class Terms:
             weight=self.weight,
             rounds=self.rounds,
             opening_bits=self.opening_bits,
+            failure_bits=self.failure_bits,
             pieces=self.access().pieces,
             degree=DEGREE,
             security=SECURITY,

@@ -36,6 +36,7 @@ class Committee:
         rounds: int = 100,
         made: object = 0,
         method: str = "lattice",
+        failure_bits: int = 40,
     ) -> None:
         self.access = _core.FederationAccess(members, threshold)
         self.plan = _core.FederationPlan(
@@ -49,6 +50,7 @@ class Committee:
             degree=DEGREE,
             security=None,
             method=method,
+            failure_bits=failure_bits,
         )
         self.names = list("abcdefghi"[:members])
         self.description = _core.FederationDescription(

@@ -25,7 +25,7 @@ def test_floodings_have_their_deviation() -> None:
 
 def least_flooding_log2(margin: Any) -> float:
     """sqrt(12 openings) 2^(bits / 2) |v|, |v|^2 <= sigma^2 |w|^2 (N + 2 sqrt(N x) + 2 x) but for e^-x."""
-    x = math.log(2.0**40 * margin.openings)
+    x = math.log(2.0**margin.failure_bits * margin.openings)
     norm = (
         margin.sigma
         * margin.weight_norm
@@ -35,7 +35,7 @@ def least_flooding_log2(margin: Any) -> float:
 
 
 def most_noise_log2(margin: Any) -> float:
-    tail = math.sqrt(2 * math.log(2 * margin.values * 2.0**40))
+    tail = math.sqrt(2 * math.log(2 * margin.values * 2.0**margin.failure_bits))
     flooding = tail * 2.0**margin.flooding_log2 * math.sqrt(margin.pieces)
     rounding = margin.pieces * 2.0 ** (margin.share_dropped - 1)
     uploads = margin.weight_sum * 2.0 ** (margin.upload_dropped - 1)
@@ -48,6 +48,7 @@ PLANS = [
     {"contributors": 100, "rounds": 10_000, "values": 2**20},
     {"weight": 1000, "contributors": 100},
     {"members": 9, "threshold": 5, "value_bits": 8},
+    {"failure_bits": 128},
 ]
 
 
@@ -111,6 +112,8 @@ def plan_with(**changed: Any) -> _core.FederationPlan:
         {"rounds": 0},
         {"opening_bits": 0},
         {"opening_bits": 65},
+        {"failure_bits": 39},
+        {"failure_bits": 129},
         {"pieces": 0},
         {"pieces": 129},
         {"degree": 1000},
@@ -124,6 +127,24 @@ def plan_with(**changed: Any) -> _core.FederationPlan:
 def test_plans_that_are_refused(changed: dict[str, Any]) -> None:
     with pytest.raises(errors.ParameterError):
         plan_with(**changed)
+
+
+def test_fewer_failures_cost_a_bit() -> None:
+    """Of the modulus, or less; a plan for 2^-40 has no room for 2^-128."""
+    plans = [plan_with(failure_bits=bits, values=2**20, contributors=100) for bits in (40, 128)]
+    assert 0 <= plans[1].upload_bits - plans[0].upload_bits <= 1
+    margins = [plan.margin for plan in plans]
+    for margin in margins:
+        margin.upload_dropped, margin.share_dropped = 0, 0
+        margin.flooding_log2 = 30
+    assert 0.5 < margins[1].noise_log2 - margins[0].noise_log2 < 1
+    margin = plans[0].margin
+    margin.upload_dropped = 0
+    margin.delta_log2 = margin.noise_log2 + 1.01
+    margin.require()
+    margin.failure_bits = 128
+    with pytest.raises(errors.NoiseError, match=r"stay below half|does not hide"):
+        margin.require()
 
 
 def test_a_plan_of_a_large_model() -> None:
