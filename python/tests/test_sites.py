@@ -39,7 +39,7 @@ def test_studies_find_what_the_pooled_rows_say() -> None:
 @pytest.mark.filterwarnings("ignore")
 def test_survival_is_that_of_lifelines() -> None:
     lifelines = pytest.importorskip(
-        "lifelines", reason="lifelines judges it: pip install lifelines, which has a package without a wheel"
+        "lifelines", reason="lifelines is not installed: tools/setup frameworks brings it"
     )
     own: dict[str, Any] = runpy.run_path(str(SITES))
     rows = {name: own["rows_of"](seed) for seed, name in enumerate(own["SITES"])}
