@@ -130,7 +130,7 @@ def test_plans_that_are_refused(changed: dict[str, Any]) -> None:
 
 
 def test_fewer_failures_cost_a_bit() -> None:
-    """Of the modulus, or less; a plan for 2^-40 has no room for 2^-128."""
+    """A bit of the modulus, or less; a plan for 2^-40 has no room for 2^-128."""
     plans = [plan_with(failure_bits=bits, values=2**20, contributors=100) for bits in (40, 128)]
     assert 0 <= plans[1].upload_bits - plans[0].upload_bits <= 1
     margins = [plan.margin for plan in plans]
