@@ -1,6 +1,7 @@
-"""Bytes and seconds of one round of a federation, one thread: python bench/federation.py [PARAMETERS].
+"""Bytes and seconds of one round of a federation, one thread: python bench/federation.py [RESULTS].
 
-A committee of 2 of 3, a hundred clients, 16 bits, a thousand rounds. Processor time, the best of three.
+2^20 parameters, 2 of 3 members, 100 clients, 16 bits, 1,000 rounds. Processor time, the best of three.
+RESULTS: a JSON file that is written.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 import hemera as hm
 from hemera import _core
 from hemera.multiparty.layout import Layout
+from results_file import write_results
 
 T = TypeVar("T")
 
@@ -76,8 +78,10 @@ def measured(method: str, count: int) -> dict[str, object]:
 
 
 def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 2**20
-    print(json.dumps([measured(method, count) for method in ("lattice", "masks")], indent=1))
+    rows = [measured(method, 2**20) for method in ("lattice", "masks")]
+    print(json.dumps(rows, indent=1))
+    if len(sys.argv) > 1:
+        write_results(sys.argv[1], "cpu (1 thread)", rows)
 
 
 if __name__ == "__main__":

@@ -10,17 +10,16 @@ import hashlib
 import json
 import math
 import os
-import platform
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
 import hemera as hm
 from hemera import _core
+from results_file import write_results
 
 T = TypeVar("T")
 
@@ -140,18 +139,7 @@ def main() -> None:
     rows, backend = [each for each, _ in found], found[0][1]
     print(json.dumps(rows, indent=1))
     if len(sys.argv) > 1:
-        facts = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
-        named = next(
-            (line.split(": ")[1] for line in facts.splitlines() if line.startswith("model name")), ""
-        )
-        machine = {
-            "hemera": hm.__version__,
-            "processor": named or platform.machine(),
-            "backend": backend,
-            "system": platform.platform(),
-            "python": platform.python_version(),
-        }
-        Path(sys.argv[1]).write_text(json.dumps({"machine": machine, "rows": rows}, indent=1) + "\n")
+        write_results(sys.argv[1], backend, rows)
 
 
 if __name__ == "__main__":
