@@ -171,13 +171,15 @@ void bind_flooding(nb::module_& m) {
   nb::class_<rlwe::Openings>(m, "Openings")
       .def(
           "__init__",
-          [](rlwe::Openings* self, std::size_t pieces, std::size_t count, int bits) {
-            new (self) rlwe::Openings{.pieces = pieces, .count = count, .bits = bits};
+          [](rlwe::Openings* self, std::size_t pieces, std::size_t count, int bits, int failure_bits) {
+            new (self)
+                rlwe::Openings{.pieces = pieces, .count = count, .bits = bits, .failure_bits = failure_bits};
           },
-          "pieces"_a, "count"_a, "bits"_a)
+          "pieces"_a, "count"_a, "bits"_a, "failure_bits"_a = 40)
       .def_ro("pieces", &rlwe::Openings::pieces)
       .def_ro("count", &rlwe::Openings::count)
       .def_ro("bits", &rlwe::Openings::bits)
+      .def_ro("failure_bits", &rlwe::Openings::failure_bits)
       .def("flooding_log2", &rlwe::flooding_log2, "degree"_a, "noise_log2"_a)
       .def("opened_noise_log2", &rlwe::opened_noise_log2, "degree"_a, "noise_log2"_a, "flooding_log2"_a)
       .def("require", &rlwe::require_flooding, "degree"_a, "noise_log2"_a, "flooding_log2"_a, "room_log2"_a);

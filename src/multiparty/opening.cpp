@@ -306,8 +306,10 @@ rlwe::Ciphertext opened_for(const rlwe::ContextPointer& context, const Group& gr
   rlwe::require_each(shares, "open");
   require_all(group, shares.size());
   rlwe::Metadata meta = ciphertext.meta;
-  // The receiver's encryptions come on top.
-  const double fresh = rlwe::fresh_noise_log2(*context, meta.level, context->public_key_base()) +
+  // The receiver's encryptions come on top, with a bound for 2^-40.
+  const double tail = std::log2(rlwe::tail_factor(context->degree(), -group.openings.failure_bits) /
+                                rlwe::tail_factor(context->degree()));
+  const double fresh = tail + rlwe::fresh_noise_log2(*context, meta.level, context->public_key_base()) +
                        std::log2(static_cast<double>(of.factor) * static_cast<double>(shares.size()));
   const double noise = rlwe::add_log2(of.opened_log2, fresh);
   if (!(noise <= room_log2(*context, meta))) {

@@ -14,6 +14,8 @@ namespace {
 constexpr int most_bits = 64;  // beyond it the samplers' accuracy counts (docs/randomness.md)
 constexpr std::uint64_t most_count = std::uint64_t{1} << 40;
 constexpr std::size_t most_pieces = 127;
+constexpr int usual_failure_bits = 40;  // of bounds on noise
+constexpr int most_failure_bits = 128;
 
 double least_flooding_log2(const Openings& openings, std::size_t degree, double noise_log2) {
   return 0.5 * (std::log2(12 * static_cast<double>(openings.count)) + openings.bits +
@@ -36,16 +38,20 @@ int flooding_log2(const Openings& openings, std::size_t degree, double noise_log
 
 double opened_noise_log2(const Openings& openings, std::size_t degree, double noise_log2, int flooding_log2) {
   const double deviation = flooding_log2 + 0.5 * std::log2(static_cast<double>(openings.pieces));
-  return add_log2(noise_log2, deviation + std::log2(tail_factor(degree)));
+  const double tail = std::log2(tail_factor(degree, -openings.failure_bits));
+  const bool is_usual = openings.failure_bits <= usual_failure_bits;
+  return add_log2(is_usual ? noise_log2 : std::max<double>(noise_log2, flooding_log2), deviation + tail);
 }
 
 void require_flooding(const Openings& openings, std::size_t degree, double noise_log2, int flooding_log2,
                       double room_log2) {
   if (openings.pieces < 1 || openings.pieces > most_pieces || openings.count < 1 ||
-      openings.count > most_count || openings.bits < 1 || openings.bits > most_bits) {
+      openings.count > most_count || openings.bits < 1 || openings.bits > most_bits ||
+      openings.failure_bits < usual_failure_bits || openings.failure_bits > most_failure_bits) {
     throw ParameterError("openings of " + std::to_string(openings.count) + " polynomials with " +
                          std::to_string(openings.bits) + " bits by " + std::to_string(openings.pieces) +
-                         " pieces: there are 1 to 2^40, 1 to 64 and 1 to 127");
+                         " pieces, wrong with 2^-" + std::to_string(openings.failure_bits) +
+                         ": there are 1 to 2^40, 1 to 64, 1 to 127 and 2^-40 to 2^-128");
   }
   const double least = least_flooding_log2(openings, degree, noise_log2);
   if (!(flooding_log2 >= least)) {

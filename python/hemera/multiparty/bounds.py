@@ -55,8 +55,8 @@ class Bounds:
                 raise MismatchError(f"result {number} has another level, scale or shape than a run's")
 
     def bits_left(self, openings: _core.Openings) -> list[float]:
-        """-log2 of an error that no slot of a result exceeds, of CKKS, but for 2^-40 a result. Floodings make
-        nearly all of it."""
+        """-log2 of an error that no slot of a result exceeds, of CKKS, but for 2^-failure_bits a result.
+        Floodings make nearly all of it."""
         found = []
         for x, noise in zip(self.outputs, self.noise, strict=True):
             degree = x.context.params.degree

@@ -75,6 +75,7 @@ class Group:
         receivers: Sequence[str] = (),
         openings: int = 1000,
         opening_bits: int = 40,
+        failure_bits: int = 40,
         secrets: str | os.PathLike[str] | None = None,
         identities: str | os.PathLike[str] | None = None,
         token: str | None = None,
@@ -91,6 +92,8 @@ class Group:
             openings: ciphertexts that will ever be opened, those of a batch one by one. The flooding is for
                 all of them together.
             opening_bits: statistical security of all openings together.
+            failure_bits: a polynomial of BFV or BGV is opened wrongly with probability 2^-failure_bits, and
+                one of CKKS is further off than `report` says; 40 to 128.
 
         Raises:
             ParameterError: for terms out of their range.
@@ -99,7 +102,7 @@ class Group:
         warn_once()
         party = Party(Path(me), None if secrets is None else Path(secrets))
         known = None if identities is None else Path(identities)
-        terms = Terms(members, threshold, receivers, openings, opening_bits)
+        terms = Terms(members, threshold, receivers, openings, opening_bits, failure_bits)
         return cls(shared_folder(folder, token), party, terms, known)
 
     @property

@@ -18,7 +18,13 @@ class Terms:
     """What all parties of a group agree on; `id` is a digest of it."""
 
     def __init__(
-        self, members: Sequence[str], threshold: int, receivers: Sequence[str], openings: int, bits: int
+        self,
+        members: Sequence[str],
+        threshold: int,
+        receivers: Sequence[str],
+        openings: int,
+        bits: int,
+        failure_bits: int,
     ) -> None:
         for name in (*members, *receivers):
             require_name(name)
@@ -26,7 +32,7 @@ class Terms:
             raise ParameterError(f"two parties of {[*members, *receivers]} have one name")
         self.members, self.receivers, self.threshold = tuple(members), tuple(receivers), threshold
         self.access = _core.FederationAccess(len(members), threshold)
-        self.openings = _core.Openings(self.access.pieces, openings, bits)
+        self.openings = _core.Openings(self.access.pieces, openings, bits, failure_bits)
         self.content: dict[str, Any] = {
             "kind": "group",
             "members": list(members),
@@ -34,6 +40,7 @@ class Terms:
             "receivers": list(receivers),
             "openings": openings,
             "opening_bits": bits,
+            "failure_bits": failure_bits,
         }
 
     def agree(self, folder: Shared) -> tuple[bytes, _core.GroupTerms]:

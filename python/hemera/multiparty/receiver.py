@@ -47,13 +47,14 @@ class Receiver:
         receivers: Sequence[str] = (),
         openings: int = 1000,
         opening_bits: int = 40,
+        failure_bits: int = 40,
         identities: str | os.PathLike[str] | None = None,
         token: str | None = None,
     ) -> Receiver:
         """Become a receiver, or the same one again, with the terms of the group: see `Group.join`."""
         warn_once()
         known = None if identities is None else Path(identities)
-        terms = Terms(members, threshold, receivers, openings, opening_bits)
+        terms = Terms(members, threshold, receivers, openings, opening_bits, failure_bits)
         return cls(shared_folder(folder, token), Party(Path(me), None), terms, known)
 
     @property

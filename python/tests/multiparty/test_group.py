@@ -159,7 +159,8 @@ def test_openings_are_counted_over_processes(tmp_path: Path) -> None:
 
 
 def test_terms_are_the_folders(houses: Houses) -> None:
-    for terms in ({"threshold": 3}, {"openings": 21}, {"receivers": []}, {"members": ["a", "b", "d"]}):
+    changed: list[dict[str, Any]] = [{"threshold": 3}, {"openings": 21}, {"receivers": []}]
+    for terms in (*changed, {"members": ["a", "b", "d"]}, {"failure_bits": 128}):
         with pytest.raises(errors.MismatchError):
             Group.join(houses.place, houses.folder / "a.party", **(TERMS | terms))
     with pytest.raises(errors.ParameterError):

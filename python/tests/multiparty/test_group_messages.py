@@ -236,8 +236,17 @@ def test_mask_and_margin_are_tied() -> None:
         _core.Openings(4, 100, 40).require(degree, noise, log2, room)
     with pytest.raises(errors.NoiseError, match="does not hide"):
         _core.Openings(3, 400, 40).require(degree, noise, log2, room)
-    with pytest.raises(errors.ParameterError):
-        _core.Openings(3, 100, 65).require(degree, noise, log2, room)
+    for failure in (41, 128):
+        rarely = _core.Openings(3, 100, 40, failure)
+        with pytest.raises(errors.NoiseError, match="room"):
+            rarely.require(degree, noise, log2, room)
+        opened = rarely.opened_noise_log2(degree, noise, log2)
+        tail = math.sqrt(2 * math.log(2 * degree * 2.0**failure))
+        assert opened == pytest.approx(math.log2(2.0**log2 * (1 + tail * math.sqrt(3))), abs=1e-9)
+        rarely.require(degree, noise, log2, opened)
+    for bits in ((65, 40), (40, 39), (40, 129)):
+        with pytest.raises(errors.ParameterError):
+            _core.Openings(3, 100, *bits).require(degree, noise, log2, room + 9)
     least = math.sqrt(12 * 100) * 2**20 * math.sqrt(degree) * 2**noise
     assert 2.0 ** (log2 - 1) < least <= 2.0**log2
 
