@@ -61,7 +61,15 @@ class RayService(Service):
         self._tell_models()
 
     def _reload_models(self) -> None:
-        """Nothing: replicas read models when they start."""
+        """ParameterError where models changed: replicas read them when they start."""
+        packages, _ = self._home.models()
+        now = {(name, each.digest) for name, each in packages.items()}
+        changed = now ^ {(name, each.digest) for name, each in self.models.items()}
+        if changed:
+            raise ParameterError(
+                f"replicas of Ray read models at their start: start the server anew for what is in "
+                f"{self._home.root} now, of {', '.join(sorted({name for name, _ in changed}))}"
+            )
 
     def sweep_indexes(self) -> None:
         """Nothing: replicas have no indexes."""

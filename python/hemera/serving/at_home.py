@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 def open_home(path: str | os.PathLike[str] | None) -> Home:
     """The folder of a server: models, indexes, clients, and clients' keys.
 
-    ParameterError without a path, or without the packages of the extra "serving"."""
+    ParameterError without a path, or without the packages of the extra "serving"; FormatError for a folder of
+    a newer release."""
     if path is None:
         raise ParameterError(
             "a server needs its folder: hemera serve HOME, or `home` in the file of --config"
@@ -33,7 +34,9 @@ def open_home(path: str | os.PathLike[str] | None) -> Home:
         from hemera.serving.home import Home
     except ImportError as error:
         raise ParameterError(f"{error.name} is not installed: {how_to_install('serving')}") from None
-    return Home(Path(path))
+    home = Home(Path(path))
+    home.require_known()
+    return home
 
 
 def serve_home(

@@ -19,6 +19,8 @@ from hemera.serving.key_sets import KeySet, newest_set
 from hemera.serving.tokens import Clients, is_name, require_name
 from hemera.serving.versions import Aliases, is_model, plain_name, require_model, version_of
 
+_FORMAT = 1
+"""The folder's format: it rises where an older release would misread what a newer one keeps."""
 _MODEL_SUFFIX = ".hemera-model"
 _INDEX_SUFFIX = ".hemera-index"
 
@@ -129,12 +131,32 @@ class Home:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Within it, no other server has the folder. FileError where one has it."""
+        """Within it, no other server has the folder. FileError where one has it; FormatError where a newer
+        release had it (`require_known`)."""
         try:
             with locked(self.root / "lock", wait=False):
+                self.require_known()
+                if not self._format.exists():
+                    write_atomically(self._format, f"{_FORMAT}\n".encode())
                 yield
         except BlockingIOError:
             raise errors.FileError(f"another server runs on {self.root}") from None
+
+    @property
+    def _format(self) -> Path:
+        return self.root / "format"
+
+    def require_known(self) -> None:
+        """FormatError where the folder is of a newer release, which keeps things in it that this one does not
+        know. Folders without a number are of 0.2.0 and before."""
+        found = read_bytes(self._format) if self._format.exists() else b"0"
+        if not found.strip().isdigit() or len(found) > 9:
+            raise errors.FormatError(f"{self._format} is damaged: restore it from a copy of {self.root}")
+        if int(found) > _FORMAT:
+            raise errors.FormatError(
+                f"{self.root} has format {int(found)}, and this release knows {_FORMAT} at most: start the "
+                "newer one, or restore the copy of the folder from before its first start"
+            )
 
     def models(self) -> tuple[dict[str, Package], dict[str, str]]:
         """All models by name, and what is wrong with each that can not be served: one damaged file keeps no

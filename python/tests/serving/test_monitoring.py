@@ -95,11 +95,25 @@ def test_rules_and_panels_are_whole() -> None:
     assert len(set(ids)) == len(ids)
     page = (FOLDER.parent / "operating.md").read_text()
     assert [name for name in names if f"`{name}`" not in page] == []
-    if shutil.which("promtool") is not None:
-        subprocess.run(["promtool", "check", "rules", str(FOLDER / "alerts.yml")], check=True, timeout=BOUND)
     for expression in [rule["expr"] for rule in rules()]:
         for opened, closed in ("()", "[]", "{}"):
             assert expression.count(opened) == expression.count(closed), expression
+
+
+def test_prometheus_itself_takes_rules_and_metrics(server: Running) -> None:
+    if shutil.which("promtool") is None:
+        pytest.skip("promtool, which checks rules and metrics, is not installed (package prometheus)")
+    subprocess.run(["promtool", "check", "rules", str(FOLDER / "alerts.yml")], check=True, timeout=BOUND)
+    text = httpx.get(server.url + "/metrics", trust_env=False, timeout=BOUND).text
+    done = subprocess.run(
+        ["promtool", "check", "metrics"],
+        input=text,
+        text=True,
+        capture_output=True,
+        timeout=BOUND,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,17 @@ def test_a_removed_client(site: tuple[Running, Ranch], home: Home) -> None:
     assert refused.value.code == "unknown_token"
 
 
+def test_models_that_changed_are_not_read_anew(site: tuple[Running, Ranch], home: Home) -> None:
+    """What SIGHUP leads to."""
+    server, _ = site
+    server.service.reload()
+    home.model_file("scores").rename(home.model_file("scores@2"))
+    with pytest.raises(errors.ParameterError, match=r"start the server anew .*, of scores, scores@2"):
+        server.service.reload()
+    with client_of(server.url, home.clients.add("alice"), patience=0) as client:
+        np.testing.assert_allclose(client.predict("scores", ROWS), expected(ROWS), atol=1e-6)
+
+
 def test_no_replica_is_no_health(site: tuple[Running, Ranch], home: Home) -> None:
     server, ranch = site
     ranch.head = False

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from hemera import errors, search
+from hemera.cli import main
 from hemera.serving import Package, export
 from hemera.serving.home import Home
 
@@ -145,3 +146,36 @@ def test_one_server_has_the_folder(tmp_path: Path) -> None:
         assert ask(home) == f"another server runs on {home.root}"
         assert ask(other) == "locked"
     assert ask(home) == "locked"
+
+
+@pytest.mark.parametrize(
+    ("kept", "said"),
+    [
+        (None, None),  # of a release before folders had a number
+        (b"1\n", None),
+        (b"2\n", "has format 2, and this release knows 1 at most: start the newer one, or restore"),
+        (b"", "is damaged"),
+        (b"-1", "is damaged"),
+        (b"1" * 5000, "is damaged"),
+        ("\u00b2".encode(), "is damaged"),
+    ],
+)
+def test_a_folder_of_a_newer_release_is_not_touched(
+    tmp_path: Path, kept: bytes | None, said: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home = Home(tmp_path / "home")
+    home.add_model(model("scores"))
+    if kept is not None:
+        (home.root / "format").write_bytes(kept)
+    before = {path: path.read_bytes() for path in home.root.rglob("*") if path.is_file()}
+    assert main(["models", str(home.root)]) == (0 if said is None else 1)
+    assert main(["serve", str(home.root), "--add-client", "alice"]) == (0 if said is None else 1)
+    if said is None:
+        with home.locked():
+            assert (home.root / "format").read_bytes() == b"1\n"
+        return
+    assert capsys.readouterr().err.count(said) == 2
+    with pytest.raises(errors.FormatError, match=said), home.locked():
+        pass
+    assert before.items() <= {path: path.read_bytes() for path in before}.items()
+    assert not (home.root / "clients").exists()
