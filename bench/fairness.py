@@ -2,7 +2,8 @@
 
 For each limit of a batch's time, a server in a process of its own. One client sends a request at a time;
 the other one sends none, or keeps `--connections` requests there. Both are measured by turns, and the ratio
-of the medians is what docs/measurements/serving.md has."""
+of the medians is what docs/measurements/serving.md has. `inside` is the
+time of the quiet client's requests by the server's log: from their headers to the answer."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -50,24 +52,41 @@ def measure(batch_seconds: float, options: argparse.Namespace) -> dict[str, floa
             while told.get("event") != "ready":
                 told = json.loads(server.stderr.readline())
                 port = told.get("port", port)
-            log = subprocess.Popen(["cat"], stdin=server.stderr, stdout=subprocess.DEVNULL)
+            inside: list[float] = []
+            lines = server.stderr
+
+            def read() -> None:
+                for line in lines:
+                    told = json.loads(line)
+                    if told["event"] == "request" and str(told.get("client")).startswith("client0."):
+                        inside.append(told["seconds"])
+
+            log = threading.Thread(target=read)
+            log.start()
             with Crowd(work, f"http://127.0.0.1:{port}", home.root, 2) as crowd:
                 quiet, flood = crowd._orders
                 alone: list[float] = []
                 beside: list[float] = []
+                inside_alone: list[float] = []
+                inside_beside: list[float] = []
                 answers = 0
                 for _ in range(options.turns):
                     quiet.send((1, options.seconds))
+                    inside.clear()
                     alone += quiet.recv()[0].seconds
+                    inside_alone += inside
                     flood.send((options.connections, 2 * options.seconds))
                     time.sleep(options.seconds / 2)
                     quiet.send((1, options.seconds))
+                    inside.clear()
                     beside += quiet.recv()[0].seconds
+                    inside_beside += inside
                     answers += sum(len(each.seconds) for each in flood.recv())
             server.terminate()
-            log.wait()
+            log.join()
     found = {"alone": float(np.median(alone)), "beside": float(np.median(beside))}
     found["worst"] = max(beside)
+    found["inside_alone"], found["inside_beside"] = map(float, map(np.median, (inside_alone, inside_beside)))
     return {**found, "ratio": found["beside"] / found["alone"], "flood_answers": answers}
 
 
