@@ -113,18 +113,29 @@ def test_the_document_has_schemas_headers_and_codes(everything: tuple[Running, d
         assert set(re.findall("`([a-z_]+)`", words)) <= set(codes()[int(status)]), status
 
 
+@pytest.mark.parametrize("model", ["scores", "scores@2", "live"])
 def test_a_client_of_another_language_by_the_document_alone(
-    everything: tuple[Running, dict[str, str]], keys: bytes, local: LocalModel, tmp_path: Path
+    everything: tuple[Running, dict[str, str]],
+    home: Home,
+    keys: bytes,
+    local: LocalModel,
+    tmp_path: Path,
+    model: str,
 ) -> None:
+    """A model, a version beside it, and a name for the version."""
     if shutil.which("node") is None:
         pytest.skip("Node is not installed")
     server, bearer = everything
+    shutil.copy(home.model_file("scores"), tmp_path / "scores@2.hemera-model")
+    home.add_model(tmp_path / "scores@2.hemera-model")
+    server.service.reload()
+    home.aliases.put("live", {"scores@2": 1}, home.models()[0])
     arrays, single = local.encode(ROWS)
     (request,) = local.encrypt(arrays).values()
     (tmp_path / "keys").write_bytes(keys)
     (tmp_path / "request").write_bytes(request)
     program = Path(__file__).with_name("document_client.mjs")
-    words = [f"{server.url}/openapi.json", bearer["Authorization"].split()[1], "scores"]
+    words = [f"{server.url}/openapi.json", bearer["Authorization"].split()[1], model]
     done = subprocess.run(
         ["node", str(program), *words, str(tmp_path / "keys"), str(tmp_path / "request")],
         capture_output=True,
