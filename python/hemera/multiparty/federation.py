@@ -189,7 +189,7 @@ class Federation:
             turn: the round's number.
             wait: seconds.
             verify: open the sum from all messages, in place of the one that another party has published. A
-                member compares the shares of pieces that it holds with its own.
+                member notes the list as answered, and compares shares of the pieces that it holds.
 
         Raises:
             WaitingError: when it takes longer.

@@ -74,9 +74,14 @@ def run(parties: Parties) -> None:
                 parties.of.pop(name, None)
         if len(parties.of) == len(NAMES) and parties.file(0, "result").exists():
             break
-    for fed in parties.of.values():
-        assert same(fed.average(0, wait=0), RIGHT)
-        assert same(fed.average(0, wait=0, verify=True), RIGHT)
+    for name in NAMES:
+        try:
+            found = parties.of[name].average(0, wait=0, verify=True)
+        except KilledError:  # a member notes a list before it compares shares
+            parties.of[name] = parties.join(name)
+            found = parties.of[name].average(0, wait=0, verify=True)
+        assert same(found, RIGHT)
+        assert same(parties.of[name].average(0, wait=0), RIGHT)
 
 
 def writes_in_all(folder: Path, sealed: bool = False) -> int:
