@@ -252,6 +252,6 @@ CiphertextExtents ciphertext_extents(std::span<const std::byte> file) {
   return extents;
 }
 
-Description describe(const std::filesystem::path& path) { return describe(load_file(path)); }
+Description describe(const std::filesystem::path& path) { return describe(load_file(path).view()); }
 
 }  // namespace hemera::io

@@ -222,7 +222,8 @@ rlwe::EvaluationKeys load_evaluation_keys(const ContextPointer& context, std::sp
 }
 
 rlwe::Parameters load_parameters(const std::filesystem::path& path) {
-  return load_parameters(load_file(path, [](const Header& header) { header.expect_kind(Kind::parameters); }));
+  return load_parameters(
+      load_file(path, [](const Header& header) { header.expect_kind(Kind::parameters); }).view());
 }
 
 AnyObject load_any(const ContextPointer& context, std::span<const std::byte> file) {
@@ -245,7 +246,8 @@ AnyObject load_any(const ContextPointer& context, std::span<const std::byte> fil
 }
 
 AnyObject load_any(const ContextPointer& context, const std::filesystem::path& path) {
-  return load_any(context, load_file(path, [&](const Header& header) { expect_object(header, *context); }));
+  return load_any(context,
+                  load_file(path, [&](const Header& header) { expect_object(header, *context); }).view());
 }
 
 }  // namespace hemera::io

@@ -52,6 +52,7 @@ class FileBytes {
 
   [[nodiscard]] const std::byte* begin() const { return data_.data(); }
   [[nodiscard]] const std::byte* end() const { return begin() + size_; }
+  [[nodiscard]] std::span<const std::byte> view() const { return {begin(), size_}; }
   friend bool operator==(const FileBytes& one, std::span<const std::byte> other) {
     return std::equal(one.begin(), one.end(), other.begin(), other.end());
   }
