@@ -205,8 +205,9 @@ class Federation:
 
         wait_for(is_open, wait, lambda: self._lacks(files))
         found = files.result(self._terms.layout.count)
-        if verify or found is None:
+        if verify:
             self._compare(files)
+        if verify or found is None:
             listed = self._answerable(files)
             sums = None if listed is None else files.opened(listed, self._access.pieces)
             if listed is None or sums is None:
