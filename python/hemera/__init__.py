@@ -26,7 +26,7 @@ from hemera.objects.context import Context
 from hemera.objects.devices import devices
 from hemera.objects.evaluator import Evaluator
 from hemera.objects.graph import Graph
-from hemera.objects.keys import Keys, SecretKey, SwitchingKey, rotations_for_sum, rotations_needed
+from hemera.objects.keys import Keys, SecretKey, SwitchingKey, rotations_needed
 from hemera.objects.load import load_parameters
 from hemera.parameters import Parameters
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from hemera.compiler import ArraySpec, Table, TableSpec, array, compile, compute  # noqa: A004
     from hemera.objects.cost import Cost, cost
     from hemera.objects.encrypted_matrix import EncryptedMatrix
-    from hemera.pool import Pool
+    from hemera.pool.pool import Pool
 
     __version__: str
 
@@ -88,7 +88,6 @@ __all__ = [
     "multiply",
     "multiply_many",
     "relu",
-    "rotations_for_sum",
     "rotations_needed",
     "search",
     "serving",
@@ -105,7 +104,7 @@ _WHEN_ASKED_FOR = {
     "Client": "hemera.client.client",
     "Cost": "hemera.objects.cost",
     "EncryptedMatrix": "hemera.objects.encrypted_matrix",
-    "Pool": "hemera.pool",
+    "Pool": "hemera.pool.pool",
     "Table": "hemera.compiler",
     "TableSpec": "hemera.compiler",
     "array": "hemera.compiler",
@@ -142,6 +141,11 @@ if not TYPE_CHECKING:
             found = importlib.import_module("importlib.metadata").version("hemera")
             globals()[name] = found
             return found
+        if name == "rotations_for_sum":
+            warnings = importlib.import_module("warnings")
+            way_out = "ctx.generate_keys(sk, sum_slots=slots) makes the keys of sums"
+            warnings.warn(f"hemera.{name} is deprecated: {way_out}", DeprecationWarning, stacklevel=2)
+            return importlib.import_module("hemera.objects.keys").rotations_for_sum
         if name not in _WHEN_ASKED_FOR:
             # With the name and the module Python itself suggests the nearest one.
             raise AttributeError(

@@ -16,6 +16,7 @@ Examples:
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,7 +32,6 @@ __all__ = [
     "engines",
     "inert_prime_below",
     "kronecker_exponent",
-    "missing",
 ]
 
 
@@ -41,11 +41,12 @@ def engines() -> list[str]:
 
 
 def missing() -> list[str]:
-    """The libraries that this build lacks, each with the way out; usually none.
-
-    Without GMP every product here works. Only `hemera/multiply/gmp.hpp` in C++ and the comparison with GMP in
-    `hemera bench multiply` need it.
-    """
+    """Deprecated: the libraries that this build lacks; `hemera bench multiply` reports them."""
+    warnings.warn(
+        "hemera.multiply.missing is deprecated: `hemera bench multiply` reports a build without GMP",
+        DeprecationWarning,
+        stacklevel=2,
+    )
     if _core.built_with_gmp():
         return []
     return [

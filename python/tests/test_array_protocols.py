@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import hemera as hm
+from hemera.objects.keys import rotations_for_sum
 
 SLOTS = 16
 
@@ -183,7 +184,7 @@ def test_rotations_take_integers(ckks: Any) -> None:
     with pytest.raises(TypeError, match="takes an integer as steps, not float"):
         ckks.ctx.generate_keys(ckks.sk, rotations=[1.5])
     with pytest.raises(TypeError, match="rotations_for_sum takes parameters and a number of slots, not int"):
-        hm.rotations_for_sum(1024)  # type: ignore[arg-type]
+        rotations_for_sum(1024)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="rotations_needed takes a sequence of steps"):
         hm.rotations_needed(ckks.ctx.params, 3)  # type: ignore[arg-type]
 

@@ -19,7 +19,7 @@ NAMED = [
     "hemera",
     "hemera.multiply",
     *("ArraySpec", "Ciphertext", "Context", "array", "compile", "compute", "cost", "inspect"),
-    *("approximate", "load_parameters", "multiply_many", "rotations_for_sum", "rotations_needed", "stack"),
+    *("approximate", "load_parameters", "multiply_many", "rotations_needed", "stack"),
     *("Ciphertext.polyval", "Ciphertext.rotate", "Ciphertext.sum"),
     *("Context.decrypt", "Context.encode", "Context.encrypt", "Context.generate_keys", "Context.load"),
     *("bfv.Parameters.for_circuit", "ckks.Parameters.for_circuit", "ckks.Parameters.from_bits"),

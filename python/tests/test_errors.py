@@ -12,6 +12,7 @@ import pytest
 
 import hemera as hm
 from hemera import errors
+from hemera.objects.keys import rotations_for_sum
 
 ROOT = Path(__file__).parents[2]
 HEADER = ROOT / "include" / "hemera" / "runtime" / "error.hpp"
@@ -85,7 +86,7 @@ def test_missing_keys(party: Any) -> None:
     with pytest.raises(errors.MissingKeyError, match=r"sum: .*sum_slots=True\)"):
         ev.bind(x).sum()
     # All rotations, and the swap of rows that BFV and BGV need too is missing.
-    steps = hm.rotations_for_sum(party.ctx.params, 16)
+    steps = rotations_for_sum(party.ctx.params, 16)
     rotating = party.ctx.bind(party.ctx.generate_keys(party.sk, rotations=steps))
     if party.exact:
         with pytest.raises(errors.MissingKeyError, match=r"sum: .*sum_slots=True\)"):

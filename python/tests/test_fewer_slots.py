@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import hemera as hm
+from hemera.objects.keys import rotations_for_sum
 
 SCHEMES = {"bfv": hm.bfv.Parameters, "bgv": hm.bgv.Parameters}
 N = 2048
@@ -82,7 +83,7 @@ def test_refusals_name_the_slots():
 
 def test_rotations_count_in_the_row():
     params = parameters("bfv", 257)
-    assert hm.rotations_for_sum(params) == [1, 2, 4, 8, 16, 32]
+    assert rotations_for_sum(params) == [1, 2, 4, 8, 16, 32]
     assert hm.rotations_needed(params, [63, 64, 5]) == [-1, 1, 4]
 
 

@@ -8,6 +8,9 @@ import sys
 
 import pytest
 
+import hemera as hm
+from hemera.objects import keys
+
 OWN = 50
 """The most modules of Hemera. Modules that few users need are imported at their first use."""
 OTHERS = 22
@@ -65,3 +68,10 @@ def test_names_that_are_imported_at_their_first_use() -> None:
         "assert set(hemera.__all__) <= set(globals())"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_names_that_are_to_go_work_and_tell_the_way_out() -> None:
+    with pytest.warns(DeprecationWarning, match=r"sum_slots=slots\) makes the keys of sums"):
+        assert hm.rotations_for_sum is keys.rotations_for_sum
+    with pytest.warns(DeprecationWarning, match="`hemera bench multiply` reports"):
+        assert all("HEMERA_GMP=ON" in line for line in hm.multiply.missing())

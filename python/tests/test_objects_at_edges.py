@@ -13,6 +13,7 @@ import hemera as hm
 from hemera.circuits.needs import size_text
 from hemera.errors import LevelError, MismatchError, ParameterError
 from hemera.objects.cost import DryRun, FreshInput
+from hemera.objects.keys import rotations_for_sum
 
 from .conftest import PLAIN_MODULUS
 
@@ -238,10 +239,10 @@ def test_sums_are_over_as_many_slots_as_there_may_be(party: Any) -> None:
     steps = [1 << k for k in range(row.bit_length() - 1)]
     for slots in (1, 2, params.max_slots, None):
         of = row if slots is None or party.exact else slots
-        assert hm.rotations_for_sum(params, slots) == [step for step in steps if step < of]
+        assert rotations_for_sum(params, slots) == [step for step in steps if step < of]
     for slots in (0, -1, params.max_slots + 1):
         with pytest.raises(ParameterError, match=f"1 to {params.max_slots} slots here, not {slots}"):
-            hm.rotations_for_sum(params, slots)
+            rotations_for_sum(params, slots)
     for slots in (-1, 2 * params.max_slots):
         with pytest.raises(ParameterError, match="slots here"):
             party.ctx.generate_keys(party.sk, sum_slots=slots)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import hemera as hm
+from hemera.objects.keys import rotations_for_sum
 
 
 def full(party: Any) -> np.ndarray[Any, Any]:
@@ -59,7 +60,7 @@ def test_rotations_needed_suffice(party: Any) -> None:
 
 
 def test_rotations_for_sum_suffice(ckks: Any) -> None:
-    steps = hm.rotations_for_sum(ckks.ctx.params, 16)
+    steps = rotations_for_sum(ckks.ctx.params, 16)
     ev = ckks.ctx.bind(ckks.ctx.generate_keys(ckks.sk, relinearization=False, rotations=steps))
     a = ckks.values(16)
     ckks.check(ev.encrypt(a).sum(), np.full(16, a.sum()))

@@ -62,9 +62,18 @@ struct NotAsked {
 class HostMemory final : public Memory {
  public:
   HostMemory(std::size_t kept_bytes_limit, std::size_t limit, std::shared_ptr<ThreadPool> pool)
-      : kept_bytes_limit_(kept_bytes_limit), limit_(limit), pool_(std::move(pool)) {}
+      : kept_bytes_limit_(kept_bytes_limit), limit_(limit), pool_(std::move(pool)) {
+    const std::lock_guard lock(neighbours_.mutex);
+    neighbours_.pools.push_back(this);
+  }
 
-  ~HostMemory() override { give_back_kept(); }
+  ~HostMemory() override {
+    {
+      const std::lock_guard lock(neighbours_.mutex);
+      std::erase(neighbours_.pools, this);
+    }
+    give_back_kept();
+  }
 
   [[nodiscard]] Device device() const override { return {Device::Kind::cpu, 0}; }
 
@@ -85,6 +94,7 @@ class HostMemory final : public Memory {
         std::byte* block = found->second.back();
         found->second.pop_back();
         kept_bytes_ -= block_bytes;
+        neighbours_.kept -= block_bytes;
         use(block_bytes);
         return block;
       }
@@ -92,6 +102,7 @@ class HostMemory final : public Memory {
       if (limit_ != 0 && used_ + block_bytes > limit_) fail(bytes);
       use(block_bytes);
     }
+    make_room();
     const bool large = block_bytes >= huge_page;
     const std::size_t align = large ? huge_page : secrecy == Secrecy::secret ? page_bytes() : alignment;
     const std::size_t rounded = rounded_up(block_bytes, align);
@@ -115,10 +126,12 @@ class HostMemory final : public Memory {
     {
       const std::lock_guard lock(mutex_);
       used_ -= block_bytes;
+      last_turn_ = neighbours_.turns.load();
       if (kept_bytes_ + block_bytes <= kept_bytes_limit_) {
         try {
           kept_of(secrecy)[block_bytes].push_back(pointer);
           kept_bytes_ += block_bytes;
+          neighbours_.kept += block_bytes;
           return;
         } catch (const std::bad_alloc&) {
           // No room to remember the block: give it back instead.
@@ -139,6 +152,35 @@ class HostMemory final : public Memory {
   }
 
  private:
+  // The pools of this process. Never destroyed: a context may live until the process has ended.
+  struct Neighbours {
+    static Neighbours& instance() {
+      static auto* const found = new Neighbours;
+      return *found;
+    }
+    std::atomic<std::size_t> kept{0};     // bytes
+    std::atomic<std::uint64_t> turns{0};  // one for each time that a pool takes fresh memory
+    ForkSafeMutex mutex;                  // the first to be locked
+    std::vector<HostMemory*> pools;
+  };
+
+  // Before fresh memory is taken: while all pools keep more than `kept_bytes`, others give back what they
+  // keep, the least recently used one first.
+  void make_room() noexcept {
+    ++neighbours_.turns;
+    if (neighbours_.kept <= kept_bytes) return;
+    const std::lock_guard lock(neighbours_.mutex);
+    const auto turn = [this](const HostMemory* each) {
+      return each == this || each->kept_bytes_ == 0 ? UINT64_MAX : each->last_turn_.load();
+    };
+    while (neighbours_.kept > kept_bytes) {
+      HostMemory& oldest = **std::ranges::min_element(neighbours_.pools, {}, turn);
+      if (turn(&oldest) == UINT64_MAX) return;
+      const std::lock_guard its_lock(oldest.mutex_);
+      oldest.give_back_kept();
+    }
+  }
+
   // All that follow: under the mutex.
   void use(std::size_t block_bytes) {
     used_ += block_bytes;
@@ -151,7 +193,7 @@ class HostMemory final : public Memory {
         blocks.clear();
       }
     }
-    kept_bytes_ = 0;
+    neighbours_.kept -= kept_bytes_.exchange(0);
   }
   static void give_back(std::byte* block, std::size_t block_bytes, Secrecy secrecy) noexcept {
     if (secrecy == Secrecy::secret) set_dumped(block, block_bytes, true);
@@ -195,13 +237,11 @@ class HostMemory final : public Memory {
   const std::shared_ptr<ThreadPool> pool_;
   mutable ForkSafeMutex mutex_;
   std::array<std::map<std::size_t, std::vector<std::byte*>>, 2> kept_;  // [secrecy]
-  std::size_t kept_bytes_ = 0;
+  Neighbours& neighbours_ = Neighbours::instance();
+  std::atomic<std::size_t> kept_bytes_{0};
+  std::atomic<std::uint64_t> last_turn_{0};  // of its last use
   std::size_t used_ = 0;
 };
-
-}  // namespace
-
-namespace {
 
 std::byte* allocated(Memory& memory, std::size_t bytes, Secrecy secrecy) {
   auto* host = secrecy == Secrecy::secret ? dynamic_cast<HostMemory*>(&memory) : nullptr;

@@ -122,28 +122,47 @@ TEST(HostMemory, ReusesFreedBlocksButNoMoreThanItsLimit) {
 }
 
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+std::size_t bytes_in_use() {
+  const struct mallinfo2 info = ::mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
 TEST(HostMemory, KeepsNoMoreThanItsLimit) {
   if (tests::sanitized) GTEST_SKIP() << "sanitizers have an allocator of their own";
-  const auto in_use = [] {
-    const struct mallinfo2 info = ::mallinfo2();
-    return info.uordblks + info.hblkhd;
-  };
   constexpr std::size_t block = 1 << 20;
   for (const std::size_t limit : {std::size_t{0}, block, 3 * block, 20 * block}) {
     const auto memory = make_host_memory(limit);
-    const std::size_t before = in_use();
+    const std::size_t before = bytes_in_use();
     // Kept ones serve again, and are kept again.
     for (int round = 0; round < 3; ++round) {
       {
         std::vector<Buffer> buffers;
         for (int i = 0; i < 10; ++i) buffers.emplace_back(memory, block);
       }
-      const std::size_t kept = in_use() - before;
+      const std::size_t kept = bytes_in_use() - before;
       const std::size_t expected = std::min(limit, 10 * block);
       EXPECT_LT(kept, expected + block / 2) << limit;
       EXPECT_GT(kept + block / 2, expected) << limit;
     }
   }
+}
+
+// While a pool takes fresh memory, those that were used before the others give back what they keep.
+TEST(HostMemory, PoolsOfAProcessKeepNoMoreThanOneWhileOneGrows) {
+  if (tests::sanitized) GTEST_SKIP() << "sanitizers have an allocator of their own";
+  constexpr std::size_t block = std::size_t{300} << 20;
+  const std::size_t before = bytes_in_use();
+  std::vector<std::shared_ptr<Memory>> pools(6);
+  for (auto& memory : pools) {
+    memory = make_host_memory();
+    const Buffer grown(memory, block);
+    EXPECT_LT(bytes_in_use() - before, kept_bytes + 2 * block);
+  }
+  const std::size_t kept = bytes_in_use();
+  const Buffer last(pools[5], block), earlier(pools[2], block);
+  EXPECT_LT(bytes_in_use(), kept + block / 2);  // blocks that are kept serve
+  const Buffer first(pools[0], block);
+  EXPECT_GT(bytes_in_use(), kept + block / 2);
 }
 #endif
 

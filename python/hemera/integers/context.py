@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from hemera import _core
 from hemera._process import cached_property
-from hemera.circuits import Bootstrap
 from hemera.ckks import Parameters
 from hemera.inputs.arguments import as_integer, described
 from hemera.inputs.source import Source, read_bytes
@@ -25,7 +24,7 @@ from hemera.integers.engine import Engine, Work
 from hemera.integers.graph import Function, Graph
 from hemera.integers.layout import BASE, DIGIT_BITS, Layout
 from hemera.integers.margins import fresh_error
-from hemera.integers.needs import Needs, generated, needs, require_room
+from hemera.integers.needs import Needs, generated, needs, plans_of, require_room
 from hemera.integers.points import Points
 from hemera.integers.report import report
 from hemera.integers.types import as_words, digits_of, from_words, integer_type, plain_values
@@ -96,7 +95,7 @@ class Context:
             raise _core.MismatchError(f"integers stand in ciphertexts of CKKS, and the keys are of {params}")
         self._bits, self._params = bits, params
         self._layout = Layout(params.max_slots, bits // DIGIT_BITS)
-        self._whole, self._real = Bootstrap(params), Bootstrap(params, real=True)
+        self._whole, self._real = plans_of(params)
         self._points = Points(params, self._layout)
         self._of_thread = threading.local()
         if not self._whole.exponential or round(self._whole.ratio) != 256:

@@ -6,6 +6,7 @@ import logging
 import time
 from dataclasses import dataclass
 from functools import lru_cache
+from weakref import WeakValueDictionary
 
 from hemera import _core
 from hemera._machine import memory_bytes
@@ -19,6 +20,7 @@ from hemera.objects.keys import Keys, SecretKey
 
 _log = logging.getLogger("hemera.integers")
 _GIGA = 1e9
+_plans: WeakValueDictionary[tuple[Parameters, bool], Bootstrap] = WeakValueDictionary()
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,13 @@ def _told(count: float) -> str:
     return f"{count / _GIGA:.1f} GB" if count >= _GIGA else f"{count / 1e6:.0f} MB"
 
 
+def plans_of(params: Parameters) -> tuple[Bootstrap, Bootstrap]:
+    """The bootstraps of complex slots and of real ones: one pair for all contexts that are alive."""
+    whole, real = (_plans.get((params, real)) or Bootstrap(params, real=real) for real in (False, True))
+    _plans.update({(params, each.real): each for each in (whole, real)})
+    return whole, real
+
+
 def generated(ckks: Context, secret: SecretKey, layout: Layout, points: Points, *plans: Bootstrap) -> Keys:
     """The keys of all operations. The matrices of products of the widest integers serve all."""
     values = layout.values
@@ -68,9 +77,8 @@ def counted(params: Parameters, digits: int) -> tuple[int, int]:
     """The bytes of the keys, and the most while they are made: counted."""
     ledger, layout = Context(params, "ledger"), Layout(params.max_slots, digits)
     secret = ledger.generate_secret_key()
-    plans = Bootstrap(params), Bootstrap(params, real=True)
     ledger._native.reset_memory_peak()
-    keys = generated(ledger, secret, layout, Points(params, layout), *plans)
+    keys = generated(ledger, secret, layout, Points(params, layout), *plans_of(params))
     return keys.memory_bytes, ledger._native.memory_peak
 
 

@@ -232,11 +232,6 @@ def rotations_for_sum(params: Parameters, slots: int | None = None) -> list[int]
     """The steps of the rotations that `Ciphertext.sum` takes for ciphertexts of `slots` slots (None: all).
     TypeError if the arguments are no parameters and no integer, ParameterError for a number of slots that no
     ciphertext has.
-
-    Examples:
-        >>> params = hm.ckks.Parameters.for_circuit(depth=1, slots=4096)
-        >>> hm.rotations_for_sum(params, 16)
-        [1, 2, 4, 8]
     """
     require_type(params, Parameters, "rotations_for_sum", "parameters and a number of slots")
     if slots is not None:

@@ -12,5 +12,6 @@ from . import setting
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     """Free the contexts after the last test of the folder."""
     if nextitem is None or nextitem.path.parent != item.path.parent:
-        setting.context.cache_clear()
+        for each in (setting.context, setting.secret):
+            each.cache_clear()
         gc.collect()

@@ -13,8 +13,14 @@ from hemera.integers.engine import Engine
 
 
 @cache
+def secret() -> hm.SecretKey:
+    return hm.Context(hm.ckks.Parameters.for_bootstrapping("test-exact")).generate_secret_key()
+
+
+@cache
 def context(bits: int) -> hm.integers.Context:
-    return hm.integers.Context(bits, preset="test-exact")
+    """All widths in one context of CKKS, whose freed memory serves each of them."""
+    return hm.integers.Context(bits, secret_key=secret())
 
 
 def encrypted(engine: Engine, numbers: np.ndarray, largest: float) -> Bounded:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 import pytest
@@ -15,10 +14,7 @@ from hemera.integers.engine import Engine
 from hemera.integers.lookup import bits, lookup
 from hemera.integers.split import Split
 
-
-@cache
-def context(bits: int) -> hm.integers.Context:
-    return hm.integers.Context(bits, preset="test-exact")
+from .setting import context
 
 
 def slots_of(ints: hm.integers.Context, x: Bounded) -> np.ndarray:

@@ -24,7 +24,7 @@ from rich.table import Table
 
 from hemera import _core, _machine, _options
 from hemera.errors import FileError, ParameterError
-from hemera.multiply import IntegerMultiplier, RingMultiplier, missing
+from hemera.multiply import IntegerMultiplier, RingMultiplier
 from hemera_apps._figures import add_load
 from hemera_apps.bench.flint_side import FlintProduct
 from hemera_apps.bench.multiply_cases import Case, HemeraProducts, SealProduct, cases
@@ -37,6 +37,10 @@ _BITS = [10**5, 10**6, 10**7, 10**8]
 _ALTERNATING = 1 << 15  # the largest degree with all contexts in memory at once
 _PARTS = ("ciphertexts", "rings", "integers")
 _ENGINES = ("ntt", "dgt", "kronecker_ss")
+_WITHOUT_GMP = (
+    "not compared with GMP, which this build lacks. On Debian or Ubuntu: apt-get install libgmp-dev, then "
+    "build Hemera again with HEMERA_GMP=ON"
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,8 +71,8 @@ def run(arguments: argparse.Namespace) -> int:
             raise FileError(f"{arguments.load} has no results of hemera bench multiply: {error}") from error
         return 0
     console = Console(stderr=arguments.json == "-")
-    for line in missing():
-        console.print(f"not measured for want of {line}")
+    if not _core.built_with_gmp():
+        console.print(_WITHOUT_GMP)
     parts = arguments.part or _PARTS
     threads = arguments.threads or sorted({1, _core.available_processors()})
     degrees = arguments.n or _DEGREES

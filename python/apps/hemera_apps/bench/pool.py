@@ -21,10 +21,10 @@ from hemera import _core, _machine, _options
 from hemera.circuits import Bootstrap, LinearTransform
 from hemera.ckks import Parameters
 from hemera.errors import DeviceError, NoiseError, ParameterError
-from hemera.pool import Pool
 from hemera.pool.circuits import PoolCircuit, each_of, predicted
 from hemera.pool.cuts import NVLINK, PCIE, best_cut, bootstrap_steps, transform_step
 from hemera.pool.evaluator import PoolEvaluator
+from hemera.pool.pool import Pool
 from hemera.serving import Package
 from hemera.times import DeviceTimes
 from hemera_apps.networks import lola
