@@ -113,30 +113,28 @@ class FunctionSink final : public io::Sink {
   explicit FunctionSink(const nb::callable& function) : function_(function) {}
 
   void write(std::span<const std::byte> data) override {
+    if (pending_.size() + data.size() > piece_bytes) flush();
+    for (; data.size() > piece_bytes; data = data.subspan(piece_bytes)) give(data.first(piece_bytes));
     pending_.insert(pending_.end(), data.begin(), data.end());
-    if (pending_.size() >= piece_bytes) flush();
   }
   void flush() {
-    const AcquiredGil acquire;
-    function_(nb::bytes(pending_.data(), pending_.size()));
+    give(pending_);
     pending_.clear();
   }
 
  private:
+  void give(std::span<const std::byte> piece) const {
+    const AcquiredGil acquire;
+    function_(nb::bytes(piece.data(), piece.size()));
+  }
+
   static constexpr std::size_t piece_bytes = std::size_t{1} << 20;
   const nb::callable& function_;
   std::vector<std::byte> pending_;
 };
 
-/// Whether a key is made by itself; others share what is drawn for them, and are made together.
-bool is_alone(const circuits::KeyNeed& need) {
-  const bool of_circuit = need.role.from == rlwe::circuit_secret || need.role.to == rlwe::circuit_secret;
-  const rlwe::KeyRole role = of_circuit ? rlwe::role_in_circuit(need.role) : need.role;
-  return role == rlwe::KeyRole::relinearization() || role == rlwe::KeyRole::galois(role.galois_element);
-}
-
-/// Keys to a function of Python as the file of all, one in memory at a time, but for those that are made
-/// together. `told` gets the number of keys that are written.
+/// Keys to a function of Python as the file of all, one in memory at a time, but for those that share
+/// randomness. `told` gets the number of keys that are written.
 void write_needed_keys(const rlwe::SecretKey& secret, const std::vector<circuits::KeyNeed>& needs,
                        const nb::typed<nb::callable, void(nb::bytes)>& write,
                        const nb::typed<nb::callable, void(std::size_t)>& told) {
@@ -144,7 +142,7 @@ void write_needed_keys(const rlwe::SecretKey& secret, const std::vector<circuits
   std::vector<circuits::KeyNeed> together;
   std::vector<io::KeysWriter::Entry> entries;
   for (const circuits::KeyNeed& need : needs) {
-    if (!is_alone(need)) together.push_back(need);
+    if (!circuits::is_made_alone(need.role)) together.push_back(need);
     entries.push_back({need.role, rlwe::key_context(secret.context, need.role)->gadget(need.gadget)});
   }
   const rlwe::EvaluationKeys shared = circuits::generate_keys(secret, together);
@@ -153,10 +151,10 @@ void write_needed_keys(const rlwe::SecretKey& secret, const std::vector<circuits
   std::size_t count = 0;
   for (const io::KeysWriter::Entry& entry : writer.entries()) {
     const circuits::KeyNeed need{entry.role, entry.gadget->primes()};
-    if (const auto found = shared.find(need.role, need.gadget)) {
-      writer.write(*found);
+    if (circuits::is_made_alone(need.role)) {
+      writer.write(circuits::key_maker(secret, need));
     } else {
-      writer.write(*circuits::generate_keys(secret, {&need, 1}).find(need.role, need.gadget));
+      writer.write(*shared.find(need.role, need.gadget));
     }
     const AcquiredGil acquire;
     told(++count);

@@ -105,9 +105,7 @@ void generate_keys(const rlwe::SecretKey& secret, std::span<const hemera_need> n
   }
   io::KeysWriter writer(sink, secret.context, public_key ? &*public_key : nullptr, std::move(entries));
   for (const io::KeysWriter::Entry& entry : writer.entries()) {
-    const bool squares = entry.role == rlwe::KeyRole::relinearization();
-    writer.write(squares ? rlwe::generate_relinearization_key(secret, entry.gadget)
-                         : rlwe::generate_galois_key(secret, entry.role.galois_element, entry.gadget));
+    writer.write(rlwe::KeyMaker(secret, entry.role, entry.gadget));
   }
   writer.finish();
 }

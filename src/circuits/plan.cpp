@@ -13,8 +13,8 @@
 #include "circuits/rehearsal.hpp"
 #include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/block_secret.hpp"
+#include "hemera/rlwe/key_maker.hpp"
 #include "hemera/rlwe/parts.hpp"
-#include "hemera/rlwe/turned_product.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/key_storage.hpp"
 #include "rlwe/requirements.hpp"
@@ -161,16 +161,22 @@ void add_block_keys(rlwe::EvaluationKeys& keys, const rlwe::SecretKey& secret,
 
 bool is_of_blocks(const rlwe::KeyRole& role) { return rlwe::to_block_of(role) || rlwe::block_of(role); }
 
-rlwe::SwitchingKey ciphertext_key(const rlwe::SecretKey& secret, const rlwe::KeyRole& role,
-                                  rlwe::GadgetPointer gadget) {
-  if (role == rlwe::KeyRole::relinearization()) {
-    return rlwe::generate_relinearization_key(secret, std::move(gadget));
-  }
-  return role.power == 2 ? rlwe::generate_turned_product_key(secret, role.galois_element, std::move(gadget))
-                         : rlwe::generate_galois_key(secret, role.galois_element, std::move(gadget));
+}  // namespace
+
+bool is_made_alone(const rlwe::KeyRole& role) {
+  const rlwe::KeyRole own = rlwe::role_in_circuit(role);
+  return !is_ephemeral(own) && !rlwe::part_of(own) && !is_of_blocks(own);
 }
 
-}  // namespace
+rlwe::KeyMaker key_maker(const rlwe::SecretKey& secret, const KeyNeed& need) {
+  if (is_of_circuit(need)) {
+    return key_maker(rlwe::circuit_secret_key(secret), {rlwe::role_in_circuit(need.role), need.gadget});
+  }
+  const rlwe::Context& context = *secret.context;
+  const rlwe::GadgetPointer gadget = context.gadget(need.gadget);
+  rlwe::require_security(context, *gadget, context.parameters().literal().secret);
+  return {secret, need.role, gadget};
+}
 
 rlwe::EvaluationKeys generate_keys(const rlwe::SecretKey& secret, std::span<const KeyNeed> needs) {
   const rlwe::Context& context = *secret.context;
@@ -199,9 +205,9 @@ rlwe::EvaluationKeys generate_keys(const rlwe::SecretKey& secret, std::span<cons
   add_part_keys(keys, secret, needs);
   for (std::size_t i = 0; i < needs.size(); ++i) {
     const KeyNeed& need = needs[i];
-    if (is_ephemeral(need.role) || rlwe::part_of(need.role) || is_of_blocks(need.role)) continue;
+    if (!is_made_alone(need.role)) continue;
     keys.add(need.role,
-             std::make_shared<const rlwe::SwitchingKey>(ciphertext_key(secret, need.role, gadgets[i])));
+             std::make_shared<const rlwe::SwitchingKey>(rlwe::KeyMaker(secret, need.role, gadgets[i]).key()));
   }
   return keys;
 }

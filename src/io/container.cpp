@@ -178,8 +178,12 @@ void Writer::section(Tag tag, std::span<const std::byte> payload, int compressio
 void Writer::section(Tag tag, std::size_t bytes, const std::function<void(std::span<std::byte>)>& fill) {
   const std::span<std::byte> place = sink_.room(Section::header_bytes + bytes);
   if (place.empty()) {
-    std::vector<std::byte> payload(bytes);
-    const runtime::ZeroedAtEnd zeroed{std::span(payload)};
+    if (payload_.size() < bytes) {
+      // More than it takes: memory that is new costs as much as what it is filled with.
+      const std::size_t room = std::max(bytes, payload_.size() + payload_.size() / 2);
+      payload_ = runtime::Buffer(runtime::make_host_memory(0), room, runtime::Secrecy::secret);
+    }
+    const std::span<std::byte> payload(payload_.data(), bytes);
     fill(payload);
     return emit(tag, 0, payload, bytes);
   }

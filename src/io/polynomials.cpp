@@ -22,12 +22,19 @@ ResidueLayout layout_of(const poly::Poly& poly, std::size_t components, bool pac
   return layout;
 }
 
+// The components of the writer's layout, from element `first` of its batch on.
+void fill(ResidueWriter& writer, std::size_t first, const rlwe::Context& context, const poly::Poly& poly) {
+  const ResidueLayout& layout = writer.layout();
+  const std::size_t first_row = first * layout.components * layout.moduli.size();
+  context.backend().download_rows(
+      context.queue(), poly.view().components(0, layout.components), poly.form(),
+      [&](std::size_t row, std::span<const std::uint64_t> rows) { writer.rows(first_row + row, rows); });
+}
+
 void fill(std::span<std::byte> section, const ResidueLayout& layout, const rlwe::Context& context,
           const poly::Poly& poly) {
   ResidueWriter writer(section, layout);
-  context.backend().download_rows(
-      context.queue(), poly.view().components(0, layout.components), poly.form(),
-      [&](std::size_t first, std::span<const std::uint64_t> rows) { writer.rows(first, rows); });
+  fill(writer, 0, context, poly);
 }
 
 std::string text(poly::Form form) { return form == poly::Form::evaluation ? "evaluation" : "coefficient"; }
@@ -97,6 +104,21 @@ void write_polynomials(Writer& writer, const rlwe::Context& context, const poly:
   const ResidueLayout layout = layout_of(poly, components, options.packed);
   writer.section(residues_tag, layout.section_bytes(),
                  [&](std::span<std::byte> section) { fill(section, layout, context, poly); });
+}
+
+void write_digits(Writer& writer, const rlwe::KeyMaker& key, std::size_t components,
+                  const SaveOptions& options) {
+  const rlwe::Context& context = *key.context();
+  poly::Poly digit = context.make_poly(1, 2, key.gadget()->modulus(), poly::Form::evaluation);
+  ResidueLayout layout = layout_of(digit, components, options.packed);
+  layout.batch = key.digits();
+  writer.section(residues_tag, layout.section_bytes(), [&](std::span<std::byte> section) {
+    ResidueWriter out(section, layout);
+    for (std::size_t number = 0; number < layout.batch; ++number) {
+      key.make(digit.view(), number);
+      fill(out, number, context, digit);
+    }
+  });
 }
 
 poly::Poly read_polynomials(const Section& section, const rlwe::Context& context,

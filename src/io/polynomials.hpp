@@ -25,7 +25,11 @@ struct ExpectedResidues {
 void write_polynomials(Writer& writer, const rlwe::Context& context, const poly::Poly& poly,
                        std::size_t components, const SaveOptions& options);
 
-/// Bytes of that section before compression.
+/// Components [0, components) of a key in the making, one digit after the other, as the next section.
+void write_digits(Writer& writer, const rlwe::KeyMaker& key, std::size_t components,
+                  const SaveOptions& options);
+
+/// Bytes of a section of `write_polynomials` before compression.
 std::size_t section_bytes(const poly::Poly& poly, std::size_t components, const SaveOptions& options);
 
 /// The section as a polynomial array; with `seed`, one more component follows those of the file, filled from

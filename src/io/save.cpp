@@ -70,9 +70,16 @@ void write_key(Writer& writer, const rlwe::PublicKey& key, const SaveOptions& op
   write_key(writer, *key.context, std::move(fields), key.poly, options);
 }
 
+// Without its seed.
+KeyFields fields_of(const Writer& writer, const rlwe::Context& context, const rlwe::Gadget& gadget) {
+  KeyFields fields{.scheme = context.scheme(), .level = gadget.highest_level()};
+  if (writer.version() > first_format) fields.gadget = gadget.primes();
+  return fields;
+}
+
 void write_key(Writer& writer, const rlwe::SwitchingKey& key, const SaveOptions& options) {
-  KeyFields fields{.scheme = key.context->scheme(), .level = key.level(), .seed = key.seed};
-  if (writer.version() > first_format) fields.gadget = key.gadget->primes();
+  KeyFields fields = fields_of(writer, *key.context, *key.gadget);
+  fields.seed = key.seed;
   write_key(writer, *key.context, std::move(fields), key.poly, options);
 }
 
@@ -211,18 +218,31 @@ KeysWriter::KeysWriter(Sink& sink, rlwe::ContextPointer context, const rlwe::Pub
   if (public_key != nullptr) write_key(writer_, *public_key, options_);
 }
 
-void KeysWriter::write(const rlwe::SwitchingKey& key) {
-  rlwe::require_filled(key, "save");
-  const bool is_due =
-      next_ < entries_.size() && key.gadget->primes() == entries_[next_].gadget->primes() &&
-      fingerprint(*key.context) == fingerprint(*rlwe::key_context(context_, entries_[next_].role));
+void KeysWriter::take_turn(const rlwe::Context& context, const rlwe::Gadget& gadget) {
+  const bool is_due = next_ < entries_.size() && gadget.primes() == entries_[next_].gadget->primes() &&
+                      fingerprint(context) == fingerprint(*rlwe::key_context(context_, entries_[next_].role));
   if (!is_due) {
     throw MismatchError(
         "key " + std::to_string(next_) +
         " of a set is not the one that its list announces; write the keys of entries() in order");
   }
   ++next_;
+}
+
+void KeysWriter::write(const rlwe::SwitchingKey& key) {
+  rlwe::require_filled(key, "save");
+  take_turn(*key.context, *key.gadget);
   write_key(writer_, key, options_);
+}
+
+void KeysWriter::write(const rlwe::KeyMaker& key) {
+  if (options_.compression_level != 0) return write(key.key());
+  const rlwe::Context& context = *key.context();
+  take_turn(context, *key.gadget());
+  KeyFields fields = fields_of(writer_, context, *key.gadget());
+  fields.seed = kept_seed(key.seed(), options_);
+  write_fields(writer_, key_tag, fields, context.parameters());
+  write_digits(writer_, key, fields.seed ? 1 : 2, options_);
 }
 
 }  // namespace hemera::io

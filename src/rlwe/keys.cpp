@@ -7,11 +7,10 @@
 #include <vector>
 
 #include "hemera/poly/backend.hpp"
+#include "hemera/rlwe/key_maker.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/fresh_randomness.hpp"
-#include "rlwe/key_storage.hpp"
 #include "rlwe/requirements.hpp"
-#include "rlwe/restriction.hpp"
 
 namespace hemera::rlwe {
 namespace {
@@ -158,22 +157,7 @@ PublicKey generate_public_key(const SecretKey& secret) {
 }
 
 SwitchingKey generate_switching_key(const SecretKey& from, const SecretKey& to, GadgetPointer gadget) {
-  require_filled(from, "generate_switching_key");
-  require_filled(to, "generate_switching_key");
-  require_same_context(*from.context, *to.context, "generate_switching_key");
-  const Context& context = *from.context;
-  const poly::RnsBase& base = gadget->modulus();
-  if (base.ring() != context.key_base().ring()) {
-    throw MismatchError("generate_switching_key: the gadget belongs to another context");
-  }
-
-  const std::vector<poly::GadgetTerm> terms = gadget_terms(*gadget);
-  poly::Poly pairs = context.make_poly(gadget->digits().size(), 2, base, Form::evaluation);
-  std::optional<poly::RandomStream> seed;
-  with_restricted(context, from.poly, base, [&](const poly::ConstPolyView& source) {
-    seed = sample_rlwe(context, pairs.view(), to.poly, base, source, terms);
-  });
-  return {from.context, std::move(gadget), stored_key(context, std::move(pairs)), *seed};
+  return KeyMaker(from, to, std::move(gadget)).key();
 }
 
 SwitchingKey generate_switching_key(const SecretKey& from, const SecretKey& to, std::size_t level) {
@@ -181,13 +165,7 @@ SwitchingKey generate_switching_key(const SecretKey& from, const SecretKey& to, 
 }
 
 SwitchingKey generate_relinearization_key(const SecretKey& secret, GadgetPointer gadget) {
-  require_filled(secret, "generate_relinearization_key");
-  const Context& context = *secret.context;
-  SecretKey squared{secret.context,
-                    context.make_poly(1, 1, secret.poly.base(), Form::evaluation, Secrecy::secret)};
-  context.backend().multiply(context.queue(), squared.poly.view(), secret.poly.view(), secret.poly.view(),
-                             secret.poly.base());
-  return generate_switching_key(squared, secret, std::move(gadget));
+  return KeyMaker(secret, KeyRole::relinearization(), std::move(gadget)).key();
 }
 
 SwitchingKey generate_relinearization_key(const SecretKey& secret, std::size_t level) {
@@ -196,19 +174,7 @@ SwitchingKey generate_relinearization_key(const SecretKey& secret, std::size_t l
 
 SwitchingKey generate_galois_key(const SecretKey& secret, std::uint64_t galois_element,
                                  GadgetPointer gadget) {
-  require_filled(secret, "generate_galois_key");
-  const Context& context = *secret.context;
-  const std::uint64_t order = 2 * context.degree();
-  if (galois_element % 2 == 0 || galois_element >= order) {
-    throw ParameterError("Galois element " + std::to_string(galois_element) +
-                         " is not odd and below 2N = " + std::to_string(order));
-  }
-  // The automorphism comes after the switch: the key ends at the image of s under 1/g (docs/arithmetic.md).
-  SecretKey image{secret.context,
-                  context.make_poly(1, 1, secret.poly.base(), Form::evaluation, Secrecy::secret)};
-  context.backend().automorphism(context.queue(), image.poly.view(), secret.poly.view(),
-                                 arith::inverse(galois_element, order), Form::evaluation, secret.poly.base());
-  return generate_switching_key(secret, image, std::move(gadget));
+  return KeyMaker(secret, KeyRole::galois(galois_element), std::move(gadget)).key();
 }
 
 SwitchingKey generate_galois_key(const SecretKey& secret, std::uint64_t galois_element, std::size_t level) {

@@ -35,27 +35,6 @@ void require_keys(const Context& context, std::size_t level, const TurnedProduct
 
 }  // namespace
 
-SwitchingKey generate_turned_product_key(const SecretKey& secret, std::uint64_t galois_element,
-                                         GadgetPointer gadget) {
-  const ContextPointer& context = secret.context;
-  const std::uint64_t order = 2 * context->degree();
-  if (galois_element % 2 == 0 || galois_element >= order) {
-    throw ParameterError("Galois element " + std::to_string(galois_element) +
-                         " is not odd and below 2N = " + std::to_string(order));
-  }
-  const poly::RnsBase& base = secret.poly.base();
-  const auto made = [&] {
-    return SecretKey{context, context->make_poly(1, 1, base, Form::evaluation, runtime::Secrecy::secret)};
-  };
-  SecretKey image = made(), product = made();
-  const poly::Backend& backend = context->backend();
-  backend.automorphism(context->queue(), image.poly.view(), secret.poly.view(),
-                       arith::inverse(galois_element, order), Form::evaluation, base);
-  backend.multiply(context->queue(), product.poly.view(), std::as_const(image.poly).view(),
-                   secret.poly.view(), base);
-  return generate_switching_key(product, image, std::move(gadget));
-}
-
 ExtendedCiphertext multiply_turned(const ContextPointer& shared, const poly::ConstPolyView& c, Metadata meta,
                                    std::uint64_t galois_element, const TurnedProductKeys& keys) {
   const Context& context = *shared;

@@ -19,6 +19,7 @@
 #include "hemera/io/objects.hpp"
 #include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/hoisting.hpp"
+#include "hemera/rlwe/key_maker.hpp"
 #include "hemera/rlwe/transfer.hpp"
 #include "hemera/rlwe/turned_product.hpp"
 #include "hemera/runtime/error.hpp"
@@ -618,10 +619,8 @@ TEST(SchemesOnDevices, KeysOfMatricesArePackedByThemselves) {
         rlwe::EvaluationKeys keys;
         keys.context = context;
         const auto primes = context->gadget(gadget);
-        keys.add(role, std::make_shared<const rlwe::SwitchingKey>(
-                           role == galois   ? rlwe::generate_galois_key(secret, 5, primes)
-                           : role == turned ? rlwe::generate_turned_product_key(secret, 5, primes)
-                                            : rlwe::generate_relinearization_key(secret, primes)));
+        keys.add(role,
+                 std::make_shared<const rlwe::SwitchingKey>(rlwe::KeyMaker(secret, role, primes).key()));
         return keys.find(role, gadget);
       };
       const bool stores = context->backend().stores(poly::Word::u50);

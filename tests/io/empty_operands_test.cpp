@@ -17,6 +17,7 @@
 #include "hemera/hemera.hpp"
 #include "hemera/rlwe/exchange.hpp"
 #include "hemera/rlwe/hoisting.hpp"
+#include "hemera/rlwe/key_maker.hpp"
 #include "hemera/rlwe/key_switching.hpp"
 #include "hemera/rlwe/noise.hpp"
 #include "hemera/rlwe/transfer.hpp"
@@ -117,8 +118,8 @@ TEST_P(EmptyOperands, OfKeys) {
     cases["generate_encapsulation_keys of " + name] = [&] {
       use(rlwe::generate_encapsulation_keys(empty, 32, s.context->gadget(0), s.context->gadget(0)));
     };
-    cases["generate_turned_product_key of " + name] = [&] {
-      use(rlwe::generate_turned_product_key(empty, 3, s.context->gadget(0)));
+    cases["KeyMaker of " + name] = [&] {
+      use(rlwe::KeyMaker(empty, rlwe::KeyRole::turned_product(3), s.context->gadget(0)));
     };
     cases["encrypt with " + name] = [&] { use(any_scheme::encrypt(s.plain, empty)); };
     cases["decrypt with " + name] = [&] { use(any_scheme::decrypt(s.x, empty)); };

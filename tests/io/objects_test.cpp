@@ -167,6 +167,35 @@ TEST_P(ObjectsTest, KeysThatAreWrittenOneByOneGiveTheFileOfTheSet) {
   EXPECT_THROW(KeysWriter(sink, samples_.context, nullptr, entries), MismatchError);
 }
 
+// Digit by digit: the bytes of the whole key, in memory for less than two of its six digits.
+TEST_P(ObjectsTest, AKeyInTheMakingIsWrittenAsTheWholeKey) {
+  auto literal = samples_.context->parameters().literal();
+  literal.window_bits = 20;
+  literal.digits.clear();
+  const auto context = tests::make_context(rlwe::Parameters(literal), 1);
+  const auto role = rlwe::KeyRole::galois(5);
+  const rlwe::KeyMaker maker(rlwe::generate_secret_key(context), role, context->gadget(1));
+  ASSERT_EQ(maker.digits(), 6U);
+  const std::size_t digit_bytes = maker.key().poly.bytes() / maker.digits();
+  for (const SaveOptions& options : {SaveOptions{}, SaveOptions{.packed = false},
+                                     SaveOptions{.seeded = false}, SaveOptions{.compression_level = 1}}) {
+    const auto written = [&](const auto& key) {
+      MemorySink sink;
+      KeysWriter writer(sink, context, nullptr, {{role, maker.gadget()}}, options);
+      writer.write(key);
+      writer.finish();
+      return sink.take();
+    };
+    context->memory()->reset_peak();
+    const std::size_t before = context->memory()->peak();
+    const auto made = written(maker);
+    if (options.compression_level == 0) {
+      EXPECT_LT(context->memory()->peak() - before, 2 * digit_bytes);
+    }
+    EXPECT_EQ(made, written(maker.key()));
+  }
+}
+
 TEST_P(ObjectsTest, ACiphertextOfThreeComponentsRoundTrips) {
   rlwe::Ciphertext product = rlwe::make_ciphertext(samples_.context, samples_.ciphertext.meta, 3);
   runtime::Workspace none;

@@ -13,6 +13,7 @@
 #include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/block_secret.hpp"
 #include "hemera/rlwe/encryption.hpp"
+#include "hemera/rlwe/key_maker.hpp"
 #include "hemera/rlwe/key_switching.hpp"
 #include "hemera/rlwe/noise.hpp"
 #include "hemera/rlwe/parts.hpp"
@@ -61,6 +62,20 @@ struct KeyGadgets : testing::Test {
     EXPECT_GE(noise, bound - 8);
   }
 };
+
+TEST_F(KeyGadgets, ADigitIsTheSameWheneverItIsMade) {
+  const KeyMaker maker(secret, KeyRole::galois(element), context->gadget(context->top_level()));
+  ASSERT_GE(maker.digits(), 3U);
+  const SwitchingKey whole = maker.key();
+  poly::Poly two = context->make_poly(2, 2, maker.gadget()->modulus(), poly::Form::evaluation);
+  maker.make(two.view(), 1);
+  const auto words = [&](const poly::ConstPolyView& digits) {
+    std::vector<std::uint64_t> values(digits.shape.words());
+    context->backend().download(context->queue(), values, digits, poly::Form::evaluation);
+    return values;
+  };
+  EXPECT_EQ(words(std::as_const(two).view()), words(whole.poly.view().batches(1, 2)));
+}
 
 TEST_F(KeyGadgets, AKeyOfALowLevelHasMoreSpecialPrimesAndFewerDigits) {
   // Primes of higher levels, the special one and the key prime: one digit of two primes.

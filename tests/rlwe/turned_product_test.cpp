@@ -9,6 +9,7 @@
 
 #include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/encryption.hpp"
+#include "hemera/rlwe/key_maker.hpp"
 #include "hemera/rlwe/noise.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/rlwe_support.hpp"
@@ -75,7 +76,7 @@ TEST_P(TurnedProduct, HasTheProductOfThePhaseAndItsImage) {
   for (const std::uint64_t element :
        {context_->galois_element(1), context_->galois_element(5), context_->conjugation_element()}) {
     const SwitchingKey galois = generate_galois_key(secret_, element, gadget);
-    const SwitchingKey product = generate_turned_product_key(secret_, element, gadget);
+    const SwitchingKey product = KeyMaker(secret_, KeyRole::turned_product(element), gadget).key();
     for (std::size_t level = 0; level <= context_->top_level(); ++level) {
       SCOPED_TRACE(std::to_string(element) + " at level " + std::to_string(level));
       const Ciphertext x = uniform(level);
@@ -97,7 +98,7 @@ TEST_P(TurnedProduct, HasTheProductOfThePhaseAndItsImage) {
 TEST_P(TurnedProduct, OfNoTurnIsASquare) {
   const auto gadget = context_->gadget(context_->top_level());
   const SwitchingKey galois = generate_galois_key(secret_, 1, gadget);
-  const SwitchingKey product = generate_turned_product_key(secret_, 1, gadget);
+  const SwitchingKey product = KeyMaker(secret_, KeyRole::turned_product(1), gadget).key();
   const Ciphertext x = uniform(context_->top_level());
   const Ciphertext found = mod_down(multiply_turned(context_, x.poly.view(), x.meta, 1, {&galois, &product}));
   EXPECT_LE(error_log2(found, x, 1), 1 + switching_noise_log2(*context_, *gadget, x.meta.level));
@@ -105,12 +106,14 @@ TEST_P(TurnedProduct, OfNoTurnIsASquare) {
 
 TEST_P(TurnedProduct, MistakesAreNamed) {
   const auto gadget = context_->gadget(context_->top_level()), low = context_->gadget(0);
-  EXPECT_THROW(static_cast<void>(generate_turned_product_key(secret_, 4, gadget)), ParameterError);
-  EXPECT_THROW(static_cast<void>(generate_turned_product_key(secret_, 2 * context_->degree() + 1, gadget)),
+  EXPECT_THROW(static_cast<void>(KeyMaker(secret_, KeyRole::turned_product(4), gadget).key()),
                ParameterError);
+  EXPECT_THROW(
+      static_cast<void>(KeyMaker(secret_, KeyRole::turned_product(2 * context_->degree() + 1), gadget).key()),
+      ParameterError);
   const SwitchingKey galois = generate_galois_key(secret_, 5, gadget);
-  const SwitchingKey product = generate_turned_product_key(secret_, 5, gadget);
-  const SwitchingKey low_product = generate_turned_product_key(secret_, 5, low);
+  const SwitchingKey product = KeyMaker(secret_, KeyRole::turned_product(5), gadget).key();
+  const SwitchingKey low_product = KeyMaker(secret_, KeyRole::turned_product(5), low).key();
   const Ciphertext x = uniform(context_->top_level());
   const auto multiplied = [&](const Ciphertext& y, const TurnedProductKeys& keys) {
     static_cast<void>(multiply_turned(context_, y.poly.view(), y.meta, 5, keys));

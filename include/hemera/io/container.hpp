@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "hemera/runtime/bytes.hpp"
+#include "hemera/runtime/memory.hpp"
 #include "hemera/runtime/sha256.hpp"
 
 namespace hemera::io {
@@ -143,6 +144,7 @@ class Writer {
   Sink& sink_;
   Header header_;
   std::uint32_t written_ = 0;
+  runtime::Buffer payload_;  // of sections that have no place in the sink, one after the other
 };
 
 /// Bytes of a section after decompression: a view of the file's bytes, or owned.

@@ -11,6 +11,7 @@
 #include "hemera/io/container.hpp"
 #include "hemera/io/file.hpp"
 #include "hemera/rlwe/ciphertext.hpp"
+#include "hemera/rlwe/key_maker.hpp"
 #include "hemera/rlwe/keys.hpp"
 #include "hemera/rlwe/parameters.hpp"
 
@@ -40,8 +41,8 @@ void save(Sink& sink, const rlwe::PublicKey& key, const SaveOptions& options = {
 void save(Sink& sink, const rlwe::SwitchingKey& key, const SaveOptions& options = {});
 void save(Sink& sink, const rlwe::EvaluationKeys& keys, const SaveOptions& options = {});
 
-/// Writes a set of evaluation keys key after key, so that whoever makes them holds one at a time. Gives the
-/// bytes that `save` of the whole set gives.
+/// Writes a set of evaluation keys key after key, so that whoever makes them holds one at a time, or one
+/// digit of one. Gives the bytes that `save` of the whole set gives.
 class KeysWriter {
  public:
   struct Entry {
@@ -58,10 +59,14 @@ class KeysWriter {
   [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
   /// The key of the next entry. Throws MismatchError for another gadget or context.
   void write(const rlwe::SwitchingKey& key);
+  /// The same, made digit by digit while it is written.
+  void write(const rlwe::KeyMaker& key);
   /// Throws ParameterError if keys are missing.
   void finish() const { writer_.finish(); }
 
  private:
+  void take_turn(const rlwe::Context& context, const rlwe::Gadget& gadget);
+
   rlwe::ContextPointer context_;
   std::vector<Entry> entries_;
   SaveOptions options_;

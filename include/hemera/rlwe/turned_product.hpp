@@ -10,11 +10,6 @@
 
 namespace hemera::rlwe {
 
-/// The key of the role KeyRole::turned_product(g), from s phi^-1(s) to phi^-1(s), phi: X -> X^g. Throws
-/// ParameterError unless the element is odd and below 2N.
-SwitchingKey generate_turned_product_key(const SecretKey& secret, std::uint64_t galois_element,
-                                         GadgetPointer gadget);
-
 /// The two keys of a product, of one gadget.
 struct TurnedProductKeys {
   const SwitchingKey* galois = nullptr;   ///< of KeyRole::galois(g)

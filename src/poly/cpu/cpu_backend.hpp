@@ -107,6 +107,9 @@ class CpuBackend final : public Backend {
                        const ConstPolyView& addend, Workspace& workspace) const override;
   void do_phase(Queue& queue, const PolyView& out, const ConstPolyView& in, const ConstPolyView& secret,
                 Form form, const RnsBase& base) const override;
+  void do_sample_rlwe(Queue& queue, const PolyView& out, const ConstPolyView& secret,
+                      const RlweSampling& from, const RnsBase& base, const ConstPolyView& addend,
+                      std::span<const GadgetTerm> terms, Workspace& workspace) const override;
 
   void do_embed(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
                 std::uint64_t generator, const RnsBase& base, Workspace& workspace, Form form) const override;

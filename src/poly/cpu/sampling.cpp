@@ -145,13 +145,8 @@ void sample_uniform(runtime::ThreadPool& pool, const SamplingKernels& kernels, c
                     const RandomStream& stream, const RnsBase& base) {
   for_each_range(pool, out.shape.batch * out.shape.components, base.size(), out.shape.degree,
                  [&](std::size_t polynomial, std::size_t limb, std::size_t first, std::size_t count) {
-                   RandomBits bits(kernels, stream.seed, Purpose::uniform, number(stream, polynomial),
-                                   static_cast<std::uint32_t>(limb));
-                   const arith::Modulus& q = base.modulus(limb);
-                   std::uint64_t* target = limb_of(out, polynomial, limb);
-                   for (std::size_t i = first; i < first + count; i += chunk) {
-                     kernels.reduce_wide(target + i, bits.at(i), chunk, q);
-                   }
+                   sample_uniform(kernels, limb_of(out, polynomial, limb) + first, polynomial, limb, first,
+                                  count, stream, base.modulus(limb));
                  });
 }
 
@@ -220,6 +215,14 @@ void sample_integers(const SamplingKernels& kernels, const PolyView& out, std::s
     }
     for (std::size_t k = 0; k < chunk; ++k) values[i + k] += bound;
   }
+}
+
+void sample_uniform(const SamplingKernels& kernels, std::uint64_t* out, std::size_t polynomial,
+                    std::size_t limb, std::size_t first, std::size_t count, const RandomStream& stream,
+                    const arith::Modulus& q) {
+  RandomBits bits(kernels, stream.seed, Purpose::uniform, number(stream, polynomial),
+                  static_cast<std::uint32_t>(limb));
+  for (std::size_t i = 0; i < count; i += chunk) kernels.reduce_wide(out + i, bits.at(first + i), chunk, q);
 }
 
 void sample_integers(runtime::ThreadPool& pool, const SamplingKernels& kernels, const PolyView& out,

@@ -37,4 +37,10 @@ void sample_integers(const SamplingKernels& kernels, const PolyView& out, std::s
                      std::size_t first, std::size_t count, const RandomStream& stream,
                      const Distribution& distribution);
 
+/// Uniform residues modulo q, `count` of a limb of polynomial [batch, component], row by row, from `first`
+/// on; both are multiples of 256.
+void sample_uniform(const SamplingKernels& kernels, std::uint64_t* out, std::size_t polynomial,
+                    std::size_t limb, std::size_t first, std::size_t count, const RandomStream& stream,
+                    const arith::Modulus& q);
+
 }  // namespace hemera::poly::cpu

@@ -26,6 +26,8 @@ inline constexpr std::size_t value_weight = 3;
 inline constexpr std::size_t sampling_weight = 16;
 inline constexpr std::size_t exponential_weight = 40;
 inline constexpr std::size_t encryption_weight = 3 * 10;
+/// The same of a limb of a sample of RLWE: a transform, and a draw.
+inline constexpr std::size_t rlwe_sample_weight = 10 + sampling_weight;
 /// The same of a slot of the embedding, in a step of its transform and in each limb.
 inline constexpr std::size_t slot_step_weight = 16;
 inline constexpr std::size_t slot_limb_weight = 8;

@@ -1,0 +1,41 @@
+// Switching keys in the making: whole, or digit by digit for files, which need not hold a whole one.
+#pragma once
+
+#include <cstddef>
+
+#include "hemera/rlwe/keys.hpp"
+
+namespace hemera::rlwe {
+
+/// What a switching key is made of: its two secrets over the gadget's modulus, and the streams of its errors
+/// and of its uniform half. Secrets are zeroed on release.
+class KeyMaker {
+ public:
+  /// A key from one secret to another. Throws MismatchError for secrets, or a gadget, of two contexts.
+  KeyMaker(const SecretKey& from, const SecretKey& to, GadgetPointer gadget);
+  /// A key of the secret and its own powers and images: KeyRole::relinearization, galois or
+  /// turned_product. Throws ParameterError for an element that is not odd and below 2N.
+  KeyMaker(const SecretKey& secret, const KeyRole& role, GadgetPointer gadget);
+
+  [[nodiscard]] const ContextPointer& context() const { return context_; }
+  [[nodiscard]] const GadgetPointer& gadget() const { return gadget_; }
+  /// The stream of the uniform half.
+  [[nodiscard]] const poly::RandomStream& seed() const { return uniform_; }
+  [[nodiscard]] std::size_t digits() const { return gadget_->digits().size(); }
+
+  /// Writes the digits from `first` on, as many as `out`, [digit, 2, limb, N] over the gadget's modulus, has
+  /// room for. One digit is the same whenever it is made.
+  void make(const poly::PolyView& out, std::size_t first) const;
+  /// The whole key.
+  [[nodiscard]] SwitchingKey key() const;
+
+ private:
+  KeyMaker(const SecretKey& from, GadgetPointer gadget);
+
+  ContextPointer context_;
+  GadgetPointer gadget_;
+  poly::Poly from_, to_;
+  poly::RandomStream errors_, uniform_;
+};
+
+}  // namespace hemera::rlwe
