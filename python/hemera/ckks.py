@@ -202,12 +202,13 @@ class Parameters(parameters.Parameters):
                 "n16-45" (8 of 45 bits), "n16-59" (9 of 59 bits, for two iterations), "n16-80" (6 of 80 bits,
                 for three), "n15-31" (4 of 31 bits at N = 2^15), for few real slots at N = 2^15 "n15-40" and
                 "n15-36" (64; 4 of 40 and 36 bits), "n15-34" and "n15-30" (2,048; 3 of 34 and 4 of 30 bits),
-                "n16-40-few" (up to 256 at N = 2^16, by roots of unity; 4 of 40 bits), "n16-exact" (16 of 40
-                bits, after bootstraps to exponentials), each with 128 bits of security for every key; or
-                "test-40", "test-few" and "test-exact": N = 2^11, not secure.
+                "n16-40-few" (up to 256 at N = 2^16, by roots of unity; 4 of 40 bits), "n16-exact" and,
+                by roots of unity of up to 512 real slots, "n16-exact-few" (16 of 40 bits, after bootstraps to
+                exponentials), each with 128 bits of security for every key; or "test-40", "test-few",
+                "test-exact" and "test-exact-few": N = 2^11, not secure.
             real_slots: the number of real slots of the bootstrapped ciphertext. None: all.
             ephemeral_secret: the secret that bootstraps go through. "fixed weight": as the preset has it, 32
-                coefficients; the presets "n16-40-few" and "test-few" alone have blocks. "blocks": a single 1
+                coefficients; the presets of "-few" alone have blocks. "blocks": a single 1
                 in each of 64 blocks, which bootstraps by roots of unity need, where they count as faster for
                 `real_slots`, up to 256 or so, with the same levels and no more than a bit less of precision;
                 else as the preset is. Their 128 bits rest on judgement: 181 by the cheapest known attack, 165

@@ -5,6 +5,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <numbers>
 #include <string>
 #include <utility>
 #include <vector>
@@ -104,6 +105,36 @@ TEST_F(RootsOfUnityBootstrap, TakesBothPartsOfComplexSlots) {
   compare(few(), {.slots = 8, .merges_parts = true, .joins_parts = false});
   compare(few(), {.slots = 8, .merges_parts = true});
   compare(few(), {.slots = 8});
+}
+
+// Numbers beyond the period have them, too, up to the error of SlotToCoeff, which is relative.
+TEST_F(RootsOfUnityBootstrap, GivesExponentials) {
+  const rlwe::Parameters parameters = parameters_for_bootstrapping(bootstrap_preset("test-exact-few"));
+  EXPECT_THROW(Bootstrap(parameters, {.slots = 8}), ParameterError);
+  EXPECT_THROW(Bootstrap(parameters, {.slots = 8, .merges_parts = true}), ParameterError);
+  EXPECT_THROW(Bootstrap(parameters, {.slots = 8, .real = true, .iterations = 2}), ParameterError);
+  for (const std::size_t slots : {2, 16}) {
+    const Bootstrap plan(parameters, {.slots = slots, .real = true});
+    EXPECT_EQ(plan.blocks(), 64U);
+    EXPECT_TRUE(plan.is_exponential());
+    const BootstrapSession session(parameters, plan);
+    for (const double largest : {0.0, 255.0, 2000.0}) {
+      SCOPED_TRACE(std::to_string(slots) + " slots up to " + std::to_string(largest));
+      double found = 0, model = 0;
+      for (std::size_t run = 0; run < 16; ++run) {
+        Values values = real_parts(ckks::random_values(slots, 40 + run));
+        for (Complex& value : values) value = std::round(largest * value.real());
+        const Values out = session.bootstrapped(values), simulated = plan.simulate(values, run);
+        for (std::size_t i = 0; i < slots; ++i) {
+          const Complex wanted = std::polar(1.0, 2 * std::numbers::pi * values[i].real() / 256);
+          found += std::norm(out[i] - wanted);
+          model += std::norm(simulated[i] - wanted);
+        }
+      }
+      EXPECT_LT(found / static_cast<double>(16 * slots), 0x1p-48);
+      EXPECT_NEAR(0.5 * std::log2(found / model), 0, 0.75);
+    }
+  }
 }
 
 TEST_F(RootsOfUnityBootstrap, TakesOtherFields) {
@@ -216,7 +247,6 @@ TEST_F(RootsOfUnityBootstrap, MistakesAreNamed) {
   refused([](BootstrapSettings& settings) { settings.blocks = 2048; });
   refused([](BootstrapSettings& settings) { settings.coefficients_to_slots = {45, 45}; });
   refused([](BootstrapSettings& settings) { settings.order = BootstrapOrder::standard; });
-  refused([](BootstrapSettings& settings) { settings.exponential = true; });
   refused([](BootstrapSettings& settings) { settings.last_bits = 51; });
   const Sixteen own;
   const auto context = rlwe::Context::make(own.parameters);

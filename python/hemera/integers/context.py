@@ -22,10 +22,11 @@ from hemera.integers.bounded import Bounded, Risk, finished_level
 from hemera.integers.encrypted import Encrypted
 from hemera.integers.engine import Engine, Work
 from hemera.integers.graph import Function, Graph
-from hemera.integers.layout import BASE, DIGIT_BITS, Layout
+from hemera.integers.layout import BASE, DIGIT_BITS
 from hemera.integers.margins import fresh_error
-from hemera.integers.needs import Needs, generated, needs, plans_of, require_room
+from hemera.integers.needs import Needs, generated, needs, require_room
 from hemera.integers.points import Points
+from hemera.integers.refreshes import refreshes
 from hemera.integers.report import report
 from hemera.integers.types import as_words, digits_of, from_words, integer_type, plain_values
 from hemera.objects.ciphertext import Ciphertext
@@ -56,8 +57,12 @@ class Context:
 
     Args:
         bits: of the widest type: 8, 16, 32 or 64. The fewer, the more values a ciphertext holds.
-        preset: of `hemera.ckks.Parameters.for_bootstrapping`: "n16-exact", or "test-exact", which is not
-            secure. None: that of the keys, else "n16-exact".
+        values: that a ciphertext holds, a power of two; None: as many as fit. A server's context takes the
+            same number as its client's.
+        preset: of `hemera.ckks.Parameters.for_bootstrapping`: "n16-exact"; "n16-exact-few", whose refreshes
+            are by roots of unity and take less time and fewer bytes of keys, for up to 32 values of 64 bits
+            or 256 of 8 (docs/security.md has the judgement in their security); or "test-exact" and
+            "test-exact-few", which are not secure. None: that of the keys, else "n16-exact".
         device, memory_limit: those of `hemera.Context`; keys that are no files stay where they are.
         keys: of another context, or their bytes or file. Without a secret key the context may decrypt
             nothing.
@@ -73,6 +78,7 @@ class Context:
         self,
         bits: int = 64,
         *,
+        values: int | None = None,
         preset: str | None = None,
         device: str = "auto",
         memory_limit: int | None = None,
@@ -94,15 +100,10 @@ class Context:
         if not isinstance(params, Parameters):
             raise _core.MismatchError(f"integers stand in ciphertexts of CKKS, and the keys are of {params}")
         self._bits, self._params = bits, params
-        self._layout = Layout(params.max_slots, bits // DIGIT_BITS)
-        self._whole, self._real = plans_of(params)
+        values = None if values is None else as_integer(values, "Context", "values")
+        self._layout, self._whole, self._real = refreshes(params, values, bits // DIGIT_BITS)
         self._points = Points(params, self._layout)
         self._of_thread = threading.local()
-        if not self._whole.exponential or round(self._whole.ratio) != 256:
-            raise _core.ParameterError(
-                'integers need a preset whose bootstraps give exponentials, as "n16-exact", not '
-                + (f'"{preset}"' if preset else repr(params))
-            )
         self._given = self._key_of("keys", keys, Keys)
         self._secret = self._key_of("secret_key", secret_key, SecretKey)
         if keys is None and secret_key is None:
@@ -133,7 +134,7 @@ class Context:
         if self._given is not None:
             return self._given
         assert self._secret is not None
-        require_room(self._ckks, self._secret, self._layout.digits)
+        require_room(self._ckks, self._secret, self._layout)
         return generated(self._ckks, self._secret, self._layout, self._points, self._whole, self._real)
 
     def needs(self) -> Needs:
@@ -148,7 +149,7 @@ class Context:
         if self._given is not None:
             return Needs(self._given.memory_bytes, self._given.memory_bytes, 0.0)
         assert self._secret is not None
-        return needs(self._ckks, self._secret, self._layout.digits)
+        return needs(self._ckks, self._secret, self._layout)
 
     @property
     def secret_key(self) -> SecretKey:
@@ -386,7 +387,7 @@ class Context:
 
         Raises:
             FormatError: if the bytes are damaged, or no file of encrypted integers.
-            MismatchError: if they belong to other bits or parameters.
+            MismatchError: if they belong to other bits, values in a ciphertext or parameters.
             FileError: if the file can not be read.
         """
         header, ciphertext = files.read(read_bytes(source))
@@ -398,6 +399,11 @@ class Context:
         if not isinstance(value, Ciphertext):
             raise _core.MismatchError(
                 f"load: a ciphertext is in the file, and this is a {type(value).__name__}"
+            )
+        if value.slots != self._layout.slots:
+            raise _core.MismatchError(
+                f"load: ciphertexts of {value.slots // self._layout.digits} values each, and this context has "
+                f"{self.values} in one; make it with as many, Context(values=)"
             )
         vectors = self._layout.vectors(header.size)
         found = (value.shape, value.slots, value.filled, value.size)

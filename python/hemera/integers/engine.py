@@ -39,8 +39,8 @@ from hemera.objects.evaluator import Evaluator
 _LARGEST_SAMPLE = 2.0**14
 """The largest of the values at which the part of a bootstrap's error that grows with them is read off the
 model."""
-
-
+_LEAST_SAMPLES = 4096
+"""The values, at least, by which the model's deviation is estimated."""
 _LARGEST_READING_ERROR = 2.0**-11.5
 """The largest error, growing with a number, that a bootstrap adds to one that is read modulo 256."""
 LEAST_READ = 2 * (BASE - 1) ** 2 * (BASE + 1)
@@ -91,10 +91,8 @@ class Engine:
         self.fresh = fresh_error(params, scale)
         self.least = 1.5 * hypot(*(1 << i for i in range(DIGIT_BITS))) * cleaned_rounding(self.rounding)
         """The error that refreshed digits can be brought to; no operation asks for less."""
-        zeros, sample = (
-            np.zeros(whole.slots),
-            np.random.default_rng(1).uniform(0, _LARGEST_SAMPLE, whole.slots),
-        )
+        shape = max(1, _LEAST_SAMPLES // whole.slots), whole.slots
+        zeros, sample = np.zeros(shape), np.random.default_rng(1).uniform(0, _LARGEST_SAMPLE, shape)
         self._torus = self._torus_error(zeros)
         self._radial = 2 * pi * self._torus
         size = sqrt(float((sample**2).mean()))
@@ -103,10 +101,11 @@ class Engine:
         """The largest number that is read modulo 256."""
 
     def _torus_error(self, values: NDArray[np.float64]) -> float:
-        """The deviation of t in exp(2 pi i t) after a bootstrap of complex slots with these parts."""
+        """The deviation of t in exp(2 pi i t) after bootstraps of slots with these parts, row by row."""
         exact = np.exp(2j * np.pi * values / self._whole.ratio)
-        found = self._whole.simulate(values * (1 + 1j), seed=1)
-        return float(np.sqrt((np.abs(found - exact) ** 2).mean())) / (2 * np.pi)
+        parts = values if self._whole.real else values * (1 + 1j)
+        found = [self._whole.simulate(row, seed=1 + i) for i, row in enumerate(parts)]
+        return float(np.sqrt((np.abs(np.stack(found, axis=-2) - exact) ** 2).mean())) / (2 * np.pi)
 
     # --- Levels. ---
 
@@ -198,8 +197,8 @@ class Engine:
         factor = round(self._whole.ratio) // period
         scaled = x * factor
         vectors = x.value.shape[0]
-        if vectors == 1:
-            z = self._real(scaled.value[0]).reshape(1)
+        if vectors == 1 or self._whole.real:
+            z = self._real(scaled.value)
         else:
             half = (vectors + 1) // 2
             first, second = scaled.value[:half], scaled.value[half:]

@@ -6,7 +6,6 @@ import logging
 import time
 from dataclasses import dataclass
 from functools import lru_cache
-from weakref import WeakValueDictionary
 
 from hemera import _core
 from hemera._machine import memory_bytes
@@ -15,12 +14,12 @@ from hemera.ckks import Parameters
 from hemera.integers import operations
 from hemera.integers.layout import Layout
 from hemera.integers.points import Points
+from hemera.integers.refreshes import refreshes
 from hemera.objects.context import Context
 from hemera.objects.keys import Keys, SecretKey
 
 _log = logging.getLogger("hemera.integers")
 _GIGA = 1e9
-_plans: WeakValueDictionary[tuple[Parameters, bool], Bootstrap] = WeakValueDictionary()
 
 
 @dataclass(frozen=True)
@@ -41,21 +40,14 @@ class Needs:
         )
 
 
-def memory_text(params: Parameters, digits: int) -> str:
+def memory_text(params: Parameters, layout: Layout) -> str:
     """The memory of keys, for a report."""
-    key_bytes, peak_bytes = counted(params, digits)
+    key_bytes, peak_bytes = counted(params, layout)
     return f"keys of {_told(key_bytes)}, {_told(peak_bytes)} while they are made"
 
 
 def _told(count: float) -> str:
     return f"{count / _GIGA:.1f} GB" if count >= _GIGA else f"{count / 1e6:.0f} MB"
-
-
-def plans_of(params: Parameters) -> tuple[Bootstrap, Bootstrap]:
-    """The bootstraps of complex slots and of real ones: one pair for all contexts that are alive."""
-    whole, real = (_plans.get((params, real)) or Bootstrap(params, real=real) for real in (False, True))
-    _plans.update({(params, each.real): each for each in (whole, real)})
-    return whole, real
 
 
 def generated(ckks: Context, secret: SecretKey, layout: Layout, points: Points, *plans: Bootstrap) -> Keys:
@@ -66,25 +58,26 @@ def generated(ckks: Context, secret: SecretKey, layout: Layout, points: Points, 
     level = plans[0].input_level + operations.product_levels(layout.digits)
     return ckks.generate_keys(
         secret,
-        rotations=[*within, *between, *(-step for step in between)],
+        rotations=[*within, *between, *(layout.slots - step for step in between)],
         conjugation=True,
         plan=[*plans, *points.transforms(layout.digits, level)],
     )
 
 
 @lru_cache(maxsize=16)
-def counted(params: Parameters, digits: int) -> tuple[int, int]:
+def counted(params: Parameters, layout: Layout) -> tuple[int, int]:
     """The bytes of the keys, and the most while they are made: counted."""
-    ledger, layout = Context(params, "ledger"), Layout(params.max_slots, digits)
+    ledger = Context(params, "ledger")
     secret = ledger.generate_secret_key()
+    _, *plans = refreshes(params, layout.values, layout.digits)
     ledger._native.reset_memory_peak()
-    keys = generated(ledger, secret, layout, Points(params, layout), *plans_of(params))
+    keys = generated(ledger, secret, layout, Points(params, layout), *plans)
     return keys.memory_bytes, ledger._native.memory_peak
 
 
-def needs(ckks: Context, secret: SecretKey, digits: int) -> Needs:
+def needs(ckks: Context, secret: SecretKey, layout: Layout) -> Needs:
     """The keys' needs on a device: the time by making one of them, of a rotation."""
-    key_bytes, peak_bytes = counted(ckks.params, digits)
+    key_bytes, peak_bytes = counted(ckks.params, layout)
     begin = time.perf_counter()
     one = ckks.generate_keys(secret, rotations=[1], relinearization=False)
     ckks.synchronize()
@@ -92,7 +85,7 @@ def needs(ckks: Context, secret: SecretKey, digits: int) -> Needs:
     return Needs(key_bytes, peak_bytes, seconds)
 
 
-def require_room(ckks: Context, secret: SecretKey, digits: int) -> None:
+def require_room(ckks: Context, secret: SecretKey, layout: Layout) -> None:
     """Log, if anyone listens, what the keys take that are about to be made.
 
     Raises:
@@ -100,7 +93,7 @@ def require_room(ckks: Context, secret: SecretKey, digits: int) -> None:
     """
     if ckks.device == "ledger":
         return
-    key_bytes, peak_bytes = counted(ckks.params, digits)
+    key_bytes, peak_bytes = counted(ckks.params, layout)
     limits = [
         limit for limit in (ckks.memory_limit, memory_bytes() if ckks.device == "cpu" else None) if limit
     ]
@@ -111,4 +104,4 @@ def require_room(ckks: Context, secret: SecretKey, digits: int) -> None:
             "memory_limit=, or make them elsewhere and load them: Context(keys=)"
         )
     if _log.isEnabledFor(logging.INFO):
-        _log.info("making %s", needs(ckks, secret, digits))
+        _log.info("making %s", needs(ckks, secret, layout))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import log2
 
 import numpy as np
 
@@ -38,13 +37,12 @@ def _and(a: int, b: int) -> int:
 
 def report(params: Parameters, layout: Layout, whole: Bootstrap, real: Bootstrap, device: str | None) -> str:
     """The values of a ciphertext, and the refreshes, the probability of failure and the time of each
-    operation on fresh operands of two ciphertexts."""
+    operation on fresh operands: of as many ciphertexts as a refresh takes."""
     rows = []
     for name, operation in _OPERATIONS:
-        refreshes, seconds = _counted(params, layout, whole, real, operation, device)
+        refreshes, failure, seconds = _counted(params, layout, whole, real, operation, device)
         words = "1 refresh" if refreshes == 1 else f"{refreshes} refreshes"
         time = "" if seconds is None else f", about {1000 * seconds:.1f} ms"
-        failure = whole.failure_log2 + log2(refreshes)
         rows.append(f"  {name}: {words}{time}, fails with a probability of 2^{failure:.1f}")
     mean, worst = whole.expected_precision()
     on = "" if device is None else f" (counted with the times of operations on {device})"
@@ -54,8 +52,8 @@ def report(params: Parameters, layout: Layout, whole: Bootstrap, real: Bootstrap
             f"{layout.values} values in a ciphertext",
             f"{whole.levels_left} levels after a refresh; exponentials of {mean:.1f} bits, {worst:.1f} in "
             "the worst slot",
-            memory_text(params, layout.digits),
-            f"of each operation, for two ciphertexts at once{on}:",
+            memory_text(params, layout),
+            f"of each operation, for {'one ciphertext' if whole.real else 'two ciphertexts at once'}{on}:",
             *rows,
             "  minimum, maximum: as a < b; ~a, where, booleans, astype to fewer bits: no refresh",
             "  signed comparisons, abs, signed astype to more bits: one refresh more, of the signs",
@@ -71,18 +69,20 @@ def _counted(
     real: Bootstrap,
     operation: Operation,
     device: str | None,
-) -> tuple[int, float | None]:
-    """The refreshes of two vectors, and the seconds, of a run that computes nothing."""
-    refreshes = 0
+) -> tuple[int, float, float | None]:
+    """The refreshes, log2 of a bound on the probability of failure and the seconds of a run that computes
+    nothing."""
+    together = 1 if whole.real else 2
+    refreshes, failure = 0, 0.0
 
     def run(x: Ciphertext, y: Ciphertext) -> Ciphertext:
-        nonlocal refreshes
+        nonlocal refreshes, failure
         engine = Engine(x.evaluator, layout, whole, real, Points(params, layout))
         a, b = (Bounded(value, BASE - 1, engine.fresh) for value in (x, y))
         found = operation(engine, a, b, layout.digits)
-        refreshes = -(-engine.work.refreshes // 2)
+        refreshes, failure = -(-engine.work.refreshes // together), found.risk.log2
         return found.value
 
-    shape = (2, layout.slots)
+    shape = (together, layout.slots)
     counted = cost(run, shape, shape, params=params, device=device)
-    return refreshes, counted.seconds
+    return refreshes, failure, counted.seconds

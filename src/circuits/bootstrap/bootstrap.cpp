@@ -85,6 +85,8 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
   layout.sine.range = options.sine_range;
   layout.sine.weight = ephemeral_weight_;
   blocks_ = layout.blocks;
+  exponential_ = layout.sine.exponential;
+  if (blocks_ != 0) check_roots(options);
   if (blocks_ != 0 && !real_) merges_parts_ = true;
   if (options.sine_degree != 0 && blocks_ == 0) {
     if (series_log_size(options.sine_degree) != series_log_size(layout.sine.degree)) {
@@ -122,7 +124,6 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
         "a bootstrap leaves parts side by side that it merges, with slots first and in one iteration; leave "
         "joins_parts out, or set merges_parts");
   }
-  exponential_ = layout.sine.exponential;
   ratio_ = layout.ratio;
   if (exponential_ && (merges_parts_ || options.iterations != 1)) {
     throw ParameterError(
@@ -136,7 +137,6 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
         "or more");
   }
   check_together();
-  if (blocks_ != 0) check_roots(options);
   input_level_ = layout.input_level;
   fresh_level_ = layout.result_level;
   top_level_ = layout.top_level;
@@ -216,6 +216,9 @@ void Bootstrap::check_roots(const BootstrapOptions& options) const {
     throw ParameterError(
         "a bootstrap by roots of unity has no sine's degree, and takes one ciphertext at once; leave "
         "together and sine_degree out, or use parameters without blocks");
+  }
+  if (exponential_ && !real_) {
+    throw ParameterError("a bootstrap by roots of unity has exponentials of real slots alone; set real");
   }
 }
 

@@ -35,9 +35,9 @@ std::size_t run_length(const rlwe::Parameters& parameters, std::size_t first, Le
 }
 
 // Whether EvalMod's levels are those of products of blocks: each has the square of the scale above it, and
-// the last one ends with the user's.
+// the last one ends with the user's, times this gain.
 bool has_block_products(const rlwe::Parameters& parameters, std::size_t end, std::size_t begin,
-                        double ratio) {
+                        double last_gain) {
   const auto& scales = parameters.rescaling().scales;
   const auto is_square = [&](std::size_t level, double result) {
     const double gain = scales[level].divisor * result / (scales[level].scale * scales[level].scale);
@@ -46,7 +46,7 @@ bool has_block_products(const rlwe::Parameters& parameters, std::size_t end, std
   for (std::size_t level = begin; level > end + 1; --level) {
     if (!is_square(level, scales[level - 1].scale)) return false;
   }
-  return begin > end && is_square(end + 1, scales[end].scale * roots_gain(ratio));
+  return begin > end && is_square(end + 1, scales[end].scale * last_gain);
 }
 
 }  // namespace
@@ -86,7 +86,9 @@ double sine_slope(double ratio) {
   return 1 + angle * angle / 8;
 }
 
-double roots_gain(double ratio) { return ratio * sine_slope(ratio) / (4 * std::numbers::pi); }
+double roots_gain(double ratio, bool is_exponential) {
+  return is_exponential ? 1 : ratio * sine_slope(ratio) / (4 * std::numbers::pi);
+}
 
 BootstrapLayout::BootstrapLayout(const rlwe::Parameters& parameters) {
   input_level = parameters.lowest_user_level();
@@ -111,10 +113,15 @@ BootstrapLayout::BootstrapLayout(const rlwe::Parameters& parameters) {
   }
   ratio = last_modulus(parameters) / scales[0].scale;
   const bool is_ckks = parameters.scheme() == rlwe::Scheme::ckks;
-  if (is_ckks && low != 0 && low == input_level && high == 0 && coefficients_to_slots == 1 &&
-      eval_mod_level + 1 == top_level &&
-      has_block_products(parameters, eval_mod_end_level, eval_mod_level, ratio)) {
+  const bool may_have_blocks = is_ckks && low != 0 && low == input_level && high == 0 &&
+                               coefficients_to_slots == 1 && eval_mod_level + 1 == top_level;
+  for (const bool is_exponential : {false, true}) {
+    if (!may_have_blocks || !has_block_products(parameters, eval_mod_end_level, eval_mod_level,
+                                                roots_gain(ratio, is_exponential))) {
+      continue;
+    }
     blocks = std::size_t{1} << eval_mod;
+    sine.exponential = is_exponential;
     return;
   }
   const std::optional<SineLevels> found = find_sine(gains);

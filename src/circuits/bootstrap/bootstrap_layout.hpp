@@ -32,7 +32,7 @@ Arcsine fit_arcsine(double ratio);
 double sine_slope(double ratio);
 
 /// The scale of the last product of blocks over that of twice its imaginary part, as slots.
-double roots_gain(double ratio);
+double roots_gain(double ratio, bool is_exponential);
 
 /// Read from the purposes and scales of parameters.
 struct BootstrapLayout {

@@ -78,7 +78,8 @@ std::vector<double> block_scales(const BootstrapSettings& settings) {
                  settings.eval_mod_error;
   std::vector<double> scales;
   for (std::size_t i = 0; i < static_cast<std::size_t>(depth); ++i) scales.push_back(scale--);
-  scales.push_back(settings.scale_bits + std::log2(roots_gain(std::exp2(settings.ratio_bits))));
+  scales.push_back(settings.scale_bits +
+                   std::log2(roots_gain(std::exp2(settings.ratio_bits), settings.exponential)));
   return scales;
 }
 
@@ -96,7 +97,7 @@ void fill_block_scales(std::vector<rlwe::LevelScale>& scales, const rlwe::Parame
   const std::size_t end = chain.highest_user_level();
   scales[0].scale = last_modulus(chain) / std::exp2(settings.ratio_bits);
   interpolate(scales, chain.lowest_user_level(), settings.slots_to_coefficients.size());
-  double below = scales[end].scale * roots_gain(std::exp2(settings.ratio_bits));
+  double below = scales[end].scale * roots_gain(std::exp2(settings.ratio_bits), settings.exponential);
   for (std::size_t level = end + 1; level + 1 < scales.size(); ++level) {
     below = std::sqrt(below * scales[level].divisor);
     scales[level].scale = below;
@@ -257,6 +258,20 @@ std::optional<BootstrapSettings> few_slots_preset(const std::string& name) {
     settings.security = std::nullopt;
     return settings;
   }
+  if (name == "n16-exact-few" || name == "test-exact-few") {
+    settings.levels = 16;
+    settings.last_bits = 45;
+    settings.ratio_bits = 8;
+    settings.slots_to_coefficients = {34};
+    settings.coefficients_to_slots = {45};
+    settings.eval_mod_error = -29;
+    settings.blocks = 64;
+    settings.exponential = true;
+    if (name == "n16-exact-few") return settings;
+    settings.degree = std::size_t{1} << 11;
+    settings.security = std::nullopt;
+    return settings;
+  }
   return std::nullopt;
 }
 
@@ -351,8 +366,8 @@ BootstrapSettings bootstrap_preset(const std::string& name) {
       "there is no preset \"" + name +
       "\" for bootstrapping; there are n16-40, n16-40-light, n16-40-sparse128, n16-40-precise, n16-45, "
       "n16-59, n16-80, n15-31, "
-      "for few real slots n16-40-few, n15-40, n15-36, n15-34 and n15-30, n16-exact, and test-40, "
-      "test-few and test-exact, which are not secure");
+      "for few real slots n16-40-few, n15-40, n15-36, n15-34 and n15-30, n16-exact, n16-exact-few, and "
+      "test-40, test-few, test-exact and test-exact-few, which are not secure");
 }
 
 void check_blocks(const BootstrapSettings& settings) {
@@ -362,11 +377,11 @@ void check_blocks(const BootstrapSettings& settings) {
                          " blocks; their number must be a power of two from " + std::to_string(least_blocks) +
                          " to " + std::to_string(most_blocks));
   }
-  if (settings.order != BootstrapOrder::slots_first || settings.arcsine || settings.exponential ||
+  if (settings.order != BootstrapOrder::slots_first || settings.arcsine ||
       settings.coefficients_to_slots.size() != 1) {
     throw ParameterError(
-        "a bootstrap by roots of unity takes slots first, without arcsine and exponential, and one level for "
-        "its sum of products; give coefficients_to_slots one number, and leave the others out");
+        "a bootstrap by roots of unity takes slots first, without arcsine, and one level for its sum of "
+        "products; give coefficients_to_slots one number, and leave the others out");
   }
   if (settings.last_bits > largest_prime_bits) {
     throw ParameterError("a bootstrap by roots of unity with " + std::to_string(settings.last_bits) +

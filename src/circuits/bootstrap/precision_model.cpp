@@ -240,6 +240,10 @@ std::vector<Complex> PrecisionModel::roots(const std::vector<long double>& t,
   for (std::size_t slot = 0; slot < slots_; ++slot) {
     const double rounding = parts_rounding_ + secret[slot] - result_;
     const double angle = 2 * std::numbers::pi * static_cast<double>(t[slot]);
+    if (exponential_) {
+      result.push_back(std::polar(1.0, angle) + noise(roots_) + noise(rounding));
+      continue;
+    }
     const double error = noise(roots_).imag() * gain_;
     // Errors of the last product, whose imaginary part is doubled, and of the conjugate's switch.
     result.emplace_back(gain_ * std::sin(angle) + error + 2 * noise(rounding).imag() +

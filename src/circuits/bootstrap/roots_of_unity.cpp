@@ -75,7 +75,8 @@ RootsStage roots_stage(const rlwe::Parameters& parameters, const BootstrapLayout
                    .level = layout.top_level,
                    .plaintext_scale = matrix_scale(parameters, layout.top_level),
                    .to_block = {},
-                   .encryptions = {}};
+                   .encryptions = {},
+                   .exponential = layout.sine.exponential};
   stage.to_block = {rlwe::to_block_role(stage.slots), to_ephemeral_gadget(parameters)};
   const rlwe::GadgetPrimes whole = from_block_gadget(parameters, stage.level);
   for (std::size_t i = 0; i < stage.slots.encryptions(slots); ++i) {
@@ -101,9 +102,9 @@ RootsStage roots_stage(const rlwe::Parameters& parameters, const BootstrapLayout
 }
 
 RootsOfUnity::RootsOfUnity(rlwe::ContextPointer context, RootsStage stage)
-    : context_(std::move(context)),
-      stage_(std::move(stage)),
-      i_(imaginary_unit(context_, stage_.level - 1 - stage_.products.size())) {}
+    : context_(std::move(context)), stage_(std::move(stage)) {
+  if (!stage_.exponential) i_ = imaginary_unit(context_, stage_.level - 1 - stage_.products.size());
+}
 
 poly::Poly RootsOfUnity::exponentials(const poly::ConstPolyView& low, const poly::RnsBase& base) const {
   const rlwe::Context& context = *context_;
@@ -177,7 +178,7 @@ Ciphertext RootsOfUnity::operator()(const ckks::Evaluator& evaluator, const Ciph
         context_, x.poly.view(), scales.product(x.meta, x.meta).meta, product.galois.role.galois_element,
         {.galois = galois.get(), .product = squared.get()}));
   }
-  x = times_i(evaluator.subtract(evaluator.conjugate(x), x), i_);
+  if (i_) x = times_i(evaluator.subtract(evaluator.conjugate(x), x), *i_);
   x.meta.slots = stage_.slots.values;
   x.meta.scale = stage_.result_scale;
   return x;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "circuits/bootstrap/bootstrap_layout.hpp"
@@ -36,7 +37,8 @@ struct RootsStage {
     KeyNeed galois, product;
   };
   std::vector<Product> products = {};
-  double result_scale = 0;  ///< with which twice the sine is its argument
+  bool exponential = false;  ///< Whether the product is the result; else twice its sine is.
+  double result_scale = 0;   ///< With which the sine is its argument.
 };
 
 /// The degree of the secret's ring, for ciphertexts of a degree.
@@ -72,7 +74,7 @@ class RootsOfUnity {
 
   rlwe::ContextPointer context_;
   RootsStage stage_;
-  rlwe::Plaintext i_;  ///< X^(N/2) at the result's level
+  std::optional<rlwe::Plaintext> i_;  ///< X^(N/2) at the result's level, for a sine
 };
 
 }  // namespace hemera::circuits

@@ -6,7 +6,7 @@ import argparse
 import operator
 import resource
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -233,23 +233,32 @@ def _cases(bits: int) -> tuple[_Case, ...]:
     return (*_OPERATIONS, _LOOK_UP) if bits == 8 else _OPERATIONS
 
 
-def _integers_of(options: argparse.Namespace, bits: int) -> hm.integers.Context:
+def _integers_of(options: argparse.Namespace, bits: int, values: int | None = None) -> hm.integers.Context:
+    """A context; with a number of values in a ciphertext, of refreshes by roots of unity."""
+    preset = "test-exact" if options.small else "n16-exact"
     return hm.integers.Context(
-        bits, preset="test-exact" if options.small else "n16-exact", device=options.device
+        bits, values=values, preset=preset if values is None else f"{preset}-few", device=options.device
     )
 
 
 def _integer_rows(options: argparse.Namespace) -> Iterator[Row]:
     """Times of operations on some ciphertexts of encrypted integers; eager, and as a graph."""
+    for bits in options.bits:  # whose context ends before the next one begins
+        yield from _rows_of_width(bits, _integers_of(options, bits), options.ciphertexts, options.runs)
+
+
+def _few_rows(options: argparse.Namespace) -> Iterator[Row]:
+    """The same of one ciphertext of few values."""
     for bits in options.bits:
-        yield from _rows_of_width(options, bits)  # whose context ends before the next one begins
+        for slots in (16,) if options.small else (16, 64, 256):
+            ints = _integers_of(options, bits, max(1, slots // (bits // 4)))
+            yield from _rows_of_width(bits, ints, [1], options.runs)
 
 
-def _rows_of_width(options: argparse.Namespace, bits: int) -> Iterator[Row]:
-    ints = _integers_of(options, bits)
+def _rows_of_width(bits: int, ints: hm.integers.Context, numbers: Sequence[int], runs: int) -> Iterator[Row]:
     dtype = np.dtype(f"uint{bits}")
     for case in _cases(bits):
-        for ciphertexts in options.ciphertexts:
+        for ciphertexts in numbers:
             # A refresh of a table has a place for each value of 8 bits, of which a ciphertext holds four.
             count = ciphertexts * ints.values * (2 if case is _LOOK_UP else 1)
             clear = _operands(dtype, count, bits)[: case.operands]
@@ -260,7 +269,7 @@ def _rows_of_width(options: argparse.Namespace, bits: int) -> Iterator[Row]:
             measured = timed(
                 ints.evaluator.context,
                 lambda case=case, given=given: case.encrypted(*given),  # type: ignore[misc]
-                options.runs,
+                runs,
             )
             yield {
                 **facts,
@@ -278,7 +287,7 @@ def _rows_of_width(options: argparse.Namespace, bits: int) -> Iterator[Row]:
             measured = timed(
                 ints.evaluator.context,
                 lambda graph=graph, given=given: graph(*given),  # type: ignore[misc]
-                options.runs,
+                runs,
             )
             yield {**facts, "mode": "graph", **measured, **_rates(count, measured)}
             del graph, again  # the next one finds their memory
@@ -331,6 +340,7 @@ def _chain_rows(options: argparse.Namespace) -> Iterator[Row]:
 GROUPS: dict[str, Callable[[argparse.Namespace], Iterator[Row]]] = {
     "bootstraps": _refresh_rows,
     "integers": _integer_rows,
+    "few": _few_rows,
     "many": _many_rows,
     "chain": _chain_rows,
 }
