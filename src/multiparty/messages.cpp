@@ -1,6 +1,7 @@
 #include "multiparty/messages.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 #include "hemera/runtime/bytes.hpp"
 #include "hemera/runtime/error.hpp"
@@ -97,21 +98,27 @@ Envelope read_envelope(const Description& description, const Transcript& transcr
   return open_envelope(description, transcript, kind, message).first;
 }
 
-Envelope read_message(const Description& description, const Transcript& transcript, MessageKind kind,
-                      std::span<const std::byte> message,
-                      const std::function<void(std::span<const std::uint64_t>)>& take) {
-  const auto [envelope, start] = open_envelope(description, transcript, kind, message);
+Message read_message(const Description& description, const Transcript& transcript, MessageKind kind,
+                     std::span<const std::byte> bytes) {
+  const auto [envelope, start] = open_envelope(description, transcript, kind, bytes);
   const Plan& plan = description.plan();
   const std::uint64_t largest = rounded(plan.modulus() - 1, dropped_by(plan, kind));
-  std::vector<std::uint64_t> values(plan.request().values);
-  Unpacker packed(message.subspan(start, packed_bytes(plan, kind)));
-  for (std::uint64_t& value : values) value = packed.next(bits_of(plan, kind));
-  if (std::ranges::any_of(values, [largest](std::uint64_t value) { return value > largest; })) {
-    throw FormatError("a message of a federation has a value that is not below the modulus");
+  const PackedValues packed(bytes.subspan(start, packed_bytes(plan, kind)), bits_of(plan, kind));
+  Message message{envelope, std::vector<std::uint64_t>(plan.request().values)};
+  std::atomic<bool> is_below = true;
+  for_ranges(message.values.size(), [&](std::size_t first, std::size_t end) {
+    std::uint64_t too_large = 0;
+    for (std::size_t i = first; i < end; ++i) {
+      message.values[i] = packed[i];
+      too_large |= static_cast<std::uint64_t>(message.values[i] > largest);
+    }
+    if (too_large != 0) is_below = false;
+  });
+  if (!is_below) throw FormatError("a message of a federation has a value that is not below the modulus");
+  if (!packed.ends_clean(message.values.size())) {
+    throw FormatError("a message of a federation has bits after its last value");
   }
-  if (!packed.ends_clean()) throw FormatError("a message of a federation has bits after its last value");
-  take(values);
-  return envelope;
+  return message;
 }
 
 }  // namespace hemera::multiparty

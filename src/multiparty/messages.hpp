@@ -1,15 +1,16 @@
 // The bytes of uploads and shares: an envelope, packed values, a digest.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "hemera/multiparty/federation.hpp"
 #include "multiparty/packing.hpp"
+#include "runtime/in_threads.hpp"
 
 namespace hemera::multiparty {
 
@@ -47,9 +48,20 @@ class MessageWriter {
 /// A message that is whole, and of this federation and list. Throws FormatError and MismatchError otherwise.
 Envelope read_envelope(const Description& description, const Transcript& transcript, MessageKind kind,
                        std::span<const std::byte> message);
-/// The same, and its values, in order. All are checked to be below their bound before the first is given.
-Envelope read_message(const Description& description, const Transcript& transcript, MessageKind kind,
-                      std::span<const std::byte> message,
-                      const std::function<void(std::span<const std::uint64_t>)>& take);
+struct Message {
+  Envelope envelope;
+  std::vector<std::uint64_t> values;
+};
+/// The same, and its values, in order: all are below their bound.
+Message read_message(const Description& description, const Transcript& transcript, MessageKind kind,
+                     std::span<const std::byte> bytes);
+
+/// Calls body(first, end) for ranges of so many values, in several threads.
+template <typename Body>
+void for_ranges(std::size_t values, const Body& body) {
+  constexpr std::size_t each = std::size_t{1} << 14;
+  runtime::in_threads((values + each - 1) / each, 4,
+                      [&](std::size_t i) { body(i * each, std::min(values, (i + 1) * each)); });
+}
 
 }  // namespace hemera::multiparty

@@ -44,34 +44,37 @@ class Packer {
   int pending_bits_ = 0;
 };
 
-/// Reads them. The caller has made sure that the bytes are there.
-class Unpacker {
+/// Values that stand so, read at any place. The caller has made sure that the bytes are there.
+class PackedValues {
  public:
-  explicit Unpacker(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  PackedValues(std::span<const std::byte> bytes, int bits)
+      : bytes_(bytes),
+        bits_(static_cast<std::size_t>(bits)),
+        mask_(bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1) {}
 
-  std::uint64_t next(int bits) {
-    while (pending_bits_ < bits) {
-      std::uint64_t word = 0;
-      const std::size_t count = bytes_.size() - at_ < sizeof(word) ? bytes_.size() - at_ : sizeof(word);
-      std::memcpy(&word, bytes_.data() + at_, count);
-      pending_ |= static_cast<arith::uint128>(word) << pending_bits_;
-      at_ += count;
-      pending_bits_ += static_cast<int>(8 * count);
-    }
-    const std::uint64_t mask = bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
-    const auto value = static_cast<std::uint64_t>(pending_) & mask;
-    pending_ >>= bits;
-    pending_bits_ -= bits;
-    return value;
-  }
+  std::uint64_t operator[](std::size_t i) const { return bits_from(i * bits_) & mask_; }
   /// Whether the bits that no value has are 0.
-  [[nodiscard]] bool ends_clean() const { return pending_ == 0; }
+  [[nodiscard]] bool ends_clean(std::size_t count) const {
+    const std::size_t end = count * bits_;
+    return end / 8 >= bytes_.size() || bits_from(end) == 0;
+  }
 
  private:
+  // 64 bits from this one on: 0 beyond the last byte.
+  [[nodiscard]] std::uint64_t bits_from(std::size_t bit) const {
+    const std::size_t at = bit / 8, shift = bit % 8;
+    arith::uint128 word = 0;
+    if (bytes_.size() - at >= sizeof(word)) {
+      std::memcpy(&word, bytes_.data() + at, sizeof(word));
+    } else {
+      std::memcpy(&word, bytes_.data() + at, bytes_.size() - at);
+    }
+    return static_cast<std::uint64_t>(word >> shift);
+  }
+
   std::span<const std::byte> bytes_;
-  std::size_t at_ = 0;
-  arith::uint128 pending_ = 0;
-  int pending_bits_ = 0;
+  std::size_t bits_;
+  std::uint64_t mask_;
 };
 
 }  // namespace hemera::multiparty

@@ -51,13 +51,12 @@ void read_residues(const poly::RnsBase& base, std::span<const std::byte> from, s
   for (std::size_t row = 0; row * degree < out.size(); ++row) {
     const std::size_t limb = row % limbs;
     const std::size_t bytes = row_bytes(base, limb);
-    Unpacker packed(from.subspan(at, bytes));
+    const PackedValues packed(from.subspan(at, bytes), bits_of(base, limb));
     at += bytes;
-    const int bits = bits_of(base, limb);
     const std::uint64_t modulus = base.modulus(limb).value();
     std::uint64_t too_large = 0;
-    for (std::uint64_t& word : out.subspan(row * degree, degree)) {
-      word = packed.next(bits);
+    for (std::size_t i = 0; i < degree; ++i) {
+      const std::uint64_t word = out[row * degree + i] = packed[i];
       too_large |= static_cast<std::uint64_t>(word >= modulus);
     }
     if (too_large != 0) throw FormatError("a message of a group has a residue that is not below its modulus");

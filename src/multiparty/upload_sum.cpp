@@ -50,14 +50,35 @@ class NoiseCheck {
   bool is_large_ = false;
 };
 
+const Contribution& listed(const Transcript& transcript, const Envelope& envelope) {
+  const Contribution* found = transcript.find(envelope.sender);
+  if (found != nullptr) return *found;
+  throw MismatchError("an upload is of '" + envelope.sender + "', who is not on the list");
+}
+
+std::size_t checked_piece(const Description& description, const Envelope& envelope) {
+  if (envelope.piece < description.access().pieces()) return envelope.piece;
+  throw MismatchError("a share is of piece " + std::to_string(envelope.piece) + ", which there is not");
+}
+
+void add_times(std::vector<uint128>& sums, std::span<const std::uint64_t> values, std::uint64_t weight) {
+  for_ranges(sums.size(), [&](std::size_t first, std::size_t end) {
+    for (std::size_t i = first; i < end; ++i) sums[i] += static_cast<uint128>(weight) * values[i];
+  });
+}
+
 // The sums of the pieces' shares, before they are shifted by the dropped bits.
 std::vector<uint128> sum_of_shares(const Description& description, const Transcript& transcript,
                                    std::span<const std::span<const std::byte>> shares) {
   std::map<std::size_t, std::span<const std::byte>> of_piece;
+  std::vector<uint128> sums(description.plan().request().values);
   for (const std::span<const std::byte> share : shares) {
-    const std::size_t piece = share_piece(description, transcript, share);
+    const Message message = read_message(description, transcript, MessageKind::share, share);
+    const std::size_t piece = checked_piece(description, message.envelope);
     const auto [first, is_new] = of_piece.try_emplace(piece, share);
-    if (!is_new && !std::ranges::equal(first->second, share)) {
+    if (is_new) {
+      add_times(sums, message.values, 1);
+    } else if (!std::ranges::equal(first->second, share)) {
       throw MismatchError("two shares of piece " + std::to_string(piece) +
                           " differ: one of its holders sends something else than it should");
     }
@@ -67,13 +88,6 @@ std::vector<uint128> sum_of_shares(const Description& description, const Transcr
     throw MismatchError("shares of " + std::to_string(of_piece.size()) + " pieces of " +
                         std::to_string(pieces) + " are there; more members must answer");
   }
-  std::vector<uint128> sums(description.plan().request().values);
-  for (const auto& [piece, share] : of_piece) {
-    read_message(description, transcript, MessageKind::share, share,
-                 [&sums](std::span<const std::uint64_t> values) {
-                   for (std::size_t i = 0; i < values.size(); ++i) sums[i] += values[i];
-                 });
-  }
   return sums;
 }
 
@@ -81,36 +95,26 @@ std::vector<uint128> sum_of_shares(const Description& description, const Transcr
 
 std::string upload_sender(const Description& description, const Transcript& transcript,
                           std::span<const std::byte> message) {
-  const Envelope envelope = read_envelope(description, transcript, MessageKind::upload, message);
-  if (transcript.find(envelope.sender) == nullptr) {
-    throw MismatchError("an upload is of '" + envelope.sender + "', who is not on the list");
-  }
-  return envelope.sender;
+  return listed(transcript, read_envelope(description, transcript, MessageKind::upload, message)).name;
 }
 
 std::size_t share_piece(const Description& description, const Transcript& transcript,
                         std::span<const std::byte> message) {
-  const Envelope envelope = read_envelope(description, transcript, MessageKind::share, message);
-  if (envelope.piece >= description.access().pieces()) {
-    throw MismatchError("a share is of piece " + std::to_string(envelope.piece) + ", which there is not");
-  }
-  return envelope.piece;
+  return checked_piece(description, read_envelope(description, transcript, MessageKind::share, message));
 }
 
 UploadSum::UploadSum(const Description& description, const Transcript& transcript)
     : description_(description), transcript_(transcript), sums_(description.plan().request().values) {}
 
 std::string UploadSum::add(std::span<const std::byte> message) {
-  std::string name = upload_sender(description_, transcript_, message);
-  if (added_.contains(name)) throw MismatchError("the upload of '" + name + "' is in the sum already");
-  const std::uint64_t weight = transcript_.find(name)->weight;
-  read_message(description_, transcript_, MessageKind::upload, message,
-               [&](std::span<const std::uint64_t> values) {
-                 for (std::size_t i = 0; i < values.size(); ++i)
-                   sums_[i] += static_cast<uint128>(weight) * values[i];
-               });
-  added_.insert(name);
-  return name;
+  const Message upload = read_message(description_, transcript_, MessageKind::upload, message);
+  const Contribution& of = listed(transcript_, upload.envelope);
+  if (added_.contains(of.name)) {
+    throw MismatchError("the upload of '" + of.name + "' is in the sum already");
+  }
+  add_times(sums_, upload.values, of.weight);
+  added_.insert(of.name);
+  return of.name;
 }
 
 std::vector<std::string> UploadSum::missing() const {
