@@ -28,8 +28,8 @@ def refreshes(params: Parameters, values: int | None, digits: int) -> tuple[Layo
     most = params.max_slots // (blocks or 1) // digits
     if values is None and blocks:
         raise _core.ParameterError(
-            f"integers of {DIGIT_BITS * digits} bits in few slots: a ciphertext of these parameters holds up to {most}; "
-            "say how many, Context(values=): the fewer, the less time and keys they take"
+            f"integers of {DIGIT_BITS * digits} bits in few slots: a ciphertext of these parameters holds up "
+            f"to {most}; say how many, Context(values=): the fewer, the less time and keys they take"
         )
     if values is not None and not (1 <= values <= most and values & (values - 1) == 0):
         raise _core.ParameterError(

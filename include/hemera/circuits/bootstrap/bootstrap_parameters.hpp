@@ -83,9 +83,9 @@ struct BootstrapSettings {
 /// The settings of a preset: "n16-40", "n16-40-light" (less to upload), "n16-40-sparse128"
 /// (of an ephemeral weight of 128), "n16-40-precise", "n16-45", "n16-59",
 /// "n16-80", "n15-31", for few real slots "n16-40-few" (up to 256, by roots of unity), "n15-40", "n15-36"
-/// (64), "n15-34" and "n15-30" (2,048), of exponentials "n16-exact" and "n16-exact-few" (up to 512 real slots,
-/// by roots of unity), and "test-40", "test-few", "test-exact" and "test-exact-few", which are not secure.
-/// ParameterError, which lists them, for another name.
+/// (64), "n15-34" and "n15-30" (2,048), of exponentials "n16-exact" and "n16-exact-few" (up to 512 real
+/// slots, by roots of unity), and "test-40", "test-few", "test-exact" and "test-exact-few", which are not
+/// secure. ParameterError, which lists them, for another name.
 BootstrapSettings bootstrap_preset(const std::string& name);
 
 /// Throws ParameterError if `blocks` or the fields that go with it do not fit, SecurityError if there is no
