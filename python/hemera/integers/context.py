@@ -402,8 +402,8 @@ class Context:
             )
         if value.slots != self._layout.slots:
             raise _core.MismatchError(
-                f"load: ciphertexts of {value.slots // self._layout.digits} values each, and this context has "
-                f"{self.values} in one; make it with as many, Context(values=)"
+                f"load: ciphertexts of {value.slots // self._layout.digits} values each, and this context "
+                f"has {self.values} in one; make it with as many, Context(values=)"
             )
         vectors = self._layout.vectors(header.size)
         found = (value.shape, value.slots, value.filled, value.size)
