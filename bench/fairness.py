@@ -1,9 +1,9 @@
 """The answers of a client beside a flood, compared with its answers alone: python bench/fairness.py
 
-For each limit of a batch's time, a server in a process of its own. One client sends a request at a time;
-the other one sends none, or keeps `--connections` requests there. Both are measured by turns, and the ratio
-of the medians is what docs/measurements/serving.md has. `inside` is the
-time of the quiet client's requests by the server's log: from their headers to the answer."""
+For each of several settings, a server in a process of its own. One client sends a request at a time; the
+other one sends none, or keeps `--connections` requests there. Both are measured by turns, and the ratio of
+the medians is what docs/measurements/serving.md has. `inside` is the time of the quiet client's requests by
+the server's log: from their headers to the answer."""
 
 from __future__ import annotations
 
@@ -15,36 +15,30 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
 from hemera.serving.home import Home
 from hemera_apps.bench.serve import Crowd, workload
+from results_file import write_results
+
+WITHOUT = {"batch_seconds": 1e8, "client_requests": 1000}
+"""Neither turns of short batches nor few requests of each client in progress."""
+CASES = (WITHOUT, {**WITHOUT, "batch_seconds": 0.05}, {"batch_seconds": 0.05, "client_requests": 2})
 
 
-def measure(batch_seconds: float, options: argparse.Namespace) -> dict[str, float]:
-    """Medians of a quiet client's seconds, alone and beside the flood, and the flood's answers a second."""
+def measure(case: Mapping[str, float], options: argparse.Namespace) -> dict[str, float]:
+    """Medians of a quiet client's seconds, alone and beside the flood, and the flood's answers."""
     work = workload(options.model, options.small)
     with tempfile.TemporaryDirectory() as folder:
         home = Home(Path(folder))
         home.add_model(work.package)
-        words = [
-            sys.executable,
-            "-W",
-            "ignore",
-            "-m",
-            "hemera",
-            "serve",
-            folder,
-            "--port",
-            "0",
-            "--device",
-            "cpu",
-        ]
-        settings = {"HEMERA_SERVE_DEVICE": "cpu", "HEMERA_SERVE_BATCH_SECONDS": str(batch_seconds)}
+        words = [*["-W", "ignore", "-m", "hemera", "serve"], folder, "--port", "0", "--device", "cpu"]
+        settings = {f"HEMERA_SERVE_{name.upper()}": str(value) for name, value in case.items()}
         with subprocess.Popen(
-            words, stderr=subprocess.PIPE, text=True, env={**os.environ, **settings}
+            [sys.executable, *words], stderr=subprocess.PIPE, text=True, env={**os.environ, **settings}
         ) as server:
             assert server.stderr is not None
             told: dict[str, object] = {}
@@ -97,10 +91,15 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=8.0)
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--small", action="store_true")
+    parser.add_argument("--json", metavar="FILE", help="results that are written")
     options = parser.parse_args()
-    for batch_seconds in (1e8, 0.05):
-        found = measure(batch_seconds, options)
-        print(f"batch_seconds {batch_seconds}: {json.dumps({k: round(v, 4) for k, v in found.items()})}")
+    rows = []
+    for case in CASES:
+        found = {name: round(value, 4) for name, value in measure(case, options).items()}
+        rows.append({"model": options.model, "small": options.small, **case, **found})
+        print(json.dumps(rows[-1]))
+    if options.json:
+        write_results(options.json, f"cpu, {options.connections} connections of the flood", rows)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from hemera import errors
 from hemera._files import which_file
 from hemera._process import Lock
 from hemera.pool.members import bind_thread
+from hemera.serving.admission import Admission
 from hemera.serving.evaluation import Device
 from hemera.serving.federations import SharedFolder
 from hemera.serving.home import Home
@@ -87,6 +88,9 @@ class Service:
             refused=self.metrics.limited,
             clock=clock,
         )
+        self.admission = Admission(
+            lambda: settings.client_requests * self.scheduler.devices, settings.waiting_requests, clock=clock
+        )
         self.caches = [SessionCache(settings.loaded_of_device) for _ in places]
         self.scheduler: Scheduling = Scheduler(
             [
@@ -104,7 +108,7 @@ class Service:
             seconds=settings.time_of_batch,
         )
         for watched, what, number in (
-            ("waiting_requests", "Requests that wait", lambda: self.scheduler.waiting),
+            ("waiting_requests", "Requests that wait", lambda: self._waiting),
             ("stored_key_bytes", "Bytes of keys on disk", lambda: self.store.bytes),
             ("stored_key_sets", "Key sets on disk", lambda: len(self.store)),
             ("loaded_key_bytes", _LOADED_BYTES, lambda: sum(cache.bytes for cache in self.caches)),
@@ -114,6 +118,10 @@ class Service:
         ):
             self.metrics.watch(f"hemera_{watched}", what, number)
         self._tell_counts()
+
+    @property
+    def _waiting(self) -> int:
+        return self.scheduler.waiting + self.admission.waiting
 
     @property
     def device(self) -> str:

@@ -100,6 +100,9 @@ class Settings:
     waiting_requests: int = setting(
         64, "requests of one client and model that wait", "--max-queue", former=True
     )
+    client_requests: int = setting(
+        2, "requests of one client in progress for each device, while other clients ask"
+    )
     waiting_bytes: int | None = setting(
         None,
         "all requests that arrive, wait or are computed; unset: a 16th of the memory, or request_bytes",

@@ -44,7 +44,7 @@ def test_a_clients_share_of_the_store(limits: dict[str, int], share: int) -> Non
 
 @pytest.mark.parametrize("name", NUMBERS)
 def test_each_limit_is_above_nothing(name: str) -> None:
-    assert len(NUMBERS) == 28
+    assert len(NUMBERS) == 29
     for wrong in (0, -1, math.nan):
         if name in ("graphs", "drain_seconds") and wrong == 0:
             assert getattr(Settings(**{name: 0}), name) == 0

@@ -89,14 +89,18 @@ async def answer(state: AppState, request: Request, client: str, work: Work) -> 
             )
             reader.close()
             large = request.state.received > _LARGE
-            files = await asyncio.to_thread(work.open, memory.files) if large else work.open(memory.files)
-            measure = functools.partial(served.memory_of, library, files)
-            take(await asyncio.to_thread(measure) if large else measure())
-            evaluation = Evaluation(client, served.name, files, served.digest, served.joins)
-            service.scheduler.submit(evaluation)
-            found = await _answer(evaluation, request, settings.request_seconds)
-            request.state.batch = evaluation.batch
-            return evaluation, found
+            seconds = settings.request_seconds
+            # Requests that join others run with them, however many there are.
+            turn = service.admission.turn(client, served.name, seconds)
+            async with contextlib.nullcontext(seconds) if served.joins else turn as left:
+                files = await asyncio.to_thread(work.open, memory.files) if large else work.open(memory.files)
+                measure = functools.partial(served.memory_of, library, files)
+                take(await asyncio.to_thread(measure) if large else measure())
+                evaluation = Evaluation(client, served.name, files, served.digest, served.joins)
+                service.scheduler.submit(evaluation)
+                found = await _answer(evaluation, request, seconds, left)
+                request.state.batch = evaluation.batch
+                return evaluation, found
         except Exception as error:
             raise answer_to(error, service.metrics) from error
         finally:
@@ -104,17 +108,17 @@ async def answer(state: AppState, request: Request, client: str, work: Work) -> 
             evaluation = None
 
 
-async def _answer(evaluation: Evaluation, request: Request, seconds: float) -> Answer:
-    """The outputs of an evaluation that waits.
+async def _answer(evaluation: Evaluation, request: Request, seconds: float, left: float) -> Answer:
+    """The outputs of an evaluation that waits, and may take `seconds`, of which some are `left`.
 
     Raises:
-        Refused: (504) when they are not there after `seconds` seconds.
+        Refused: (504) when they are not there then.
         ClientDisconnect: when the client hung up.
     """
     answer: asyncio.Future[Any] = asyncio.wrap_future(evaluation.answer)
     gone: asyncio.Future[Any] = asyncio.create_task(_hung_up(request))
     try:
-        await asyncio.wait([answer, gone], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([answer, gone], timeout=left, return_when=asyncio.FIRST_COMPLETED)
         if answer.done():
             files: Answer = answer.result()
             return files

@@ -1,0 +1,163 @@
+"""Requests in progress, one client's beside others', by a clock of the test's own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from hemera.client.problems import Refused
+from hemera.package.local_model import LocalModel
+from hemera.serving.admission import Admission
+from hemera.serving.home import Home
+
+from .conftest import BOUND, serving, wait_until
+from .indexes.index_cases import held
+from .server_requests import EVALUATE, KEYS, request_of
+
+
+async def settle() -> None:
+    """Let all that can go on do so."""
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+class Door:
+    """An admission, and the requests that came to it: `begun` are in progress."""
+
+    def __init__(self, most: int = 2, waiting: int = 64) -> None:
+        self.now = 0.0
+        self.admission = Admission(lambda: most, waiting, clock=lambda: self.now)
+        self.begun: list[str] = []
+        self.left: list[float] = []
+        self._ends: dict[str, asyncio.Event] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    async def come(self, *names: str, seconds: float = 300.0) -> None:
+        """Requests of clients; a request's name begins with its client's."""
+        for name in names:
+            self._ends[name] = asyncio.Event()
+            self._tasks[name] = asyncio.ensure_future(self._ask(name, seconds))
+        await settle()
+
+    async def _ask(self, name: str, seconds: float) -> None:
+        async with self.admission.turn(name[0], "m", seconds) as left:
+            self.begun.append(name)
+            self.left.append(left)
+            await self._ends[name].wait()
+
+    async def end(self, *names: str) -> None:
+        for name in names:
+            self._ends[name].set()
+            await self._tasks[name]
+        await settle()
+
+    async def hang_up(self, name: str) -> None:
+        self._tasks[name].cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._tasks[name]
+        await settle()
+
+    async def refusal(self, name: str) -> tuple[int, str]:
+        with pytest.raises(Refused) as refused:
+            await self._tasks[name]
+        return refused.value.status, refused.value.code
+
+
+def test_a_client_alone_has_all_in_progress() -> None:
+    async def run() -> None:
+        door = Door()
+        await door.come(*(f"a{at}" for at in range(100)))
+        assert len(door.begun) == 100
+        assert door.admission.waiting == 0
+
+    asyncio.run(run())
+
+
+def test_beside_others_each_has_a_few() -> None:
+    """One that ends, in progress or not, is followed by the oldest that waits; another client's is at once in
+    progress; and 60 s after the other one's last request the first one is alone again."""
+
+    async def run() -> None:
+        door = Door()
+        await door.come("a1", "a2", "a3", "b1")
+        assert door.begun == ["a1", "a2", "a3", "b1"]
+        await door.come("a4", "a5", "a6", "b2", "b3")
+        assert door.begun[4:] == ["b2"]
+        assert door.admission.waiting == 4
+        await door.end("a1")  # two are left
+        assert door.begun[5:] == []
+        await door.end("a3")
+        assert door.begun[5:] == ["a4"]
+        await door.hang_up("a5")
+        await door.end("a2")
+        assert door.begun[6:] == ["a6"]
+        await door.hang_up("a4")
+        door.now = 60.0
+        await door.come("a7", "a8")
+        assert door.begun[7:] == ["a7"]
+        door.now = 60.1
+        await door.come("a9")
+        assert sorted(door.begun[8:]) == ["a8", "a9"]
+        await door.end("a6", "a7", "a8", "a9", "b1", "b2", "b3")
+        assert door.admission.waiting == 0
+        assert not door.admission._begun
+        assert not door.admission._queues
+
+    asyncio.run(run())
+
+
+def test_refusals() -> None:
+    """The last that waits, the first that may not; and the end of a request's time before it begins."""
+
+    async def run() -> None:
+        door = Door(most=1, waiting=2)
+        await door.come("b1", "a1", "a2", "a3", "a4")
+        assert await door.refusal("a4") == (429, "queue_full")
+        assert door.admission.waiting == 2
+        await door.come("b2", seconds=0.01)
+        assert await door.refusal("b2") == (504, "timeout")
+        door.now = 7.0
+        await door.end("a1")
+        assert (door.begun, door.left) == (["b1", "a1", "a2"], [300.0, 300.0, 293.0])
+        await door.end("a2", "a3", "b1")
+
+    asyncio.run(run())
+
+
+def test_one_that_hangs_up_as_its_turn_comes() -> None:
+    async def run() -> None:
+        door = Door(most=1)
+        await door.come("b1", "a1", "a2", "a3")
+        door._ends["a1"].set()
+        await asyncio.sleep(0)  # a1 ends, and a2 may begin, which it does not know yet
+        await door.hang_up("a2")
+        await door.end("a1")
+        assert door.begun == ["b1", "a1", "a3"]
+        await door.end("a3", "b1")
+
+    asyncio.run(run())
+
+
+def test_a_server_has_few_of_each_client_in_progress(home: Home, local: LocalModel, keys: bytes) -> None:
+    """Two of the one that asks most are with the device when the other one comes; all get their answers."""
+    alice, bob = home.clients.add("alice"), home.clients.add("bob")
+    body = request_of(local, np.ones(8))
+    with serving(home) as server, server.http(alice) as many, server.http(bob) as one:
+        for http in (many, one):
+            assert http.put(KEYS, content=keys).status_code == 201
+            assert http.post(EVALUATE, content=body).status_code == 200
+        with ThreadPoolExecutor(6) as pool:
+            with held(server):
+                sent = [pool.submit(many.post, EVALUATE, content=body) for _ in range(5)]
+                wait_until(lambda: server.metric("hemera_waiting_requests") == 5)
+                assert (server.service.scheduler.waiting, server.service.admission.waiting) == (2, 3)
+                sent.append(pool.submit(one.post, EVALUATE, content=body))
+                wait_until(lambda: server.service.scheduler.waiting == 3)
+            answers = [each.result(BOUND) for each in sent]
+        assert [each.status_code for each in answers] == [200] * 6
+        assert {int(each.headers["Hemera-Batch"]) for each in answers} <= {1, 2}
+        assert server.metric("hemera_waiting_requests") == 0
