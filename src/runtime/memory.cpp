@@ -113,7 +113,8 @@ class HostMemory final : public Memory {
       fail(bytes);
     }
 #if defined(__linux__)
-    if (large) madvise(block, rounded, MADV_HUGEPAGE);
+    // Not its last part, for which a whole huge page would be taken.
+    if (large) madvise(block, block_bytes / huge_page * huge_page, MADV_HUGEPAGE);
 #endif
     if (secrecy == Secrecy::secret) set_dumped(static_cast<std::byte*>(block), block_bytes, false);
     return static_cast<std::byte*>(block);
