@@ -38,9 +38,11 @@ hemera_client <- function(url, token, security = 128L) {
   list(url = sub("/+$", "", url), token = token, security = security, models = new.env())
 }
 
-request <- function(client, method, path, body = NULL) {
+request <- function(client, method, path, body = NULL, digest = NULL) {
   handle <- curl::new_handle(customrequest = method)
-  curl::handle_setheaders(handle, Authorization = paste("Bearer", client$token), "Content-Type" = "application/octet-stream")
+  headers <- list(Authorization = paste("Bearer", client$token), "Content-Type" = "application/octet-stream")
+  headers[["Hemera-Model"]] <- digest
+  curl::handle_setheaders(handle, .list = headers)
   if (!is.null(body)) curl::handle_setopt(handle, post = TRUE, postfieldsize = length(body), postfields = body)
   answer <- curl::curl_fetch_memory(paste0(client$url, path), handle)
   if (answer$status_code >= 300) {
@@ -55,9 +57,20 @@ words <- function(text) {
   readBin(data, "integer", length(data) / 4, size = 4, endian = "little")
 }
 
-# The result of a model of one array in one ciphertext, for one sample, in row-major order. The first call makes a secret
-# key, and sends keys.
+# The result of a model of one array in one ciphertext, for one sample, in row-major order. `name` is a model's, a
+# version's as "study@2", or an alias. The first call makes a secret key, and sends keys; so does one that finds another
+# version under the name.
 hemera_predict <- function(client, name, x) {
+  if (is.null(client$models[[name]])) return(predict_once(client, name, x))
+  tryCatch(predict_once(client, name, x), error = function(e) {
+    if (!grepl("ServerError: 409 model_changed", conditionMessage(e), fixed = TRUE)) stop(e)
+    hemera_free(client$models[[name]]$secret)
+    rm(list = name, envir = client$models)
+    predict_once(client, name, x)
+  })
+}
+
+predict_once <- function(client, name, x) {
   path <- paste0("/v1/models/", utils::URLencode(name, reserved = TRUE))
   if (is.null(client$models[[name]])) {
     told <- jsonlite::fromJSON(rawToChar(request(client, "GET", paste0(path, "/maps"))), simplifyVector = FALSE)
@@ -67,7 +80,7 @@ hemera_predict <- function(client, name, x) {
     }
     secret <- hemera_secret_key(hemera_open(jsonlite::base64_dec(told$parameters), client$security))
     part <- function(at) vapply(told$keys, function(each) as.character(each[[at]]), "")
-    request(client, "PUT", paste0(path, "/keys"), hemera_keys(secret, part(1), part(2), part(3)))
+    request(client, "PUT", paste0(path, "/keys"), hemera_keys(secret, part(1), part(2), part(3)), told$digest)
     client$models[[name]] <- list(told = told, secret = secret)
   }
   model <- client$models[[name]]
@@ -90,7 +103,7 @@ hemera_predict <- function(client, name, x) {
   slots <- t(apply(elements, 2, function(row) rep_len(values[row + 2], one$count)))
   level <- if (is.null(one$level)) NA_integer_ else one$level
   file <- hemera_encrypt(model$secret, if (one$batch > 0) slots else as.vector(slots), level)
-  found <- hemera_decrypt(model$secret, request(client, "POST", paste0(path, "/evaluate"), file))
+  found <- hemera_decrypt(model$secret, request(client, "POST", paste0(path, "/evaluate"), file, model$told$digest))
   places <- words(output$places)
   width <- length(found) / max(1, output$batch)
   found[places %/% output$width * width + places %% output$width + 1] * output$factors[[1]] + output$numbers[[1]]

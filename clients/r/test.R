@@ -1,5 +1,5 @@
-# Rscript test.R PARAMETERS URL: what it encrypts it decrypts, errors are the library's, and a server answers; the token
-# is in HEMERA_TOKEN. Prints the server's results.
+# Rscript test.R PARAMETERS URL MODEL...: what it encrypts it decrypts, errors are the library's, and a server answers;
+# the token is in HEMERA_TOKEN. Prints the server's results of each model.
 source(file.path(dirname(sub("--file=", "", grep("--file=", commandArgs(), value = TRUE))), "hemera.R"))
 arguments <- commandArgs(trailingOnly = TRUE)
 message_of <- function(what) tryCatch({ what; "" }, error = conditionMessage)
@@ -23,4 +23,7 @@ stopifnot(max(abs(first - hemera_predict(client, "study", x))) < 1e-5)
 stopifnot(startsWith(message_of(hemera_predict(client, "study", x + 1)), "ParameterError: "))
 stopifnot(startsWith(message_of(hemera_predict(client, "study", x[-1])), "MismatchError: "))
 stopifnot(grepl("unknown_model", message_of(hemera_predict(client, "absent", x))))
-cat(format(first, digits = 15), sep = "\n")
+# A description of another model under the name, which the server refuses: the client asks for it anew.
+client$models[["study"]]$told$digest <- strrep("0", 64)
+stopifnot(max(abs(first - hemera_predict(client, "study", x))) < 1e-5)
+for (name in arguments[-(1:2)]) cat(format(hemera_predict(client, name, x), digits = 15), sep = "\n")

@@ -45,10 +45,15 @@ def environment(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
-    """The address of a server with a model of 100 numbers, and a token."""
+    """The address of a server with a model of 100 numbers, its version of twice the results, an alias of
+    that one, and a token."""
     home = Home(tmp_path_factory.mktemp("server") / "home")
-    study = hm.compile(lambda x: (x - x.mean()) @ MATRIX, hm.ArraySpec((100,), range=(0, 1)), name="study")
-    home.add_model(study.package)
+    for name, factor in (("study", 1), ("study@2", 2)):
+        spec = hm.ArraySpec((100,), range=(0, 1))
+        study = hm.compile(lambda x, by=factor: (x - x.mean()) @ (by * MATRIX), spec, name="study")
+        study.package.save(home.root.parent / f"{name}.hemera-model")
+        home.add_model(home.root.parent / f"{name}.hemera-model")
+    home.aliases.put("live", {"study@2": 1}, home.models()[0])
     with serving(home) as running:
         yield running.url, home.clients.add("other")
 
@@ -58,9 +63,13 @@ def run(environment: dict[str, str], where: Path, *command: str, **given: Any) -
     return subprocess.run(command, cwd=where, env=environment, **options, **given)
 
 
-def judged(text: str) -> None:
-    """Compares what a program has printed with the model in NumPy."""
-    np.testing.assert_allclose(np.array(text.split(), float), (X - X.mean()) @ MATRIX, atol=1e-5)
+MODELS = {"study": 1, "study@2": 2, "live": 2}
+
+
+def judged(text: str, *factors: int) -> None:
+    """Compares what a program has printed with the models in NumPy."""
+    expected = np.outer(factors, (X - X.mean()) @ MATRIX).ravel()
+    np.testing.assert_allclose(np.array(text.split(), float), expected, atol=1e-5)
 
 
 @pytest.fixture(scope="module")
@@ -87,9 +96,10 @@ def test_a_program_in_go_asks_a_server(of_go: dict[str, str], server: tuple[str,
         told = {**of_go, "HEMERA_TOKEN": token}
         return run(told, CLIENTS / "go", "go", "run", "./example", url, model, input=numbers)
 
-    done = ask("study", given)
-    assert done.returncode == 0, done.stderr
-    judged(done.stdout)
+    for model, factor in MODELS.items():
+        done = ask(model, given)
+        assert done.returncode == 0, done.stderr
+        judged(done.stdout, factor)
     refused = ask("study", f"7 {given}")
     assert refused.returncode != 0
     assert "from 0 to 1, not 7" in refused.stderr
@@ -111,9 +121,9 @@ def test_a_program_in_r_asks_a_server(
     url, token = server
     told = {**environment, "HEMERA_TOKEN": token, "HEMERA_R": str(tmp_path / "hemera.so")}
     script = str(CLIENTS / "r" / "test.R")
-    done = run(told, tmp_path, "Rscript", script, environment["HEMERA_PARAMETERS"], url)
+    done = run(told, tmp_path, "Rscript", script, environment["HEMERA_PARAMETERS"], url, *MODELS)
     assert done.returncode == 0, done.stderr
-    judged(done.stdout)
+    judged(done.stdout, *MODELS.values())
 
 
 JNA = Path("/usr/share/java/jna.jar")

@@ -1,5 +1,5 @@
 // Asks a server of Hemera for the results of one sample of one array: go run ./example URL MODEL, with the token in
-// HEMERA_TOKEN and numbers on standard input. The server sees keys that encrypt and decrypt nothing, and a ciphertext.
+// HEMERA_TOKEN and numbers on standard input. MODEL may be a version, as study@2, or an alias. The server sees keys that encrypt and decrypt nothing, and a ciphertext.
 package main
 
 import (
@@ -17,6 +17,7 @@ import (
 
 // What the server has of a model (GET /v1/models/MODEL/maps), as far as this program takes it.
 type maps struct {
+	Digest     string
 	Parameters []byte
 	Keys       [][3]any
 	Rows       *int
@@ -53,11 +54,15 @@ func words(data []byte) []int32 {
 	return found
 }
 
-func ask(method, path string, body []byte) []byte {
+// The answer to a request that was encoded for the model of a digest, if it has one: the server refuses it for another.
+func ask(method, path string, body []byte, digest string) []byte {
 	request, err := http.NewRequest(method, os.Args[1]+path, bytes.NewReader(body))
 	fail(err)
 	request.Header.Set("Authorization", "Bearer "+os.Getenv("HEMERA_TOKEN"))
 	request.Header.Set("Content-Type", "application/octet-stream")
+	if digest != "" {
+		request.Header.Set("Hemera-Model", digest)
+	}
 	answer, err := http.DefaultClient.Do(request)
 	fail(err)
 	defer answer.Body.Close()
@@ -81,7 +86,7 @@ func main() {
 	}
 	model := "/v1/models/" + os.Args[2]
 	var told maps
-	fail(json.Unmarshal(ask("GET", model+"/maps", nil), &told))
+	fail(json.Unmarshal(ask("GET", model+"/maps", nil, ""), &told))
 	if len(told.Inputs) != 1 || len(told.Inputs[0].Ciphertexts) != 1 || told.Rows != nil || len(told.Outputs) != 1 ||
 		told.Outputs[0].Read != "values" {
 		log.Fatal("this program is for models of one array in one ciphertext, and one result; see docs/javascript.md")
@@ -120,7 +125,7 @@ func main() {
 	}
 	keys, err := secret.GenerateKeys(needs)
 	fail(err)
-	ask("PUT", model+"/keys", keys)
+	ask("PUT", model+"/keys", keys, told.Digest)
 
 	ciphertext := input.Ciphertexts[0]
 	elements, rows := words(ciphertext.Slots), max(1, ciphertext.Batch)
@@ -137,7 +142,7 @@ func main() {
 	}
 	file, err := secret.EncryptDoubles(slots, ciphertext.Batch, level)
 	fail(err)
-	found, err := secret.DecryptDoubles(ask("POST", model+"/evaluate", file))
+	found, err := secret.DecryptDoubles(ask("POST", model+"/evaluate", file, told.Digest))
 	fail(err)
 	for _, place := range words(output.Places) {
 		entry, width := int(place)/output.Width, len(found)/max(1, output.Batch)

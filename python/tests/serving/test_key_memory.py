@@ -45,3 +45,27 @@ def test_one_key_is_in_memory_at_a_time() -> None:
     found = subprocess.run(command, check=True, capture_output=True, text=True, timeout=BOUND).stdout
     whole, streamed, at_once = map(int, found.split())
     assert streamed < whole / 5 < whole < at_once
+
+
+LOADED = """
+import re
+from pathlib import Path
+import hemera as hm
+
+context = hm.Context(hm.ckks.Parameters.for_circuit(depth=2, scale_bits=40, slots=64), threads=1)
+file = bytes(context.generate_keys(context.generate_secret_key(), rotations=[1, 2, 3, 4]))
+def resident():
+    return int(re.search(r"VmRSS:\\s*(\\d+) kB", Path("/proc/self/status").read_text())[1]) * 1024
+held = [context.load(file)]
+before = resident()
+held += [context.load(file) for _ in range(8)]
+print(sum(each.memory_bytes for each in held[1:]), resident() - before)
+"""
+
+
+def test_keys_take_the_memory_that_they_are_counted_for() -> None:
+    """Blocks of 2.6 MiB, of which an eighth may be lost, and no huge page for the rest of one."""
+    found = subprocess.run([sys.executable, "-c", LOADED], check=True, capture_output=True, timeout=BOUND)
+    counted, taken = map(int, found.stdout.split())
+    assert 8 * 10e6 < counted
+    assert taken < 1.15 * counted
