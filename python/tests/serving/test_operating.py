@@ -160,6 +160,13 @@ def test_the_container(tmp_path: Path) -> None:
     for word, rest in lines:
         if word == "COPY" and not rest.startswith("--from"):
             assert (ROOT / rest.split()[0]).exists()
+    project = (ROOT / "pyproject.toml").read_text()
+    extras = re.findall(r"^(?:serving|telemetry) = \[(.*?)^\]", project, re.MULTILINE | re.DOTALL)
+    lock = (ROOT / "requirements" / "serving.txt").read_text()
+    assert len(extras) == 2
+    assert set(re.findall('"([a-z-]+)', "".join(extras))) <= set(
+        re.findall("^([a-z-]+)==", lock, re.MULTILINE)
+    )
     told = dict(each.split("=", 1) for each in shlex.split(last["ENV"]))
     assert configure({}, environment=told).home == Path(last["VOLUME"])
     if (linter := shutil.which("hadolint")) is not None:
