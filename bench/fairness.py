@@ -9,20 +9,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
-import sys
 import tempfile
-import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from hemera.serving.home import Home
 from hemera_apps.bench.serve import Crowd, workload
 from results_file import write_results
+from server_process import serving
 
 WITHOUT = {"batch_seconds": 1e8, "client_requests": 1000}
 """Neither turns of short batches nor few requests of each client in progress."""
@@ -35,49 +33,31 @@ def measure(case: Mapping[str, float], options: argparse.Namespace) -> dict[str,
     with tempfile.TemporaryDirectory() as folder:
         home = Home(Path(folder))
         home.add_model(work.package)
-        words = [*["-W", "ignore", "-m", "hemera", "serve"], folder, "--port", "0", "--device", "cpu"]
-        settings = {f"HEMERA_SERVE_{name.upper()}": str(value) for name, value in case.items()}
-        with subprocess.Popen(
-            [sys.executable, *words], stderr=subprocess.PIPE, text=True, env={**os.environ, **settings}
-        ) as server:
-            assert server.stderr is not None
-            told: dict[str, object] = {}
-            port: object = 0
-            while told.get("event") != "ready":
-                told = json.loads(server.stderr.readline())
-                port = told.get("port", port)
-            inside: list[float] = []
-            lines = server.stderr
+        inside: list[float] = []
 
-            def read() -> None:
-                for line in lines:
-                    told = json.loads(line)
-                    if told["event"] == "request" and str(told.get("client")).startswith("client0."):
-                        inside.append(told["seconds"])
+        def note(told: dict[str, Any]) -> None:
+            if told["event"] == "request" and str(told.get("client")).startswith("client0."):
+                inside.append(told["seconds"])
 
-            log = threading.Thread(target=read)
-            log.start()
-            with Crowd(work, f"http://127.0.0.1:{port}", home.root, 2) as crowd:
-                quiet, flood = crowd._orders
-                alone: list[float] = []
-                beside: list[float] = []
-                inside_alone: list[float] = []
-                inside_beside: list[float] = []
-                answers = 0
-                for _ in range(options.turns):
-                    quiet.send((1, options.seconds))
-                    inside.clear()
-                    alone += quiet.recv()[0].seconds
-                    inside_alone += inside
-                    flood.send((options.connections, 2 * options.seconds))
-                    time.sleep(options.seconds / 2)
-                    quiet.send((1, options.seconds))
-                    inside.clear()
-                    beside += quiet.recv()[0].seconds
-                    inside_beside += inside
-                    answers += sum(len(each.seconds) for each in flood.recv())
-            server.terminate()
-            log.join()
+        with serving(home, case, note) as url, Crowd(work, url, home.root, 2) as crowd:
+            quiet, flood = crowd._orders
+            alone: list[float] = []
+            beside: list[float] = []
+            inside_alone: list[float] = []
+            inside_beside: list[float] = []
+            answers = 0
+            for _ in range(options.turns):
+                quiet.send((1, options.seconds))
+                inside.clear()
+                alone += quiet.recv()[0].seconds
+                inside_alone += inside
+                flood.send((options.connections, 2 * options.seconds))
+                time.sleep(options.seconds / 2)
+                quiet.send((1, options.seconds))
+                inside.clear()
+                beside += quiet.recv()[0].seconds
+                inside_beside += inside
+                answers += sum(len(each.seconds) for each in flood.recv())
     found = {"alone": float(np.median(alone)), "beside": float(np.median(beside))}
     found["worst"] = max(beside)
     found["inside_alone"], found["inside_beside"] = map(float, map(np.median, (inside_alone, inside_beside)))

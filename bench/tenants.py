@@ -8,43 +8,17 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
-import sys
 import tempfile
-import threading
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from hemera.client.client import Client
 from hemera.serving.home import Home
 from hemera_apps.bench.serve import Workload, workload
 from results_file import write_results
+from server_process import serving
 
 MIB = 1 << 20
-
-
-@contextmanager
-def serving(home: Home, limit: int) -> Iterator[str]:
-    """The address of a server with a limit of loaded keys."""
-    words = [*["-W", "ignore", "-m", "hemera", "serve"], str(home.root), "--port", "0", "--device", "cpu"]
-    environment = {**os.environ, "HEMERA_SERVE_LOADED_KEY_BYTES": str(limit)}
-    with subprocess.Popen(
-        [sys.executable, *words], stderr=subprocess.PIPE, text=True, env=environment
-    ) as server:
-        assert server.stderr is not None
-        lines = map(json.loads, server.stderr)
-        port = next(each["port"] for each in lines if each["event"] == "listening")
-        next(each for each in lines if each["event"] == "ready")
-        reading = threading.Thread(target=lambda: list(lines))
-        reading.start()
-        try:
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            server.terminate()
-            reading.join()
 
 
 def metric(url: str, name: str) -> int:
@@ -70,12 +44,12 @@ def measure(options: argparse.Namespace) -> list[dict[str, object]]:
     with tempfile.TemporaryDirectory() as folder:
         home = Home(Path(folder))
         home.add_model(work.package)
-        with serving(home, 1 << 40) as url:
+        with serving(home, {"loaded_key_bytes": 1 << 40}) as url:
             ask(url, home.clients.add("first"), work)
             own = metric(url, "hemera_loaded_key_bytes")
         tokens = [home.clients.add(f"client{at}") for at in range(options.tenants)]
         limit = options.sets * own
-        with serving(home, limit) as url:
+        with serving(home, {"loaded_key_bytes": limit}) as url:
             without = metric(url, "process_resident_memory_bytes")
 
             def note(clients: int, round_: int) -> None:
