@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 TABLE = "set.json"
-"""The file of a set that has the sizes of the others."""
+"""The file of a set that has the sizes of the others; its time is that of the last use."""
+_NOTED = 300.0
+"""Seconds between notes of a use."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,24 @@ class KeySet:
     def is_there(self) -> bool:
         """Whether its files are: those of a client that was removed are not."""
         return all(path.exists() for path in self.files.values())
+
+    @property
+    def _table(self) -> Path:
+        return next(iter(self.files.values())).parent / TABLE
+
+    @property
+    def unused_seconds(self) -> float:
+        """Seconds since its last use, or since it came; 0 where its files are gone."""
+        try:
+            return time.time() - self._table.stat().st_mtime
+        except OSError:
+            return 0.0
+
+    def use(self) -> None:
+        """Note that a request uses it, on the disk, within a few minutes."""
+        if self.unused_seconds > _NOTED:
+            with contextlib.suppress(OSError):
+                os.utime(self._table)
 
     def describe(self) -> dict[str, object]:
         """The description for the client."""

@@ -207,6 +207,7 @@ class Service:
         if found is None:
             kinds = "indexes" if model in self.indexes else "models"
             raise KEYS_FIRST.refused(name=model, kinds=kinds)
+        found.use()
         return found
 
     def device_for_keys(self) -> int:
@@ -298,12 +299,15 @@ class Service:
         log("model", model=name, digest=None if model is None else model.digest)
 
     def sweep(self) -> None:
-        """Forget keys whose files are gone, also on the device: those of clients that were removed. Discard
-        uploads that have waited for too long. Folders of federations that were removed take no room any
-        more."""
+        """Forget keys whose files are gone, also on the device: those of clients that were removed. Remove
+        keys that nobody used for too long, and discard uploads that have waited for too long. Folders of
+        federations that were removed take no room any more."""
         self.store.besides.forget_folders()
         self.store.expire(self.settings.upload_seconds)
         for found in self.store.sets():
+            if 0 < (self.settings.unused_key_seconds or 0) < found.unused_seconds:
+                self.remove_keys(found.client, found.model)
+                log("unused keys", client=found.client, name=found.model, bytes=found.bytes)
             if not found.is_there():
                 self.store.forget(found)
                 for cache in self.caches:

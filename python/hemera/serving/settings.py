@@ -75,6 +75,10 @@ class Settings:
     client_store_bytes: int | None = setting(
         None, "on disk of one client or party; unset: a quarter of all", "--max-client-store", former=True
     )
+    unused_key_seconds: float | None = setting(
+        None,
+        "after which keys that no request has used leave the disk, and clients send them again; unset: never",
+    )
     loaded_key_bytes: int | None = setting(
         None,
         "keys in each device's memory, with graphs and contexts of other libraries' clients; unset: half of "
@@ -167,7 +171,9 @@ class Settings:
             require_name(name, "a federation")
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
-            if not isinstance(value, (int, float)) or value > 0 or (field.name in _NONE and value == 0):
+            if not isinstance(value, (int, float)):
+                continue
+            if value > 0 or (field.name in _NONE and value == 0):
                 if field.name.endswith("_seconds") and not value < _LONGEST:
                     raise ParameterError(f"{field.name} must be below {_LONGEST:g}, not {value}")
                 continue

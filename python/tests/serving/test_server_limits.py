@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -22,8 +24,8 @@ from hemera.serving.logs import _FIELDS
 from hemera.serving.sessions import ModelSession
 from hemera.serving.uploads import library_of
 
-from .conftest import client_of, expected, serving, wait_until
-from .server_requests import EVALUATE, KEYS
+from .conftest import Running, client_of, expected, serving, wait_until
+from .server_requests import EVALUATE, KEYS, code, request_of
 
 
 @pytest.fixture
@@ -199,3 +201,28 @@ def test_a_model_that_can_not_be_prepared_keeps_no_other_from_its_clients(
     with serving(home) as server:
         told = server.http("x").get("/health").json()
         assert (told["models"], told["damaged"]) == (["scores"], ["other"])
+
+
+def test_keys_that_nobody_uses_leave(home: Home, keys: bytes, local: LocalModel) -> None:
+    """Before and after their time is over; a request sets it anew."""
+    limits = {"unused_key_seconds": 1000, "sweep_seconds": 1000}
+    body = request_of(local, np.ones(8))
+
+    def age(server: Running, seconds: float) -> None:
+        (found,) = server.service.store.sets()
+        then = time.time() - seconds
+        os.utime(found.files["keys"].parent / "set.json", (then, then))
+
+    with serving(home, **limits) as server, server.http(home.clients.add("alice")) as http:
+        assert http.put(KEYS, content=keys).status_code == 201
+        age(server, 2000)
+        assert http.post(EVALUATE, content=body).status_code == 200
+        server.service.sweep()
+        age(server, 900)
+        server.service.sweep()
+        assert (len(server.service.store), len(server.service.caches[0])) == (1, 1)
+        age(server, 1001)
+        server.service.sweep()
+        assert (len(server.service.store), len(server.service.caches[0])) == (0, 0)
+        assert list(home.keys.glob("*/*/*")) == []
+        assert code(http.post(EVALUATE, content=body)) == (409, "no_keys")
