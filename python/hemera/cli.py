@@ -4,45 +4,38 @@ add theirs by entry points of the group "hemera.commands", each a module of the 
 from __future__ import annotations
 
 import argparse
+import importlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import entry_points
 from types import ModuleType
 
 from hemera import __version__, _options
-from hemera.commands import (
-    calibrate,
-    client,
-    clients,
-    convert,
-    doctor,
-    export,
-    info,
-    inspect,
-    models,
-    params,
-    plan,
-    run,
-    serve,
-)
 from hemera.errors import Error
 
 GROUP = "hemera.commands"
-COMMANDS: Mapping[str, ModuleType] = {
-    "info": info,
-    "doctor": doctor,
-    "params": params,
-    "plan": plan,
-    "calibrate": calibrate,
-    "inspect": inspect,
-    "convert": convert,
-    "export": export,
-    "serve": serve,
-    "models": models,
-    "clients": clients,
-    "client": client,
-    "run": run,
-}
+_OWN = (
+    *("info", "doctor", "params", "plan", "calibrate", "inspect", "convert"),
+    *("export", "serve", "models", "clients", "client", "run"),
+)
+
+
+class _Commands(Mapping[str, ModuleType]):
+    """Commands by name, in the order of the help; the module of each is imported at its first use."""
+
+    def __getitem__(self, name: str) -> ModuleType:
+        if name not in _OWN:
+            raise KeyError(name)
+        return importlib.import_module(f"hemera.commands.{name}")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_OWN)
+
+    def __len__(self) -> int:
+        return len(_OWN)
+
+
+COMMANDS = _Commands()
 OF_THE_APPLICATIONS = ("demo", "train-logistic", "score-trees", "bench")
 """Commands of the package hemera-apps. If it is not installed, messages name it."""
 
@@ -84,8 +77,8 @@ def main(arguments: Sequence[str] | None = None, commands: Mapping[str, ModuleTy
         interrupted. (With wrong usage argparse exits with 2.)
     """
     given = sys.argv[1:] if arguments is None else list(arguments)
-    # A command of Hemera's own needs no other package.
-    own = bool(given) and given[0] in COMMANDS
+    # A command of Hemera's own needs no other package, nor the modules of other commands.
+    own = {given[0]: COMMANDS[given[0]]} if given and given[0] in COMMANDS else None
     others = {} if own else installed_commands() if commands is None else commands
     if given and given[0] in OF_THE_APPLICATIONS and given[0] not in others:
         print(
@@ -94,7 +87,7 @@ def main(arguments: Sequence[str] | None = None, commands: Mapping[str, ModuleTy
             file=sys.stderr,
         )
         return 1
-    options = make_parser({**COMMANDS, **others}).parse_args(_options.joined(given))
+    options = make_parser(own or {**COMMANDS, **others}).parse_args(_options.joined(given))
     try:
         status: int = options.run(options)
     except Error as error:

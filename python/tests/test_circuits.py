@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 import hemera as hm
+from hemera.errors import LevelError, MismatchError, MissingKeyError, ParameterError
 
 from .conftest import CIRCUIT_SLOTS as SLOTS
+from .refusals import refuse
 
 
 def matrix_of(rows, columns, seed=1):
@@ -46,20 +48,15 @@ def test_what_does_not_fit_is_refused(client, params):
     plan = hm.circuits.LinearTransform(matrix_of(SLOTS, SLOTS), params)
     ev = ctx.bind(ctx.generate_keys(sk))
     e = ev.encrypt(np.ones(SLOTS))
-    with pytest.raises(hm.errors.MissingKeyError, match="rotation by"):
-        plan(e)
-    with pytest.raises(hm.errors.MismatchError, match="slots"):
-        plan(ev.encrypt(np.ones(2 * SLOTS)))
-    with pytest.raises(TypeError, match="two axes"):
-        e @ np.ones((2, SLOTS, 2))
-    with pytest.raises(hm.errors.ParameterError, match="two axes"):
-        hm.circuits.LinearTransform(np.ones(3), params)
-    with pytest.raises(hm.errors.ParameterError, match="zero"):
-        hm.circuits.LinearTransform(np.zeros((2, 2)), params)
-    with pytest.raises(hm.errors.ParameterError, match="columns"):
-        plan.evaluate_clear(np.ones(3))
-    with pytest.raises(hm.errors.LevelError):
-        hm.circuits.LinearTransform(np.eye(2), params, level=0)
+    refuse(
+        (lambda: plan(e), MissingKeyError, "rotation by"),
+        (lambda: plan(ev.encrypt(np.ones(2 * SLOTS))), MismatchError, "slots"),
+        (lambda: e @ np.ones((2, SLOTS, 2)), TypeError, "two axes"),
+        (lambda: hm.circuits.LinearTransform(np.ones(3), params), ParameterError, "two axes"),
+        (lambda: hm.circuits.LinearTransform(np.zeros((2, 2)), params), ParameterError, "zero"),
+        (lambda: plan.evaluate_clear(np.ones(3)), ParameterError, "columns"),
+        (lambda: hm.circuits.LinearTransform(np.eye(2), params, level=0), LevelError, None),
+    )
     integers = hm.bfv.Parameters.for_circuit(depth=1, security=None, degree=1024)
-    with pytest.raises(hm.errors.MismatchError, match="CKKS"):
+    with pytest.raises(MismatchError, match="CKKS"):
         hm.circuits.LinearTransform(np.eye(2), integers)

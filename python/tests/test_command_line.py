@@ -39,7 +39,8 @@ def test_info(capsys: Any) -> None:
 
 
 def _helps(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
-    """The description of a parser and of all below it, by their commands."""
+    """The description of a parser and of all below it, by their commands. Their whole help can be shown."""
+    assert parser.format_help().startswith(f"usage: {parser.prog}")
     yield parser.prog, parser.description or ""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -82,6 +83,15 @@ def test_a_word_that_is_near_to_none_is_answered_without_a_guess(capsys: Any) ->
     error = capsys.readouterr().err
     assert "invalid choice: 'qqqqq'" in error
     assert "Did you mean" not in error
+
+
+def test_a_command_imports_no_other_command() -> None:
+    script = (
+        "import sys; from hemera.cli import main; main(['params', 'ckks']); "
+        "assert 'hemera.commands.params' in sys.modules; "
+        "assert not {'hemera.commands.serve', 'hemera.serving', 'hemera_apps'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
 
 
 def test_a_mistyped_name_of_the_package_is_answered_with_the_nearest() -> None:

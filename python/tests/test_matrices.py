@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 import hemera as hm
+from hemera.errors import LevelError, MismatchError, MissingKeyError, ParameterError
+
+from .refusals import refuse
 
 
 def random(*shape, seed=1):
@@ -67,39 +70,29 @@ def test_packed_factors_take_a_level_less(client, params):
 def test_what_does_not_fit_is_refused(params, ev):
     product = hm.circuits.MatrixVectorProduct(params, 4, 8)
     m, x = ev.encrypt(product.pack(random(4, 8))), ev.encrypt(random(8))
-    with pytest.raises(hm.errors.ParameterError, match="is planned"):
-        product.pack(random(8, 4))
-    with pytest.raises(hm.errors.MismatchError, match="pack"):
-        product(x, x)
-    with pytest.raises(hm.errors.MismatchError, match="vectors of 8 slots"):
-        product(m, ev.encrypt(random(4)))
-    with pytest.raises(hm.errors.MissingKeyError):
-        product(m, x)
-    with pytest.raises(hm.errors.LevelError, match="planned for level 6"):
-        product(m, x.at_level(5))
-    with pytest.raises(hm.errors.ParameterError, match="axis"):
-        product.evaluate_clear(random(4, 8), random(7))
-    with pytest.raises(TypeError, match="takes ciphertexts"):
-        product(product.pack(random(4, 8)), x)
-    with pytest.raises(TypeError, match="takes a ciphertext"):
-        product(m, random(8))
+    refuse(
+        (lambda: product.pack(random(8, 4)), ParameterError, "is planned"),
+        (lambda: product(x, x), MismatchError, "pack"),
+        (lambda: product(m, ev.encrypt(random(4))), MismatchError, "vectors of 8 slots"),
+        (lambda: product(m, x), MissingKeyError, None),
+        (lambda: product(m, x.at_level(5)), LevelError, "planned for level 6"),
+        (lambda: product.evaluate_clear(random(4, 8), random(7)), ParameterError, "axis"),
+        (lambda: product(product.pack(random(4, 8)), x), TypeError, "takes ciphertexts"),
+        (lambda: product(m, random(8)), TypeError, "takes a ciphertext"),
+    )
     square = hm.circuits.MatrixProduct(params, 4)
-    with pytest.raises(hm.errors.ParameterError, match="do not fit 4 x 4"):
-        square.pack(random(4, 5), "left")
-    with pytest.raises(hm.errors.ParameterError, match="side"):
-        square.pack(random(4, 4), "top")
-    with pytest.raises(hm.errors.ParameterError, match="two axes"):
-        square.evaluate_clear(random(2, 4, 4), random(4, 4))
-    with pytest.raises(hm.errors.MismatchError, match="16 slots"):
-        square(x, x)
-    with pytest.raises(hm.errors.ParameterError, match="power of two"):
-        hm.circuits.MatrixProduct(params, 3)
-    with pytest.raises(hm.errors.LevelError, match="depth 3"):
-        hm.circuits.MatrixProduct(params, 4, level=2)
+    refuse(
+        (lambda: square.pack(random(4, 5), "left"), ParameterError, "do not fit 4 x 4"),
+        (lambda: square.pack(random(4, 4), "top"), ParameterError, "side"),
+        (lambda: square.evaluate_clear(random(2, 4, 4), random(4, 4)), ParameterError, "two axes"),
+        (lambda: square(x, x), MismatchError, "16 slots"),
+        (lambda: hm.circuits.MatrixProduct(params, 3), ParameterError, "power of two"),
+        (lambda: hm.circuits.MatrixProduct(params, 4, level=2), LevelError, "depth 3"),
+    )
     integers = hm.bfv.Parameters.for_circuit(depth=1, security=None, degree=1024)
-    with pytest.raises(hm.errors.MismatchError, match="CKKS"):
+    with pytest.raises(MismatchError, match="CKKS"):
         hm.circuits.MatrixProduct(integers, 4)
-    with pytest.raises(hm.errors.MismatchError, match="CKKS"):
+    with pytest.raises(MismatchError, match="CKKS"):
         hm.circuits.MatrixVectorProduct(integers, 4, 4)
 
 
@@ -133,18 +126,18 @@ def test_batches_of_matrices_are_refused_where_they_do_not_fit(client, params):
     ctx, sk = client
     product = hm.circuits.MatrixBatchProduct(params, 4)
     ev = ctx.bind(ctx.generate_keys(sk, plan=product))
-    with pytest.raises(hm.errors.ParameterError, match="power of two"):
+    with pytest.raises(ParameterError, match="power of two"):
         hm.circuits.MatrixBatchProduct(params, 12)
     for wrong in ((4, 4), (product.pairs + 1, 4, 4), (1, 5, 4)):
-        with pytest.raises(hm.errors.ParameterError, match="pairs, rows and columns"):
+        with pytest.raises(ParameterError, match="pairs, rows and columns"):
             product.pack(random(*wrong), "left")
-    with pytest.raises(hm.errors.ParameterError, match="'left' or 'right'"):
+    with pytest.raises(ParameterError, match="'left' or 'right'"):
         product.pack(random(1, 4, 4), "top")
-    with pytest.raises(hm.errors.ParameterError, match="values"):
+    with pytest.raises(ParameterError, match="values"):
         product.unpack(random(4, 3))
     x = ev.encrypt(product.pack(random(1, 4, 4), "left"))
-    with pytest.raises(hm.errors.MismatchError, match="encrypt what pack makes"):
+    with pytest.raises(MismatchError, match="encrypt what pack makes"):
         product(x, x[:2])
     other = ctx.bind(ctx.generate_keys(sk))
-    with pytest.raises(hm.errors.MissingKeyError):
+    with pytest.raises(MissingKeyError):
         product(other.bind(x), other.bind(x))

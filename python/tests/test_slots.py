@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 import hemera as hm
+from hemera.errors import LevelError, MismatchError, MissingKeyError, ParameterError
 
 from .conftest import CIRCUIT_SLOTS as SLOTS
+from .refusals import refuse
 
 CIRCUITS = {
     "sum": (
@@ -69,28 +71,22 @@ def test_options_of_circuits_of_slots(client, params):
 
 def test_what_does_not_fit_is_refused(params, ev):
     x = ev.encrypt(np.ones(SLOTS))
-    with pytest.raises(hm.errors.ParameterError, match="powers of two"):
-        hm.circuits.InnerSum(params, SLOTS, 12)
-    with pytest.raises(hm.errors.ParameterError, match="at most the number of slots"):
+    refuse(
+        (lambda: hm.circuits.InnerSum(params, SLOTS, 12), ParameterError, "powers of two"),
+        (lambda: hm.circuits.Replication(params, SLOTS, 4, position=4), ParameterError, "counted from 0"),
+        (lambda: hm.circuits.Replication(params, SLOTS, 4, position=-1), ParameterError, "position"),
+        (lambda: hm.circuits.Mask(np.ones(SLOTS), params), ParameterError, "booleans"),
+        (lambda: hm.circuits.Mask(np.ones(SLOTS, dtype=bool), params, level=0), LevelError, "depth 1"),
+        (lambda: hm.circuits.InnerSum(params, SLOTS, 4)(x), MissingKeyError, "rotation by 1"),
+        (lambda: hm.circuits.InnerSum(params, 8, 4)(x), MismatchError, "8 slots"),
+        (lambda: hm.circuits.InnerSum(params, SLOTS, 4)(np.ones(SLOTS)), TypeError, "takes a ciphertext"),
+    )
+    with pytest.raises(ParameterError, match="at most the number of slots"):
         hm.circuits.InnerSum(params, SLOTS, 16, stride=4)
-    with pytest.raises(hm.errors.ParameterError, match="counted from 0"):
-        hm.circuits.Replication(params, SLOTS, 4, position=4)
-    with pytest.raises(hm.errors.ParameterError, match="position"):
-        hm.circuits.Replication(params, SLOTS, 4, position=-1)
-    with pytest.raises(hm.errors.ParameterError, match="booleans"):
-        hm.circuits.Mask(np.ones(SLOTS), params)
-    with pytest.raises(hm.errors.LevelError, match="depth 1"):
-        hm.circuits.Mask(np.ones(SLOTS, dtype=bool), params, level=0)
-    with pytest.raises(hm.errors.LevelError, match="made for level 6"):
+    with pytest.raises(LevelError, match="made for level 6"):
         hm.circuits.Mask(np.ones(SLOTS, dtype=bool), params)(x.at_level(5))
-    with pytest.raises(hm.errors.MissingKeyError, match="rotation by 1"):
-        hm.circuits.InnerSum(params, SLOTS, 4)(x)
-    with pytest.raises(hm.errors.MismatchError, match="8 slots"):
-        hm.circuits.InnerSum(params, 8, 4)(x)
-    with pytest.raises(TypeError, match="takes a ciphertext"):
-        hm.circuits.InnerSum(params, SLOTS, 4)(np.ones(SLOTS))
-    with pytest.raises(hm.errors.ParameterError, match="last axis"):
+    with pytest.raises(ParameterError, match="last axis"):
         hm.circuits.InnerSum(params, SLOTS, 4).evaluate_clear(np.ones(3))
     integers = hm.bfv.Parameters.for_circuit(depth=1, security=None, degree=1024)
-    with pytest.raises(hm.errors.MismatchError, match="CKKS"):
+    with pytest.raises(MismatchError, match="CKKS"):
         hm.circuits.InnerSum(integers, SLOTS, 4)

@@ -12,6 +12,7 @@ from hemera.circuits import LinearTransform, TransformGrid
 from hemera.errors import LevelError, MismatchError, MissingKeyError, ParameterError
 
 from .conftest import CIRCUIT_SLOTS as SLOTS
+from .refusals import refuse
 from .test_sparse_transforms import dense_of, random
 
 Block = dict[int, Any] | None
@@ -63,26 +64,23 @@ def test_what_does_not_fit(client: Any, params: hm.ckks.Parameters) -> None:
     for wrong in ([], [[]], [[a], [a, a]], [[a], [None]], [[a, None], [a, None]], [[{0: np.zeros(SLOTS)}]]):
         with pytest.raises(ParameterError):
             TransformGrid(wrong, params, slots=SLOTS)
-    with pytest.raises(ParameterError, match="has shape"):
-        TransformGrid([[{0: np.ones(3)}]], params, slots=SLOTS)
-    with pytest.raises(ParameterError, match="no diagonal"):
-        TransformGrid([[{SLOTS: 1.0}]], params, slots=SLOTS)
+    refuse(
+        (lambda: TransformGrid([[{0: np.ones(3)}]], params, slots=SLOTS), ParameterError, "has shape"),
+        (lambda: TransformGrid([[{SLOTS: 1.0}]], params, slots=SLOTS), ParameterError, "no diagonal"),
+        (lambda: TransformGrid([[a]], params, slots=SLOTS, level=99), LevelError, None),
+    )
     with pytest.raises(ParameterError, match="are the same"):
         TransformGrid([[{1: 1.0, 1 - SLOTS: 2.0}]], params, slots=SLOTS)
-    with pytest.raises(LevelError):
-        TransformGrid([[a]], params, slots=SLOTS, level=99)
     grid = TransformGrid([[a, a]], params, slots=SLOTS)
     ctx, sk = client
     ev = ctx.bind(ctx.generate_keys(sk, plan=grid))
     x = ev.encrypt(random(SLOTS))
-    with pytest.raises(MismatchError, match="takes 2"):
-        grid(x)
-    with pytest.raises(MismatchError, match="takes 2"):
-        grid()
-    with pytest.raises(MismatchError, match="different shapes"):
-        grid(x, ev.encrypt(random(2, SLOTS)))
-    with pytest.raises(MissingKeyError):
-        grid(ctx.encrypt(random(SLOTS), sk), ctx.encrypt(random(SLOTS), sk))
+    refuse(
+        (lambda: grid(x), MismatchError, "takes 2"),
+        (lambda: grid(), MismatchError, "takes 2"),
+        (lambda: grid(x, ev.encrypt(random(2, SLOTS))), MismatchError, "different shapes"),
+        (lambda: grid(ctx.encrypt(random(SLOTS), sk), ctx.encrypt(random(SLOTS), sk)), MissingKeyError, None),
+    )
     with pytest.raises(TypeError, match="takes ciphertexts"):
         grid(1, 2)  # type: ignore[type-var]
     with pytest.raises(TypeError, match="TransformGrid"):

@@ -42,7 +42,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         if each.type == "Sequence[str]":
             more["action"] = "append"
         told = f" (default {default})" if default not in (None, ()) else ""
-        text = argparse.SUPPRESS if each.metadata.get("former") else each.metadata["text"] + told
+        text = (
+            argparse.SUPPRESS
+            if each.metadata.get("former")
+            else each.metadata["text"].replace("%", "%%") + told
+        )
         parser.add_argument(option, **{"dest": each.name, "metavar": "VALUE", "help": text, **more})
     changes = parser.add_argument_group(
         "changes of HOME (each ends the command)"

@@ -13,9 +13,9 @@ import pytest
 
 import hemera as hm
 
+from ..refusals import refuse
 from .setting import check, context, operands
 
-INTS = context(8)
 UINT8 = np.dtype(np.uint8)
 
 
@@ -29,9 +29,10 @@ def several(a: Any, b: Any) -> tuple[Any, ...]:
 
 
 def test_results_are_those_of_the_function() -> None:
-    a, b = operands(INTS, UINT8, 1)
-    x, y = INTS.encrypt(a), INTS.encrypt(b)
-    graph = INTS.capture(several, x, y)
+    ints = context(8)
+    a, b = operands(ints, UINT8, 1)
+    x, y = ints.encrypt(a), ints.encrypt(b)
+    graph = ints.capture(several, x, y)
     expected = several(y, x)
     for _ in range(2):
         results = graph(y, x)
@@ -39,29 +40,31 @@ def test_results_are_those_of_the_function() -> None:
         with np.errstate(over="ignore"):
             clear = np.where(b < a, b + UINT8.type(7), a), a * b, b.sum(dtype=UINT8), b[::-1] ^ a
         for result, same, values in zip(results, expected, clear, strict=True):
-            check(result, values, INTS)
+            check(result, values, ints)
             assert result.levels == same.levels
             assert (result.error, result._stored.largest) == (same.error, same._stored.largest)
             assert result.failure_log2 == pytest.approx(same.failure_log2, abs=1e-12)
-    assert graph.is_recorded == INTS.evaluator.context.device.startswith("cuda")
+    assert graph.is_recorded == ints.evaluator.context.device.startswith("cuda")
     assert "2 inputs and 4 outputs" in repr(graph)
     assert graph.memory_bytes > 0
 
 
 def test_one_result_and_booleans() -> None:
+    ints = context(8)
     a, b = np.array([1, 5, 9], UINT8), np.array([9, 5, 1], UINT8)
-    graph = INTS.capture(lambda c, x: c & (x == 5), INTS.encrypt(a) < 6, INTS.encrypt(a))
-    result = graph(INTS.encrypt(b) < 6, INTS.encrypt(b))
+    graph = ints.capture(lambda c, x: c & (x == 5), ints.encrypt(a) < 6, ints.encrypt(a))
+    result = graph(ints.encrypt(b) < 6, ints.encrypt(b))
     assert isinstance(result, hm.integers.Booleans)
-    assert INTS.decrypt(result).tolist() == [False, True, False]
+    assert ints.decrypt(result).tolist() == [False, True, False]
 
 
 def test_each_call_has_refreshes_of_its_own() -> None:
     """In a sum of two calls each refresh counts, and what their inputs share counts once."""
-    x = INTS.encrypt(np.arange(5, dtype=UINT8)).refresh()
-    other = INTS.encrypt(np.arange(5, dtype=UINT8)).refresh()
-    kept = INTS.encrypt(np.arange(5, dtype=UINT8)).refresh()
-    graph = INTS.capture(lambda a: (a + kept, -a, a), x)
+    ints = context(8)
+    x = ints.encrypt(np.arange(5, dtype=UINT8)).refresh()
+    other = ints.encrypt(np.arange(5, dtype=UINT8)).refresh()
+    kept = ints.encrypt(np.arange(5, dtype=UINT8)).refresh()
+    graph = ints.capture(lambda a: (a + kept, -a, a), x)
     first, second, third = graph(x), graph(x), graph(other)
     assert events(x) == events(first[2]) == events(second[2])
     assert events(other) == events(third[2])
@@ -76,35 +79,37 @@ def test_each_call_has_refreshes_of_its_own() -> None:
 
 
 def test_results_of_one_refresh_share_its_events() -> None:
-    x = INTS.encrypt(np.arange(5, dtype=UINT8))
+    ints = context(8)
+    x = ints.encrypt(np.arange(5, dtype=UINT8))
 
     def twice(a: Any) -> tuple[Any, Any]:
         b = a.refresh()
         return b, b[1:]
 
-    first, second = INTS.capture(twice, x)(x)  # type: ignore[misc]
+    first, second = ints.capture(twice, x)(x)  # type: ignore[misc]
     assert events(first) == events(second) != frozenset()
 
 
 def test_clear_operands_are_encrypted_once() -> None:
-    x = INTS.encrypt(np.arange(5, dtype=UINT8))
+    ints = context(8)
+    x = ints.encrypt(np.arange(5, dtype=UINT8))
     seen: list[Any] = []
     errors, levels = [], []
 
     def function(a: Any) -> Any:  # a recorded one reads no values, so that their bytes are compared later
-        errors.append(INTS.encrypt(np.full(5, 3, UINT8)).error)
-        seen.append(INTS.encrypt(np.full(5, 3, UINT8))._stored.value)
-        seen.append(INTS.encrypt(np.full(5, 4, UINT8))._stored.value)
-        levels.append([INTS.encrypt(np.full(5, 3, UINT8), levels=left).levels for left in (1, 0, None)])
+        errors.append(ints.encrypt(np.full(5, 3, UINT8)).error)
+        seen.append(ints.encrypt(np.full(5, 3, UINT8))._stored.value)
+        seen.append(ints.encrypt(np.full(5, 4, UINT8))._stored.value)
+        levels.append([ints.encrypt(np.full(5, 3, UINT8), levels=left).levels for left in (1, 0, None)])
         return a + 3
 
-    graph = INTS.capture(function, x)
+    graph = ints.capture(function, x)
     graph(x)
-    assert levels[0] == levels[-1] == [1, 0, INTS.levels]
+    assert levels[0] == levels[-1] == [1, 0, ints.levels]
     values = [bytes(value) for value in seen]
     assert values[0] == values[-2] != values[1] == values[-1]
-    assert set(errors) == {INTS.encrypt(np.full(5, 3, UINT8)).error}
-    fresh = [bytes(INTS.encrypt(np.full(5, 3, UINT8))._stored.value) for _ in range(2)]
+    assert set(errors) == {ints.encrypt(np.full(5, 3, UINT8)).error}
+    fresh = [bytes(ints.encrypt(np.full(5, 3, UINT8))._stored.value) for _ in range(2)]
     assert len({values[0], *fresh}) == 3  # not beyond the graph
 
 
@@ -128,11 +133,12 @@ def test_clear_operands_of_the_same_bytes_are_not_the_same(order: int) -> None:
 
 
 def test_other_threads_encrypt_anew_meanwhile() -> None:
-    x = INTS.encrypt(np.arange(5, dtype=UINT8))
+    ints = context(8)
+    x = ints.encrypt(np.arange(5, dtype=UINT8))
     found: list[bytes] = []
 
     def encrypt() -> None:
-        found.append(bytes(INTS.encrypt(np.full(5, 3, UINT8))._stored.value))
+        found.append(bytes(ints.encrypt(np.full(5, 3, UINT8))._stored.value))
 
     def function(a: Any) -> Any:
         for _ in range(2):
@@ -141,51 +147,52 @@ def test_other_threads_encrypt_anew_meanwhile() -> None:
             thread.join()
         return a
 
-    INTS.capture(function, x)
+    ints.capture(function, x)
     assert len(set(found)) == len(found) >= 2
 
 
 def test_inputs_are_like_the_examples() -> None:
-    x = INTS.encrypt(np.arange(5, dtype=UINT8))
-    graph = INTS.capture(lambda a: a + a, x)
+    ints = context(8)
+    x = ints.encrypt(np.arange(5, dtype=UINT8))
+    graph = ints.capture(lambda a: a + a, x)
     refused = hm.errors.MismatchError
+    refuse(
+        (lambda: graph(x.reshape(1, 5)), refused, r"uint8 of shape \(1, 5\)"),
+        (lambda: graph(x.shrink()), refused, "its level is"),
+        (lambda: graph(x, x), refused, "2 inputs were given, but it was captured with 1"),
+        (lambda: graph(x == x), TypeError, "input 0 is"),
+    )
     with pytest.raises(refused, match=r"input 0 is int8 of shape \(5,\), and its example was uint8"):
-        graph(INTS.encrypt(np.arange(5, dtype=np.int8)))
-    with pytest.raises(refused, match=r"uint8 of shape \(1, 5\)"):
-        graph(x.reshape(1, 5))
-    with pytest.raises(refused, match="its level is"):
-        graph(x.shrink())
-    with pytest.raises(refused, match="2 inputs were given, but it was captured with 1"):
-        graph(x, x)
+        graph(ints.encrypt(np.arange(5, dtype=np.int8)))
     with pytest.raises(refused, match="belongs to another context"):
-        graph(hm.integers.Context(8, keys=INTS.keys).encrypt(np.arange(5, dtype=UINT8)))
-    with pytest.raises(TypeError, match="input 0 is"):
-        graph(x == x)
+        graph(hm.integers.Context(8, keys=ints.keys).encrypt(np.arange(5, dtype=UINT8)))
     with pytest.raises(TypeError, match="input 0 is"):
         graph(np.arange(5))  # type: ignore[arg-type]
 
 
 def test_larger_errors_are_refused() -> None:
-    x = INTS.encrypt(np.arange(5, dtype=UINT8))
-    graph = INTS.capture(lambda a: a + a, x)
+    ints = context(8)
+    x = ints.encrypt(np.arange(5, dtype=UINT8))
+    graph = ints.capture(lambda a: a + a, x)
     worse = x._with(x._held[slice(None)], x.shape)
     object.__setattr__(worse._stored, "error", 1.01 * x.error)
     with pytest.raises(hm.errors.MismatchError, match=r"with an error of .*refresh\(\) the input"):
         graph(worse)
     better = x._with(x._held[slice(None)], x.shape)
     object.__setattr__(better._stored, "error", 0.5 * x.error)
-    assert INTS.decrypt(graph(better)).tolist() == [0, 2, 4, 6, 8]  # type: ignore[arg-type]
+    assert ints.decrypt(graph(better)).tolist() == [0, 2, 4, 6, 8]  # type: ignore[arg-type]
 
 
 def test_what_is_no_function_of_arrays_is_refused() -> None:
-    x = INTS.encrypt(np.arange(5, dtype=UINT8))
+    ints = context(8)
+    x = ints.encrypt(np.arange(5, dtype=UINT8))
     with pytest.raises(TypeError, match="returns encrypted arrays, not"):
-        INTS.capture(lambda _: 3, x)  # type: ignore[arg-type, return-value]
+        ints.capture(lambda _: 3, x)  # type: ignore[arg-type, return-value]
     with pytest.raises(TypeError, match="returns encrypted arrays, not"):
-        INTS.capture(lambda a: [a, a.to_ckks()], x)
+        ints.capture(lambda a: [a, a.to_ckks()], x)
     with pytest.raises(TypeError, match="examples are encrypted arrays, not"):
-        INTS.capture(lambda a: a, np.arange(5))  # type: ignore[arg-type]
+        ints.capture(lambda a: a, np.arange(5))  # type: ignore[arg-type]
     with pytest.raises(hm.errors.ParameterError, match="at least one example"):
-        INTS.capture(lambda: x)
+        ints.capture(lambda: x)
     with pytest.raises(hm.errors.MismatchError, match="another context"):
-        INTS.capture(lambda a: a, hm.integers.Context(8, keys=INTS.keys).encrypt(np.arange(5, dtype=UINT8)))
+        ints.capture(lambda a: a, hm.integers.Context(8, keys=ints.keys).encrypt(np.arange(5, dtype=UINT8)))

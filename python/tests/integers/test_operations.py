@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 import hemera as hm
+from hemera.errors import MismatchError, ParameterError
 
+from ..refusals import refuse
 from .setting import check, context, operands
 
 TYPES = [("uint8", 8), ("int8", 16), ("uint64", 64), ("int64", 64)]
@@ -213,45 +215,32 @@ def test_what_is_refused() -> None:
     ints = context(16)
     x = ints.encrypt(np.arange(4, dtype=np.int16))
     other = hm.integers.Context(16, preset="test-exact", keys=ints.keys)
-    with pytest.raises(TypeError, match="no truth value"):
-        bool(x < x)
-    with pytest.raises(TypeError, match="no truth value"):
-        bool(x)
-    with pytest.raises(TypeError, match="is no index"):
-        [1, 2, 3][x]
-    with pytest.raises(TypeError, match="takes no Integers"):
-        np.arange(4)[x]
-    with pytest.raises(TypeError, match="float64 do not mix"):
-        x + np.array([1.0, 2, 3, 4])
-    with pytest.raises(TypeError, match="not float"):
-        x * 0.5
-    with pytest.raises(TypeError, match="go with booleans and integers, not float"):
-        (x < x) & 0.5
-    with pytest.raises(TypeError, match="0 or more"):
-        x << -1
-    with pytest.raises(TypeError, match="of 16 bits, not int32"):
-        ints.encrypt(np.arange(4, dtype=np.int32))
-    with pytest.raises(TypeError, match="not of float64"):
-        ints.encrypt([0.5])
+    refuse(
+        (lambda: bool(x < x), TypeError, "no truth value"),
+        (lambda: bool(x), TypeError, "no truth value"),
+        (lambda: [1, 2, 3][x], TypeError, "is no index"),
+        (lambda: np.arange(4)[x], TypeError, "takes no Integers"),
+        (lambda: x + np.array([1.0, 2, 3, 4]), TypeError, "float64 do not mix"),
+        (lambda: x * 0.5, TypeError, "not float"),
+        (lambda: (x < x) & 0.5, TypeError, "go with booleans and integers, not float"),
+        (lambda: x << -1, TypeError, "0 or more"),
+        (lambda: ints.encrypt(np.arange(4, dtype=np.int32)), TypeError, "of 16 bits, not int32"),
+        (lambda: ints.encrypt([0.5]), TypeError, "not of float64"),
+    )
     wide = context(64)
+    refuse(
+        (lambda: x + np.arange(5, dtype=np.int16), MismatchError, "do not broadcast"),
+        (lambda: x + other.encrypt(np.arange(4, dtype=np.int16)), MismatchError, "two contexts"),
+        (lambda: hm.integers.Table(np.arange(17, dtype=np.uint8)), ParameterError, "16 entries, or 256"),
+        (lambda: hm.integers.Table(np.arange(16, dtype=np.uint8))[x], TypeError, "looked up by uint8"),
+        (lambda: np.where(x, x, x), TypeError, "encrypted booleans"),
+        (lambda: hm.integers.Context(24), ParameterError, "8, 16, 32 and 64"),
+        (lambda: hm.integers.Context(8, preset="test-40"), ParameterError, "exponentials"),
+    )
     with pytest.raises(TypeError, match="is float64"):
         wide.encrypt(np.arange(4, dtype=np.uint64)) + wide.encrypt(np.arange(4, dtype=np.int8))
-    with pytest.raises(hm.errors.MismatchError, match=r"\(4,\) and \(5,\) do not broadcast"):
+    with pytest.raises(MismatchError, match=r"\(4,\) and \(5,\) do not broadcast"):
         x + ints.encrypt(np.arange(5, dtype=np.int16))
-    with pytest.raises(hm.errors.MismatchError, match="do not broadcast"):
-        x + np.arange(5, dtype=np.int16)
-    with pytest.raises(hm.errors.MismatchError, match="two contexts"):
-        x + other.encrypt(np.arange(4, dtype=np.int16))
-    with pytest.raises(hm.errors.ParameterError, match="16 entries, or 256"):
-        hm.integers.Table(np.arange(17, dtype=np.uint8))
-    with pytest.raises(TypeError, match="looked up by uint8"):
-        hm.integers.Table(np.arange(16, dtype=np.uint8))[x]
-    with pytest.raises(TypeError, match="encrypted booleans"):
-        np.where(x, x, x)
-    with pytest.raises(hm.errors.ParameterError, match="8, 16, 32 and 64"):
-        hm.integers.Context(24)
-    with pytest.raises(hm.errors.ParameterError, match="exponentials"):
-        hm.integers.Context(8, preset="test-40")
 
 
 def test_digits_that_are_none_do_not_leave(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import hemera as hm
+from hemera.errors import MismatchError
 
+from ..refusals import refuse
 from .setting import check, context
 
 VALUES = 256
@@ -94,9 +96,9 @@ def test_shapes_take_nothing() -> None:
     ):
         check(found, expected, ints)
     assert x.reshape(600).levels == x.levels
-    with pytest.raises(hm.errors.MismatchError, match=r"\(4, 150\) cannot become \(7, -1\)"):
+    with pytest.raises(MismatchError, match=r"\(4, 150\) cannot become \(7, -1\)"):
         x.reshape(7, -1)
-    with pytest.raises(hm.errors.MismatchError, match="number of values must stay"):
+    with pytest.raises(MismatchError, match="number of values must stay"):
         x.reshape(4, 151)
 
 
@@ -146,7 +148,7 @@ def test_arrays_repeat() -> None:
         a = numbers(*shape)
         found = np.broadcast_to(ints.encrypt(a), wanted)
         check(found, np.broadcast_to(a, wanted), ints)
-    with pytest.raises(hm.errors.MismatchError, match=r"\(4,\) do not broadcast to \(5,\)"):
+    with pytest.raises(MismatchError, match=r"\(4,\) do not broadcast to \(5,\)"):
         np.broadcast_to(ints.encrypt(numbers(4)), 5)
 
 
@@ -195,24 +197,20 @@ def test_values_move_when_no_level_is_left() -> None:
 def test_what_does_not_move() -> None:
     ints, a = context(16), numbers(4)
     x = ints.encrypt(a)
-    with pytest.raises(IndexError, match="out of bounds"):
-        x[4]
-    with pytest.raises(IndexError, match="selects nothing"):
-        x[4:]
-    with pytest.raises(TypeError, match="chooses"):
-        x[x > 3]
-    with pytest.raises(TypeError, match="Table"):
-        x.reshape(2, 2)[0, x]
+    refuse(
+        (lambda: x[4], IndexError, "out of bounds"),
+        (lambda: x[4:], IndexError, "selects nothing"),
+        (lambda: x[x > 3], TypeError, "chooses"),
+        (lambda: x.reshape(2, 2)[0, x], TypeError, "Table"),
+    )
     with pytest.raises(TypeError, match="do not change"):
         x[0] = 3
-    with pytest.raises(TypeError, match="without axes"):
-        list(x[0])
-    with pytest.raises(TypeError, match="decrypt it"):
-        np.asarray(x)
-    with pytest.raises(hm.errors.MismatchError, match="do not fit"):
-        np.stack([x, x[:3]])
-    with pytest.raises(hm.errors.MismatchError, match="do not fit: axis 1"):
-        np.concatenate([x, x], axis=1)
+    refuse(
+        (lambda: list(x[0]), TypeError, "without axes"),
+        (lambda: np.asarray(x), TypeError, "decrypt it"),
+        (lambda: np.stack([x, x[:3]]), MismatchError, "do not fit"),
+        (lambda: np.concatenate([x, x], axis=1), MismatchError, "do not fit: axis 1"),
+    )
     other = hm.integers.Context(16, preset="test-exact", keys=ints.keys)
-    with pytest.raises(hm.errors.MismatchError, match="two contexts"):
+    with pytest.raises(MismatchError, match="two contexts"):
         np.concatenate([x, other.encrypt(a)])

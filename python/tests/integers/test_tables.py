@@ -13,12 +13,12 @@ from hemera.integers.bounded import Bounded
 from hemera.integers.engine import LEAST_DEVIATIONS, Engine, misread_log2
 from hemera.integers.lookup import Lookup, bits, lookup
 
-from .setting import encrypted
+from .setting import context, encrypted
 
 
 @pytest.fixture(scope="module")
 def ints() -> hm.integers.Context:
-    return hm.integers.Context(8, preset="test-exact")
+    return context(8)
 
 
 MOST_DEVIATIONS = 16

@@ -12,7 +12,9 @@ import pytest
 
 import hemera as hm
 from hemera import _core, errors
+from hemera.errors import NoiseError
 
+from ..refusals import refuse
 from .federation_setting import nonce
 from .group_files import Residues, sections
 from .group_oracle import GroupMessages, Opened
@@ -171,7 +173,7 @@ def test_a_receiver_reads_what_is_opened_to_it(members: Members, keys: Any) -> N
         assert np.array_equal(members.context.decrypt(ciphertext, secret), values)
         assert members.context.noise_budget(ciphertext, secret) >= ciphertext.guaranteed_noise_budget - 1
     assert len(found) == 1
-    with pytest.raises(errors.NoiseError):  # somebody else's key reads nothing
+    with pytest.raises(NoiseError):  # somebody else's key reads nothing
         members.context.decode(members.context.decrypt(ciphertext, members.secret_key()))
 
 
@@ -213,7 +215,7 @@ def test_openings_are_counted() -> None:
     some.shares(y)
     assert some.shares(x) == shares  # again: not counted
     _, z = encrypted(some, keys, 11)
-    with pytest.raises(errors.NoiseError, match="openings are used up"):
+    with pytest.raises(NoiseError, match="openings are used up"):
         some.shares(z)
 
 
@@ -224,21 +226,17 @@ def test_mask_and_margin_are_tied() -> None:
     log2 = openings.flooding_log2(degree, noise)
     room = openings.opened_noise_log2(degree, noise, log2)
     openings.require(degree, noise, log2, room)
-    with pytest.raises(errors.NoiseError, match="does not hide"):
-        openings.require(degree, noise, log2 - 1, room)
-    with pytest.raises(errors.NoiseError, match="does not hide"):
-        openings.require(degree, noise + 1, log2, room + 1)
-    with pytest.raises(errors.NoiseError, match="room"):
-        openings.require(degree, noise, log2 + 1, room)
-    with pytest.raises(errors.NoiseError, match="room"):
-        openings.require(degree, noise, log2, room - 0.1)
-    with pytest.raises(errors.NoiseError, match="room"):
-        _core.Openings(4, 100, 40).require(degree, noise, log2, room)
-    with pytest.raises(errors.NoiseError, match="does not hide"):
-        _core.Openings(3, 400, 40).require(degree, noise, log2, room)
+    refuse(
+        (lambda: openings.require(degree, noise, log2 - 1, room), NoiseError, "does not hide"),
+        (lambda: openings.require(degree, noise + 1, log2, room + 1), NoiseError, "does not hide"),
+        (lambda: openings.require(degree, noise, log2 + 1, room), NoiseError, "room"),
+        (lambda: openings.require(degree, noise, log2, room - 0.1), NoiseError, "room"),
+        (lambda: _core.Openings(4, 100, 40).require(degree, noise, log2, room), NoiseError, "room"),
+        (lambda: _core.Openings(3, 400, 40).require(degree, noise, log2, room), NoiseError, "does not hide"),
+    )
     for failure in (41, 128):
         rarely = _core.Openings(3, 100, 40, failure)
-        with pytest.raises(errors.NoiseError, match="room"):
+        with pytest.raises(NoiseError, match="room"):
             rarely.require(degree, noise, log2, room)
         opened = rarely.opened_noise_log2(degree, noise, log2)
         tail = math.sqrt(2 * math.log(2 * degree * 2.0**failure))
@@ -253,9 +251,9 @@ def test_mask_and_margin_are_tied() -> None:
 
 def test_a_ciphertext_without_room_is_not_opened(members: Members, keys: Any) -> None:
     _, x = encrypted(members, keys, 12)
-    with pytest.raises(errors.NoiseError):
+    with pytest.raises(NoiseError):
         members.shares(x, noise_log2=members.params.level_bits(x.level) - 20)
-    with pytest.raises(errors.NoiseError):
+    with pytest.raises(NoiseError):
         members.shares(x, noise_log2=math.inf)
     lazy = members.context.bind(keys, relinearization="lazy")
     product = x.to(lazy) * x.to(lazy)
