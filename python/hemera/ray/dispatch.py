@@ -184,11 +184,6 @@ class Dispatcher:
             return len(self._requests)
 
     @property
-    def devices(self) -> int:
-        """Replicas that are to compute."""
-        return self._spawner.count
-
-    @property
     def held(self) -> tuple[int, int]:
         """Sets of keys in the devices' memories, and their bytes, when it was last looked."""
         with self._lock:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from hemera.errors import DeviceError, ParameterError
 from hemera.ray.cluster import Cluster
 from hemera.ray.dispatch import Dispatcher, Limits
 from hemera.ray.replica import KeyFiles, ModelFile
+from hemera.serving.admission import Admission
 from hemera.serving.home import Home
 from hemera.serving.served import Served
 from hemera.serving.service import Service
@@ -40,6 +42,8 @@ class RayService(Service):
             spawner, self._key_files, limits, ran=self.metrics.ran, failed=self._fail
         )
         self.scheduler = self._dispatcher
+        # Replicas take turns themselves, and a client's keys come to another one where its requests wait.
+        self.admission = Admission(math.inf, settings.waiting_requests)
         self.caches = [_Elsewhere(self._dispatcher)]
         self.metrics.watch(
             "hemera_replaced_replicas",

@@ -22,14 +22,12 @@ class Admission:
     client with many would have many before each one of another client.
 
     Args:
-        most: gives the number of one client's requests in progress, while others ask.
+        most: requests of one client in progress, while others ask.
         waiting: of one client, requests that wait to be in progress.
         clock: seconds that only go forward.
     """
 
-    def __init__(
-        self, most: Callable[[], int], waiting: int, *, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, most: float, waiting: int, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._most, self._waiting, self._clock = most, waiting, clock
         self._begun: Counter[str] = Counter()
         """Requests of each client in progress."""
@@ -79,7 +77,7 @@ class Admission:
     def _begin(self, client: str) -> None:
         """Begin those of a client's requests that may be in progress, in their order."""
         queue = self._queues[client]
-        most = self._most() if len(self._asked) > 1 else math.inf
+        most = self._most if len(self._asked) > 1 else math.inf
         while queue and self._begun[client] < most:
             if not (first := queue.popleft()).done():  # else its client hung up
                 first.set_result(None)

@@ -49,10 +49,6 @@ class Scheduling(Protocol):
     def waiting(self) -> int:
         """Requests that wait."""
 
-    @property
-    def devices(self) -> int:
-        """The number of devices that compute."""
-
     def start(self) -> None:
         """Begin to compute."""
 
@@ -125,11 +121,6 @@ class Scheduler:
         """Requests that wait."""
         with self._wake:
             return sum(map(len, self._queues.values()))
-
-    @property
-    def devices(self) -> int:
-        """The number of devices that compute."""
-        return len(self._devices)
 
     def submit(self, request: Evaluation) -> None:
         """Put a request into its queue. Whoever no longer wants the answer cancels it.

@@ -89,7 +89,7 @@ class Service:
             clock=clock,
         )
         self.admission = Admission(
-            lambda: settings.client_requests * self.scheduler.devices, settings.waiting_requests, clock=clock
+            settings.client_requests * len(places), settings.waiting_requests, clock=clock
         )
         self.caches = [SessionCache(settings.loaded_of_device) for _ in places]
         self.scheduler: Scheduling = Scheduler(

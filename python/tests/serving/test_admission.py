@@ -30,7 +30,7 @@ class Door:
 
     def __init__(self, most: int = 2, waiting: int = 64) -> None:
         self.now = 0.0
-        self.admission = Admission(lambda: most, waiting, clock=lambda: self.now)
+        self.admission = Admission(most, waiting, clock=lambda: self.now)
         self.begun: list[str] = []
         self.left: list[float] = []
         self._ends: dict[str, asyncio.Event] = {}
