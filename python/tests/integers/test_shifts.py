@@ -135,8 +135,10 @@ def test_numbers_that_are_refused() -> None:
         ints.from_ckks(np.arange(4.0), np.uint8, error=2.0**-20)
     with pytest.raises(hm.errors.MismatchError, match="128 slots, and 64"):
         ints.from_ckks(ev.encrypt(np.arange(128.0)), np.uint8, error=2.0**-20)
+    other = hm.Context(ints.params)
+    stranger = other.bind(other.generate_keys(other.generate_secret_key(), relinearization=False))
     with pytest.raises(hm.errors.MismatchError, match="another context"):
-        ints.from_ckks(context(8).evaluator.encrypt(np.arange(4.0)), np.uint8, error=2.0**-20)
+        ints.from_ckks(stranger.encrypt(np.arange(4.0)), np.uint8, error=2.0**-20)
     low = ev.encrypt(np.arange(4.0) + 0j).at_level(ints._engine.lowest)
     with pytest.raises(hm.errors.LevelError, match="imaginary"):
         ints.from_ckks(low, np.uint8, error=2.0**-20)
