@@ -1,9 +1,12 @@
-// A member with a GPU and one with a CPU send the same share, and open the same sum.
+// A member with a GPU and one with a CPU send the same messages and shares, and open the same results.
 #include <gtest/gtest.h>
 
 #include <vector>
 
+#include "hemera/io/objects.hpp"
 #include "hemera/multiparty/dealt_sums.hpp"
+#include "hemera/schemes/any_scheme.hpp"
+#include "multiparty/group_members.hpp"
 #include "test_device.hpp"
 
 namespace hemera::testing {
@@ -46,6 +49,33 @@ TEST(FederationSameBits, SharesAndSums) {
   sum.add(upload(cpu, description, list, "y", of_y, y));
   const std::vector<std::span<const std::byte>> views{shares[0], shares[1]};
   EXPECT_EQ(sum.open(views), std::vector<std::int64_t>(2500, 9 * 32767 - 5));
+}
+
+// Keys of two rounds, and shares of a product.
+TEST(FederationSameBits, MessagesAndSharesOfGroups) {
+  for (const rlwe::Scheme scheme : {rlwe::Scheme::bfv, rlwe::Scheme::bgv, rlwe::Scheme::ckks}) {
+    SCOPED_TRACE(rlwe::name(scheme));
+    const Members there(scheme);
+    const Members here(scheme, 3, 2, true);
+    auto of_there = there.all(), of_here = here.all();
+    for (const int round : {1, 2}) EXPECT_EQ(there.run(of_there, round), here.run(of_here, round));
+    const rlwe::EvaluationKeys keys = of_there[0]->keys();
+    EXPECT_TRUE(io::save(keys) == io::save(of_here[0]->keys()));
+    const bool is_approximate = scheme == rlwe::Scheme::ckks;
+    const std::vector<std::int64_t> ones(degree, 1);
+    const std::vector<double> halves(degree / 2, 0.5);
+    const rlwe::Plaintext plain = is_approximate
+                                      ? ckks::Encoder(there.context).encode(std::span<const double>(halves))
+                                      : integer::Encoder(there.context).encode(ones);
+    const rlwe::Ciphertext x = any_scheme::encrypt(plain, keys);
+    const rlwe::Ciphertext square = any_scheme::make_evaluator(there.context, keys)->multiply(x, x);
+    const double noise = is_approximate
+                             ? ckks::coefficient_noise_log2(
+                                   *there.context, ckks::noise_bound(*there.context, 1, 1), square.meta.scale)
+                             : square.meta.noise_log2;
+    const rlwe::Ciphertext copy = io::load_ciphertext(here.context, io::save(square));
+    EXPECT_EQ(there.shares(square, noise, {0, 1}), here.shares(copy, noise, {0, 1}));
+  }
 }
 
 }  // namespace
