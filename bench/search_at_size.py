@@ -1,4 +1,4 @@
-"""Search among many encrypted rows: python bench/search_at_size.py ROWS [DEVICE]. Prints JSON.
+"""Search among many encrypted rows: python bench/search_at_size.py ROWS [DEVICE [RESULTS.json]]. Prints JSON.
 
 Rows of 512 normal numbers, cosines. Batches are made and encrypted by six threads while the index takes them.
 The ten best are compared with NumPy's.
@@ -17,13 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 import hemera as hm
+from results_file import write_results
 
 T = TypeVar("T")
 
 DIMS, BATCH, AHEAD, REPEATS, BEST = 512, 131_072, 8, 6, 10
 
 
-def main(rows: int, device: str) -> None:
+def measured(rows: int, device: str) -> dict[str, Any]:
     seconds: dict[str, list[float]] = {}
 
     def timed(name: str, work: Callable[[], T]) -> T:
@@ -74,7 +75,7 @@ def main(rows: int, device: str) -> None:
         answer = timed("answer", lambda: index.query(message, owner.keys))  # noqa: B023, done before the next
         scores, ids = timed("client: decrypt", lambda: owner.decrypt(answer, k=BEST))  # noqa: B023
     best_scores, best_ids = zip(*expected, strict=True)
-    result = {
+    return {
         "rows": rows,
         "device": device,
         "seconds": seconds,
@@ -83,8 +84,14 @@ def main(rows: int, device: str) -> None:
         "ten_right": ids.tolist() == list(best_ids) == [target, *best_ids[1:]],
         "largest_error": float(np.abs(scores - best_scores).max()),
     }
-    print(json.dumps(result, indent=1))
+
+
+def main(rows: int, device: str = "cpu", results: str = "") -> None:
+    row = measured(rows, device)
+    print(json.dumps(row, indent=1))
+    if results:
+        write_results(results, device, [row])
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else "cpu")
+    main(int(sys.argv[1]), *sys.argv[2:4])

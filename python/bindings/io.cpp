@@ -145,7 +145,7 @@ void write_needed_keys(const rlwe::SecretKey& secret, const std::vector<circuits
     if (!circuits::is_made_alone(need.role)) together.push_back(need);
     entries.push_back({need.role, rlwe::key_context(secret.context, need.role)->gadget(need.gadget)});
   }
-  const rlwe::EvaluationKeys shared = circuits::generate_keys(secret, together);
+  rlwe::EvaluationKeys shared = circuits::generate_keys(secret, together);
   FunctionSink sink(write);
   io::KeysWriter writer(sink, secret.context, nullptr, std::move(entries));
   std::size_t count = 0;
@@ -155,6 +155,7 @@ void write_needed_keys(const rlwe::SecretKey& secret, const std::vector<circuits
       writer.write(circuits::key_maker(secret, need));
     } else {
       writer.write(*shared.find(need.role, need.gadget));
+      shared.switching.at(need.role).erase(need.gadget);
     }
     const AcquiredGil acquire;
     told(++count);

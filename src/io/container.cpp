@@ -179,9 +179,9 @@ void Writer::section(Tag tag, std::size_t bytes, const std::function<void(std::s
   const std::span<std::byte> place = sink_.room(Section::header_bytes + bytes);
   if (place.empty()) {
     if (payload_.size() < bytes) {
-      // More than it takes: memory that is new costs as much as what it is filled with.
-      const std::size_t room = std::max(bytes, payload_.size() + payload_.size() / 2);
-      payload_ = runtime::Buffer(runtime::make_host_memory(0), room, runtime::Secrecy::secret);
+      payload_ = {};
+      payload_ =
+          runtime::Buffer(runtime::make_host_memory(0), std::max(bytes, largest_), runtime::Secrecy::secret);
     }
     const std::span<std::byte> payload(payload_.data(), bytes);
     fill(payload);

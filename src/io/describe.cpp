@@ -252,6 +252,8 @@ CiphertextExtents ciphertext_extents(std::span<const std::byte> file) {
   return extents;
 }
 
-Description describe(const std::filesystem::path& path) { return describe(load_file(path).view()); }
+Description describe(const std::filesystem::path& path) {
+  return describe(std::span<const std::byte>(load_file(path)));
+}
 
 }  // namespace hemera::io

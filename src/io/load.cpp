@@ -222,8 +222,7 @@ rlwe::EvaluationKeys load_evaluation_keys(const ContextPointer& context, std::sp
 }
 
 rlwe::Parameters load_parameters(const std::filesystem::path& path) {
-  return load_parameters(
-      load_file(path, [](const Header& header) { header.expect_kind(Kind::parameters); }).view());
+  return load_parameters(load_file(path, [](const Header& header) { header.expect_kind(Kind::parameters); }));
 }
 
 AnyObject load_any(const ContextPointer& context, std::span<const std::byte> file) {
@@ -246,8 +245,7 @@ AnyObject load_any(const ContextPointer& context, std::span<const std::byte> fil
 }
 
 AnyObject load_any(const ContextPointer& context, const std::filesystem::path& path) {
-  return load_any(context,
-                  load_file(path, [&](const Header& header) { expect_object(header, *context); }).view());
+  return load_any(context, load_file(path, [&](const Header& header) { expect_object(header, *context); }));
 }
 
 }  // namespace hemera::io

@@ -22,19 +22,31 @@ ResidueLayout layout_of(const poly::Poly& poly, std::size_t components, bool pac
   return layout;
 }
 
+ResidueLayout layout_of(const rlwe::Gadget& gadget, std::size_t components, bool packed) {
+  const poly::RnsBase& base = gadget.modulus();
+  return {.word = base.word(),
+          .form = poly::Form::evaluation,
+          .packed = packed,
+          .degree = base.ring()->degree(),
+          .batch = gadget.digits().size(),
+          .components = components,
+          .moduli = base.values()};
+}
+
 // The components of the writer's layout, from element `first` of its batch on.
-void fill(ResidueWriter& writer, std::size_t first, const rlwe::Context& context, const poly::Poly& poly) {
+void fill(ResidueWriter& writer, std::size_t first, const rlwe::Context& context,
+          const poly::ConstPolyView& polynomials) {
   const ResidueLayout& layout = writer.layout();
   const std::size_t first_row = first * layout.components * layout.moduli.size();
   context.backend().download_rows(
-      context.queue(), poly.view().components(0, layout.components), poly.form(),
+      context.queue(), polynomials.components(0, layout.components), layout.form,
       [&](std::size_t row, std::span<const std::uint64_t> rows) { writer.rows(first_row + row, rows); });
 }
 
 void fill(std::span<std::byte> section, const ResidueLayout& layout, const rlwe::Context& context,
           const poly::Poly& poly) {
   ResidueWriter writer(section, layout);
-  fill(writer, 0, context, poly);
+  fill(writer, 0, context, poly.view());
 }
 
 std::string text(poly::Form form) { return form == poly::Form::evaluation ? "evaluation" : "coefficient"; }
@@ -85,6 +97,10 @@ void upload_compressed(ResidueStream& stream, const rlwe::Context& context, cons
 
 }  // namespace
 
+std::size_t section_bytes(const rlwe::Gadget& gadget, std::size_t components, const SaveOptions& options) {
+  return layout_of(gadget, components, options.packed).section_bytes();
+}
+
 std::size_t section_bytes(const poly::Poly& poly, std::size_t components, const SaveOptions& options) {
   return layout_of(poly, components, options.packed).section_bytes();
 }
@@ -109,13 +125,14 @@ void write_polynomials(Writer& writer, const rlwe::Context& context, const poly:
 void write_digits(Writer& writer, const rlwe::KeyMaker& key, std::size_t components,
                   const SaveOptions& options) {
   const rlwe::Context& context = *key.context();
-  poly::Poly digit = context.make_poly(1, 2, key.gadget()->modulus(), poly::Form::evaluation);
-  ResidueLayout layout = layout_of(digit, components, options.packed);
-  layout.batch = key.digits();
+  // One block of memory serves for keys of all gadgets.
+  poly::Poly room = context.make_poly(1, 2, context.key_base(), poly::Form::evaluation);
+  const poly::PolyView digit = room.view().limbs(0, key.gadget()->modulus().size());
+  const ResidueLayout layout = layout_of(*key.gadget(), components, options.packed);
   writer.section(residues_tag, layout.section_bytes(), [&](std::span<std::byte> section) {
     ResidueWriter out(section, layout);
     for (std::size_t number = 0; number < layout.batch; ++number) {
-      key.make(digit.view(), number);
+      key.make(digit, number);
       fill(out, number, context, digit);
     }
   });

@@ -29,8 +29,9 @@ void write_polynomials(Writer& writer, const rlwe::Context& context, const poly:
 void write_digits(Writer& writer, const rlwe::KeyMaker& key, std::size_t components,
                   const SaveOptions& options);
 
-/// Bytes of a section of `write_polynomials` before compression.
+/// Bytes of these sections before compression.
 std::size_t section_bytes(const poly::Poly& poly, std::size_t components, const SaveOptions& options);
+std::size_t section_bytes(const rlwe::Gadget& gadget, std::size_t components, const SaveOptions& options);
 
 /// The section as a polynomial array; with `seed`, one more component follows those of the file, filled from
 /// the seed. FormatError when it is not what is expected.

@@ -214,6 +214,11 @@ KeysWriter::KeysWriter(Sink& sink, rlwe::ContextPointer context, const rlwe::Pub
       writer_(sink, version_of_set(context_, public_key, entries_), Kind::evaluation_keys,
               fingerprint(*context_),
               static_cast<std::uint32_t>(1 + 2 * (entries_.size() + (public_key != nullptr ? 1 : 0)))) {
+  std::size_t largest = 0;
+  for (const Entry& entry : entries_) {
+    largest = std::max(largest, section_bytes(*entry.gadget, options.seeded ? 1 : 2, options));
+  }
+  writer_.expect_payload(largest);
   write_fields(writer_, key_list_tag, list_of(public_key, entries_), context_->parameters());
   if (public_key != nullptr) write_key(writer_, *public_key, options_);
 }

@@ -130,6 +130,9 @@ class Writer {
   /// A payload of `bytes` bytes that `fill` writes into its place. Secret bytes are left nowhere else.
   void section(Tag tag, std::size_t bytes, const std::function<void(std::span<std::byte>)>& fill);
 
+  /// A hint that the largest such payload has `bytes` bytes, so that one block of memory serves for all.
+  void expect_payload(std::size_t bytes) { largest_ = bytes; }
+
   /// A payload of `raw_bytes` bytes that is compressed already.
   void compressed_section(Tag tag, std::span<const std::byte> frames, std::size_t raw_bytes);
 
@@ -144,6 +147,7 @@ class Writer {
   Sink& sink_;
   Header header_;
   std::uint32_t written_ = 0;
+  std::size_t largest_ = 0;
   runtime::Buffer payload_;  // of sections that have no place in the sink, one after the other
 };
 

@@ -50,11 +50,12 @@ class FileBytes {
  public:
   FileBytes(runtime::Buffer data, std::size_t size) : data_(std::move(data)), size_(size) {}
 
-  [[nodiscard]] const std::byte* begin() const { return data_.data(); }
-  [[nodiscard]] const std::byte* end() const { return begin() + size_; }
-  [[nodiscard]] std::span<const std::byte> view() const { return {begin(), size_}; }
+  operator std::span<const std::byte>() const {  // NOLINT(google-explicit-constructor)
+    return {data_.data(), size_};
+  }
   friend bool operator==(const FileBytes& one, std::span<const std::byte> other) {
-    return std::equal(one.begin(), one.end(), other.begin(), other.end());
+    const std::span<const std::byte> own = one;
+    return std::equal(own.begin(), own.end(), other.begin(), other.end());
   }
 
  private:

@@ -9,7 +9,9 @@ import os
 import secrets
 import tempfile
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import NoReturn
 
@@ -23,6 +25,8 @@ Make = Callable[[Callable[[bytes], None], Callable[[int, int], None]], None]
 """Gives the bytes of a file to a function, piece after piece, and to another one how many keys are made, and
 the number of all."""
 _PIECE = 1 << 20
+_AHEAD = 16
+"""Pieces of up to a megabyte that are made, and not written yet."""
 _HEAD = 96
 """Bytes before the keys: the upload's name and the digest, once the file is whole."""
 
@@ -91,9 +95,7 @@ class KeyFile:
     def _run(self, make: Make) -> None:
         digest = hashlib.sha256(f"{len(KEYS_FILE)}:{KEYS_FILE}".encode())
 
-        def write(data: bytes) -> None:
-            if self._is_closed:
-                raise InterruptedError
+        def stored(data: bytes) -> None:
             view = memoryview(data)
             at = 0
             while at < len(view):
@@ -103,11 +105,24 @@ class KeyFile:
                 self.bytes += len(data)
                 self._grown.notify_all()
 
+        # A thread of its own, for the threads that make keys wait for nothing else.
+        writer, pieces = ThreadPoolExecutor(1), deque[Future[None]]()
+
+        def write(data: bytes) -> None:
+            if self._is_closed:
+                raise InterruptedError
+            pieces.append(writer.submit(stored, data))
+            while len(pieces) > _AHEAD:
+                pieces.popleft().result()
+
         def told(done: int, count: int) -> None:
             self.keys = done, count
 
         try:
-            make(write, told)
+            with writer:
+                make(write, told)
+                for piece in pieces:
+                    piece.result()
             if self._path is not None:
                 os.fsync(self._file)
             os.pwrite(self._file, (self.name + digest.hexdigest()).encode(), 0)

@@ -26,8 +26,7 @@ void Bootstrap::fit_keys(std::size_t limit) {
     return copies;
   }();
   std::vector<LinearTransform> few_keys;
-  for (const LinearTransform& matrix : all_keys)
-    few_keys.push_back(by_keys(matrix, matrix.diagonals(), {.hoisted = 1}));
+  for (const LinearTransform& matrix : all_keys) few_keys.push_back(by_keys(matrix, {.hoisted = 1}));
   const auto is_one_of = [&](const KeyNeed& need, const std::vector<KeyNeed>& needs) {
     return std::find(needs.begin(), needs.end(), need) != needs.end();
   };

@@ -149,18 +149,29 @@ BootstrapMatrices bootstrap_matrices(const rlwe::Parameters& parameters, const B
   return result;
 }
 
+namespace {
+
+LinearTransformOptions options_of(const LinearTransform& transform, const MatrixKeys& keys) {
+  return {
+      .level = transform.level(),
+      .rescaled = transform.is_rescaled(),
+      .plaintext_scale = transform.is_rescaled() ? 0 : transform.plaintext_scale(),
+      .gadget = spread_rotation_gadget(transform.parameters(), transform.level()),
+      .baby_steps = std::size_t{keys.one_key},
+      .fewest_keys = keys.hoisted != 0,
+      .hoisted_steps = std::max<std::size_t>(keys.hoisted, 1),
+      .precise = transform.is_precise(),
+  };
+}
+
+}  // namespace
+
+LinearTransform by_keys(const LinearTransform& transform, const MatrixKeys& keys) {
+  return transform.with(options_of(transform, keys));
+}
+
 LinearTransform by_keys(const LinearTransform& transform, MatrixDiagonals diagonals, const MatrixKeys& keys) {
-  return {transform.parameters(), std::move(diagonals), transform.slots(),
-          LinearTransformOptions{
-              .level = transform.level(),
-              .rescaled = transform.is_rescaled(),
-              .plaintext_scale = transform.is_rescaled() ? 0 : transform.plaintext_scale(),
-              .gadget = spread_rotation_gadget(transform.parameters(), transform.level()),
-              .baby_steps = std::size_t{keys.one_key},
-              .fewest_keys = keys.hoisted != 0,
-              .hoisted_steps = std::max<std::size_t>(keys.hoisted, 1),
-              .precise = transform.is_precise(),
-          }};
+  return {transform.parameters(), std::move(diagonals), transform.slots(), options_of(transform, keys)};
 }
 
 LinearTransform scaled(const LinearTransform& transform, double factor) {

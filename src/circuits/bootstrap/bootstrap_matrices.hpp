@@ -33,6 +33,8 @@ struct MatrixKeys {
   std::size_t hoisted = 0;
   bool one_key = false;
 };
+/// The same matrix.
+LinearTransform by_keys(const LinearTransform& transform, const MatrixKeys& keys);
 /// A matrix in the place of another one.
 LinearTransform by_keys(const LinearTransform& transform, MatrixDiagonals diagonals,
                         const MatrixKeys& keys = {});

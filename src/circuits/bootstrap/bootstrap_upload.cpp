@@ -77,7 +77,7 @@ std::vector<Way> ways_of(const LinearTransform& matrix, bool has_few, KeyTable& 
   std::vector<Way> ways;
   for (const MatrixKeys& keys : matrix_ways) {
     if (keys.hoisted != 0 && !has_few) break;
-    const LinearTransform own = by_keys(matrix, matrix.diagonals(), keys);
+    const LinearTransform own = by_keys(matrix, keys);
     const rlwe::GadgetPrimes gadget = spread_rotation_gadget(own.parameters(), own.level());
     const LinearTransform::Turns turns = own.turns();
     Way way{.matrix = keys,
@@ -288,8 +288,7 @@ void Bootstrap::fit_upload(std::size_t limit, std::size_t memory_limit) {
         groups = way.groups;
         continue;
       }
-      const LinearTransform& base = bases[choice.base][i];
-      *matrices[i] = by_keys(base, base.diagonals(), way.matrix);
+      *matrices[i] = by_keys(bases[choice.base][i], way.matrix);
     }
     if (eval_mod) eval_mod_ = std::make_shared<const EvalMod>(eval_mod->with_shared_keys(std::move(groups)));
     count_again();

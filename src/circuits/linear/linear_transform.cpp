@@ -29,6 +29,23 @@ std::size_t cost_of(const LinearTransform& transform) {
   return work.key_products + work.products + 3 * (work.mod_ups + work.divisions);
 }
 
+// Without zeros.
+std::shared_ptr<const MatrixDiagonals> checked(MatrixDiagonals diagonals, std::size_t slots) {
+  for (const auto& [number, diagonal] : diagonals.map()) {
+    const bool is_of_slots = diagonal.size() == slots || diagonal.size() == 1;
+    if (number >= slots || !is_of_slots || !diagonal.is_finite()) {
+      throw ParameterError("diagonal " + std::to_string(number) + " with " + std::to_string(diagonal.size()) +
+                           " entries does not act on " + std::to_string(slots) +
+                           " slots, or has an entry that is not finite");
+    }
+  }
+  diagonals.drop_zeros();
+  if (diagonals.size() == 0) {
+    throw ParameterError("a linear transform without a diagonal that is not zero: its product is zero");
+  }
+  return std::make_shared<const MatrixDiagonals>(std::move(diagonals));
+}
+
 }  // namespace
 
 void LinearTransform::require_options(const rlwe::Parameters& parameters, std::size_t slots,
@@ -87,7 +104,13 @@ void LinearTransform::require_options(const rlwe::Parameters& parameters, std::s
 
 LinearTransform::LinearTransform(const rlwe::Parameters& parameters, MatrixDiagonals diagonals,
                                  std::size_t slots, const LinearTransformOptions& options)
+    : LinearTransform(parameters, checked(std::move(diagonals), slots), slots, options) {}
+
+LinearTransform::LinearTransform(const rlwe::Parameters& parameters,
+                                 std::shared_ptr<const MatrixDiagonals> diagonals, std::size_t slots,
+                                 const LinearTransformOptions& options)
     : Plan(parameters),
+      diagonals_(std::move(diagonals)),
       slots_(slots),
       vector_slots_(options.wrapping.vector_period == 0 ? slots : options.wrapping.vector_period),
       result_period_(options.wrapping.result_period == 0 ? slots : options.wrapping.result_period),
@@ -98,19 +121,6 @@ LinearTransform::LinearTransform(const rlwe::Parameters& parameters, MatrixDiago
       hoisted_steps_(options.hoisted_steps) {
   require_options(parameters, slots, options);
   ends_.level = options.level.value_or(parameters.highest_user_level());
-  for (const auto& [number, diagonal] : diagonals.map()) {
-    const bool is_of_slots = diagonal.size() == slots || diagonal.size() == 1;
-    if (number >= slots || !is_of_slots || !diagonal.is_finite()) {
-      throw ParameterError("diagonal " + std::to_string(number) + " with " + std::to_string(diagonal.size()) +
-                           " entries does not act on " + std::to_string(slots) +
-                           " slots, or has an entry that is not finite");
-    }
-  }
-  diagonals.drop_zeros();
-  if (diagonals.size() == 0) {
-    throw ParameterError("a linear transform without a diagonal that is not zero: its product is zero");
-  }
-  diagonals_ = std::make_shared<const MatrixDiagonals>(std::move(diagonals));
   gadget_ = options.gadget ? *options.gadget : parameters.default_gadget(ends_.level);
   if (own_keys_) {
     choose_gadget(options);

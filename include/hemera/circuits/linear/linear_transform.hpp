@@ -82,6 +82,10 @@ class LinearTransform : public Plan {
   /// - ParameterError for options that exclude each other, and for a scale that is not positive and finite.
   LinearTransform(const rlwe::Parameters& parameters, MatrixDiagonals diagonals, std::size_t slots,
                   const LinearTransformOptions& options = {});
+  /// The product with the same matrix, which both hold, taken another way. Throws as the constructor does.
+  [[nodiscard]] LinearTransform with(const LinearTransformOptions& options) const {
+    return {parameters(), diagonals_, slots_, options};
+  }
   /// Throws as the constructor does for slots, level and options, before there are diagonals.
   static void require_options(const rlwe::Parameters& parameters, std::size_t slots,
                               const LinearTransformOptions& options);
@@ -116,6 +120,9 @@ class LinearTransform : public Plan {
   friend class SharedLinearTransform;
   friend class TransformGrid;
   friend class PreparedTransformGrid;
+
+  LinearTransform(const rlwe::Parameters& parameters, std::shared_ptr<const MatrixDiagonals> diagonals,
+                  std::size_t slots, const LinearTransformOptions& options);
 
   /// Terms of one giant step: baby step to diagonal.
   using Group = std::map<std::size_t, std::size_t>;
