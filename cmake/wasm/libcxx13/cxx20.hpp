@@ -53,6 +53,12 @@ template <class R, class T>
 auto find(R&& r, const T& value) {
   return std::find(std::begin(r), std::end(r), value);
 }
+template <class R, class P>
+auto min_element(R&& r, std::less<>, P projection) {
+  return std::min_element(std::begin(r), std::end(r), [&](const auto& a, const auto& b) {
+    return std::invoke(projection, a) < std::invoke(projection, b);
+  });
+}
 template <class R>
 auto max_element(R&& r) {
   return std::max_element(std::begin(r), std::end(r));
