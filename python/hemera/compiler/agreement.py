@@ -178,7 +178,8 @@ def expected_bits(
     for one in zip(*samples, strict=True):
         wanted = listed(function(*one))
         largest.append([magnitude(each) for each in wanted])
-        for _ in range(math.ceil(_DRAWS / max(1, min(each.size for each in wanted)))):
+        size = min((each.size for each in wanted), default=0)  # of none: refused with the first difference
+        for _ in range(math.ceil(_DRAWS / max(1, size))):
             errors.append(_differences(wanted, listed(noisy(*one))))
     worst = np.sqrt(np.mean(np.square(errors), axis=0))
     return _bits(_relative(worst, np.max(largest, axis=0)))
@@ -200,8 +201,6 @@ def compared(
     clear_error: Any = 0.0
     error: Any = None
     for at, (wanted, found) in enumerate(zip(expected, clear, strict=True)):
-        if [each.shape for each in wanted] != [each.shape for each in found]:
-            raise MismatchError("the function gives other shapes for plain arrays than it was compiled with")
         largest = np.maximum(largest, [magnitude(each) for each in wanted])
         clear_error = np.maximum(clear_error, _differences(wanted, found))
         if run is not None and at < encrypted:
@@ -222,7 +221,10 @@ def compared(
 
 
 def _differences(a: Sequence[Values], b: Sequence[Values]) -> list[float]:
-    """The largest one of each result; infinity where one number alone is NaN."""
+    """The largest one of each result; infinity where one number alone is NaN. MismatchError where a function
+    gives other arrays for plain ones."""
+    if [each.shape for each in a] != [each.shape for each in b]:
+        raise MismatchError("the function gives other shapes for plain arrays than it was compiled with")
     pairs = list(zip(a, b, strict=True))
     is_wrong = [((x != x) != (y != y)).any() for x, y in pairs]
     return [math.inf if wrong else magnitude(x - y) for wrong, (x, y) in zip(is_wrong, pairs, strict=True)]

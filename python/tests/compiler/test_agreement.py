@@ -99,10 +99,11 @@ def test_checks_in_the_clear_are_next_to_the_users_function() -> None:
     assert plan.check(SAMPLES, encrypted=0).bits == pytest.approx(wanted, abs=0.01)
     assert plan.check(SAMPLES, encrypted=0).clear_error == pytest.approx(0.01 * 5.5 / 1000, rel=1e-6)
     assert plan.expected_bits() == pytest.approx(wanted, abs=0.01)
-    for other in (lambda x: {"a": x}, lambda x: {"a": x, "b": x}):
+    for other in (lambda x: {"a": x}, lambda x: {"a": x, "b": x}, lambda _: {}):
         plan._function = other
-        with pytest.raises(MismatchError, match="other shapes"):
-            plan.check(SAMPLES, encrypted=0)
+        for told in (lambda: plan.check(SAMPLES, encrypted=0), plan.expected_bits):
+            with pytest.raises(MismatchError, match="other shapes"):
+                told()
 
 
 def test_rows_outside_are_those_of_any_function_and_any_input() -> None:
