@@ -85,7 +85,7 @@ def _memory_goes_back(request: pytest.FixtureRequest) -> Iterator[None]:
     several processes share a machine's memory, and these left each of them with 13 GB."""
     yield
     for each in vars(request.module).values():
-        if hasattr(each, "cache_clear") and each.__module__ == request.module.__name__:
+        if hasattr(type(each), "cache_clear") and each.__module__ == request.module.__name__:
             each.cache_clear()
     gc.collect()
     if sys.platform == "linux":

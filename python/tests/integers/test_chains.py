@@ -5,20 +5,17 @@
 from __future__ import annotations
 
 import os
-from functools import cache
 
 import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.circuits import Bootstrap
 from hemera.integers.bounded import Bounded
 from hemera.integers.engine import Engine
-from hemera.integers.layout import Layout
 from hemera.integers.margins import MOST_DIGIT_ERROR, MOST_LEFT
-from hemera.integers.needs import plans_of
 from hemera.integers.operations import add, less, select
 from hemera.integers.points import Points
+from hemera.integers.refreshes import refreshes
 
 from .setting import context, operands
 from .steps import BINARY, FURTHER, RELOADED, UNARY, step_of
@@ -48,17 +45,12 @@ def test_chains_have_no_end(name: str, bits: int, steps: int, seed: int) -> None
             held[result] = found * 0 + clear[result]
 
 
-@cache
-def plans_for(preset: str) -> tuple[Bootstrap, Bootstrap]:
-    return plans_of(hm.ckks.Parameters.for_bootstrapping(preset))
-
-
 @pytest.mark.parametrize("preset", ["test-exact", "n16-exact"])
 @pytest.mark.parametrize("bits", [8, 64])
 def test_sums_of_sums_take_one_refresh_each(preset: str, bits: int) -> None:
     # Counted: the errors of n16-exact are larger.
     params = hm.ckks.Parameters.for_bootstrapping(preset)
-    layout, plans = Layout(params.max_slots, bits // 4), plans_for(preset)
+    layout, *plans = refreshes(params, None, bits // 4)
     taken: list[int] = []
 
     def run(x: hm.Ciphertext, y: hm.Ciphertext) -> hm.Ciphertext:
