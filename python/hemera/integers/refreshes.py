@@ -24,7 +24,7 @@ def refreshes(params: Parameters, values: int | None, digits: int) -> tuple[Layo
         ParameterError: if they are no power of two or do not fit, or the parameters have no bootstraps to
             exponentials modulo 256.
     """
-    blocks = Bootstrap(params, slots=2, real=True).blocks
+    blocks = _plan(params, 2, True).blocks
     most = params.max_slots // (blocks or 1) // digits
     if values is None and blocks:
         raise _core.ParameterError(

@@ -247,27 +247,16 @@ std::optional<BootstrapSettings> few_slots_preset(const std::string& name) {
     return settings;
   }
   // Presets by roots of unity.
-  if (name == "n16-40-few" || name == "test-few") {
-    settings.levels = 4;
+  const bool is_exact = name == "n16-exact-few" || name == "test-exact-few";
+  if (is_exact || name == "n16-40-few" || name == "test-few") {
+    settings.levels = is_exact ? 16 : 4;
+    if (is_exact) settings.ratio_bits = 8;
     settings.slots_to_coefficients = {34};
     settings.coefficients_to_slots = {45};
-    settings.eval_mod_error = -36.6;
+    settings.eval_mod_error = is_exact ? -29 : -36.6;
     settings.blocks = 64;
-    if (name == "n16-40-few") return settings;
-    settings.degree = std::size_t{1} << 11;
-    settings.security = std::nullopt;
-    return settings;
-  }
-  if (name == "n16-exact-few" || name == "test-exact-few") {
-    settings.levels = 16;
-    settings.last_bits = 45;
-    settings.ratio_bits = 8;
-    settings.slots_to_coefficients = {34};
-    settings.coefficients_to_slots = {45};
-    settings.eval_mod_error = -29;
-    settings.blocks = 64;
-    settings.exponential = true;
-    if (name == "n16-exact-few") return settings;
+    settings.exponential = is_exact;
+    if (name.starts_with("n16")) return settings;
     settings.degree = std::size_t{1} << 11;
     settings.security = std::nullopt;
     return settings;
