@@ -169,13 +169,14 @@ bool is_made_alone(const rlwe::KeyRole& role) {
 }
 
 rlwe::KeyMaker key_maker(const rlwe::SecretKey& secret, const KeyNeed& need) {
-  if (is_of_circuit(need)) {
-    return key_maker(rlwe::circuit_secret_key(secret), {rlwe::role_in_circuit(need.role), need.gadget});
-  }
-  const rlwe::Context& context = *secret.context;
-  const rlwe::GadgetPointer gadget = context.gadget(need.gadget);
-  rlwe::require_security(context, *gadget, context.parameters().literal().secret);
-  return {secret, need.role, gadget};
+  const auto gadget_of = [&](const rlwe::SecretKey& of) {
+    const rlwe::GadgetPointer gadget = of.context->gadget(need.gadget);
+    rlwe::require_security(*of.context, *gadget, of.context->parameters().literal().secret);
+    return gadget;
+  };
+  if (!is_of_circuit(need)) return {secret, need.role, gadget_of(secret)};
+  const auto circuit = std::make_shared<const rlwe::SecretKey>(rlwe::circuit_secret_key(secret));
+  return {circuit, rlwe::role_in_circuit(need.role), gadget_of(*circuit)};
 }
 
 rlwe::EvaluationKeys generate_keys(const rlwe::SecretKey& secret, std::span<const KeyNeed> needs) {

@@ -17,38 +17,53 @@ namespace hemera::rlwe {
 KeyMaker::KeyMaker(const SecretKey& from, GadgetPointer gadget)
     : context_(from.context),
       gadget_(std::move(gadget)),
+      from_(&from.poly),
+      to_(&from.poly),
       errors_{poly::Seed::fresh(), 0},
       uniform_{poly::Seed::fresh(), 0} {
   require_filled(from, "generate_switching_key");
   if (gadget_->modulus().ring() != context_->key_base().ring()) {
     throw MismatchError("generate_switching_key: the gadget belongs to another context");
   }
-  from_ = restrict_to(*context_, from.poly, gadget_->modulus());
 }
 
 KeyMaker::KeyMaker(const SecretKey& from, const SecretKey& to, GadgetPointer gadget)
     : KeyMaker(from, std::move(gadget)) {
   require_filled(to, "generate_switching_key");
   require_same_context(*context_, *to.context, "generate_switching_key");
-  to_ = restrict_to(*context_, to.poly, gadget_->modulus());
+  to_ = &to.poly;
 }
 
 KeyMaker::KeyMaker(const SecretKey& secret, const KeyRole& role, GadgetPointer gadget)
     : KeyMaker(secret, std::move(gadget)) {
   const poly::Backend& backend = context_->backend();
-  const poly::RnsBase& base = gadget_->modulus();
+  const poly::RnsBase& base = secret.poly.base();
   const std::uint64_t order = 2 * context_->degree();
   if (role.galois_element % 2 == 0 || role.galois_element >= order) {
     throw ParameterError("Galois element " + std::to_string(role.galois_element) +
                          " is not odd and below 2N = " + std::to_string(order));
   }
-  // The automorphism comes after the switch: the key ends at the image of s under 1/g (docs/arithmetic.md).
-  to_ = context_->make_poly(1, 1, base, poly::Form::evaluation, runtime::Secrecy::secret);
-  backend.automorphism(context_->queue(), to_.view(), std::as_const(from_).view(),
-                       arith::inverse(role.galois_element, order), poly::Form::evaluation, base);
-  if (role.power == 2) {
-    backend.multiply(context_->queue(), from_.view(), from_.view(), std::as_const(to_).view(), base);
+  const auto make_secret = [&] {
+    return std::make_shared<poly::Poly>(
+        context_->make_poly(1, 1, base, poly::Form::evaluation, runtime::Secrecy::secret));
+  };
+  if (role.galois_element != 1) {
+    // The automorphism comes after the switch: the key ends at the image of s under 1/g (docs/arithmetic.md).
+    const auto image = make_secret();
+    backend.automorphism(context_->queue(), image->view(), secret.poly.view(),
+                         arith::inverse(role.galois_element, order), poly::Form::evaluation, base);
+    to_ = (image_ = image).get();
   }
+  if (role.power == 2) {
+    const auto product = make_secret();
+    backend.multiply(context_->queue(), product->view(), secret.poly.view(), to_->view(), base);
+    from_ = (product_ = product).get();
+  }
+}
+
+KeyMaker::KeyMaker(std::shared_ptr<const SecretKey> secret, const KeyRole& role, GadgetPointer gadget)
+    : KeyMaker(*secret, role, std::move(gadget)) {
+  secret_ = std::move(secret);
 }
 
 void KeyMaker::make(const poly::PolyView& out, std::size_t first) const {
@@ -62,9 +77,11 @@ void KeyMaker::make(const poly::PolyView& out, std::size_t first) const {
     term.batch -= first;
     terms.push_back(term);
   }
-  sample_rlwe(*context_, out, to_, gadget_->modulus(),
-              {.errors = from_first(errors_), .uniform = from_first(uniform_)},
-              terms.empty() ? poly::ConstPolyView() : from_.view(), terms);
+  with_restricted(*context_, *from_, gadget_->modulus(), [&](const poly::ConstPolyView& from) {
+    sample_rlwe(*context_, out, *to_, gadget_->modulus(),
+                {.errors = from_first(errors_), .uniform = from_first(uniform_)},
+                terms.empty() ? poly::ConstPolyView() : from, terms);
+  });
 }
 
 SwitchingKey KeyMaker::key() const {

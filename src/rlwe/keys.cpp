@@ -10,6 +10,7 @@
 #include "hemera/rlwe/key_maker.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/fresh_randomness.hpp"
+#include "rlwe/key_storage.hpp"
 #include "rlwe/requirements.hpp"
 
 namespace hemera::rlwe {

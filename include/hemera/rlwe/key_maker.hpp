@@ -2,13 +2,15 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 
 #include "hemera/rlwe/keys.hpp"
 
 namespace hemera::rlwe {
 
 /// What a switching key is made of: its two secrets over the gadget's modulus, and the streams of its errors
-/// and of its uniform half. Secrets are zeroed on release.
+/// and of its uniform half. A secret given by reference must outlive the maker; what is made of it is zeroed
+/// on release.
 class KeyMaker {
  public:
   /// A key from one secret to another. Throws MismatchError for secrets, or a gadget, of two contexts.
@@ -16,6 +18,8 @@ class KeyMaker {
   /// A key of the secret and its own powers and images: KeyRole::relinearization, galois or
   /// turned_product. Throws ParameterError for an element that is not odd and below 2N.
   KeyMaker(const SecretKey& secret, const KeyRole& role, GadgetPointer gadget);
+  /// The same of a secret that the maker holds.
+  KeyMaker(std::shared_ptr<const SecretKey> secret, const KeyRole& role, GadgetPointer gadget);
 
   [[nodiscard]] const ContextPointer& context() const { return context_; }
   [[nodiscard]] const GadgetPointer& gadget() const { return gadget_; }
@@ -34,7 +38,9 @@ class KeyMaker {
 
   ContextPointer context_;
   GadgetPointer gadget_;
-  poly::Poly from_, to_;
+  std::shared_ptr<const SecretKey> secret_;
+  std::shared_ptr<const poly::Poly> product_, image_;
+  const poly::Poly *from_, *to_;  // of the given secrets, or one of the two above
   poly::RandomStream errors_, uniform_;
 };
 
