@@ -10,6 +10,7 @@
 #include "hemera/runtime/error.hpp"
 #include "multiparty/messages.hpp"
 #include "multiparty/public_factor.hpp"
+#include "rlwe/host_threads.hpp"
 #include "rlwe/wide_gaussian.hpp"
 
 namespace hemera::multiparty {
@@ -23,8 +24,8 @@ constexpr std::string_view commitment_label = "hemera federation piece 1";
 constexpr std::string_view dealt_label = "hemera federation contributor 1";
 constexpr std::string_view secret_label = "hemera federation secret 1";
 constexpr std::string_view flooding_label = "hemera federation flooding 1";
-// Bytes of polynomials that are worked on at once.
-constexpr std::size_t batch_bytes = std::size_t{1} << 20;
+// Bytes of polynomials that a device, or a thread, works on at once.
+constexpr std::size_t device_batch = std::size_t{1} << 20, thread_batch = std::size_t{1} << 18;
 
 poly::Seed derived(const poly::Seed& key, const runtime::ByteWriter& input) {
   poly::Seed seed;
@@ -128,33 +129,41 @@ void require_context(const rlwe::Context& context, const Description& descriptio
   throw MismatchError("the context has other parameters than the federation; make it of the plan's");
 }
 
-// Calls work(first, count) for all polynomials of a round, as many at a time as fit `batch_bytes`.
+// Calls work(first, count) for all polynomials of a round, in batches: on the context's threads, if it has
+// any.
 template <typename Work>
-void for_polynomials(const Plan& plan, const Work& work) {
-  const std::size_t most = std::max<std::size_t>(1, batch_bytes / (2 * plan.request().degree * 8));
-  for (std::size_t first = 0; first < plan.polynomials(); first += most) {
-    work(first, std::min(most, plan.polynomials() - first));
-  }
+void for_polynomials(const rlwe::Context& context, const Plan& plan, const Work& work) {
+  runtime::ThreadPool* threads = rlwe::host_threads(context);
+  const std::size_t bytes = threads == nullptr ? device_batch : thread_batch;
+  const std::size_t most = std::max<std::size_t>(1, bytes / (2 * plan.request().degree * 8));
+  const auto batch = [&](std::size_t i) { work(i * most, std::min(most, plan.polynomials() - i * most)); };
+  const std::size_t count = (plan.polynomials() + most - 1) / most;
+  if (threads != nullptr) return threads->parallel_for(count, batch);
+  for (std::size_t i = 0; i < count; ++i) batch(i);
 }
 
-// Gives each coefficient of `from`, [batch, 1, limb, N] in coefficient form, as an integer modulo Q, with its
-// number in the round; those after the last value are left out.
-template <typename Take>
-void for_values(const rlwe::Context& context, const Plan& plan, const poly::Poly& from, std::size_t first,
-                const Take& take) {
+// Writes what `value` makes of each coefficient of `from`, [batch, 1, limb, N] in coefficient form: it gets
+// the coefficient's number in the round, and the coefficient as an integer modulo Q. Those after the last
+// value of the round are left out.
+template <typename Value>
+void write_values(const rlwe::Context& context, const Plan& plan, const poly::Poly& from, std::size_t first,
+                  MessageWriter& message, const Value& value) {
   std::vector<std::uint64_t> words(from.shape().words());
   const runtime::ZeroedAtEnd zeroed{std::span(words)};
   context.backend().download(context.queue(), words, from.view(), Form::coefficient);
   context.queue().synchronize();
   const Lift lift(from.base());
   const std::size_t degree = plan.request().degree, limbs = from.base().size();
-  for (std::size_t b = 0; b < from.shape().batch; ++b) {
-    const std::uint64_t* x = words.data() + b * limbs * degree;  // [limb, N]
+  const std::size_t end = std::min((first + from.shape().batch) * degree, plan.request().values);
+  std::size_t number = first * degree;
+  Packer packed = message.values(number, end - number);
+  for (const std::uint64_t* x = words.data(); number < end; x += limbs * degree) {  // [limb, N]
     const std::uint64_t* y = x + (limbs - 1) * degree;
-    const std::size_t start = (first + b) * degree;
-    const std::size_t count = std::min(degree, plan.request().values - start);
-    for (std::size_t i = 0; i < count; ++i) take(start + i, lift(x[i], y[i]));
+    const std::size_t count = std::min(degree, end - number);
+    for (std::size_t i = 0; i < count; ++i) packed.put(value(number + i, lift(x[i], y[i])));
+    number += count;
   }
+  packed.finish();
 }
 
 void require_values(const Plan& plan, std::span<const std::int64_t> values) {
@@ -211,15 +220,15 @@ std::vector<std::byte> upload(const rlwe::ContextPointer& context, const Descrip
   const poly::Seed errors = poly::Seed::fresh();
   const uint128 modulus = plan.modulus(), delta = plan.delta();
   MessageWriter message(description, transcript, {.kind = MessageKind::upload, .sender = name});
-  for_polynomials(plan, [&](std::size_t first, std::size_t count) {
+  for_polynomials(*context, plan, [&](std::size_t first, std::size_t count) {
     const poly::Poly b =
         is_masked ? summed(DealtSum(*context, first, count)).masks()
                   : upload_of_zeros(*context, transcript.public_seed(), secret, errors, first, count);
-    for_values(*context, plan, b, first, [&](std::size_t i, uint128 x) {
+    write_values(*context, plan, b, first, message, [&](std::size_t i, uint128 x) {
       const std::int64_t m = values[i];
       const uint128 scaled = delta * static_cast<std::uint64_t>(m < 0 ? -m : m);  // below Q / 2
       x += m < 0 ? modulus - scaled : scaled;
-      message.put(rounded(x >= modulus ? x - modulus : x, plan.margin().upload_dropped));
+      return rounded(x >= modulus ? x - modulus : x, plan.margin().upload_dropped);
     });
   });
   return message.finish();
@@ -245,18 +254,18 @@ std::vector<std::byte> computed_share(const rlwe::Context& context, const Descri
   MessageWriter message(description, transcript,
                         {.kind = MessageKind::share, .piece = static_cast<std::uint32_t>(piece.number())});
   if (margin.method == Method::masks) {
-    for_polynomials(plan, [&](std::size_t first, std::size_t count) {
+    for_polynomials(context, plan, [&](std::size_t first, std::size_t count) {
       poly::Poly masks = summed(DealtSum(context, first, count), description, transcript, piece).masks();
       context.backend().negate(context.queue(), masks.view(), std::as_const(masks).view(), masks.base());
-      for_values(context, plan, masks, first,
-                 [&](std::size_t, uint128 x) { message.put(static_cast<std::uint64_t>(x)); });
+      write_values(context, plan, masks, first, message,
+                   [](std::size_t, uint128 x) { return static_cast<std::uint64_t>(x); });
     });
     return message.finish();
   }
   const poly::Poly secret = summed(DealtSum(context), description, transcript, piece).secret();
   const poly::RnsBase& base = secret.base();
   const rlwe::WideGaussian flooding(std::exp2(margin.flooding_log2));
-  for_polynomials(plan, [&](std::size_t first, std::size_t count) {
+  for_polynomials(context, plan, [&](std::size_t first, std::size_t count) {
     const PublicFactor rho(context, transcript.public_seed(), first, count);
     std::vector<poly::Seed> seeds;
     for (std::size_t k = 0; k < count; ++k) {
@@ -268,8 +277,8 @@ std::vector<std::byte> computed_share(const rlwe::Context& context, const Descri
     rho.multiply(answer.view(), secret.view());
     context.backend().add(context.queue(), answer.view(), std::as_const(answer).view(),
                           std::as_const(noise).view(), base);
-    for_values(context, plan, answer, first,
-               [&](std::size_t, uint128 x) { message.put(rounded(x, margin.share_dropped)); });
+    write_values(context, plan, answer, first, message,
+                 [&](std::size_t, uint128 x) { return rounded(x, margin.share_dropped); });
   });
   return message.finish();
 }

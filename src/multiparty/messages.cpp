@@ -73,23 +73,20 @@ std::pair<Envelope, std::size_t> open_envelope(const Description& description, c
 MessageWriter::MessageWriter(const Description& description, const Transcript& transcript,
                              const Envelope& envelope)
     : bytes_(head(description, transcript, envelope)),
-      at_(bytes_.size()),
-      left_(description.plan().request().values),
+      start_(bytes_.size()),
       bits_(bits_of(description.plan(), envelope.kind)) {
-  bytes_.resize(at_ + packed_bytes(description.plan(), envelope.kind) + sizeof(Sha256Digest));
-  packed_ = Packer(std::span(bytes_).subspan(at_));
+  bytes_.resize(start_ + packed_bytes(description.plan(), envelope.kind) + sizeof(Sha256Digest));
 }
 
-void MessageWriter::put(std::uint64_t value) {
-  packed_.put(value, bits_);
-  --left_;
+Packer MessageWriter::values(std::size_t first, std::size_t count) {
+  const auto bits = static_cast<std::size_t>(bits_);
+  return {std::span(bytes_).subspan(start_ + first * bits / 8, (count * bits + 7) / 8), bits_};
 }
 
 std::vector<std::byte> MessageWriter::finish() {
-  if (left_ != 0) throw MismatchError("a message has another number of values than its plan");
-  at_ += packed_.finish();
-  const Sha256Digest digest = runtime::sha256(std::span(bytes_).first(at_));
-  std::ranges::copy(std::as_bytes(std::span(digest)), bytes_.begin() + static_cast<std::ptrdiff_t>(at_));
+  const std::size_t end = bytes_.size() - sizeof(Sha256Digest);
+  const Sha256Digest digest = runtime::sha256(std::span(bytes_).first(end));
+  std::ranges::copy(std::as_bytes(std::span(digest)), bytes_.begin() + static_cast<std::ptrdiff_t>(end));
   return std::move(bytes_);
 }
 

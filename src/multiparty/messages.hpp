@@ -28,21 +28,19 @@ inline std::uint64_t rounded(arith::uint128 x, int dropped) {
   return static_cast<std::uint64_t>((x + ((static_cast<arith::uint128>(1) << dropped) >> 1)) >> dropped);
 }
 
-/// Writes a message value by value.
+/// Writes a message: several threads its values, one what is around them.
 class MessageWriter {
  public:
   MessageWriter(const Description& description, const Transcript& transcript, const Envelope& envelope);
-  /// The next value, of the kind's bits.
-  void put(std::uint64_t value);
-  /// The whole message. Throws MismatchError unless there were as many values as the plan has.
+  /// Takes the values from `first` on, `count` of the plan's; `first` is a multiple of 8.
+  [[nodiscard]] Packer values(std::size_t first, std::size_t count);
+  /// The whole message, when all values are written.
   [[nodiscard]] std::vector<std::byte> finish();
 
  private:
   std::vector<std::byte> bytes_;
-  std::size_t at_;
-  std::size_t left_;
+  std::size_t start_;
   int bits_;
-  Packer packed_{{}};
 };
 
 /// A message that is whole, and of this federation and list. Throws FormatError and MismatchError otherwise.

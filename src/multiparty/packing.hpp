@@ -13,14 +13,14 @@ namespace hemera::multiparty {
 
 static_assert(std::endian::native == std::endian::little);
 
-/// Writes values of up to 64 bits into bytes that hold them all.
+/// Writes values of `bits` bits, up to 64, into bytes that hold them all.
 class Packer {
  public:
-  explicit Packer(std::span<std::byte> bytes) : bytes_(bytes) {}
+  Packer(std::span<std::byte> bytes, int bits) : bytes_(bytes), bits_(bits) {}
 
-  void put(std::uint64_t value, int bits) {
+  void put(std::uint64_t value) {
     pending_ |= static_cast<arith::uint128>(value) << pending_bits_;
-    pending_bits_ += bits;
+    pending_bits_ += bits_;
     if (pending_bits_ < 64) return;
     const auto word = static_cast<std::uint64_t>(pending_);
     std::memcpy(bytes_.data() + at_, &word, sizeof(word));
@@ -39,6 +39,7 @@ class Packer {
 
  private:
   std::span<std::byte> bytes_;
+  int bits_;
   std::size_t at_ = 0;
   arith::uint128 pending_ = 0;
   int pending_bits_ = 0;

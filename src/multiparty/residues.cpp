@@ -38,9 +38,8 @@ void append_residues(const rlwe::Context& context, const poly::ConstPolyView& fr
   for (std::size_t row = 0; row * degree < words.size(); ++row) {
     const std::size_t limb = row % limbs;
     const std::span<std::byte> whole(to);
-    Packer packed(whole.subspan(at, row_bytes(base, limb)));
-    const int bits = bits_of(base, limb);
-    for (const std::uint64_t word : std::span(words).subspan(row * degree, degree)) packed.put(word, bits);
+    Packer packed(whole.subspan(at, row_bytes(base, limb)), bits_of(base, limb));
+    for (const std::uint64_t word : std::span(words).subspan(row * degree, degree)) packed.put(word);
     at += packed.finish();
   }
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <openssl/hmac.h>
 
+#include <atomic>
 #include <cstddef>
 #include <optional>
 #include <vector>
@@ -17,8 +18,8 @@
 
 namespace {
 
-std::size_t calls = 0;
-std::optional<std::size_t> faulty;  // the number of the call
+std::atomic<std::size_t> calls = 0;  // on several threads
+std::optional<std::size_t> faulty;   // the number of the call
 
 }  // namespace
 

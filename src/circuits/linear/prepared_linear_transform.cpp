@@ -10,6 +10,7 @@
 #include "circuits/plan_input.hpp"
 #include "hemera/circuits/linear/linear_transform.hpp"
 #include "hemera/runtime/error.hpp"
+#include "rlwe/host_threads.hpp"
 #include "rlwe/key_storage.hpp"
 #include "rlwe/requirements.hpp"
 
@@ -73,8 +74,7 @@ void PreparedLinearTransform::encode(std::span<const Place> places) {
     return plan_.diagonals().at(place.number).turned(place.turn);
   };
   const std::size_t at_once = most_at_once(*context_, base);
-  auto* cpu = dynamic_cast<runtime::CpuQueue*>(&context_->queue());
-  if (cpu != nullptr && context_->ledger() == nullptr) {
+  if (runtime::ThreadPool* threads = rlwe::host_threads(*context_)) {
     std::vector<rlwe::Plaintext> encoded(places.size());
     const auto encode_one = [&](std::size_t i, std::size_t /*slot*/) {
       const auto values = values_at(places[i]);
@@ -84,7 +84,7 @@ void PreparedLinearTransform::encode(std::span<const Place> places) {
                        : encoder.encode_over(base, period_of(values), {}, plan_.level(),
                                              plan_.plaintext_scale_, ckks::Stored::one_period, HUGE_VAL);
     };
-    cpu->pool().parallel_for_slots(places.size(), encode_one, static_cast<int>(at_once));
+    threads->parallel_for_slots(places.size(), encode_one, static_cast<int>(at_once));
     for (std::size_t i = 0; i < places.size(); ++i) {
       plaintexts_.emplace(places[i].number, std::move(encoded[i]));
     }

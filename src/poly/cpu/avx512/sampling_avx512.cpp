@@ -57,11 +57,12 @@ class RegisterTable {
  public:
   static constexpr std::size_t max_size = 31;
 
-  RegisterTable(const std::uint64_t* table, std::size_t size) {
+  /// Every `step`-th entry of the table.
+  RegisterTable(const std::uint64_t* table, std::size_t size, std::size_t step = 1) {
     std::uint64_t pivots[5][16];
     for (std::size_t level = 0; level < 5; ++level) {
       for (std::size_t p = 0; p < 16; ++p) {
-        const std::size_t entry = ((2 * p + 1) << (4 - level)) - 1;
+        const std::size_t entry = step * ((2 * p + 1) << (4 - level)) - 1;
         pivots[level][p] = entry < size ? table[entry] : ~std::uint64_t{0};  // never reached
       }
       pivots_[level] = Vector::load(pivots[level]);
@@ -88,15 +89,49 @@ class RegisterTable {
   __m512i last_high_;  // pivots 8 to 15 of the last level
 };
 
-void error_values(std::int64_t* out, const std::uint64_t* wide, std::size_t count, const std::uint64_t* table,
-                  std::size_t table_size) {
-  if (table_size > RegisterTable::max_size) {
-    Sampling::error_values(out, wide, count, table, table_size);
-    return;
+// Tables of up to 255 entries: every eighth is searched in registers, then the seven after it are compared.
+class RunTable {
+ public:
+  static constexpr std::size_t run = 8, max_runs = 32;
+  static constexpr std::size_t max_size = run * max_runs - 1;
+
+  RunTable(const std::uint64_t* table, std::size_t size) : lasts_(table, size, run) {
+    for (std::size_t p = 0; p + 1 < run; ++p) {
+      for (std::size_t r = 0; r < max_runs; ++r) {
+        const std::size_t entry = r * run + p;
+        entries_[p][r] = entry < size ? table[entry] : ~std::uint64_t{0};  // never reached
+      }
+    }
   }
+
+  [[nodiscard]] __m512i count_not_above(__m512i u) const {
+    const __m512i number = lasts_.count_not_above(u);
+    const __mmask8 upper = _mm512_test_epi64_mask(number, Vector::broadcast(max_runs / 2));
+    __m512i count = _mm512_slli_epi64(number, 3);
+    for (const auto& of_runs : entries_) {
+      const __m512i entry =
+          _mm512_mask_blend_epi64(upper, picked(of_runs, number), picked(of_runs + 16, number));
+      count = _mm512_mask_add_epi64(count, _mm512_cmpge_epu64_mask(u, entry), count, Vector::broadcast(1));
+    }
+    return count;
+  }
+
+ private:
+  // Of 16 entries the one of each lane's index, modulo 16.
+  static __m512i picked(const std::uint64_t* entries, __m512i index) {
+    return _mm512_permutex2var_epi64(Vector::load(entries), index, Vector::load(entries + Vector::lanes));
+  }
+
+  RegisterTable lasts_;
+  alignas(64) std::uint64_t entries_[run - 1][max_runs];
+};
+
+template <typename Table>
+void error_values_by(std::int64_t* out, const std::uint64_t* wide, std::size_t count,
+                     const std::uint64_t* table, std::size_t table_size) {
   constexpr std::size_t unroll = 4;  // searches whose latencies overlap
   constexpr std::size_t step = unroll * Vector::lanes;
-  const RegisterTable search(table, table_size);
+  const Table search(table, table_size);
   const __m512i low_63 = Vector::broadcast(~(std::uint64_t{1} << 63));
   const std::size_t whole = count - count % step;
   for (std::size_t i = 0; i < whole; i += step) {
@@ -110,6 +145,14 @@ void error_values(std::int64_t* out, const std::uint64_t* wide, std::size_t coun
     }
   }
   scalar_sampling.error_values(out + whole, wide + 2 * whole, count - whole, table, table_size);
+}
+
+void error_values(std::int64_t* out, const std::uint64_t* wide, std::size_t count, const std::uint64_t* table,
+                  std::size_t table_size) {
+  if (table_size <= RegisterTable::max_size)
+    return error_values_by<RegisterTable>(out, wide, count, table, table_size);
+  if (table_size <= RunTable::max_size) return error_values_by<RunTable>(out, wide, count, table, table_size);
+  Sampling::error_values(out, wide, count, table, table_size);
 }
 
 }  // namespace
