@@ -117,7 +117,7 @@ class RunTable {
   }
 
  private:
-  // Of 16 entries the one of each lane's index, modulo 16.
+  // The entry of each lane's index, modulo 16.
   static __m512i picked(const std::uint64_t* entries, __m512i index) {
     return _mm512_permutex2var_epi64(Vector::load(entries), index, Vector::load(entries + Vector::lanes));
   }
