@@ -175,8 +175,9 @@ rlwe::KeyMaker key_maker(const rlwe::SecretKey& secret, const KeyNeed& need) {
     return gadget;
   };
   if (!is_of_circuit(need)) return {secret, need.role, gadget_of(secret)};
-  const auto circuit = std::make_shared<const rlwe::SecretKey>(rlwe::circuit_secret_key(secret));
-  return {circuit, rlwe::role_in_circuit(need.role), gadget_of(*circuit)};
+  rlwe::SecretKey circuit = rlwe::circuit_secret_key(secret);
+  const rlwe::GadgetPointer gadget = gadget_of(circuit);
+  return {std::move(circuit), rlwe::role_in_circuit(need.role), gadget};
 }
 
 rlwe::EvaluationKeys generate_keys(const rlwe::SecretKey& secret, std::span<const KeyNeed> needs) {

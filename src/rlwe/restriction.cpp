@@ -20,12 +20,17 @@ poly::Poly restrict_to(const Context& context, const poly::Poly& whole, const po
   return part;
 }
 
+bool stands_first(const poly::Poly& whole, const poly::RnsBase& base) {
+  const auto positions = whole.base().positions(base);
+  for (std::size_t limb = 0; limb < positions.size(); ++limb) {
+    if (positions[limb] != limb) return false;
+  }
+  return true;
+}
+
 void with_restricted(const Context& context, const poly::Poly& whole, const poly::RnsBase& base,
                      const std::function<void(const poly::ConstPolyView&)>& use) {
-  const auto positions = whole.base().positions(base);
-  std::size_t prefix = 0;
-  while (prefix < positions.size() && positions[prefix] == prefix) ++prefix;
-  if (prefix == positions.size()) return use(whole.view().limbs(0, prefix));
+  if (stands_first(whole, base)) return use(whole.view().limbs(0, base.size()));
   const poly::Poly part = restrict_to(context, whole, base);
   use(part.view());
 }

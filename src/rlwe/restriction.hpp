@@ -12,6 +12,9 @@ namespace hemera::rlwe {
 /// equal secrecy.
 poly::Poly restrict_to(const Context& context, const poly::Poly& whole, const poly::RnsBase& base);
 
+/// Whether the limbs of `base` stand first in `whole`. MismatchError as above.
+bool stands_first(const poly::Poly& whole, const poly::RnsBase& base);
+
 /// Calls use(view of `whole` over `base`), without a copy where its limbs stand first in `whole`.
 void with_restricted(const Context& context, const poly::Poly& whole, const poly::RnsBase& base,
                      const std::function<void(const poly::ConstPolyView&)>& use);

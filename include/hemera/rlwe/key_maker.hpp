@@ -19,7 +19,7 @@ class KeyMaker {
   /// turned_product. Throws ParameterError for an element that is not odd and below 2N.
   KeyMaker(const SecretKey& secret, const KeyRole& role, GadgetPointer gadget);
   /// The same of a secret that the maker holds.
-  KeyMaker(std::shared_ptr<const SecretKey> secret, const KeyRole& role, GadgetPointer gadget);
+  KeyMaker(SecretKey&& secret, const KeyRole& role, GadgetPointer gadget);
 
   [[nodiscard]] const ContextPointer& context() const { return context_; }
   [[nodiscard]] const GadgetPointer& gadget() const { return gadget_; }
@@ -34,13 +34,14 @@ class KeyMaker {
   [[nodiscard]] SwitchingKey key() const;
 
  private:
-  KeyMaker(const SecretKey& from, GadgetPointer gadget);
+  KeyMaker(const std::shared_ptr<const SecretKey>& from, GadgetPointer gadget);
+  KeyMaker(const std::shared_ptr<const SecretKey>& secret, const KeyRole& role, GadgetPointer gadget);
+  // The same, unless its limbs do not begin with those of the gadget's modulus: then a copy of these.
+  [[nodiscard]] std::shared_ptr<const poly::Poly> over_gadget(std::shared_ptr<const poly::Poly> secret) const;
 
   ContextPointer context_;
   GadgetPointer gadget_;
-  std::shared_ptr<const SecretKey> secret_;
-  std::shared_ptr<const poly::Poly> product_, image_;
-  const poly::Poly *from_, *to_;  // of the given secrets, or one of the two above
+  std::shared_ptr<const poly::Poly> from_, to_;
   poly::RandomStream errors_, uniform_;
 };
 
