@@ -1,6 +1,6 @@
 # WebAssembly by Emscripten: the client in one file without generated JavaScript, which a page or Node instantiates
 # with a source of entropy (clients/javascript).
-add_compile_options(-fwasm-exceptions -ffunction-sections)
+add_compile_options(-fwasm-exceptions -ffunction-sections -msimd128)
 include(CheckCXXSourceCompiles)
 check_cxx_source_compiles("#include <bit>\n#include <span>\nint main() { const float x = 1; return std::bit_cast<int>(x); }"
                           HEMERA_LIBCXX_HAS_BIT_CAST)

@@ -1,5 +1,5 @@
-// The ChaCha20 block function of RFC 8439, section 2.3: the scalar version; avx2/, avx512/ and neon/ have
-// vector versions.
+// The ChaCha20 block function of RFC 8439, section 2.3: the scalar version; avx2/, avx512/, neon/ and
+// simd128/ have vector versions.
 #pragma once
 
 #include <cstddef>
@@ -21,5 +21,7 @@ void chacha20_blocks_avx512(std::uint8_t* out, const std::uint32_t key[8], std::
                             const std::uint32_t nonce[3], std::size_t blocks);
 void chacha20_blocks_neon(std::uint8_t* out, const std::uint32_t key[8], std::uint32_t counter,
                           const std::uint32_t nonce[3], std::size_t blocks);
+void chacha20_blocks_simd128(std::uint8_t* out, const std::uint32_t key[8], std::uint32_t counter,
+                             const std::uint32_t nonce[3], std::size_t blocks);
 
 }  // namespace hemera::poly::cpu

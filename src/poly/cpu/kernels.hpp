@@ -152,7 +152,7 @@ struct Kernels {
   bool (*residues_within)(std::uint64_t* out, const std::int64_t* values, std::size_t count,
                           std::uint64_t bound);
 
-  /// Inner loops of the samplers: &scalar_sampling, &avx2_sampling, &avx512_sampling or &neon_sampling.
+  /// Inner loops of the samplers: &scalar_sampling, &avx2_sampling, ...
   const SamplingKernels* sampling;
 };
 
@@ -169,13 +169,16 @@ const Kernels& avx512_kernels();
 #elif defined(__aarch64__)
 /// The table for Advanced SIMD, which every AArch64 processor has.
 const Kernels& neon_kernels();
+#elif defined(__wasm_simd128__)
+/// The table for WebAssembly with SIMD, which every engine has had since 2023.
+const Kernels& simd128_kernels();
 #endif
 
 /// The tables that this processor can run: the scalar one, which is the reference, first, the best one last.
 std::span<const Kernels* const> available_kernels();
 
-/// The table for `name` ("scalar", "avx2", "avx512", "neon"), or the best one if empty. Throws DeviceError if
-/// the name is unknown or the processor lacks the instruction set.
+/// The table for `name` ("scalar", "avx2", "avx512", "neon", "simd128"), or the best one if empty. Throws
+/// DeviceError if the name is unknown or the processor lacks the instruction set.
 const Kernels& select_kernels(const char* name);
 
 }  // namespace hemera::poly::cpu

@@ -45,6 +45,9 @@ extern const SamplingKernels avx512_sampling;
 #elif defined(__aarch64__)
 /// Kernels for Advanced SIMD, which every AArch64 processor has.
 extern const SamplingKernels neon_sampling;
+#elif defined(__wasm_simd128__)
+/// Kernels for WebAssembly with SIMD.
+extern const SamplingKernels simd128_sampling;
 #endif
 
 }  // namespace hemera::poly::cpu

@@ -27,6 +27,8 @@ std::vector<const Kernels*> find_kernels() {
   if (has_avx512()) found.push_back(&avx512_kernels());
 #elif defined(HEMERA_NEON_KERNELS)
   found.push_back(&neon_kernels());
+#elif defined(HEMERA_SIMD128_KERNELS)
+  found.push_back(&simd128_kernels());
 #endif
   return found;
 }
@@ -46,7 +48,7 @@ const Kernels& select_kernels(const char* name) {
     if (wanted == kernels->name) return *kernels;
     available += (available.empty() ? "" : ", ") + std::string(kernels->name);
   }
-  if (wanted == "avx2" || wanted == "avx512" || wanted == "neon") {
+  if (wanted == "avx2" || wanted == "avx512" || wanted == "neon" || wanted == "simd128") {
     throw DeviceError("this processor or this build of Hemera lacks the instruction set " +
                       std::string(wanted) + " that HEMERA_ISA asks for; available: " + available);
   }

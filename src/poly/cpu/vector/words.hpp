@@ -34,7 +34,7 @@ template <typename Operation>
                  __attribute__((always_inline)) { store(out + i, operation(load(a + i), load(b + i))); });
 }
 
-bool is_narrow(const Modulus& q) { return q.value() < max_modulus_52; }
+bool is_narrow(const Modulus& q, Word bound = max_modulus_52) { return q.value() < bound; }
 
 }  // namespace
 
