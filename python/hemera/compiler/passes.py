@@ -37,6 +37,7 @@ from hemera.compiler.room import require_levels
 from hemera.compiler.samples import in_parts, interleaved
 from hemera.compiler.scaling import Scaled, scaled
 from hemera.compiler.specs import ArraySpec
+from hemera.inputs.arguments import require_different
 from hemera.parameters import IntegerParameters, Parameters
 from hemera.program.values import SchemeName
 
@@ -118,8 +119,10 @@ def named_results(result: Any, recorder: Recorder) -> list[tuple[str, int]]:
 
     Raises:
         TypeError: for nothing, and for anything else than arrays of this recorder.
+        MismatchError: for two of one name, as 1 and "1" are.
     """
     if isinstance(result, Mapping):
+        require_different(result, "results")
         named = {str(key): value for key, value in result.items()}
     elif isinstance(result, (list, tuple)) and len(result) != 1:
         named = {f"output{at}": value for at, value in enumerate(result)}

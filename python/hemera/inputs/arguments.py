@@ -46,6 +46,14 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f". Did you mean {by_folded[near[0]]!r}?" if near else ""
 
 
+def require_different(names: Iterable[Any], what: str) -> None:
+    """MismatchError for two of one name, as 1 and "1" are: one would stand in the other's place."""
+    told = list(map(str, names))
+    twice = sorted({each for each in told if told.count(each) > 1})
+    if twice:
+        raise _core.MismatchError(f"two {what} of one name: {', '.join(map(repr, twice))}; rename one")
+
+
 def as_integer(value: object, operation: str, what: str) -> int:
     """An integer argument. TypeError if it is no integer."""
     try:

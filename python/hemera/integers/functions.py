@@ -13,7 +13,7 @@ from hemera.inputs.arguments import described
 from hemera.inputs.plain import plain_array
 from hemera.integers import operations, overflow
 from hemera.integers.array import Booleans, Integers, ready_together, require_integers, together
-from hemera.integers.encrypted import Encrypted, EncryptedT, engine_of, held_by, require_same, spread
+from hemera.integers.encrypted import Axes, Encrypted, EncryptedT, engine_of, held_by, require_same, spread
 from hemera.integers.joining import stack
 from hemera.integers.layout import BASE
 from hemera.integers.types import (
@@ -109,17 +109,20 @@ def maximum(a: Any, b: Any) -> Any:
 
 
 def extreme(
-    x: Integers, choose: Callable[[Integers, Integers], Integers], axis: int | None, keepdims: bool
+    x: Integers, choose: Callable[[Integers, Integers], Integers], axis: Axes, keepdims: bool
 ) -> Integers:
-    """The largest or the smallest values along an axis (None: of all), by halves."""
-    _, shape = summed_axes(x.shape, axis, keepdims)
-    rest, at = (x.ravel(), 0) if axis is None else (x, axis % x.ndim)
-    if not rest.shape[at]:
+    """The largest or the smallest values along some axes (None: of all), by halves."""
+    axes, shape = summed_axes(x.shape, axis, keepdims)
+    if not all(x.shape[at] for at in axes):
         raise ValueError("zero-size array to reduction operation which has no identity")  # NumPy's
-    while (extent := rest.shape[at]) > 1:
-        before, half = (slice(None),) * at, (extent + 1) // 2
-        first, last = (*before, slice(half)), (*before, slice(extent - half, None))
-        rest = choose(rest[first], rest[last])
+    if not x.size:
+        return x.reshape(shape)
+    rest, axes = (x.ravel(), (0,)) if axis is None else (x, axes)
+    for at in axes:
+        while (extent := rest.shape[at]) > 1:
+            before, half = (slice(None),) * at, (extent + 1) // 2
+            first, last = (*before, slice(half)), (*before, slice(extent - half, None))
+            rest = choose(rest[first], rest[last])
     return rest.reshape(shape)
 
 

@@ -24,7 +24,7 @@ def _extreme(choose: Any) -> Any:
     def reduce(x: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> Any:
         if out is not None:
             raise TypeError("np.max and np.min take no out with encrypted arrays")
-        return functions.extreme(require_integers("max", x), choose, axis, keepdims)
+        return functions.extreme(require_integers("np.max and np.min", x), choose, axis, keepdims)
 
     return reduce
 

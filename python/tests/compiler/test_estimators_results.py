@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
 from sklearn.compose import ColumnTransformer, make_column_transformer
@@ -456,6 +457,8 @@ def test_rows_that_do_not_fit() -> None:
         hm.compile(model, calibrate=rows[:, :3])
     with pytest.raises(hm.errors.ParameterError, match="missing or infinite"):
         hm.compile(model, calibrate=np.full((3, 4), np.nan))
+    with pytest.raises(hm.errors.ParameterError, match="they are sparse"):
+        hm.compile(model, calibrate=csr_array(rows))
     with pytest.raises(hm.errors.ParameterError, match="at least one row"):
         hm.compile(model, calibrate=rows, rows=0)
     with pytest.raises(hm.errors.ParameterError, match="give them as calibrate="):
@@ -479,6 +482,9 @@ REFUSED: dict[str, tuple[Any, str]] = {
         make_pipeline(PCA(2), MinMaxScaler(clip=True), LogisticRegression()),
         "train it with clip=False",
     ),
+    "a threshold in the middle": (make_pipeline(PCA(2), BernoulliNB()), "train it with binarize=None"),
+    "a threshold inside": (VotingClassifier([("a", BernoulliNB())]), "train it with binarize=None"),
+    "two thresholds": (make_pipeline(Binarizer(), BernoulliNB(binarize=0.5)), "train it with binarize=None"),
     "distances in the middle": (make_pipeline(KMeans(3), LogisticRegression()), "ends at the client"),
     "a forest": (RandomForestClassifier(2), "train a GradientBoostingClassifier"),
     "a forest in a pipeline": (make_pipeline(PCA(2), RandomForestClassifier(2)), "compiled to BFV"),
@@ -503,13 +509,8 @@ def test_settings_that_are_refused_with_a_way_out(name: str) -> None:
 
 def test_estimators_that_are_not_fitted_and_types_that_are_not_theirs() -> None:
     rows, targets, _ = DATA["iris"]
-    for model in (
-        SVC(),
-        PCA(),
-        make_pipeline(StandardScaler(), LogisticRegression()),
-        KMeans(),
-        MLPClassifier(),
-    ):
+    pipe = make_pipeline(StandardScaler(), LogisticRegression())
+    for model in (SVC(), PCA(), pipe, KMeans(), MLPClassifier()):
         with pytest.raises(hm.errors.ParameterError, match="not fitted"):
             hm.compile(model, calibrate=rows)
 

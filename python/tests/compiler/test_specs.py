@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.errors import ParameterError
+from hemera.errors import MismatchError, ParameterError
 
 SHAPES: list[Any] = [5, (5,), [2, 3], (), np.int64(4), (np.int32(2), 1), 0]
 
@@ -161,6 +161,8 @@ def test_results_are_named_by_what_a_function_returns() -> None:
     assert outputs(lambda x: x * 2) == outputs(lambda x: [x * 2]) == outputs(lambda x: (x * 2,)) == ["output"]
     assert outputs(lambda x: (x * 2, x.sum())) == ["output0", "output1"]
     assert outputs(lambda x: {"b": x * 2, 1: x.sum()}) == ["b", "1"]
+    with pytest.raises(MismatchError, match="two results of one name: '1'"):
+        outputs(lambda x: {1: x, "1": x.sum()})
     for nothing in ({}, (), None, 2.0, {"a": 3.0}, [np.ones(2)]):
         with pytest.raises(
             TypeError, match=r"the function returns .*return arrays that come of its arguments"

@@ -74,6 +74,11 @@ def test_specs_say_what_lacks() -> None:
         spec_of(frame, keys=["stay"])
     with pytest.raises(ParameterError, match="needs a row"):
         hm.TableSpec.of({"x": np.zeros(0)}, ranges={"x": (0, 1)})
+    for table in ({"a": [1, None], "a (present)": [0, 1]}, {1: [1, 2], "1": [2, 1]}):
+        with pytest.raises(MismatchError, match="columns of one name: '"):
+            hm.TableSpec.of(table, ranges=dict.fromkeys(map(str, table), (0, 5)))
+    with pytest.raises(ParameterError, match="column 'x': no numbers, texts or dates"):
+        hm.TableSpec.of({"x": [1j, 2]})
     with pytest.raises(ParameterError, match="a range from 5 to 1"):
         hm.TableSpec.of({"x": [1.5]}, ranges={"x": (5, 1)})
     with pytest.raises(ParameterError, match="encrypted"):
@@ -96,6 +101,17 @@ def test_specs_say_what_lacks() -> None:
         (lambda t: t.blood > 3, TypeError, "no order with"),
         (lambda t: t.stay - t.stay.mean(), TypeError, "finished by the client"),
         (lambda t: t.groupby("ward").age.agg(["mode"]), ParameterError, "no statistic 'mode'"),
+        (lambda t: t.groupby("ward").agg(np.sum), ParameterError, "no statistic <function sum"),
+        (lambda t: t.groupby("ward").age.agg(["sum", "sum"]), MismatchError, "two results of one name"),
+        (lambda t: t.groupby("ward").agg(x=("age", "std", 0)), TypeError, r"=\(column, statistic\)"),
+        (lambda t: t.blood.isin("AB"), TypeError, "a list of values, not 'AB'"),
+        (lambda t: t.age.sum(skipna=False), TypeError, r"sum\(\) got an unexpected keyword"),
+        (lambda t: np.mean(t.age, where=t.smokes), TypeError, "np.mean of a column takes no where"),
+        (
+            lambda t: {"r": t.groupby("ward")[["age"]].sum(), "r: age s": t.age.sum()},
+            MismatchError,
+            "'r: age s'",
+        ),
         (lambda t: t[t.age].age.mean() if t.age > 3 else t, TypeError, "can not depend on them"),
         (lambda t: t[3], TypeError, "a column's name"),
         (lambda t: t[t.stay].age.mean(), TypeError, "filtered by masks"),

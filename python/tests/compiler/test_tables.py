@@ -54,6 +54,9 @@ def test_results_of_groups_are_named_as_pandas_names_them() -> None:
             **of_all,
             "frame": t.groupby("k").mean(),
             "several": t.groupby("k").agg(["sum", "var"]),
+            "of each": t.groupby("k").agg({"c": ["sum", "mean"], "a.b": "max"}),
+            "by name": t.groupby("k").agg(total=("c", "sum"), most=pd.NamedAgg("a.b", "max")),
+            "of one by name": t.groupby("k").c.agg(total="sum"),
         }
 
     local = hm.compile(of, spec, security=None).clear(frame)
@@ -196,12 +199,8 @@ def test_dicts_have_dicts_as_results() -> None:
         "k": ["u", "v", "u", "v"],
     }
     spec = hm.TableSpec.of(frame, ranges={"x": (0, 5), "n": (0, 5), "m": (0, 9)}, keys=["k"])
-    assert [(own.name, own.step, own.may_miss) for own in spec.columns] == [
-        ("x", None, True),
-        ("n", 1, False),
-        ("b", 1, True),
-        ("m", 1, True),
-    ]
+    told = [(own.name, own.step, own.may_miss) for own in spec.columns]
+    assert told == [("x", None, True), ("n", 1, False), ("b", 1, True), ("m", 1, True)]
     plan = hm.compile(
         lambda t: {
             "x": t.x.mean(),
@@ -213,8 +212,7 @@ def test_dicts_have_dicts_as_results() -> None:
         params=shallow(),
     )
     found = plan.local()(frame)
-    close(found["x"], 8.5 / 3)
-    close([found["by"]["u"], found["by"]["v"]], [4, 4.5])
+    close([found["x"], found["by"]["u"], found["by"]["v"]], [8.5 / 3, 4, 4.5])
     close([found["table"]["u"]["n"], found["table"]["u"]["m"], found["table"]["v"]["m"]], [2, 6, 8])
     close(found["b"], 5)
 
@@ -222,28 +220,19 @@ def test_dicts_have_dicts_as_results() -> None:
 @pytest.mark.parametrize("library", ["polars", "pyarrow"])
 def test_tables_of_other_libraries(library: str) -> None:
     module = pytest.importorskip(library, reason=f"{library} is an optional library of users")
-    columns = {
-        "x": [1.5, None, 3.0, 4.0],
-        "n": [1, None, 3, 4],
-        "b": [True, False, None, True],
-        "k": list("uvuv"),
-    }
+    columns = {"x": [1.5, None, 3.0, 4.0], "n": [1, None, 3, 4], "b": [True, False, None, True]}
+    columns["k"] = list("uvuv")
     frame = module.DataFrame(columns) if library == "polars" else module.table(columns)
     spec = hm.TableSpec.of(frame, ranges={"x": (0, 5), "n": (0, 5)}, keys=["k"])
-    assert [(own.name, own.step, own.may_miss) for own in spec.columns] == [
-        ("x", None, True),
-        ("n", 1, True),
-        ("b", 1, True),
-    ]
+    told = [(own.name, own.step, own.may_miss) for own in spec.columns]
+    assert told == [("x", None, True), ("n", 1, True), ("b", 1, True)]
     plan = hm.compile(
         lambda t: {"x": t.x.mean(), "n": t.groupby("k").n.sum(), "b": t[t.b == 1].x.sum()},
         spec,
         params=shallow(),
     )
     found = plan.local()(frame)
-    close(found["x"], 8.5 / 3)
-    close([found["n"]["u"], found["n"]["v"]], [4, 4])
-    close(found["b"], 5.5)
+    close([found["x"], found["n"]["u"], found["n"]["v"], found["b"]], [8.5 / 3, 4, 4, 5.5])
 
 
 def test_checks_and_files(tmp_path: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -192,20 +193,15 @@ def _divided(what: Any, count: int) -> tuple[Scaled, float | None, Model]:
         threshold, *rest = rest[0].threshold, *rest[1:]
         if not rest:
             refuse_type(steps[-1])
-        _require_bits(rest, threshold)
-    elif len(rest) == 1 and name_of(rest[0]) == "BernoulliNB":
-        threshold = rest[0].binarize
+    if rest and name_of(rest[0]) == "BernoulliNB":
+        if threshold is not None and rest[0].binarize not in (None, 0.0):
+            refuse(rest[0], f"it compares again, after {threshold}; train it with binarize=None")
+        threshold = rest[0].binarize if threshold is None else threshold
+        rest[0] = copy(rest[0]).set_params(binarize=None)
     model, scaled = chain(what, rest), scaled_by(scalers, count)
     if threshold is not None and np.isfinite(scaled.low).all():
         refuse(scalers[-1], "it clips before a threshold; train it with clip=False")
     return scaled, threshold, model
-
-
-def _require_bits(steps: list[Any], threshold: float) -> None:
-    """TypeError for naive Bayes with another threshold of its own after one."""
-    for step in steps:
-        if name_of(step) == "BernoulliNB" and step.binarize not in (None, 0.0):
-            refuse(step, f"it compares again, after {threshold}; train it with binarize=None")
 
 
 def _client(

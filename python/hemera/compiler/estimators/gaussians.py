@@ -57,7 +57,9 @@ def complement(model: Any) -> Model:
 
 
 def bernoulli(model: Any) -> Model:
-    """BernoulliNB, of features that are 0 or 1: clients compare them with the threshold."""
+    """BernoulliNB, of features as they are. TypeError for a threshold that clients do not take."""
+    if model.binarize is not None:
+        refuse(model, "only clients compare, at the start; train it with binarize=None after a Binarizer")
     likely = plain(model.feature_log_prob_)
     unlikely = np.log(1 - np.exp(likely))
     return _linear(model, likely - unlikely, model.class_log_prior_ + unlikely.sum(axis=1))

@@ -159,7 +159,9 @@ class Column(Rows, Statistics):
 
     def isin(self, values: Sequence[Any]) -> Column:
         """Whether values are among these. NaN stands for missing ones; so does None among texts, and among
-        numbers it is refused, as pandas takes it by the type of the column."""
+        numbers it is refused, as pandas takes it by the type of the column. TypeError for a text alone."""
+        if isinstance(values, (str, bytes)):
+            raise TypeError(f"isin takes a list of values, not {values!r}: column == {values!r} is of one")
         listed = list(values)
         known = [each for each in listed if each is not None and not is_missing(each) and each == each]
         of_missing = len(known) < len(listed)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.errors import MismatchError
+from hemera.inputs.arguments import require_different
 from hemera.inputs.plain import is_missing
 
 Values = NDArray[Any]
@@ -55,20 +56,19 @@ def read_frame(frame: Any) -> dict[str, ReadColumn]:
         MismatchError: for columns of different lengths, and for two of one name.
     """
     if isinstance(frame, Mapping):
-        found = {str(name): _of_values(values) for name, values in frame.items()}
+        names, columns = list(frame), (_of_values(each) for each in frame.values())
     elif hasattr(frame, "column_names"):  # Arrow
-        found = {name: _of_series(frame.column(name)) for name in frame.column_names}
+        names, columns = frame.column_names, (_of_series(frame.column(name)) for name in frame.column_names)
     elif hasattr(frame, "columns") and hasattr(frame, "__getitem__"):
-        names = [str(name) for name in frame.columns]
-        if len(set(names)) != len(names):
-            raise MismatchError(f"two columns of one name: {', '.join(names)}")
-        found = {str(name): _of_series(frame[name]) for name in frame.columns}
+        names, columns = list(frame.columns), (_of_series(frame[name]) for name in frame.columns)
     else:
         raise TypeError(
             "a table is a DataFrame of pandas or Polars, a Table of Arrow, or a dict of columns, not "
             + type(frame).__name__
         )
-    lengths = {len(column.values) for column in found.values()}
+    require_different(names, "columns")
+    found = dict(zip(map(str, names), columns, strict=True))
+    lengths = {len(each.values) for each in found.values()}
     if len(lengths) > 1:
         raise MismatchError(f"columns of {', '.join(map(str, sorted(lengths)))} rows")
     return found

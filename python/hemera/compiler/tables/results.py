@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hemera.compiler.eager import compile_arrays, compute
 from hemera.errors import ParameterError
+from hemera.inputs.arguments import require_different
 from hemera.inputs.operators import Operators
 
 Values = NDArray[Any]
@@ -144,6 +145,7 @@ class Readings:
             for column, own in each.statistics.items():
                 title = f"{name}: {' '.join(column)}" if column else name
                 self._outputs.append((own, {part: f"{title} {part}".strip() for part in own.parts}))
+        require_different([name for _, names in self._outputs for name in names.values()], "results")
 
     def encrypted(self) -> dict[str, Any]:
         """The outputs of the program."""

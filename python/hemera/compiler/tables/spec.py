@@ -13,6 +13,7 @@ from hemera.arrays.facts import beside_steps
 from hemera.compiler.specs import ArraySpec, checked_range
 from hemera.compiler.tables.frames import ReadColumn, read_frame
 from hemera.errors import MismatchError, ParameterError, RangeError
+from hemera.inputs.arguments import require_different
 
 Floats = NDArray[np.float64]
 
@@ -114,6 +115,7 @@ class TableSpec:
             raise ParameterError("a table needs a column that is encrypted")
         if self.rows < 1:
             raise ParameterError("a table needs a row")
+        require_different([own.name for own in self.inputs], "encrypted columns")
 
     @classmethod
     def of(
@@ -218,9 +220,12 @@ def _spec_of(
     absent = may_miss or bool(column.missing.any())
     kind = column.kind
     if kind == "O":
-        known = set(column.values[~column.missing].tolist())
-        is_one_type = len({type(each) for each in known}) == 1  # else nothing is in order
-        categories = column.categories or tuple(sorted(known, key=None if is_one_type else str))
+        try:
+            known = set(column.values[~column.missing].tolist())
+            is_one_type = len({type(each) for each in known}) == 1  # else nothing is in order
+            categories = column.categories or tuple(sorted(known, key=None if is_one_type else str))
+        except TypeError as error:
+            raise ParameterError(f"column {name!r}: no numbers, texts or dates ({error})") from None
         order: Any = ("listed" if column.is_ordered else "none") if column.categories else "values"
         ends = (0.0, float(max(1, len(categories) - 1)))
         return ColumnSpec(name, ends, 1, categories, absent, order=order)

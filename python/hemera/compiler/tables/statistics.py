@@ -47,7 +47,7 @@ def _named(name: str, told: str) -> Callable[[Any], Any]:
     def method(self: Any) -> Any:
         return self._statistic(name)
 
-    method.__name__, method.__doc__ = name, told
+    method.__name__, method.__qualname__, method.__doc__ = name, name, told
     return method
 
 
@@ -90,14 +90,14 @@ METHODS: dict[Any, str] = {
 """Methods of columns by functions of NumPy, and by those whose `reduce` they are."""
 
 
-def of_numpy(name: str, a: Any, axis: Any = None, ddof: int = 0) -> Any:
+def of_numpy(name: str, a: Any, axis: Any = None, ddof: int = 0, **others: Any) -> Any:
     """A statistic by a function of NumPy, whose variances have the divisor n - 0.
 
     Raises:
         TypeError: for other axes than that of the rows, and other options.
     """
-    if axis not in (None, 0):
-        raise TypeError(f"np.{name} of a column takes the axis of the rows, 0")
+    if axis not in (None, 0) or others:
+        raise TypeError(f"np.{name} of a column takes no {', '.join(others) or 'axis but 0, of the rows'}")
     return a._statistic(name, ddof) if name in STATISTICS else getattr(a, name)()
 
 

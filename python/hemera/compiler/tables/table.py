@@ -16,6 +16,7 @@ from hemera.compiler.tables.results import Frame, Groups, Result, Together
 from hemera.compiler.tables.spec import TableSpec
 from hemera.compiler.tables.statistics import STATISTICS, Statistics, Weight, as_truths, joined, length
 from hemera.errors import MismatchError, ParameterError
+from hemera.inputs.arguments import require_different
 
 
 class Table(Together):
@@ -258,26 +259,38 @@ class GroupBy(Together, Statistics):
         found: Result = STATISTICS["size"](own, self._groups, 0)
         return replace(found, name="size") if self._column is None else found
 
-    def agg(self, statistics: Any = (), **named: tuple[str, str]) -> Result | Frame:
-        """Several statistics: by name, by name for each column in a dict, or `total=("stay", "sum")`.
+    def agg(self, statistics: Any = (), **named: Any) -> Result | Frame:
+        """Several statistics: by name or names, by those of each column in a dict, or
+        `total=("stay", "sum")`; of one column `total="sum"`.
 
         Raises:
             ParameterError: for an unknown one.
+            TypeError: for further arguments, as `pandas.NamedAgg` may have.
         """
-        if isinstance(statistics, Mapping):
-            named = {column: (column, name) for column, name in statistics.items()}
-        if named:
-            return Frame(
-                {(key,): self[column]._one(column, name, 1) for key, (column, name) in named.items()}
-            )
         if isinstance(statistics, str):
             return self._statistic(statistics)
-        found: dict[tuple[str, ...], Result] = {
-            (name,) if self._column is not None else (column, name): self._one(column, name, 1)
-            for column in self._names
-            for name in statistics
-        }
-        return Frame(found)
+        own = statistics if isinstance(statistics, Mapping) else dict.fromkeys(self._names, statistics)
+        wanted = [
+            (column, name)
+            for column, names in own.items()
+            for name in (names if isinstance(names, (list, tuple)) else [names])
+        ]
+        # The labels of pandas: a column's name, that of the statistic, or both.
+        is_one = own is statistics and all(isinstance(each, str) for each in own.values())
+        label = slice(1) if is_one else slice(self._column is not None, 2)
+        labels = [each[label] for each in wanted]
+        if named:
+            wanted, labels = list(map(self._named, named.values())), [(key,) for key in named]
+        require_different(labels, "results")
+        found = (self[column]._one(column, name, 1) for column, name in wanted)
+        return Frame(dict(zip(labels, found, strict=True)))
+
+    def _named(self, given: Any) -> tuple[str, Any]:
+        """A column and its statistic, of one result by name."""
+        column, name, *others = (self._column, given) if isinstance(given, str) else given
+        if column is None or others not in ([], [(), {}]):
+            raise TypeError(f"a result by name is name=(column, statistic), not {given!r}")
+        return column, name
 
     @property
     def _names(self) -> list[str]:
@@ -289,7 +302,7 @@ class GroupBy(Together, Statistics):
         return Frame({(column,): self._one(column, name, ddof) for column in self._names})
 
     def _one(self, column: str, name: str, ddof: int) -> Result:
-        if name not in STATISTICS:
+        if not isinstance(name, str) or name not in STATISTICS:
             raise ParameterError(f"no statistic {name!r}; there are {', '.join(STATISTICS)}")
         found: Result = STATISTICS[name](self._table[column], self._groups, ddof)
         return found

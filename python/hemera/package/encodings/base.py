@@ -86,7 +86,8 @@ def finite_rows(given: Any, features: int, what: str) -> Floats:
     try:
         rows = np.asarray(given, np.float64)
     except (TypeError, ValueError) as error:
-        raise ParameterError(f"{what}: the rows are no table of numbers: {error}") from None
+        told = "they are sparse; give rows.toarray()" if hasattr(given, "toarray") else error
+        raise ParameterError(f"{what}: the rows are no table of numbers: {told}") from None
     if rows.ndim != 2 or rows.shape[1] != features or len(rows) == 0:
         raise MismatchError(
             f"{what}: rows of shape {rows.shape} for a model of {features} features; give at least one row, "
