@@ -23,7 +23,8 @@ inline bool is_real_number(const std::vector<std::complex<double>>& numbers) {
 }
 
 /// The shortest row, of a power of two, that the numbers repeat; there are as many as a power of two.
-inline std::span<const std::complex<double>> period_of(std::span<const std::complex<double>> numbers) {
+template <typename Number>
+std::span<const Number> period_of(std::span<const Number> numbers) {
   while (numbers.size() > 1) {
     const std::size_t half = numbers.size() / 2;
     const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(half);

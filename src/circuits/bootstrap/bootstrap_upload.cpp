@@ -158,46 +158,67 @@ struct Limits {
   std::size_t uploaded, held;
 };
 
-// The fastest choice that fits, and with `is_smallest` the smallest. `others`: keys of all choices.
-Choice choose(const Rows& rows, const KeyTable& table, const std::set<std::size_t>& others,
-              const Limits& limits, bool is_smallest) {
-  Choice best;
-  std::vector<std::size_t> seen(table.uploaded.size(), 0);
-  std::size_t number = 0;
-  for (std::size_t base = 0; base < rows.size(); ++base) {
-    std::vector<std::size_t> at(rows[base].size(), 0);
-    bool is_done = false;
-    while (!is_done) {
-      ++number;
-      std::size_t uploaded = 0, held = 0;
-      double time = 0;
-      const auto add = [&](const auto& keys) {
-        for (const std::size_t key : keys) {
-          if (std::exchange(seen[key], number) == number) continue;
-          uploaded += table.uploaded[key];
-          held += table.held[key];
-        }
-      };
-      add(others);
-      for (std::size_t i = 0; i < at.size(); ++i) {
-        add(rows[base][i][at[i]].keys);
-        time += rows[base][i][at[i]].time;
+// The fastest choice that fits, and with `is_smallest` the smallest: all ways of one matrix after the other,
+// the last one's first, but for those that the keys so far leave no room for.
+class Search {
+ public:
+  Search(const KeyTable& table, const Limits& limits, bool is_smallest)
+      : table_(table), limits_(limits), is_smallest_(is_smallest), uses_(table.uploaded.size()) {}
+
+  /// `others`: keys of all choices.
+  Choice best(const Rows& rows, const std::set<std::size_t>& others) {
+    take(others);
+    for (std::size_t base = 0; base < rows.size(); ++base) {
+      at_.assign(rows[base].size(), 0);
+      try_ways(base, rows[base], rows[base].size());
+    }
+    return best_;
+  }
+
+ private:
+  void try_ways(std::size_t base, const std::vector<std::vector<Way>>& row, std::size_t left) {
+    if (uploaded_ > limits_.uploaded || held_ > limits_.held) return;
+    if (is_smallest_ && uploaded_ > best_.uploaded) return;
+    if (left == 0) return compare(base, row);
+    for (std::size_t way = 0; way < row[left - 1].size(); ++way) {
+      at_[left - 1] = way;
+      take(row[left - 1][way].keys);
+      try_ways(base, row, left - 1);
+      for (const std::size_t key : row[left - 1][way].keys) {
+        if (--uses_[key] != 0) continue;
+        uploaded_ -= table_.uploaded[key];
+        held_ -= table_.held[key];
       }
-      const auto order = [&](double own_time, std::size_t own_bytes) {
-        const auto bytes = static_cast<double>(own_bytes);
-        return is_smallest ? std::pair(bytes, own_time) : std::pair(own_time, bytes);
-      };
-      const bool fits = uploaded <= limits.uploaded && held <= limits.held;
-      if (fits && order(time, uploaded) < order(best.time, best.uploaded)) {
-        best = {.base = base, .ways = at, .uploaded = uploaded, .time = time};
-      }
-      std::size_t next = 0;
-      while (next < at.size() && ++at[next] == rows[base][next].size()) at[next++] = 0;
-      is_done = next == at.size();
     }
   }
-  return best;
-}
+  void compare(std::size_t base, const std::vector<std::vector<Way>>& row) {
+    double time = 0;
+    for (std::size_t i = 0; i < row.size(); ++i) time += row[i][at_[i]].time;
+    const auto order = [&](double own_time, std::size_t own_bytes) {
+      const auto bytes = static_cast<double>(own_bytes);
+      return is_smallest_ ? std::pair(bytes, own_time) : std::pair(own_time, bytes);
+    };
+    if (order(time, uploaded_) < order(best_.time, best_.uploaded)) {
+      best_ = {.base = base, .ways = at_, .uploaded = uploaded_, .time = time};
+    }
+  }
+  template <typename Keys>
+  void take(const Keys& keys) {
+    for (const std::size_t key : keys) {
+      if (uses_[key]++ != 0) continue;
+      uploaded_ += table_.uploaded[key];
+      held_ += table_.held[key];
+    }
+  }
+
+  const KeyTable& table_;
+  Limits limits_;
+  bool is_smallest_;
+  std::vector<std::size_t> uses_;  // [key]
+  std::size_t uploaded_ = 0, held_ = 0;
+  std::vector<std::size_t> at_;  // [matrix]
+  Choice best_;
+};
 
 }  // namespace
 
@@ -303,7 +324,7 @@ void Bootstrap::fit_upload(std::size_t limit, std::size_t memory_limit) {
   };
   Choice smallest;
   do {
-    smallest = choose(rows, table, others, {no_bytes, most_held}, true);
+    smallest = Search(table, {no_bytes, most_held}, true).best(rows, others);
   } while (smallest.uploaded != no_bytes && take(smallest));
   const std::string keys = "the keys of a bootstrap of " + std::to_string(slots_) + " slots ";
   if (smallest.uploaded == no_bytes) {
@@ -318,7 +339,7 @@ void Bootstrap::fit_upload(std::size_t limit, std::size_t memory_limit) {
                          "; allow for more, or use fewer slots");
   }
   while (true) {
-    const Choice best = choose(rows, table, others, {limit, most_held}, false);
+    const Choice best = Search(table, {limit, most_held}, false).best(rows, others);
     // Keys beyond may be those of a plan that was tried before.
     if (best.uploaded == no_bytes) {
       take(smallest);

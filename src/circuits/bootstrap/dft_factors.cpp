@@ -1,5 +1,6 @@
 #include "circuits/bootstrap/dft_factors.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <complex>
@@ -16,44 +17,46 @@ using WideDiagonals = std::map<std::size_t, std::vector<WideComplex>>;
 
 enum class Direction { forward, inverse };
 
-// One stage: butterflies (a, b) -> (a + w b, a - w b) of entries `half` apart, or the inverse of that.
+// One stage: butterflies (a, b) -> (a + w b, a - w b) of entries `half` apart, or the inverse of that. Its
+// diagonals repeat 2 half entries.
 WideDiagonals stage(std::size_t slots, std::size_t log_half, Direction direction) {
   const std::size_t half = std::size_t{1} << log_half;
   WideDiagonals result;
   const auto entry = [&](std::size_t row, std::size_t column) -> WideComplex& {
     std::vector<WideComplex>& diagonal = result[(column + slots - row) % slots];
-    diagonal.resize(slots);
+    diagonal.resize(2 * half);
     return diagonal[row];
   };
   std::size_t power = 1;  // 5^j modulo 8 half
   for (std::size_t j = 0; j < half; ++j) {
     const long double turn = static_cast<long double>(power) / static_cast<long double>(8 * half);
     const WideComplex w = std::polar(1.0L, 2 * std::numbers::pi_v<long double> * turn);
-    for (std::size_t a = j; a < slots; a += 2 * half) {
-      const std::size_t b = a + half;
-      if (direction == Direction::forward) {
-        entry(a, a) = entry(b, a) = 1;
-        entry(a, b) = w;
-        entry(b, b) = -w;
-      } else {
-        entry(a, a) = entry(a, b) = 0.5L;
-        entry(b, a) = std::conj(w) / 2.0L;
-        entry(b, b) = -std::conj(w) / 2.0L;
-      }
+    const std::size_t a = j, b = j + half;
+    if (direction == Direction::forward) {
+      entry(a, a) = entry(b, a) = 1;
+      entry(a, b) = w;
+      entry(b, b) = -w;
+    } else {
+      entry(a, a) = entry(a, b) = 0.5L;
+      entry(b, a) = std::conj(w) / 2.0L;
+      entry(b, b) = -std::conj(w) / 2.0L;
     }
     power = power * 5 % (8 * half);
   }
   return result;
 }
 
+// Diagonals of a matrix have one period, a power of two.
 template <typename Matrix>
 Matrix product_of(const Matrix& a, const Matrix& b, std::size_t slots) {
   Matrix result;
   for (const auto& [i, left] : a) {
     for (const auto& [j, right] : b) {
       auto& sum = result[(i + j) % slots];
-      sum.resize(slots);
-      for (std::size_t k = 0; k < slots; ++k) sum[k] += left[k] * right[(k + i) % slots];
+      sum.resize(std::max(left.size(), right.size()));
+      for (std::size_t k = 0; k < sum.size(); ++k) {
+        sum[k] += left[k & (left.size() - 1)] * right[(k + i) & (right.size() - 1)];
+      }
     }
   }
   return result;
@@ -69,7 +72,11 @@ Diagonals merged(std::size_t slots, std::size_t log_half, std::size_t count, Dir
     matrix = product_of(stage(slots, log_half, direction), matrix, slots);
   }
   Diagonals result;
-  for (const auto& [number, diagonal] : matrix) result[number].assign(diagonal.begin(), diagonal.end());
+  for (const auto& [number, diagonal] : matrix) {
+    auto& entries = result[number];
+    entries.reserve(slots);
+    while (entries.size() < slots) entries.insert(entries.end(), diagonal.begin(), diagonal.end());
+  }
   return result;
 }
 

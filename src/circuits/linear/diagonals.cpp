@@ -6,6 +6,7 @@
 #include <string>
 #include <type_traits>
 
+#include "circuits/coefficient.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::circuits {
@@ -96,6 +97,16 @@ MatrixDiagonals stored(const Matrix& matrix, std::size_t slots, const Wrapping& 
   return MatrixDiagonals(collected<MatrixDiagonals::Map>(matrix, slots, wrapping));
 }
 
+template <typename Number>
+std::vector<Complex> turned_row(std::span<const Number> row, std::size_t turn) {
+  const auto first = row.begin() + static_cast<std::ptrdiff_t>(turn % row.size());
+  std::vector<Complex> result;
+  result.reserve(row.size());
+  result.insert(result.end(), first, row.end());
+  result.insert(result.end(), row.begin(), first);
+  return result;
+}
+
 template <typename Matrix>
 std::vector<std::size_t> numbers_of(const Matrix& matrix, std::size_t slots) {
   std::vector<bool> has_entries;
@@ -164,16 +175,12 @@ void Diagonal::add_squares(std::span<double> sums, double factor) const {
 }
 
 std::vector<Complex> Diagonal::turned(std::size_t turn) const {
-  return std::visit(
-      [turn](const auto& entries) {
-        std::vector<Complex> result;
-        result.reserve(entries.size());
-        const auto first = entries.begin() + static_cast<std::ptrdiff_t>(turn % entries.size());
-        result.insert(result.end(), first, entries.end());
-        result.insert(result.end(), entries.begin(), first);
-        return result;
-      },
-      entries_);
+  return std::visit([turn](const auto& entries) { return turned_row(std::span(entries), turn); }, entries_);
+}
+
+std::vector<Complex> Diagonal::turned_period(std::size_t turn) const {
+  return std::visit([turn](const auto& entries) { return turned_row(period_of(std::span(entries)), turn); },
+                    entries_);
 }
 
 Diagonal Diagonal::times(double factor) const {

@@ -71,7 +71,7 @@ void PreparedLinearTransform::encode(std::span<const Place> places) {
   const poly::RnsBase& base = gadget_->mod_up(plan_.level()).extended();
   const ckks::Encoder encoder(context_);
   const auto values_at = [&](const Place& place) {
-    return plan_.diagonals().at(place.number).turned(place.turn);
+    return plan_.diagonals().at(place.number).turned_period(place.turn);
   };
   const std::size_t at_once = most_at_once(*context_, base);
   if (runtime::ThreadPool* threads = rlwe::host_threads(*context_)) {
@@ -79,10 +79,10 @@ void PreparedLinearTransform::encode(std::span<const Place> places) {
     const auto encode_one = [&](std::size_t i, std::size_t /*slot*/) {
       const auto values = values_at(places[i]);
       encoded[i] = plan_.precise_
-                       ? encoder.encode_precisely_over(base, period_of(values), plan_.level(),
-                                                       plan_.plaintext_scale_, ckks::Stored::one_period)
-                       : encoder.encode_over(base, period_of(values), {}, plan_.level(),
-                                             plan_.plaintext_scale_, ckks::Stored::one_period, HUGE_VAL);
+                       ? encoder.encode_precisely_over(base, values, plan_.level(), plan_.plaintext_scale_,
+                                                       ckks::Stored::one_period)
+                       : encoder.encode_over(base, values, {}, plan_.level(), plan_.plaintext_scale_,
+                                             ckks::Stored::one_period, HUGE_VAL);
     };
     threads->parallel_for_slots(places.size(), encode_one, static_cast<int>(at_once));
     for (std::size_t i = 0; i < places.size(); ++i) {
@@ -93,8 +93,8 @@ void PreparedLinearTransform::encode(std::span<const Place> places) {
   if (plan_.precise_) {
     for (const Place& place : places) {
       const auto values = values_at(place);
-      auto encoded = encoder.encode_precisely_over(base, period_of(values), plan_.level(),
-                                                   plan_.plaintext_scale_, ckks::Stored::one_period);
+      auto encoded = encoder.encode_precisely_over(base, values, plan_.level(), plan_.plaintext_scale_,
+                                                   ckks::Stored::one_period);
       plaintexts_.emplace(place.number, rlwe::stored_plaintext(std::move(encoded)));
     }
     return;
@@ -113,10 +113,9 @@ void PreparedLinearTransform::encode(std::span<const Place> places) {
   std::map<std::size_t, Rows> waiting;  // by their length
   for (const Place& place : places) {
     const auto values = values_at(place);
-    const auto period = period_of(values);
-    Rows& alike = waiting[period.size()];
+    Rows& alike = waiting[values.size()];
     alike.numbers.push_back(place.number);
-    alike.values.insert(alike.values.end(), period.begin(), period.end());
+    alike.values.insert(alike.values.end(), values.begin(), values.end());
     if (alike.numbers.size() == at_once) encode_rows(std::exchange(alike, {}));
   }
   for (const auto& [length, alike] : waiting) {

@@ -245,7 +245,7 @@ PreparedSlotCircuit::PreparedSlotCircuit(rlwe::ContextPointer context, const Slo
   if (plan_.kept_.empty()) return;
   const std::vector<Complex> numbers = numbers_of(plan_.kept_);
   mask_ = std::make_shared<const rlwe::Plaintext>(rlwe::stored_plaintext(ckks::Encoder(context_).encode_over(
-      context_->base(plan_.level()), period_of(numbers), {}, plan_.level(), plan_.plaintext_scale_,
+      context_->base(plan_.level()), period_of(std::span(numbers)), {}, plan_.level(), plan_.plaintext_scale_,
       ckks::Stored::one_period, 1)));
 }
 

@@ -40,6 +40,8 @@ class Diagonal {
   void add_squares(std::span<double> sums, double factor) const;
   /// The entries, turned to the left by this many slots; an entry for all slots stays as it is.
   [[nodiscard]] std::vector<std::complex<double>> turned(std::size_t turn) const;
+  /// The shortest row, of a power of two, that these repeat.
+  [[nodiscard]] std::vector<std::complex<double>> turned_period(std::size_t turn) const;
   [[nodiscard]] Diagonal times(double factor) const;
 
   friend bool operator==(const Diagonal&, const Diagonal&) = default;
