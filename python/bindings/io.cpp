@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -133,12 +134,10 @@ class FunctionSink final : public io::Sink {
   std::vector<std::byte> pending_;
 };
 
-/// Keys to a function of Python as the file of all, one in memory at a time, but for those that share
-/// randomness. `told` gets the number of keys that are written.
-void write_needed_keys(const rlwe::SecretKey& secret, const std::vector<circuits::KeyNeed>& needs,
-                       const nb::typed<nb::callable, void(nb::bytes)>& write,
-                       const nb::typed<nb::callable, void(std::size_t)>& told) {
-  const ReleasedGil release;
+/// The file of a set of keys, one in memory at a time, but for those that share randomness. `told` gets the
+/// number of switching keys that are written. Without the interpreter lock.
+void write_keys(io::Sink& sink, const rlwe::SecretKey& secret, const rlwe::PublicKey* public_key,
+                const std::vector<circuits::KeyNeed>& needs, const std::function<void(std::size_t)>& told) {
   std::vector<circuits::KeyNeed> together;
   std::vector<io::KeysWriter::Entry> entries;
   for (const circuits::KeyNeed& need : needs) {
@@ -146,8 +145,7 @@ void write_needed_keys(const rlwe::SecretKey& secret, const std::vector<circuits
     entries.push_back({need.role, rlwe::key_context(secret.context, need.role)->gadget(need.gadget)});
   }
   rlwe::EvaluationKeys shared = circuits::generate_keys(secret, together);
-  FunctionSink sink(write);
-  io::KeysWriter writer(sink, secret.context, nullptr, std::move(entries));
+  io::KeysWriter writer(sink, secret.context, public_key, std::move(entries));
   std::size_t count = 0;
   for (const io::KeysWriter::Entry& entry : writer.entries()) {
     const circuits::KeyNeed need{entry.role, entry.gadget->primes()};
@@ -161,7 +159,38 @@ void write_needed_keys(const rlwe::SecretKey& secret, const std::vector<circuits
     told(++count);
   }
   writer.finish();
+}
+
+void write_needed_keys(const rlwe::SecretKey& secret, const std::vector<circuits::KeyNeed>& needs,
+                       const nb::typed<nb::callable, void(nb::bytes)>& write,
+                       const nb::typed<nb::callable, void(std::size_t)>& told) {
+  const ReleasedGil release;
+  FunctionSink sink(write);
+  write_keys(sink, secret, nullptr, needs, [&](std::size_t count) { told(count); });
   sink.flush();
+}
+
+/// A file of the keys that `listed` has, which are made anew. `told` gets the number of switching keys that
+/// are written, and that of all.
+void save_listed_keys(const nb::bytes& path, const rlwe::SecretKey& secret,
+                      const rlwe::EvaluationKeys& listed,
+                      const nb::typed<nb::callable, void(std::size_t, std::size_t)>& told) {
+  const std::filesystem::path target = to_path(path);
+  const ReleasedGil release;
+  std::vector<circuits::KeyNeed> needs;
+  for (const auto& [role, of_role] : listed.switching) {
+    for (const auto& [gadget, key] : of_role) needs.push_back({role, gadget});
+  }
+  std::optional<rlwe::PublicKey> public_key;
+  if (listed.public_key) public_key = rlwe::generate_public_key(secret);
+  io::AtomicFile file(target);
+  const auto tell = [&](std::size_t count) { told(count, needs.size()); };
+  {
+    const AcquiredGil acquire;
+    tell(0);
+  }
+  write_keys(file, secret, public_key ? &*public_key : nullptr, needs, tell);
+  file.commit();
 }
 
 /// The security of the weakest key; none without keys.
@@ -186,6 +215,7 @@ void bind_io(nb::module_& m) {
   bind_save<SwitchingKeyHandle>(m);
 
   m.def("write_needed_keys", &write_needed_keys, "secret"_a, "needs"_a, "write"_a, "told"_a);
+  m.def("save_listed_keys", &save_listed_keys, "path"_a, "secret"_a, "listed"_a, "told"_a);
   m.def("security_of_needs", &security_of_needs, "secret"_a, "needs"_a);
 
   const auto load_parameters = [](const auto& source) { return io::load_parameters(source); };

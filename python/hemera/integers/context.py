@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
@@ -24,7 +25,7 @@ from hemera.integers.engine import Engine, Work
 from hemera.integers.graph import Function, Graph
 from hemera.integers.layout import BASE, DIGIT_BITS
 from hemera.integers.margins import fresh_error
-from hemera.integers.needs import Needs, generated, needs, require_room
+from hemera.integers.needs import Needs, asked, needs, require_room
 from hemera.integers.points import Points
 from hemera.integers.refreshes import refreshes
 from hemera.integers.report import report
@@ -51,7 +52,7 @@ class Context:
     minute of two cores to make them (`needs()`). A server has the same without the secret key:
     `Context(bits=64, keys=client.keys)`. Both are saved, and loaded from their files:
 
-        client.keys.save("keys.hemera"), client.secret_key.save("secret.hemera")
+        client.save_keys("keys.hemera"), client.secret_key.save("secret.hemera")
         server = hm.integers.Context(bits=64, keys="keys.hemera")
         client = hm.integers.Context(bits=64, keys="keys.hemera", secret_key="secret.hemera")
 
@@ -135,7 +136,24 @@ class Context:
             return self._given
         assert self._secret is not None
         require_room(self._ckks, self._secret, self._layout)
-        return generated(self._ckks, self._secret, self._layout, self._points, self._whole, self._real)
+        return self._ckks.generate_keys(self._secret, **self._asked_keys)
+
+    @property
+    def _asked_keys(self) -> dict[str, Any]:
+        return asked(self._layout, self._points, self._whole, self._real)
+
+    def save_keys(self, path: str | os.PathLike[str]) -> None:
+        """Write the keys that a server computes with to a file. Keys that were not made yet are written while
+        they are made, one at a time, and are not kept: a client that computes nothing has no room for all.
+
+        Raises:
+            FileError: if the file can not be written. An older file of that name is then untouched.
+        """
+        if self._given is not None or "keys" in self.__dict__:
+            self.keys.save(path)
+        else:
+            assert self._secret is not None
+            self._ckks.save_keys(path, self._secret, **self._asked_keys)
 
     def needs(self) -> Needs:
         """The memory and the time that keys take, before they are made: the first operation makes them.

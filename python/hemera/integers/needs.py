@@ -6,6 +6,7 @@ import logging
 import time
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from hemera import _core
 from hemera._machine import memory_bytes
@@ -16,7 +17,7 @@ from hemera.integers.layout import Layout
 from hemera.integers.points import Points
 from hemera.integers.refreshes import refreshes
 from hemera.objects.context import Context
-from hemera.objects.keys import Keys, SecretKey
+from hemera.objects.keys import SecretKey
 
 _log = logging.getLogger("hemera.integers")
 _GIGA = 1e9
@@ -50,18 +51,18 @@ def _told(count: float) -> str:
     return f"{count / _GIGA:.1f} GB" if count >= _GIGA else f"{count / 1e6:.0f} MB"
 
 
-def generated(ckks: Context, secret: SecretKey, layout: Layout, points: Points, *plans: Bootstrap) -> Keys:
-    """The keys of all operations. The matrices of products of the widest integers serve all."""
+def asked(layout: Layout, points: Points, *plans: Bootstrap) -> dict[str, Any]:
+    """The keys of all operations, as arguments of `Context.generate_keys`. The matrices of products of the
+    widest integers serve all."""
     values = layout.values
     within = [1 << k for k in range(values.bit_length() - 1)]
     between = [values << k for k in range((layout.digits - 1).bit_length())]
     level = plans[0].input_level + operations.product_levels(layout.digits)
-    return ckks.generate_keys(
-        secret,
-        rotations=[*within, *between, *(layout.slots - step for step in between)],
-        conjugation=True,
-        plan=[*plans, *points.transforms(layout.digits, level)],
-    )
+    return {
+        "rotations": [*within, *between, *(layout.slots - step for step in between)],
+        "conjugation": True,
+        "plan": [*plans, *points.transforms(layout.digits, level)],
+    }
 
 
 @lru_cache(maxsize=16)
@@ -71,7 +72,7 @@ def counted(params: Parameters, layout: Layout) -> tuple[int, int]:
     secret = ledger.generate_secret_key()
     _, *plans = refreshes(params, layout.values, layout.digits)
     ledger._native.reset_memory_peak()
-    keys = generated(ledger, secret, layout, Points(params, layout), *plans)
+    keys = ledger.generate_keys(secret, **asked(layout, Points(params, layout), *plans))
     return keys.memory_bytes, ledger._native.memory_peak
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -133,6 +134,40 @@ class ClientContext:
             core, done = core.merged(_core.generate_needed_keys(native, turn)), done + len(turn)
         progress("keys", total, total)
         return Keys(core, self._whole)
+
+    def save_keys(
+        self,
+        path: str | os.PathLike[str],
+        secret_key: SecretKey,
+        *,
+        progress: Progress = None,
+        **asked: Any,
+    ) -> None:
+        """Write keys for a server to a file, each made while it is written: whoever evaluates nothing holds
+        one at a time. The file appears under its name only when it is complete.
+
+        Args:
+            path: the file, which `load` of a context reads.
+            secret_key: a secret key of this context.
+            progress: called with "keys", the number of keys that are written, and the number of all. An
+                exception that it raises ends the work.
+            asked: which keys, as in `generate_keys`, whose defaults and errors are the same.
+
+        Raises:
+            FileError: if the file can not be written. An older file of that name is then untouched.
+            MismatchError: if the secret key belongs to other parameters.
+        """
+        self._require_secret(secret_key, "save_keys")
+        # Keys of a ledger are names alone.
+        ledger = type(self._whole)(self._params, "ledger")
+        listed = ledger.generate_keys(ledger.generate_secret_key(), **asked)._native
+        core: Any = _core
+
+        def told(done: int, count: int) -> None:
+            if progress is not None:
+                progress("keys", done, count)
+
+        core.save_listed_keys(os.fsencode(path), secret_key._native, listed, told)
 
     def generate_switching_key(
         self, source: SecretKey, target: SecretKey, *, level: int | None = None

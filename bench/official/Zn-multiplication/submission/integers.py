@@ -28,7 +28,7 @@ _PRESET = os.environ.get("HEMERA_PRESET", "n16-exact")
 def make_keys(work: Workload) -> None:
     """The secret key, and the keys for the server."""
     client = hm.integers.Context(64, preset=_PRESET, device="cpu")
-    client.keys.save(work.keys / "keys.bin")
+    client.save_keys(work.keys / "keys.bin")
     client.secret_key.save(work.secret / "secret_key.bin")
 
 

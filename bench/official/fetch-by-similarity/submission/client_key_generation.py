@@ -13,7 +13,8 @@ for folder in (work.keys, work.secret):
 ctx = hm.Context(work.parameters, "cpu")
 secret_key = ctx.generate_secret_key()
 secret_key.save(work.secret / "secret_key.bin")
-keys = ctx.generate_keys(
+ctx.save_keys(
+    work.keys / "keys.bin",
     secret_key,
     public_key=False,
     sum_slots=work.count_only,
@@ -21,4 +22,3 @@ keys = ctx.generate_keys(
     galois_level=1,
     plan=planned.result(),
 )
-keys.save(work.keys / "keys.bin")

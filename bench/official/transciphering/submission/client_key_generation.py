@@ -4,5 +4,5 @@ import workload
 
 work = workload.parse()
 client = work.new_client()
-client.keys.save(work.keys / "keys.bin")
+client.save_keys(work.keys / "keys.bin")
 client.secret_key.save(work.secret / "secret_key.bin")
