@@ -305,22 +305,22 @@ class Context:
 
         Raises:
             TypeError: if the context has no secret key.
+            MismatchError: if the values are of a context of other bits, or values in a ciphertext.
             NoiseError: if a digit is no digit: the keys are others, or the ciphertext is damaged.
         """
         if not isinstance(x, Encrypted):
             raise TypeError(f"decrypt: takes encrypted integers or booleans, not {described(x)}")
-        slots: NDArray[Any] = self._ckks.decrypt(x._stored.value, self.secret_key, dtype=float)
+        value = x._stored.value
+        if (x.context.bits, value.slots) != (self._bits, self._layout.slots):
+            raise _core.MismatchError(f"decrypt: the values are of {x.context}, and this one has {self}")
+        slots: NDArray[Any] = self._ckks.decrypt(value, self.secret_key, dtype=float)
         digits = np.rint(slots).astype(np.int64)
         is_boolean = isinstance(x, Booleans)
         if digits.min() < 0 or digits.max() > (1 if is_boolean else 15):
             raise _core.NoiseError(
                 "decrypt: there are no digits; the values were made with other keys, or damaged"
             )
-        if is_boolean:
-            first = digits.reshape(-1, self._layout.digits, self._layout.values)[:, 0]
-            truth: NDArray[Any] = first.reshape(-1)[: x.size].reshape(x.shape).astype(np.bool_)
-            return truth
-        words = self._layout.to_integers(digits, x.size, digits_of(x.dtype))
+        words = self._layout.to_integers(digits, x.size, 1 if is_boolean else digits_of(x.dtype))
         found: NDArray[Any] = from_words(words, x.dtype).reshape(x.shape)
         return found
 

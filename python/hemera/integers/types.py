@@ -17,12 +17,12 @@ DType = np.dtype[Any]
 
 
 def integer_type(dtype: object, bits: int) -> DType:
-    """A type of integers that a context of this number of bits holds.
+    """A type of integers that a context of this number of bits holds, in the machine's order of bytes.
 
     Raises:
         TypeError: if it is another one.
     """
-    found: DType = np.dtype(dtype)  # type: ignore[call-overload]
+    found: DType = np.dtype(dtype).newbyteorder("=")  # type: ignore[call-overload]
     if found.kind not in "iu":
         raise TypeError(f"integers are of uint8 to uint64 and int8 to int64, not of {found}")
     if found.itemsize * 8 > bits:
@@ -39,7 +39,7 @@ def digits_of(dtype: DType) -> int:
 
 def as_words(values: NDArray[Any]) -> NDArray[np.uint64]:
     """Integers as 64-bit words, two's complements cut to their own width."""
-    return values.view(np.dtype(f"u{values.dtype.itemsize}")).astype(np.uint64)
+    return values.astype(np.dtype(f"u{values.dtype.itemsize}")).astype(np.uint64)
 
 
 def from_words(words: NDArray[np.uint64], dtype: DType) -> NDArray[Any]:

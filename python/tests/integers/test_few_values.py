@@ -89,6 +89,9 @@ def test_contexts_of_other_values_take_no_files_and_have_no_keys() -> None:
         other.load(file)
     with pytest.raises(hm.errors.MismatchError, match="two contexts"):
         ints.encrypt(a) + other.encrypt(a)
+    for context in (other, hm.integers.Context(16, values=2, secret_key=ints.secret_key)):
+        with pytest.raises(hm.errors.MismatchError, match=r"of 8 bits, 4 in .*, and this one has"):
+            context.decrypt(ints.encrypt(a))
     with pytest.raises(hm.errors.MissingKeyError):
         other.encrypt(a) + other.encrypt(a)
 

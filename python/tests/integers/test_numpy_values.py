@@ -27,7 +27,7 @@ def pairs(left: str, right: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("f", COMPARISONS, ids=lambda f: f.__name__)
-@pytest.mark.parametrize(("left", "right"), [("uint8", "int16"), ("int16", "uint64"), ("int8", "uint8")])
+@pytest.mark.parametrize(("left", "right"), [("uint8", "int16"), ("int16", ">u8"), ("int8", "uint8")])
 def test_comparisons_with_plain_values_of_any_size(f: Callable[..., Any], left: str, right: str) -> None:
     """In a context that does not hold the other type: those beyond the type decide."""
     ints = context(16)
@@ -59,7 +59,7 @@ ARITHMETIC: list[Callable[[Any, Any], Any]] = [
 
 
 @pytest.mark.parametrize("f", range(len(ARITHMETIC)))
-@pytest.mark.parametrize(("left", "right"), [("uint8", "int8"), ("int16", "uint8"), ("uint16", "uint16")])
+@pytest.mark.parametrize(("left", "right"), [("uint8", "int8"), (">i2", "uint8"), ("uint16", ">u2")])
 def test_functions_of_encrypted_and_plain_arrays(f: int, left: str, right: str) -> None:
     of, ints = ARITHMETIC[f], context(16)
     a, b = pairs(left, right)
@@ -130,7 +130,7 @@ def test_truth_values() -> None:
     check(np.logical_not(x), ~p, ints)
     check(np.logical_not(z), a == 0, ints)
     check((z < 5) == (z < 2), (a < 5) == (a < 2), ints)
-    check(x.astype(np.int16), p.astype(np.int16), ints)
+    check(x.astype(">i2"), p.astype(np.int16), ints)
     check(x - np.int16(3), p - np.int16(3), ints)
     check(np.uint8(0) - x, np.uint8(0) - p, ints)
     check(z + True, a + True, ints)
@@ -152,25 +152,22 @@ def test_booleans_of_many_values_are_encrypted() -> None:
 def test_in_place() -> None:
     ints = context(16)
     a = np.arange(5, dtype=np.uint8)
-    x = ints.encrypt(a)
-    same, b = x, a.copy()
+    x = same = ints.encrypt(a)
     x += 3
     x *= x
     x &= np.uint8(60)
-    b = (((b + 3) * (b + 3)) & 60).astype(np.uint8)
+    b = (((a + 3) * (a + 3)) & 60).astype(np.uint8)
     check(same, b, ints)
     narrow = ints.encrypt(a.astype(np.int8))
     narrow -= np.int16(300)  # NumPy computes in int16, and casts
-    expected = a.astype(np.int8)
-    expected -= np.int16(300)
-    check(narrow, expected, ints)
+    check(narrow, (a.astype(np.int8) - np.int16(300)).astype(np.int8), ints)
 
 
 def test_functions_of_numpy() -> None:
     ints = context(16)
     a = np.array([[1, 2, 200], [0, 255, 7]], np.uint8)
     x = ints.encrypt(a)
-    check(np.sum(x, axis=1, dtype=np.uint16), np.sum(a, axis=1, dtype=np.uint16), ints)
+    check(np.sum(x, axis=1, dtype=">u2"), np.sum(a, axis=1, dtype=np.uint16), ints)
     check(np.sum(x, keepdims=True), np.sum(a, keepdims=True, dtype=np.uint16), ints)
     check(np.reshape(x, (3, 2)), np.reshape(a, (3, 2)), ints)
     check(np.transpose(x), a.T, ints)
@@ -179,9 +176,8 @@ def test_functions_of_numpy() -> None:
     check(np.broadcast_to(x[0], (2, 3)), np.broadcast_to(a[0], (2, 3)), ints)
     check(np.concatenate([x, a], axis=None), np.concatenate([a, a], axis=None), ints)
     check(np.concatenate([x, a], axis=1), np.concatenate([a, a], axis=1), ints)
-    check(np.absolute(x), a, ints)
-    check(np.negative(x), -a, ints)
-    check(np.invert(x), ~a, ints)
+    for f in (np.absolute, np.negative, np.invert):
+        check(f(x), f(a), ints)
     check(np.floor_divide(x, 7), a // 7, ints)
     check(np.remainder(x, np.int16(-7)), a % np.int16(-7), ints)
     assert (np.shape(x), np.ndim(x), np.size(x)) == ((2, 3), 2, 6)
