@@ -25,7 +25,7 @@ from .serving.conftest import Rollout, serving
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT = ROOT / "build" / "wasm" / "src" / "hemera_client.wasm"
 ROWS = np.arange(-512, 512).reshape(2, 512)
-MOST_BYTES = 900_000
+MOST_BYTES = 850_000
 FORGED = ROOT / "tests" / "vectors" / "beyond-32-bits"
 """Ciphertexts that have 2^32 more slots, or elements of the batch, than they have, under right checksums."""
 # What a host must give; nothing of files, sockets or the environment but its size, which is 0.
