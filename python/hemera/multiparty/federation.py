@@ -222,7 +222,7 @@ class Federation:
         if listed is None:
             return
         for piece in self._keys.held:
-            files.compare(listed, piece, self._keys.share(listed, piece))
+            files.compare(listed, piece, self._keys.share_digest(listed, piece))
 
     def work(self, turn: int) -> bool:
         """Do what this party can do for a round now, without waiting. Returns whether its sum is open."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from dataclasses import dataclass, field
 from typing import Any
@@ -56,6 +57,7 @@ class Keys(Pieces):
         self._terms, self._description = terms, description
         self._context = Context(load_parameters(_core.save(terms.plan().parameters, 0)))
         self._member: _core.FederationMember | None = None
+        self._shown: tuple[bytes, dict[int, bytes]] = b"", {}  # the last list, digests of its shares by piece
         if contributes:
             self._shared.write(folder / "contributors" / party.name, b"")
 
@@ -108,4 +110,14 @@ class Keys(Pieces):
     def share(self, listed: _core.FederationList, piece: int) -> bytes:
         """The share of a piece that is held. MismatchError for a second list of a round."""
         assert self._member is not None
-        return self._member.share(listed, piece)
+        share = self._member.share(listed, piece)
+        if self._shown[0] != listed.digest:
+            self._shown = listed.digest, {}
+        self._shown[1][piece] = hashlib.sha256(share).digest()
+        return share
+
+    def share_digest(self, listed: _core.FederationList, piece: int) -> bytes:
+        """SHA-256 of the share, which is computed once for a list."""
+        if self._shown[0] != listed.digest or piece not in self._shown[1]:
+            self.share(listed, piece)
+        return self._shown[1][piece]

@@ -124,11 +124,11 @@ class Round:
             ):
                 yield path
 
-    def compare(self, listed: _core.FederationList, piece: int, own: bytes) -> None:
-        """MismatchError where a member's share of a piece is another one."""
+    def compare(self, listed: _core.FederationList, piece: int, digest: bytes) -> None:
+        """MismatchError where a member's share of a piece has not this SHA-256."""
         for path in self.shares(listed, piece):
             name = self._member(path)
-            if self._shared.read(path, {name}) != own:
+            if hashlib.sha256(self._shared.read(path, {name})).digest() != digest:
                 raise MismatchError(
                     f"{name} gives another share of piece {piece} than the piece does: remove {path}, and "
                     "members answer again"

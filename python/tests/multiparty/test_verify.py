@@ -13,6 +13,7 @@ import pytest
 
 import hemera as hm
 from hemera import _core, errors
+from hemera.multiparty.keys import Keys
 
 from .federation_setting import nonce
 from .houses import Houses, expected, ready
@@ -119,3 +120,20 @@ def test_a_share_of_a_sum_that_is_not_its_pieces(tmp_path: Path) -> None:
     parties.file(0, files.share_path(listed, piece, "b").name).unlink()
     parties.work(0)
     assert same(fed.average(0, wait=0, verify=True), averages(given, dict.fromkeys("abc", 1)))
+
+
+def test_a_member_computes_each_of_its_shares_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    computed, share = list[tuple[str, int]](), Keys.share
+
+    def noted(keys: Keys, listed: _core.FederationList, piece: int) -> bytes:
+        computed.append((keys._party.name, piece))
+        return share(keys, listed, piece)
+
+    monkeypatch.setattr(Keys, "share", noted)
+    parties = Parties(tmp_path)
+    parties.push({name: arrays(i) for i, name in enumerate("abc")})
+    parties.work(0)
+    for _ in range(3):
+        for name in "abc":
+            parties.of[name].average(0, wait=0, verify=True)
+    assert sorted(computed) == [(name, piece) for name in "abc" for piece in parties.of[name]._keys.held]
