@@ -130,7 +130,7 @@ CLASSIFIERS = [
     make_pipeline(sk.PolynomialFeatures(2), sk.StandardScaler(), sk.PCA(3, whiten=True), Logistic()),
 ]
 REGRESSORS = [
-    *settings(sk.SVR, own=KERNELS, C=[30.0]),
+    *settings(sk.SVR, own=KERNELS, C=[30.0], epsilon=[99.0]),
     *settings(sk.KernelRidge, own=KERNELS),
     *settings(sk.GaussianProcessRegressor, own=[{"kernel": each, "alpha": 0.1} for each in OF_GAUSSIANS]),
     *settings(sk.KNeighborsRegressor, n_neighbors=[1, 6], weights=["distance"]),
@@ -182,12 +182,8 @@ def test_models_without_targets(kind: str) -> None:
 
 
 OF_TARGETS = [
-    *(
-        sk.KernelRidge(kernel="rbf"),
-        sk.KNeighborsRegressor(4),
-        sk.MLPRegressor(hidden_layer_sizes=(5,)),
-        Ridge(),
-    ),
+    *(sk.KernelRidge(kernel="rbf"), sk.KNeighborsRegressor(4), sk.MLPRegressor(hidden_layer_sizes=(5,))),
+    Ridge(),
     *(sk.MultiOutputRegressor(sk.PoissonRegressor()), sk.RegressorChain(Ridge(), order=[2, 0, 1])),
 ]
 

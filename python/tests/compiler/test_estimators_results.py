@@ -232,7 +232,10 @@ def test_encrypted_results_are_the_clear_ones(name: str) -> None:
 
 def test_methods_are_those_of_the_estimator() -> None:
     model, rows, unseen = _fitted("linear, several classes")
-    local = hm.compile(model, calibrate=rows, rows=8, **OPTIONS).local()
+    plan = hm.compile(model, calibrate=rows, rows=8, **OPTIONS)
+    local = plan.local()
+    with pytest.raises(hm.errors.ParameterError, match="'transform': the estimator has predict, "):
+        plan.clear(unseen, method="transform")
     assert hasattr(local, "predict_proba")
     assert not hasattr(local, "transform")
     assert {"predict", "predict_proba", "decision_function", "predict_log_proba"} <= set(dir(local))

@@ -41,7 +41,7 @@ class LocalEstimator(Local):
 
     def __call__(self, *inputs: Any) -> Results:
         """The results of the first method."""
-        return self._results(next(iter(self._table.methods)), *inputs)
+        return self._results(None, *inputs)
 
     def scores(self, rows: Any) -> NDArray[np.float64]:
         """The outputs that clients decrypt, of shape (rows, scores)."""
@@ -53,8 +53,8 @@ class LocalEstimator(Local):
             scores = np.asarray(self._package.interface.decode(joined, len(rows)), np.float64)
         return scores.reshape(-1, scores.shape[-1])[: len(rows)]
 
-    def _results(self, method: str, rows: Any) -> Results:
-        return self._table.methods[method](self.scores(rows))
+    def _results(self, method: str | None, rows: Any) -> Results:
+        return self._table.method(method)(self.scores(rows))
 
     def __getattr__(self, name: str) -> Callable[[Any], Results]:
         table = self.__dict__.get("_table")
@@ -126,10 +126,10 @@ class CompiledEstimator(Compiled):
 
         Args:
             inputs: the rows.
-            method: whose results; None: the first of `methods`.
+            method: whose results; None: the first of `methods`. ParameterError for one that it has not.
         """
         (rows,) = inputs
-        return self._table.methods[method or self.methods[0]](self.scores(rows))
+        return self._table.method(method)(self.scores(rows))
 
     def scores(self, rows: Any, *, exact: bool = False) -> NDArray[np.float64]:
         """What clients would decrypt of rows, in the clear: of shape (rows, scores).
@@ -148,4 +148,4 @@ class CompiledEstimator(Compiled):
     def clear(self, *inputs: Any, method: str | None = None) -> Any:
         """The results with exact functions in place of approximations: see `evaluate_clear`."""
         (rows,) = inputs
-        return self._table.methods[method or self.methods[0]](self.scores(rows, exact=True))
+        return self._table.method(method)(self.scores(rows, exact=True))

@@ -70,7 +70,7 @@ def _summed(kernel: Kernel, weights: Floats, bias: ArrayLike = 0.0) -> Run:
 def _of_svm(model: Any, weights: Any, bias: Any) -> Run:
     """Sums of the kernel with weights of shape (scores, support vectors)."""
     own = plain(weights)
-    if model.kernel == "linear":
+    if model.kernel == "linear" or not own.size:
         matrix = (own @ plain(model.support_vectors_)).T
         return lambda x: x.product(matrix, bias)
     return _summed(_kernel(model, model.support_vectors_, model._gamma), own.T, bias)

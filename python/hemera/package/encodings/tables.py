@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.arrays.layout import FREE, Layout, index_bits
-from hemera.errors import FormatError
+from hemera.errors import FormatError, ParameterError
 from hemera.package.encodings.base import Encoding, chunked, finite_rows, require_columns, require_layouts
 from hemera.package.encodings.rows import Scaling
 from hemera.package.encodings.watching import tell_rows, tell_unwatched, unwatched_of
@@ -57,6 +57,12 @@ class Table(Encoding):
     def first(self, method: str) -> Table:
         """The same with a method as the first one, whose results clients read."""
         return replace(self, methods={method: self.methods[method], **self.methods})
+
+    def method(self, name: str | None) -> Method:
+        """The method of this name; None: the first one. ParameterError for a name that it has not."""
+        if name is not None and name not in self.methods:
+            raise ParameterError(f"no method {name!r}: the estimator has {', '.join(self.methods)}")
+        return self.methods[name or next(iter(self.methods))]
 
     def _compared(self, rows: Any) -> Floats:
         require_columns(rows, self.scaling.names)
