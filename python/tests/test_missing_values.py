@@ -222,6 +222,14 @@ def test_values_that_are_missing(name: str) -> None:
         plain_array(values, "values")
 
 
+@pytest.mark.parametrize(
+    "values", [["1"], [b"1"], ["1", None], [1j], np.zeros(1, "M8[s]"), np.zeros(1, "i1,i1")]
+)
+def test_what_numpy_makes_numbers_of_is_no_number(values: Any) -> None:
+    with pytest.raises(TypeError, match="x: real numbers are needed, not "):
+        plain_array(values, "x", np.float64)
+
+
 def test_values_that_are_there() -> None:
     """The last that is taken: no value is missing, or NaN is a number of NumPy's."""
     for given in (

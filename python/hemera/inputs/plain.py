@@ -47,10 +47,20 @@ def plain_array(values: Any, what: str, dtype: DTypeLike | None = None) -> NDArr
     Raises:
         ParameterError: for values that are missing: masked ones of NumPy, NA and NaT of pandas, nulls of
             Arrow and Polars. NaN is a number, which each function refuses or takes itself.
+        TypeError: for texts, dates and records, and for complex numbers where real ones are needed; all of
+            these only with `dtype`.
         TypeError, ValueError: as of NumPy.
     """
     refuse_missing(values, what)
-    return np.asarray(values, dtype)
+    found = np.asarray(values)
+    if dtype is None:
+        return found
+    kinds = "biufOc" if np.dtype(dtype).kind == "c" else "biufO"
+    texts = found.dtype.kind == "O" and any(isinstance(each, (str, bytes)) for each in found.flat)
+    if found.dtype.kind not in kinds or texts:
+        wanted = "numbers" if "c" in kinds else "real numbers"
+        raise TypeError(f"{what}: {wanted} are needed, not {'texts' if texts else found.dtype}")
+    return found.astype(dtype, copy=False)
 
 
 def refuse_missing(values: Any, what: str) -> None:

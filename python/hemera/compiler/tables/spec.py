@@ -14,6 +14,7 @@ from hemera.compiler.specs import ArraySpec, checked_range
 from hemera.compiler.tables.frames import ReadColumn, read_frame
 from hemera.errors import MismatchError, ParameterError, RangeError
 from hemera.inputs.arguments import require_different
+from hemera.inputs.plain import plain_array
 
 Floats = NDArray[np.float64]
 
@@ -80,7 +81,7 @@ class ColumnSpec:
     def _numbers(self, values: NDArray[Any]) -> NDArray[Any]:
         if not self.categories:
             try:
-                return values.astype(np.float64)
+                return plain_array(values, "values", np.float64)
             except (TypeError, ValueError):
                 raise MismatchError(f"column {self.name!r} has values that are no numbers") from None
         codes = {each: code for code, each in enumerate(self.categories)}

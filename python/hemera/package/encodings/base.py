@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hemera.arrays.layout import Layout
 from hemera.errors import FormatError, MismatchError, ParameterError
-from hemera.inputs.plain import refuse_missing
+from hemera.inputs.plain import plain_array
 from hemera.package.specs import InputSpec, OutputSpec
 from hemera.program.values import Array
 
@@ -82,11 +82,11 @@ def finite_rows(given: Any, features: int, what: str) -> Floats:
         ParameterError: for what is no table of numbers, and for missing or infinite values.
         MismatchError: for another shape.
     """
-    refuse_missing(given, what)
     try:
-        rows = np.asarray(given, np.float64)
+        rows = plain_array(given, what, np.float64)
     except (TypeError, ValueError) as error:
-        told = "they are sparse; give rows.toarray()" if hasattr(given, "toarray") else error
+        told = "they are sparse; give rows.toarray()" if hasattr(given, "toarray") else str(error)
+        told = told.removeprefix(f"{what}: ")
         raise ParameterError(f"{what}: the rows are no table of numbers: {told}") from None
     if rows.ndim != 2 or rows.shape[1] != features or len(rows) == 0:
         raise MismatchError(
