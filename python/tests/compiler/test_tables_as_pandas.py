@@ -305,6 +305,7 @@ def test_truths_and_dates_with_missing_values() -> None:
     (own,) = hm.TableSpec.of({"b": pd.array([True, None], dtype="boolean")}).columns
     assert (own.is_truth, own.may_miss) == (True, True)
     dates = pd.to_datetime(["2020-01-01", None, "2020-01-02"])
+    assert hm.TableSpec.of({"d": dates[1:2]}).columns[0].may_miss  # of none that is there
     for frame in ({"d": dates}, {"d": dates.to_numpy()}, pd.DataFrame({"d": dates})):
         (own,) = hm.TableSpec.of(frame).columns
         assert own.may_miss

@@ -79,7 +79,7 @@ class ColumnSpec:
         return [values, (~missing).astype(np.float64)] if self.may_miss else [values]
 
     def _numbers(self, values: NDArray[Any]) -> NDArray[Any]:
-        if not self.categories:
+        if len(values) and not self.categories:
             try:
                 return plain_array(values, "values", np.float64)
             except (TypeError, ValueError):
