@@ -289,6 +289,7 @@ def test_categories_of_pandas(ordered: bool) -> None:
         "equal": lambda t: t.c == "mid",
         "equal columns": lambda t: t.c == t.e,
         "counts": lambda t: t[t.x > 2].c.value_counts(),
+        "shares of none": lambda t: t[t.x > 8].c.value_counts(normalize=True),
         "nunique": lambda t: t.c.nunique(),
     }
     in_order: dict[str, Operation] = {

@@ -201,7 +201,7 @@ class Column(Rows, Statistics):
 
         def finish(found: Mapping[str, Any]) -> Any:
             n = np.rint(found.get("n", counts))
-            return n / max(1, n.sum()) if normalize else n
+            return n / (n.sum() or np.nan) if normalize else n
 
         name = "proportion" if normalize else "count"
         kind = float if normalize else int

@@ -198,7 +198,7 @@ def _labelled(result: Any, found: Sequence[Any], *, pandas: bool) -> Any:
         return values
     if result.order:
         order = [
-            at for at in np.argsort(-values, kind="stable") if values[at] or result.order == "all counts"
+            at for at in np.argsort(-values, kind="stable") if values[at] > 0 or result.order == "all counts"
         ]
         groups, values = replace(groups, labels=tuple(groups.labels[at] for at in order)), values[order]
     if pandas:
