@@ -128,6 +128,7 @@ class Setting:
     def arguments(self, cls: type, name: str, method: Callable[..., Any]) -> tuple[list[str], dict[str, Any]]:
         """The names to replace, and good arguments for all that must be given."""
         parameters = list(inspect.signature(method).parameters.values())[0 if is_static(cls, name) else 1 :]
+        parameters = [p for p in parameters if p.kind is not p.VAR_KEYWORD]
         special: dict[tuple[type, str], dict[str, Any]] = {
             (hm.Evaluator, "rotate_many"): {"steps": [1]},
             (hm.Evaluator, "dot"): {"a": [self.good["a"]], "b": [self.good["b"]]},

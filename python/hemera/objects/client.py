@@ -161,13 +161,12 @@ class ClientContext:
         # Keys of a ledger are names alone.
         ledger = type(self._whole)(self._params, "ledger")
         listed = ledger.generate_keys(ledger.generate_secret_key(), **asked)._native
-        core: Any = _core
 
         def told(done: int, count: int) -> None:
             if progress is not None:
                 progress("keys", done, count)
 
-        core.save_listed_keys(os.fsencode(path), secret_key._native, listed, told)
+        _core.save_listed_keys(os.fsencode(path), secret_key._native, listed, told)
 
     def generate_switching_key(
         self, source: SecretKey, target: SecretKey, *, level: int | None = None
