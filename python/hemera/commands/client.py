@@ -22,6 +22,7 @@ from hemera.inputs.fields import read_json
 from hemera.inputs.source import read_bytes
 from hemera.package.interface import Interface
 from hemera.package.local_model import LocalModel
+from hemera.package.rotation import reencrypted, rotate
 
 _LABELS = {"upload": "sending keys", "predict": "predicting", "search": "searching"}
 
@@ -83,6 +84,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_options.positive,
         help="the number of encrypted rows (default: all of the answer)",
     )
+    child = action("rotate", "By files: another secret key in place of the folder's.")
+    _add_description(child)
+    child.add_argument("switching", metavar="SWITCHING", type=Path, help="a new file, for the switching key")
+    child = action("reencrypt", "By files: what the key before a rotation encrypted, for the key after it.")
+    child.add_argument(
+        "description",
+        metavar="DESCRIPTION",
+        type=Path,
+        help="file of `hemera client describe`, or `hemera run`",
+    )
+    child.add_argument("switching", metavar="SWITCHING", type=Path, help="the file of the rotation")
+    child.add_argument("old", metavar="OLD", type=Path, help="the file, or folder, under the old key")
+    child.add_argument("new", metavar="NEW", type=Path, help="the file, or folder, to write")
+    _add_device(child)
 
 
 def _add_server(parser: argparse.ArgumentParser) -> None:
@@ -207,6 +222,11 @@ def _found(client: Client, options: argparse.Namespace) -> dict[str, Any]:
 def _by_files(options: argparse.Namespace) -> int:
     told = read_json(read_bytes(options.description), f"{options.description} is no description of a model")
     interface = Interface.from_dict(told)
+    if options.action == "reencrypt":
+        names = [each.name for each in interface.outputs] + [each.name for each in interface.inputs]
+        old = read_files(options.old, names)
+        write_files(options.new, reencrypted(interface, options.switching, old, device=options.device))
+        return 0
     digest = told.get("digest")
     local = LocalModel(
         interface,
@@ -215,7 +235,9 @@ def _by_files(options: argparse.Namespace) -> int:
         security=options.security,
         digest=digest if isinstance(digest, str) else None,
     )
-    if options.action == "keys":
+    if options.action == "rotate":
+        rotate(local, options.switching, security=options.security)
+    elif options.action == "keys":
         write_atomically(options.keys, local.generate_keys())
     elif options.action == "encrypt":
         arrays, _ = local.encode(read_table(options.rows))
