@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import subprocess
 import threading
 import urllib.error
 import urllib.request
@@ -194,14 +195,65 @@ def transit() -> Iterator[str]:
         server.shutdown()
 
 
+def program_of_page(begin: str) -> Any:
+    page = (Path(__file__).parents[2] / "docs" / "security.md").read_text(encoding="utf-8")
+    program = page.partition(f"```python\n{begin}")[2].partition("```")[0]
+    return compile(begin + program, "docs/security.md", "exec")
+
+
 def test_the_page_on_transit_engines(ctx: hm.Context, secret: Any, transit: str) -> None:
     """The program of docs/security.md."""
-    page = (Path(__file__).parents[2] / "docs" / "security.md").read_text(encoding="utf-8")
-    program = page.partition("```python\ndef ask(")[2].partition("```")[0]
     names: dict[str, Any] = {"BAO": transit, "TOKEN": "token", "sk": secret, "ctx": ctx, "hm": hm}
     names |= {"base64": base64, "json": json, "urllib": urllib}
-    exec(compile(f"def ask({program}", "docs/security.md", "exec"), names)
+    exec(program_of_page("def ask("), names)
     assert bytes(names["again"]) == bytes(secret)
     names["TOKEN"] = "another"
     with pytest.raises(urllib.error.HTTPError):
         hm.SecretKey.unseal(names["data"], names["unwrap"], ctx)
+
+
+SOFTHSM = Path("/usr/lib/softhsm/libsofthsm2.so")
+
+
+@pytest.mark.skipif(not SOFTHSM.exists(), reason="SoftHSM is not installed (package softhsm2)")
+def test_the_page_on_pkcs11(
+    ctx: hm.Context, secret: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The program of docs/security.md, by SoftHSM's token."""
+    pkcs11 = pytest.importorskip("pkcs11", reason="python-pkcs11 is an optional package")
+    (tmp_path / "tokens").mkdir()
+    (tmp_path / "softhsm2.conf").write_text(f"directories.tokendir = {tmp_path}/tokens\n")
+    monkeypatch.setenv("SOFTHSM2_CONF", str(tmp_path / "softhsm2.conf"))
+    tool = (
+        "softhsm2-util",
+        "--init-token",
+        "--free",
+        "--label",
+        "hemera",
+        "--pin",
+        "1234",
+        "--so-pin",
+        "4321",
+    )
+    subprocess.run(tool, check=True, capture_output=True)
+    names: dict[str, Any] = {"MODULE": str(SOFTHSM), "PIN": "1234", "sk": secret, "ctx": ctx, "hm": hm}
+    names["pkcs11"] = pkcs11
+    with pkcs11.lib(str(SOFTHSM)).get_token(token_label="hemera").open(rw=True, user_pin="1234") as hsm:
+        kept = hsm.generate_key(pkcs11.KeyType.AES, 256, label="custody", store=True)
+        assert kept[pkcs11.Attribute.NEVER_EXTRACTABLE]
+    exec(program_of_page("def session("), names)
+    assert bytes(names["again"]) == bytes(secret)
+    names["PIN"] = "9999"
+    with pytest.raises(pkcs11.PinIncorrect):
+        hm.SecretKey.unseal(names["data"], names["unwrap"], ctx)
+    names["PIN"] = "1234"
+    for at in range(16):  # of the first block, by which CBC changes the key's bits
+        changed = with_header(names["data"], lambda header, at=at: flip_wrapped(header, at))  # type: ignore[misc]
+        with pytest.raises(FormatError, match="does not open"):
+            hm.SecretKey.unseal(changed, names["unwrap"], ctx)
+
+
+def flip_wrapped(header: dict[str, Any], at: int) -> None:
+    wrapped = bytearray(base64.b64decode(header["wrapped"]))
+    wrapped[at] ^= 1
+    header["wrapped"] = base64.b64encode(wrapped).decode()
