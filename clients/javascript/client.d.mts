@@ -3,7 +3,8 @@
 export type Numbers = ArrayLike<number> | Numbers[];
 export type Result = { shape: number[]; values: (number | string | boolean | null)[] };
 export type Prediction = { results: { [output: string]: Result }; warnings: string[] };
-export type Progress = (what: 'keys' | 'upload' | 'predict', done: number, all: number) => void;
+export type Input = { name: string; shape: number[]; low: number | null; high: number | null; step: number | null };
+export type Progress = (what: 'keys' | 'upload' | 'predict' | 'request' | 'answer', done: number, all: number) => void;
 
 export class ServerError extends Error {
   constructor(status: number, code: string, text: string);
@@ -18,6 +19,7 @@ export class Client {
     options?: { security?: 0 | 128 | 192 | 256; keep?: string },
   ): Promise<Client>;
   models(): Promise<{ name: string; description: string; digest: string | null }[]>;
+  inputs(model: string, options?: { signal?: AbortSignal }): Promise<Input[]>;
   predict(
     model: string, arrays: Numbers | { [input: string]: Numbers }, options?: { signal?: AbortSignal; progress?: Progress },
   ): Promise<Prediction>;

@@ -211,9 +211,15 @@ export class Client {
     return (await (await this.#request('GET', '/v1/models')).json()).models;
   }
 
+  /** What a model takes: [{ name, shape, low, high, step }], a row of each input. */
+  async inputs(name, { signal } = {}) {
+    return (await this.#model(name, signal)).maps.inputs.map(({ name: input, shape, low, high, step }) => ({ name: input, shape, low, high, step }));
+  }
+
   /** The model's results for rows, which only this client can read: { results, warnings }, of each result `shape` and
    * `values`, row-major. `arrays`: by input, numbers in row-major order, nested as they may be; or one array where
-   * there is one input. `progress(what, done, all)` is called for "keys", "upload" and "predict". */
+   * there is one input. `progress(what, done, all)` is called for "keys", of which some are made, "upload", the bytes of
+   * keys, "predict", the rows, and for "request" and "answer" with the bytes of ciphertexts that went and came. */
   async predict(name, arrays, { signal, progress = () => {} } = {}) {
     for (let left = 2; ; left -= 1) {
       try {
@@ -287,9 +293,15 @@ export class Client {
     for (let turn = 0; turn < 3; turn += 1) {
       if (model.digest === null) await this.#sendKeys(model, path, signal, progress);
       try {
+        const sent = bytesIn(files);
+        progress('request', sent, sent);
         const response = await this.#request('POST', `${path}/evaluate`, { files, signal, model });
         const digest = response.headers.get('hemera-keys');
-        if (digest === null || digest === model.digest) return await filesOf(response, model);
+        if (digest === null || digest === model.digest) {
+          const found = await filesOf(response, model);
+          progress('answer', bytesIn(found), bytesIn(found));
+          return found;
+        }
       } catch (error) {
         if (error.code !== 'no_keys') throw error;
       }
@@ -323,6 +335,10 @@ export class Client {
       await new Promise((resolve) => { setTimeout(resolve, Math.max(pause, Math.min(wait, 30_000))); });
     }
   }
+}
+
+function bytesIn(files) {
+  return Object.values(files).reduce((all, each) => all + each.length, 0);
 }
 
 function flattened(array) {

@@ -23,6 +23,10 @@ export class Client {
     return this.#call('models', []);
   }
 
+  inputs(name) {
+    return this.#call('inputs', [name]);
+  }
+
   predict(name, arrays, { signal, progress } = {}) {
     return this.#call('predict', [name, arrays], { signal, progress });
   }

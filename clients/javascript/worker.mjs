@@ -7,7 +7,7 @@ let client;
 async function answer(number, name, given) {
   if (name === 'connect') client = await Client.connect(...given);
   else if (name === 'close') client.close();
-  else if (name === 'models') return client.models();
+  else if (name === 'models' || name === 'inputs') return client[name](...given);
   else {
     const stop = new AbortController();
     running.set(number, stop);

@@ -236,8 +236,8 @@ def test_it_asks_a_server(module: Path, tmp_path: Path) -> None:
     assert refused[3]["code"] == "unknown_model"
     # Keys were made and sent once, and what is sent is counted to its end.
     sent = [list(each) for each in told["events"]]
-    assert sent[0] == ["predict", "keys", "upload"]
-    assert sent[-1] == ["predict"]
+    assert sent[0] == ["predict", "keys", "upload", "request", "answer"]
+    assert sent[-1] == ["predict", "request", "answer"]
     assert told["events"][0]["upload"][-1][0] == told["events"][0]["upload"][-1][1] > 10_000
     assert told["events"][2]["predict"] == [[0, 50], [32, 50], [50, 50]]
     # Rows for a model that was replaced since: those of its new description.
@@ -301,7 +301,10 @@ def test_a_page_of_another_origin_asks_a_server(module: Path, tmp_path: Path) ->
     assert "failed" not in told, told["failed"]
     found = [result["values"][0] for result in told["answer"]["results"].values()]
     np.testing.assert_allclose(found, [x.mean(), x.var()], atol=1e-5)
-    assert [each[0] for each in told["events"]] == ["predict", "keys", "upload", "upload", "predict"]
+    assert [each[0] for each in told["events"]] == [
+        *("predict", "keys", "upload", "upload"),
+        *("request", "answer", "predict"),
+    ]
     assert told["aborted"] == "AbortError"
     assert told["refused"] == "MismatchError"
     assert told["turns"] > 3  # the page stayed awake while keys were made
@@ -309,7 +312,7 @@ def test_a_page_of_another_origin_asks_a_server(module: Path, tmp_path: Path) ->
     assert "failed" not in again, again["failed"]
     found = [result["values"][0] for result in again["answer"]["results"].values()]
     np.testing.assert_allclose(found, [x.mean(), x.var()], atol=1e-5)
-    assert [each[0] for each in again["events"]] == ["predict", "predict"]
+    assert [each[0] for each in again["events"]] == ["predict", "request", "answer", "predict"]
     assert told["exported"] == again["exported"] == "InvalidAccessError"
     secret = bytes(hm.Context(plan.package.params, device="cpu").generate_secret_key())
     assert again["sealed"]["count"] == 2

@@ -19,6 +19,7 @@ from hemera.client.wire import KEYS_HEADER, MODEL_HEADER, NONCE_HEADER, OFFSET_H
 from hemera.serving.api import describe, operation_id
 from hemera.serving.hot_path import HotPath
 from hemera.serving.logs import log
+from hemera.serving.page import Page
 from hemera.serving.refusals import refuse, refuse_http
 from hemera.serving.request_log import RequestLog
 from hemera.serving.routes import ROUTERS, evaluate
@@ -70,6 +71,8 @@ def make_app(service: Service, spans: TracerProvider | None = None) -> FastAPI:
     for router in ROUTERS:
         app.include_router(router)
     app.openapi = functools.cache(functools.partial(describe, app))  # type: ignore[method-assign]
+    if service.settings.page is not None:
+        app.mount("/page", Page(service.settings.page))
     app.add_exception_handler(Refused, refuse)
     app.add_exception_handler(HTTPException, refuse_http)
     app.add_middleware(HotPath, router=evaluate.router)

@@ -61,6 +61,9 @@ class Settings:
     origins: Sequence[str] = setting(
         (), "an origin whose pages may ask in a browser, as https://app.example.org", "--origin"
     )
+    page: str | None = setting(
+        None, "folder of a page for anyone, at /page/: that of the npm package hemera-client", "--page"
+    )
     federations: Sequence[str] = setting(
         (),
         "keep the shared folder of a federation, HOME/federations/NAME, whose parties are clients",

@@ -48,5 +48,5 @@ def test_limits_are_those_of_the_settings() -> None:
             told[name] = value
             follows = value.startswith(("a ", "half ", "never"))
             assert defaults[name] is None if follows else written(name, defaults[name]).strip('"') == value
-    apart = {"device", "threads", "storage", "keys", "origins", "federations"}
+    apart = {"device", "threads", "storage", "keys", "origins", "page", "federations"}
     assert set(told) == set(defaults) - apart
