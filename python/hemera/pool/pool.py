@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from types import TracebackType
@@ -245,6 +246,21 @@ class Pool(Context):
             ),
         )
         return made
+
+    def save_keys(
+        self,
+        path: str | os.PathLike[str],
+        secret_key: SecretKey,
+        *,
+        progress: Progress = None,
+        **asked: Any,
+    ) -> None:
+        """A file of keys, on the member of the secret key: see `Context.save_keys`."""
+        self._at_secret(
+            secret_key,
+            "save_keys",
+            lambda context: context.save_keys(path, secret_key, progress=progress, **asked),
+        )
 
     def generate_switching_key(
         self, source: SecretKey, target: SecretKey, *, level: int | None = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -30,6 +32,20 @@ def test_keys_are_copied_once_and_secrets_by_request() -> None:
         pool.decrypt(x, other.load(bytes(sk)))
     with pytest.raises(TypeError, match="SecretKey"):
         pool.bind(sk)  # type: ignore[arg-type]
+
+
+def test_keys_are_written_by_the_member_of_the_secret(ckks: Setting, tmp_path: Path) -> None:
+    counts: list[tuple[int, int]] = []
+    ckks.pool.save_keys(
+        tmp_path / "keys",
+        ckks.sk,
+        rotations=[1],
+        progress=lambda _, done, count: counts.append((done, count)),
+    )
+    assert counts[-1] == (2, 2)  # of products, and of the rotation
+    a = ckks.values(3)
+    x = ckks.pool.bind(ckks.pool.load(tmp_path / "keys")).encrypt(a)
+    np.testing.assert_allclose(ckks.pool.decrypt(x.rotate(1), ckks.sk), np.roll(a, -1, -1), atol=2**-18)
 
 
 def test_a_second_secret(ckks: Setting) -> None:

@@ -27,6 +27,12 @@ GIVEN: dict[str, list[Call]] = {
         lambda c, _, __, sk: c.generate_keys(sk, conjugation=True, swap_rows=True),
         lambda c, _, __, sk: c.generate_keys(sk, progress=lambda *_: 1 / 0),
     ],
+    "save_keys": [
+        *(lambda c, _, __, sk, n=n: c.save_keys("keys", sk, galois_level=n) for n in (-1, 4, 0.5)),
+        lambda c, ev, *_: c.save_keys("keys", ev.keys),
+        lambda c, _, __, sk: c.save_keys("/proc/none/keys", sk),
+        lambda c, _, __, sk: c.save_keys("keys", sk, conjugation=True, swap_rows=True),
+    ],
     "generate_switching_key": [
         lambda c, _, __, sk, n=n: c.generate_switching_key(sk, sk, level=n) for n in (-1, 4, 0.5)
     ],
