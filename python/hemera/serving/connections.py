@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import fcntl
 import functools
 import ipaddress
 import json
@@ -17,6 +18,7 @@ import math
 import os
 import resource
 import socket
+import termios
 import time
 from asyncio import BaseTransport, TimerHandle, Transport
 from collections import OrderedDict
@@ -31,6 +33,8 @@ from hemera.serving.settings import Settings
 
 _GRACE = 0.25
 """Seconds that a connection without a request has when the server ends: one may be on its way."""
+_FAREWELL = 2.0
+"""Seconds that whoever is connected by TLS has to answer its end: asyncio gives 30, and the exit waits."""
 _NO_ROOM = (errno.EMFILE, errno.ENFILE)
 _LARGEST_HEAD = 64 << 10
 """Bytes of a request's line and header, after the piece that they begin in."""
@@ -233,6 +237,7 @@ class _Connection(HttpToolsProtocol):
     def __init__(self, connections: Connections, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._all = connections
+        self._socket: Any = None
         self._timer: TimerHandle | None = None
         self._writing: TimerHandle | None = None
         self._in_head = self._begins = False
@@ -250,6 +255,7 @@ class _Connection(HttpToolsProtocol):
 
     def connection_made(self, transport: BaseTransport) -> None:
         super().connection_made(cast(Transport, transport))
+        self._socket = transport.get_extra_info("socket")
         self._all.made(transport.get_extra_info("peername"))
         self.address = _network(self.client[0]) if self.client else ""
         if self._all.admit(self):
@@ -292,6 +298,8 @@ class _Connection(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         super().on_response_complete()
         self._all.idle(self)
+        if self._all.drains and self.transport.is_closing():
+            self.loop.call_later(_FAREWELL, self._end_closed)
 
     def end_with_answer(self) -> None:
         """The answer that is under way, if there is one, is its last."""
@@ -307,6 +315,19 @@ class _Connection(HttpToolsProtocol):
     def _end_idle(self) -> None:
         if self.is_idle and not self._in_head:
             self.transport.close()
+            self.loop.call_later(_FAREWELL, self._end_closed)
+
+    def _end_closed(self, looks: int = 2) -> None:
+        """End what is closed when all that was sent has arrived, by two looks."""
+        if self._socket is None or self._socket.fileno() < 0:
+            return
+        waits = any(fcntl.ioctl(self._socket.fileno(), termios.TIOCOUTQ, bytes(4)))
+        looks = 2 if waits else looks - 1
+        if looks:
+            self.loop.call_later(_FAREWELL if waits else _GRACE, self._end_closed, looks)
+        else:
+            with contextlib.suppress(OSError):  # asyncio's abort does nothing after a second close
+                self._socket.shutdown(socket.SHUT_RDWR)
 
     def pause_writing(self) -> None:
         super().pause_writing()

@@ -298,9 +298,9 @@ class Process:
         self._process.terminate()
         return self.wait()
 
-    def wait(self) -> int:
+    def wait(self, bound: float = BOUND) -> int:
         """For its end: the exit status."""
-        status = self._process.wait(BOUND)
+        status = self._process.wait(bound)
         self._reader.join(BOUND)
         return status
 

@@ -12,6 +12,7 @@ import socket
 import ssl
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -246,10 +247,33 @@ def test_the_end_waits_for_requests_alone(home: Home, tls: tuple[str, str]) -> N
             late.sendall(b"GET /live HTTP/1.1\r\nHost: here\r\n\r\n")
             told = late.recv(1 << 16)
             assert not told or b"connection: close" in told
-        assert process.wait() == 0  # before any of them is closed here
+        # Before any of them is closed here, or answers that TLS ends, which asyncio would wait for.
+        assert process.wait(20) == 0
         for each in (silent, kept, late, half):
             each.close()
     assert not [line for line in process.lines if "exceeded" in line["event"]]
+
+
+def test_who_reads_slowly_gets_all_of_an_answer_at_the_end(home: Home, tls: tuple[str, str]) -> None:
+    words = ["--tls-certificate", tls[0], "--tls-key", tls[1]]
+    with Process(home.root, *words) as process:
+        whole = httpx.get(process.url + "/openapi.json", verify=False, timeout=BOUND).content
+        plain = socket.socket()
+        plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        plain.settimeout(BOUND)
+        plain.connect(("127.0.0.1", int(process.url.rpartition(":")[2])))
+        trusted = ssl.create_default_context()
+        trusted.check_hostname, trusted.verify_mode = False, ssl.CERT_NONE
+        with trusted.wrap_socket(plain) as slow:
+            slow.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: here\r\n\r\n")
+            told = slow.recv(1)
+            process.signal(signal.SIGTERM)
+            wait_until(lambda: bool(events(process, "Shutting down")))
+            time.sleep(4)  # longer than whoever has read all may take to say so
+            while piece := slow.recv(1024):
+                told += piece
+        assert told.partition(b"\r\n\r\n")[2] == whole
+        assert process.wait() == 0
 
 
 @pytest.mark.parametrize("tls_words", [False, True])
