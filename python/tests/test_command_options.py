@@ -47,6 +47,7 @@ LIMITS: list[tuple[str, str, str, object]] = [
     ("--storage", "packed", "storage", "packed"),
     ("--key-place", "host", "keys", "host"),
     ("--federation", "fl", "federations", ("fl",)),
+    ("--page", "package", "page", "package"),
 ]
 
 
