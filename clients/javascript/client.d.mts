@@ -19,7 +19,7 @@ export class Client {
     options?: { security?: 0 | 128 | 192 | 256; keep?: string },
   ): Promise<Client>;
   models(): Promise<{ name: string; description: string; digest: string | null }[]>;
-  inputs(model: string, options?: { signal?: AbortSignal }): Promise<Input[]>;
+  inputs(model: string): Promise<Input[]>;
   predict(
     model: string, arrays: Numbers | { [input: string]: Numbers }, options?: { signal?: AbortSignal; progress?: Progress },
   ): Promise<Prediction>;

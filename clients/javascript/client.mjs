@@ -212,8 +212,8 @@ export class Client {
   }
 
   /** What a model takes: [{ name, shape, low, high, step }], a row of each input. */
-  async inputs(name, { signal } = {}) {
-    return (await this.#model(name, signal)).maps.inputs.map(({ name: input, shape, low, high, step }) => ({ name: input, shape, low, high, step }));
+  async inputs(name) {
+    return (await this.#model(name)).maps.inputs.map(({ name: input, shape, low, high, step }) => ({ name: input, shape, low, high, step }));
   }
 
   /** The model's results for rows, which only this client can read: { results, warnings }, of each result `shape` and

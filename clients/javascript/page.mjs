@@ -3,6 +3,7 @@ import { Client } from './worker-client.mjs';
 
 const at = (id) => document.getElementById(id);
 const size = (bytes) => (bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} KB` : `${(bytes / 1e6).toFixed(1)} MB`);
+const countOf = ({ shape }) => shape.reduce((a, b) => a * b, 1);
 const digits = 28; // a side of the pictures that are drawn
 let client;
 let inputs = [];
@@ -37,15 +38,14 @@ async function chosen() {
   if (name !== at('model').value) return; // another one was chosen meanwhile
   inputs = found;
   at('go').disabled = false;
-  const [{ shape, low, high }] = inputs;
-  const count = shape.reduce((a, b) => a * b, 1);
-  const isPicture = inputs.length === 1 && count === digits * digits;
+  const [{ low, high }] = inputs;
+  const isPicture = inputs.length === 1 && countOf(inputs[0]) === digits * digits;
   at('drawing').hidden = !isPicture;
   at('numbers').hidden = isPicture;
   const range = low === null ? '' : `, from ${low} to ${high}`;
   at('takes').textContent = isPicture
     ? 'It takes a picture: draw a digit.'
-    : `It takes ${inputs.map((each) => `${each.shape.reduce((a, b) => a * b, 1)} numbers (${each.name})`).join(', then ')}${range}.`;
+    : `It takes ${inputs.map((each) => `${countOf(each)} numbers (${each.name})`).join(', then ')}${range}.`;
 }
 
 // The numbers of each line that has some: a heading is left out.
@@ -62,11 +62,12 @@ function given() {
     return Array.from({ length: digits * digits }, (_, i) => least + ((most - least) * data[4 * i]) / 255);
   }
   const flat = rows[at('row').selectedIndex - 1] ?? parsed(at('values').value).flat();
-  let begin = 0;
-  return Object.fromEntries(inputs.map(({ name, shape }) => {
-    const count = shape.reduce((a, b) => a * b, 1);
-    begin += count;
-    return [name, inputs.length === 1 ? flat : flat.slice(begin - count, begin)];
+  if (inputs.length === 1) return flat;
+  let end = 0;
+  return Object.fromEntries(inputs.map((input) => {
+    const begin = end;
+    end += countOf(input);
+    return [input.name, flat.slice(begin, end)];
   }));
 }
 

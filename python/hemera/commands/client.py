@@ -66,16 +66,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_folder(child, required=False)
 
     child = action("keys", "By files: makes the secret key, and writes the evaluation keys for the server.")
-    _add_description(child)
+    _add_local(child)
     child.add_argument("keys", metavar="KEYS", type=Path, help="file to write")
     child = action("encrypt", "By files: encrypts rows.")
-    _add_description(child)
+    _add_local(child)
     child.add_argument("rows", metavar="ROWS", type=Path, help="a table of numbers, .csv or .npy")
     child.add_argument(
         "request", metavar="REQUEST", type=Path, help="the file to write; a folder for several inputs"
     )
     child = action("decrypt", "By files: reads the server's answer.")
-    _add_description(child)
+    _add_local(child)
     child.add_argument("answer", metavar="ANSWER", type=Path, help="the file, or folder, from the server")
     _add_results(child)
     child.add_argument(
@@ -85,15 +85,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the number of encrypted rows (default: all of the answer)",
     )
     child = action("rotate", "By files: another secret key in place of the folder's.")
-    _add_description(child)
+    _add_local(child)
     child.add_argument("switching", metavar="SWITCHING", type=Path, help="a new file, for the switching key")
     child = action("reencrypt", "By files: what the key before a rotation encrypted, for the key after it.")
-    child.add_argument(
-        "description",
-        metavar="DESCRIPTION",
-        type=Path,
-        help="file of `hemera client describe`, or `hemera run`",
-    )
+    _add_description(child)
     child.add_argument("switching", metavar="SWITCHING", type=Path, help="the file of the rotation")
     child.add_argument("old", metavar="OLD", type=Path, help="the file, or folder, under the old key")
     child.add_argument("new", metavar="NEW", type=Path, help="the file, or folder, to write")
@@ -122,6 +117,10 @@ def _add_description(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="file of `hemera client describe`, or `hemera run`",
     )
+
+
+def _add_local(parser: argparse.ArgumentParser) -> None:
+    _add_description(parser)
     _add_folder(parser, required=True)
     _add_security(parser)
     _add_device(parser)

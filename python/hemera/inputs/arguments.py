@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import operator
+from collections import Counter
 from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any, ParamSpec, TypeVar
@@ -48,8 +49,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 def require_different(names: Iterable[Any], what: str) -> None:
     """MismatchError for two of one name, as 1 and "1" are: one would stand in the other's place."""
-    told = list(map(str, names))
-    twice = sorted({each for each in told if told.count(each) > 1})
+    twice = sorted(name for name, count in Counter(map(str, names)).items() if count > 1)
     if twice:
         raise _core.MismatchError(f"two {what} of one name: {', '.join(map(repr, twice))}; rename one")
 
