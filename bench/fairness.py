@@ -27,7 +27,7 @@ WITHOUT = {"batch_seconds": 1e8, "client_requests": 1000}
 CASES = (WITHOUT, {**WITHOUT, "batch_seconds": 0.05}, {"batch_seconds": 0.05, "client_requests": 2})
 
 
-def measure(case: Mapping[str, float], options: argparse.Namespace) -> dict[str, float]:
+def measure(case: Mapping[str, object], options: argparse.Namespace) -> dict[str, float]:
     """Medians of a quiet client's seconds, alone and beside the flood, and the flood's answers."""
     work = workload(options.model, options.small)
     with tempfile.TemporaryDirectory() as folder:
@@ -39,7 +39,10 @@ def measure(case: Mapping[str, float], options: argparse.Namespace) -> dict[str,
             if told["event"] == "request" and str(told.get("client")).startswith("client0."):
                 inside.append(told["seconds"])
 
-        with serving(home, case, note) as url, Crowd(work, url, home.root, 2) as crowd:
+        with (
+            serving(home, {**case, "device": options.device}, note) as url,
+            Crowd(work, url, home.root, 2) as crowd,
+        ):
             quiet, flood = crowd._orders
             alone: list[float] = []
             beside: list[float] = []
@@ -67,6 +70,7 @@ def measure(case: Mapping[str, float], options: argparse.Namespace) -> dict[str,
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", default="network")
+    parser.add_argument("--device", default="cpu")
     parser.add_argument("--connections", type=int, default=24)
     parser.add_argument("--seconds", type=float, default=8.0)
     parser.add_argument("--turns", type=int, default=3)
@@ -79,7 +83,7 @@ def main() -> None:
         rows.append({"model": options.model, "small": options.small, **case, **found})
         print(json.dumps(rows[-1]))
     if options.json:
-        write_results(options.json, f"cpu, {options.connections} connections of the flood", rows)
+        write_results(options.json, f"{options.device}, {options.connections} connections of the flood", rows)
 
 
 if __name__ == "__main__":

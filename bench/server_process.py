@@ -18,9 +18,12 @@ from hemera.serving.home import Home
 def serving(
     home: Home, settings: Mapping[str, object], noted: Callable[[dict[str, Any]], object] = lambda _: None
 ) -> Iterator[str]:
-    """The address of a server on a CPU; `noted` gets each line of its log from "ready" on."""
-    words = ["-W", "ignore", "-m", "hemera", "serve", str(home.root), "--port", "0", "--device", "cpu"]
-    own = {f"HEMERA_SERVE_{name.upper()}": str(value) for name, value in settings.items()}
+    """The address of a server, on a CPU unless settings name a device; `noted` gets each line of its log from
+    "ready" on."""
+    words = ["-W", "ignore", "-m", "hemera", "serve", str(home.root), "--port", "0"]
+    own = {
+        f"HEMERA_SERVE_{name.upper()}": str(value) for name, value in {"device": "cpu", **settings}.items()
+    }
     with subprocess.Popen(
         [sys.executable, *words], stderr=subprocess.PIPE, text=True, env={**os.environ, **own}
     ) as server:

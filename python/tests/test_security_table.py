@@ -11,7 +11,7 @@ import security_table as table
 from hemera import _core
 from hemera.parameters import max_log_modulus
 
-WEIGHTS = (1, 16, 31, 32, 33, 63, 64, 128, 191, 192, 193, 512, 5461, 5462, 21845, 21846, 43690, 43691, 65536)
+WEIGHTS = (1, 16, 31, 32, 63, 64, 127, 128, 191, 192, 193, 512, 5461, 5462, 21845, 21846, 43690, 43691, 65536)
 
 
 def row(attack: str, bits: float, **changes: Any) -> dict[str, Any]:

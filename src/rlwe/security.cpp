@@ -28,10 +28,8 @@ struct FixedWeightEntry {
   int log_modulus;
 };
 constexpr FixedWeightEntry fixed_weight_table[] = {
-    {15, 32, 128, 100},
-    {15, 192, 128, 768},
-    {16, 32, 128, 126},
-    {16, 192, 128, 1550},
+    {15, 32, 128, 100},  {15, 192, 128, 768}, {16, 32, 128, 126},
+    {16, 128, 128, 800}, {16, 128, 192, 800}, {16, 192, 128, 1550},
 };
 
 // The same of secrets in blocks (blocks.jsonl).

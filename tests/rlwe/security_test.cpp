@@ -70,12 +70,23 @@ TEST(SecurityTable, FixedWeightsAreClassedByTheirOwnEntries) {
       const auto limit = max_log_modulus(std::size_t{1} << log_degree, 128, {.weight = weight});
       ASSERT_TRUE(limit) << log_degree << ' ' << weight;
       EXPECT_EQ(classified(log_degree, *limit, weight), Security::at_least_128);
-      EXPECT_EQ(classified(log_degree, 10, weight), Security::at_least_128);  // nothing above was estimated
       EXPECT_EQ(classified(log_degree, *limit + 0.01, weight),
                 Security::below_128);  // the standard of 2018 is no help
       EXPECT_EQ(classified(log_degree, *limit, weight, 3.18), Security::below_128);
     }
   }
+  // From weight 128 on, N = 2^16 has an entry of 192 bits; nothing else has more than 128, nor was estimated.
+  for (const std::size_t weight : {std::size_t{128}, std::size_t{192}}) {
+    EXPECT_EQ(classified(16, 800, weight), Security::at_least_192);
+    EXPECT_EQ(classified(17, 800, weight), Security::at_least_192);
+  }
+  EXPECT_EQ(classified(16, 800.01, 128), Security::below_128);
+  EXPECT_EQ(classified(16, 800.01, 192), Security::at_least_128);
+  EXPECT_EQ(classified(16, 126.01, 127), Security::below_128);
+  for (const std::size_t weight : {std::size_t{32}, std::size_t{127}}) {
+    EXPECT_EQ(classified(16, 10, weight), Security::at_least_128);
+  }
+  EXPECT_EQ(classified(15, 10, 192), Security::at_least_128);
   // Ephemeral secrets of bootstrapping; the same weights are weak under the moduli of main secrets.
   EXPECT_EQ(classified(16, 126, 32), Security::at_least_128);
   EXPECT_EQ(classified(15, 100, 32), Security::at_least_128);

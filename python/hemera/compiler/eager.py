@@ -29,8 +29,7 @@ _LOCAL = ("device", "threads")
 
 
 class _Values(Recorder):
-    """What one thread has recorded to one precision, with the values of the inputs. It lives as long as an
-    array of it."""
+    """What one thread recorded to one precision, with the values of the inputs, as long as it has arrays."""
 
     def __init__(self, precision_bits: float) -> None:
         super().__init__(precision_bits=precision_bits)

@@ -155,8 +155,7 @@ class _Search:
         return found
 
     def best(self) -> Found:
-        """With the parameters of the least depth that leave a noise budget; where there are none, with
-        bootstraps."""
+        """With the parameters of the least depth that leave a noise budget, or else with bootstraps."""
         without = attempted(self._without_bootstraps)
         if not isinstance(without, Impossible):
             return without

@@ -14,6 +14,7 @@ from hemera.arrays.facts import multiples_within, widened
 from hemera.arrays.recorded import Kind
 from hemera.arrays.tiling import Tiling
 from hemera.errors import MismatchError, ParameterError
+from hemera.inputs.encoding import as_number
 
 _FAR = 2.0**8
 """Inputs whose middle is this many half widths from 0 are centred."""
@@ -133,10 +134,8 @@ def spec_of(given: Any, at: int, samples: NDArray[Any] | None, margin: float) ->
         MismatchError: when the samples have another shape.
     """
     if not isinstance(given, ArraySpec):
-        own = ArraySpec(
-            shape_of(given), dtype=np.bool_ if getattr(given, "dtype", None) == np.bool_ else None
-        )
-        return spec_of(own, at, samples, margin)
+        dtype = np.bool_ if getattr(given, "dtype", None) == np.bool_ else None
+        return spec_of(ArraySpec(shape_of(given), dtype=dtype), at, samples, margin)
     name, limits, clip = given.name or ("x" if at == 0 else f"x{at}"), given.range, given.clip
     if samples is not None:
         if samples.shape[1:] != given.shape or not len(samples):
@@ -161,10 +160,14 @@ def checked_range(what: str, limits: tuple[float, float]) -> tuple[float, float]
         TypeError: for what is no pair of numbers.
         ParameterError: for others than finite ones, and a reversed pair.
     """
+    given = [as_number(end) for end in limits] if np.iterable(limits) else []
+    ends = [end for end in given if isinstance(end, (int, float))]
+    if len(given) != 2 or len(ends) != 2:
+        raise TypeError(f"{what}: a range is a pair of numbers, (low, high), not {limits!r}")
     try:
-        low, high = map(float, limits)
-    except (TypeError, ValueError):
-        raise TypeError(f"{what}: a range is a pair of numbers, (low, high), not {limits!r}") from None
+        low, high = map(float, ends)
+    except OverflowError:
+        raise ParameterError(f"{what}: an end of the range is beyond all doubles") from None
     if not np.isfinite([low, high]).all():
         raise ParameterError(f"{what}: a range from {low:g} to {high:g}; both ends are finite numbers")
     if low > high:

@@ -43,7 +43,9 @@ def test_reversed_ranges_are_refused_when_they_are_given() -> None:
     for ends in [(0, np.inf), (np.nan, 1), (-np.inf, 0)]:
         with pytest.raises(ParameterError, match="finite"):
             hm.ArraySpec((5,), ends)
-    for wrong in [5, (1,), (1, 2, 3), ("a", "b")]:
+    with pytest.raises(ParameterError, match="beyond all doubles"):
+        hm.ArraySpec((5,), (0, 10**400))
+    for wrong in [5, (1,), (1, 2, 3), ("a", "b"), ("0", "1"), "01", (0, 1j), (None, 1)]:
         with pytest.raises(TypeError, match="a range is a pair of numbers"):
             hm.ArraySpec((5,), wrong)  # type: ignore[arg-type]
 
