@@ -4,7 +4,13 @@ export type Numbers = ArrayLike<number> | Numbers[];
 export type Result = { shape: number[]; values: (number | string | boolean | null)[] };
 export type Prediction = { results: { [output: string]: Result }; warnings: string[] };
 export type Input = { name: string; shape: number[]; low: number | null; high: number | null; step: number | null };
-export type Progress = (what: 'keys' | 'upload' | 'predict' | 'request' | 'answer', done: number, all: number) => void;
+export type Index = { name: string; kind: string; rows: number; dims: number; metric: 'cosine' | 'dot' | 'l2' };
+/** Of scores `scores`, of comparisons the others. */
+export type Found = { ids: number[]; scores?: number[]; doubtful?: number[]; payloads?: number[][] | null };
+export type Progress = (what: 'keys' | 'upload' | 'predict' | 'search' | 'request' | 'answer', done: number, all: number) => void;
+
+export type Asked = { secretKey?: Uint8Array; signal?: AbortSignal; progress?: Progress };
+export type Search = Asked & { k?: number | null; threshold?: number; payloads?: boolean };
 
 export class ServerError extends Error {
   constructor(status: number, code: string, text: string);
@@ -23,5 +29,10 @@ export class Client {
   predict(
     model: string, arrays: Numbers | { [input: string]: Numbers }, options?: { signal?: AbortSignal; progress?: Progress },
   ): Promise<Prediction>;
+  indexes(): Promise<Index[]>;
+  search(index: string, x: ArrayLike<number>, options?: Search): Promise<Found>;
+  search(index: string, x: ArrayLike<number>[], options?: Search): Promise<Found[]>;
+  count(index: string, x: ArrayLike<number>, threshold: number, options?: Asked): Promise<number>;
+  count(index: string, x: ArrayLike<number>, thresholds: ArrayLike<number>, options?: Asked): Promise<number[]>;
   close(): void | Promise<void>;
 }

@@ -1,6 +1,6 @@
 // Types of hemera-client.mjs.
 
-export type Need = { kind: 'public' | 'relinearization' | 'rotation' | 'conjugation'; steps?: number; level?: number };
+export type Need = { kind: 'public' | 'relinearization' | 'rotation' | 'conjugation' | 'automorphism'; steps?: number; level?: number };
 export type Description = { scheme: 'bfv' | 'bgv' | 'ckks'; security: number; degree: number; slots: number; levels: number; plainModulus: number };
 
 export class HemeraError extends Error {
@@ -10,6 +10,7 @@ export class HemeraError extends Error {
 export class Hemera {
   static load(source: Uint8Array | ArrayBuffer | WebAssembly.Module | string | URL): Promise<Hemera>;
   readonly version: string;
+  checksums(bytes: Uint8Array): Uint8Array;
   openContext(file: Uint8Array, security?: 0 | 128 | 192 | 256): Context;
 }
 
@@ -26,6 +27,8 @@ export class SecretKey {
   save(): Uint8Array;
   generateKeys(needs: Need[]): Uint8Array;
   encrypt(values: Float64Array | BigInt64Array, options?: { rows?: number; level?: number }): Uint8Array;
+  encryptQueries(values: BigInt64Array, dims: number, shift: number): Uint8Array;
+  decryptScores(halves: Uint8Array, queries: number, droppedBits: number, width: number): BigInt64Array;
   decrypt(file: Uint8Array): Float64Array | BigInt64Array;
   free(): void;
 }

@@ -15,7 +15,7 @@ const names = [null, 'ParameterError', 'SecurityError', 'MismatchError', 'Missin
   'RangeError', 'NoiseError', 'FormatError', 'FileError', 'OutOfMemoryError', 'DeviceError', 'NullError', 'CallerError',
   'InternalError'];
 const schemes = [null, 'bfv', 'bgv', 'ckks'];
-const kinds = { public: 0, relinearization: 1, rotation: 2, conjugation: 3 };
+const kinds = { public: 0, relinearization: 1, rotation: 2, conjugation: 3, automorphism: 4 };
 const highestLevel = 0xffffffff;
 const mostBytesAtOnce = 65536; // of crypto.getRandomValues
 
@@ -129,6 +129,11 @@ export class Hemera {
     });
   }
 
+  /** XXH3-64 of each 64 KiB. */
+  checksums(bytes) {
+    return this.withBytes(bytes, (at) => this.take('hemera_checksums', at, bytes.length));
+  }
+
   /** A context from a file of parameters. Throws SecurityError for less than `security` bits (0: any). */
   openContext(file, security = 128) {
     return new Context(this, this.withBytes(file, (at) => this.call('hemera_context_open', 1, at, file.length, security, 1)[0]));
@@ -182,8 +187,8 @@ export class SecretKey {
     return this.hemera.take('hemera_secret_key_save', this.handle);
   }
 
-  /** A file of keys, key after key. `needs`: [{ kind: 'public' | 'relinearization' | 'rotation' | 'conjugation',
-   * steps, level }]; without a level, the highest. */
+  /** A file of keys, key after key. `needs`: [{ kind: 'public' | 'relinearization' | 'rotation' | 'conjugation' |
+   * 'automorphism', steps, level }]; without a level, the highest. An automorphism's steps are its Galois element. */
   generateKeys(needs) {
     const words = new Uint32Array(needs.flatMap(({ kind, steps = 0, level = highestLevel }) => {
       if (!(kind in kinds)) throw new HemeraError(1, `a key of kind ${kind}; there are ${Object.keys(kinds).join(', ')}`);
@@ -222,6 +227,17 @@ export class SecretKey {
     } finally {
       this.hemera.functions.hemera_ciphertext_free(handle);
     }
+  }
+
+  /** The body of the message of a search's queries: BigInt64Array, [queries, dims], times 2^shift. */
+  encryptQueries(values, dims, shift) {
+    return this.hemera.withBytes(values, (at) => this.hemera.take('hemera_search_encrypt', this.handle, at, values.length / dims, dims, shift));
+  }
+
+  /** The integers of an answer to so many queries, [queries, rows]: BigInt64Array. */
+  decryptScores(halves, queries, droppedBits, width) {
+    return new BigInt64Array(this.hemera.withBytes(halves, (at) =>
+      this.hemera.take('hemera_search_decrypt', this.handle, at, halves.length, queries, droppedBits, width)).buffer);
   }
 
   /** Zeroes the secret. */

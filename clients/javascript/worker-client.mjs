@@ -23,12 +23,28 @@ export class Client {
     return this.#call('models', []);
   }
 
+  indexes() {
+    return this.#call('indexes', []);
+  }
+
   inputs(name) {
     return this.#call('inputs', [name]);
   }
 
-  predict(name, arrays, { signal, progress } = {}) {
-    return this.#call('predict', [name, arrays], { signal, progress });
+  predict(name, arrays, options = {}) {
+    return this.#asked('predict', [name, arrays], options);
+  }
+
+  search(name, x, options = {}) {
+    return this.#asked('search', [name, x], options);
+  }
+
+  count(name, x, thresholds, options = {}) {
+    return this.#asked('count', [name, x, thresholds], options);
+  }
+
+  #asked(name, given, { signal, progress, ...options }) {
+    return this.#call(name, [...given, options], { signal, progress });
   }
 
   /** Zeroes the secret keys, and ends the worker. */

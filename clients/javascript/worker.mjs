@@ -7,12 +7,13 @@ let client;
 async function answer(number, name, given) {
   if (name === 'connect') client = await Client.connect(...given);
   else if (name === 'close') client.close();
-  else if (name === 'models' || name === 'inputs') return client[name](...given);
+  else if (['models', 'indexes', 'inputs'].includes(name)) return client[name](...given);
   else {
     const stop = new AbortController();
     running.set(number, stop);
     const progress = (...told) => globalThis.postMessage({ number, progress: told });
-    return client.predict(...given, { signal: stop.signal, progress }).finally(() => running.delete(number));
+    const options = given.pop();
+    return client[name](...given, { ...options, signal: stop.signal, progress }).finally(() => running.delete(number));
   }
   return undefined;
 }

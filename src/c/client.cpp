@@ -62,7 +62,14 @@ rlwe::Ciphertext encrypted(const rlwe::Plaintext& plaintext, const hemera_secret
 }
 
 std::uint64_t element_of(const hemera_need& need, const rlwe::Context& context) {
-  return need.kind == HEMERA_ROTATION ? context.galois_element(need.steps) : context.conjugation_element();
+  if (need.kind == HEMERA_ROTATION) return context.galois_element(need.steps);
+  if (need.kind == HEMERA_CONJUGATION) return context.conjugation_element();
+  if (need.steps < 1 || need.steps % 2 == 0 ||
+      static_cast<std::uint64_t>(need.steps) >= 2 * context.degree()) {
+    throw ParameterError("an automorphism X -> X^" + std::to_string(need.steps) +
+                         "; k is odd, from 1 to 2 N - 1");
+  }
+  return static_cast<std::uint64_t>(need.steps);
 }
 
 // Bytes to the caller's function.
@@ -89,7 +96,7 @@ void generate_keys(const rlwe::SecretKey& secret, std::span<const hemera_need> n
       public_key = rlwe::generate_public_key(secret);
       continue;
     }
-    if (need.kind > HEMERA_CONJUGATION) {
+    if (need.kind > HEMERA_AUTOMORPHISM) {
       throw ParameterError("a key of kind " + std::to_string(need.kind) +
                            ", which this interface does not have");
     }

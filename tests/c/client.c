@@ -45,12 +45,16 @@ static hemera_keys* make_keys(const hemera_context* context, const hemera_secret
   free(file.data);
 
   const hemera_need twice[] = {{HEMERA_ROTATION, 1, 0}, {HEMERA_ROTATION, 1, 0}};
-  const hemera_need unknown[] = {{4, 0, 0}};
+  const hemera_need unknown[] = {{5, 0, 0}};
+  const hemera_need even[] = {{HEMERA_AUTOMORPHISM, 2, 0}};
+  const hemera_need past[] = {{HEMERA_AUTOMORPHISM, 1 << 20 | 1, 0}};
   const hemera_need still[] = {{HEMERA_ROTATION, 0, 0}};
   const hemera_need high[] = {{HEMERA_RELINEARIZATION, 0, 1000}};
   memory unused = {NULL, 0, 0};
   REFUSED(hemera_keys_generate(secret, twice, 2, append, &unused), HEMERA_MISMATCH_ERROR, "twice");
-  REFUSED(hemera_keys_generate(secret, unknown, 1, append, &unused), HEMERA_PARAMETER_ERROR, "kind 4");
+  REFUSED(hemera_keys_generate(secret, unknown, 1, append, &unused), HEMERA_PARAMETER_ERROR, "kind 5");
+  REFUSED(hemera_keys_generate(secret, even, 1, append, &unused), HEMERA_PARAMETER_ERROR, "X^2;");
+  REFUSED(hemera_keys_generate(secret, past, 1, append, &unused), HEMERA_PARAMETER_ERROR, "odd");
   REFUSED(hemera_keys_generate(secret, still, 1, append, &unused), HEMERA_PARAMETER_ERROR, "0 steps");
   REFUSED(hemera_keys_generate(secret, high, 1, append, &unused), HEMERA_LEVEL_ERROR, "1000");
   CHECK(unused.bytes == 0);
@@ -199,8 +203,57 @@ static void integers(int32_t scheme) {
   hemera_context_free(context);
 }
 
+/* Queries and answers of a search whose numbers are all 0, and those that are none. */
+static void searches(void) {
+  hemera_buffer parameters = {NULL, 0}, out = {NULL, 0};
+  OK(hemera_ckks_parameters(1, 25, 1024, &parameters));
+  hemera_context* context = open_context(&parameters);
+  hemera_description is;
+  OK(hemera_context_describe(context, &is, sizeof(is)));
+  hemera_secret_key* secret = NULL;
+  OK(hemera_secret_key_generate(context, &secret));
+  const int64_t values[] = {1, -2, 3, -4};
+  OK(hemera_search_encrypt(secret, values, 2, 2, 10, &out));
+  CHECK(out.bytes > 32 && (out.bytes - 32) % 4 == 0);
+  hemera_buffer_free(&out);
+  REFUSED(hemera_search_encrypt(secret, values, 2, 0, 0, &out), HEMERA_PARAMETER_ERROR, "0 numbers");
+  REFUSED(hemera_search_encrypt(secret, values, 1, is.degree + 1, 0, &out), HEMERA_PARAMETER_ERROR, "room");
+  REFUSED(hemera_search_encrypt(secret, values, 0, 2, 0, &out), HEMERA_PARAMETER_ERROR, "0 numbers");
+  REFUSED(hemera_search_encrypt(secret, values, 2, 2, -1, &out), HEMERA_PARAMETER_ERROR, "2^-1");
+
+  const size_t bytes = 2 * is.degree * 8;
+  unsigned char* halves = calloc(bytes, 1);
+  CHECK(halves != NULL);
+  OK(hemera_search_decrypt(secret, halves, bytes / 2, 1, 20, 4, &out));
+  CHECK(out.bytes == is.degree * sizeof(int64_t));
+  for (size_t i = 0; i < is.degree; ++i) CHECK(((const int64_t*)out.data)[i] == 0);
+  hemera_buffer_free(&out);
+  REFUSED(hemera_search_decrypt(secret, halves, bytes / 2 - 4, 1, 20, 4, &out), HEMERA_MISMATCH_ERROR, "");
+  REFUSED(hemera_search_decrypt(secret, halves, bytes, 2, 20, 8, &out), HEMERA_MISMATCH_ERROR, "2 queries");
+  REFUSED(hemera_search_decrypt(secret, halves, bytes, 0, 20, 8, &out), HEMERA_MISMATCH_ERROR, "0 queries");
+  REFUSED(hemera_search_decrypt(secret, halves, bytes, 1, 20, 9, &out), HEMERA_PARAMETER_ERROR, "not 9");
+  REFUSED(hemera_search_decrypt(secret, halves, bytes, 1, 20, 0, &out), HEMERA_PARAMETER_ERROR, "not 0");
+  REFUSED(hemera_search_decrypt(secret, halves, bytes, 1, 41, 8, &out), HEMERA_MISMATCH_ERROR, "41");
+  halves[7] = 255;
+  REFUSED(hemera_search_decrypt(secret, halves, bytes, 1, 20, 8, &out), HEMERA_FORMAT_ERROR, "no residue");
+  CHECK(out.data == NULL);
+  free(halves);
+
+  unsigned char* data = calloc((1 << 16) + 1, 1);
+  const size_t counts[] = {0, 1, 1 << 16, (1 << 16) + 1}, pieces[] = {0, 1, 1, 2};
+  CHECK(data != NULL);
+  for (int i = 0; i < 4; ++i) {
+    OK(hemera_checksums(data, counts[i], &out));
+    CHECK(out.bytes == 8 * pieces[i]);
+    hemera_buffer_free(&out);
+  }
+  free(data);
+  hemera_secret_key_free(secret);
+  hemera_context_free(context);
+}
+
 int main(void) {
-  CHECK(hemera_interface() == 1000 && strcmp(hemera_version(), "0.2.0") == 0 &&
+  CHECK(hemera_interface() == 1001 && strcmp(hemera_version(), "0.2.0") == 0 &&
         strcmp(hemera_error(), "") == 0);
   hemera_buffer none = {NULL, 0};
   hemera_buffer_free(&none);
@@ -212,5 +265,6 @@ int main(void) {
   reals();
   integers(HEMERA_BFV);
   integers(HEMERA_BGV);
+  searches();
   return 0;
 }

@@ -11,13 +11,18 @@ const shape: number[] = told.results.output!.shape;
 const status = (error: unknown): number => (error instanceof ServerError ? error.status : shape.length);
 const secret = (await Hemera.load('hemera_client.wasm')).openContext(new Uint8Array(3)).generateSecretKey();
 const file: Uint8Array = secret.encrypt(Float64Array.of(1, 2), { rows: 1 });
+const found: number[] = (await client.search('rows', new Float32Array(8), { k: null })).ids;
+const several: number[] = (await client.search('rows', [[1, 2], [3, 4]], { threshold: 0.5, payloads: true })).map(({ ids }) => ids.length);
+const counts: number[] = await client.count('rows', found, [0.5, 0.6], { secretKey: file });
 await (await InWorker.connect('http://127.0.0.1:8000', 'token', 'hemera_client.wasm')).close();
-export { file, status };
+export { counts, file, several, status };
 
 // @ts-expect-error: a model has a name
 await client.predict(3, []);
 // @ts-expect-error: numbers, not texts
 await client.predict('scores', ['1']);
+// @ts-expect-error: a threshold is a number
+await client.search('rows', [1, 2], { threshold: [0.5] });
 // @ts-expect-error: no such key
 secret.generateKeys([{ kind: 'bootstrap' }]);
 // @ts-expect-error: connect makes clients

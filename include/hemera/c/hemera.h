@@ -107,12 +107,18 @@ HEMERA_C_API hemera_status hemera_secret_key_load(const hemera_context* context,
 HEMERA_C_API hemera_status hemera_secret_key_save(const hemera_secret_key* key, hemera_buffer* file);
 HEMERA_C_API void hemera_secret_key_free(hemera_secret_key* key);
 
-enum { HEMERA_PUBLIC_KEY = 0, HEMERA_RELINEARIZATION = 1, HEMERA_ROTATION = 2, HEMERA_CONJUGATION = 3 };
+enum {
+  HEMERA_PUBLIC_KEY = 0,
+  HEMERA_RELINEARIZATION = 1,
+  HEMERA_ROTATION = 2,
+  HEMERA_CONJUGATION = 3,
+  HEMERA_AUTOMORPHISM = 4
+};
 #define HEMERA_HIGHEST_LEVEL UINT32_MAX
 /* One key of a set. */
 typedef struct hemera_need {
   uint32_t kind;  /* HEMERA_PUBLIC_KEY, ... */
-  int32_t steps;  /* of a rotation, to the left; else 0 */
+  int32_t steps;  /* of a rotation, to the left; of the automorphism X -> X^k the odd k below 2 N; else 0 */
   uint32_t level; /* the highest of its ciphertexts, or HEMERA_HIGHEST_LEVEL */
 } hemera_need;
 /* Takes the next bytes of a file; returns 0, or another number to stop. */
@@ -155,6 +161,21 @@ HEMERA_C_API hemera_status hemera_ciphertext_save(const hemera_ciphertext* ciphe
 HEMERA_C_API hemera_status hemera_ciphertext_describe(const hemera_ciphertext* ciphertext, size_t* rows,
                                                       size_t* slots, size_t* level);
 HEMERA_C_API void hemera_ciphertext_free(hemera_ciphertext* ciphertext);
+
+/* --- Scores of an encrypted search: integers that are coefficients (docs/search.md). --- */
+
+/* `values`: [queries, dims], times 2^shift. The body of a query's message: a seed of 32 bytes, and [queries,
+ * primes, dims] numbers, little-endian, in as few whole bytes as the largest prime. */
+HEMERA_C_API hemera_status hemera_search_encrypt(const hemera_secret_key* secret, const int64_t* values,
+                                                 size_t queries, size_t dims, int32_t shift,
+                                                 hemera_buffer* query);
+/* `halves`: b and a of an answer, [2, blocks, queries, N] numbers of `width` bytes each, without their lowest
+ * `dropped_bits` bits. Gives [queries, blocks * N] int64_t, with noise. */
+HEMERA_C_API hemera_status hemera_search_decrypt(const hemera_secret_key* secret, const void* halves,
+                                                 size_t bytes, size_t queries, int32_t dropped_bits,
+                                                 size_t width, hemera_buffer* values);
+/* XXH3-64 of each 64 KiB of the bytes, uint64_t: of these an answer's message has the SHA-256. */
+HEMERA_C_API hemera_status hemera_checksums(const void* data, size_t bytes, hemera_buffer* checksums);
 
 /* --- Evaluation, without any secret. Builds with HEMERA_CLIENT_ONLY do not have it. --- */
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import threading
 from collections.abc import Iterator, MutableMapping
@@ -225,6 +226,20 @@ class Context:
     def product_levels(self) -> int:
         """The levels of operands of a product, of any type, that need no refresh before it."""
         return operations.product_levels(self._layout.digits)
+
+    @property
+    def maps(self) -> dict[str, Any]:
+        """All that clients without this package need to encrypt and decrypt (docs/javascript.md), as JSON
+        takes it: the parameters' file in base64, and numbers of ciphertexts. `level` has no levels left."""
+        return {
+            "parameters": base64.b64encode(bytes(self._params)).decode(),
+            "bits": self._bits,
+            "slots": self._layout.slots,
+            "level": self._whole.input_level,
+            "levels": self.levels,
+            "product_levels": self.product_levels,
+            "error": fresh_error(self._params, self._whole.result_scale),
+        }
 
     @property
     def work(self) -> Work:

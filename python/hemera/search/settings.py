@@ -25,7 +25,7 @@ MOST_DIMS = 1 << 17
 _DIMS = Whole(1, MOST_DIMS)
 SIZE = Real(5e-324, 1.7e308)
 """The range of a scale, or of a bound."""
-_LEAST_SCORE, _LARGEST_SCORE = 1e-290, 1e300
+LEAST_SCORE, LARGEST_SCORE = 1e-290, 1e300
 """The range of the largest scores: below, scores lose digits, and above they may be infinite."""
 
 
@@ -185,7 +185,7 @@ def require_scores(metric: str, row_norm: float, norm: float) -> None:
     with np.errstate(over="ignore", under="ignore"):
         reach = np.float64(row_norm) + np.float64(norm)
         largest = reach * reach if metric == "l2" else np.float64(row_norm) * np.float64(norm)
-    if metric != "cosine" and norm and not _LEAST_SCORE < largest < _LARGEST_SCORE:
+    if metric != "cosine" and norm and not LEAST_SCORE < largest < LARGEST_SCORE:
         raise RangeError(
             f"scores of rows of norm {row_norm:.3g} and a query of norm {norm:.3g} are no doubles: multiply "
             "vectors and queries by a number that brings them near to 1"

@@ -95,10 +95,19 @@ class Maps(Answer):
     """Keys, and layouts as plain maps; docs/javascript.md describes the fields."""
 
     parameters: Base64
-    digest: Digest
     keys: list[list[str | int]]
+
+
+class MapsOfModel(Maps):
+    digest: Digest
     inputs: list[dict[str, Any]]
     outputs: list[dict[str, Any]]
+
+
+class MapsOfIndex(Maps):
+    settings: str = Field(description="the digest in messages")
+    dims: Count
+    queries: Count = Field(description="of a request; where scores are compared, ciphertexts of thresholds")
 
 
 class IndexEntry(Answer):

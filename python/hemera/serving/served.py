@@ -17,6 +17,7 @@ from hemera.objects.devices import DeviceOptions
 from hemera.package.maps import client_maps
 from hemera.package.package import Package
 from hemera.search import Index
+from hemera.search.maps import search_maps
 from hemera.serving.index_sessions import QUERY, IndexSession, request_of
 from hemera.serving.reasons import MODEL_CHANGED
 from hemera.serving.session_cache import Session
@@ -81,6 +82,11 @@ class Served(ABC):
     @abstractmethod
     def describe(self) -> dict[str, Any]:
         """The facts of it that a client needs, as JSON takes them."""
+
+    @property
+    @abstractmethod
+    def maps(self) -> dict[str, Any]:
+        """The description for clients of any language. ParameterError where they can not use it."""
 
     def limits(self, **most: int) -> dict[str, int]:
         """The limits of its clients, with the most that one request has."""
@@ -151,7 +157,6 @@ class ServedModel(Served):
 
     @cached_property
     def maps(self) -> dict[str, Any]:
-        """The description for clients of any language. ParameterError where they can not use the model."""
         return {**client_maps(self.package.interface), "digest": self.digest}
 
     def memory_of(self, library: str, files: Mapping[str, bytes]) -> int:
@@ -236,6 +241,10 @@ class ServedIndex(Served):
             "parameters": base64.b64encode(bytes(params)).decode(),
             "limits": self.limits(queries=self.queries),
         }
+
+    @cached_property
+    def maps(self) -> dict[str, Any]:
+        return {**search_maps(self._index.settings), "queries": self.queries}
 
     def memory_of(self, library: str, files: Mapping[str, bytes]) -> int:  # noqa: ARG002
         name, data, count = request_of(files, self._index, self.queries)

@@ -13,10 +13,12 @@ from sklearn.linear_model import LogisticRegression
 import hemera as hm
 from hemera.errors import ParameterError
 from hemera.package.maps import client_maps
+from hemera.search.maps import search_maps
 from hemera.serving import Package
 from hemera.serving.home import Home
 from hemera.serving.settings import Settings
 
+from ..search.threshold_cases import in_small_rings
 from .conftest import serving
 from .server_requests import code
 
@@ -161,3 +163,13 @@ def test_no_page_may_ask_where_no_origin_is_named(home: Home) -> None:
 def test_what_is_no_origin_is_refused(origin: str) -> None:
     with pytest.raises(ParameterError, match="an origin is a scheme and a host"):
         Settings(origins=[origin])
+
+
+@pytest.mark.parametrize("answers", [None, hm.search.Threshold(), hm.search.Top()], ids=["", "near", "top"])
+def test_maps_of_an_index_have_its_keys(answers: Any) -> None:
+    with in_small_rings():
+        settings = hm.search.Index(MATRIX, answers=answers).settings
+        client, told = hm.search.Client(settings), json.loads(json.dumps(search_maps(settings)))
+        keys: Any = client.secret_key.context.load(client.keys)
+    assert {steps for kind, steps, _ in told["keys"] if kind == "automorphism"} == set(keys.galois_elements)
+    assert [kind for kind, *_ in told["keys"]].count("relinearization") == bool(answers)

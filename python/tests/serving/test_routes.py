@@ -118,7 +118,7 @@ def test_each_route_stands_once(home: Home) -> None:
         for route in router.routes
         for method in route.methods  # type: ignore[attr-defined]
     ]
-    assert len(set(table)) == len(table) == 25
+    assert len(set(table)) == len(table) == 26
     described = make_app(Service(home, Settings(device="cpu", threads=1))).openapi()["paths"]
     assert {(method.upper(), path) for path, ways in described.items() for method in ways} == set(table)
 

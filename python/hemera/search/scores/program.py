@@ -283,9 +283,13 @@ class ScoreProgram(Scales):
     def key_bytes(self) -> int:
         return (self.degree.bit_length() + 1) * self.params.switching_key_bytes
 
+    @property
+    def galois_elements(self) -> set[int]:
+        """The Galois elements of the keys that an index needs."""
+        return {(self.degree >> i) + 1 for i in range(self.degree.bit_length() - 1)}
+
     def require_keys(self, keys: Keys) -> None:
-        elements = {(self.degree >> i) + 1 for i in range(self.degree.bit_length() - 1)}
-        require_keys(keys, elements, products=bool(self.owner))
+        require_keys(keys, self.galois_elements, products=bool(self.owner))
 
     def count(self, query: bytes) -> int:
         return len(self.unpack(query).numbers)

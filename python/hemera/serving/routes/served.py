@@ -48,6 +48,18 @@ def _add(kind: str, kinds: str, more: str = "") -> None:
         rates = rates_of(state_of(request).service.settings)
         return {**found(request, name, client).describe(), "rates": rates}
 
+    @router.get(
+        f"{one}/maps",
+        responses=problems(401, 403, 404, 422, 429),
+        description=f"What clients of any language need of the {kind}, with layouts as plain maps.",
+    )
+    async def maps(request: Request, client: ClientName, name: str = of_path) -> dict[str, Any]:
+        served = found(request, name, client)
+        try:
+            return await asyncio.to_thread(lambda: served.maps)
+        except ParameterError as error:
+            raise refusal_of(error) from error
+
     @router.get(f"{one}/keys", responses=problems(401, 403, 404, 429), description="The client's own keys.")
     async def keys_of(request: Request, client: ClientName, name: str = of_path) -> dict[str, Any]:
         kept = state_of(request).service.store.find(client, found(request, name, client).key_name)
@@ -136,13 +148,3 @@ _add(
     f"{names_of_libraries()}.",
 )
 _add("index", "indexes")
-
-
-@router.get("/v1/models/{model}/maps", responses=problems(401, 403, 404, 422, 429))
-async def maps(request: Request, client: ClientName, model: str = Path()) -> dict[str, Any]:
-    """What clients of any language need of the model, with layouts as plain maps."""
-    served = state_of(request).service.model(model, client)
-    try:
-        return await asyncio.to_thread(lambda: served.maps)
-    except ParameterError as error:
-        raise refusal_of(error) from error
