@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hemera import errors
-from hemera.multiparty import shared, terms
+from hemera.multiparty import shared, terms, waiting
 from hemera.serving.home import Home
 
 from ..serving.conftest import serving
@@ -26,6 +26,7 @@ def small_ring(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(terms, "DEGREE", 1024)
     monkeypatch.setattr(terms, "SECURITY", None)
     monkeypatch.setattr(os, "fsync", lambda _: None)
+    monkeypatch.setattr(waiting, "LONGEST", 0.02)  # seconds between two looks
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", errors.SecurityWarning)
         yield
