@@ -35,8 +35,6 @@ std::span<const std::byte> view(const nb::bytes& data) {
   return {static_cast<const std::byte*>(data.data()), data.size()};
 }
 
-nb::bytes to_bytes(std::span<const std::byte> data) { return nb::bytes(data.data(), data.size()); }
-
 /// The 32 bytes of a digest or a key.
 std::span<const std::uint8_t, 32> of_32(const nb::bytes& data) {
   if (data.size() != 32) throw ParameterError("expected 32 bytes, not " + std::to_string(data.size()));
@@ -76,7 +74,7 @@ nb::bytes make_upload(const ContextHandle& context, const Description& descripti
     message =
         upload(context.context, description, list, name, seeds, std::span(values.data(), values.size()));
   }
-  return to_bytes(message);
+  return bytes_of(message);
 }
 
 /// The functions of a ledger take and give Python's bytes.
@@ -102,9 +100,14 @@ Ledger ledger_of(std::function<std::optional<nb::bytes>(std::uint64_t)> answered
           }};
 }
 
-OwnedArray<std::int64_t> open_sum(const UploadSum& sum, const std::vector<nb::bytes>& shares) {
+std::vector<std::span<const std::byte>> views_of(const std::vector<nb::bytes>& messages) {
   std::vector<std::span<const std::byte>> views;
-  for (const nb::bytes& share : shares) views.push_back(view(share));
+  for (const nb::bytes& message : messages) views.push_back(view(message));
+  return views;
+}
+
+OwnedArray<std::int64_t> open_sum(const UploadSum& sum, const std::vector<nb::bytes>& shares) {
+  const auto views = views_of(shares);
   std::vector<std::int64_t> values;
   {
     const ReleasedGil release;
@@ -207,7 +210,7 @@ void bind_agreement(nb::module_& m) {
                      return entries;
                    })
       .def_prop_ro("weight_sum", &Transcript::weight_sum)
-      .def_prop_ro("data", [](const Transcript& self) { return to_bytes(self.bytes()); })
+      .def_prop_ro("data", [](const Transcript& self) { return bytes_of(self.bytes()); })
       .def_prop_ro("digest", [](const Transcript& self) { return bytes_of(self.digest()); });
 }
 
@@ -254,19 +257,17 @@ void bind_messages(nb::module_& m) {
               const ReleasedGil release;
               share = self.share(list, piece);
             }
-            return to_bytes(share);
+            return bytes_of(share);
           },
           "list"_a, "piece"_a);
   nb::class_<UploadSum>(m, "UploadSum")
       .def(nb::init<const Description&, const Transcript&>(), "description"_a, "list"_a)
-      .def(
-          "add",
-          [](UploadSum& self, const nb::bytes& message) {
-            const std::span<const std::byte> bytes = view(message);
-            const ReleasedGil release;
-            return self.add(bytes);
-          },
-          "message"_a)
+      .def("add",
+           [](UploadSum& self, const nb::args& messages) {
+             const auto views = views_of(nb::cast<std::vector<nb::bytes>>(messages));
+             const ReleasedGil release;
+             return self.add(views);
+           })
       .def_prop_ro("missing", &UploadSum::missing)
       .def("open", &open_sum, "shares"_a);
   m.def("federation_upload", &make_upload, "context"_a, "description"_a, "list"_a, "name"_a, "dealt"_a,
@@ -274,13 +275,17 @@ void bind_messages(nb::module_& m) {
   m.def(
       "upload_sender",
       [](const Description& description, const Transcript& list, const nb::bytes& message) {
-        return upload_sender(description, list, view(message));
+        const std::span<const std::byte> bytes = view(message);
+        const ReleasedGil release;
+        return upload_sender(description, list, bytes);
       },
       "description"_a, "list"_a, "message"_a);
   m.def(
       "share_piece",
       [](const Description& description, const Transcript& list, const nb::bytes& message) {
-        return share_piece(description, list, view(message));
+        const std::span<const std::byte> bytes = view(message);
+        const ReleasedGil release;
+        return share_piece(description, list, bytes);
       },
       "description"_a, "list"_a, "message"_a);
 }

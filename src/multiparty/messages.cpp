@@ -1,7 +1,9 @@
 #include "multiparty/messages.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <utility>
 
 #include "hemera/runtime/bytes.hpp"
 #include "hemera/runtime/error.hpp"
@@ -38,34 +40,42 @@ std::vector<std::byte> head(const Description& description, const Transcript& tr
   return out.take();
 }
 
-// The envelope, and where the values begin.
-std::pair<Envelope, std::size_t> open_envelope(const Description& description, const Transcript& transcript,
-                                               MessageKind kind, std::span<const std::byte> message) {
-  const std::size_t digest_bytes = sizeof(Sha256Digest);
-  runtime::ByteReader in(message, "a message of a federation");
+// A message with an envelope of this federation and list, whose digest is not compared yet.
+struct Opened {
+  Message message;
+  std::span<const std::byte> hashed;
+  std::span<const std::byte> digest;
+};
+
+Opened open_message(const std::string& name, const Description& description, const Transcript& transcript,
+                    MessageKind kind, std::span<const std::byte> message) {
+  runtime::ByteReader in(message, name);
   if (in.u32() != magic) in.fail("this is no message of a federation");
   if (in.u8() != static_cast<std::uint8_t>(kind)) in.fail("this is another kind of message");
   const auto is_of = [&](const Sha256Digest& digest) {
     return std::ranges::equal(in.bytes(digest.size()), std::as_bytes(std::span(digest)));
   };
-  if (!is_of(description.id())) throw MismatchError("a message is of another federation");
-  if (!is_of(transcript.digest())) throw MismatchError("a message is of another list, or another round");
+  if (!is_of(description.id())) throw MismatchError(name + " is of another federation");
+  if (!is_of(transcript.digest())) throw MismatchError(name + " is of another list, or another round");
   Envelope envelope{.kind = kind, .sender = in.string(), .piece = in.u32()};
   const Plan& plan = description.plan();
   if (in.u32() != static_cast<std::uint32_t>(plan.margin().flooding_log2) ||
       in.u32() != static_cast<std::uint32_t>(dropped_by(plan, kind))) {
-    throw MismatchError("a message is of another plan: its flooding or its dropped bits differ");
+    throw MismatchError(name + " is of another plan: its flooding or its dropped bits differ");
   }
-  const std::size_t start = in.position();
   const std::size_t packed = packed_bytes(plan, kind);
-  if (in.remaining() != packed + digest_bytes) {
+  if (in.remaining() != packed + sizeof(Sha256Digest)) {
     in.fail("it has " + std::to_string(in.remaining()) + " bytes of values and digest, not " +
-            std::to_string(packed + digest_bytes));
+            std::to_string(packed + sizeof(Sha256Digest)));
   }
-  const Sha256Digest digest = runtime::sha256(message.first(start + packed));
-  static_cast<void>(in.bytes(packed));
-  if (!is_of(digest)) in.fail("its digest is wrong: it is damaged");
-  return {envelope, start};
+  const PackedValues values(in.bytes(packed), bits_of(plan, kind));
+  return {{std::move(envelope), values}, message.first(in.position()), in.bytes(sizeof(Sha256Digest))};
+}
+
+std::string name_of(std::size_t number, std::size_t count) {
+  return count == 1
+             ? "a message of a federation"
+             : "message " + std::to_string(number + 1) + " of " + std::to_string(count) + " of a federation";
 }
 
 }  // namespace
@@ -92,30 +102,87 @@ std::vector<std::byte> MessageWriter::finish() {
 
 Envelope read_envelope(const Description& description, const Transcript& transcript, MessageKind kind,
                        std::span<const std::byte> message) {
-  return open_envelope(description, transcript, kind, message).first;
+  return read_messages(description, transcript, kind, std::span(&message, 1)).front().envelope;
 }
 
-Message read_message(const Description& description, const Transcript& transcript, MessageKind kind,
-                     std::span<const std::byte> bytes) {
-  const auto [envelope, start] = open_envelope(description, transcript, kind, bytes);
-  const Plan& plan = description.plan();
-  const std::uint64_t largest = rounded(plan.modulus() - 1, dropped_by(plan, kind));
-  const PackedValues packed(bytes.subspan(start, packed_bytes(plan, kind)), bits_of(plan, kind));
-  Message message{envelope, std::vector<std::uint64_t>(plan.request().values)};
-  std::atomic<bool> is_below = true;
-  for_ranges(message.values.size(), [&](std::size_t first, std::size_t end) {
-    std::uint64_t too_large = 0;
-    for (std::size_t i = first; i < end; ++i) {
-      message.values[i] = packed[i];
-      too_large |= static_cast<std::uint64_t>(message.values[i] > largest);
-    }
-    if (too_large != 0) is_below = false;
-  });
-  if (!is_below) throw FormatError("a message of a federation has a value that is not below the modulus");
-  if (!packed.ends_clean(message.values.size())) {
-    throw FormatError("a message of a federation has bits after its last value");
+std::vector<Message> read_messages(const Description& description, const Transcript& transcript,
+                                   MessageKind kind, std::span<const std::span<const std::byte>> messages) {
+  const std::size_t count = messages.size();
+  std::vector<Opened> opened;
+  for (std::size_t i = 0; i < count; ++i) {
+    opened.push_back(open_message(name_of(i, count), description, transcript, kind, messages[i]));
   }
-  return message;
+  std::vector<char> is_whole(count);
+  constexpr std::size_t thread_bytes = std::size_t{1} << 17;
+  runtime::in_threads(count, thread_bytes / packed_bytes(description.plan(), kind) + 1, [&](std::size_t i) {
+    const Sha256Digest digest = runtime::sha256(opened[i].hashed);
+    is_whole[i] = std::ranges::equal(opened[i].digest, std::as_bytes(std::span(digest)));
+  });
+  std::vector<Message> read;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!is_whole[i]) throw FormatError(name_of(i, count) + ": its digest is wrong: it is damaged");
+    read.push_back(std::move(opened[i].message));
+  }
+  return read;
 }
+
+std::uint64_t largest_value(const Plan& plan, MessageKind kind) {
+  return rounded(plan.modulus() - 1, dropped_by(plan, kind));
+}
+
+template <typename Word>
+void add_values(std::vector<Word>& sums, std::span<const Term> terms, std::uint64_t largest) {
+  const std::size_t ranges = (sums.size() + range_values - 1) / range_values;
+  std::vector<std::atomic<bool>> is_too_large(terms.size());
+  std::vector<char> is_added(ranges);
+  // A range of all messages stays in a cache.
+  const auto add = [&](std::size_t range, bool subtracts) {
+    constexpr std::size_t block = 1024;
+    std::array<std::uint64_t, block> values;
+    const std::size_t end = std::min(sums.size(), (range + 1) * range_values);
+    for (std::size_t k = 0; k < terms.size(); ++k) {
+      const Word weight = subtracts ? Word{0} - terms[k].weight : Word{terms[k].weight};
+      std::uint64_t too_large = 0;
+      for (std::size_t first = range * range_values; first < end; first += block) {
+        const std::size_t count = std::min(block, end - first);
+        terms[k].values.read(first, std::span(values).first(count));
+        for (std::size_t i = 0; i < count; ++i) {
+          // The top bit is the borrow of largest - value: vectors have no comparison without a sign.
+          const std::uint64_t value = values[i];
+          too_large |= (~largest & value) | (~(largest ^ value) & (largest - value));
+        }
+        if (weight == 1) {
+          for (std::size_t i = 0; i < count; ++i) sums[first + i] += values[i];
+        } else {
+          for (std::size_t i = 0; i < count; ++i) sums[first + i] += weight * values[i];
+        }
+      }
+      if (too_large >> 63 != 0) is_too_large[k] = true;
+    }
+    is_added[range] = 1;
+  };
+  try {
+    for (std::size_t k = 0; k < terms.size(); ++k) {
+      if (terms[k].values.ends_clean(sums.size())) continue;
+      throw FormatError(name_of(k, terms.size()) + " has bits after its last value");
+    }
+    const std::size_t least = 4 / std::max<std::size_t>(1, terms.size()) + 1;
+    runtime::in_threads(ranges, least, [&](std::size_t range) { add(range, false); });
+    for (std::size_t k = 0; k < terms.size(); ++k) {
+      if (!is_too_large[k]) continue;
+      throw FormatError(name_of(k, terms.size()) + " has a value that is not below the modulus");
+    }
+  } catch (...) {
+    for (std::size_t range = 0; range < ranges; ++range) {
+      if (is_added[range] != 0) add(range, true);
+    }
+    throw;
+  }
+}
+
+template void add_values(std::vector<std::uint64_t>& sums, std::span<const Term> terms,
+                         std::uint64_t largest);
+template void add_values(std::vector<arith::uint128>& sums, std::span<const Term> terms,
+                         std::uint64_t largest);
 
 }  // namespace hemera::multiparty

@@ -43,23 +43,36 @@ class MessageWriter {
   int bits_;
 };
 
-/// A message that is whole, and of this federation and list. Throws FormatError and MismatchError otherwise.
-Envelope read_envelope(const Description& description, const Transcript& transcript, MessageKind kind,
-                       std::span<const std::byte> message);
+/// What a message says: its bytes are the caller's.
 struct Message {
   Envelope envelope;
-  std::vector<std::uint64_t> values;
+  PackedValues values;
 };
-/// The same, and its values, in order: all are below their bound.
-Message read_message(const Description& description, const Transcript& transcript, MessageKind kind,
-                     std::span<const std::byte> bytes);
+/// Messages that are whole, and of this federation and list; threads share their digests. Throws FormatError
+/// and MismatchError otherwise, with the message's number, from 1, where there are several.
+std::vector<Message> read_messages(const Description& description, const Transcript& transcript,
+                                   MessageKind kind, std::span<const std::span<const std::byte>> messages);
 
+/// Values of a message, and by how much they are multiplied.
+struct Term {
+  PackedValues values;
+  std::uint64_t weight = 1;
+};
+/// Adds weighted values to sums modulo the word, in threads that share the sums. Throws FormatError for a
+/// value above `largest`, or if bits after the last value are not 0: the sums are then as before.
+template <typename Word>
+void add_values(std::vector<Word>& sums, std::span<const Term> terms, std::uint64_t largest);
+/// The largest value of a message.
+std::uint64_t largest_value(const Plan& plan, MessageKind kind);
+
+/// Values of a range of `for_ranges`.
+inline constexpr std::size_t range_values = std::size_t{1} << 14;
 /// Calls body(first, end) for ranges of so many values, in several threads.
 template <typename Body>
 void for_ranges(std::size_t values, const Body& body) {
-  constexpr std::size_t each = std::size_t{1} << 14;
-  runtime::in_threads((values + each - 1) / each, 4,
-                      [&](std::size_t i) { body(i * each, std::min(values, (i + 1) * each)); });
+  runtime::in_threads((values + range_values - 1) / range_values, 4, [&](std::size_t i) {
+    body(i * range_values, std::min(values, (i + 1) * range_values));
+  });
 }
 
 }  // namespace hemera::multiparty

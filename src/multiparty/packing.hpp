@@ -1,6 +1,7 @@
 // Values of a few bits each, one behind the other, lowest bit first.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -54,6 +55,21 @@ class PackedValues {
         mask_(bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1) {}
 
   std::uint64_t operator[](std::size_t i) const { return bits_from(i * bits_) & mask_; }
+  /// The values from number `first` on, as many as `out` has.
+  void read(std::size_t first, std::span<std::uint64_t> out) const {
+    std::size_t i = 0;
+    // A value of up to 57 bits lies in the eight bytes from its first one on.
+    if (bits_ <= 57 && bytes_.size() >= sizeof(std::uint64_t)) {
+      const std::size_t last = (8 * (bytes_.size() - sizeof(std::uint64_t)) + 7) / bits_;
+      const std::size_t end = last < first ? 0 : std::min(out.size(), last - first + 1);
+      for (std::size_t bit = first * bits_; i < end; ++i, bit += bits_) {
+        std::uint64_t word;
+        std::memcpy(&word, bytes_.data() + bit / 8, sizeof(word));
+        out[i] = (word >> bit % 8) & mask_;
+      }
+    }
+    for (; i < out.size(); ++i) out[i] = (*this)[first + i];
+  }
   /// Whether the bits that no value has are 0.
   [[nodiscard]] bool ends_clean(std::size_t count) const {
     const std::size_t end = count * bits_;

@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <map>
 #include <optional>
 #include <utility>
+#include <variant>
 
 #include "hemera/multiparty/dealt_sums.hpp"
 #include "hemera/runtime/error.hpp"
@@ -16,39 +18,39 @@ using arith::uint128;
 
 double as_double(int128 value) { return static_cast<double>(value); }
 
-// The centred noise of values beside multiples of Delta: nobody knows it before a sum is opened.
-class NoiseCheck {
- public:
-  NoiseCheck(const Margin& margin, const Transcript& transcript)
-      : largest_(margin.method == Method::masks ? 0 : std::exp2(noise_log2(margin))),
-        values_(static_cast<double>(margin.values)) {
-    double weights = 0;  // sum of squares
-    for (const Contribution& each : transcript.list()) {
-      weights += static_cast<double>(each.weight) * static_cast<double>(each.weight);
-    }
-    if (margin.method == Method::masks) return;  // there is none
-    // Honest parties have floodings, and roundings to within half of a step.
-    expected_ = static_cast<double>(margin.pieces) *
-                    (std::exp2(2 * margin.flooding_log2) + std::exp2(2 * margin.share_dropped - 2)) +
-                weights * (margin.sigma * margin.sigma + std::exp2(2 * margin.upload_dropped - 2));
-  }
-  void add(double noise) {
-    squares_ += noise * noise;
-    is_large_ = is_large_ || std::abs(noise) > largest_;
-  }
-  // A sum of squares of so many subgaussian values exceeds this but for 2^-40 (B. Laurent, P. Massart, 2000).
-  [[nodiscard]] bool is_plausible() const {
-    const double nats = 40 * std::log(2.0);
-    return !is_large_ && squares_ <= expected_ * (values_ + 2 * std::sqrt(values_ * nats) + 2 * nats);
-  }
+// The centred noise of values beside multiples of Delta, which nobody knows before a sum is opened; and sums.
+struct Noise {
+  double squares = 0;
+  double largest = 0;
+  double largest_sum = 0;
 
- private:
-  double largest_;
-  double values_;
-  double expected_ = 0;
-  double squares_ = 0;
-  bool is_large_ = false;
+  void add(double noise, double sum) {
+    squares += noise * noise;
+    largest = std::max(largest, std::abs(noise));
+    largest_sum = std::max(largest_sum, std::abs(sum));
+  }
+  void join(const Noise& other) {
+    squares += other.squares;
+    largest = std::max(largest, other.largest);
+    largest_sum = std::max(largest_sum, other.largest_sum);
+  }
 };
+
+// Honest parties have floodings, and roundings to within half of a step. A sum of squares of so many
+// subgaussian values exceeds the bound but for 2^-40 (B. Laurent, P. Massart, 2000).
+bool is_plausible(const Noise& noise, const Margin& margin, const Transcript& transcript) {
+  if (margin.method == Method::masks) return noise.largest == 0;
+  double weights = 0;  // sum of squares
+  for (const Contribution& each : transcript.list()) {
+    weights += static_cast<double>(each.weight) * static_cast<double>(each.weight);
+  }
+  const double expected = static_cast<double>(margin.pieces) * (std::exp2(2 * margin.flooding_log2) +
+                                                                std::exp2(2 * margin.share_dropped - 2)) +
+                          weights * (margin.sigma * margin.sigma + std::exp2(2 * margin.upload_dropped - 2));
+  const double nats = 40 * std::log(2.0), values = static_cast<double>(margin.values);
+  return noise.largest <= std::exp2(noise_log2(margin)) &&
+         noise.squares <= expected * (values + 2 * std::sqrt(values * nats) + 2 * nats);
+}
 
 const Contribution& listed(const Transcript& transcript, const Envelope& envelope) {
   const Contribution* found = transcript.find(envelope.sender);
@@ -61,24 +63,18 @@ std::size_t checked_piece(const Description& description, const Envelope& envelo
   throw MismatchError("a share is of piece " + std::to_string(envelope.piece) + ", which there is not");
 }
 
-void add_times(std::vector<uint128>& sums, std::span<const std::uint64_t> values, std::uint64_t weight) {
-  for_ranges(sums.size(), [&](std::size_t first, std::size_t end) {
-    for (std::size_t i = first; i < end; ++i) sums[i] += static_cast<uint128>(weight) * values[i];
-  });
-}
-
 // The sums of the pieces' shares, before they are shifted by the dropped bits.
 std::vector<uint128> sum_of_shares(const Description& description, const Transcript& transcript,
                                    std::span<const std::span<const std::byte>> shares) {
-  std::map<std::size_t, std::span<const std::byte>> of_piece;
-  std::vector<uint128> sums(description.plan().request().values);
-  for (const std::span<const std::byte> share : shares) {
-    const Message message = read_message(description, transcript, MessageKind::share, share);
-    const std::size_t piece = checked_piece(description, message.envelope);
-    const auto [first, is_new] = of_piece.try_emplace(piece, share);
+  std::map<std::size_t, std::size_t> of_piece;  // the number of its first share
+  std::vector<Term> terms;
+  const std::vector<Message> messages = read_messages(description, transcript, MessageKind::share, shares);
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    const std::size_t piece = checked_piece(description, messages[i].envelope);
+    const auto [first, is_new] = of_piece.try_emplace(piece, i);
     if (is_new) {
-      add_times(sums, message.values, 1);
-    } else if (!std::ranges::equal(first->second, share)) {
+      terms.push_back({messages[i].values});
+    } else if (!std::ranges::equal(shares[first->second], shares[i])) {
       throw MismatchError("two shares of piece " + std::to_string(piece) +
                           " differ: one of its holders sends something else than it should");
     }
@@ -88,6 +84,8 @@ std::vector<uint128> sum_of_shares(const Description& description, const Transcr
     throw MismatchError("shares of " + std::to_string(of_piece.size()) + " pieces of " +
                         std::to_string(pieces) + " are there; more members must answer");
   }
+  std::vector<uint128> sums(description.plan().request().values);
+  add_values(sums, terms, largest_value(description.plan(), MessageKind::share));
   return sums;
 }
 
@@ -104,17 +102,35 @@ std::size_t share_piece(const Description& description, const Transcript& transc
 }
 
 UploadSum::UploadSum(const Description& description, const Transcript& transcript)
-    : description_(description), transcript_(transcript), sums_(description.plan().request().values) {}
-
-std::string UploadSum::add(std::span<const std::byte> message) {
-  const Message upload = read_message(description_, transcript_, MessageKind::upload, message);
-  const Contribution& of = listed(transcript_, upload.envelope);
-  if (added_.contains(of.name)) {
-    throw MismatchError("the upload of '" + of.name + "' is in the sum already");
+    : description_(description), transcript_(transcript) {
+  const Plan& plan = description.plan();
+  const std::size_t values = plan.request().values;
+  const int bits = plan.upload_bits() + static_cast<int>(std::bit_width(transcript.weight_sum()));
+  if (bits <= 64) {
+    sums_ = std::vector<std::uint64_t>(values);
+  } else {
+    sums_ = std::vector<uint128>(values);
   }
-  add_times(sums_, upload.values, of.weight);
-  added_.insert(of.name);
-  return of.name;
+}
+
+std::vector<std::string> UploadSum::add(std::span<const std::span<const std::byte>> messages) {
+  const std::vector<Message> uploads =
+      read_messages(description_, transcript_, MessageKind::upload, messages);
+  std::set<std::string> added = added_;
+  std::vector<std::string> names;
+  std::vector<Term> terms;
+  for (const Message& upload : uploads) {
+    const Contribution& of = listed(transcript_, upload.envelope);
+    if (!added.insert(of.name).second) {
+      throw MismatchError("the upload of '" + of.name + "' is in the sum already");
+    }
+    names.push_back(of.name);
+    terms.push_back({upload.values, of.weight});
+  }
+  const std::uint64_t largest = largest_value(description_.plan(), MessageKind::upload);
+  std::visit([&](auto& sums) { add_values(sums, terms, largest); }, sums_);
+  added_ = std::move(added);
+  return names;
 }
 
 std::vector<std::string> UploadSum::missing() const {
@@ -138,21 +154,27 @@ std::vector<std::int64_t> UploadSum::open(std::span<const std::span<const std::b
   const auto delta = static_cast<int128>(plan.delta());
   const double largest =
       static_cast<double>(transcript_.weight_sum()) * (std::exp2(margin.value_bits - 1) - 1);
-  NoiseCheck noise(margin, transcript_);
-  bool is_in_range = true;
-  std::vector<std::int64_t> result(sums_.size());
-  for (std::size_t i = 0; i < result.size(); ++i) {
-    const uint128 uploads = (sums_[i] << margin.upload_dropped) % modulus;
-    const uint128 phase = (uploads + (shared[i] << margin.share_dropped) % modulus) % modulus;
-    const int128 centred = phase > modulus / 2 ? static_cast<int128>(phase) - static_cast<int128>(modulus)
-                                               : static_cast<int128>(phase);
-    const int128 half = centred < 0 ? -(delta / 2) : delta / 2;
-    const int128 sum = (centred + half) / delta;
-    noise.add(as_double(centred - sum * delta));
-    is_in_range = is_in_range && std::abs(as_double(sum)) <= largest;
-    result[i] = static_cast<std::int64_t>(sum);
-  }
-  if (!is_in_range || !noise.is_plausible()) {
+  std::vector<std::int64_t> result(shared.size());
+  std::vector<Noise> noises((result.size() + range_values - 1) / range_values);
+  const auto open_range = [&](const auto& sums, std::size_t first, std::size_t end) {
+    Noise& noise = noises[first / range_values];
+    for (std::size_t i = first; i < end; ++i) {
+      const uint128 uploads = (static_cast<uint128>(sums[i]) << margin.upload_dropped) % modulus;
+      const uint128 phase = (uploads + (shared[i] << margin.share_dropped) % modulus) % modulus;
+      const int128 centred = phase > modulus / 2 ? static_cast<int128>(phase) - static_cast<int128>(modulus)
+                                                 : static_cast<int128>(phase);
+      const int128 half = centred < 0 ? -(delta / 2) : delta / 2;
+      const int128 sum = (centred + half) / delta;
+      noise.add(as_double(centred - sum * delta), as_double(sum));
+      result[i] = static_cast<std::int64_t>(sum);
+    }
+  };
+  for_ranges(result.size(), [&](std::size_t first, std::size_t end) {
+    std::visit([&](const auto& sums) { open_range(sums, first, end); }, sums_);
+  });
+  Noise noise;
+  for (const Noise& each : noises) noise.join(each);
+  if (noise.largest_sum > largest || !is_plausible(noise, margin, transcript_)) {
     throw NoiseError("what was opened for round " + std::to_string(transcript_.round()) +
                      " is no sum of values in their range: a contributor or a member sent something else "
                      "than it should; open another round without it");

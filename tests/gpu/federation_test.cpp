@@ -45,8 +45,9 @@ TEST(FederationSameBits, SharesAndSums) {
   const std::vector<poly::Seed> of_y{Piece(0, keys[0]).dealt(description, "y"),
                                      Piece(1, keys[1]).dealt(description, "y")};
   UploadSum sum(description, list);
-  sum.add(upload(device, description, list, "x", of_x, x));
-  sum.add(upload(cpu, description, list, "y", of_y, y));
+  const std::vector<std::vector<std::byte>> uploads{upload(device, description, list, "x", of_x, x),
+                                                    upload(cpu, description, list, "y", of_y, y)};
+  sum.add(std::vector<std::span<const std::byte>>(uploads.begin(), uploads.end()));
   const std::vector<std::span<const std::byte>> views{shares[0], shares[1]};
   EXPECT_EQ(sum.open(views), std::vector<std::int64_t>(2500, 9 * 32767 - 5));
 }

@@ -10,6 +10,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "hemera/arith/modulus.hpp"
@@ -100,9 +101,11 @@ class UploadSum {
  public:
   UploadSum(const Description& description, const Transcript& transcript);
 
-  /// Returns the sender's name. Throws FormatError for a damaged message, MismatchError for one of another
-  /// federation or list, or of somebody who is not on the list or was added; the sum is then unchanged.
-  std::string add(std::span<const std::byte> message);
+  /// Adds messages, and returns their senders' names in this order. Threads, at most 16, share their digests
+  /// and then the values. Throws FormatError for a damaged message, MismatchError for one of another
+  /// federation or list, or of somebody who is not on the list or was added, in this call or before: the sum
+  /// is then unchanged.
+  std::vector<std::string> add(std::span<const std::span<const std::byte>> messages);
   /// Names on the list that were not added.
   [[nodiscard]] std::vector<std::string> missing() const;
 
@@ -118,7 +121,8 @@ class UploadSum {
   Description description_;
   Transcript transcript_;
   std::set<std::string> added_;
-  std::vector<arith::uint128> sums_;
+  /// The second where a word has no room for the list's largest sum.
+  std::variant<std::vector<std::uint64_t>, std::vector<arith::uint128>> sums_;
 };
 
 /// The name in an upload, and the number of the piece of a share, of messages that are whole and of this

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,9 @@ from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.multiparty.identity import Identity, Unsigned
 from hemera.multiparty.party import NAME
 from hemera.multiparty.shared import Shared, files_in, which
+
+AT_ONCE = 16
+"""Uploads of a list that are in memory at once while they are added."""
 
 
 @dataclass(frozen=True)
@@ -154,13 +158,22 @@ class Round:
 
     # --- Results.
     def opened(self, listed: _core.FederationList, pieces: int) -> NDArray[np.int64] | None:
-        """The sum, if all messages are there; the errors of UploadSum.open."""
+        """The sum, if all messages are there; the errors of UploadSum.open.
+
+        Threads read and add AT_ONCE uploads at a time: no more are in memory.
+        """
         paths = [list(self.shares(listed, piece)) for piece in range(pieces)]
         if not all(paths) or self.missing(listed):
             return None
         total = _core.UploadSum(self._description, listed)
-        for name, _, _ in listed.entries:
-            total.add(self._shared.read(self.upload_path(listed, name), {name}))
+        names = [name for name, _, _ in listed.entries]
+
+        def read(name: str) -> bytes:
+            return self._shared.read(self.upload_path(listed, name), {name})
+
+        with ThreadPoolExecutor(AT_ONCE) as threads:
+            for first in range(0, len(names), AT_ONCE):
+                total.add(*threads.map(read, names[first : first + AT_ONCE]))
         return total.open(
             [self._shared.read(path, {self._member(path)}) for of_piece in paths for path in of_piece]
         )

@@ -90,8 +90,7 @@ class Committee:
 
     def sum(self, of: _core.FederationList, uploads: Mapping[str, bytes]) -> _core.UploadSum:
         total = _core.UploadSum(self.description, of)
-        for message in uploads.values():
-            total.add(message)
+        total.add(*uploads.values())
         return total
 
     def oracle(self, of: _core.FederationList) -> Messages:

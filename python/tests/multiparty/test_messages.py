@@ -10,7 +10,7 @@ import pytest
 from hemera import _core, errors
 
 from .federation_oracle import rounded
-from .federation_setting import Committee, integers, nonce
+from .federation_setting import Committee, integers, nonce, weighted
 
 
 def test_damaged_messages_are_refused() -> None:
@@ -84,6 +84,63 @@ def test_messages_with_a_right_digest_and_wrong_contents() -> None:
     with pytest.raises(errors.MismatchError, match="already"):
         total.add(good)
     total = committee.sum(listed, {"x": oracle.upload_of("x", [largest] * 30)})  # the largest is one
+
+
+# Values of 17 to 60 bits, in sums of a word and of two.
+@pytest.mark.parametrize(
+    ("method", "value_bits", "weight", "count"),
+    [
+        ("lattice", 16, 1, 1),
+        ("lattice", 16, 1, 100),
+        ("masks", 16, 3, 100),
+        ("masks", 30, 2**20, 5),
+        ("masks", 40, 2**16, 5),
+    ],
+)
+def test_a_list_of_messages_is_added_at_once(method: str, value_bits: int, weight: int, count: int) -> None:
+    """As many values as end behind a range of the threads, and in the middle of a block."""
+    committee = Committee(
+        values=16384 + 1500,
+        contributors=count,
+        method=method,
+        value_bits=value_bits,
+        weight=weight,
+    )
+    weights = {f"c{k:02}": 1 + (k + weight - 1) % weight for k in range(count)}
+    listed = committee.list(weights)
+    values = {name: integers(k, 17884, value_bits) for k, name in enumerate(weights)}
+    messages = [committee.upload(listed, name, values[name]) for name in weights]
+    total = _core.UploadSum(committee.description, listed)
+    assert total.add() == []
+    assert total.add(*messages[: count // 3]) == list(weights)[: count // 3]
+    for wrong, told in refused(committee, listed, messages[count // 3 :]):
+        with pytest.raises((errors.FormatError, errors.MismatchError), match=told):
+            total.add(*wrong)
+        assert total.missing == list(weights)[count // 3 :]
+    assert total.add(*messages[count // 3 :]) == list(weights)[count // 3 :]
+    assert np.array_equal(total.open(committee.shares(listed)), weighted(values, weights))
+
+
+def refused(
+    committee: Committee, listed: _core.FederationList, messages: list[bytes]
+) -> list[tuple[list[bytes], str]]:
+    """Lists with one wrong message in the middle, and what is said of it."""
+    middle, oracle = len(messages) // 2, committee.oracle(listed)
+    name = _core.upload_sender(committee.description, listed, messages[middle])
+    which = f"message {middle + 1} of {len(messages)}" if len(messages) > 1 else "a message"
+    largest = int(
+        rounded(np.array([oracle.ring.modulus - 1], object), committee.plan.margin.upload_dropped)[0]
+    )
+    zeros = [0] * 17884
+    damaged = bytearray(messages[middle])
+    damaged[-40] ^= 1
+    put = [
+        (bytes(damaged), f"{which}.*damaged"),
+        (oracle.upload_of(name, [*zeros[:-1], largest + 1]), f"{which}.*not below the modulus"),
+        (oracle.upload_of("nobody", zeros), "'nobody', who is not on the list"),
+    ]
+    wrong = [([*messages[:middle], each, *messages[middle + 1 :]], told) for each, told in put]
+    return [*wrong, ([*messages, messages[middle]], f"'{name}' is in the sum already")]
 
 
 def test_shares_that_differ_or_are_false() -> None:
