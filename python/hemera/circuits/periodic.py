@@ -117,7 +117,7 @@ class PeriodicTransform(RowsProduct):
     def evaluate_clear(self, x: ArrayLike) -> Matrix:
         """The products with vectors of shape (..., columns) in the clear. MismatchError if the shape is
         another one."""
-        given = np.asarray(x, dtype=np.complex128)
+        given = plain_array(x, "vectors", np.complex128)
         if given.ndim == 0 or given.shape[-1] != self.shape[1]:
             raise _core.MismatchError(
                 f"values of shape {given.shape}; the matrix multiplies vectors of {self.shape[1]}"

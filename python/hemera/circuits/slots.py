@@ -71,7 +71,7 @@ class SlotCircuit(SlotPlan):
         Raises:
             ParameterError: if the number of values is another one.
         """
-        given = np.asarray(values, dtype=np.complex128)
+        given = plain_array(values, "evaluate_clear", np.complex128)
         if given.ndim == 0 or given.shape[-1] != self.slots:
             raise _core.ParameterError(
                 f"a circuit of {self.slots} slots does not take values of shape {given.shape}; the last axis "

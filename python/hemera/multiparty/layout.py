@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from hemera.errors import MismatchError, ParameterError, RangeError
+from hemera.inputs.plain import plain_array
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Layout:
     @classmethod
     def of(cls, like: Any, bits: int, clip: float) -> Layout:
         """The layout of such arrays. ParameterError for those that are not of real floating-point numbers."""
-        if not (clip > 0 and math.isfinite(clip)):
+        if not (clip > 0 and math.isfinite(clip) and math.isfinite(2.0**bits / clip)):
             raise ParameterError(f"clip must be a positive number, not {clip!r}")
         entries = []
         for name, array in _named(like):
@@ -68,9 +69,11 @@ class Layout:
 
         Raises:
             MismatchError: for other names or shapes.
+            ParameterError: for values that are masked or missing.
             RangeError: for values that are not finite.
+            TypeError: for others than real numbers.
         """
-        given = _named(values)
+        given = _named(values, np.float64)
         found = [(name, array.shape) for name, array in given]
         asked = [(name, shape) for name, shape, _ in self.entries]
         if found != asked:
@@ -80,7 +83,7 @@ class Layout:
                 (name, shape), (other, due) = clash
                 detail = f"{_called(name)} of shape {shape}, not {_called(other)} of {due}"
             raise MismatchError(f"the arrays differ from those of the federation: {detail}")
-        flat = np.concatenate([array.astype(np.float64).ravel() for _, array in given])
+        flat = np.concatenate([array.ravel() for _, array in given])
         if not np.isfinite(flat).all():
             raise RangeError("values that are infinite or no numbers cannot be averaged")
         clipped = int(np.count_nonzero(np.abs(flat) > self.clip))
@@ -103,10 +106,10 @@ def _called(name: str | None) -> str:
     return "the array" if name is None else f"{name!r}"
 
 
-def _named(values: Any) -> list[tuple[str | None, NDArray[Any]]]:
-    """Arrays in the order of a dictionary's names; anything with NumPy's array protocol."""
+def _named(values: Any, dtype: DTypeLike | None = None) -> list[tuple[str | None, NDArray[Any]]]:
+    """Arrays in the order of a dictionary's names, by `plain_array`: anything with NumPy's array protocol."""
     if not isinstance(values, Mapping):
-        return [(None, np.asarray(values))]
+        return [(None, plain_array(values, _called(None), dtype))]
     if not all(isinstance(name, str) for name in values):
         raise ParameterError("the names of arrays must be texts")
-    return [(name, np.asarray(values[name])) for name in sorted(values)]
+    return [(name, plain_array(values[name], _called(name), dtype)) for name in sorted(values)]

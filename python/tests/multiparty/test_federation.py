@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 import hemera as hm
 from hemera import errors
 from hemera.multiparty import Federation, WaitingError, unreviewed
+from hemera.multiparty.layout import Layout
 
 from .parties import Parties, arrays, expected, join, same
 
@@ -260,6 +261,22 @@ def test_calls_that_are_refused(tmp_path: Path) -> None:
     for value in (np.inf, np.nan):
         with pytest.raises(errors.RangeError):
             fed.push(0, arrays(1) | {"bias": np.full(7, value)}, wait=0)
+    # What NumPy would drop or read as numbers.
+    odd = [
+        np.full(7, 1j),
+        np.full(7, "1"),
+        np.full(7, "1", object),
+        np.full(7, 1, "datetime64[s]"),
+        np.full(7, b"1"),
+    ]
+    for wrong in odd:
+        with pytest.raises(TypeError, match="'bias': real numbers"):
+            fed.push(0, arrays(1) | {"bias": wrong}, wait=0)
+    with pytest.raises(errors.ParameterError, match="'bias': 1 value is masked"):
+        fed.push(0, arrays(1) | {"bias": np.ma.array(np.ones(7), mask=np.arange(7) == 6)}, wait=0)
+    with pytest.raises(errors.ParameterError, match="clip"):
+        Layout.of(np.zeros(1), 16, 2.0**-1008)  # more steps a unit than doubles have
+    assert Layout.of(np.zeros(1), 16, 2.0**-1007).quantized(np.full(1, 2.0**-1007)).values == 2**15 - 1
     assert not parties.file(0, "").exists()
     quiet = parties.join("quiet", contributes=False)
     with pytest.raises(errors.ParameterError, match="contributes"):

@@ -111,7 +111,7 @@ class TreeRows(Encoding):
     def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
         del inputs
         require_columns(rows, self.names)
-        bins = self.quantiser.bins(np.asarray(rows))
+        bins = self.quantiser.bins(rows)
         if len(bins) == 0:
             raise MismatchError(f"score: no rows; give at least one, of {bins.shape[1]} features")
         layout = replace(self.layout, samples=len(bins))
