@@ -157,15 +157,11 @@ export class Client {
 
   async #sendKeys(served, signal, progress) {
     progress('keys', 0, served.maps.keys.length);
-    const keys = served.keys();
-    progress('upload', 0, keys.length);
-    await this.#request('PUT', `${served.path}/keys`, { body: keys, signal, digest: served.maps.digest });
-    progress('upload', keys.length, keys.length);
-    const prefix = new TextEncoder().encode('4:keys');
-    const whole = new Uint8Array(prefix.length + keys.length);
-    whole.set(prefix);
-    whole.set(keys, prefix.length);
-    served.digest = hex(await globalThis.crypto.subtle.digest('SHA-256', whole));
+    const keys = new Blob(served.keys());
+    progress('upload', 0, keys.size);
+    const response = await this.#request('PUT', `${served.path}/keys`, { body: keys, signal, digest: served.maps.digest });
+    progress('upload', keys.size, keys.size);
+    served.digest = (await response.json()).digest;
     if (!served.maps.owner) await this.#kept?.put(this.#place(served.path, served.maps), { secret: served.secret.save(), digest: served.digest });
   }
 

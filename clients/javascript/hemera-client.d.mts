@@ -25,6 +25,7 @@ export class Context {
 export class SecretKey {
   private constructor();
   save(): Uint8Array;
+  keyPieces(needs: Need[]): Uint8Array[];
   generateKeys(needs: Need[]): Uint8Array;
   encrypt(values: Float64Array | BigInt64Array, options?: { rows?: number; level?: number }): Uint8Array;
   encryptQueries(values: BigInt64Array, dims: number, shift: number): Uint8Array;

@@ -18,6 +18,9 @@ const schemes = [null, 'bfv', 'bgv', 'ckks'];
 const kinds = { public: 0, relinearization: 1, rotation: 2, conjugation: 3, automorphism: 4 };
 const highestLevel = 0xffffffff;
 const mostBytesAtOnce = 65536; // of crypto.getRandomValues
+// (module (import "" "f" (func (param i32 i32 i32) (result i32))) (export "f" (func 0))): a function of JavaScript as one of
+// WebAssembly, which has an address.
+const wrapper = Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0, 1, 8, 1, 96, 3, 127, 127, 127, 1, 127, 2, 6, 1, 0, 1, 102, 0, 0, 7, 5, 1, 1, 102, 0, 0);
 
 /** An error of the library; `name` is that of the class in Python and C++. */
 export class HemeraError extends Error {
@@ -30,6 +33,8 @@ export class HemeraError extends Error {
 /** A loaded module. */
 export class Hemera {
   #exports;
+  #taker = 0; // the address of a function that takes bytes, which calls
+  #take;
 
   /** `source`: the bytes of hemera_client.wasm, a WebAssembly.Module, or an address that fetch takes. */
   static async load(source) {
@@ -129,6 +134,32 @@ export class Hemera {
     });
   }
 
+  /** The pieces of a file that a function of the module gives to its last argument but one. */
+  pieces(name, ...args) {
+    if (this.#taker === 0) {
+      const f = (_, data, bytes) => this.#take(data, bytes);
+      const { exports } = new WebAssembly.Instance(new WebAssembly.Module(wrapper), { '': { f } });
+      this.#taker = this.#exports.__indirect_function_table.grow(1);
+      this.#exports.__indirect_function_table.set(this.#taker, exports.f);
+    }
+    const found = [];
+    let failed;
+    this.#take = (data, bytes) => {
+      try {
+        found.push(new Uint8Array(this.#exports.memory.buffer, data, bytes).slice());
+      } catch (error) {
+        failed = error; // there is no memory for it
+      }
+      return failed ? 1 : 0;
+    };
+    try {
+      this.call(name, 0, ...args, this.#taker, 0);
+    } catch (error) {
+      throw failed ?? error;
+    }
+    return found;
+  }
+
   /** XXH3-64 of each 64 KiB. */
   checksums(bytes) {
     return this.withBytes(bytes, (at) => this.take('hemera_checksums', at, bytes.length));
@@ -187,14 +218,25 @@ export class SecretKey {
     return this.hemera.take('hemera_secret_key_save', this.handle);
   }
 
-  /** A file of keys, key after key. `needs`: [{ kind: 'public' | 'relinearization' | 'rotation' | 'conjugation' |
+  /** The pieces of a file of keys, of which one is in the module's memory at a time. `needs`: [{ kind: 'public' | 'relinearization' | 'rotation' | 'conjugation' |
    * 'automorphism', steps, level }]; without a level, the highest. An automorphism's steps are its Galois element. */
-  generateKeys(needs) {
+  keyPieces(needs) {
     const words = new Uint32Array(needs.flatMap(({ kind, steps = 0, level = highestLevel }) => {
       if (!(kind in kinds)) throw new HemeraError(1, `a key of kind ${kind}; there are ${Object.keys(kinds).join(', ')}`);
       return [kinds[kind], steps, level];
     }));
-    return this.hemera.withBytes(words, (at) => this.hemera.take('hemera_keys_file', this.handle, at, needs.length));
+    return this.hemera.withBytes(words, (at) => this.hemera.pieces('hemera_keys_generate', this.handle, at, needs.length));
+  }
+
+  /** The whole file. */
+  generateKeys(needs) {
+    const pieces = this.keyPieces(needs);
+    const whole = new Uint8Array(pieces.reduce((all, each) => all + each.length, 0));
+    pieces.reduce((at, each) => {
+      whole.set(each, at);
+      return at + each.length;
+    }, 0);
+    return whole;
   }
 
   /** Numbers as the file of a ciphertext: Float64Array for CKKS, BigInt64Array for BFV and BGV; [rows, count], row-major,

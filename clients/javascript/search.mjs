@@ -103,7 +103,7 @@ export class Index extends Served {
     const squared = metric === 'l2';
     const squares = owner ? [0, squared ? half : 0, squared ? half : 0] : [squared ? 4 * rows : 0];
     const sizes = [count * half, count * half, named ? 8 * rows : 0, ...squares];
-    if (count !== asked.length || !(rows >= 1) || String(parts) !== String(sizes)) {
+    if (count !== asked.length || !Number.isSafeInteger(rows) || rows < 1 || String(parts) !== String(sizes)) {
       refuse('FormatError', `the answer to ${asked.length} queries has parts of ${parts} bytes, and not ${sizes}`);
     }
     const ends = sizes.reduce((all, each) => [...all, all.at(-1) + each], [0]);

@@ -27,7 +27,7 @@ export class Served {
   }
 
   keys() {
-    return this.secret.generateKeys(this.maps.keys.map(([kind, steps, level]) => ({ kind, steps, level })));
+    return this.secret.keyPieces(this.maps.keys.map(([kind, steps, level]) => ({ kind, steps, level })));
   }
 
   /** Zeroes the secret key. */

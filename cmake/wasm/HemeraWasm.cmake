@@ -22,5 +22,5 @@ function(hemera_wasm_client target)
   target_link_libraries(${target} PRIVATE hemera hemera_options)
   target_link_options(${target} PRIVATE -Oz -fwasm-exceptions --no-entry -sSTANDALONE_WASM -sALLOW_MEMORY_GROWTH=1
     -sMAXIMUM_MEMORY=4GB -sINITIAL_MEMORY=16MB -sTOTAL_STACK=1MB -sERROR_ON_UNDEFINED_SYMBOLS=0
-    -sDISABLE_EXCEPTION_CATCHING=1 "-sEXPORTED_FUNCTIONS=_malloc,_free,${names}")
+    -sDISABLE_EXCEPTION_CATCHING=1 LINKER:--growable-table "-sEXPORTED_FUNCTIONS=_malloc,_free,${names}")
 endfunction()

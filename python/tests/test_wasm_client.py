@@ -287,6 +287,8 @@ def test_a_page_of_another_origin_asks_a_server(module: Path, tmp_path: Path) ->
     plan = hm.compile(lambda x: (x.mean(), x.var()), hm.ArraySpec((500,), range=(0, 1)), name="study")
     home = Home(tmp_path / "home")
     home.add_model(plan.package)
+    hm.search.Index(MATRIX.T, "dot").save(tmp_path / "rows.index")
+    home.add_index(tmp_path / "rows.index")
     asked: dict[str, Any] = {"token": home.clients.add("page"), "model": "study", "arrays": x.tolist()}
     with Pages(module, asked) as pages:
         thread = threading.Thread(target=pages.serve_forever, daemon=True)
@@ -305,6 +307,10 @@ def test_a_page_of_another_origin_asks_a_server(module: Path, tmp_path: Path) ->
         *("predict", "keys", "upload", "upload"),
         *("request", "answer", "predict"),
     ]
+    scores = x[:8] @ MATRIX
+    assert told["found"]["ids"] == again["found"]["ids"] == np.argsort(-scores).tolist()
+    np.testing.assert_allclose(told["found"]["scores"], np.sort(scores)[::-1], atol=0.02)
+    assert [each["searched"].count("keys") for each in (told, again)] == [1, 0]
     assert told["aborted"] == "AbortError"
     assert told["refused"] == "MismatchError"
     assert told["turns"] > 3  # the page stayed awake while keys were made
@@ -315,7 +321,7 @@ def test_a_page_of_another_origin_asks_a_server(module: Path, tmp_path: Path) ->
     assert [each[0] for each in again["events"]] == ["predict", "request", "answer", "predict"]
     assert told["exported"] == again["exported"] == "InvalidAccessError"
     secret = bytes(hm.Context(plan.package.params, device="cpu").generate_secret_key())
-    assert again["sealed"]["count"] == 2
+    assert again["sealed"]["count"] == 3
     assert again["sealed"]["bytes"] == len(secret) + 16  # with the tag of AES-GCM
     assert not secret.startswith(bytes(again["sealed"]["begin"]))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from hemera import search
 from hemera.serving.home import Home
 
 from .search.threshold_cases import in_small_rings, require_right
-from .serving.conftest import serving
+from .serving.conftest import Running, serving
 from .test_wasm_client import ROOT, module
 
 __all__ = ["module"]
@@ -63,24 +64,40 @@ def indexes(home: Home, folder: Path) -> dict[str, str]:
     return keys
 
 
-def answers(module: Path, folder: Path, asked: list[tuple[str, Any]], **limits: Any) -> dict[str, Any]:
+def answers(
+    module: Path,
+    folder: Path,
+    asked: list[tuple[Any, ...]],
+    between: Callable[[Home, Running], None] = lambda *_: None,
+    **limits: Any,
+) -> dict[str, Any]:
+    """What the client tells of calls: their name, arguments, and how an answer is altered. At the call "wait"
+    `between` runs."""
     with in_small_rings():
         home = Home(folder / "home")
         keys = indexes(home, folder)
         with serving(home, **limits) as server:
-            told = {
-                "url": server.url,
-                "token": home.clients.add("page"),
-                "asked": [
-                    {"call": call, "given": given, "secret": keys.get(given[0])} for call, given in asked
-                ],
-            }
+            calls = [
+                {"call": call, "given": given, "how": next(iter(how), None), "secret": keys.get(given[0])}
+                for call, given, *how in asked
+            ]
+            told = {"url": server.url, "token": home.clients.add("page"), "asked": calls}
             (folder / "asked.json").write_text(json.dumps(told))
             script = ROOT / "clients" / "javascript" / "test" / "search.mjs"
             command = ["node", str(script), str(module), str(folder / "asked.json")]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
+            pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+            with subprocess.Popen(command, text=True, **pipes) as node:
+                try:
+                    if any(call == "wait" for call, *_ in asked):
+                        assert node.stderr is not None
+                        first = node.stderr.readline()
+                        assert first == "ready\n", first + node.stderr.read()
+                        between(home, server)
+                    printed, why = node.communicate("go\n", timeout=300)
+                finally:
+                    node.kill()
+    assert node.returncode == 0, why
+    found: dict[str, Any] = json.loads(printed)
     return found
 
 
@@ -187,3 +204,34 @@ def test_what_no_index_takes_is_refused(module: Path, tmp_path: Path) -> None:
     for found, (_, _, name, why) in zip(told["answers"], cases, strict=True):
         assert found["error"] == name, found
         assert why in found["text"], found
+
+
+def test_altered_answers_are_refused(module: Path, tmp_path: Path) -> None:
+    x = X[0].tolist()
+    kinds = [["cosine", x], ["owned-l2", x], ["near", x, {"threshold": 0.2}]]
+    places = [0, 0.001, 0.01, 0.5, 0.9999, -1, -100]
+    asked: list[tuple[Any, ...]] = [("search", each, how) for each in kinds for how in places]
+    asked += [("search", ["cosine", x]), ("search", ["cosine", x], "replayed")]
+    *damaged, right, replayed = answers(module, tmp_path, asked)["answers"]
+    assert [each["error"] for each in damaged] == ["FormatError"] * len(damaged)
+    assert len(right["ids"]) == 10
+    assert replayed["error"] == "MismatchError"
+    assert "another query" in replayed["text"]
+
+
+def test_an_index_is_replaced(module: Path, tmp_path: Path) -> None:
+    """The call that finds another index is refused, and the next one has its settings."""
+
+    def replace(home: Home, server: Running) -> None:
+        search.Index(VECTORS[:, :3], "dot").save(tmp_path / "l2.index")
+        home.add_index(tmp_path / "l2.index")
+        server.service.sweep_indexes()
+
+    x = X[0].tolist()
+    calls = [("search", ["l2", each, {"k": None}]) for each in (x, x, x, x[:3])]
+    asked = [calls[0], ("wait", [""]), *calls[1:]]
+    before, mismatch, other, after = answers(module, tmp_path, asked, replace)["answers"]
+    assert np.allclose(before["scores"], SQUARES[0], atol=0.2)
+    assert (mismatch["error"], mismatch["code"]) == ("MismatchError", "mismatch")
+    assert "has 3 numbers, not 6" in other["text"]
+    assert np.allclose(after["scores"], VECTORS[:, :3] @ X[0][:3], atol=0.1)
