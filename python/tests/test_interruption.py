@@ -82,7 +82,7 @@ print(interrupted(lambda: {work}), whole(x, 3), whole(x * x, 9))
 def test_a_change_in_place_is_done_or_not() -> None:
     """Ctrl-C comes somewhere in a row of changes: their number decides the value."""
     found = run("""
-for attempt in range(10):
+for attempt in range(6):
     y = hm.stack([x] * 40)
     count = 0
     def work():

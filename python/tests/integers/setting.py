@@ -34,11 +34,11 @@ def operands(ints: hm.integers.Context, dtype: np.dtype[Any], seed: int = 0) -> 
     edges = {0, 1, 15, 16, limits.max, limits.max - 1, limits.min, limits.min + 1, limits.max // 2 + 1}
     pairs = np.array([(a, b) for a in sorted(edges) for b in sorted(edges)], dtype)
     rng = np.random.default_rng(seed)
-    count = ints.values + max(ints.values // 2, 100)
+    count = ints.values + max(ints.values // 2, 64)
     a, b = (rng.integers(limits.min, limits.max, count, dtype, endpoint=True) for _ in range(2))
     a[: len(pairs)], b[: len(pairs)] = pairs.T
-    third = (count - len(pairs)) // 3
-    equal, next_to = slice(len(pairs), len(pairs) + third), slice(len(pairs) + third, len(pairs) + 2 * third)
+    part = (count - len(pairs)) // 4
+    equal, next_to = slice(len(pairs), len(pairs) + part), slice(len(pairs) + part, len(pairs) + 2 * part)
     b[equal] = a[equal]
     with np.errstate(over="ignore"):
         b[next_to] = a[next_to] + dtype.type(1)
