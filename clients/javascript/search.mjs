@@ -34,7 +34,16 @@ export class Index extends Served {
     else if (threshold !== undefined) found = await this.#compared(queries.map((query) => ({ query, want, levels: this.#relative([threshold], query) })), ask);
     else {
       found = [];
-      for (const query of queries) found.push(await this.#top(query, k, want, ask));
+      let failed = null; // told when all queries are sent
+      for (const query of queries) {
+        try {
+          found.push(await this.#top(query, k, want, ask));
+        } catch (error) {
+          if (error.name !== 'NoiseError') throw error;
+          failed ??= error;
+        }
+      }
+      if (failed !== null) throw failed;
     }
     return several ? found : found[0];
   }

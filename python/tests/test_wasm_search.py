@@ -58,6 +58,8 @@ def indexes(home: Home, folder: Path) -> dict[str, str]:
         owner = search.Client.owning(vectors, **options)
         clear[name] = search.Index(owner.encrypt(vectors))
         keys[name] = base64.b64encode(bytes(owner.secret_key)).decode()
+    clear["foreign"] = clear["owned-l2"]
+    keys["foreign"] = base64.b64encode(bytes(search.Client.owning(VECTORS, "l2").secret_key)).decode()
     for name, index in clear.items():
         index.save(folder / f"{name}.index")
         home.add_index(folder / f"{name}.index")
@@ -199,6 +201,7 @@ def test_what_no_index_takes_is_refused(module: Path, tmp_path: Path) -> None:
         ("count", ["near", x, []], "ParameterError", "one threshold at least"),
         ("search", ["wide", x], "RangeError", "above 2^53"),
         ("search", ["owned-l2", x, {"secretKey": None}], "ParameterError", "give secretKey"),
+        ("search", ["foreign", x], "NoiseError", "no row can have"),
     ]
     told = answers(module, tmp_path, [(call, given) for call, given, _, _ in cases])
     for found, (_, _, name, why) in zip(told["answers"], cases, strict=True):

@@ -15,7 +15,7 @@ from hemera._process import Lock
 from hemera.client.remote_keys import RemoteKeys
 from hemera.client.transport import Transport
 from hemera.client.wire import KEYS_HEADER
-from hemera.errors import Error, FormatError, MismatchError, ParameterError
+from hemera.errors import Error, FormatError, MismatchError, NoiseError, ParameterError
 from hemera.inputs.arguments import as_integer
 from hemera.inputs.fields import damaged, read_json
 from hemera.inputs.plain import plain_array
@@ -207,7 +207,7 @@ class RemoteIndex:
                 raise ParameterError(f"payloads= is for comparisons, and {self.name!r} has scores")
             return self._scores(given, k)
         if kind == "threshold" and threshold is None:
-            found = [self._top(each, k, payloads) for each in rows]
+            found = self._tops(rows, k, payloads)
         else:
             rank = None if kind == "threshold" else k
             found = self._results(self._client.query(each, threshold, want, k=rank) for each in rows)
@@ -223,6 +223,18 @@ class RemoteIndex:
             parts = [levels[at : at + at_once] for at in range(0, len(levels), at_once)]
         found = self._results(self._client.query(x, part, "count") for part in parts)
         return found[0] if len(parts) == 1 else np.concatenate(found)
+
+    def _tops(self, rows: Iterable[NDArray[Any]], k: int | None, payloads: bool) -> list[Any]:
+        """The same of several queries, all of which are sent before a NoiseError of one is told."""
+        found, failed = [], None
+        for each in rows:
+            try:
+                found.append(self._top(each, k, payloads))
+            except NoiseError as error:
+                failed = failed or error
+        if failed is not None:
+            raise failed
+        return found
 
     def _top(self, x: NDArray[Any], k: int | None, payloads: bool) -> Any:
         if k is None:

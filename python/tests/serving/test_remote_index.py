@@ -150,6 +150,22 @@ def test_prepared_queries_are_for_one_query_each() -> None:
         assert index._encrypt(np.array(x)).decode().endswith(f"'prepared={is_taken}')")
 
 
+@pytest.mark.parametrize("wrong", [0, 1, 2])
+def test_a_query_that_fails_keeps_no_other_from_being_sent(wrong: int) -> None:
+    """The server learns of no error that depends on the secret key."""
+    near = remote(Threshold())
+
+    def top(x: Any, _: int, ask: Any, **__: Any) -> None:
+        ask(str(x).encode())
+        if x == [wrong]:
+            raise NoiseError("wrong")
+
+    near._client.top = top
+    with pytest.raises(NoiseError):
+        near.query([[0], [1], [2]], 4)
+    assert near._transport.bodies == [b"[0]", b"[1]", b"[2]"]
+
+
 @pytest.mark.parametrize("answers", [Top(), Threshold()])
 @pytest.mark.parametrize(
     ("wrong", "error", "is_doubtful"),
