@@ -16,12 +16,12 @@ if (existsSync(file('answers'))) {
   const integers = new Integers(hemera, maps, { security: 0, secretKey: read('secret') });
   for (const name of readdirSync(file('answers'))) {
     const { values, shape } = await integers.decrypt(read('answers', name));
-    told[name] = { type: values.constructor.name, values: Array.from(values, Number), shape };
+    told[name] = { type: values.constructor.name, values: Array.from(values, String), shape };
   }
-  const damaged = read('answers', 'sum');
+  const damaged = read('answers', 'uint8');
   damaged[40] ^= 1;
   const other = new Integers(hemera, maps, { security: 0 });
-  told.errors = [await failure(integers.decrypt(damaged)), await failure(other.decrypt(read('answers', 'sum')))];
+  told.errors = [await failure(integers.decrypt(damaged)), await failure(other.decrypt(read('answers', 'uint8')))];
 } else {
   const integers = new Integers(hemera, maps, { security: 0 });
   writeFileSync(file('secret'), integers.secret.save());
@@ -31,6 +31,11 @@ if (existsSync(file('answers'))) {
   await put('int16', Int16Array.from(whole), { levels: maps.product_levels });
   await put('bool', whole.map((each) => each > 0), { levels: 0 });
   await put('int8', Int8Array.of(-128));
+  if (maps.bits === 64) {
+    const wide = whole.map((each) => BigInt(each) * 2n ** 48n + 1n);
+    await put('int64', BigInt64Array.from(wide));
+    await put('uint64', BigUint64Array.from(wide), { levels: 0 });
+  }
   told.errors = [
     await failure(integers.encrypt(new Uint32Array(1))),
     await failure(integers.encrypt([1, 2])),
