@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <future>
 #include <string_view>
 #include <utility>
 
@@ -52,58 +53,55 @@ poly::Seed flooding_seed(const Piece& piece, const Transcript& transcript, std::
   return derived(piece.key(), in);
 }
 
-// A weighted sum of what dealt seeds give.
-class DealtSum {
- public:
-  // The terms: ternary secrets, or masks, uniform polynomials from number `first` on.
-  explicit DealtSum(const rlwe::Context& context)
-      : DealtSum(context, poly::Distribution::ternary(), 0, 1, Form::coefficient) {}
-  DealtSum(const rlwe::Context& context, std::size_t first, std::size_t count)
-      : DealtSum(context, poly::Distribution::uniform(), first, count, Form::evaluation) {}
-
-  void add(const poly::Seed& seed, std::uint64_t weight) {
-    const poly::Backend& backend = context_.backend();
-    runtime::Queue& queue = context_.queue();
-    auto workspace = context_.make_workspace(Secrecy::secret);
-    backend.sample(queue, term_.view(), {seed, first_}, distribution_, base_, workspace);
-    if (weight != 1) {
-      std::vector<std::uint64_t> residues;
-      for (std::size_t j = 0; j < base_.size(); ++j) residues.push_back(base_.modulus(j).reduce(weight));
-      backend.multiply_scalar(queue, term_.view(), std::as_const(term_).view(), residues, base_);
-    }
-    backend.add(queue, sum_.view(), std::as_const(sum_).view(), std::as_const(term_).view(), base_);
-  }
-  // The secret, in evaluation form.
-  [[nodiscard]] poly::Poly secret() && {
-    context_.backend().forward_transform(context_.queue(), sum_.view(), std::as_const(sum_).view(), base_);
-    sum_.set_form(Form::evaluation);
-    return std::move(sum_);
-  }
-  // The masks: values to which others are added as they are.
-  [[nodiscard]] poly::Poly masks() && {
-    sum_.set_form(Form::coefficient);
-    return std::move(sum_);
-  }
-
- private:
-  DealtSum(const rlwe::Context& context, poly::Distribution distribution, std::size_t first,
-           std::size_t count, Form form)
-      : context_(context),
-        base_(context.base(context.top_level())),
-        distribution_(distribution),
-        first_(static_cast<std::uint32_t>(first)),
-        sum_(context.make_poly(count, 1, base_, form, Secrecy::secret)),
-        term_(context.make_poly(count, 1, base_, form, Secrecy::secret)) {
-    context_.backend().fill_zero(context_.queue(), sum_.view());
-  }
-
-  const rlwe::Context& context_;
-  const poly::RnsBase& base_;
-  poly::Distribution distribution_;
-  std::uint32_t first_;
-  poly::Poly sum_;
-  poly::Poly term_;
+// What a list's contributor has of a piece, or a contributor of its pieces.
+struct Dealt {
+  poly::Seed seed;
+  std::uint64_t weight = 1;
 };
+
+// The weighted sum of what dealt seeds give: `count` polynomials from number `first` on, as components. Five
+// seeds and the sum so far are the terms of one kernel of a device.
+poly::Poly summed(const rlwe::Context& context, std::span<const Dealt> dealt,
+                  const poly::Distribution& distribution, Form form, std::size_t first, std::size_t count) {
+  constexpr std::size_t at_once = 5;
+  const poly::Backend& backend = context.backend();
+  const poly::RnsBase& base = context.base(context.top_level());
+  auto workspace = context.make_workspace(Secrecy::secret);
+  poly::Poly sum = context.make_poly(1, count, base, form, Secrecy::secret);
+  poly::Poly drawn = context.make_poly(std::min(at_once, dealt.size()), count, base, form, Secrecy::secret);
+  for (std::size_t done = 0; done < dealt.size(); done += at_once) {
+    const auto some = dealt.subspan(done, std::min(at_once, dealt.size() - done));
+    const poly::PolyView own = drawn.view().batches(0, some.size());
+    std::vector<poly::RandomStream> streams;
+    std::vector<poly::ConstPolyView> terms(done > 0 ? 1 : 0, sum.view());
+    std::vector<std::vector<std::uint64_t>> weights(terms.size(), std::vector<std::uint64_t>(base.size(), 1));
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      streams.push_back({some[i].seed, static_cast<std::uint32_t>(first)});
+      terms.emplace_back(own.batches(i, 1));
+      std::vector<std::uint64_t>& residues = weights.emplace_back();
+      for (std::size_t j = 0; j < base.size(); ++j) {
+        residues.push_back(base.modulus(j).reduce(some[i].weight));
+      }
+    }
+    backend.sample(context.queue(), own, streams, distribution, base, workspace);
+    backend.combine(context.queue(), sum.view(), terms, weights, {}, base, workspace);
+  }
+  return sum;
+}
+
+// The sum of dealt secrets, in evaluation form.
+poly::Poly summed_secret(const rlwe::Context& context, std::span<const Dealt> dealt) {
+  poly::Poly sum = summed(context, dealt, poly::Distribution::ternary(), Form::coefficient, 0, 1);
+  context.backend().forward_transform(context.queue(), sum.view(), std::as_const(sum).view(), sum.base());
+  sum.set_form(Form::evaluation);
+  return sum;
+}
+
+// The sum of masks, [1, polynomial, limb, N]: entries in standard order, to which values are added.
+poly::Poly summed_masks(const rlwe::Context& context, std::span<const Dealt> dealt, std::size_t first,
+                        std::size_t count) {
+  return summed(context, dealt, poly::Distribution::uniform(), Form::evaluation, first, count);
+}
 
 // Residues modulo one or two primes, [limb, N], as integers modulo their product.
 class Lift {
@@ -129,8 +127,8 @@ void require_context(const rlwe::Context& context, const Description& descriptio
   throw MismatchError("the context has other parameters than the federation; make it of the plan's");
 }
 
-// Calls work(first, count) for all polynomials of a round, in batches: on the context's threads, if it has
-// any.
+// Calls work(first, count) for all polynomials of a round, in batches. The context's threads share them; on a
+// device threads of their own, each with its stream: some hash and pack what others compute.
 template <typename Work>
 void for_polynomials(const rlwe::Context& context, const Plan& plan, const Work& work) {
   runtime::ThreadPool* threads = rlwe::host_threads(context);
@@ -139,22 +137,22 @@ void for_polynomials(const rlwe::Context& context, const Plan& plan, const Work&
   const auto batch = [&](std::size_t i) { work(i * most, std::min(most, plan.polynomials() - i * most)); };
   const std::size_t count = (plan.polynomials() + most - 1) / most;
   if (threads != nullptr) return threads->parallel_for(count, batch);
+  if (context.ledger() == nullptr) return runtime::in_threads(count, 1, batch);
   for (std::size_t i = 0; i < count; ++i) batch(i);
 }
 
-// Writes what `value` makes of each coefficient of `from`, [batch, 1, limb, N] in coefficient form: it gets
-// the coefficient's number in the round, and the coefficient as an integer modulo Q. Those after the last
-// value of the round are left out.
+// Writes what `value` makes of each entry of `from`, [polynomial, limb, N], in its form: of its number in the
+// round, and the entry as an integer modulo Q. Those after the last value of the round are left out.
 template <typename Value>
 void write_values(const rlwe::Context& context, const Plan& plan, const poly::Poly& from, std::size_t first,
                   MessageWriter& message, const Value& value) {
   std::vector<std::uint64_t> words(from.shape().words());
   const runtime::ZeroedAtEnd zeroed{std::span(words)};
-  context.backend().download(context.queue(), words, from.view(), Form::coefficient);
+  context.backend().download(context.queue(), words, from.view(), from.form());
   context.queue().synchronize();
   const Lift lift(from.base());
   const std::size_t degree = plan.request().degree, limbs = from.base().size();
-  const std::size_t end = std::min((first + from.shape().batch) * degree, plan.request().values);
+  const std::size_t end = std::min(first * degree + words.size() / limbs, plan.request().values);
   std::size_t number = first * degree;
   Packer packed = message.values(number, end - number);
   for (const std::uint64_t* x = words.data(); number < end; x += limbs * degree) {  // [limb, N]
@@ -211,18 +209,16 @@ std::vector<std::byte> upload(const rlwe::ContextPointer& context, const Descrip
     throw MismatchError("'" + name + "' has parts of " + std::to_string(dealt.size()) + " pieces, not of " +
                         std::to_string(plan.request().pieces) + "; members hand them out");
   }
-  const auto summed = [&](DealtSum sum) {
-    for (const poly::Seed& part : dealt) sum.add(secret_seed(part, transcript), 1);
-    return sum;
-  };
+  std::vector<Dealt> seeds;
+  for (const poly::Seed& part : dealt) seeds.push_back({secret_seed(part, transcript)});
   const bool is_masked = plan.request().method == Method::masks;
-  const poly::Poly secret = is_masked ? poly::Poly() : summed(DealtSum(*context)).secret();
+  const poly::Poly secret = is_masked ? poly::Poly() : summed_secret(*context, seeds);
   const poly::Seed errors = poly::Seed::fresh();
   const uint128 modulus = plan.modulus(), delta = plan.delta();
   MessageWriter message(description, transcript, {.kind = MessageKind::upload, .sender = name});
   for_polynomials(*context, plan, [&](std::size_t first, std::size_t count) {
     const poly::Poly b =
-        is_masked ? summed(DealtSum(*context, first, count)).masks()
+        is_masked ? summed_masks(*context, seeds, first, count)
                   : upload_of_zeros(*context, transcript.public_seed(), secret, errors, first, count);
     write_values(*context, plan, b, first, message, [&](std::size_t i, uint128 x) {
       const std::int64_t m = values[i];
@@ -231,38 +227,33 @@ std::vector<std::byte> upload(const rlwe::ContextPointer& context, const Descrip
       return rounded(x >= modulus ? x - modulus : x, plan.margin().upload_dropped);
     });
   });
-  return message.finish();
+  return std::move(message).finish();
 }
 
 namespace {
 
-// The weighted sum of what a piece gives to all on a list.
-DealtSum summed(DealtSum sum, const Description& description, const Transcript& transcript,
-                const Piece& piece) {
-  for (const Contribution& each : transcript.list()) {
-    sum.add(secret_seed(piece.dealt(description, each.name), transcript), each.weight);
-  }
-  return sum;
-}
-
-// One computation of a share, from its seeds on.
-std::vector<std::byte> computed_share(const rlwe::Context& context, const Description& description,
-                                      const Transcript& transcript, const Piece& piece) {
+// One computation of a share, from its seeds on, without its digest.
+MessageWriter computed_share(const rlwe::Context& context, const Description& description,
+                             const Transcript& transcript, const Piece& piece) {
   const Plan& plan = description.plan();
   const Margin& margin = plan.margin();
   require_margin(margin);
   MessageWriter message(description, transcript,
                         {.kind = MessageKind::share, .piece = static_cast<std::uint32_t>(piece.number())});
+  std::vector<Dealt> dealt;
+  for (const Contribution& each : transcript.list()) {
+    dealt.push_back({secret_seed(piece.dealt(description, each.name), transcript), each.weight});
+  }
   if (margin.method == Method::masks) {
     for_polynomials(context, plan, [&](std::size_t first, std::size_t count) {
-      poly::Poly masks = summed(DealtSum(context, first, count), description, transcript, piece).masks();
+      poly::Poly masks = summed_masks(context, dealt, first, count);
       context.backend().negate(context.queue(), masks.view(), std::as_const(masks).view(), masks.base());
       write_values(context, plan, masks, first, message,
                    [](std::size_t, uint128 x) { return static_cast<std::uint64_t>(x); });
     });
-    return message.finish();
+    return message;
   }
-  const poly::Poly secret = summed(DealtSum(context), description, transcript, piece).secret();
+  const poly::Poly secret = summed_secret(context, dealt);
   const poly::RnsBase& base = secret.base();
   const rlwe::WideGaussian flooding(std::exp2(margin.flooding_log2));
   for_polynomials(context, plan, [&](std::size_t first, std::size_t count) {
@@ -280,7 +271,7 @@ std::vector<std::byte> computed_share(const rlwe::Context& context, const Descri
     write_values(context, plan, answer, first, message,
                  [&](std::size_t, uint128 x) { return rounded(x, margin.share_dropped); });
   });
-  return message.finish();
+  return message;
 }
 
 }  // namespace
@@ -324,8 +315,12 @@ std::vector<std::byte> Member::share(const Transcript& transcript, std::size_t p
   // The list is of this federation: its digest says so.
   static_cast<void>(Transcript::read(description_, transcript.bytes()));
   answer_once(transcript);
-  std::vector<std::byte> answer = computed_share(*context_, description_, transcript, *mine);
-  if (answer != computed_share(*context_, description_, transcript, *mine)) {
+  MessageWriter first = computed_share(*context_, description_, transcript, *mine);
+  // One thread hashes it while it is computed again.
+  auto sealed = std::async(std::launch::async, [&first] { return std::move(first).finish(); });
+  const MessageWriter second = computed_share(*context_, description_, transcript, *mine);
+  std::vector<std::byte> answer = sealed.get();
+  if (!second.is_of(answer)) {
     throw DeviceError("two computations of a share differ: a fault of the machine; nothing was sent");
   }
   return answer;

@@ -93,11 +93,16 @@ Packer MessageWriter::values(std::size_t first, std::size_t count) {
   return {std::span(bytes_).subspan(start_ + first * bits / 8, (count * bits + 7) / 8), bits_};
 }
 
-std::vector<std::byte> MessageWriter::finish() {
+std::vector<std::byte> MessageWriter::finish() && {
   const std::size_t end = bytes_.size() - sizeof(Sha256Digest);
   const Sha256Digest digest = runtime::sha256(std::span(bytes_).first(end));
   std::ranges::copy(std::as_bytes(std::span(digest)), bytes_.begin() + static_cast<std::ptrdiff_t>(end));
   return std::move(bytes_);
+}
+
+bool MessageWriter::is_of(std::span<const std::byte> message) const {
+  const std::size_t end = bytes_.size() - sizeof(Sha256Digest);
+  return std::ranges::equal(message.first(end), std::span(bytes_).first(end));
 }
 
 Envelope read_envelope(const Description& description, const Transcript& transcript, MessageKind kind,
@@ -131,7 +136,7 @@ std::uint64_t largest_value(const Plan& plan, MessageKind kind) {
 }
 
 template <typename Word>
-void add_values(std::vector<Word>& sums, std::span<const Term> terms, std::uint64_t largest) {
+void add_values(std::vector<Word>& sums, std::span<const Message> terms, std::uint64_t largest) {
   const std::size_t ranges = (sums.size() + range_values - 1) / range_values;
   std::vector<std::atomic<bool>> is_too_large(terms.size());
   std::vector<char> is_added(ranges);
@@ -180,9 +185,9 @@ void add_values(std::vector<Word>& sums, std::span<const Term> terms, std::uint6
   }
 }
 
-template void add_values(std::vector<std::uint64_t>& sums, std::span<const Term> terms,
+template void add_values(std::vector<std::uint64_t>& sums, std::span<const Message> terms,
                          std::uint64_t largest);
-template void add_values(std::vector<arith::uint128>& sums, std::span<const Term> terms,
+template void add_values(std::vector<arith::uint128>& sums, std::span<const Message> terms,
                          std::uint64_t largest);
 
 }  // namespace hemera::multiparty

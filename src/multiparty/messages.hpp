@@ -35,7 +35,9 @@ class MessageWriter {
   /// Takes the values from `first` on, `count` of the plan's; `first` is a multiple of 8.
   [[nodiscard]] Packer values(std::size_t first, std::size_t count);
   /// The whole message, when all values are written.
-  [[nodiscard]] std::vector<std::byte> finish();
+  [[nodiscard]] std::vector<std::byte> finish() &&;
+  /// Whether a whole message has this envelope and these values.
+  [[nodiscard]] bool is_of(std::span<const std::byte> message) const;
 
  private:
   std::vector<std::byte> bytes_;
@@ -43,25 +45,21 @@ class MessageWriter {
   int bits_;
 };
 
-/// What a message says: its bytes are the caller's.
+/// What a message says, whose bytes are the caller's, and by how much its values are multiplied.
 struct Message {
   Envelope envelope;
   PackedValues values;
+  std::uint64_t weight = 1;
 };
 /// Messages that are whole, and of this federation and list; threads share their digests. Throws FormatError
 /// and MismatchError otherwise, with the message's number, from 1, where there are several.
 std::vector<Message> read_messages(const Description& description, const Transcript& transcript,
                                    MessageKind kind, std::span<const std::span<const std::byte>> messages);
 
-/// Values of a message, and by how much they are multiplied.
-struct Term {
-  PackedValues values;
-  std::uint64_t weight = 1;
-};
 /// Adds weighted values to sums modulo the word, in threads that share the sums. Throws FormatError for a
 /// value above `largest`, or if bits after the last value are not 0: the sums are then as before.
 template <typename Word>
-void add_values(std::vector<Word>& sums, std::span<const Term> terms, std::uint64_t largest);
+void add_values(std::vector<Word>& sums, std::span<const Message> terms, std::uint64_t largest);
 /// The largest value of a message.
 std::uint64_t largest_value(const Plan& plan, MessageKind kind);
 

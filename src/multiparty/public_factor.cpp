@@ -1,6 +1,8 @@
 #include "multiparty/public_factor.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -42,14 +44,16 @@ PublicFactor::PublicFactor(const rlwe::Context& context, const poly::ConstPolyVi
 }
 
 std::vector<Sha256Digest> PublicFactor::hashed() const {
-  const std::size_t each = rho_.shape().words() / rho_.shape().batch;
+  std::vector<std::uint64_t> all(rho_.shape().words());
+  context_.backend().download(context_.queue(), all, rho_.view(), rho_.form());
+  context_.queue().synchronize();
+  const std::size_t each = all.size() / rho_.shape().batch;
   std::vector<std::uint64_t> words = moduli_;
   words.resize(moduli_.size() + each);
   std::vector<Sha256Digest> digests;
   for (std::size_t k = 0; k < rho_.shape().batch; ++k) {
-    context_.backend().download(context_.queue(), std::span(words).subspan(moduli_.size()),
-                                rho_.view().batches(k, 1), rho_.form());
-    context_.queue().synchronize();
+    std::ranges::copy(std::span(all).subspan(k * each, each),
+                      words.end() - static_cast<std::ptrdiff_t>(each));
     digests.push_back(runtime::sha256(std::as_bytes(std::span(words))));
   }
   return digests;

@@ -67,13 +67,13 @@ std::size_t checked_piece(const Description& description, const Envelope& envelo
 std::vector<uint128> sum_of_shares(const Description& description, const Transcript& transcript,
                                    std::span<const std::span<const std::byte>> shares) {
   std::map<std::size_t, std::size_t> of_piece;  // the number of its first share
-  std::vector<Term> terms;
+  std::vector<Message> terms;
   const std::vector<Message> messages = read_messages(description, transcript, MessageKind::share, shares);
   for (std::size_t i = 0; i < messages.size(); ++i) {
     const std::size_t piece = checked_piece(description, messages[i].envelope);
     const auto [first, is_new] = of_piece.try_emplace(piece, i);
     if (is_new) {
-      terms.push_back({messages[i].values});
+      terms.push_back(messages[i]);
     } else if (!std::ranges::equal(shares[first->second], shares[i])) {
       throw MismatchError("two shares of piece " + std::to_string(piece) +
                           " differ: one of its holders sends something else than it should");
@@ -114,21 +114,19 @@ UploadSum::UploadSum(const Description& description, const Transcript& transcrip
 }
 
 std::vector<std::string> UploadSum::add(std::span<const std::span<const std::byte>> messages) {
-  const std::vector<Message> uploads =
-      read_messages(description_, transcript_, MessageKind::upload, messages);
+  std::vector<Message> uploads = read_messages(description_, transcript_, MessageKind::upload, messages);
   std::set<std::string> added = added_;
   std::vector<std::string> names;
-  std::vector<Term> terms;
-  for (const Message& upload : uploads) {
+  for (Message& upload : uploads) {
     const Contribution& of = listed(transcript_, upload.envelope);
     if (!added.insert(of.name).second) {
       throw MismatchError("the upload of '" + of.name + "' is in the sum already");
     }
     names.push_back(of.name);
-    terms.push_back({upload.values, of.weight});
+    upload.weight = of.weight;
   }
   const std::uint64_t largest = largest_value(description_.plan(), MessageKind::upload);
-  std::visit([&](auto& sums) { add_values(sums, terms, largest); }, sums_);
+  std::visit([&](auto& sums) { add_values(sums, uploads, largest); }, sums_);
   added_ = std::move(added);
   return names;
 }

@@ -15,11 +15,8 @@ namespace {
 constexpr std::uint64_t factor = 8;
 constexpr double widest_narrow = 20;  // of poly::ErrorDistribution
 
-std::vector<std::uint64_t> residues(std::uint64_t value, const poly::RnsBase& base) {
-  std::vector<std::uint64_t> result;
-  for (const std::uint64_t modulus : base.values()) result.push_back(value % modulus);
-  return result;
-}
+// Layers that are drawn before they are summed: with the sum so far, the terms of one kernel of a device.
+constexpr std::size_t layers_at_once = 5;
 
 }  // namespace
 
@@ -50,23 +47,29 @@ WideGaussian::WideGaussian(double sigma)
 void WideGaussian::sample(const Context& context, const poly::PolyView& out,
                           std::span<const poly::Seed> seeds, const poly::RnsBase& base) const {
   const poly::Backend& backend = context.backend();
-  runtime::Queue& queue = context.queue();
   auto workspace = context.make_workspace(runtime::Secrecy::secret);
-  const auto layer = [&](const poly::PolyView& to, std::size_t i) {
-    for (std::size_t b = 0; b < seeds.size(); ++b) {
-      const poly::RandomStream errors{seeds[b], static_cast<std::uint32_t>(i)};
-      backend.sample(queue, to.batches(b, 1), errors, poly::Distribution::error(narrow_), base, workspace);
+  const std::size_t most = std::min(shape_.layers, layers_at_once);
+  poly::Poly drawn =
+      context.make_poly(seeds.size(), most, base, poly::Form::coefficient, runtime::Secrecy::secret);
+  std::vector<std::uint64_t> power(base.size(), 1);  // of a, for the next layer
+  for (std::size_t first = 0; first < shape_.layers; first += most) {
+    const std::size_t count = std::min(most, shape_.layers - first);
+    std::vector<poly::RandomStream> streams;
+    for (const poly::Seed& seed : seeds) streams.push_back({seed, static_cast<std::uint32_t>(first)});
+    const poly::PolyView layers = drawn.view().components(0, count);
+    backend.sample(context.queue(), layers, streams, poly::Distribution::error(narrow_), base, workspace);
+    std::vector<poly::ConstPolyView> terms(first > 0 ? 1 : 0, out);
+    std::vector<std::vector<std::uint64_t>> weights(terms.size(), std::vector<std::uint64_t>(base.size(), 1));
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint64_t step = first + i + 2 == shape_.layers ? shape_.top_factor : factor;
+      terms.emplace_back(layers.components(i, 1));
+      weights.push_back(power);
+      for (std::size_t j = 0; j < base.size(); ++j) {
+        const arith::Modulus& q = base.modulus(j);
+        power[j] = q.multiply(power[j], q.reduce(step));
+      }
     }
-  };
-  layer(out, shape_.layers - 1);
-  if (shape_.layers == 1) return;
-  poly::Poly next =
-      context.make_poly(seeds.size(), 1, base, poly::Form::coefficient, runtime::Secrecy::secret);
-  for (std::size_t i = shape_.layers - 1; i-- > 0;) {
-    const bool last = i + 2 == shape_.layers;
-    backend.multiply_scalar(queue, out, out, residues(last ? shape_.top_factor : factor, base), base);
-    layer(next.view(), i);
-    backend.add(queue, out, out, std::as_const(next).view(), base);
+    backend.combine(context.queue(), out, terms, weights, {}, base, workspace);
   }
 }
 

@@ -98,10 +98,10 @@ class Defaults final : public poly::Backend {
   /// Computed by the host, too.
   void do_extract_window(Queue& queue, const poly::PolyView& out, const poly::ConstPolyView& in, int shift,
                          int width, const poly::RnsBase& base) const override;
-  void do_sample(Queue& queue, const poly::PolyView& out, const poly::RandomStream& stream,
+  void do_sample(Queue& queue, const poly::PolyView& out, std::span<const poly::RandomStream> streams,
                  const poly::Distribution& distribution, const poly::RnsBase& base,
                  Workspace& workspace) const override {
-    backend_->sample(queue, out, stream, distribution, base, workspace);
+    backend_->sample(queue, out, streams, distribution, base, workspace);
   }
   void do_embed(Queue& queue, const poly::PolyView& out, const poly::SlotView& slots, double scale,
                 std::uint64_t generator, const poly::RnsBase& base, Workspace& workspace,

@@ -141,7 +141,7 @@ TEST_P(BackendTest, RecordingsHaveNoRandomnessAndNoHost) {
        {poly::Distribution::uniform(), poly::Distribution::ternary()}) {
     refused("randomness", [&] {
       runtime::Workspace space(backend.memory());
-      backend.sample(*rig.queue, a.view(), {}, distribution, rig.all(), space);
+      backend.sample(*rig.queue, a.view(), poly::RandomStream(), distribution, rig.all(), space);
     });
   }
   refused("upload", [&] { backend.upload(*rig.queue, a.view(), host.words, Form::evaluation); });

@@ -7,6 +7,7 @@
 
 #include "conformance/suite.hpp"
 #include "hemera/arith/modulus.hpp"
+#include "hemera/runtime/error.hpp"
 
 namespace hemera::conformance {
 namespace {
@@ -179,6 +180,36 @@ TEST_P(BackendTest, SamplersNumberThePolynomialsOfAView) {
   Rig rig(GetParam(), 1024, mixed_bits);
   check_all(rig, rig.primes(1, 2), 2, 3, stream_of(2, 17));
   check_all(rig, rig.primes(0, 1), 3, 1, stream_of(3, 0xfffffffdU));
+}
+
+// One more than CUDA's kernels take at once. Each number stays below 2^32 in its own stream.
+TEST_P(BackendTest, SamplersTakeAStreamForEachOfABatch) {
+  Rig rig(GetParam(), 1024, mixed_bits);
+  const RnsBase base = rig.primes(1, 2);
+  const poly::ErrorDistribution errors(20);
+  std::vector<RandomStream> streams;
+  for (std::uint8_t b = 0; b < 33; ++b) streams.push_back(stream_of(b, b == 32 ? 0xfffffffeU : 3U * b));
+  for (const Distribution& distribution : {Distribution::uniform(), Distribution::ternary(),
+                                           Distribution::error(errors), Distribution::fixed_weight(100)}) {
+    const bool is_uniform = distribution.purpose() == Purpose::uniform;
+    poly::Poly out = rig.output(base, 33, 2, is_uniform ? Form::evaluation : Form::coefficient);
+    const auto sample = [&] {
+      rig.with_scratch([&](Workspace& workspace) {
+        rig.backend->sample(*rig.queue, out.view(), streams, distribution, base, workspace);
+      });
+    };
+    sample();
+    const Host all = rig.download(out);
+    for (std::size_t b = 0; b < streams.size(); ++b) {
+      Host one(base, 1, 2);
+      std::copy_n(all.words.begin() + static_cast<std::ptrdiff_t>(b * one.words.size()), one.words.size(),
+                  one.words.begin());
+      EXPECT_TRUE(same(one, drawn(rig, base, 1, 2, streams[b], distribution))) << b;
+    }
+    streams[7].first_polynomial = 0xffffffffU;
+    EXPECT_THROW(sample(), ParameterError);
+    streams[7].first_polynomial = 21;
+  }
 }
 
 // Reversed and repeated positions of ring moduli: the limb's number is its place in the base, not the ring.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "counted.hpp"
+#include "hemera/multiparty/dealt_sums.hpp"
 #include "hemera/poly/backend.hpp"
 #include "hemera/schemes/bfv.hpp"
 #include "hemera/schemes/bgv.hpp"
@@ -221,6 +222,46 @@ TEST(EmulationCounts, InnerProductsTakeOneKernel) {
 
 // Plaintexts modulo t are lifted together where they have equally many batches: their columns up to sixteen a
 // kernel, their rows in one. One alone is lifted by a cluster in a small ring.
+// Flooding draws five layers of 32 polynomials in one kernel, and what is dealt is drawn for five
+// contributors.
+TEST(EmulationCounts, KernelsOfASharesPolynomialsAreOfMany) {
+  struct Case {
+    multiparty::Method method;
+    std::size_t contributors;
+    std::size_t of_one, of_64;  // kernels of a share of so many polynomials, which is computed twice
+    std::size_t downloads;
+  };
+  const multiparty::Access access(2, 2);
+  const auto counts_of = [&](const Case& of, std::size_t polynomials) {
+    const multiparty::Plan plan({.method = of.method,
+                                 .values = 1024 * polynomials,
+                                 .contributors = 10,
+                                 .rounds = 10,
+                                 .pieces = access.pieces(),
+                                 .degree = 1024,
+                                 .security = std::nullopt});
+    const multiparty::Description description(access, plan, {"a", "b"}, {}, {});
+    std::vector<multiparty::Contribution> list;
+    for (std::size_t i = 0; i < of.contributors; ++i) list.push_back({.name = std::string(1, char('a' + i))});
+    const multiparty::Transcript transcript(description, 0, 0, list);
+    const std::size_t piece = access.held_by(0).front();
+    multiparty::Member member(
+        tests::make_context(plan.parameters()), description, 0, {multiparty::Piece::fresh(piece)},
+        {[](std::uint64_t) { return std::nullopt; }, [](std::uint64_t, const multiparty::Sha256Digest&) {}});
+    static_cast<void>(member.share(transcript, piece));
+    return counted([&] { static_cast<void>(member.share(transcript, piece)); });
+  };
+  for (const Case& of :
+       {Case{multiparty::Method::lattice, 5, 34, 40, 6}, Case{multiparty::Method::lattice, 6, 38, 44, 6},
+        Case{multiparty::Method::masks, 5, 8, 8, 2}, Case{multiparty::Method::masks, 6, 12, 12, 2}}) {
+    const Counts one = counts_of(of, 1), many = counts_of(of, 64);
+    EXPECT_EQ(one.kernels, of.of_one) << of.contributors;
+    EXPECT_EQ(many.kernels, of.of_64) << of.contributors;
+    EXPECT_EQ(many.copies_to_host, of.downloads) << of.contributors;
+    EXPECT_EQ(many.copies_to_device, 0U) << of.contributors;
+  }
+}
+
 TEST(EmulationCounts, PlaintextsOfASumAreLiftedTogether) {
   const auto context = tests::make_context(Bfv::parameters());
   const rlwe::SecretKey secret = rlwe::generate_secret_key(context);

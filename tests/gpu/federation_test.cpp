@@ -14,10 +14,16 @@ namespace {
 
 using namespace multiparty;
 
-TEST(FederationSameBits, SharesAndSums) {
+// More polynomials than a device takes at once, and the last one is not full.
+constexpr std::size_t values = 65 * 1024 + 500;
+
+class FederationSameBits : public ::testing::TestWithParam<Method> {};
+
+TEST_P(FederationSameBits, SharesAndSums) {
   const Access access(2, 2);
-  const Plan plan({.values = 2500,
-                   .contributors = 3,
+  const Plan plan({.method = GetParam(),
+                   .values = values,
+                   .contributors = 7,
                    .weight = 9,
                    .rounds = 10,
                    .pieces = access.pieces(),
@@ -26,7 +32,11 @@ TEST(FederationSameBits, SharesAndSums) {
   const Description description(access, plan, {"a", "b"}, {}, {});
   const rlwe::ContextPointer device = tests::make_context(plan.parameters());
   const rlwe::ContextPointer cpu = rlwe::Context::make(plan.parameters());
-  const Transcript list(description, 0, 0, {{.name = "x", .weight = 9}, {.name = "y"}});
+  // Seven secrets: more than are added at once.
+  std::vector<Contribution> contributions;
+  for (const char* name : {"s", "t", "u", "v", "w", "x", "y"}) contributions.push_back({.name = name});
+  contributions[5].weight = 9;
+  const Transcript list(description, 0, 0, contributions);
   // Member m holds the piece of the set of the other one.
   std::vector<poly::Seed> keys(2);
   keys[1].bytes.fill(1);
@@ -39,21 +49,26 @@ TEST(FederationSameBits, SharesAndSums) {
     shares.push_back(there.share(list, 1 - m));
     EXPECT_EQ(shares.back(), here.share(list, 1 - m));
   }
-  const std::vector<std::int64_t> x(2500, 32767), y(2500, -5);
-  const std::vector<poly::Seed> of_x{Piece(0, keys[0]).dealt(description, "x"),
-                                     Piece(1, keys[1]).dealt(description, "x")};
-  const std::vector<poly::Seed> of_y{Piece(0, keys[0]).dealt(description, "y"),
-                                     Piece(1, keys[1]).dealt(description, "y")};
+  std::vector<std::vector<std::byte>> uploads;
+  for (const Contribution& each : contributions) {
+    const std::vector<poly::Seed> dealt{Piece(0, keys[0]).dealt(description, each.name),
+                                        Piece(1, keys[1]).dealt(description, each.name)};
+    const std::vector<std::int64_t> own(values, each.name == "x" ? 32767 : -5);
+    uploads.push_back(upload(each.name == "x" ? device : cpu, description, list, each.name, dealt, own));
+  }
   UploadSum sum(description, list);
-  const std::vector<std::vector<std::byte>> uploads{upload(device, description, list, "x", of_x, x),
-                                                    upload(cpu, description, list, "y", of_y, y)};
   sum.add(std::vector<std::span<const std::byte>>(uploads.begin(), uploads.end()));
   const std::vector<std::span<const std::byte>> views{shares[0], shares[1]};
-  EXPECT_EQ(sum.open(views), std::vector<std::int64_t>(2500, 9 * 32767 - 5));
+  EXPECT_EQ(sum.open(views), std::vector<std::int64_t>(values, 9 * 32767 - 6 * 5));
 }
 
+INSTANTIATE_TEST_SUITE_P(Methods, FederationSameBits, ::testing::Values(Method::lattice, Method::masks),
+                         [](const auto& method) {
+                           return method.param == Method::masks ? "masks" : "lattice";
+                         });
+
 // Keys of two rounds, and shares of a product.
-TEST(FederationSameBits, MessagesAndSharesOfGroups) {
+TEST(GroupSameBits, MessagesAndSharesOfGroups) {
   for (const rlwe::Scheme scheme : {rlwe::Scheme::bfv, rlwe::Scheme::bgv, rlwe::Scheme::ckks}) {
     SCOPED_TRACE(rlwe::name(scheme));
     const Members there(scheme);

@@ -158,7 +158,7 @@ class Backend {
   void add_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
                   std::span<const std::uint64_t> scalars, Form form, const RnsBase& base) const;
 
-  /// out = sum over i of scalars[i][limb] a[i], in one pass, in evaluation form.
+  /// out = sum over i of scalars[i][limb] a[i], in one pass, in any form; in evaluation form with `added`.
   /// - `a`: at least one.
   /// - `scalars`: one residue for each term and limb.
   /// - `added`: a constant [limb] for the first component, or empty.
@@ -292,6 +292,9 @@ class Backend {
 
   // --- Samplers: the rule is in random.hpp. ---
   /// In evaluation form for Distribution::uniform, otherwise in coefficient form. The workspace has secrets.
+  /// - `streams`: one of all polynomials of `out`, or one for each of the batch, whose components it numbers.
+  void sample(Queue& queue, const PolyView& out, std::span<const RandomStream> streams,
+              const Distribution& distribution, const RnsBase& base, Workspace& workspace) const;
   void sample(Queue& queue, const PolyView& out, const RandomStream& stream, const Distribution& distribution,
               const RnsBase& base, Workspace& workspace) const;
 
@@ -493,7 +496,7 @@ class Backend {
                                 std::span<const ConstPolyView> a, std::span<const ConstPolyView> b,
                                 const ScaledProduct& plan, Workspace& workspace) const;
 
-  virtual void do_sample(Queue& queue, const PolyView& out, const RandomStream& stream,
+  virtual void do_sample(Queue& queue, const PolyView& out, std::span<const RandomStream> streams,
                          const Distribution& distribution, const RnsBase& base,
                          Workspace& workspace) const = 0;
   virtual void do_encrypt_zero(Queue& queue, const PolyView& out, const ConstPolyView& key,

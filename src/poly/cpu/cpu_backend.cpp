@@ -414,10 +414,14 @@ void CpuBackend::permute_coefficients(Queue& queue, const PolyView& out, const C
 
 // --- Samplers and embedding ---
 
-void CpuBackend::do_sample(Queue& queue, const PolyView& out, const RandomStream& stream,
+void CpuBackend::do_sample(Queue& queue, const PolyView& out, std::span<const RandomStream> streams,
                            const Distribution& distribution, const RnsBase& base,
                            Workspace& workspace) const {
-  cpu::sample(pool_of(queue), *kernels_.sampling, out, stream, distribution, base, workspace);
+  const std::size_t batch = out.shape.batch / streams.size();
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    cpu::sample(pool_of(queue), *kernels_.sampling, out.batches(i * batch, batch), streams[i], distribution,
+                base, workspace);
+  }
 }
 
 const Embedding& CpuBackend::embedding() const {

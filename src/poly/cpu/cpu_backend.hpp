@@ -98,7 +98,7 @@ class CpuBackend final : public Backend {
                                const ConstPolyView& key, const ModUp& plan,
                                Workspace& workspace) const override;
 
-  void do_sample(Queue& queue, const PolyView& out, const RandomStream& stream,
+  void do_sample(Queue& queue, const PolyView& out, std::span<const RandomStream> streams,
                  const Distribution& distribution, const RnsBase& base, Workspace& workspace) const override;
 
   void do_encrypt_zero(Queue& queue, const PolyView& out, const ConstPolyView& key,

@@ -243,10 +243,10 @@ void CudaBackend::do_automorphism(Queue& queue, const PolyView& out, const Const
 
 // --- Samplers ---
 
-void CudaBackend::do_sample(Queue& queue, const PolyView& out, const RandomStream& stream,
+void CudaBackend::do_sample(Queue& queue, const PolyView& out, std::span<const RandomStream> streams,
                             const Distribution& distribution, const RnsBase& base,
                             Workspace& workspace) const {
-  if (!workspace.measures()) cuda::sample(random_launcher(queue), out, stream, distribution, base);
+  if (!workspace.measures()) cuda::sample(random_launcher(queue), out, streams, distribution, base);
 }
 
 // --- Values ---

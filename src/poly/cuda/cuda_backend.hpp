@@ -123,7 +123,7 @@ class CudaBackend final : public Backend {
                         std::span<const ConstPolyView> a, std::span<const ConstPolyView> b,
                         const ScaledProduct& plan, Workspace& workspace) const override;
 
-  void do_sample(Queue& queue, const PolyView& out, const RandomStream& stream,
+  void do_sample(Queue& queue, const PolyView& out, std::span<const RandomStream> streams,
                  const Distribution& distribution, const RnsBase& base, Workspace& workspace) const override;
   void do_encrypt_zero(Queue& queue, const PolyView& out, const ConstPolyView& key,
                        const RandomStream& stream, const ErrorDistribution& distribution,

@@ -26,8 +26,8 @@ void Backend::do_encrypt_zero(Queue& queue, const PolyView& out, const ConstPoly
   {
     const Workspace::Frame inner(workspace);
     const PolyView u = take(workspace, with_components(shape, 1)), errors = take(workspace, shape);
-    do_sample(queue, u, stream, Distribution::ternary(), base, workspace);
-    do_sample(queue, errors, stream, Distribution::error(distribution), base, workspace);
+    do_sample(queue, u, std::span(&stream, 1), Distribution::ternary(), base, workspace);
+    do_sample(queue, errors, std::span(&stream, 1), Distribution::error(distribution), base, workspace);
     if (!workspace.measures()) {
       do_transform(queue, u, u, Form::evaluation, base);
       do_binary(queue, Binary::multiply, masked, key, u, base);
@@ -60,8 +60,8 @@ void Backend::do_sample_rlwe(Queue& queue, const PolyView& out, const ConstPolyV
                              const RlweSampling& from, const RnsBase& base, const ConstPolyView& addend,
                              std::span<const GadgetTerm> terms, Workspace& workspace) const {
   const PolyView b = out.components(0, 1), a = out.components(1, 1);
-  do_sample(queue, a, from.uniform, Distribution::uniform(), base, workspace);
-  do_sample(queue, b, from.errors, Distribution::error(from.distribution), base, workspace);
+  do_sample(queue, a, std::span(&from.uniform, 1), Distribution::uniform(), base, workspace);
+  do_sample(queue, b, std::span(&from.errors, 1), Distribution::error(from.distribution), base, workspace);
   {
     const Workspace::Frame frame(workspace);
     const PolyView negated = take(workspace, secret.shape);

@@ -361,11 +361,11 @@ void LedgerBackend::do_lift_operands(Queue& queue, const PolyView& a_lifted, con
        [&](Workspace& scratch) { other_->lift_operands(queue, a_lifted, b_lifted, a, b, plan, scratch); });
 }
 
-void LedgerBackend::do_sample(Queue& queue, const PolyView& out, const RandomStream& stream,
+void LedgerBackend::do_sample(Queue& queue, const PolyView& out, std::span<const RandomStream> streams,
                               const Distribution& distribution, const RnsBase& base,
                               Workspace& workspace) const {
   pass(queue, entry_of(Operation::sample, out.shape, base), workspace,
-       [&](Workspace& scratch) { other_->sample(queue, out, stream, distribution, base, scratch); });
+       [&](Workspace& scratch) { other_->sample(queue, out, streams, distribution, base, scratch); });
 }
 
 void LedgerBackend::do_encrypt_zero(Queue& queue, const PolyView& out, const ConstPolyView& key,

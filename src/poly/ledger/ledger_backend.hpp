@@ -104,7 +104,7 @@ class LedgerBackend final : public Backend {
   void do_lift_operands(Queue& queue, const PolyView& a_lifted, const PolyView& b_lifted,
                         std::span<const ConstPolyView> a, std::span<const ConstPolyView> b,
                         const ScaledProduct& plan, Workspace& workspace) const override;
-  void do_sample(Queue& queue, const PolyView& out, const RandomStream& stream,
+  void do_sample(Queue& queue, const PolyView& out, std::span<const RandomStream> streams,
                  const Distribution& distribution, const RnsBase& base, Workspace& workspace) const override;
   void do_encrypt_zero(Queue& queue, const PolyView& out, const ConstPolyView& key,
                        const RandomStream& stream, const ErrorDistribution& distribution,

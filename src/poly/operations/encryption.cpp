@@ -7,14 +7,21 @@
 
 namespace hemera::poly {
 
-void Backend::sample(Queue& queue, const PolyView& out, const RandomStream& stream,
+void Backend::sample(Queue& queue, const PolyView& out, std::span<const RandomStream> streams,
                      const Distribution& distribution, const RnsBase& base, Workspace& workspace) const {
   check_ring("sample", ring_, base);
   check_view("sample", "output", out, base);
-  check_stream("sample", out.shape, stream);
+  if (streams.size() != 1) check_count("sample", "streams", streams.size(), out.shape.batch);
+  const PolyShape each = streams.size() == 1 ? out.shape : out.batches(0, 1).shape;
+  for (const RandomStream& stream : streams) check_stream("sample", each, stream);
   check_distribution(distribution, ring_->degree());
   with_scratch(workspace,
-               [&](Workspace& scratch) { do_sample(queue, out, stream, distribution, base, scratch); });
+               [&](Workspace& scratch) { do_sample(queue, out, streams, distribution, base, scratch); });
+}
+
+void Backend::sample(Queue& queue, const PolyView& out, const RandomStream& stream,
+                     const Distribution& distribution, const RnsBase& base, Workspace& workspace) const {
+  sample(queue, out, std::span(&stream, 1), distribution, base, workspace);
 }
 
 void Backend::encrypt_zero(Queue& queue, const PolyView& out, const ConstPolyView& key,

@@ -5,12 +5,18 @@ namespace hemera::conformance::checked {
 
 void Table::samplers() {
   const RnsBase &q = plans.base, &qp = plans.extended;
-  operations.push_back({"sample",
-                        {{"output", q, batch, 2, limbs | wrong_degree | word | fewer_entries}},
-                        [this](const auto& v, const Plans& p, Workspace& space) {
-                          backend().sample(queue(), v[0], {}, poly::Distribution::fixed_weight(64), p.base,
-                                           space);
-                        }});
+  const auto draw = [this](const PolyView& out, std::size_t streams, const RnsBase& base, Workspace& space) {
+    backend().sample(queue(), out, std::vector<poly::RandomStream>(streams),
+                     poly::Distribution::fixed_weight(64), base, space);
+  };
+  operations.push_back(
+      {"sample",
+       {{"output", q, batch, 2, limbs | wrong_degree | word | fewer_entries}},
+       [draw](const auto& v, const Plans& p, Workspace& space) { draw(v[0], 1, p.base, space); },
+       true,
+       {{"no stream", [this, draw](const auto& v, Workspace& space) { draw(v[0], 0, plans.base, space); }},
+        {"a stream more than the batch",
+         [this, draw](const auto& v, Workspace& space) { draw(v[0], batch + 1, plans.base, space); }}}});
   const auto encrypt = [this](const std::vector<PolyView>& v, const RnsBase& base,
                               const poly::Division* division, Workspace& space) {
     backend().encrypt_zero(queue(), v[0], v[1], {}, errors, 1, base, division, v[2], space);

@@ -61,10 +61,30 @@ __device__ __forceinline__ std::uint64_t residue(std::int64_t value, std::uint64
   return q.value() > bound ? word + (q.value() & (0 - (word >> 63))) : q.reduce_signed(value);
 }
 
+// --- Streams ---
+
+// One of all polynomials of a launch, or one of each of its batch.
+constexpr unsigned streams_per_launch = 32;
+template <unsigned most>
+struct Streams {
+  StreamKey of[most];
+
+  // Grid [tile, polynomial].
+  __device__ __forceinline__ RandomBlock block(unsigned components, std::uint32_t limb,
+                                               std::uint32_t counter) const {
+    if constexpr (most == 1) {
+      return random_block(of[0], blockIdx.y, limb, counter);
+    } else {
+      return random_block(of[blockIdx.y / components], blockIdx.y % components, limb, counter);
+    }
+  }
+};
+
 // --- Small integers ---
 
+template <unsigned most>
 struct Ternary {
-  StreamKey stream;
+  Streams<most> streams;
 
   __device__ __forceinline__ std::uint64_t bound() const { return 1; }
   __device__ __forceinline__ void draw(int (&values)[per_block], const RandomBlock& random) const {
@@ -75,8 +95,9 @@ struct Ternary {
   }
 };
 
+template <unsigned most>
 struct Error {
-  StreamKey stream;
+  Streams<most> streams;
   std::uint32_t size;
   std::uint64_t table[ErrorDistribution::max_size];
 
@@ -108,7 +129,7 @@ __global__ void __launch_bounds__(threads)
                  const __grid_constant__ Distribution distribution,
                  const __grid_constant__ LimbModuli moduli_of, const Modulus* moduli) {
   int values[per_block];
-  distribution.draw(values, random_block(distribution.stream, blockIdx.y, 0, block_counter()));
+  distribution.draw(values, distribution.streams.block(components, 0, block_counter()));
   exchange(values);
   const std::uint64_t bound = distribution.bound();
   begin_kernel();
@@ -127,7 +148,7 @@ template <class Distribution>
 __global__ void __launch_bounds__(threads)
     integers_kernel(DeviceView out, unsigned components, const __grid_constant__ Distribution distribution) {
   int values[per_block];
-  distribution.draw(values, random_block(distribution.stream, blockIdx.y, 0, block_counter()));
+  distribution.draw(values, distribution.streams.block(components, 0, block_counter()));
   exchange(values);
   begin_kernel();
   std::uint64_t words[per_block];
@@ -140,15 +161,15 @@ __global__ void __launch_bounds__(threads)
 
 // grid [tile, polynomial, limb]. Block 4 h + g of a row of 256 gives entries 16 h + 4 g + k, which stand at
 // 16 (4 g + k) + h: 16 lanes of one g write neighbours.
+template <unsigned most>
 __global__ void __launch_bounds__(threads)
-    uniform_kernel(DeviceView out, unsigned components, const __grid_constant__ StreamKey stream,
+    uniform_kernel(DeviceView out, unsigned components, const __grid_constant__ Streams<most> streams,
                    unsigned first_limb, const __grid_constant__ LimbModuli moduli_of, const Modulus* moduli) {
   constexpr unsigned row_blocks = row_size / per_block;
   const unsigned row = block_counter() / row_blocks, in_row = block_counter() % row_blocks;
   const unsigned h = in_row % 16, g = in_row / 16;
   const Modulus q = moduli[moduli_of.ring_index[blockIdx.z]];
-  const RandomBlock random =
-      random_block(stream, blockIdx.y, first_limb + blockIdx.z, row_blocks * row + 4 * h + g);
+  const RandomBlock random = streams.block(components, first_limb + blockIdx.z, row_blocks * row + 4 * h + g);
   std::uint64_t words[per_block];
 #pragma unroll
   for (unsigned k = 0; k < per_block; ++k) words[k] = q.reduce(random.r[k]);
@@ -304,12 +325,42 @@ dim3 grid(const Launcher& launcher, const PolyView& out, const Part& part, std::
           static_cast<unsigned>(part.batches * out.shape.components), static_cast<unsigned>(limbs)};
 }
 
-template <class Distribution>
+// The streams of a launch: all of `streams`, or those of the part's batch.
+template <unsigned most>
+Streams<most> streams_of(std::span<const RandomStream> streams, Purpose purpose, const Part& part,
+                         const PolyShape& shape) {
+  Streams<most> result;
+  if constexpr (most == 1) {
+    result.of[0] = stream_key(streams[0], purpose, part.first_batch * shape.components);
+  } else {
+    for (std::size_t i = 0; i < part.batches; ++i) {
+      result.of[i] = stream_key(streams[part.first_batch + i], purpose, 0);
+    }
+  }
+  return result;
+}
+
+// Calls run<most>(out, streams) for all streams, of as many as a launch takes at once.
+template <typename Run>
+void for_streams(const PolyView& out, std::span<const RandomStream> streams, const Run& run) {
+  if (streams.size() == 1) {
+    return leaving_no_secrets([&] { run.template operator()<1>(out, streams); });
+  }
+  for (std::size_t first = 0; first < streams.size(); first += streams_per_launch) {
+    const std::size_t count = std::min<std::size_t>(streams_per_launch, streams.size() - first);
+    leaving_no_secrets([&] {
+      run.template operator()<streams_per_launch>(out.batches(first, count), streams.subspan(first, count));
+    });
+  }
+}
+
+template <class Distribution, unsigned most>
 void sample_small(const char* operation, const Launcher& launcher, const PolyView& out,
-                  Distribution& distribution, const RandomStream& stream, Purpose purpose,
+                  Distribution& distribution, std::span<const RandomStream> streams, Purpose purpose,
                   const RnsBase& base) {
+  static_assert(sizeof(Distribution) + sizeof(LimbModuli) + 128 <= 4096);  // parameters of a kernel
   for_each_launch(out.shape, [&](const Part& part) {
-    distribution.stream = stream_key(stream, purpose, part.first_batch * out.shape.components);
+    distribution.streams = streams_of<most>(streams, purpose, part, out.shape);
     launch(operation, launcher.stream, small_kernel<Distribution>, grid(launcher, out, part), {threads}, 0,
            device_view(part.of(out)), static_cast<unsigned>(out.shape.components),
            static_cast<unsigned>(part.limbs), distribution, limb_moduli(base, part.first_limb, part.limbs),
@@ -321,14 +372,15 @@ template <class Distribution>
 void sample_integers(const char* operation, const Launcher& launcher, const PolyView& out,
                      Distribution& distribution, const RandomStream& stream, Purpose purpose) {
   for_each_launch(out.shape, [&](const Part& part) {
-    distribution.stream = stream_key(stream, purpose, part.first_batch * out.shape.components);
+    distribution.streams = streams_of<1>(std::span(&stream, 1), purpose, part, out.shape);
     launch(operation, launcher.stream, integers_kernel<Distribution>, grid(launcher, out, part), {threads}, 0,
            device_view(part.of(out)), static_cast<unsigned>(out.shape.components), distribution);
   });
 }
 
-Error error_of(const ErrorDistribution& distribution) {
-  Error error{};
+template <unsigned most>
+Error<most> error_of(const ErrorDistribution& distribution) {
+  Error<most> error{};
   error.size = static_cast<std::uint32_t>(distribution.size());
   std::copy_n(distribution.table(), distribution.size(), error.table);
   return error;
@@ -346,22 +398,9 @@ StreamKey stream_key(const RandomStream& stream, Purpose purpose, std::size_t fi
   return result;
 }
 
-void sample_uniform(const Launcher& launcher, const PolyView& out, const RandomStream& stream,
-                    const RnsBase& base) {
-  leaving_no_secrets([&] {
-    for_each_launch(out.shape, [&](const Part& part) {
-      launch("sample_uniform", launcher.stream, uniform_kernel, grid(launcher, out, part, part.limbs),
-             {threads}, 0, device_view(part.of(out)), static_cast<unsigned>(out.shape.components),
-             stream_key(stream, Purpose::uniform, part.first_batch * out.shape.components),
-             static_cast<unsigned>(part.first_limb), limb_moduli(base, part.first_limb, part.limbs),
-             launcher.tables->moduli());
-    });
-  });
-}
-
 void sample_ternary_integers(const Launcher& launcher, const PolyView& out, const RandomStream& stream) {
   leaving_no_secrets([&] {
-    Ternary ternary{};
+    Ternary<1> ternary{};
     sample_integers("sample_ternary", launcher, out, ternary, stream, Purpose::ternary);
   });
 }
@@ -369,7 +408,7 @@ void sample_ternary_integers(const Launcher& launcher, const PolyView& out, cons
 void sample_error_integers(const Launcher& launcher, const PolyView& out, const RandomStream& stream,
                            const ErrorDistribution& distribution) {
   leaving_no_secrets([&] {
-    Error error = error_of(distribution);
+    Error<1> error = error_of<1>(distribution);
     sample_integers("sample_error", launcher, out, error, stream, Purpose::error);
   });
 }
@@ -384,19 +423,31 @@ void choose_lowest(const Launcher& launcher, const PolyView& entries, std::size_
 
 namespace {
 
-void sample_ternary(const Launcher& launcher, const PolyView& out, const RandomStream& stream,
+void sample_uniform(const Launcher& launcher, const PolyView& out, std::span<const RandomStream> streams,
                     const RnsBase& base) {
-  leaving_no_secrets([&] {
-    Ternary ternary{};
-    sample_small("sample_ternary", launcher, out, ternary, stream, Purpose::ternary, base);
+  for_streams(out, streams, [&]<unsigned most>(const PolyView& some, std::span<const RandomStream> of) {
+    for_each_launch(some.shape, [&](const Part& part) {
+      launch("sample_uniform", launcher.stream, uniform_kernel<most>, grid(launcher, some, part, part.limbs),
+             {threads}, 0, device_view(part.of(some)), static_cast<unsigned>(some.shape.components),
+             streams_of<most>(of, Purpose::uniform, part, some.shape), static_cast<unsigned>(part.first_limb),
+             limb_moduli(base, part.first_limb, part.limbs), launcher.tables->moduli());
+    });
   });
 }
 
-void sample_error(const Launcher& launcher, const PolyView& out, const RandomStream& stream,
+void sample_ternary(const Launcher& launcher, const PolyView& out, std::span<const RandomStream> streams,
+                    const RnsBase& base) {
+  for_streams(out, streams, [&]<unsigned most>(const PolyView& some, std::span<const RandomStream> of) {
+    Ternary<most> ternary{};
+    sample_small<Ternary<most>, most>("sample_ternary", launcher, some, ternary, of, Purpose::ternary, base);
+  });
+}
+
+void sample_error(const Launcher& launcher, const PolyView& out, std::span<const RandomStream> streams,
                   const ErrorDistribution& distribution, const RnsBase& base) {
-  leaving_no_secrets([&] {
-    Error error = error_of(distribution);
-    sample_small("sample_error", launcher, out, error, stream, Purpose::error, base);
+  for_streams(out, streams, [&]<unsigned most>(const PolyView& some, std::span<const RandomStream> of) {
+    Error<most> error = error_of<most>(distribution);
+    sample_small<Error<most>, most>("sample_error", launcher, some, error, of, Purpose::error, base);
   });
 }
 
@@ -430,17 +481,21 @@ void sample_fixed_weight(const Launcher& launcher, const PolyView& out, const Ra
 
 }  // namespace
 
-void sample(const Launcher& launcher, const PolyView& out, const RandomStream& stream,
+void sample(const Launcher& launcher, const PolyView& out, std::span<const RandomStream> streams,
             const Distribution& distribution, const RnsBase& base) {
+  const std::size_t batch = out.shape.batch / streams.size();
   switch (distribution.purpose()) {
     case Purpose::uniform:
-      return sample_uniform(launcher, out, stream, base);
+      return sample_uniform(launcher, out, streams, base);
     case Purpose::ternary:
-      return sample_ternary(launcher, out, stream, base);
+      return sample_ternary(launcher, out, streams, base);
     case Purpose::fixed_weight:
-      return sample_fixed_weight(launcher, out, stream, distribution.weight(), base);
+      for (std::size_t i = 0; i < streams.size(); ++i) {
+        sample_fixed_weight(launcher, out.batches(i * batch, batch), streams[i], distribution.weight(), base);
+      }
+      return;
     case Purpose::error:
-      return sample_error(launcher, out, stream, distribution.errors(), base);
+      return sample_error(launcher, out, streams, distribution.errors(), base);
   }
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 #include "hemera/poly/random.hpp"
 #include "hemera/runtime/queue.hpp"
@@ -15,11 +16,10 @@
 
 namespace hemera::poly::cuda {
 
-void sample(const Launcher& launcher, const PolyView& out, const RandomStream& stream,
+/// `streams`: one, or one for each of the batch. In evaluation form, uniform ones, position p gets the
+/// stream's coefficient transposed(p).
+void sample(const Launcher& launcher, const PolyView& out, std::span<const RandomStream> streams,
             const Distribution& distribution, const RnsBase& base);
-/// Evaluation form in the backend's order: position p gets the stream's coefficient transposed(p).
-void sample_uniform(const Launcher& launcher, const PolyView& out, const RandomStream& stream,
-                    const RnsBase& base);
 /// The integers of the ternary distribution and of errors themselves, as signed words: out has one limb.
 void sample_ternary_integers(const Launcher& launcher, const PolyView& out, const RandomStream& stream);
 void sample_error_integers(const Launcher& launcher, const PolyView& out, const RandomStream& stream,
