@@ -106,6 +106,13 @@ std::vector<std::span<const std::byte>> views_of(const std::vector<nb::bytes>& m
   return views;
 }
 
+template <auto function>
+auto read_message(const Description& description, const Transcript& list, const nb::bytes& message) {
+  const std::span<const std::byte> bytes = view(message);
+  const ReleasedGil release;
+  return function(description, list, bytes);
+}
+
 OwnedArray<std::int64_t> open_sum(const UploadSum& sum, const std::vector<nb::bytes>& shares) {
   const auto views = views_of(shares);
   std::vector<std::int64_t> values;
@@ -264,7 +271,9 @@ void bind_messages(nb::module_& m) {
       .def(nb::init<const Description&, const Transcript&>(), "description"_a, "list"_a)
       .def("add",
            [](UploadSum& self, const nb::args& messages) {
-             const auto views = views_of(nb::cast<std::vector<nb::bytes>>(messages));
+             std::vector<nb::bytes> each;
+             if (!nb::try_cast(messages, each)) throw nb::type_error("add: a message is bytes");
+             const auto views = views_of(each);
              const ReleasedGil release;
              return self.add(views);
            })
@@ -272,22 +281,8 @@ void bind_messages(nb::module_& m) {
       .def("open", &open_sum, "shares"_a);
   m.def("federation_upload", &make_upload, "context"_a, "description"_a, "list"_a, "name"_a, "dealt"_a,
         "values"_a);
-  m.def(
-      "upload_sender",
-      [](const Description& description, const Transcript& list, const nb::bytes& message) {
-        const std::span<const std::byte> bytes = view(message);
-        const ReleasedGil release;
-        return upload_sender(description, list, bytes);
-      },
-      "description"_a, "list"_a, "message"_a);
-  m.def(
-      "share_piece",
-      [](const Description& description, const Transcript& list, const nb::bytes& message) {
-        const std::span<const std::byte> bytes = view(message);
-        const ReleasedGil release;
-        return share_piece(description, list, bytes);
-      },
-      "description"_a, "list"_a, "message"_a);
+  m.def("upload_sender", &read_message<upload_sender>, "description"_a, "list"_a, "message"_a);
+  m.def("share_piece", &read_message<share_piece>, "description"_a, "list"_a, "message"_a);
 }
 
 }  // namespace

@@ -151,10 +151,10 @@ void add_values(std::vector<Word>& sums, std::span<const Message> terms, std::ui
       for (std::size_t first = range * range_values; first < end; first += block) {
         const std::size_t count = std::min(block, end - first);
         terms[k].values.read(first, std::span(values).first(count));
-        for (std::size_t i = 0; i < count; ++i) {
-          // The top bit is the borrow of largest - value: vectors have no comparison without a sign.
-          const std::uint64_t value = values[i];
-          too_large |= (~largest & value) | (~(largest ^ value) & (largest - value));
+        if (largest >> 63 == 0) {  // and values: the top bit of the difference is its sign
+          for (std::size_t i = 0; i < count; ++i) too_large |= largest - values[i];
+        } else {
+          for (std::size_t i = 0; i < count; ++i) too_large |= std::uint64_t{values[i] > largest} << 63;
         }
         if (weight == 1) {
           for (std::size_t i = 0; i < count; ++i) sums[first + i] += values[i];
@@ -171,8 +171,7 @@ void add_values(std::vector<Word>& sums, std::span<const Message> terms, std::ui
       if (terms[k].values.ends_clean(sums.size())) continue;
       throw FormatError(name_of(k, terms.size()) + " has bits after its last value");
     }
-    const std::size_t least = 4 / std::max<std::size_t>(1, terms.size()) + 1;
-    runtime::in_threads(ranges, least, [&](std::size_t range) { add(range, false); });
+    runtime::in_threads(ranges, 4 / (terms.size() + 1) + 1, [&](std::size_t range) { add(range, false); });
     for (std::size_t k = 0; k < terms.size(); ++k) {
       if (!is_too_large[k]) continue;
       throw FormatError(name_of(k, terms.size()) + " has a value that is not below the modulus");

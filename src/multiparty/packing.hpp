@@ -1,7 +1,7 @@
 // Values of a few bits each, one behind the other, lowest bit first.
 #pragma once
 
-#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -55,17 +55,23 @@ class PackedValues {
         mask_(bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1) {}
 
   std::uint64_t operator[](std::size_t i) const { return bits_from(i * bits_) & mask_; }
-  /// The values from number `first` on, as many as `out` has.
+  /// The values from number `first` on, a multiple of 8, as many as `out` has.
   void read(std::size_t first, std::span<std::uint64_t> out) const {
+    constexpr std::size_t group = 8;
+    std::array<std::size_t, group> at, shift;  // of a group, which begins with a byte
+    for (std::size_t k = 0; k < group; ++k) at[k] = k * bits_ / 8, shift[k] = k * bits_ % 8;
     std::size_t i = 0;
     // A value of up to 57 bits lies in the eight bytes from its first one on.
-    if (bits_ <= 57 && bytes_.size() >= sizeof(std::uint64_t)) {
-      const std::size_t last = (8 * (bytes_.size() - sizeof(std::uint64_t)) + 7) / bits_;
-      const std::size_t end = last < first ? 0 : std::min(out.size(), last - first + 1);
-      for (std::size_t bit = first * bits_; i < end; ++i, bit += bits_) {
-        std::uint64_t word;
-        std::memcpy(&word, bytes_.data() + bit / 8, sizeof(word));
-        out[i] = (word >> bit % 8) & mask_;
+    if (bits_ <= 57) {
+      const std::byte* from = bytes_.data() + first / 8 * bits_;
+      for (; i + group <= out.size() &&
+             (first + i) / 8 * bits_ + at[group - 1] + sizeof(std::uint64_t) <= bytes_.size();
+           i += group, from += bits_) {
+        for (std::size_t k = 0; k < group; ++k) {
+          std::uint64_t word;
+          std::memcpy(&word, from + at[k], sizeof(word));
+          out[i + k] = (word >> shift[k]) & mask_;
+        }
       }
     }
     for (; i < out.size(); ++i) out[i] = (*this)[first + i];

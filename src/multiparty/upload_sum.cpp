@@ -24,11 +24,6 @@ struct Noise {
   double largest = 0;
   double largest_sum = 0;
 
-  void add(double noise, double sum) {
-    squares += noise * noise;
-    largest = std::max(largest, std::abs(noise));
-    largest_sum = std::max(largest_sum, std::abs(sum));
-  }
   void join(const Noise& other) {
     squares += other.squares;
     largest = std::max(largest, other.largest);
@@ -163,7 +158,8 @@ std::vector<std::int64_t> UploadSum::open(std::span<const std::span<const std::b
                                                  : static_cast<int128>(phase);
       const int128 half = centred < 0 ? -(delta / 2) : delta / 2;
       const int128 sum = (centred + half) / delta;
-      noise.add(as_double(centred - sum * delta), as_double(sum));
+      const double off = as_double(centred - sum * delta);
+      noise.join({off * off, std::abs(off), std::abs(as_double(sum))});
       result[i] = static_cast<std::int64_t>(sum);
     }
   };

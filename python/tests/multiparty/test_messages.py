@@ -112,6 +112,8 @@ def test_a_list_of_messages_is_added_at_once(method: str, value_bits: int, weigh
     messages = [committee.upload(listed, name, values[name]) for name in weights]
     total = _core.UploadSum(committee.description, listed)
     assert total.add() == []
+    with pytest.raises(TypeError, match="bytes"):
+        total.add(messages)  # type: ignore[arg-type]
     assert total.add(*messages[: count // 3]) == list(weights)[: count // 3]
     for wrong, told in refused(committee, listed, messages[count // 3 :]):
         with pytest.raises((errors.FormatError, errors.MismatchError), match=told):
