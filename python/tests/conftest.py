@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import ssl
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -92,6 +93,18 @@ def _memory_goes_back(request: pytest.FixtureRequest) -> Iterator[None]:
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
         if trim is not None:
             trim(0)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Clients of HTTP read the machine's authorities, some 140, which takes each of them 40 ms: here one."""
+    known = ssl.create_default_context().get_ca_certs(binary_form=True)
+    with pytest.MonkeyPatch.context() as patch:
+        if known:
+            file = tmp_path_factory.mktemp("authority") / "one.pem"
+            file.write_text(ssl.DER_cert_to_PEM_cert(known[0]))
+            patch.setenv("SSL_CERT_FILE", str(file))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -8,9 +8,6 @@ import pytest
 
 import check_floors as check
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-
-
 # --- C++. ---
 
 

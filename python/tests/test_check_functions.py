@@ -8,8 +8,6 @@ import pytest
 
 import check_functions as check
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-
 
 @pytest.mark.parametrize(
     ("before", "signature"),

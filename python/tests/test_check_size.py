@@ -11,7 +11,6 @@ import pytest
 
 import check_size as check
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 Commit = Callable[[dict[str, str]], None]
 
 

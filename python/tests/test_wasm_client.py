@@ -291,7 +291,7 @@ def test_a_page_of_another_origin_asks_a_server(module: Path, tmp_path: Path) ->
     home.add_index(tmp_path / "rows.index")
     asked: dict[str, Any] = {"token": home.clients.add("page"), "model": "study", "arrays": x.tolist()}
     with Pages(module, asked) as pages:
-        thread = threading.Thread(target=pages.serve_forever, daemon=True)
+        thread = threading.Thread(target=pages.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         origin = f"http://127.0.0.1:{pages.server_address[1]}"
         with serving(home, origins=[origin]) as server:

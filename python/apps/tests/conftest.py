@@ -2,13 +2,9 @@
 
 import runpy
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
+from contextlib import contextmanager
 
 import pytest
-
-ModulesOf = Callable[[Path], AbstractContextManager[None]]
 
 
 @contextmanager

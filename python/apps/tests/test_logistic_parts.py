@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import hemera as hm
 from hemera.errors import LevelError, ParameterError
@@ -14,7 +13,6 @@ from hemera_apps.logistic_regression.measures import Quality
 from hemera_apps.logistic_regression.run import Mark, Run
 
 SMALL = logistic.Settings(features=7, batch=64, iterations=5, rates=(0.6,))
-Floats = NDArray[np.float64]
 
 
 def parameters(levels):

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import hemera as hm
 from hemera.errors import LevelError, MismatchError, NoiseError, ParameterError
@@ -14,7 +13,6 @@ from hemera_apps import logistic_regression as logistic
 from hemera_apps.logistic_regression import client, server
 
 SMALL = logistic.Settings(features=7, batch=64, iterations=7, rates=(0.6,))
-Floats = NDArray[np.float64]
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import hemera as hm
 from hemera.errors import FormatError, ParameterError, RangeError
@@ -20,7 +19,6 @@ from hemera_apps.transformer.planned import approximate_block
 from hemera_apps.transformer.single.block import SingleBlock
 from hemera_apps.transformer.stages import agreement
 
-Array = NDArray[np.float64]
 SMALL = NetworkConfig(
     Shape(8, 16, 2, 32), blocks=2, classes=3, vocabulary=40, preset="test-40", fields={"security": None}
 )

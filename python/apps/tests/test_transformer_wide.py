@@ -5,7 +5,6 @@ import math
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import hemera as hm
 from hemera.errors import ParameterError
@@ -27,7 +26,6 @@ from hemera_apps.transformer.softmax import DividedExponentials, NormalizedSquar
 from hemera_apps.transformer.stages import Stages, agreement
 from hemera_apps.transformer.watch import Unwatched
 
-Array = NDArray[np.float64]
 NARROW = Ranges(score=4, mixed=2, hidden=5, centred=8, sums=(64.0, 256.0), variances=((0.5, 2.0), (0.5, 2.0)))
 BERT = NetworkConfig()
 SMALL = NetworkConfig(

@@ -15,13 +15,6 @@ from hemera.compiler import Compiled
 Values = NDArray[Any]
 
 
-def listed(result: Any) -> list[Any]:
-    """The results of a program, in order."""
-    if isinstance(result, dict):
-        return list(result.values())
-    return list(result) if isinstance(result, (list, tuple)) else [result]
-
-
 @functools.cache
 def shallow() -> hm.Parameters:
     """Insecure ones for programs of up to eight levels."""

@@ -18,7 +18,7 @@ from hemera.program.program import ExpectedNoise
 from hemera.program.values import Form
 from hemera.serving import Package
 
-from .compile_cases import listed
+from ..arrays.programs import listed
 
 RNG = np.random.default_rng(34)
 Spec = hm.ArraySpec

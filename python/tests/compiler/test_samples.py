@@ -15,7 +15,7 @@ from hemera.errors import MismatchError, ParameterError
 from hemera.program.program import Program
 from hemera.program.values import Form
 
-from .compile_cases import listed
+from ..arrays.programs import listed
 
 RNG = np.random.default_rng(21)
 Spec = hm.ArraySpec

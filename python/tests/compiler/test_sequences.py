@@ -20,7 +20,7 @@ from hemera.compiler.placement import Placement
 from hemera.errors import MismatchError, ParameterError
 from hemera.program.operations import Bootstraps
 
-from .compile_cases import listed
+from ..arrays.programs import listed
 
 RNG = np.random.default_rng(41)
 Spec = hm.ArraySpec

@@ -20,7 +20,7 @@ from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.package.interface import Interface
 from hemera.serving import Package
 
-from .compile_cases import listed
+from ..arrays.programs import listed
 
 RNG = np.random.default_rng(9)
 Spec = hm.ArraySpec

@@ -23,8 +23,8 @@ SHAPES: list[tuple[tuple[int, ...], Any]] = [
     ((3, 1, 5, 2, 4), (0, -2)),
     ((2, 300), 0),
     ((300, 2), 1),
-    ((6, 256), 0),
-    ((2, 3, 512), (1,)),
+    ((3, 256), 0),
+    ((2, 2, 512), (1,)),
     ((1, 7), 0),
     ((4, 3), ()),
     ((), None),
@@ -130,7 +130,7 @@ def test_long_sums_carry_in_between(largest: int, monkeypatch: pytest.MonkeyPatc
         return carried(engine, s, bounds, digits)
 
     monkeypatch.setattr(columns, "carried", watched)
-    ints, a = context(16), numbers((11, 256), "uint16")
+    ints, a = context(16), numbers((6, 256), "uint16")
     x = ints.encrypt(a)
     for axis in (0, None):
         check(x.sum(axis), a.sum(axis, dtype=np.uint16), ints)

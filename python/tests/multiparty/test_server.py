@@ -158,7 +158,7 @@ def test_names_of_a_server_that_lies_are_left_out(tmp_path: Path) -> None:
         def log_message(self, *_: Any) -> None: ...
 
     with http.server.HTTPServer(("127.0.0.1", 0), Lies) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         files = shared.RemoteFiles(f"http://127.0.0.1:{server.server_port}/v1/federations/fl", "a.0")
         assert files.list("contributors") == {"c": "1"}
         server.shutdown()

@@ -92,7 +92,7 @@ def scripted(
             self._send(200, body, **{"Content-Type": "application/octet-stream", **headers})
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     script.url = f"http://127.0.0.1:{server.server_address[1]}"
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import json
 import zlib
 from pathlib import Path
 from typing import Any
@@ -21,19 +20,12 @@ from hemera.program.stored_arrays import StoredArray
 from ..limited_memory import run_within
 from .operation_cases import CKKS
 from .operation_cases import SLOTS as WIDTH
-from .package_bytes import joined
+from .package_bytes import joined, parts
 
 SLOTS = 4096
 BATCH = (1 << 15) + 1
 INPUTS = [serving.InputSpec(name, WIDTH, low=-1) for name in "xy"]
 LOAD = "package = hm.serving.Package.load(sys.argv[1]); print('loaded', len(package.program.nodes))"
-
-
-def split(data: bytes) -> tuple[dict[str, Any], bytes]:
-    """The header of a file, and its arrays."""
-    begin = len(container.MAGIC) + 8
-    length = int.from_bytes(data[begin - 8 : begin], "little")
-    return json.loads(data[begin : begin + length]), data[begin + length : -32]
 
 
 def bomb(operations: int, batch: int, *, arrays: int = 1, unused: int = 0) -> bytes:
@@ -42,7 +34,7 @@ def bomb(operations: int, batch: int, *, arrays: int = 1, unused: int = 0) -> by
     simple = hm.serving.export(
         lambda x: x * np.arange(1, SLOTS + 1.0), inputs=SLOTS, name="bomb", security=None
     )
-    header, _ = split(bytes(simple))
+    header, _ = parts(bytes(simple))
     recorded = header["content"]["program"]
     one = recorded["nodes"][0]
     recorded["nodes"] = [
@@ -150,7 +142,7 @@ def test_operations_keep_arrays_of_numpy(name: str) -> None:
 
 def planned(nodes: list[dict[str, Any]], shapes: list[tuple[str, list[int]]]) -> bytes:
     """A model of operations on its input, with arrays of zeros of these types and shapes."""
-    header, _ = split(bomb(1, 1))
+    header, _ = parts(bomb(1, 1))
     header["content"]["program"]["nodes"] = [{**node, "operands": [0]} for node in nodes]
     blocks = [zlib.compress(bytes(int(np.prod(shape)) * int(kind[-1])), 9) for kind, shape in shapes]
     header["arrays"] = [

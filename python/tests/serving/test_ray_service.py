@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
-import threading
 from collections.abc import Iterator
 
 import numpy as np
@@ -20,10 +18,9 @@ from hemera.ray.replica import ModelFile
 from hemera.ray.service import RayService
 from hemera.serving import Package
 from hemera.serving.home import Home
-from hemera.serving.server import listen, make_server
 from hemera.serving.settings import Settings
 
-from .conftest import BOUND, Running, client_of, expected, wait_until
+from .conftest import BOUND, Running, client_of, expected, served, wait_until
 from .replicas import ROWS, Ranch
 
 
@@ -33,23 +30,8 @@ def site(home: Home, package: Package) -> Iterator[tuple[Running, Ranch]]:
     settings = Settings(device="cpu", threads=1)
     ranch = Ranch({"scores": ModelFile(str(home.model_file("scores")), package.digest)}, settings, 2)
     service = RayService(home, settings, ranch, Limits(look_seconds=0.02, start_seconds=BOUND))
-    with running(service) as url:
+    with served(service) as url:
         yield Running(service, url), ranch
-
-
-@contextlib.contextmanager
-def running(service: RayService) -> Iterator[str]:
-    listener = listen("127.0.0.1", 0)
-    server = make_server(service, listener)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-    thread.start()
-    try:
-        wait_until(lambda: server.started or not thread.is_alive())
-        assert server.started
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        thread.join(BOUND)
 
 
 @pytest.mark.fact_of_the_cpu("names of devices")

@@ -17,9 +17,9 @@ from hemera.client.problems import ServerError
 from hemera.commands.client import _found
 from hemera.errors import FormatError, MismatchError, NoiseError, ParameterError
 from hemera.search import wire
-from hemera.search.comparisons import slots
 from hemera.serving.home import Home
 
+from ...search.threshold_cases import in_small_rings
 from ..conftest import BOUND, Running, serving, wait_until
 from ..server_requests import code
 from .index_cases import client_of, held
@@ -44,8 +44,7 @@ def require_right(found: search.Matches, threshold: float) -> None:
 @pytest.fixture(scope="module")
 def rings() -> Iterator[None]:
     """Small rings, for the servers and clients of these tests."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(slots, "RING", slots.Ring(1 << 11, None))
+    with in_small_rings():
         yield
 
 
