@@ -183,6 +183,8 @@ def test_rotations_take_integers(ckks: Any) -> None:
         ckks.ctx.generate_keys(ckks.sk, rotations=3)
     with pytest.raises(TypeError, match="takes an integer as steps, not float"):
         ckks.ctx.generate_keys(ckks.sk, rotations=[1.5])
+    with pytest.raises(TypeError, match="rotations_for_sum takes an integer as slots, not float"):
+        ckks.ctx.generate_keys(ckks.sk, sum_slots=2.5)
     with pytest.raises(TypeError, match="rotations_for_sum takes parameters and a number of slots, not int"):
         rotations_for_sum(1024)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="rotations_needed takes a sequence of steps"):

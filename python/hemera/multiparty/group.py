@@ -172,7 +172,7 @@ class Group:
         steps = set(all_steps(what, "make_keys(rotations=)", rotations))
         elements = set()
         if sum_slots:
-            steps |= set(rotations_for_sum(what, None if sum_slots is True else int(sum_slots)))
+            steps |= set(rotations_for_sum(what, None if sum_slots is True else sum_slots))
             elements.add(native.conjugation_element())
         elements |= {native.galois_element(step) for step in steps}
         needs = [_core.key_need(params, 1, each, level) for each in sorted(elements - {1})]

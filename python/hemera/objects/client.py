@@ -89,8 +89,7 @@ class ClientContext:
             raise _core.ParameterError("swap_rows is of BFV and BGV; CKKS takes conjugation=True")
         steps = set(all_steps(self._params, "generate_keys(rotations=)", rotations))
         if sum_slots:
-            slots = None if sum_slots is True else int(sum_slots)
-            steps |= set(rotations_for_sum(self._params, slots))
+            steps |= set(rotations_for_sum(self._params, None if sum_slots is True else sum_slots))
             # BFV and BGV sum over both rows.
             swap_rows = swap_rows or not ckks
         if galois_level is not None:
