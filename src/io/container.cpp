@@ -213,51 +213,100 @@ Payload Section::payload() const {
   return Payload(decompress(stored, static_cast<std::size_t>(raw_bytes)));
 }
 
-Reader::Reader(std::span<const std::byte> file) : header_(read_header(file)) {
-  runtime::ByteReader in(file.subspan(Header::bytes), "the file after its header");
-  if (header_.sections > in.remaining() / Section::header_bytes) {
-    throw FormatError("a truncated Hemera file: " + std::to_string(header_.sections) +
-                      " sections can not fit into the " + std::to_string(in.remaining()) +
-                      " bytes after the header");
+namespace {
+
+constexpr const char* after_header = "the file after its header";
+
+void require_room(std::size_t sections, std::uint64_t left) {
+  if (sections > left / Section::header_bytes) {
+    throw FormatError("a truncated Hemera file: " + std::to_string(sections) +
+                      " sections can not fit into the " + std::to_string(left) + " bytes after the header");
   }
+}
+
+// The section at the place of `in`, which reads `bytes`.
+Section next_section(runtime::ByteReader& in, std::span<const std::byte> bytes, const Header& header,
+                     std::size_t index) {
+  if (in.remaining() < Section::header_bytes) {
+    in.fail("truncated within the header of section " + std::to_string(index) + " of " +
+            std::to_string(header.sections));
+  }
+  const auto section_header = bytes.subspan(in.position(), Section::header_bytes);
+  Section section;
+  section.tag = Tag(in.u32());
+  const std::uint32_t flags = in.u32();
+  const std::uint64_t stored_bytes = in.u64();
+  section.raw_bytes = in.u64();
+  section.checksum = in.u64();
+  if (stored_bytes > in.remaining()) {
+    in.fail(place(section.tag, index) + " is truncated or damaged: " + std::to_string(stored_bytes) +
+            " bytes were announced and " + std::to_string(in.remaining()) + " are left");
+  }
+  section.stored = in.bytes(static_cast<std::size_t>(stored_bytes));
+  if (section.checksum != runtime::checksum(section_seed(header, index),
+                                            section_header.first(Section::header_bytes - 8),
+                                            section.stored)) {
+    in.fail(place(section.tag, index) + " is damaged: its checksum does not fit; fetch the file again");
+  }
+  if ((flags & ~zstd_flag) != 0) {
+    in.fail(place(section.tag, index) + " uses flags that version " + std::to_string(header.version) +
+            " does not have");
+  }
+  section.compressed = flags == zstd_flag;
+  if (section.compressed ? section.raw_bytes / Reader::expansion_limit > stored_bytes
+                         : section.raw_bytes != stored_bytes) {
+    in.fail(place(section.tag, index) + " claims " + std::to_string(section.raw_bytes) +
+            " bytes of content in " + std::to_string(stored_bytes) + " stored bytes");
+  }
+  return section;
+}
+
+std::string bytes_follow(std::uint64_t bytes) {
+  return std::to_string(bytes) + " bytes follow the last section";
+}
+
+Header header_of(const Content& content) {
+  std::array<std::byte, Header::bytes> begin{};
+  const auto bytes =
+      std::span(begin).first(static_cast<std::size_t>(std::min<std::uint64_t>(content.size(), begin.size())));
+  content.read(0, bytes);
+  return read_header(bytes);
+}
+
+}  // namespace
+
+Reader::Reader(std::span<const std::byte> file) : header_(read_header(file)) {
+  const auto bytes = file.subspan(Header::bytes);
+  runtime::ByteReader in(bytes, after_header);
+  require_room(header_.sections, in.remaining());
   sections_.reserve(header_.sections);
   for (std::size_t index = 0; index < header_.sections; ++index) {
-    if (in.remaining() < Section::header_bytes) {
-      in.fail("truncated within the header of section " + std::to_string(index) + " of " +
-              std::to_string(header_.sections));
-    }
-    const auto section_header = file.subspan(Header::bytes + in.position(), Section::header_bytes);
-    Section section;
-    section.tag = Tag(in.u32());
-    const std::uint32_t flags = in.u32();
-    const std::uint64_t stored_bytes = in.u64();
-    section.raw_bytes = in.u64();
-    section.checksum = in.u64();
-    if (stored_bytes > in.remaining()) {
-      in.fail(place(section.tag, index) + " is truncated or damaged: " + std::to_string(stored_bytes) +
-              " bytes were announced and " + std::to_string(in.remaining()) + " are left");
-    }
-    section.stored = in.bytes(static_cast<std::size_t>(stored_bytes));
-    if (section.checksum != runtime::checksum(section_seed(header_, index),
-                                              section_header.first(Section::header_bytes - 8),
-                                              section.stored)) {
-      in.fail(place(section.tag, index) + " is damaged: its checksum does not fit; fetch the file again");
-    }
-    if ((flags & ~zstd_flag) != 0) {
-      in.fail(place(section.tag, index) + " uses flags that version " + std::to_string(header_.version) +
-              " does not have");
-    }
-    section.compressed = flags == zstd_flag;
-    if (section.compressed ? section.raw_bytes / expansion_limit > stored_bytes
-                           : section.raw_bytes != stored_bytes) {
-      in.fail(place(section.tag, index) + " claims " + std::to_string(section.raw_bytes) +
-              " bytes of content in " + std::to_string(stored_bytes) + " stored bytes");
-    }
-    sections_.push_back(section);
+    sections_.push_back(next_section(in, bytes, header_, index));
   }
-  if (in.remaining() != 0) {
-    in.fail(std::to_string(in.remaining()) + " bytes follow the last section");
+  if (in.remaining() != 0) in.fail(bytes_follow(in.remaining()));
+}
+
+Reader::Reader(const Content& content) : header_(header_of(content)), sections_(1), content_(&content) {}
+
+const Section& Reader::read_section() {
+  const std::uint64_t left = content_->size() - begin_;
+  require_room(sections_left(), left);
+  std::array<std::byte, Section::header_bytes> head{};
+  auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(left, head.size()));
+  content_->read(begin_, std::span(head).first(bytes));
+  runtime::ByteReader announced(head, after_header);
+  static_cast<void>(announced.u64());
+  if (bytes == head.size()) bytes += static_cast<std::size_t>(std::min(left - bytes, announced.u64()));
+  if (room_.size() < bytes) {
+    room_ = {};
+    room_ = runtime::Buffer(runtime::make_host_memory(0), bytes);
   }
+  const std::span<std::byte> all(room_.data(), bytes);
+  content_->read(begin_, all);
+  runtime::ByteReader in(all, after_header);
+  sections_[0] = next_section(in, all, header_, position_);
+  begin_ += bytes;
+  return sections_[0];
 }
 
 namespace {
@@ -285,11 +334,11 @@ void Header::expect_fingerprint(const Fingerprint& expected) const {
 }
 
 const Section& Reader::next(Tag tag) {
-  if (position_ == sections_.size()) {
+  if (sections_left() == 0) {
     throw FormatError("the file has no " + tag.text() + " section, which a " +
                       std::string(name(header_.kind)) + " needs");
   }
-  const Section& section = sections_[position_];
+  const Section& section = content_ != nullptr ? read_section() : sections_[position_];
   if (section.tag != tag) {
     throw FormatError(place(section.tag, position_) + " stands where a " + std::string(name(header_.kind)) +
                       " has its " + tag.text() + " section");
@@ -299,9 +348,12 @@ const Section& Reader::next(Tag tag) {
 }
 
 void Reader::expect_end() const {
-  if (position_ != sections_.size()) {
-    throw FormatError(place(sections_[position_].tag, position_) + " is unexpected in a " +
+  if (sections_left() != 0) {
+    throw FormatError(std::to_string(sections_left()) + " more sections are unexpected in a " +
                       std::string(name(header_.kind)));
+  }
+  if (content_ != nullptr && begin_ != content_->size()) {
+    throw FormatError(std::string(after_header) + ": " + bytes_follow(content_->size() - begin_));
   }
 }
 

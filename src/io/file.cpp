@@ -92,6 +92,9 @@ class Source {
     if (S_ISDIR(status_.st_mode)) fail("opening it", EISDIR);
   }
 
+  [[nodiscard]] bool is_regular() const { return S_ISREG(status_.st_mode); }
+  [[nodiscard]] std::string name() const { return path_.string(); }
+
   // The size when it was opened. A hint: pipes have none, and a file may grow or shrink meanwhile.
   [[nodiscard]] std::size_t size() const {
     return static_cast<std::size_t>(std::max<off_t>(status_.st_size, 0));
@@ -99,7 +102,7 @@ class Source {
 
   // Reads the bytes after `read` before until `data` is full or the file ends, and returns their number.
   std::size_t next(std::size_t read, std::span<std::byte> data) const {
-    if (!S_ISREG(status_.st_mode)) return serial(read, data);
+    if (!is_regular()) return serial(read, data);
     // Several threads read: most of the time goes to memory that is new.
     constexpr std::size_t piece_bytes = std::size_t{1} << 22;
     std::vector<std::size_t> counts((data.size() + piece_bytes - 1) / piece_bytes);
@@ -143,7 +146,27 @@ class Source {
   struct stat status_ {};
 };
 
+class FileContent final : public Content {
+ public:
+  explicit FileContent(const std::filesystem::path& path) : file_(path) {}
+  [[nodiscard]] const Source& source() const { return file_; }
+  [[nodiscard]] std::uint64_t size() const override { return file_.size(); }
+  void read(std::uint64_t begin, std::span<std::byte> data) const override {
+    if (file_.next(static_cast<std::size_t>(begin), data) == data.size()) return;
+    throw FormatError(file_.name() + " became shorter while it was read; load it again when it is written");
+  }
+
+ private:
+  Source file_;
+};
+
 }  // namespace
+
+std::unique_ptr<Content> open_content(const std::filesystem::path& path) {
+  auto content = std::make_unique<FileContent>(path);
+  if (!content->source().is_regular()) return nullptr;
+  return content;
+}
 
 void AtomicFile::fail(const char* action, int error) {
   std::string message =

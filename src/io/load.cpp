@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,8 +19,9 @@
 namespace hemera::io {
 namespace {
 
-// A whole, undamaged file of this kind that belongs to the context.
-Reader open(const ContextPointer& context, std::span<const std::byte> file, Kind kind) {
+// A file of this kind that belongs to the context: a whole, undamaged one where its bytes are in memory.
+template <typename File>
+Reader open(const ContextPointer& context, const File& file, Kind kind) {
   rlwe::require_filled(context, "load");
   Reader reader(file);
   reader.header().expect_kind(kind);
@@ -105,6 +107,31 @@ rlwe::SwitchingKey next_switching_key(Reader& reader, const ContextPointer& cont
                                   fields.seed ? 1U : 2U};
   auto poly = read_polynomials(reader.next(residues_tag), *context, expected, fields.seed);
   return {context, std::move(gadget), rlwe::stored_key(*context, std::move(poly)), fields.seed};
+}
+
+rlwe::EvaluationKeys next_evaluation_keys(Reader& reader, const ContextPointer& context) {
+  const auto list = next_fields<KeyList>(reader, key_list_tag, *context);
+  if (reader.sections_left() != 2 * list.size()) {
+    throw FormatError("the file lists " + std::to_string(list.size()) + " keys and has " +
+                      std::to_string(reader.sections_left()) + " sections for them, not two each");
+  }
+  rlwe::EvaluationKeys keys;
+  keys.context = context;
+  if (list.public_key) {
+    keys.public_key = std::make_shared<const rlwe::PublicKey>(next_public_key(reader, context));
+  }
+  for (const rlwe::KeyRole& role : list.roles) {
+    auto key = std::make_shared<const rlwe::SwitchingKey>(
+        next_switching_key(reader, rlwe::key_context(context, role)));
+    const auto& known = keys.switching[role];
+    if (!known.empty() && !(known.rbegin()->first < key->gadget->primes())) {
+      throw FormatError("keys of one role whose gadgets do not ascend");
+    }
+    keys.add(role, std::move(key));
+  }
+  reader.expect_end();
+  require_version(reader, keys);
+  return keys;
 }
 
 // Faults, visible in the header alone, that forbid loading an object of any kind into the context.
@@ -197,28 +224,7 @@ rlwe::SwitchingKey load_switching_key(const ContextPointer& context, std::span<c
 
 rlwe::EvaluationKeys load_evaluation_keys(const ContextPointer& context, std::span<const std::byte> file) {
   Reader reader = open(context, file, Kind::evaluation_keys);
-  const auto list = next_fields<KeyList>(reader, key_list_tag, *context);
-  if (reader.sections_left() != 2 * list.size()) {
-    throw FormatError("the file lists " + std::to_string(list.size()) + " keys and has " +
-                      std::to_string(reader.sections_left()) + " sections for them, not two each");
-  }
-  rlwe::EvaluationKeys keys;
-  keys.context = context;
-  if (list.public_key) {
-    keys.public_key = std::make_shared<const rlwe::PublicKey>(next_public_key(reader, context));
-  }
-  for (const rlwe::KeyRole& role : list.roles) {
-    auto key = std::make_shared<const rlwe::SwitchingKey>(
-        next_switching_key(reader, rlwe::key_context(context, role)));
-    const auto& known = keys.switching[role];
-    if (!known.empty() && !(known.rbegin()->first < key->gadget->primes())) {
-      throw FormatError("keys of one role whose gadgets do not ascend");
-    }
-    keys.add(role, std::move(key));
-  }
-  reader.expect_end();
-  require_version(reader, keys);
-  return keys;
+  return next_evaluation_keys(reader, context);
 }
 
 rlwe::Parameters load_parameters(const std::filesystem::path& path) {
@@ -245,6 +251,12 @@ AnyObject load_any(const ContextPointer& context, std::span<const std::byte> fil
 }
 
 AnyObject load_any(const ContextPointer& context, const std::filesystem::path& path) {
+  // Keys have gigabytes: one is in memory beside those that are loaded, and not the file.
+  if (const std::unique_ptr<Content> content = open_content(path)) {
+    Reader reader(*content);
+    expect_object(reader.header(), *context);
+    if (reader.header().kind == Kind::evaluation_keys) return next_evaluation_keys(reader, context);
+  }
   return load_any(context, load_file(path, [&](const Header& header) { expect_object(header, *context); }));
 }
 

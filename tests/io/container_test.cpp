@@ -56,6 +56,60 @@ std::vector<std::byte> read_all(std::span<const std::byte> file) {
   return out;
 }
 
+// Bytes that are read piece by piece, as those of a file on a disk.
+class Pieces final : public Content {
+ public:
+  explicit Pieces(std::span<const std::byte> file) : file_(file) {}
+  [[nodiscard]] std::uint64_t size() const override { return file_.size(); }
+  void read(std::uint64_t begin, std::span<std::byte> data) const override {
+    const auto piece = file_.subspan(static_cast<std::size_t>(begin), data.size());
+    std::copy(piece.begin(), piece.end(), data.begin());
+    largest_ = std::max(largest_, data.size());
+  }
+  [[nodiscard]] std::size_t largest() const { return largest_; }
+
+ private:
+  std::span<const std::byte> file_;
+  mutable std::size_t largest_ = 0;
+};
+
+std::vector<std::byte> read_in_pieces(const Content& file) {
+  Reader reader(file);
+  reader.header().expect_kind(Kind::ciphertext);
+  std::vector<std::byte> out;
+  for (const Tag tag : {first_tag, second_tag}) {
+    const Payload payload = reader.next(tag).payload();
+    out.insert(out.end(), payload.bytes().begin(), payload.bytes().end());
+  }
+  reader.expect_end();
+  return out;
+}
+
+// One section is in memory at a time, and what is refused in memory is refused piece by piece.
+TEST(Container, PiecesOfAFileAreCheckedAsAWholeOneIs) {
+  for (const int level : {0, 3}) {
+    const auto file = make_file(random_bytes(70, 1), random_bytes(5000, 2, 0x0F), level);
+    const Pieces pieces(file);
+    EXPECT_EQ(read_in_pieces(pieces), read_all(file));
+    EXPECT_LT(pieces.largest(), file.size() - 70);
+    for (std::size_t size = 0; size < file.size(); ++size) {
+      const Pieces truncated{std::span(file).first(size)};
+      ASSERT_THROW(static_cast<void>(read_in_pieces(truncated)), FormatError) << size;
+    }
+    for (std::size_t at = 0; at < file.size(); ++at) {
+      auto damaged = file;
+      damaged[at] ^= std::byte{0x10};
+      ASSERT_THROW(static_cast<void>(read_in_pieces(Pieces(damaged))), FormatError) << at;
+    }
+    auto longer = file;
+    longer.push_back(std::byte{0});
+    EXPECT_THROW(static_cast<void>(read_in_pieces(Pieces(longer))), FormatError);
+    Reader reader(pieces);
+    EXPECT_THROW(static_cast<void>(reader.next(second_tag)), FormatError);
+    EXPECT_THROW(reader.expect_end(), FormatError);
+  }
+}
+
 std::string message_of(std::span<const std::byte> file) {
   return tests::refusal<FormatError>([&] { static_cast<void>(read_all(file)); });
 }

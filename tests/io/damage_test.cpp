@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <random>
 
 #include "hemera/arith/primes.hpp"
@@ -55,6 +57,34 @@ TEST_P(DamageTest, EveryRandomCorruptionIsAFormatErrorWithoutLargeAllocations) {
       }
     }
   }
+}
+
+// Keys come from a file one by one.
+TEST_P(DamageTest, KeysOnADiskAreCheckedOneByOne) {
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("hemera-damage-" + test::name(GetParam()) +
+                     std::to_string(::testing::UnitTest::GetInstance()->random_seed()));
+  const auto load = [&](std::span<const std::byte> file) {
+    std::ofstream out(path, std::ios::binary | std::ios::trunc);
+    out.write(reinterpret_cast<const char*>(file.data()), static_cast<std::streamsize>(file.size()));
+    out.close();
+    return save(std::get<rlwe::EvaluationKeys>(load_any(samples_.context, path)));
+  };
+  auto file = save(samples_.keys);
+  EXPECT_EQ(load(file), file);
+  for (std::size_t size = 0; size < file.size(); size += size < 200 ? 1 : file.size() / 50) {
+    ASSERT_THROW(static_cast<void>(load(std::span(file).first(size))), FormatError) << size;
+  }
+  ASSERT_THROW(static_cast<void>(load(std::span(file).first(file.size() - 1))), FormatError);
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 50; ++round) {
+    auto damaged = file;
+    const std::string what = test::corrupt(damaged, random);
+    ASSERT_THROW(static_cast<void>(load(damaged)), FormatError) << what;
+  }
+  file.push_back(std::byte{0});
+  EXPECT_THROW(static_cast<void>(load(file)), FormatError);
+  std::filesystem::remove(path);
 }
 
 // A ciphertext's file with the noise bound of another one: loading lifts a bound below a fresh ciphertext's.

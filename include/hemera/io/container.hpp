@@ -169,6 +169,19 @@ class Payload {
   std::span<const std::byte> view_;
 };
 
+/// The bytes of a file that are not all in memory.
+class Content {
+ public:
+  Content() = default;
+  Content(const Content&) = delete;
+  Content& operator=(const Content&) = delete;
+  virtual ~Content() = default;
+  [[nodiscard]] virtual std::uint64_t size() const = 0;
+  /// Fills `data` with the bytes from number `begin` on. Throws FormatError where the file has become shorter
+  /// than `size`, and FileError.
+  virtual void read(std::uint64_t begin, std::span<std::byte> data) const = 0;
+};
+
 struct Section {
   static constexpr std::size_t header_bytes = 32;
 
@@ -182,29 +195,40 @@ struct Section {
   [[nodiscard]] Payload payload() const;
 };
 
-/// Checks a whole file (header, every length, every checksum, no byte left over) before it returns any
-/// section. Does not own the bytes; allocates at most 64 bytes a section, twice the section's header.
+/// The sections of a file, one after the other, each checked: its length, its checksum, and no byte left
+/// over.
 class Reader {
  public:
   /// A compressed section may hold at most this many times the bytes that it takes in the file.
   static constexpr std::uint64_t expansion_limit = 64;
 
-  /// Throws FormatError, which names the fault and its place.
+  /// Checks the whole file before it returns any section. Does not own the bytes; allocates at most 64 bytes
+  /// a section, twice the section's header. Throws FormatError, which names the fault and its place.
   explicit Reader(std::span<const std::byte> file);
+  /// Reads each section into memory when it is taken, where the next one replaces it. The content must
+  /// outlive the reader.
+  explicit Reader(const Content& content);
 
   [[nodiscard]] const Header& header() const { return header_; }
+  /// All sections of a file in memory.
   [[nodiscard]] std::span<const Section> sections() const { return sections_; }
 
-  /// The next section, which must have this tag: throws FormatError otherwise.
+  /// The next section, which must have this tag: throws FormatError otherwise, and as the constructor of a
+  /// file in memory does. It is valid until the next one is taken.
   const Section& next(Tag tag);
-  [[nodiscard]] std::size_t sections_left() const { return sections_.size() - position_; }
-  /// Throws FormatError unless every section was taken.
+  [[nodiscard]] std::size_t sections_left() const { return header_.sections - position_; }
+  /// Throws FormatError unless every section was taken, or where bytes follow the last one.
   void expect_end() const;
 
  private:
+  const Section& read_section();
+
   Header header_;
-  std::vector<Section> sections_;
+  std::vector<Section> sections_;  // all, or the last that was read
   std::size_t position_ = 0;
+  const Content* content_ = nullptr;
+  std::uint64_t begin_ = Header::bytes;  // of the next section in the content
+  runtime::Buffer room_;
 };
 
 }  // namespace hemera::io

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <span>
 #include <utility>
 
@@ -67,5 +68,9 @@ class FileBytes {
 /// has no Hemera header; OutOfMemoryError if it is larger than memory. `accept` sees the header before more
 /// than its 64 bytes are read, and may refuse the file by throwing.
 FileBytes load_file(const std::filesystem::path& path, const std::function<void(const Header&)>& accept = {});
+
+/// A file that is read piece by piece; nothing for a pipe or a device, which have no places to read from.
+/// Throws FileError if it can not be opened.
+std::unique_ptr<Content> open_content(const std::filesystem::path& path);
 
 }  // namespace hemera::io
