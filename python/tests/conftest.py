@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import ssl
@@ -104,6 +105,8 @@ def _one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
             file = tmp_path_factory.mktemp("authority") / "one.pem"
             file.write_text(ssl.DER_cert_to_PEM_cert(known[0]))
             patch.setenv("SSL_CERT_FILE", str(file))
+            with contextlib.suppress(ImportError):  # what clients read that look at no environment
+                patch.setattr("certifi.where", lambda: str(file))
         yield
 
 
