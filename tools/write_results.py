@@ -88,8 +88,7 @@ def entries_of(table: Mapping[str, Any], rows: Sequence[Any], root: Path) -> Ite
                     yield {"what": _set_of(row), "row": row, "theirs": theirs}
     else:
         for entry in table["entries"]:
-            where = {**entry["where"], **({"mode": "graph"} if "bootstraps-" in table["file"] else {})}
-            row = row_of(rows, where) if entry["where"] else rows[0]
+            row = row_of(rows, entry["where"]) if entry["where"] else rows[0]
             theirs = {name: _resolved(each, rows, table) for name, each in entry["theirs"].items()}
             yield {**entry, "row": row, "theirs": theirs}
 
