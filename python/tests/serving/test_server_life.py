@@ -291,7 +291,7 @@ def test_few_descriptors(home: Home, tls: tuple[str, str], tls_words: bool) -> N
             assert httpx.get(process.url + "/live", verify=False, timeout=BOUND).status_code == 200
         for each in idle:
             each.close()
-        assert process.stop() == 0
+        assert process.stop() == 0, process.lines
     assert events(process, "descriptors")[0]["connections"] == 32
     assert not [line for line in process.lines if "traceback" in line]
     assert len(process.lines) < 30
