@@ -261,7 +261,6 @@ def test_calls_that_are_refused(tmp_path: Path) -> None:
     for value in (np.inf, np.nan):
         with pytest.raises(errors.RangeError):
             fed.push(0, arrays(1) | {"bias": np.full(7, value)}, wait=0)
-    # What NumPy would drop or read as numbers.
     odd = [
         np.full(7, 1j),
         np.full(7, "1"),

@@ -60,6 +60,19 @@ def test_answers_and_requests_of_the_old_key_are_of_the_new_one(package: Package
     np.testing.assert_allclose(np.loadtxt(files.results, delimiter=","), expected(ROWS), atol=1e-4)
 
 
+def test_rotation_with_128_bits_of_security(files: Files) -> None:
+    weights, rows = np.linspace(-1, 1, 24).reshape(8, 3), np.random.default_rng(2).uniform(-1, 1, (5, 8))
+    made = hm.compile(lambda x: x @ weights, hm.ArraySpec(8, range=(-1, 1)), samples=8, name="scores")
+    model, told = files.describe(made.package, "scores")
+    np.savetxt(files.rows, rows, delimiter=",")
+    for words in (("keys", files.keys), ("encrypt", files.rows, files.request), ("rotate", files.switching)):
+        assert run("client", words[0], told, *words[1:], "--folder", files.own) == 0
+        assert words[0] != "encrypt" or files.compute(model) == 0
+    assert run("client", "reencrypt", told, files.switching, files.answer, files.answer) == 0
+    assert files.decrypt(told, len(rows)) == 0
+    np.testing.assert_allclose(np.loadtxt(files.results, delimiter=","), rows @ weights, atol=1e-4)
+
+
 def test_all_files_of_an_exact_answer_are_turned(files: Files) -> None:
     params = hm.bfv.Parameters.from_bits(
         degree=1024, plain_modulus=12289, prime_bits=[45, 45], special_bits=[49], security=None
