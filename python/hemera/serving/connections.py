@@ -170,32 +170,45 @@ class Listener(socket.socket):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        self._spare = -1
+        self._open_spare()
         self._told = -math.inf
 
     def accept(self) -> tuple[socket.socket, Any]:
         try:
             return super().accept() if self.accepts is None else self.accepts(self)
         except OSError as error:
-            if error.errno not in _NO_ROOM:
+            if error.errno not in _NO_ROOM or not self._refuse():
                 raise
-            self._refuse()
             raise ConnectionAbortedError from None  # for asyncio it is gone
 
     def close(self) -> None:
-        if self._spare >= 0:
-            os.close(self._spare)
-            self._spare = -1
+        self._close_spare()
         super().close()
 
-    def _refuse(self) -> None:
+    def _open_spare(self) -> None:
+        if self._spare < 0:
+            with contextlib.suppress(OSError):  # another thread may have taken the descriptor
+                self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+
+    def _close_spare(self) -> None:
+        spare, self._spare = self._spare, -1
+        if spare >= 0:
+            os.close(spare)
+
+    def _refuse(self) -> bool:
+        """Whether a connection was closed by the spare descriptor; without one asyncio waits for a second."""
         if time.monotonic() - self._told >= _QUIET:
             self._told = time.monotonic()
             log("descriptors", level=logging.ERROR, why="no file can be opened, and connections are refused")
-        os.close(self._spare)
+        self._open_spare()
+        if self._spare < 0:
+            return False
+        self._close_spare()
         with contextlib.suppress(OSError):
             super().accept()[0].close()
-        self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        self._open_spare()
+        return True
 
 
 def _raise_descriptors(connections: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import resource
@@ -26,6 +27,7 @@ from hemera.package.local_model import LocalModel
 from hemera.serving import export
 from hemera.serving.connections import Connections
 from hemera.serving.home import Home
+from hemera.serving.server import listen
 from hemera.serving.settings import Settings
 
 from .conftest import BOUND, WEIGHTS, Process, client_of, expected, wait_until
@@ -318,6 +320,23 @@ def test_room_for_connections(
     connections = Connections(Settings())
     assert given == ([] if raised is None else [(raised, hard)])
     assert connections._most == room
+
+
+def test_a_spare_descriptor_that_another_thread_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The listener closes none that is not its own, and tells that it can refuse nobody."""
+
+    def none_left(*_: object) -> int:
+        raise OSError(errno.EMFILE, "no room")
+
+    with listen("127.0.0.1", 0) as listener:
+        listener.setblocking(False)
+        assert listener._refuse()
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "open", none_left)
+            assert [listener._refuse() for _ in range(2)] == [True, False]
+        taken = os.dup(0)
+        listener.close()
+        os.close(taken)  # an error, if the listener closed it
 
 
 def test_no_descriptor_at_all(home: Home) -> None:
