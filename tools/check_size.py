@@ -32,10 +32,14 @@ STEP = 50
 LONG = 400
 """Lines of a file that has many."""
 SUFFIXES = {".py", ".pyi", ".cpp", ".hpp", ".cu", ".cuh", ".md", ".cmake", ".sh"}
+SUFFIXES |= {".mjs", ".mts", ".html", ".go", ".java", ".R", ".rs"}  # clients
 CPP = {".cpp", ".hpp", ".cu", ".cuh"}
 TESTS = ("tests", "python/tests", "python/apps/tests")
 # Rooms of several folders, each by itself; what lies beside these folders is a room too.
-ROOMS = ("python/hemera", "python/apps/hemera_apps", "python/apps", "python/tests", "python", "src", "tests")
+ROOMS = (
+    *("python/hemera", "python/apps/hemera_apps", "python/apps", "python/tests", "python"),
+    *("src", "tests", "clients"),
+)
 # Not counted: data, programs that HEIR wrote, and pages that grow with each change.
 LEFT_OUT = re.compile(
     r"tests/(vectors|corpus)/|integrations/.*/programs/|docs/(decisions|measurements)/|CHANGELOG\.md"
@@ -77,7 +81,7 @@ def lines_of(texts: Mapping[str, str]) -> Sizes:
     for name, text in texts.items():
         lines = text.count("\n")
         found[f"lines.{room_of(name)}"] += lines
-        if name.endswith(".md") or room_of(name) in ("top", "docs"):
+        if name.endswith(".md") or room_of(name).split("/")[0] in ("top", "docs", "clients"):
             continue
         part = "tests" if name.startswith(tuple(f"{folder}/" for folder in TESTS)) else "product"
         found[f"lines of all {part}"] += lines
