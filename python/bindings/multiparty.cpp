@@ -269,14 +269,16 @@ void bind_messages(nb::module_& m) {
           "list"_a, "piece"_a);
   nb::class_<UploadSum>(m, "UploadSum")
       .def(nb::init<const Description&, const Transcript&>(), "description"_a, "list"_a)
-      .def("add",
-           [](UploadSum& self, const nb::args& messages) {
-             std::vector<nb::bytes> each;
-             if (!nb::try_cast(messages, each)) throw nb::type_error("add: a message is bytes");
-             const auto views = views_of(each);
-             const ReleasedGil release;
-             return self.add(views);
-           })
+      .def(
+          "add",
+          [](UploadSum& self, const nb::args& messages) {
+            std::vector<nb::bytes> each;
+            if (!nb::try_cast(messages, each)) throw nb::type_error("add: a message is bytes");
+            const auto views = views_of(each);
+            const ReleasedGil release;
+            return self.add(views);
+          },
+          nb::sig("def add(self, *messages: bytes) -> list[str]"))
       .def_prop_ro("missing", &UploadSum::missing)
       .def("open", &open_sum, "shares"_a);
   m.def("federation_upload", &make_upload, "context"_a, "description"_a, "list"_a, "name"_a, "dealt"_a,

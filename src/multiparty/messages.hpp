@@ -55,6 +55,9 @@ struct Message {
 /// and MismatchError otherwise, with the message's number, from 1, where there are several.
 std::vector<Message> read_messages(const Description& description, const Transcript& transcript,
                                    MessageKind kind, std::span<const std::span<const std::byte>> messages);
+/// The envelope of one such message.
+Envelope read_envelope(const Description& description, const Transcript& transcript, MessageKind kind,
+                       std::span<const std::byte> message);
 
 /// Adds weighted values to sums modulo the word, in threads that share the sums. Throws FormatError for a
 /// value above `largest`, or if bits after the last value are not 0: the sums are then as before.

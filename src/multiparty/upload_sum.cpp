@@ -2,7 +2,6 @@
 #include <bit>
 #include <cmath>
 #include <map>
-#include <optional>
 #include <utility>
 #include <variant>
 
