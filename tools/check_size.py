@@ -31,8 +31,10 @@ STEP = 50
 """Limits of lines are multiples of it."""
 LONG = 400
 """Lines of a file that has many."""
-SUFFIXES = {".py", ".pyi", ".cpp", ".hpp", ".cu", ".cuh", ".md", ".cmake", ".sh"}
-SUFFIXES |= {".mjs", ".mts", ".html", ".go", ".java", ".R", ".rs"}  # clients
+SUFFIXES = {
+    *(".py", ".pyi", ".cpp", ".hpp", ".cu", ".cuh", ".md", ".cmake", ".sh"),
+    *(".mjs", ".mts", ".html", ".go", ".java", ".R", ".rs"),
+}
 CPP = {".cpp", ".hpp", ".cu", ".cuh"}
 TESTS = ("tests", "python/tests", "python/apps/tests")
 # Rooms of several folders, each by itself; what lies beside these folders is a room too.

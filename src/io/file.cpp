@@ -128,9 +128,9 @@ class Source {
     std::size_t size = 0;
     while (size < data.size()) {
       const std::span<std::byte> rest = data.subspan(size);
-      const ssize_t count = S_ISREG(status_.st_mode) ? ::pread(descriptor_.value, rest.data(), rest.size(),
-                                                               static_cast<off_t>(place + size))
-                                                     : ::read(descriptor_.value, rest.data(), rest.size());
+      const ssize_t count = is_regular() ? ::pread(descriptor_.value, rest.data(), rest.size(),
+                                                   static_cast<off_t>(place + size))
+                                         : ::read(descriptor_.value, rest.data(), rest.size());
       if (count == 0) break;
       if (count > 0) {
         size += static_cast<std::size_t>(count);

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, SupportsBytes, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from hemera._core import DeviceError, Error, FileError, FormatError, OutOfMemoryError, SecurityError
 
-MALFORMED = (
-    Error,
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    RecursionError,
-    TypeError,
-    ValueError,
-)
+MALFORMED = (Error, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """Errors of reading data that others wrote, where it is not of its form."""
 TIMES_THE_FILE = 128
 """Memory over a file's bytes that is allowed for any file."""
@@ -109,3 +105,13 @@ def damaged(what: str, *told: type[Exception]) -> Iterator[None]:
         if isinstance(error, (*SAYS_MORE, *told)):
             raise
         raise FormatError(f"{what} is damaged: {error}") from error
+
+
+def as_base64(data: bytes | SupportsBytes) -> str:
+    """Bytes, or those of an object's file, as JSON takes them."""
+    return base64.b64encode(bytes(data)).decode()
+
+
+def places_as_base64(places: ArrayLike) -> str:
+    """Numbers of elements or slots: little-endian int32."""
+    return as_base64(np.asarray(places, "<i4").tobytes())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import os
 import threading
 from collections.abc import Iterator, MutableMapping
@@ -17,6 +16,7 @@ from hemera import _core
 from hemera._process import cached_property
 from hemera.ckks import Parameters
 from hemera.inputs.arguments import as_integer, described
+from hemera.inputs.fields import as_base64
 from hemera.inputs.source import Source, read_bytes
 from hemera.integers import conversion, files, operations
 from hemera.integers.array import Booleans, Integers
@@ -232,7 +232,7 @@ class Context:
         """All that clients without this package need to encrypt and decrypt (docs/javascript.md), as JSON
         takes it: the parameters' file in base64, and numbers of ciphertexts. `level` has no levels left."""
         return {
-            "parameters": base64.b64encode(bytes(self._params)).decode(),
+            "parameters": as_base64(self._params),
             "bits": self._bits,
             "slots": self._layout.slots,
             "level": self._whole.input_level,

@@ -14,7 +14,7 @@ import hemera
 from hemera._process import cached_property
 from hemera.errors import FormatError, MismatchError
 from hemera.inputs.arguments import Progress
-from hemera.inputs.fields import damaged
+from hemera.inputs.fields import as_base64, damaged
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
 from hemera.objects.keys import Keys, SecretKey
@@ -141,7 +141,7 @@ class Interface:
             "inputs": [{**asdict(spec), "shape": list(spec.shape)} for spec in self.inputs],
             "outputs": [_described(spec) for spec in self.outputs],
             "encoding": self.encoding.to_data(),
-            "parameters": base64.b64encode(bytes(params)).decode(),
+            "parameters": as_base64(params),
             # Models whose results nobody else sees are files as before there was sharing.
             **({} if self.sharing is None else {"sharing": self.sharing.to_data()}),
         }

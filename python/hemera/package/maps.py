@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from hemera.arrays.layout import Layout
 from hemera.errors import ParameterError
+from hemera.inputs.fields import as_base64, places_as_base64
 from hemera.package.encodings import Arrays, Table, Vectors
 from hemera.package.finishing import Apply, Label
 from hemera.package.interface import Interface
@@ -52,7 +52,7 @@ def client_maps(interface: Interface) -> dict[str, Any]:
     else:
         raise _beyond(f"rows are encoded as {encoding.kind!r}")
     return {
-        "parameters": base64.b64encode(bytes(interface.params)).decode(),
+        "parameters": as_base64(interface.params),
         "keys": _keys(interface.keys),
         "unwatched": list(getattr(encoding, "unwatched", ())),
         **told,
@@ -76,10 +76,6 @@ def _keys(keys: KeyList) -> list[list[Any]]:
     return found
 
 
-def _base64(numbers: ArrayLike) -> str:
-    return base64.b64encode(np.asarray(numbers, "<i4").tobytes()).decode()
-
-
 def _ciphertexts(layout: Layout, specs: Sequence[InputSpec]) -> list[dict[str, Any]]:
     """The ciphertexts of an array. What is in a slot is found by numbers that are elements' own."""
     if layout.lines or any(len(spec.shape) > 1 for spec in specs):
@@ -92,7 +88,7 @@ def _ciphertexts(layout: Layout, specs: Sequence[InputSpec]) -> list[dict[str, A
 def _ciphertext(spec: InputSpec, elements: ArrayLike) -> dict[str, Any]:
     batch = spec.shape[0] if spec.shape else 0
     own = {"name": spec.name, "level": spec.level, "batch": batch}
-    return {**own, "slots": _base64(elements), "count": spec.slots}
+    return {**own, "slots": places_as_base64(elements), "count": spec.slots}
 
 
 def _places(layout: Layout, specs: Sequence[OutputSpec]) -> dict[str, Any]:
@@ -106,7 +102,7 @@ def _places(layout: Layout, specs: Sequence[OutputSpec]) -> dict[str, Any]:
 def _place(specs: Sequence[OutputSpec], width: int, places: ArrayLike) -> dict[str, Any]:
     batch = specs[0].shape[0] if specs[0].shape else 0
     own = {"ciphertexts": [spec.name for spec in specs], "batch": batch}
-    return {**own, "width": width, "places": _base64(places)}
+    return {**own, "width": width, "places": places_as_base64(places)}
 
 
 def _input(spec: InputSpec, name: str, shape: Sequence[int]) -> dict[str, Any]:

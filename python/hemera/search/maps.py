@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import math
 from typing import Any
 
 import numpy as np
 
+from hemera.inputs.fields import as_base64, places_as_base64
 from hemera.search.comparisons.program import Comparisons
 from hemera.search.scores.program import ScoreProgram
 from hemera.search.scores.scales import USED
@@ -42,7 +42,7 @@ def search_maps(settings: Settings) -> dict[str, Any]:
     if settings.metric == "l2":
         norms = [0.0, math.sqrt(LARGEST_SCORE) - row_norm]
     return {
-        "parameters": base64.b64encode(bytes(settings.params)).decode(),
+        "parameters": as_base64(settings.params),
         "settings": settings.digest,
         "kind": settings.answers.kind,
         "owner": bool(settings.owner),
@@ -84,9 +84,7 @@ def _comparisons(program: Comparisons) -> dict[str, Any]:
     ]
     entries = layout.entries()
     slots = {
-        "entries": base64.b64encode(
-            np.where(entries < program.dims, entries, -1).astype("<i4").tobytes()
-        ).decode(),
+        "entries": places_as_base64(np.where(entries < program.dims, entries, -1)),
         "levels": [program.top, program.compared_level],
         "row_bound": program.row_bound,
         "parts": layout.parts,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from hemera._inspect import HEMERA
 from hemera._process import cached_property
 from hemera.client.wire import KEYS_FILE
 from hemera.errors import FormatError
+from hemera.inputs.fields import as_base64
 from hemera.inputs.source import read_bytes
 from hemera.objects.devices import DeviceOptions
 from hemera.package.maps import client_maps
@@ -238,7 +238,7 @@ class ServedIndex(Served):
             "degree": params.degree,
             "log_modulus": params.log_modulus,
             "security": params.security,
-            "parameters": base64.b64encode(bytes(params)).decode(),
+            "parameters": as_base64(params),
             "limits": self.limits(queries=self.queries),
         }
 
