@@ -48,11 +48,6 @@ class Agreement:
     """The numbers of the samples that have such values."""
 
     @property
-    def tables(self) -> int:
-        """The samples of a function on tables."""
-        return self.samples
-
-    @property
     def bits(self) -> float:
         """-log2 of the largest difference, of each result relative to its own largest value."""
         return _bits(self.relative)

@@ -149,7 +149,7 @@ def test_checks_of_tables_tell_the_largest_of_all_tables(
     monkeypatch.setattr("hemera.compiler.tables.compiled.Local", local)
     agreed = plan.check(*frames, encrypted=encrypted)
     error = {0: math.nan, 1: 0.25}.get(encrypted, 1.0)
-    assert (agreed.tables, agreed.encrypted) == (3, min(encrypted, 3))
+    assert (agreed.samples, agreed.encrypted) == (3, min(encrypted, 3))
     assert agreed.largest == pytest.approx(5)
     assert agreed.clear_error < 1e-6
     assert agreed.error == pytest.approx(error, nan_ok=True, abs=1e-6)

@@ -246,7 +246,7 @@ def test_checks_and_files(tmp_path: Any) -> None:
     )
     assert either.check(patients(2), threads=1).bits > 12
     agreed = plan.check(patients(1), patients(2), encrypted=2, threads=1)
-    assert (agreed.tables, agreed.encrypted) == (2, 2)
+    assert (agreed.samples, agreed.encrypted) == (2, 2)
     assert agreed.bits > 12
     assert "bits" in str(agreed)
     # A group of one row has no deviation, here and there.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,10 +11,19 @@ import numpy as np
 
 from hemera.arrays import Array
 from hemera.arrays.recorded import kind_of
+from hemera.compiler.tables.functions import RULES, require_mask
 from hemera.compiler.tables.missing import missing
 from hemera.compiler.tables.results import Groups, Result
-from hemera.compiler.tables.rows import Rows, computed, operands_of, require_mask, whole
-from hemera.compiler.tables.statistics import STATISTICS, Statistics, Weight, counts_of_values, joined, zeroed
+from hemera.compiler.tables.rows import Rows, category_of, code_of, computed, operands_of, whole
+from hemera.compiler.tables.statistics import (
+    STATISTICS,
+    Statistics,
+    Weight,
+    counts_of_values,
+    joined,
+    of_array,
+    zeroed,
+)
 from hemera.errors import MismatchError, ParameterError
 from hemera.inputs.operators import Operators
 from hemera.inputs.plain import is_missing
@@ -27,6 +37,8 @@ _NAMED = {*_NUMBERS, *(f"r{name}" for name in _NUMBERS), "eq", "ne", "lt", "le",
 class Column(Rows, Statistics):
     """A column, or what is computed of columns of one table, row by row. Comparisons give masks, by which
     tables are filtered; statistics leave missing values and filtered rows out."""
+
+    _rules = RULES
 
     def __repr__(self) -> str:
         return f"<column {self.name!r} of {self.rows} rows{'' if self.weight is None else ', filtered'}>"
@@ -60,8 +72,8 @@ class Column(Rows, Statistics):
         mask = require_mask(cond)
         if other is not None:
             self._require_kind(other)
-            found: Column = replace(self._applied(np.where, mask, self, other), name=self.name)
-            return found
+            found: Column = self._applied(np.where, mask, self, other)
+            return replace(found, name=self.name, is_array=self.is_array)
         kept, public = operands_of(mask, self)[0][0], self.is_public and getattr(mask, "is_public", True)
         return replace(self._with(self.elements, joined(self.present, kept)), is_public=public)
 
@@ -75,7 +87,7 @@ class Column(Rows, Statistics):
         if self.present is not None and wanted.kind != "f":
             raise TypeError(f"column {self.name!r}: missing values can not be of {wanted}; fillna first")
         found: Column = computed(lambda x: x.astype(wanted), self, keeps_zero=True)
-        return found
+        return replace(found, is_nullable=False)
 
     def fillna(self, value: Any) -> Column:
         """The column with values in place of missing ones: a number, a truth value or a category of it, or
@@ -83,7 +95,7 @@ class Column(Rows, Statistics):
         if self.present is None:
             return self
         if self.categories:
-            value = self._code(self._category(value))
+            value = code_of(self, category_of(self, value))
         else:
             self._require_kind(value)
         if isinstance(value, (Column, Array)) or np.ndim(value):
@@ -117,6 +129,8 @@ class Column(Rows, Statistics):
 
     def cumsum(self) -> Column:
         """The sums of the rows so far, of those that are left and not missing."""
+        if self.is_array and self.present is not None:
+            raise TypeError("np.cumsum of an array with missing values is NaN from there on: fillna first")
         return self._with(np.cumsum(zeroed(self)), self.present)
 
     def __getitem__(self, item: Any) -> Column:
@@ -158,15 +172,18 @@ class Column(Rows, Statistics):
         return found
 
     def isin(self, values: Sequence[Any]) -> Column:
-        """Whether values are among these. NaN stands for missing ones; so does None among texts, and among
-        numbers it is refused, as pandas takes it by the type of the column. TypeError for a text alone."""
+        """Whether values are among these. NaN, NA, NaT and None stand for missing ones as pandas takes them
+        by the type of the column; None among numbers is refused. TypeError for a text alone."""
         if isinstance(values, (str, bytes)):
             raise TypeError(f"isin takes a list of values, not {values!r}: column == {values!r} is of one")
         listed = list(values)
         known = [each for each in listed if each is not None and not is_missing(each) and each == each]
-        of_missing = len(known) < len(listed)
+        lost = [each for each in listed if each is None or is_missing(each) or each != each]
+        of_missing = any(map(self._stands_for_missing, lost))
         if self.categories:
-            known = [self._code(each if isinstance(each, str) else self._category(each)) for each in known]
+            known = [
+                code_of(self, each if isinstance(each, str) else category_of(self, each)) for each in known
+            ]
         elif not self.is_public:
             if any(each is None for each in listed):
                 raise TypeError(f"column {self.name!r}: None is no number; np.nan stands for missing ones")
@@ -175,6 +192,14 @@ class Column(Rows, Statistics):
             return self.isna() & of_missing
         found = self._of_truths(np.isin(self.elements, known), self.present)
         return found | self.isna() if of_missing else found
+
+    def _stands_for_missing(self, value: Any) -> bool:
+        """Whether a value that is none is a missing one of the column's type."""
+        kind = type(value).__name__
+        if self.categories:
+            is_time = self.order == "values" and isinstance(self.categories[0], datetime.datetime)
+            return not is_time or kind == "NaTType"
+        return kind == "NAType" if self.is_nullable else isinstance(value, (float, np.floating))
 
     isnull, notnull = Rows.isna, Rows.notna
 
@@ -189,8 +214,10 @@ class Column(Rows, Statistics):
 
     # --- Statistics. ---
 
-    def _statistic(self, name: str, ddof: int = 1) -> Any:
-        return STATISTICS[name](self, None, ddof)
+    def _statistic(self, name: str, ddof: int | None = None) -> Any:
+        own = int(not self.is_array) if ddof is None else ddof
+        found = STATISTICS[name](self, None, own)
+        return of_array(self, name, found) if self.is_array and self.present is not None else found
 
     def value_counts(self, normalize: bool = False) -> Result:
         """How often each category, or truth value, is there: the most frequent first, those that are not
@@ -217,7 +244,8 @@ def filter_of(item: Any, weight: Weight, rows: int) -> tuple[Any, bool]:
         MismatchError: for a mask of other rows, or of a table with other filters.
     """
     if isinstance(item, Column):
-        if kind_of(item) != "b" or item.present is not None or item.categories:
+        misses = item.present is not None and not item.is_nullable
+        if kind_of(item) != "b" or misses or item.categories:
             raise TypeError(
                 f"tables are filtered by masks, as comparisons of columns give them: column {item.name!r} is "
                 "none, as in pandas"
@@ -227,7 +255,7 @@ def filter_of(item: Any, weight: Weight, rows: int) -> tuple[Any, bool]:
                 "the mask is of a table with other filters, and pandas could not align its rows: make it of "
                 "this table, or combine masks by &"
             )
-        return item.elements, item.is_public
+        return joined(item.elements, item.present), item.is_public
     if not (isinstance(item, np.ndarray) and item.dtype.kind == "b"):
         raise TypeError(f"a column's name, a list of names or a mask is needed, not {type(item).__name__}")
     if item.shape != (rows,):

@@ -27,6 +27,8 @@ class ReadColumn:
     """The categories of a type that lists them, as pandas' does."""
     is_ordered: bool = True
     """Whether categories are in order; values are in their own."""
+    is_nullable: bool = False
+    """Whether missing values are pandas' NA, which comparisons keep, and not NaN, of which they are false."""
 
     @property
     def kind(self) -> str:
@@ -82,8 +84,10 @@ def is_of_pandas(frame: Any) -> bool:
 def _of_series(series: Any) -> ReadColumn:
     """A column of pandas, Polars or Arrow."""
     missing = series.isna() if hasattr(series, "isna") else series.is_null()
-    found = _read(series.to_numpy(), np.asarray(missing))
-    if not hasattr(getattr(series, "dtype", None), "ordered"):  # which categories of pandas have
+    dtype = getattr(series, "dtype", None)
+    is_nullable = type(getattr(dtype, "na_value", None)).__name__ == "NAType"
+    found = replace(_read(series.to_numpy(), np.asarray(missing)), is_nullable=is_nullable)
+    if not hasattr(dtype, "ordered"):  # which categories of pandas have
         return found
     return replace(found, categories=tuple(series.dtype.categories), is_ordered=bool(series.dtype.ordered))
 

@@ -6,32 +6,21 @@ import contextlib
 import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
 from hemera.arrays.recorded import DTYPES, Kind, kind_of
 from hemera.compiler.tables.missing import NO_COLUMN
 from hemera.compiler.tables.results import Result
-from hemera.compiler.tables.statistics import (
-    METHODS,
-    Weight,
-    as_truths,
-    joined,
-    length,
-    of_numpy,
-    require_numbers,
-)
+from hemera.compiler.tables.statistics import METHODS, Weight, joined, length, of_numpy
 from hemera.errors import MismatchError, ParameterError
-from hemera.inputs.operators import COMPARISONS, MIRRORED, Operators
+from hemera.inputs.operators import Operators
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-_OF_MASKS = (np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert)
-_OF_TRUTHS = dict(
-    zip((np.logical_and, np.logical_or, np.logical_xor, np.logical_not), _OF_MASKS, strict=True)
-)
+R = TypeVar("R", bound="Rows")
 
 
 @dataclass(eq=False, repr=False)
@@ -39,13 +28,15 @@ class Rows(Operators):
     """An array of the rows of a table, some of which are missing or filtered out.
 
     NumPy's functions of single elements are those of arrays, on the rows' values. Missing values stay
-    missing, and comparisons with them are false, as pandas has it. Functions of NumPy that bring rows
-    together take whole columns alone.
+    missing, and comparisons with them are false, but for pandas' NA, as pandas has it. Functions of NumPy
+    that bring rows together take whole columns alone.
     """
 
     _instead: ClassVar[Mapping[str, str]] = {}
     _otherwise: ClassVar[str] = NO_COLUMN
     _holds_arrays = True
+    _rules: ClassVar[Mapping[Any, Any]] = {}
+    """Functions of NumPy that do not compute row by row, with what they do."""
 
     elements: Any
     """The rows' values, an `Array` or plain; 0, or anything, where they are missing or filtered out."""
@@ -66,6 +57,10 @@ class Rows(Operators):
     clear, too."""
     is_of_pandas: bool = False
     """Whether results are given as pandas has them."""
+    is_nullable: bool = False
+    """Whether missing values are pandas' NA: comparisons with them are missing, too, and not false."""
+    is_array: bool = False
+    """Whether NumPy gives an array, and no column, as `numpy.where` does: its statistics are NumPy's."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -87,7 +82,7 @@ class Rows(Operators):
     # --- NumPy's protocols. ---
 
     def _applied(self, ufunc: Any, *operands: Any, **options: Any) -> Any:
-        return _RULES.get(ufunc, computed)(ufunc, *operands, **options)
+        return self._rules.get(ufunc, computed)(ufunc, *operands, **options)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         if method == "reduce" and ufunc in METHODS:
@@ -97,7 +92,7 @@ class Rows(Operators):
         return super().__array_ufunc__(ufunc, method, *inputs, **options)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
-        if function in _RULES:
+        if function in self._rules:
             return self._applied(function, *arguments, **options)
         if function in METHODS:
             return of_numpy(METHODS[function], *arguments, **options)
@@ -115,29 +110,35 @@ class Rows(Operators):
         """Whether values are there."""
         return self._of_truths(np.ones(self.rows, np.bool_), self.present)
 
-    def _of_truths(self, truths: Any, present: Weight, *, is_public: bool | None = None) -> Self:
+    def _of_truths(self, truths: Any, present: Weight) -> Self:
         """Truth values of the rows, false where a value is missing."""
-        public = self.is_public if is_public is None else is_public
-        return replace(self._with(joined(truths, present)), categories=(), is_public=public)
+        return replace(self._with(joined(truths, present)), categories=())
 
-    def _category(self, value: Any) -> Any:
-        """A value as categories are: a text as a time, where these are times."""
-        is_time = isinstance(self.categories[0], datetime.datetime)
-        if is_time and (isinstance(value, str) or getattr(value, "dtype", np.dtype(float)).kind == "M"):
-            with contextlib.suppress(ValueError):
-                return np.array(value, "datetime64[us]").item()
-        return value
 
-    def _code(self, value: Any) -> float:
-        """The number of a category. ParameterError for one that the column has not; -1 where it is public."""
-        if value not in self.categories and self.is_public:
-            return -1.0
-        if value not in self.categories:
-            raise ParameterError(
-                f"column {self.name!r} has no category {value!r}; it has "
-                f"{', '.join(map(repr, self.categories))}"
-            )
-        return float(self.categories.index(value))
+def decided(x: R, truths: Any, present: Weight) -> R:
+    """Truth values of a comparison: false where a value is missing, or missing there of pandas' NA."""
+    own = (truths, present) if x.is_nullable else (joined(truths, present), None)
+    return replace(x._with(*own), categories=())
+
+
+def category_of(x: Rows, value: Any) -> Any:
+    """A value as categories are: a text as a time, where these are times."""
+    is_time = isinstance(x.categories[0], datetime.datetime)
+    if is_time and (isinstance(value, str) or getattr(value, "dtype", np.dtype(float)).kind == "M"):
+        with contextlib.suppress(ValueError):
+            return np.array(value, "datetime64[us]").item()
+    return value
+
+
+def code_of(x: Rows, value: Any) -> float:
+    """The number of a category. ParameterError for one that the column has not; -1 where it is public."""
+    if value not in x.categories and x.is_public:
+        return -1.0
+    if value not in x.categories:
+        raise ParameterError(
+            f"column {x.name!r} has no category {value!r}; it has {', '.join(map(repr, x.categories))}"
+        )
+    return float(x.categories.index(value))
 
 
 def whole(function: Any, value: Any) -> Any:
@@ -186,8 +187,14 @@ def operands_of(*operands: Any) -> tuple[list[Any], Rows, Weight]:
     return values, first, present
 
 
-def _is_public(operands: Sequence[Any]) -> bool:
-    return all(each.is_public for each in operands if isinstance(each, Rows))
+def met(operands: Sequence[Any]) -> dict[str, Any]:
+    """What columns that meet make of a result: a column and an array give a column, NA and NaN give NA."""
+    columns = [each for each in operands if isinstance(each, Rows)]
+    return {
+        "is_public": all(each.is_public for each in columns),
+        "is_nullable": any(each.is_nullable for each in columns),
+        "is_array": all(each.is_array for each in columns),
+    }
 
 
 def computed(function: Any, *operands: Any, keeps_zero: bool = False, **options: Any) -> Any:
@@ -213,158 +220,4 @@ def computed(function: Any, *operands: Any, keeps_zero: bool = False, **options:
         values = [each * 1.0 if isinstance(each, np.ndarray) else each for each in values]
     found = function(*values[:count], **dict(zip(options, values[count:], strict=True)))
     is_zeroed = keeps_zero and all(each.is_zeroed or each.present is None for each in columns)
-    return replace(first._with(found, present), is_zeroed=is_zeroed, is_public=_is_public(operands))
-
-
-def _linear(function: Any, *operands: Any) -> Any:
-    """A function that keeps 0; of a divisor that is a plain number."""
-    is_linear = function is not np.divide or isinstance(operands[1], (int, float))
-    return computed(function, *operands, keeps_zero=is_linear)
-
-
-def _of_one(function: Any, x: Any, *arguments: Any, **options: Any) -> Any:
-    """A function of a column whose other arguments are not of the rows."""
-    return computed(lambda values: function(values, *arguments, **options), x)
-
-
-def _clipped(function: Any, x: Any, *ends: Any, **named: Any) -> Any:
-    """`numpy.clip`. TypeError for truth values, which pandas would put beside the limits."""
-    if kind_of(x) == "b":
-        raise TypeError("truth values are not clipped: astype(int) first")
-    return computed(function, x, *ends, **named)
-
-
-def _of_known(function: np.ufunc, *operands: Any) -> Any:
-    """`numpy.fmax` and `numpy.fmin`. TypeError where values are missing."""
-    found = computed(function, *operands)
-    if found.present is not None:
-        raise TypeError(
-            f"np.{function.__name__} takes what is not missing of two: fillna first, or np.maximum"
-        )
-    return found
-
-
-def _negative(_: Any, x: Rows) -> Rows:
-    """-x; of truth values the opposite, as pandas has it."""
-    return ~x if x._kind == "b" else _linear(np.negative, x)
-
-
-def _power(function: Any, x: Any, exponent: Any) -> Any:
-    """x ** exponent. As of pandas, x ** 0 and 1 ** x are 1 for missing values too."""
-    plain = [not isinstance(each, Rows) and np.ndim(each) == 0 for each in (x, exponent)]
-    if (plain[0] and x == 1) or (plain[1] and exponent == 0):
-        own = require_numbers(x if isinstance(x, Rows) else exponent)
-        return own._with(np.ones(own.rows))
-    return computed(function, x, exponent, keeps_zero=plain[1] and exponent > 0)
-
-
-def _compared(function: np.ufunc, x: Any, y: Any) -> Rows:
-    """A comparison, row by row: false where a value is missing, and true of !=."""
-    if function is np.not_equal:
-        return ~_compared(np.equal, x, y)
-    coded = [each for each in (x, y) if isinstance(each, Rows) and each.categories]
-    if len(coded) == 2 and coded[0].categories != coded[1].categories:
-        raise TypeError(f"columns {coded[0].name!r} and {coded[1].name!r} have different categories")
-    if len(coded) == 2 and coded[0].order == "none" and function is not np.equal:
-        raise TypeError(f"categories of column {coded[0].name!r} have no order")
-    if len(coded) == 1:
-        own, other, function = (x, y, function) if coded[0] is x else (y, x, MIRRORED[function])
-        if isinstance(other, Rows):
-            raise TypeError(f"column {own.name!r} holds categories, and the other one numbers")
-        if function is not np.equal:
-            return _ordered(function, own, other)
-        x, y = own, own._code(own._category(other))
-    values, first, present = operands_of(x, y)
-    return first._of_truths(as_truths(function(*values)), present, is_public=_is_public((x, y)))
-
-
-def _ordered(function: np.ufunc, x: Rows, value: Any) -> Rows:
-    """Whether categories, which are in order, come before a value, or after it."""
-    value, known = x._category(value), x.categories
-    try:
-        if x.order == "none" or (x.order == "listed" and value not in known):
-            raise TypeError
-        if x.order == "listed":
-            known, value = range(len(known)), x._code(value)
-        found = [bool(function(each, value)) for each in known]
-    except TypeError:
-        raise TypeError(
-            f"column {x.name!r}: {value!r} has no order with its values, as {x.categories[0]!r}"
-        ) from None
-    if len(set(found)) == 1:
-        return x.notna() & found[0]
-    before, edge = found[0], found.index(not found[0])
-    return x._of_truths(as_truths(x.elements < edge if before else x.elements >= edge), x.present)
-
-
-def require_mask(value: Any) -> Any:
-    """TypeError for what holds no truth values, or misses some."""
-    if kind_of(value) != "b" or (isinstance(value, Rows) and value.present is not None):
-        what = f"column {value.name!r}" if isinstance(value, Rows) else repr(value)
-        raise TypeError(f"&, |, ^, ~ and where take masks, which comparisons of columns give, and not {what}")
-    return value
-
-
-def _of_masks(function: np.ufunc, *operands: Any) -> Any:
-    """&, |, ^ and ~ of masks. TypeError for other columns and values."""
-    return computed(function, *map(require_mask, operands))
-
-
-def mask_of(value: Any) -> Any:
-    """Whether values are not 0; what is missing is not 0, as in NumPy."""
-    return require_mask(value if kind_of(value) == "b" else np.not_equal(value, 0))
-
-
-def _logical(function: np.ufunc, *operands: Any) -> Any:
-    return _of_masks(_OF_TRUTHS[function], *map(mask_of, operands))
-
-
-def _where(_: Any, condition: Any, *sides: Any) -> Any:
-    """`numpy.where`: a value is missing where that of the chosen side is."""
-    if len(sides) != 2:
-        raise TypeError("np.where with one argument asks for encrypted values; t[mask] filters rows")
-    condition = mask_of(condition)
-    there = [each.present if isinstance(each, Rows) else None for each in sides]
-    bare = [replace(each, present=None) if isinstance(each, Rows) else each for each in sides]
-    found = computed(np.where, condition, *bare, keeps_zero=True)
-    if there[0] is None and there[1] is None:
-        return found
-    chosen = condition.elements if isinstance(condition, Rows) else condition
-    present = np.where(chosen, *(True if each is None else each for each in there))
-    is_zeroed = all(each.is_zeroed for each in sides if isinstance(each, Rows))
-    return replace(found, present=as_truths(present), is_zeroed=is_zeroed)
-
-
-def _select(_: Any, masks: Any, choices: Any, default: Any = 0) -> Any:
-    """`numpy.select`: of the choices that of the first mask that is true."""
-    for mask, choice in zip(masks[::-1], choices[::-1], strict=True):
-        default = np.where(mask, choice, default)
-    return default
-
-
-_RULES: dict[Any, Any] = {
-    **dict.fromkeys(COMPARISONS, _compared),
-    **dict.fromkeys(_OF_MASKS, _of_masks),
-    **dict.fromkeys(_OF_TRUTHS, _logical),
-    **dict.fromkeys((np.power, np.float_power), _power),
-    **dict.fromkeys((np.multiply, np.divide), _linear),
-    np.negative: _negative,
-    np.positive: lambda _, x: computed(lambda values: values, x, keeps_zero=True),  # also of truth values
-    np.isnan: lambda _, x: require_numbers(x).isna(),
-    np.isinf: lambda _, x: require_numbers(x).isna() & False,
-    np.isfinite: lambda _, x: require_numbers(x).notna(),
-    np.count_nonzero: lambda _, x: mask_of(x).sum(),
-    np.select: _select,
-    np.where: _where,
-    np.isin: lambda _, x, values: x.isin(values),
-    np.clip: _clipped,
-    np.real: computed,
-    **dict.fromkeys((np.fmax, np.fmin), _of_known),
-    **dict.fromkeys(
-        (np.round, np.around), lambda f, x, *a, **o: +x if kind_of(x) == "b" else _of_one(f, x, *a, **o)
-    ),
-    np.digitize: lambda function, x, bins, right=False: _of_one(function, x, bins, right).fillna(len(bins)),
-    np.polyval: lambda _, p, x: computed(lambda values: np.polyval(p, values), x),
-    **dict.fromkeys((np.zeros_like, np.ones_like), lambda function, x: function(x.elements)),
-}
-"""What functions of NumPy do with columns; those of single elements that are not here compute row by row."""
+    return replace(first._with(found, present), is_zeroed=is_zeroed, **met(operands))

@@ -35,6 +35,7 @@ class ColumnSpec:
         is_truth: whether 0 and 1 are truth values, and no numbers.
         order: of categories: "values", as Python has it; "listed", and "none" where there is none, for
             categories of pandas, all of which are counted.
+        is_nullable: whether missing values are pandas' NA, as of its type Int64.
     """
 
     name: str
@@ -44,6 +45,7 @@ class ColumnSpec:
     may_miss: bool = False
     is_truth: bool = False
     order: Literal["values", "listed", "none"] = "values"
+    is_nullable: bool = False
 
     @property
     def inputs(self) -> list[tuple[str, tuple[float, float], float | None]]:
@@ -218,7 +220,7 @@ def _is_multiple(number: float, step: float) -> bool:
 def _spec_of(
     name: str, column: ReadColumn, ends: tuple[float, float] | None, step: float | None, may_miss: bool
 ) -> ColumnSpec:
-    absent = may_miss or bool(column.missing.any())
+    own: Any = {"may_miss": may_miss or bool(column.missing.any()), "is_nullable": column.is_nullable}
     kind = column.kind
     if kind == "O":
         try:
@@ -229,13 +231,13 @@ def _spec_of(
             raise ParameterError(f"column {name!r}: no numbers, texts or dates ({error})") from None
         order: Any = ("listed" if column.is_ordered else "none") if column.categories else "values"
         ends = (0.0, float(max(1, len(categories) - 1)))
-        return ColumnSpec(name, ends, 1, categories, absent, order=order)
+        return ColumnSpec(name, ends, 1, categories, order=order, **own)
     if kind == "b":
-        return ColumnSpec(name, (0.0, 1.0), 1, (), absent, is_truth=True)
+        return ColumnSpec(name, (0.0, 1.0), 1, is_truth=True, **own)
     if ends is None:
         raise ParameterError(
             f"the range of column {name!r} is not known: give ranges={{{name!r}: (low, high)}}, which is "
             "public; or make it a key, or leave it out by columns="
         )
     limits = checked_range(f"column {name!r}", ends)
-    return ColumnSpec(name, limits, 1 if step is None and kind == "i" else step, (), absent)
+    return ColumnSpec(name, limits, 1 if step is None and kind == "i" else step, **own)

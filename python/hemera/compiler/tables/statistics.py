@@ -56,8 +56,8 @@ class Statistics(ABC):
     where clients finish nothing."""
 
     @abstractmethod
-    def _statistic(self, name: str, ddof: int = 1) -> Any:
-        """The statistic of this name."""
+    def _statistic(self, name: str, ddof: int | None = None) -> Any:
+        """The statistic of this name; ddof: None: as the library has it whose values these are."""
 
     sum = _named("sum", "The sum.")
     count = _named("count", "How many values there are.")
@@ -70,11 +70,12 @@ class Statistics(ABC):
     all = _named("all", "Whether no value is 0.")
     nunique = _named("nunique", "How many categories, or truth values, there are.")
 
-    def var(self, ddof: int = 1) -> Any:
-        """The variance, with the divisor n - ddof."""
+    def var(self, ddof: int | None = None) -> Any:
+        """The variance, with the divisor n - ddof; None: 1 as of pandas, and 0 of arrays that NumPy gives, as
+        `numpy.where` does."""
         return self._statistic("var", ddof)
 
-    def std(self, ddof: int = 1) -> Any:
+    def std(self, ddof: int | None = None) -> Any:
         """The root of `var`: a `Result`."""
         return self._statistic("std", ddof)
 
@@ -98,6 +99,8 @@ def of_numpy(name: str, a: Any, axis: Any = None, ddof: int = 0, **others: Any) 
     """
     if axis not in (None, 0) or others:
         raise TypeError(f"np.{name} of a column takes no {', '.join(others) or 'axis but 0, of the rows'}")
+    if name == "median":  # which is no method of columns that NumPy would call
+        a = replace(a, is_array=True)
     return a._statistic(name, ddof) if name in STATISTICS else getattr(a, name)()
 
 
@@ -254,6 +257,19 @@ def _of_rows(name: str, values: Any, counted: Weight, missing: Any, groups: Grou
 def _nunique(column: Any, groups: Groups | None, _: int) -> Any:
     counts = counts_of_values(column, groups)[1]
     return _result(column, "nunique", groups, lambda n: np.count_nonzero(np.rint(n), axis=-1), int, n=counts)
+
+
+def of_array(column: Any, name: str, statistic: Any) -> Result:
+    """A statistic of an array of NumPy, in which missing values are NaN: it is NaN then, and NaN is true."""
+    lost = _count(column, column.weight, None) - _count(column, _counted(column), None)
+    is_truth, parts = name in ("any", "all"), getattr(statistic, "parts", {"own": statistic})
+
+    def finish(lost: Any, **values: Any) -> Any:
+        own = statistic.finish(values) if isinstance(statistic, Result) else values["own"]
+        some = np.rint(lost) > 0
+        return np.where(some, 1.0 if name == "any" else own, own) if is_truth else np.where(some, np.nan, own)
+
+    return _result(column, name, None, finish, bool if is_truth else float, lost=lost, **parts)
 
 
 def counts_of_values(column: Any, groups: Groups | None = None) -> tuple[list[Any], Any]:

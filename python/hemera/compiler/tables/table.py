@@ -70,7 +70,12 @@ class Table(Together):
             present = as_truths(next(given)) if own.may_miss else None
             values = as_truths(values) if own.is_truth else values
             columns[own.name] = Column(
-                values, name=own.name, present=present, categories=own.categories, order=own.order
+                values,
+                name=own.name,
+                present=present,
+                categories=own.categories,
+                order=own.order,
+                is_nullable=own.is_nullable,
             )
         return cls(spec, columns, pandas=pandas)
 
@@ -134,7 +139,14 @@ class Table(Together):
         else:
             self._require([name])
             own = self._columns[name]
-        return replace(own, name=name, weight=self._weight, is_of_table=True, is_of_pandas=self._pandas)
+        return replace(
+            own,
+            name=name,
+            weight=self._weight,
+            is_array=False,
+            is_of_table=True,
+            is_of_pandas=self._pandas,
+        )
 
     def assign(self, **columns: Any) -> Table:
         """The table with more columns: columns of this table or of the whole one, plain values, or functions
@@ -296,10 +308,11 @@ class GroupBy(Together, Statistics):
     def _names(self) -> list[str]:
         return [self._column] if self._column is not None else self._table.columns
 
-    def _statistic(self, name: str, ddof: int = 1) -> Result | Frame:
+    def _statistic(self, name: str, ddof: int | None = None) -> Result | Frame:
+        own = 1 if ddof is None else ddof
         if self._column is not None:
-            return self._one(self._column, name, ddof)
-        return Frame({(column,): self._one(column, name, ddof) for column in self._names})
+            return self._one(self._column, name, own)
+        return Frame({(column,): self._one(column, name, own) for column in self._names})
 
     def _one(self, column: str, name: str, ddof: int) -> Result:
         if not isinstance(name, str) or name not in STATISTICS:
