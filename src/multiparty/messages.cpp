@@ -1,8 +1,6 @@
 #include "multiparty/messages.hpp"
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <utility>
 
 #include "hemera/runtime/bytes.hpp"
@@ -40,15 +38,8 @@ std::vector<std::byte> head(const Description& description, const Transcript& tr
   return out.take();
 }
 
-// A message with an envelope of this federation and list, whose digest is not compared yet.
-struct Opened {
-  Message message;
-  std::span<const std::byte> hashed;
-  std::span<const std::byte> digest;
-};
-
-Opened open_message(const std::string& name, const Description& description, const Transcript& transcript,
-                    MessageKind kind, std::span<const std::byte> message) {
+Message open_message(std::string name, const Description& description, const Transcript& transcript,
+                     MessageKind kind, std::span<const std::byte> message) {
   runtime::ByteReader in(message, name);
   if (in.u32() != magic) in.fail("this is no message of a federation");
   if (in.u8() != static_cast<std::uint8_t>(kind)) in.fail("this is another kind of message");
@@ -63,13 +54,18 @@ Opened open_message(const std::string& name, const Description& description, con
       in.u32() != static_cast<std::uint32_t>(dropped_by(plan, kind))) {
     throw MismatchError(name + " is of another plan: its flooding or its dropped bits differ");
   }
-  const std::size_t packed = packed_bytes(plan, kind);
-  if (in.remaining() != packed + sizeof(Sha256Digest)) {
+  const std::size_t size = packed_bytes(plan, kind);
+  if (in.remaining() != size + sizeof(Sha256Digest)) {
     in.fail("it has " + std::to_string(in.remaining()) + " bytes of values and digest, not " +
-            std::to_string(packed + sizeof(Sha256Digest)));
+            std::to_string(size + sizeof(Sha256Digest)));
   }
-  const PackedValues values(in.bytes(packed), bits_of(plan, kind));
-  return {{std::move(envelope), values}, message.first(in.position()), in.bytes(sizeof(Sha256Digest))};
+  const std::span<const std::byte> head = message.first(in.position()), packed = in.bytes(size);
+  return {.name = std::move(name),
+          .envelope = std::move(envelope),
+          .head = head,
+          .packed = packed,
+          .digest = in.bytes(sizeof(Sha256Digest)),
+          .values = PackedValues(packed, bits_of(plan, kind))};
 }
 
 std::string name_of(std::size_t number, std::size_t count) {
@@ -107,86 +103,36 @@ bool MessageWriter::is_of(std::span<const std::byte> message) const {
 
 Envelope read_envelope(const Description& description, const Transcript& transcript, MessageKind kind,
                        std::span<const std::byte> message) {
-  return read_messages(description, transcript, kind, std::span(&message, 1)).front().envelope;
+  std::vector<Message> opened = open_messages(description, transcript, kind, std::span(&message, 1));
+  require_whole(opened);
+  return std::move(opened.front().envelope);
 }
 
-std::vector<Message> read_messages(const Description& description, const Transcript& transcript,
+std::vector<Message> open_messages(const Description& description, const Transcript& transcript,
                                    MessageKind kind, std::span<const std::span<const std::byte>> messages) {
-  const std::size_t count = messages.size();
-  std::vector<Opened> opened;
-  for (std::size_t i = 0; i < count; ++i) {
-    opened.push_back(open_message(name_of(i, count), description, transcript, kind, messages[i]));
+  std::vector<Message> opened;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    opened.push_back(open_message(name_of(i, messages.size()), description, transcript, kind, messages[i]));
   }
-  std::vector<char> is_whole(count);
-  constexpr std::size_t thread_bytes = std::size_t{1} << 17;
-  runtime::in_threads(count, thread_bytes / packed_bytes(description.plan(), kind) + 1, [&](std::size_t i) {
-    const Sha256Digest digest = runtime::sha256(opened[i].hashed);
-    is_whole[i] = std::ranges::equal(opened[i].digest, std::as_bytes(std::span(digest)));
-  });
-  std::vector<Message> read;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (!is_whole[i]) throw FormatError(name_of(i, count) + ": its digest is wrong: it is damaged");
-    read.push_back(std::move(opened[i].message));
+  return opened;
+}
+
+void require_whole(std::span<const Message> messages) {
+  for (const Message& message : messages) {
+    runtime::Sha256 hash;
+    hash.update(message.head);
+    hash.update(message.packed);
+    message.compare(hash.finish());
   }
-  return read;
+}
+
+void Message::compare(const Sha256Digest& of_bytes) const {
+  if (std::ranges::equal(digest, std::as_bytes(std::span(of_bytes)))) return;
+  throw FormatError(name + ": its digest is wrong: it is damaged");
 }
 
 std::uint64_t largest_value(const Plan& plan, MessageKind kind) {
   return rounded(plan.modulus() - 1, dropped_by(plan, kind));
 }
-
-template <typename Word>
-void add_values(std::vector<Word>& sums, std::span<const Message> terms, std::uint64_t largest) {
-  const std::size_t ranges = (sums.size() + range_values - 1) / range_values;
-  std::vector<std::atomic<bool>> is_too_large(terms.size());
-  std::vector<char> is_added(ranges);
-  // A range of all messages stays in a cache.
-  const auto add = [&](std::size_t range, bool subtracts) {
-    constexpr std::size_t block = 1024;
-    std::array<std::uint64_t, block> values;
-    const std::size_t end = std::min(sums.size(), (range + 1) * range_values);
-    for (std::size_t k = 0; k < terms.size(); ++k) {
-      const Word weight = subtracts ? Word{0} - terms[k].weight : Word{terms[k].weight};
-      std::uint64_t too_large = 0;
-      for (std::size_t first = range * range_values; first < end; first += block) {
-        const std::size_t count = std::min(block, end - first);
-        terms[k].values.read(first, std::span(values).first(count));
-        if (largest >> 63 == 0) {  // and values: the top bit of the difference is its sign
-          for (std::size_t i = 0; i < count; ++i) too_large |= largest - values[i];
-        } else {
-          for (std::size_t i = 0; i < count; ++i) too_large |= std::uint64_t{values[i] > largest} << 63;
-        }
-        if (weight == 1) {
-          for (std::size_t i = 0; i < count; ++i) sums[first + i] += values[i];
-        } else {
-          for (std::size_t i = 0; i < count; ++i) sums[first + i] += weight * values[i];
-        }
-      }
-      if (too_large >> 63 != 0) is_too_large[k] = true;
-    }
-    is_added[range] = 1;
-  };
-  try {
-    for (std::size_t k = 0; k < terms.size(); ++k) {
-      if (terms[k].values.ends_clean(sums.size())) continue;
-      throw FormatError(name_of(k, terms.size()) + " has bits after its last value");
-    }
-    runtime::in_threads(ranges, 4 / (terms.size() + 1) + 1, [&](std::size_t range) { add(range, false); });
-    for (std::size_t k = 0; k < terms.size(); ++k) {
-      if (!is_too_large[k]) continue;
-      throw FormatError(name_of(k, terms.size()) + " has a value that is not below the modulus");
-    }
-  } catch (...) {
-    for (std::size_t range = 0; range < ranges; ++range) {
-      if (is_added[range] != 0) add(range, true);
-    }
-    throw;
-  }
-}
-
-template void add_values(std::vector<std::uint64_t>& sums, std::span<const Message> terms,
-                         std::uint64_t largest);
-template void add_values(std::vector<arith::uint128>& sums, std::span<const Message> terms,
-                         std::uint64_t largest);
 
 }  // namespace hemera::multiparty

@@ -45,24 +45,34 @@ class MessageWriter {
   int bits_;
 };
 
-/// What a message says, whose bytes are the caller's, and by how much its values are multiplied.
+/// A message whose bytes are the caller's, and by how much its values are multiplied.
 struct Message {
+  std::string name;  ///< in errors: its number, from 1, where there are several
   Envelope envelope;
+  std::span<const std::byte> head;    ///< before the values
+  std::span<const std::byte> packed;  ///< values
+  std::span<const std::byte> digest;  ///< of both, as it says
   PackedValues values;
   std::uint64_t weight = 1;
+
+  /// Throws FormatError unless the digest is this one.
+  void compare(const Sha256Digest& of_bytes) const;
 };
-/// Messages that are whole, and of this federation and list; threads share their digests. Throws FormatError
-/// and MismatchError otherwise, with the message's number, from 1, where there are several.
-std::vector<Message> read_messages(const Description& description, const Transcript& transcript,
+/// Messages of this federation and list, by their envelopes: digests are not compared. Throws FormatError and
+/// MismatchError otherwise.
+std::vector<Message> open_messages(const Description& description, const Transcript& transcript,
                                    MessageKind kind, std::span<const std::span<const std::byte>> messages);
-/// The envelope of one such message.
+/// Throws FormatError unless each digest is right.
+void require_whole(std::span<const Message> messages);
+/// The envelope of one whole message.
 Envelope read_envelope(const Description& description, const Transcript& transcript, MessageKind kind,
                        std::span<const std::byte> message);
 
-/// Adds weighted values to sums modulo the word, in threads that share the sums. Throws FormatError for a
-/// value above `largest`, or if bits after the last value are not 0: the sums are then as before.
+/// Adds weighted values of messages to sums, modulo the word, and compares their digests: threads, at most
+/// 16, read a range of all messages once. Throws FormatError for a damaged message, for a value above
+/// `largest`, or if bits after the last value are not 0: the sums are then as before.
 template <typename Word>
-void add_values(std::vector<Word>& sums, std::span<const Message> terms, std::uint64_t largest);
+void add_messages(std::vector<Word>& sums, std::span<const Message> terms, std::uint64_t largest);
 /// The largest value of a message.
 std::uint64_t largest_value(const Plan& plan, MessageKind kind);
 

@@ -76,6 +76,8 @@ class PackedValues {
     }
     for (; i < out.size(); ++i) out[i] = (*this)[first + i];
   }
+  /// The bytes of so many values, a multiple of 8.
+  [[nodiscard]] std::size_t bytes_of(std::size_t count) const { return count / 8 * bits_; }
   /// Whether the bits that no value has are 0.
   [[nodiscard]] bool ends_clean(std::size_t count) const {
     const std::size_t end = count * bits_;

@@ -52,6 +52,17 @@ const Contribution& listed(const Transcript& transcript, const Envelope& envelop
   throw MismatchError("an upload is of '" + envelope.sender + "', who is not on the list");
 }
 
+// A damaged message is told as such, before what it says is refused.
+template <typename Check>
+void checked(std::span<const Message> messages, const Check& check) {
+  try {
+    check();
+  } catch (const MismatchError&) {
+    require_whole(messages);
+    throw;
+  }
+}
+
 std::size_t checked_piece(const Description& description, const Envelope& envelope) {
   if (envelope.piece < description.access().pieces()) return envelope.piece;
   throw MismatchError("a share is of piece " + std::to_string(envelope.piece) + ", which there is not");
@@ -62,24 +73,26 @@ std::vector<uint128> sum_of_shares(const Description& description, const Transcr
                                    std::span<const std::span<const std::byte>> shares) {
   std::map<std::size_t, std::size_t> of_piece;  // the number of its first share
   std::vector<Message> terms;
-  const std::vector<Message> messages = read_messages(description, transcript, MessageKind::share, shares);
-  for (std::size_t i = 0; i < messages.size(); ++i) {
-    const std::size_t piece = checked_piece(description, messages[i].envelope);
-    const auto [first, is_new] = of_piece.try_emplace(piece, i);
-    if (is_new) {
-      terms.push_back(messages[i]);
-    } else if (!std::ranges::equal(shares[first->second], shares[i])) {
-      throw MismatchError("two shares of piece " + std::to_string(piece) +
-                          " differ: one of its holders sends something else than it should");
+  const std::vector<Message> messages = open_messages(description, transcript, MessageKind::share, shares);
+  checked(messages, [&] {
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+      const std::size_t piece = checked_piece(description, messages[i].envelope);
+      const auto [first, is_new] = of_piece.try_emplace(piece, i);
+      if (is_new) {
+        terms.push_back(messages[i]);
+      } else if (!std::ranges::equal(shares[first->second], shares[i])) {
+        throw MismatchError("two shares of piece " + std::to_string(piece) +
+                            " differ: one of its holders sends something else than it should");
+      }
     }
-  }
-  const std::size_t pieces = description.access().pieces();
-  if (of_piece.size() != pieces) {
-    throw MismatchError("shares of " + std::to_string(of_piece.size()) + " pieces of " +
-                        std::to_string(pieces) + " are there; more members must answer");
-  }
+    const std::size_t pieces = description.access().pieces();
+    if (of_piece.size() != pieces) {
+      throw MismatchError("shares of " + std::to_string(of_piece.size()) + " pieces of " +
+                          std::to_string(pieces) + " are there; more members must answer");
+    }
+  });
   std::vector<uint128> sums(description.plan().request().values);
-  add_values(sums, terms, largest_value(description.plan(), MessageKind::share));
+  add_messages(sums, terms, largest_value(description.plan(), MessageKind::share));
   return sums;
 }
 
@@ -108,19 +121,21 @@ UploadSum::UploadSum(const Description& description, const Transcript& transcrip
 }
 
 std::vector<std::string> UploadSum::add(std::span<const std::span<const std::byte>> messages) {
-  std::vector<Message> uploads = read_messages(description_, transcript_, MessageKind::upload, messages);
+  std::vector<Message> uploads = open_messages(description_, transcript_, MessageKind::upload, messages);
   std::set<std::string> added = added_;
   std::vector<std::string> names;
-  for (Message& upload : uploads) {
-    const Contribution& of = listed(transcript_, upload.envelope);
-    if (!added.insert(of.name).second) {
-      throw MismatchError("the upload of '" + of.name + "' is in the sum already");
+  checked(uploads, [&] {
+    for (Message& upload : uploads) {
+      const Contribution& of = listed(transcript_, upload.envelope);
+      if (!added.insert(of.name).second) {
+        throw MismatchError("the upload of '" + of.name + "' is in the sum already");
+      }
+      names.push_back(of.name);
+      upload.weight = of.weight;
     }
-    names.push_back(of.name);
-    upload.weight = of.weight;
-  }
+  });
   const std::uint64_t largest = largest_value(description_.plan(), MessageKind::upload);
-  std::visit([&](auto& sums) { add_values(sums, uploads, largest); }, sums_);
+  std::visit([&](auto& sums) { add_messages(sums, uploads, largest); }, sums_);
   added_ = std::move(added);
   return names;
 }

@@ -6,14 +6,35 @@
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::runtime {
+namespace {
+
+void require_computed(bool computed) {
+  if (computed) return;
+  throw DeviceError("OpenSSL's libcrypto did not compute a SHA-256 digest; check its installation");
+}
+
+}  // namespace
 
 Sha256Digest sha256(std::span<const std::byte> data) {
   Sha256Digest digest{};
   unsigned int length = 0;
-  if (EVP_Digest(data.data(), data.size(), digest.data(), &length, EVP_sha256(), nullptr) != 1 ||
-      length != digest.size()) {
-    throw DeviceError("OpenSSL's libcrypto did not compute a SHA-256 digest; check its installation");
-  }
+  require_computed(EVP_Digest(data.data(), data.size(), digest.data(), &length, EVP_sha256(), nullptr) == 1 &&
+                   length == digest.size());
+  return digest;
+}
+
+Sha256::Sha256() : state_(EVP_MD_CTX_new(), EVP_MD_CTX_free) {
+  require_computed(state_ != nullptr && EVP_DigestInit_ex(state_.get(), EVP_sha256(), nullptr) == 1);
+}
+
+void Sha256::update(std::span<const std::byte> data) {
+  require_computed(EVP_DigestUpdate(state_.get(), data.data(), data.size()) == 1);
+}
+
+Sha256Digest Sha256::finish() {
+  Sha256Digest digest{};
+  unsigned int length = 0;
+  require_computed(EVP_DigestFinal_ex(state_.get(), digest.data(), &length) == 1 && length == digest.size());
   return digest;
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -98,6 +99,13 @@ TEST(Sha256, KnownAnswersOfFips180) {
   EXPECT_EQ(hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(hex("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
             "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  // In pieces that end within a block and behind one, and none.
+  const std::string million(1'000'000, 'a');
+  Sha256 hash;
+  for (std::size_t at = 0, size = 0; at < million.size(); at += size++) {
+    hash.update(std::as_bytes(std::span(million)).subspan(at, std::min(size, million.size() - at)));
+  }
+  EXPECT_EQ(to_hex(hash.finish()), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
 TEST(Hmac, KnownAnswers) {

@@ -101,10 +101,10 @@ class UploadSum {
  public:
   UploadSum(const Description& description, const Transcript& transcript);
 
-  /// Adds messages, and returns their senders' names in this order. Threads, at most 16, share their digests
-  /// and then the values. Throws FormatError for a damaged message, MismatchError for one of another
-  /// federation or list, or of somebody who is not on the list or was added, in this call or before: the sum
-  /// is then unchanged.
+  /// Adds messages, and returns their senders' names in this order. Threads, at most 16, read a range of all
+  /// messages once, for their digests and for the sum; so the messages must stay as they are until the call
+  /// returns. Throws FormatError for a damaged message, MismatchError for one of another federation or list,
+  /// or of somebody who is not on the list or was added, in this call or before: the sum is then unchanged.
   std::vector<std::string> add(std::span<const std::span<const std::byte>> messages);
   /// Names on the list that were not added.
   [[nodiscard]] std::vector<std::string> missing() const;

@@ -86,6 +86,10 @@ def test_messages_with_a_right_digest_and_wrong_contents() -> None:
     total = committee.sum(listed, {"x": oracle.upload_of("x", [largest] * 30)})  # the largest is one
 
 
+COUNT = 2 * 16384 + 1500
+"""Values that end behind two ranges of the threads, in the middle of a block; one message has two threads."""
+
+
 # Values of 17 to 60 bits, in sums of a word and of two.
 @pytest.mark.parametrize(
     ("method", "value_bits", "weight", "count"),
@@ -98,9 +102,8 @@ def test_messages_with_a_right_digest_and_wrong_contents() -> None:
     ],
 )
 def test_a_list_of_messages_is_added_at_once(method: str, value_bits: int, weight: int, count: int) -> None:
-    """As many values as end behind a range of the threads, and in the middle of a block."""
     committee = Committee(
-        values=16384 + 1500,
+        values=COUNT,
         contributors=count,
         method=method,
         value_bits=value_bits,
@@ -108,7 +111,7 @@ def test_a_list_of_messages_is_added_at_once(method: str, value_bits: int, weigh
     )
     weights = {f"c{k:02}": 1 + (k + weight - 1) % weight for k in range(count)}
     listed = committee.list(weights)
-    values = {name: integers(k, 17884, value_bits) for k, name in enumerate(weights)}
+    values = {name: integers(k, COUNT, value_bits) for k, name in enumerate(weights)}
     messages = [committee.upload(listed, name, values[name]) for name in weights]
     total = _core.UploadSum(committee.description, listed)
     assert total.add() == []
@@ -133,11 +136,12 @@ def refused(
     largest = int(
         rounded(np.array([oracle.ring.modulus - 1], object), committee.plan.margin.upload_dropped)[0]
     )
-    zeros = [0] * 17884
-    damaged = bytearray(messages[middle])
-    damaged[-40] ^= 1
+    zeros = [0] * COUNT
+    damaged = [bytearray(messages[middle]) for _ in range(3)]
+    for each, at in zip(damaged, (-40, 200, messages[middle].index(name.encode())), strict=True):
+        each[at] ^= 1
     put = [
-        (bytes(damaged), f"{which}.*damaged"),
+        *((bytes(each), f"{which}.*damaged") for each in damaged),
         (oracle.upload_of(name, [*zeros[:-1], largest + 1]), f"{which}.*not below the modulus"),
         (oracle.upload_of("nobody", zeros), "'nobody', who is not on the list"),
     ]
