@@ -115,7 +115,7 @@ CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (_installation, _memory, _
 def _home(path: Path) -> Iterator[Finding]:
     """The folder of a server."""
     home = open_home(path)
-    from hemera.serving.home_checks import check_home  # where the extra is installed
+    from hemera.serving.home import check_home  # where the extra is installed
 
     for check, state, text in check_home(home):
         yield Finding(check, state, text)

@@ -7,9 +7,12 @@ import contextlib
 import math
 import time
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
-from hemera.serving.reasons import QUEUE_FULL, TIMEOUT
+import anyio
+from starlette.requests import Request
+
+from hemera.serving.reasons import BUSY, LARGE_BODY, NO_NUMBER, QUEUE_FULL, RATE, TIMEOUT, TOO_SLOW, YOURS
 
 _OTHERS = 60.0
 """Seconds after a client's last request for which others leave room for its next one."""
@@ -97,3 +100,186 @@ class Admission:
 def _end_wait(mine: asyncio.Future[None], seconds: float) -> None:
     if not mine.done():
         mine.set_exception(TIMEOUT.refused(seconds=seconds))
+
+
+class _Bucket:
+    """Fills at a rate up to a capacity. What is taken may leave it below zero, and is waited for later: so a
+    body larger than the capacity, or of untold size, is taken too, and no more comes than the rate allows."""
+
+    def __init__(self, rate: float, capacity: float, now: float) -> None:
+        self._rate, self._capacity = rate, capacity
+        self._level, self._at = capacity, now
+
+    def wait(self, least: float, now: float) -> float:
+        """Seconds until it holds as much."""
+        self._level = min(self._capacity, self._level + (now - self._at) * self._rate)
+        self._at = now
+        return max(0.0, (least - self._level) / self._rate)
+
+    def take(self, count: float) -> None:
+        self._level -= count
+
+
+class Rates:
+    """The requests and bytes that each client may send in a second, on average, in one event loop.
+
+    Args:
+        requests: a second; infinite: as many as come.
+        bytes_per_second: of bodies; infinite: as many as come.
+        burst_seconds: seconds for which a client that has sent nothing may save up what it does not use.
+        refused: called with "requests" or "bytes" when a client is refused.
+        clock: seconds that only go forward.
+    """
+
+    def __init__(
+        self,
+        requests: float,
+        bytes_per_second: float,
+        burst_seconds: float,
+        *,
+        refused: Callable[[str], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._rates = {"requests": requests, "bytes": bytes_per_second}
+        self._burst = burst_seconds
+        self._refused = refused
+        self._clock = clock
+        self._buckets: dict[tuple[str, str], _Bucket] = {}
+
+    def request(self, client: str) -> None:
+        """Count a request. Refused (429) when the client has sent as many as it may."""
+        if (bucket := self._require(client, "requests", 1.0)) is not None:
+            bucket.take(1.0)
+
+    def body(self, client: str, told: int) -> Callable[[int], None]:
+        """Begin a body of a declared size, or 0: the function counts the bytes that come, of which those
+        beyond the size count anew. Refused (429) while what came before is more than the client may send."""
+        bucket = self._require(client, "bytes", 0.0)
+        if bucket is None:
+            return lambda _: None
+        bucket.take(told)
+        left = told
+
+        def came(count: int) -> None:
+            nonlocal left
+            left -= count
+            if left < 0:
+                bucket.take(-left)
+                left = 0
+
+        return came
+
+    def _require(self, client: str, what: str, least: float) -> _Bucket | None:
+        rate = self._rates[what]
+        if math.isinf(rate):
+            return None
+        now = self._clock()
+        bucket = self._buckets.get((client, what))
+        if bucket is None:
+            # One request may come however low the rate is.
+            bucket = self._buckets[client, what] = _Bucket(rate, max(1.0, rate * self._burst), now)
+        wait = bucket.wait(least, now)
+        if wait > 0:
+            self._refused(what)
+            raise RATE.refused(after=math.ceil(wait), rate=rate, what=what, wait=wait)
+        return bucket
+
+
+SLOWEST = 16 << 10
+"""Bytes a second."""
+
+
+class Budget:
+    """A number of things that may be there at once, of all clients and of each, in one event loop.
+
+    Args:
+        limit: of all clients.
+        each: of one client.
+        what: the things, for people.
+    """
+
+    def __init__(self, limit: int, each: int, what: str) -> None:
+        self._limit, self._each, self._what = limit, each, what
+        self._taken: dict[str, int] = {}
+        self._total = 0
+
+    @property
+    def taken(self) -> int:
+        """The number of things that are there now."""
+        return self._total
+
+    @contextlib.contextmanager
+    def share(self, client: str) -> Iterator[Callable[[int], None]]:
+        """Within it, the function takes a number more for a client, or raises Refused: (429) where the client
+        has as many as it may, (503) where all have. What is alone is taken whatever it is. The end gives all
+        back."""
+        mine = 0
+
+        def take(count: int) -> None:
+            nonlocal mine
+            own = self._taken.get(client, 0)
+            if own > mine and own + count > self._each:
+                raise YOURS.refused(what=self._what)
+            if self._total > mine and self._total + count > self._limit:
+                raise BUSY.refused(what=self._what)
+            self._taken[client] = own + count
+            self._total += count
+            mine += count
+
+        try:
+            yield take
+        finally:
+            self._total -= mine
+            left = self._taken.get(client, 0) - mine
+            if left:
+                self._taken[client] = left
+            else:
+                self._taken.pop(client, None)
+
+
+def require_size(request: Request, limit: int) -> int:
+    """The size that a request declares for its body, 0 where it does not.
+
+    Raises:
+        Refused: (413) when it is above the limit.
+    """
+    try:
+        size = max(int(request.headers.get("content-length", "0")), 0)
+    except ValueError:
+        raise NO_NUMBER.refused() from None
+    if size > limit:
+        raise LARGE_BODY.refused(limit=limit)
+    return size
+
+
+async def receive(
+    request: Request, take: Callable[[bytes], Awaitable[None]], *, limit: int, seconds: float
+) -> int:
+    """Give the pieces of a request's body to a function as they arrive.
+
+    Args:
+        request: whose body was not read.
+        take: called with each piece.
+        limit: bytes that the body may have.
+        seconds: how long it may be behind `SLOWEST`.
+
+    Returns:
+        The body's bytes.
+
+    Raises:
+        Refused: (413) when there are more bytes than the limit; (408) when they come too slowly.
+        ClientDisconnect: when the client hung up.
+    """
+    count = 0
+    with anyio.move_on_after(seconds) as scope:
+        async for piece in request.stream():
+            count += len(piece)
+            if count > limit:
+                raise LARGE_BODY.refused(limit=limit)
+            if piece:
+                # The server's own work takes none of the client's time.
+                began, left, scope.deadline = anyio.current_time(), scope.deadline, math.inf
+                await take(piece)
+                scope.deadline = left + anyio.current_time() - began + len(piece) / SLOWEST
+        return count
+    raise TOO_SLOW.refused()

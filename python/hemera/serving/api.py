@@ -1,36 +1,226 @@
-"""The server's OpenAPI document: what the framework knows of the routes, with answers, headers and codes."""
+"""The answers of a server in JSON, and its OpenAPI document: the framework's, completed."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
 from http import HTTPStatus
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from fastapi import FastAPI
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import models_json_schema
 
 from hemera.client.problems import CODES_OF_ERRORS
-from hemera.client.wire import KEYS_HEADER, MODEL_HEADER, NONCE_HEADER
-from hemera.serving import answers, reasons
+from hemera.client.wire import KEYS_HEADER, MODEL_HEADER, NONCE_HEADER, OCTETS, OFFSET_HEADER
+from hemera.serving import reasons
 from hemera.serving.reasons import Reason
+from hemera.serving.settings import Settings
+
+Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$", description="a SHA-256 in hexadecimal digits")]
+Count = Annotated[int, Field(ge=0)]
+Base64 = Annotated[
+    str, Field(pattern="^[A-Za-z0-9+/]*={0,2}$", json_schema_extra={"contentEncoding": "base64"})
+]
+
+
+class Answer(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+
+class Status(Answer):
+    status: Literal["ok"]
+
+
+class Health(Status):
+    version: str = Field(description="of Hemera")
+    device: str = Field(description="the devices that compute, with commas")
+    models: list[str]
+    indexes: list[str]
+    damaged: list[str] = Field(description="models and indexes that can not be served")
+
+
+class ModelEntry(Answer):
+    name: str
+    description: str
+    digest: Digest = Field(description="the model's; requests name it as Hemera-Model")
+    version: str | None
+
+
+class Models(Answer):
+    models: list[ModelEntry]
+
+
+class Limits(Answer):
+    request_bytes: Count
+    key_bytes: Count = Field(description="of an upload of keys")
+
+
+class ModelLimits(Limits):
+    evaluations: Count = Field(description="of one request")
+
+
+class IndexLimits(Limits):
+    queries: Count = Field(description="of one request")
+
+
+class Rates(Answer):
+    requests_per_second: float | None
+    bytes_per_second: float | None
+
+
+class Part(Answer):
+    name: str
+    width: Count = Field(description="slots that have values")
+    shape: list[Count] = Field(description="axes of the batch of ciphertexts of one evaluation")
+
+
+class Described(Answer):
+    """What clients need; docs/serving.md describes the fields."""
+
+    name: str
+    fingerprint: Digest
+    degree: Count
+    log_modulus: float
+    security: str
+    parameters: Base64 = Field(description="a file of Hemera's parameters")
+    rates: Rates
+
+
+class DescribedModel(Described):
+    description: str
+    version: str | None
+    digest: Digest
+    scheme: Literal["bfv", "bgv", "ckks"]
+    levels: Count
+    depth: int
+    keys: dict[str, Any] = Field(description="the evaluation keys that it needs")
+    key_bytes_at_most: Count
+    inputs: list[Part]
+    outputs: list[Part]
+    encoding: dict[str, Any]
+    limits: ModelLimits
+
+
+class Maps(Answer):
+    """Keys, and layouts as plain maps; docs/javascript.md describes the fields."""
+
+    parameters: Base64
+    keys: list[list[str | int]]
+
+
+class MapsOfModel(Maps):
+    digest: Digest
+    inputs: list[dict[str, Any]]
+    outputs: list[dict[str, Any]]
+
+
+class MapsOfIndex(Maps):
+    settings: str = Field(description="the digest in messages")
+    dims: Count
+    queries: Count = Field(description="of a request; where scores are compared, ciphertexts of thresholds")
+
+
+class IndexEntry(Answer):
+    name: str
+    kind: str
+    rows: Count
+
+
+class Indexes(Answer):
+    indexes: list[IndexEntry]
+
+
+class DescribedIndex(Described):
+    kind: str
+    rows: Count
+    version: Count = Field(description="of its rows: another one after a change")
+    settings: dict[str, Any]
+    expected_error: dict[str, float]
+    limits: IndexLimits
+
+
+class Keys(Answer):
+    library: str = Field(description="the library of the files")
+    digest: Digest = Field(description="of the names and contents of the files")
+    bytes: Count
+
+
+class Held(Answer):
+    bytes: Count = Field(description="of the upload that are here")
+
+
+class Prepared(Answer):
+    prepared: Count = Field(description="queries that are prepared")
+
+
+class Files(Answer):
+    files: dict[str, str] = Field(description="to each name a word that differs for another file")
+    party_bytes: Count = Field(description="that one party may have here")
+
+
+FILES: dict[str, Any] = {
+    OCTETS: {"schema": {"type": "string", "format": "binary"}},
+    "multipart/form-data": {
+        "schema": {"type": "object", "additionalProperties": {"type": "string", "format": "binary"}}
+    },
+}
+"""A body of one file, or of several with names."""
+
+REQUEST_OF_FILES: dict[str, Any] = {"requestBody": {"required": True, "content": FILES}}
+
+REQUEST_OF_PART: dict[str, Any] = {
+    "parameters": [
+        {
+            "name": OFFSET_HEADER,
+            "in": "header",
+            "required": True,
+            "description": "The bytes of the upload before this part.",
+            "schema": {"type": "integer", "minimum": 0},
+        },
+        {
+            "name": KEYS_HEADER,
+            "in": "header",
+            "description": "Of the last part: the digest of the keys, as GET .../keys will return it.",
+            "schema": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+        },
+    ],
+    "requestBody": {"required": True, "content": {OCTETS: FILES[OCTETS]}},
+}
+"""A part of one file."""
+
+
+def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The answers of these statuses, which say what was wrong; `describe` adds their codes."""
+    return {status: {"description": "What was wrong and the way out"} for status in statuses}
+
+
+def rates_of(settings: Settings) -> dict[str, float | None]:
+    """The rates of a client, as JSON takes them; None: no limit."""
+    rates = {
+        "requests_per_second": settings.requests_per_second,
+        "bytes_per_second": settings.bytes_per_second,
+    }
+    return {name: None if math.isinf(rate) else rate for name, rate in rates.items()}
+
 
 _KINDS = ("model", "index", "federation", "folder", "file")
-_ANSWERS: dict[str, type[answers.Answer]] = {
-    "live": answers.Status,
-    "ready": answers.Status,
-    "health": answers.Health,
-    "entries_models": answers.Models,
-    "entries_indexes": answers.Indexes,
-    "describe_models": answers.DescribedModel,
-    "describe_indexes": answers.DescribedIndex,
-    "maps_models": answers.MapsOfModel,
-    "maps_indexes": answers.MapsOfIndex,
-    "keys_of": answers.Keys,
-    "put_keys": answers.Keys,
-    "held_of": answers.Held,
-    "prepare_indexes": answers.Prepared,
-    "files_federations": answers.Files,
+_ANSWERS: dict[str, type[Answer]] = {
+    "live": Status,
+    "ready": Status,
+    "health": Health,
+    "entries_models": Models,
+    "entries_indexes": Indexes,
+    "describe_models": DescribedModel,
+    "describe_indexes": DescribedIndex,
+    "maps_models": MapsOfModel,
+    "maps_indexes": MapsOfIndex,
+    "keys_of": Keys,
+    "put_keys": Keys,
+    "held_of": Held,
+    "prepare_indexes": Prepared,
+    "files_federations": Files,
 }
 """To each operation, or to the part of its name before its kind, the answer."""
 _DIGEST = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
@@ -132,10 +322,10 @@ def _complete(path: str, operation: dict[str, Any]) -> None:
                 asked.append({"name": header, "in": "header", "description": text, "schema": schema})
 
 
-def answer_of(name: str, status: str) -> type[answers.Answer] | None:
+def answer_of(name: str, status: str) -> type[Answer] | None:
     """The answer of an operation with a status; None: it is no JSON, or has no body."""
     if name.startswith("put_keys_part"):
-        return answers.Keys if status == "201" else answers.Held
+        return Keys if status == "201" else Held
     return _ANSWERS.get(name) or _ANSWERS.get(name.rpartition("_")[0])
 
 

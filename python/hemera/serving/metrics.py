@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from http import HTTPStatus
 from typing import Any, TypeVar
@@ -28,17 +29,20 @@ Rows = Iterable[tuple[Sequence[str], float]]
 
 
 class _Watched(Collector):
-    """One family of values that a function gives."""
+    """A family of values, which a function gives when they are asked for."""
 
-    def __init__(self, family: Callable[[], Metric]) -> None:
-        self._family = family
+    def __init__(self, family: Callable[[], Any], rows: Callable[[], Rows]) -> None:
+        self._family, self._rows = family, rows
 
     def collect(self) -> Iterable[Metric]:
-        return [self._family()]
+        found = self._family()
+        for words, value in self._rows():
+            found.add_metric(list(words), value)
+        return [found]
 
 
 class Metrics:
-    """Counters of one server."""
+    """Counters of one server. Those without a method of their own are counted where the thing happens."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -51,16 +55,16 @@ class Metrics:
         self._batches = made(Histogram, "batch_requests", told, "model", buckets=_SIZES)
         told = "Seconds that a batch was computed"
         self._running = made(Histogram, "batch_seconds", told, "model", buckets=_SECONDS)
-        self._models = made(Gauge, "model_info", "Models that are served, by digest", "model", "digest")
+        self.models = made(Gauge, "model_info", "Models that are served, by digest", "model", "digest")
         told = "Requests that were refused because their client sent too many requests or bytes"
-        self._limited = made(Counter, "rate_limited", told, "limit")
+        self.limited = made(Counter, "rate_limited", told, "limit")
         for limit in ("requests", "bytes"):
-            self._limited.labels(limit)  # told as 0 before the first
-        self._refused = made(Counter, "refused", "Answers that are no result, by their code", "code")
-        self._uploads = made(Counter, "key_uploads", "Uploads of keys, by status", "status")
-        self._received = made(Counter, "received_bytes", "Bytes of bodies that arrived")
+            self.limited.labels(limit)  # told as 0 before the first
+        self.refused = made(Counter, "refused", "Answers that are no result, by their code", "code")
+        self.uploads = made(Counter, "key_uploads", "Uploads of keys, by status", "status")
+        self.received = made(Counter, "received_bytes", "Bytes of bodies that arrived")
         self._sent = made(Counter, "sent_bytes", "Bytes of answers to requests")
-        self._hung_up = made(Counter, "hung_up", "Clients that left before their answer")
+        self.hung_up = made(Counter, "hung_up", "Clients that left before their answer")
 
     def _made(self, kind: type[M], name: str, told: str, *labels: str, **options: Any) -> M:
         return kind(f"hemera_{name}", told, labels, registry=self._registry, **options)
@@ -71,35 +75,18 @@ class Metrics:
 
     def count(self, name: str, help_text: str, value: Callable[[], float]) -> None:
         """A number that only grows, and is looked at when it is asked for."""
-        self._registry.register(_Watched(lambda: CounterMetricFamily(name, help_text, value())))
+        family = functools.partial(CounterMetricFamily, name, help_text, labels=())
+        self._registry.register(_Watched(family, lambda: [((), value())]))
 
     def tell(self, name: str, help_text: str, labels: Sequence[str], rows: Callable[[], Rows]) -> None:
         """Values by labels, which are looked at when they are asked for."""
-
-        def family() -> Metric:
-            found = GaugeMetricFamily(name, help_text, labels=labels)
-            for words, value in rows():
-                found.add_metric(list(words), value)
-            return found
-
-        self._registry.register(_Watched(family))
+        family = functools.partial(GaugeMetricFamily, name, help_text, labels=labels)
+        self._registry.register(_Watched(family, rows))
 
     def watch_process(self) -> None:
         """The memory, processor time and descriptors of this process, and the versions of Python."""
         for collector in (ProcessCollector, PlatformCollector, GCCollector):
             collector(registry=self._registry)
-
-    def refused(self, code: str) -> None:
-        """A request was refused."""
-        self._refused.labels(code).inc()
-
-    def serves(self, model: str, digest: str) -> None:
-        """A model is served."""
-        self._models.labels(model, digest).set(1)
-
-    def retires(self, model: str, digest: str) -> None:
-        """A model is served no more."""
-        self._models.remove(model, digest)
 
     def ran(self, model: str, requests: int, seconds: float) -> None:
         """A batch was computed."""
@@ -112,22 +99,6 @@ class Metrics:
         self._sent.inc(sent)
         if status < HTTPStatus.BAD_REQUEST:
             self._seconds.labels(model).observe(seconds)
-
-    def uploaded(self, status: int) -> None:
-        """An upload of keys got its answer."""
-        self._uploads.labels(str(status)).inc()
-
-    def limited(self, limit: str) -> None:
-        """A client was refused by a rate, of "requests" or "bytes"."""
-        self._limited.labels(limit).inc()
-
-    def received(self, count: int) -> None:
-        """Bytes of a body came."""
-        self._received.inc(count)
-
-    def hung_up(self) -> None:
-        """A client left before its answer."""
-        self._hung_up.inc()
 
     def text(self) -> bytes:
         """All of it in Prometheus' text format."""

@@ -14,13 +14,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from hemera.serving.batches import Batches, settle_running
-from hemera.serving.evaluation import Device, Evaluation
+from hemera.serving.evaluation import Batches, Device, Evaluation, Pace, Turns, settle_running
 from hemera.serving.logs import log
 from hemera.serving.metrics import Metrics
 from hemera.serving.reasons import QUEUE_FULL, STOPPING
 from hemera.serving.session_cache import Session
-from hemera.serving.turns import Pace, Turns
 
 _FILE_THREADS = 4
 """Threads that read requests and write answers at the same time as the computation."""

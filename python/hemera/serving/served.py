@@ -18,12 +18,11 @@ from hemera.package.maps import client_maps
 from hemera.package.package import Package
 from hemera.search import Index
 from hemera.search.maps import search_maps
-from hemera.serving.index_sessions import QUERY, IndexSession, request_of
+from hemera.serving.clients import plain_name, version_of
 from hemera.serving.reasons import MODEL_CHANGED
-from hemera.serving.session_cache import Session
+from hemera.serving.session_cache import QUERY, IndexSession, Session, request_of
 from hemera.serving.sessions import Loader, memory_of
 from hemera.serving.settings import Settings
-from hemera.serving.versions import plain_name, version_of
 
 _FACTS = ("dims", "metric", "exact", "margin", "payload")
 """Fields of settings that a list of indexes has, where there are such."""

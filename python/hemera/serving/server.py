@@ -1,4 +1,4 @@
-"""The server's process: uvicorn around the application."""
+"""The server's process: uvicorn around the application, with a certificate that is read anew."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import asyncio
 import logging
 import signal
 import socket
+import ssl
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import uvicorn
 
-from hemera.errors import DeviceError, Error
+from hemera.errors import DeviceError, Error, FileError
 from hemera.serving.app import make_app
-from hemera.serving.certificate import Certificate
 from hemera.serving.configuration import Configuration
 from hemera.serving.connections import Connections, Listener
 from hemera.serving.logs import log, to_lines_of_json
@@ -22,6 +23,37 @@ from hemera.serving.service import Service
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
+
+
+class Certificate:
+    """A certificate with its key, for all connections that begin after it was read.
+
+    Args:
+        certificate: PEM file with the certificate and those that it rests on.
+        key: PEM file with its key.
+        password: of the key's file.
+
+    Raises:
+        FileError: as `read`.
+    """
+
+    def __init__(self, certificate: Path, key: Path, password: str | None = None) -> None:
+        self._files = certificate, key
+        self._password = password or ""  # without any OpenSSL would ask for it at a terminal
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.read()
+
+    def read(self) -> None:
+        """Take what the files have now. FileError where they do not fit; then what was read before stays."""
+        try:
+            # First elsewhere: a context keeps a certificate whose key does not fit.
+            for context in (ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), self.context):
+                context.load_cert_chain(*self._files, password=self._password)
+        except OSError as error:  # of files, and of TLS
+            certificate, key = self._files
+            why = getattr(error, "reason", None) or error.strerror or error
+            raise FileError(f"cannot take the certificate {certificate} with the key {key}: {why}") from None
+
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _IDLE_SECONDS = 30

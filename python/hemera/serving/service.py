@@ -14,14 +14,14 @@ from hemera import errors
 from hemera._files import which_file
 from hemera._process import Lock
 from hemera.pool.members import bind_thread
-from hemera.serving.admission import Admission
+from hemera.serving.admission import Admission, Rates
+from hemera.serving.clients import plain_name
 from hemera.serving.evaluation import Device
 from hemera.serving.federations import SharedFolder
 from hemera.serving.home import Home
 from hemera.serving.key_sets import KeySet
 from hemera.serving.logs import log
 from hemera.serving.metrics import Metrics
-from hemera.serving.rates import Rates
 from hemera.serving.reasons import KEYS_FIRST, UNKNOWN
 from hemera.serving.scheduler import Scheduler, Scheduling
 from hemera.serving.served import Served, ServedIndex, ServedModel
@@ -29,7 +29,6 @@ from hemera.serving.session_cache import Session, SessionCache
 from hemera.serving.sessions import Loader, ModelSession
 from hemera.serving.settings import Settings
 from hemera.serving.store import Store, Upload
-from hemera.serving.versions import plain_name
 
 _LOADED_BYTES = "Bytes of keys in the devices' memory, with their graphs and contexts"
 _LOADED_SETS = "Key sets in the devices' memory; one set counts on each device that holds it"
@@ -85,7 +84,7 @@ class Service:
             settings.requests_per_second,
             settings.bytes_per_second,
             settings.burst_seconds,
-            refused=self.metrics.limited,
+            refused=lambda limit: self.metrics.limited.labels(limit).inc(),
             clock=clock,
         )
         self.admission = Admission(
@@ -163,7 +162,7 @@ class Service:
 
     def _tell_models(self) -> None:
         for model in self.models.values():
-            self.metrics.serves(model.name, model.package.digest)
+            self.metrics.models.labels(model.name, model.package.digest).set(1)
 
     def _make(self, served: Served) -> None:
         """Prepare a model or an index, in the thread of each device."""
@@ -293,9 +292,9 @@ class Service:
         self.models = others if model is None else {**others, name: model}
         if before is not None:
             self._retire(name, before)
-            self.metrics.retires(name, before.package.digest)
+            self.metrics.models.remove(name, before.package.digest)
         if model is not None:
-            self.metrics.serves(name, model.package.digest)
+            self.metrics.models.labels(name, model.package.digest).set(1)
         log("model", model=name, digest=None if model is None else model.digest)
 
     def sweep(self) -> None:

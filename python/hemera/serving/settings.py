@@ -13,7 +13,7 @@ from hemera import _core, _machine
 from hemera.errors import ParameterError
 from hemera.objects.devices import DeviceOptions
 from hemera.pool.members import Place, places_of
-from hemera.serving.tokens import require_name
+from hemera.serving.clients import require_name
 
 MIB = 1 << 20
 GIB = 1 << 30

@@ -24,7 +24,7 @@ from hemera._files import sync_folder
 from hemera._process import Lock
 from hemera.client.problems import Refused
 from hemera.client.wire import KEYS_FILE
-from hemera.serving.held import BLOCK, HeldFiles
+from hemera.serving.federations import BLOCK, HeldFiles
 from hemera.serving.key_sets import TABLE, KeySet, newest_set, read_set
 from hemera.serving.reasons import DISK_FULL, LARGE_KEYS, STORE_FULL
 

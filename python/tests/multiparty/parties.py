@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.multiparty import Federation
+from hemera.serving.clients import is_name
 from hemera.serving.home import Home
-from hemera.serving.tokens import is_name
 
 SHAPES = {"bias": (7,), "kernel": (3, 5), "scale": ()}
 

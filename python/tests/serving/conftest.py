@@ -25,9 +25,8 @@ import hemera as hm
 from hemera.client.client import Client
 from hemera.package.local_model import LocalModel
 from hemera.serving import Package, export
-from hemera.serving.certificate import Certificate
 from hemera.serving.home import Home
-from hemera.serving.server import listen, make_server
+from hemera.serving.server import Certificate, listen, make_server
 from hemera.serving.service import Service
 from hemera.serving.settings import Settings
 

@@ -14,8 +14,7 @@ from hemera.client.problems import Refused
 from hemera.objects.devices import DeviceOptions
 from hemera.package.local_model import LocalModel
 from hemera.serving import InputSpec, Package, export
-from hemera.serving.graphs import form_of
-from hemera.serving.sessions import Inputs, Loader, ModelSession, memory_of
+from hemera.serving.sessions import Inputs, Loader, ModelSession, form_of, memory_of
 
 PARAMS = hm.bfv.Parameters.from_bits(
     degree=1024, plain_modulus=12289, prime_bits=[45, 45], special_bits=[49], security=None

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from hemera.serving.app import RequestLog
 from hemera.serving.logs import _FIELDS
-from hemera.serving.request_log import RequestLog
 
 NAME = b"0123456789abcdef" * 2
 ROUTE = type("Route", (), {"path": "/v1/indexes/{index}/query"})()

@@ -12,9 +12,8 @@ from fastapi import APIRouter, FastAPI
 
 from hemera.package.local_model import LocalModel
 from hemera.package.package import Package
-from hemera.serving.app import make_app
+from hemera.serving.app import HotPath, make_app
 from hemera.serving.home import Home
-from hemera.serving.hot_path import HotPath
 from hemera.serving.routes import ROUTERS, evaluate
 from hemera.serving.service import Service
 from hemera.serving.settings import Settings

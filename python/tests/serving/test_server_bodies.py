@@ -11,7 +11,7 @@ import pytest
 from starlette.requests import Request
 
 from hemera.client.problems import Refused
-from hemera.serving.bodies import SLOWEST, Budget, receive, require_size
+from hemera.serving.admission import SLOWEST, Budget, receive, require_size
 
 
 class Stream:

@@ -14,10 +14,10 @@ from fastapi.security import HTTPAuthorizationCredentials
 
 from hemera.client.problems import Refused
 from hemera.package.local_model import LocalModel
+from hemera.serving.admission import Rates
+from hemera.serving.clients import Caller
 from hemera.serving.home import Home
-from hemera.serving.rates import Rates
-from hemera.serving.routes.clients import client_of as client_of_request
-from hemera.serving.tokens import Caller
+from hemera.serving.routes.answering import client_of as client_of_request
 
 from .conftest import client_of, expected, serving
 

@@ -20,7 +20,7 @@ from hemera.package.local_model import LocalModel
 from hemera.serving import Package
 from hemera.serving.home import Home
 from hemera.serving.metrics import Metrics
-from hemera.serving.refusals import answer_to, refuse
+from hemera.serving.reasons import answer_to, refuse
 from hemera.serving.store import Upload
 
 from .conftest import Running, expected, serving

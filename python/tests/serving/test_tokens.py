@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from hemera import errors
-from hemera.serving.tokens import Clients
+from hemera.serving.clients import Clients
 
 
 @pytest.mark.parametrize("name", ["a", "7", "team.alice", "a.b-c_d.2", "A" * 64, "a..b", "x-"])

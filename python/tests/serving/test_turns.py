@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from hemera.serving.evaluation import Device, Evaluation
+from hemera.serving.evaluation import Device, Evaluation, Pace, Turns
 from hemera.serving.metrics import Metrics
 from hemera.serving.scheduler import Scheduler
 from hemera.serving.session_cache import Session, SessionCache
-from hemera.serving.turns import Pace, Turns
 
 from .conftest import BOUND
 

@@ -16,8 +16,8 @@ import hemera as hm
 from hemera import errors
 from hemera.cli import main
 from hemera.serving import Package
+from hemera.serving.clients import Aliases, chosen, is_model
 from hemera.serving.home import Home
-from hemera.serving.versions import Aliases, chosen, is_model
 
 from .conftest import BOUND, Process, client_of, serving, wait_until
 from .server_requests import code

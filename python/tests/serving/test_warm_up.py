@@ -11,7 +11,7 @@ import hemera as hm
 from hemera.errors import MismatchError, MissingKeyError
 from hemera.objects.evaluator import Evaluator
 from hemera.serving import Package
-from hemera.serving.graphs import form_of
+from hemera.serving.sessions import form_of
 
 RNG = np.random.default_rng(61)
 WEIGHTS, BIAS = RNG.normal(size=(12, 8)) / 4, RNG.normal(size=8)

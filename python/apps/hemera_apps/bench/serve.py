@@ -32,7 +32,7 @@ from hemera.client.client import Client
 from hemera.errors import DeviceError, ParameterError, SecurityWarning
 from hemera.package.local_model import LocalModel
 from hemera.serving import InputSpec, Package, export
-from hemera.serving.tokens import Clients
+from hemera.serving.clients import Clients
 from hemera_apps._figures import new_figure, save_figure
 from hemera_apps._progress import StageProgress
 from hemera_apps._serve_client import Job, Measured, work

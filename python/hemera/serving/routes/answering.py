@@ -1,4 +1,4 @@
-"""The way of a request to its answer, whatever computes it."""
+"""Who asks, and the way of a request to its answer, whatever computes it."""
 
 from __future__ import annotations
 
@@ -6,23 +6,86 @@ import asyncio
 import contextlib
 import functools
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import Request
+from fastapi import Depends, Request
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.requests import ClientDisconnect
 
 from hemera.client.problems import Refused
 from hemera.client.wire import BodyReader, Memory
-from hemera.serving.bodies import receive, require_size
+from hemera.serving.admission import Budget, receive, require_size
 from hemera.serving.evaluation import Evaluation
-from hemera.serving.reasons import TIMEOUT
-from hemera.serving.refusals import answer_to
-from hemera.serving.routes.state import AppState
+from hemera.serving.reasons import NO_TOKEN, NOT_ALLOWED, TIMEOUT, answer_to
 from hemera.serving.served import Served
+from hemera.serving.service import Service
 from hemera.serving.session_cache import Answer
+
+
+@dataclass(frozen=True)
+class AppState:
+    """The state of the application."""
+
+    service: Service
+    waiting: Budget
+    """Bytes of evaluations: bodies that arrive, wait or are computed, and their ciphertexts in memory."""
+    uploads: Budget
+    """Uploads of keys."""
+    turns: dict[Hashable, Any] = field(default_factory=dict)
+    """The requests for each upload that may go on."""
+
+
+def make_state(service: Service) -> AppState:
+    """The state of an application of a service. The service's metrics watch it."""
+    settings = service.settings
+    waiting = Budget(settings.waiting_of_all, settings.waiting_of_client, "requests")
+    uploads = Budget(settings.uploads, settings.client_uploads, "uploads of keys")
+    service.metrics.watch(
+        "hemera_waiting_bytes",
+        "Bytes of bodies that arrive, wait or are computed, and of their ciphertexts in memory",
+        lambda: waiting.taken,
+    )
+    return AppState(service, waiting, uploads)
+
+
+def state_of(request: Request) -> AppState:
+    """The state of the application that a request came to."""
+    state: AppState = request.app.state.hemera
+    return state
+
+
+_KINDS = ("model", "index", "federation")
+"""Parameters of paths that tokens may be limited to."""
+
+bearer = HTTPBearer(auto_error=False, description="The token that the server's operator gave you")
+
+
+async def client_of(
+    request: Request, given: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)]
+) -> str:
+    """The client that asks.
+
+    Raises:
+        Refused: (401) where it is none, (429) where it asks too often, (403) for a model, index or federation
+            that its token is not for.
+    """
+    service = state_of(request).service
+    caller = service.clients.caller(given.credentials) if given else None
+    if caller is None:
+        raise NO_TOKEN.refused()
+    request.state.client, request.state.caller = caller.client, caller
+    service.rates.request(caller.client)
+    asked = [value for kind, value in request.path_params.items() if kind in _KINDS]
+    if not all(map(caller.may_ask, asked)):
+        raise NOT_ALLOWED.refused(name=asked[0][:64])
+    return caller.client
+
+
+ClientName = Annotated[str, Depends(client_of)]
+
 
 _LARGE = 1 << 20
 """Bytes of a body whose checksums take longer than another thread would."""
@@ -79,7 +142,7 @@ async def answer(state: AppState, request: Request, client: str, work: Work) -> 
             reader = BodyReader(request.headers.get("content-type"), memory, work.part)
 
             async def feed(piece: bytes) -> None:
-                service.metrics.received(len(piece))
+                service.metrics.received.inc(len(piece))
                 came(len(piece))
                 take(len(piece))  # not the declared size, of which nothing may come
                 reader.feed(piece)

@@ -12,13 +12,11 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
 from hemera.client.wire import OCTETS, BodyReader
-from hemera.serving.bodies import require_size
-from hemera.serving.reasons import EXISTS
-from hemera.serving.refusals import answer_to
-from hemera.serving.routes.clients import ClientName
-from hemera.serving.routes.schemas import problems
-from hemera.serving.routes.state import state_of
-from hemera.serving.routes.uploads import take_body
+from hemera.serving.admission import require_size
+from hemera.serving.api import problems
+from hemera.serving.reasons import EXISTS, answer_to
+from hemera.serving.routes.answering import ClientName, state_of
+from hemera.serving.routes.served import take_body
 
 _PIECE = 1 << 18
 _FILE = "file"

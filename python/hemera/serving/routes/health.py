@@ -8,10 +8,10 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 
 import hemera
+from hemera.serving.api import problems
 from hemera.serving.metrics import CONTENT_TYPE
 from hemera.serving.reasons import NOT_ALIVE
-from hemera.serving.routes.schemas import problems
-from hemera.serving.routes.state import state_of
+from hemera.serving.routes.answering import state_of
 
 router = APIRouter()
 

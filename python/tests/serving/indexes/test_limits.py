@@ -14,7 +14,7 @@ from hemera.client.problems import ServerError
 from hemera.search import wire
 from hemera.search.answers import Scores
 from hemera.serving.home import Home
-from hemera.serving.index_sessions import IndexSession, _passes
+from hemera.serving.session_cache import IndexSession, _passes
 
 from ..conftest import BOUND, Running, serving, wait_until
 from ..server_requests import code

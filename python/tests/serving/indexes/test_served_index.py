@@ -12,8 +12,8 @@ import hemera as hm
 from hemera import errors, search
 from hemera._inspect import HEMERA
 from hemera.objects.devices import DeviceOptions
-from hemera.serving.index_sessions import IndexSession
 from hemera.serving.served import ServedIndex
+from hemera.serving.session_cache import IndexSession
 from hemera.serving.settings import Settings
 
 from .index_cases import DIMS, ROWS, VECTORS, queries
