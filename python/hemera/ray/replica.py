@@ -25,12 +25,12 @@ from hemera.package.package import Package
 from hemera.ray.channel import Buffer
 from hemera.ray.worth import WorthCache
 from hemera.serving.evaluation import Device, Evaluation
-from hemera.serving.key_sets import KeySet
 from hemera.serving.metrics import Metrics
 from hemera.serving.scheduler import Scheduler
 from hemera.serving.session_cache import Answer, Session
 from hemera.serving.sessions import Loader
 from hemera.serving.settings import Settings
+from hemera.serving.store import KeySet
 
 _MOST_BATCHES = 10_000
 """Batches that are noted between two looks."""

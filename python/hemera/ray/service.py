@@ -17,7 +17,7 @@ from hemera.serving.served import Served
 from hemera.serving.service import Service
 from hemera.serving.session_cache import SessionCache
 from hemera.serving.settings import Settings
-from hemera.serving.store import Upload
+from hemera.serving.uploads import Upload
 
 if TYPE_CHECKING:
     from hemera.ray.dispatch import Spawner
@@ -62,7 +62,8 @@ class RayService(Service):
             raise DeviceError(
                 "no replica has come up: see whether the cluster has a device free for one (ray status)"
             )
-        self._tell_models()
+        for model in self.models.values():
+            self._tell_model(model)
 
     def _reload_models(self) -> None:
         """ParameterError where models changed: replicas read them when they start."""

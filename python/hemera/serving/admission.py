@@ -13,6 +13,7 @@ import anyio
 from starlette.requests import Request
 
 from hemera.serving.reasons import BUSY, LARGE_BODY, NO_NUMBER, QUEUE_FULL, RATE, TIMEOUT, TOO_SLOW, YOURS
+from hemera.serving.settings import Settings
 
 _OTHERS = 60.0
 """Seconds after a client's last request for which others leave room for its next one."""
@@ -124,26 +125,16 @@ class Rates:
     """The requests and bytes that each client may send in a second, on average, in one event loop.
 
     Args:
-        requests: a second; infinite: as many as come.
-        bytes_per_second: of bodies; infinite: as many as come.
-        burst_seconds: seconds for which a client that has sent nothing may save up what it does not use.
+        settings: the rates, infinite where as many may come as do, and the seconds that a client may save up.
         refused: called with "requests" or "bytes" when a client is refused.
         clock: seconds that only go forward.
     """
 
     def __init__(
-        self,
-        requests: float,
-        bytes_per_second: float,
-        burst_seconds: float,
-        *,
-        refused: Callable[[str], None],
-        clock: Callable[[], float] = time.monotonic,
+        self, settings: Settings, refused: Callable[[str], None], clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._rates = {"requests": requests, "bytes": bytes_per_second}
-        self._burst = burst_seconds
-        self._refused = refused
-        self._clock = clock
+        self._rates = {"requests": settings.requests_per_second, "bytes": settings.bytes_per_second}
+        self._burst, self._refused, self._clock = settings.burst_seconds, refused, clock
         self._buckets: dict[tuple[str, str], _Bucket] = {}
 
     def request(self, client: str) -> None:

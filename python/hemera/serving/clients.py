@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import hmac
 import json
@@ -13,12 +14,13 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from hemera._files import locked, sync_folder, which_file, write_atomically
 from hemera.errors import FileError, MismatchError, ParameterError
 from hemera.serving.logs import audit
 
+T = TypeVar("T")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _NOBODY = hashlib.sha256(b"").hexdigest()
 _MOST = 16
@@ -35,6 +37,32 @@ def require_name(name: str, what: str) -> str:
     if not is_name(name):
         raise ParameterError(f"{what} needs a name of 1 to 64 letters, digits and . _ -, not {name!r}")
     return name
+
+
+class _Files(Generic[T]):
+    """Contents of small files of JSON, read anew where another file has taken the place of one."""
+
+    def __init__(self, read: Callable[[Any], T]) -> None:
+        self._read = read
+        self._known: dict[Path, tuple[tuple[int, ...], T]] = {}
+
+    def get(self, file: Path, what: str) -> T | None:
+        """The contents; None where there is no file. FileError, which says what it is, for a damaged one."""
+        # Files are replaced as a whole, so another one has other numbers here.
+        which = which_file(file)
+        before = self._known.get(file)
+        if which is not None and before is not None and before[0] == which:
+            return before[1]
+        self._known.pop(file, None)
+        try:
+            found = self._read(json.loads(file.read_bytes()))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise FileError(f"cannot read {what} {file}: {error}") from None
+        if which is not None:
+            self._known[file] = which, found
+        return found
 
 
 @dataclass(frozen=True)
@@ -61,10 +89,6 @@ class Token:
             None if allow is None else tuple(map(str, allow)),
         )
 
-    def fields(self) -> dict[str, Any]:
-        """The entry of a file."""
-        return {"id": self.id, "sha256": self.sha256, "expires": self.expires, "allow": self.allow}
-
 
 @dataclass(frozen=True)
 class Caller:
@@ -88,6 +112,12 @@ class _Kept:
     id: str
     tokens: tuple[Token, ...]
 
+    @classmethod
+    def of(cls, told: Any) -> _Kept:
+        # Files of 0.2 have the hash of one token.
+        tokens = told["tokens"] if "tokens" in told else [{"id": "first", "sha256": told["token_sha256"]}]
+        return cls(str(told["id"]), tuple(map(Token.of, tokens)))
+
 
 class Clients:
     """Who may ask. A token is the client's name, a point and 256 random bits. A client may have several, so
@@ -102,8 +132,7 @@ class Clients:
 
     def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
         self._folder, self._clock = folder, clock
-        self._read: dict[str, tuple[tuple[int, ...], _Kept]] = {}
-        """The contents of a client's file, and which file that was."""
+        self._files = _Files(_Kept.of)
 
     def add(self, name: str) -> str:
         """A new client's token, which is kept nowhere; MismatchError where the client is there already."""
@@ -213,30 +242,12 @@ class Clients:
             yield kept
 
     def _write(self, name: str, kept: _Kept, *, replace: bool = True) -> None:
-        told = {"id": kept.id, "tokens": [each.fields() for each in kept.tokens]}
+        told = {"id": kept.id, "tokens": list(map(dataclasses.asdict, kept.tokens))}
         write_atomically(self._file(name), json.dumps(told).encode(), replace=replace)
 
     def _kept(self, name: str) -> _Kept | None:
         """A client's file; None where there is none."""
-        file = self._file(name)
-        # Files are replaced as a whole, so another one has other numbers here.
-        which = which_file(file)
-        before = self._read.get(name)
-        if which is not None and before is not None and before[0] == which:
-            return before[1]
-        self._read.pop(name, None)
-        try:
-            told = json.loads(file.read_bytes())
-            # Files of 0.2 have the hash of one token.
-            tokens = told["tokens"] if "tokens" in told else [{"id": "first", "sha256": told["token_sha256"]}]
-            kept = _Kept(str(told["id"]), tuple(map(Token.of, tokens)))
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise FileError(f"cannot read the client's file {file}: {error}") from None
-        if which is not None:
-            self._read[name] = which, kept
-        return kept
+        return self._files.get(self._file(name), "the client's file")
 
     def _file(self, name: str) -> Path:
         return self._folder / f"{name}.json"
@@ -287,6 +298,14 @@ def chosen(alias: str, weights: Weights, client: str) -> str:
     return min(sorted(weights), key=distance)
 
 
+def _weights(told: Any) -> dict[str, float]:
+    """The weights of a file."""
+    found = {str(model): float(weight) for model, weight in told.items()}
+    if not all(0 < weight < math.inf for weight in found.values()):
+        raise ValueError("a weight is a number above 0")
+    return found
+
+
 class Aliases:
     """The names that give clients one of several models, in a folder: one file each. Looked for at each
     request, so that weights change while the server runs.
@@ -296,9 +315,7 @@ class Aliases:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._read: dict[str, tuple[tuple[int, ...], dict[str, float]]] = {}
-        """The weights in a file, and which file that was."""
+        self._folder, self._files = folder, _Files(_weights)
 
     def names(self) -> list[str]:
         """All aliases."""
@@ -307,24 +324,10 @@ class Aliases:
     def weights(self, alias: str) -> dict[str, float]:
         """The models of an alias; none where there is no such alias. FileError where its file can not be
         read."""
-        file = self._file(alias)
-        which = which_file(file) if is_name(alias) else None
-        if which is None:
-            self._read.pop(alias, None)
-            return {}
-        before = self._read.get(alias)
-        if before is not None and before[0] == which:
-            return before[1]
-        try:
-            told = {str(model): float(weight) for model, weight in json.loads(file.read_bytes()).items()}
-            if not all(0 < weight < math.inf for weight in told.values()):
-                raise ValueError("a weight is a number above 0")
-        except FileNotFoundError:
-            return {}
-        except (OSError, ValueError, TypeError, AttributeError) as error:
-            raise FileError(f"cannot read the file of the name {alias!r}, {file}: {error}") from None
-        self._read[alias] = which, told
-        return told
+        found = (
+            self._files.get(self._file(alias), f"the file of the name {alias!r},") if is_name(alias) else {}
+        )
+        return found or {}
 
     def model(self, name: str, client: str, there: Collection[str]) -> str:
         """The full name of the model that a client gets under a name.

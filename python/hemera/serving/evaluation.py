@@ -184,43 +184,31 @@ class _Part:
     inputs: AnyInputs
 
 
+@dataclass(eq=False)
 class Batches:
-    """The batches of taken requests, each a step.
+    """The batches of taken requests, each a step."""
 
-    Args:
-        device: that computes them.
-        requests: of one model.
-        pace: of this model on this device.
-        most: largest number of evaluations that run together.
-        files: threads that read requests and write answers.
-        metrics: what is counted.
-        clock: seconds that only go forward.
-    """
-
-    def __init__(
-        self,
-        device: Device,
-        requests: Sequence[Evaluation],
-        pace: Pace,
-        *,
-        most: int,
-        files: Executor,
-        metrics: Metrics,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._device, self._requests = device, list(requests)
-        self._pace, self._most = pace, most
-        self._files, self._metrics, self._clock = files, metrics, clock
-        self._left: deque[_Part] = deque()
+    device: Device
+    requests: Sequence[Evaluation]
+    """Requests of one model whose inputs were not taken yet."""
+    pace: Pace
+    most: int
+    """The largest number of evaluations that run together."""
+    files: Executor
+    """Threads that read requests and write answers."""
+    metrics: Metrics
+    clock: Callable[[], float]
+    left: deque[_Part] = field(default_factory=deque)
+    """What is to run."""
 
     @property
     def is_done(self) -> bool:
         """Whether nothing is left to run."""
-        return not self._left and not self._requests
+        return not self.left and not self.requests
 
     def step(self) -> Mapping[str, int]:
         """Runs a batch: the number of its evaluations, by client."""
-        if self._requests:
+        if self.requests:
             self._load()
         counts: collections.Counter[str] = collections.Counter()
         if group := self._group():
@@ -233,10 +221,10 @@ class Batches:
         """Have the inputs of all requests loaded."""
         loading: list[tuple[Evaluation, Session, Future[AnyInputs]]] = []
         sessions: dict[str, Session | BaseException] = {}
-        requests, self._requests = self._requests, []
+        requests, self.requests = self.requests, []
         for request in requests:
             if request.client not in sessions:
-                find = functools.partial(self._device.session, request.client, request.model)
+                find = functools.partial(self.device.session, request.client, request.model)
                 sessions[request.client] = result_or_error(find)
             session = sessions[request.client]
             if isinstance(session, BaseException):
@@ -249,33 +237,33 @@ class Batches:
             inputs = result_or_error(future.result)
             if isinstance(inputs, BaseException):
                 request.fail(inputs)
-            elif inputs.count > self._most:
-                request.fail(TOO_MANY.refused(most=self._most))
+            elif inputs.count > self.most:
+                request.fail(TOO_MANY.refused(most=self.most))
             else:
-                self._left.append(_Part(_Loaded(request, session, inputs.single), inputs))
+                self.left.append(_Part(_Loaded(request, session, inputs.single), inputs))
 
     def _loaded(self, request: Evaluation, session: Session) -> Future[AnyInputs]:
         """The inputs of a request for this session, and for no other that the client had when it came."""
         loading = request.loading  # which a client that hangs up takes away
         if loading is not None and loading[0] is session:
             return loading[1]
-        return self._files.submit(session.load, request.files)
+        return self.files.submit(session.load, request.files)
 
     def _group(self) -> list[_Part]:
         """The next parts that run as one batch."""
-        most = min(self._most, self._pace.most or self._most)
-        while self._left:
-            first = self._left.popleft()
+        most = min(self.most, self.pace.most or self.most)
+        while self.left:
+            first = self.left.popleft()
             if not first.of.begin():
                 continue
             if first.inputs.count > most:
                 first, *others = (_Part(first.of, inputs) for inputs in first.inputs.divided(most))
                 first.of.parts += len(others)
-                self._left.extendleft(others)
+                self.left.extendleft(others)
             group, room = [first], most - first.inputs.count
-            for part in list(self._left):
+            for part in list(self.left):
                 if part.inputs.count <= room and first.inputs.fit(part.inputs):
-                    self._left.remove(part)
+                    self.left.remove(part)
                     if part.of.begin():
                         group.append(part)
                         room -= part.inputs.count
@@ -284,13 +272,13 @@ class Batches:
 
     def _run(self, group: list[_Part]) -> None:
         """Run a batch; where it fails, its requests one by one, so that each has its own answer or error."""
-        began = self._clock()
+        began = self.clock()
         first = group[0].of
         values = [part.inputs.values for part in group]
         outputs = result_or_error(functools.partial(first.session.run, values))
         if isinstance(outputs, BaseException):
             if isinstance(outputs, OutOfMemoryError):
-                self._device.cache.drop_others(first.request.client, first.request.model)
+                self.device.cache.drop_others(first.request.client, first.request.model)
             if len(group) > 1 and isinstance(outputs, Error):
                 for part in group:
                     self._run([part])
@@ -298,15 +286,15 @@ class Batches:
                 for part in group:
                     part.of.request.fail(outputs)
             return
-        seconds = self._clock() - began
-        self._pace.ran(sum(part.inputs.count for part in group), seconds)
-        self._metrics.ran(first.request.model, len(group), seconds)
+        seconds = self.clock() - began
+        self.pace.ran(sum(part.inputs.count for part in group), seconds)
+        self.metrics.ran(first.request.model, len(group), seconds)
         for part, found in zip(group, outputs, strict=True):
             part.of.outputs.append(found)
             request = part.of.request
             request.batch, request.keys = max(request.batch, len(group)), part.of.session.digest
             if len(part.of.outputs) == part.of.parts:
-                self._files.submit(part.of.dump)
+                self.files.submit(part.of.dump)
 
 
 def settle_running(function: Callable[[], T], future: Future[T]) -> None:

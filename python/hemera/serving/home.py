@@ -27,8 +27,9 @@ from hemera.serving.clients import (
     require_name,
     version_of,
 )
-from hemera.serving.key_sets import KeySet, newest_set
 from hemera.serving.logs import audit
+from hemera.serving.store import KeySet, newest_set
+from hemera.serving.uploads import digest_file
 
 _FORMAT = 1
 """The folder's format: it rises where an older release would misread what a newer one keeps."""
@@ -358,10 +359,7 @@ def _digest(found: KeySet) -> str:
     """The digest that a client computes of its files."""
     told = hashlib.sha256()
     for name, path in found.files.items():
-        told.update(f"{len(name)}:{name}".encode())
-        with path.open("rb") as file:
-            while piece := file.read(1 << 20):
-                told.update(piece)
+        digest_file(told, name, path)
     return told.hexdigest()
 
 

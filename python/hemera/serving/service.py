@@ -19,7 +19,6 @@ from hemera.serving.clients import plain_name
 from hemera.serving.evaluation import Device
 from hemera.serving.federations import SharedFolder
 from hemera.serving.home import Home
-from hemera.serving.key_sets import KeySet
 from hemera.serving.logs import log
 from hemera.serving.metrics import Metrics
 from hemera.serving.reasons import KEYS_FIRST, UNKNOWN
@@ -28,7 +27,8 @@ from hemera.serving.served import Served, ServedIndex, ServedModel
 from hemera.serving.session_cache import Session, SessionCache
 from hemera.serving.sessions import Loader, ModelSession
 from hemera.serving.settings import Settings
-from hemera.serving.store import Store, Upload
+from hemera.serving.store import KeySet, Store
+from hemera.serving.uploads import Upload
 
 _LOADED_BYTES = "Bytes of keys in the devices' memory, with their graphs and contexts"
 _LOADED_SETS = "Key sets in the devices' memory; one set counts on each device that holds it"
@@ -68,7 +68,7 @@ class Service:
         self.indexes = {name: ServedIndex(name, path, settings) for name, path in paths.items()}
         self._seen = {name: which_file(path) for name, path in paths.items()}
         for name, why in self.damaged.items():
-            _report(name, why)
+            self._damage(name, why)
         self.store = Store(home.keys, home.incoming, settings.store_bytes, settings.store_of_client)
         self.federations = {name: SharedFolder(name, home.federation(name)) for name in settings.federations}
         for folder in self.federations.values():
@@ -80,13 +80,7 @@ class Service:
         self.failed = False
         """Whether it ended by itself."""
         self.metrics = Metrics()
-        self.rates = Rates(
-            settings.requests_per_second,
-            settings.bytes_per_second,
-            settings.burst_seconds,
-            refused=lambda limit: self.metrics.limited.labels(limit).inc(),
-            clock=clock,
-        )
+        self.rates = Rates(settings, lambda limit: self.metrics.limited.labels(limit).inc(), clock)
         self.admission = Admission(
             settings.client_requests * len(places), settings.waiting_requests, clock=clock
         )
@@ -136,10 +130,10 @@ class Service:
             try:
                 self._make(each)
             except errors.Error as error:
-                self.damaged[each.name] = str(error)
                 self.of_kind(each.kind).pop(each.name)
-                _report(each.name, str(error))
-        self._tell_models()
+                self._damage(each.name, str(error))
+            else:
+                self._tell_model(each)
 
     def _tell_counts(self) -> None:
         """Counts of what others hold, limits, and what the server is."""
@@ -160,9 +154,19 @@ class Service:
             found += [((name, model), own / sum(weights.values())) for model, own in weights.items()]
         return found
 
-    def _tell_models(self) -> None:
-        for model in self.models.values():
-            self.metrics.models.labels(model.name, model.package.digest).set(1)
+    def _tell_model(self, served: Served | None, *, is_served: bool = True) -> None:
+        """Have the metrics name a model that is served, or is not any more; they name no index."""
+        if served is None or served.digest is None:
+            return
+        if is_served:
+            self.metrics.models.labels(served.name, served.digest).set(1)
+        else:
+            self.metrics.models.remove(served.name, served.digest)
+
+    def _damage(self, name: str, why: str) -> None:
+        """A model or an index can not be served."""
+        self.damaged[name] = why
+        log("damaged", level=logging.ERROR, model=name, why=why)
 
     def _make(self, served: Served) -> None:
         """Prepare a model or an index, in the thread of each device."""
@@ -266,36 +270,45 @@ class Service:
         one that changed, requests that wait are refused (409), and the client encodes them for the new one.
         A damaged file leaves the model before it."""
         packages, damaged = self._home.models()
-        for name in [name for name in self.models if name not in packages and name not in damaged]:
-            self._replace(name, None)
+        for name in self.models.keys() - packages.keys() - damaged.keys():
+            self._replace("model", name, None)
         for name, package in packages.items():
-            before = self.models.get(name)
             self.damaged.pop(name, None)
-            if before is not None and before.digest == package.digest:
-                continue
-            model = ServedModel(name, package, self.settings, self._loaders)
-            try:
-                self._make(model)
-            except errors.Error as error:
-                damaged[name] = str(error)
-            else:
-                self._replace(name, model)
+            before = self.models.get(name)
+            if before is None or before.digest != package.digest:
+                self._replace("model", name, ServedModel(name, package, self.settings, self._loaders))
         for name, why in damaged.items():
-            self.damaged[name] = why
-            _report(name, why)
+            self._damage(name, why)
 
-    def _replace(self, name: str, model: ServedModel | None) -> None:
-        """Serve another model under a name, or none."""
-        before = self.models.get(name)
-        others = {other: each for other, each in self.models.items() if other != name}
+    def _replace(self, kind: str, name: str, served: Any) -> None:
+        """Serve another model or index under a name, or none (None); one that can not be made leaves the one
+        before it. Clients keep their keys on the disk."""
+        if served is not None:
+            try:
+                self._make(served)
+            except errors.Error as error:
+                self._damage(name, str(error))
+                return
+            self.damaged.pop(name, None)
+        there = self.of_kind(kind)
+        before = there.get(name)
+        found = {other: each for other, each in there.items() if other != name}
+        if served is not None:
+            found[name] = served
         # A dictionary of its own: others read the one before in this moment.
-        self.models = others if model is None else {**others, name: model}
+        if kind == "model":
+            self.models = found
+        else:
+            self.indexes = found
         if before is not None:
-            self._retire(name, before)
-            self.metrics.models.remove(name, before.package.digest)
-        if model is not None:
-            self.metrics.models.labels(name, model.package.digest).set(1)
-        log("model", model=name, digest=None if model is None else model.digest)
+            before.retire()
+            for cache in self.caches:
+                cache.drop_all(name)
+            self._tell_model(before, is_served=False)
+        self._tell_model(served)
+        rows = None if kind == "model" else 0 if served is None else served.entry()["rows"]
+        told: dict[str, Any] = {kind: name, "digest": None if served is None else served.digest, "rows": rows}
+        log(kind, **told)
 
     def sweep(self) -> None:
         """Forget keys whose files are gone, also on the device: those of clients that were removed. Remove
@@ -321,34 +334,12 @@ class Service:
 
     def _sweep_indexes(self) -> None:
         paths, _ = self._home.indexes()
-        for name in [name for name in self.indexes if name not in paths]:
-            self._retire(name, self.indexes.pop(name))
-            log("index", index=name, rows=0)
-        self._seen = {name: which for name, which in self._seen.items() if name in paths}
+        for name in self.indexes.keys() - paths.keys():
+            self._replace("index", name, None)
+        seen, self._seen = self._seen, {name: which_file(path) for name, path in paths.items()}
         for name, path in paths.items():
-            which = which_file(path)
-            if which is None or which == self._seen.get(name):
-                continue
-            self._seen[name] = which
-            index = ServedIndex(name, path, self.settings)
-            try:
-                self._make(index)
-            except errors.Error as error:
-                self.damaged[name] = str(error)
-                _report(name, str(error))
-            else:
-                self.damaged.pop(name, None)
-                before = self.indexes.get(name)
-                self.indexes[name] = index
-                if before is not None:
-                    self._retire(name, before)
-                log("index", index=name, rows=index.entry()["rows"])
-
-    def _retire(self, name: str, before: Served) -> None:
-        """A model or an index serves no more; its clients keep their keys on the disk."""
-        before.retire()
-        for cache in self.caches:
-            cache.drop_all(name)
+            if self._seen[name] not in (None, seen.get(name)):
+                self._replace("index", name, ServedIndex(name, path, self.settings))
 
     def _session(self, device: int, client: str, model: str) -> Session:
         """The keys of a client on a device."""
@@ -393,7 +384,3 @@ def _found(there: Mapping[str, T], name: str, what: str) -> T:
     if found is None:
         raise UNKNOWN.refused(kind=what, name=name[:64])
     return found
-
-
-def _report(model: str, why: str) -> None:
-    log("damaged", level=logging.ERROR, model=model, why=why)

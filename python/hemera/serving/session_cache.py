@@ -194,24 +194,23 @@ class SessionCache:
     def drop(self, client: str, model: str, generation: int | None = None) -> None:
         """Forgets the sessions of a client's keys for all versions of a model; with a generation: no other
         one's."""
-        with self._lock:
-            for place, found in list(self._sessions.items()):
-                is_of = place[0] == client and plain_name(place[1]) == model
-                if is_of and generation in (None, found[0]):
-                    self._forget(place)
+        self._drop(lambda at, of: at[0] == client and plain_name(at[1]) == model and generation in (None, of))
 
     def drop_all(self, model: str) -> None:
         """Forgets the sessions of all clients for a model or index."""
-        with self._lock:
-            for place in [place for place in self._sessions if place[1] == model]:
-                self._forget(place)
+        self._drop(lambda at, _: at[1] == model)
 
     def drop_others(self, client: str, model: str) -> None:
         """Forgets all sessions but one: the device has no room."""
+        self._drop(lambda at, _: at != (client, model), are_evicted=True)
+
+    def _drop(self, goes: Callable[[tuple[str, str], int], bool], *, are_evicted: bool = False) -> None:
+        """Forgets sessions by their place and generation."""
         with self._lock:
-            for place in [place for place in self._sessions if place != (client, model)]:
+            gone = [place for place, (generation, _) in self._sessions.items() if goes(place, generation)]
+            for place in gone:
                 self._forget(place)
-                self.evictions += 1
+            self.evictions += are_evicted * len(gone)
 
 
 QUERY, PREPARATION = "query", "preparation"

@@ -1,12 +1,11 @@
-"""Keys of one client in the device's memory, with what its requests for one model need: the model that is
-prepared for them, and captured graphs of its evaluations."""
+"""Keys of one client in the device's memory, with what its requests for one model need."""
 
 from __future__ import annotations
 
 import logging
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 from hemera import _core, ckks, interop
 from hemera._inspect import HEMERA
 from hemera.client.wire import KEYS_FILE
-from hemera.errors import DeviceError, MismatchError, OutOfMemoryError
+from hemera.errors import MismatchError, OutOfMemoryError
 from hemera.interop._library import Library
 from hemera.interop._session import Session as LibrarySession
 from hemera.objects.batches import concatenate
@@ -24,6 +23,7 @@ from hemera.objects.devices import DeviceOptions
 from hemera.objects.evaluator import Evaluator
 from hemera.objects.graph import Graph
 from hemera.objects.keys import Keys
+from hemera.package.graphs import Graphs, form_of
 from hemera.package.package import Package
 from hemera.package.prepared import PreparedModel
 from hemera.package.specs import InputSpec
@@ -31,103 +31,6 @@ from hemera.serving.logs import log
 from hemera.serving.reasons import COMPRESSED, TOO_MANY
 from hemera.serving.session_cache import Answer, AnyInputs, Session
 from hemera.serving.uploads import FOREIGN, damaged_texts, refuse_secret
-
-_FIRST = 2
-"""Times that inputs of a form come before they are captured: who asks once does not pay for it, and what is
-encoded when a model first runs is there."""
-_FORMS_COUNTED = 256
-"""A client chooses the forms, so they must not be without end."""
-
-
-Capture = Callable[[Sequence[Ciphertext]], Graph]
-"""Makes a graph of inputs like these."""
-
-
-def form_of(x: Ciphertext) -> tuple[object, ...]:
-    """The facts that must be the same for inputs that run by one graph."""
-    return (x.level, x.scale, x.size, x.slots, x.encoding, x.shape)
-
-
-class Graphs:
-    """Captures the forms of inputs that come most often, and replays them, in the computing thread; the sizes
-    may be asked for from any.
-
-    Args:
-        limit: graphs that are kept. When there are as many, a form takes the place of the one that came least
-            often once it has come twice as often: changing forms do not drive each other out.
-    """
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._graphs: dict[tuple[object, ...], Graph] = {}
-        self._came: dict[tuple[object, ...], int] = {}
-        self._memory = 0
-
-    def __len__(self) -> int:
-        return len(self._graphs)
-
-    @property
-    def memory_bytes(self) -> int:
-        """Bytes of all graphs, in the device's memory."""
-        return self._memory
-
-    def run(self, inputs: Sequence[Ciphertext], capture: Capture) -> list[Ciphertext] | None:
-        """The outputs by a graph, or None: the caller computes them.
-
-        Args:
-            inputs: of the circuit.
-            capture: captures the circuit. It is not kept: it would hold the session, whose graphs these are,
-                and evicted keys would stay until a collection of cycles.
-
-        Raises:
-            Error: as the circuit does.
-        """
-        form = tuple(form_of(x) for x in inputs)
-        if form not in self._came and len(self._came) >= _FORMS_COUNTED:
-            self._came = {kept: self._came[kept] for kept in self._graphs}
-        self._came[form] = self._came.get(form, 0) + 1
-        if form not in self._graphs and not self._make(form, inputs, capture):
-            return None
-        try:
-            found = self._graphs[form](*inputs)
-        except MismatchError:  # more noise than the example had
-            return None
-        return [found] if isinstance(found, Ciphertext) else list(found)
-
-    def give_up(self) -> None:
-        """Forgets all graphs, and captures no more: the device has no room for them."""
-        self._limit = 0
-        self._graphs.clear()
-        self._came.clear()
-        self._count()
-
-    def _make(self, form: tuple[object, ...], inputs: Sequence[Ciphertext], capture: Capture) -> bool:
-        """Captures a form, if it is worth it and there is room."""
-        came = self._came[form]
-        if came < _FIRST or self._limit == 0:
-            return False
-        if len(self._graphs) >= self._limit:
-            least = min(self._graphs, key=lambda kept: self._came[kept])
-            if came < 2 * self._came[least]:
-                return False
-            del self._graphs[least]
-        try:
-            self._graphs[form] = capture(inputs)
-        except OutOfMemoryError:
-            self.give_up()
-            return False
-        except DeviceError as error:
-            # An operation can not be captured; or the device has failed, which the caller finds out.
-            log("not captured", level=logging.WARNING, error=error)
-            self.give_up()
-            return False
-        finally:
-            self._count()
-        return True
-
-    def _count(self) -> None:
-        self._memory = sum(graph.memory_bytes for graph in self._graphs.values())
-
 
 _LARGER = 4
 """Times the model's own degree that another library's client may have: costs grow with it."""
@@ -204,6 +107,10 @@ class Inputs:
         return head, Inputs([x[first:] for x in self.values], self.count - first, self.single)
 
 
+def _not_captured(error: Exception) -> None:
+    log("not captured", level=logging.WARNING, error=error)
+
+
 class ModelSession(Session):
     """Keys of one client and a model that is prepared for them."""
 
@@ -214,7 +121,7 @@ class ModelSession(Session):
         self._package.check(prepared.context, keys)
         self._prepared = prepared
         self._evaluator: Evaluator = prepared.bind(keys)
-        self._graphs = Graphs(graphs if prepared.captures else 0)
+        self._graphs = Graphs(graphs if prepared.captures else 0, _not_captured)
 
     @property
     def graphs(self) -> int:

@@ -3,125 +3,101 @@
 ROOT/CLIENT/MODEL/GENERATION/ holds the files of an upload and `set.json`, which has their sizes. Uploads
 are written to INCOMING, and moved in one step when they are complete and checked; the highest generation
 counts. There is no other index: what lies on the disk at the start is what there is. An upload with a name,
-INCOMING/CLIENT+NAME+MODEL/keys, waits there when it is interrupted, until it goes on or its time is over.
-"""
+INCOMING/CLIENT+NAME+MODEL/keys, waits there when it is interrupted, until it goes on or its time is over."""
 
 from __future__ import annotations
 
 import contextlib
-import errno
-import hashlib
 import json
 import os
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 from hemera._files import sync_folder
 from hemera._process import Lock
-from hemera.client.problems import Refused
-from hemera.client.wire import KEYS_FILE
 from hemera.serving.federations import BLOCK, HeldFiles
-from hemera.serving.key_sets import TABLE, KeySet, newest_set, read_set
-from hemera.serving.reasons import DISK_FULL, LARGE_KEYS, STORE_FULL
+from hemera.serving.reasons import STORE_FULL
+from hemera.serving.uploads import TABLE, Upload, on_disk
+
+_NOTED = 300.0
+"""Seconds between notes of a use."""
+
+
+@dataclass(frozen=True)
+class KeySet:
+    """Keys that one client uploaded for one model."""
+
+    client: str
+    model: str
+    generation: int
+    library: str
+    """The library of the files: HEMERA, or a name in the registry (`hemera.interop.libraries`)."""
+    digest: str
+    """SHA-256 of the files, in 64 hexadecimal digits: the client's own digest of its files."""
+    files: Mapping[str, Path]
+    bytes: int
+
+    def is_there(self) -> bool:
+        """Whether its files are: those of a client that was removed are not."""
+        return all(path.exists() for path in self.files.values())
+
+    @property
+    def _table(self) -> Path:
+        return next(iter(self.files.values())).parent / TABLE
+
+    @property
+    def unused_seconds(self) -> float:
+        """Seconds since its last use, or since it came; 0 where its files are gone."""
+        try:
+            return time.time() - self._table.stat().st_mtime
+        except OSError:
+            return 0.0
+
+    def use(self) -> None:
+        """Note that a request uses it, on the disk, within a few minutes."""
+        if self.unused_seconds > _NOTED:
+            with contextlib.suppress(OSError):
+                os.utime(self._table)
+
+    def describe(self) -> dict[str, object]:
+        """The description for the client."""
+        return {"library": self.library, "digest": self.digest, "bytes": self.bytes}
+
+
+def newest_set(home: Path) -> KeySet | None:
+    """The set that counts of those in the folder of a client and model, CLIENT/MODEL."""
+    sets = [read_set(folder, home.parent.name, home.name) for folder in home.iterdir()]
+    complete = [found for found in sets if found is not None]
+    return max(complete, key=lambda found: found.generation, default=None)
+
+
+def read_set(folder: Path, client: str, model: str) -> KeySet | None:
+    """The set in a folder; None unless it is complete."""
+    try:
+        table = json.loads((folder / TABLE).read_bytes())
+        files = {str(name): folder / name for name in table["files"]}
+        sizes = {name: path.stat().st_size for name, path in files.items()}
+        if sizes != table["files"] or not folder.name.isdecimal():
+            return None
+        return KeySet(
+            client,
+            model,
+            int(folder.name),
+            str(table["library"]),
+            str(table["digest"]),
+            files,
+            sum(sizes.values()),
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
 
 _MOST_WAITING = 4
 """Uploads of one client that wait: one more takes the place of the oldest."""
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-
-
-class Upload:
-    """Files on their way into the store: a sink of `wire`, that counts, can be given up, and can wait."""
-
-    def __init__(self, store: Store, client: str, model: str, folder: Path, limit: int) -> None:
-        self._store = store
-        self.client, self.model = client, model
-        self.folder = folder
-        self._limit = limit
-        self._file: BinaryIO | None = None
-        self._hash = hashlib.sha256()
-        self.files: dict[str, Path] = {}
-        self.bytes = 0
-        self.waits_since: float | None = None
-        """The time since which it waits to go on, by the clock that does not jump; None: it does not wait."""
-        self._is_hashed = True
-
-    @property
-    def digest(self) -> str:
-        """The digest of names and contents in their order."""
-        return self._hash.hexdigest()
-
-    def narrow(self, limit: int) -> None:
-        """From now on it may have at most `limit` bytes."""
-        self._limit = min(self._limit, limit)
-
-    def begin(self, name: str) -> None:
-        """The next file; of an upload that goes on the one that it has."""
-        goes_on = name in self.files
-        if not goes_on:
-            self.files[name] = self.folder / name
-            self._hash.update(f"{len(name)}:{name}".encode())
-        with _disk():
-            self._file = self.files[name].open("ab" if goes_on else "xb")
-
-    def write(self, data: bytes) -> None:
-        assert self._file is not None
-        if self.bytes + len(data) > self._limit:
-            raise LARGE_KEYS.refused(limit=self._limit)
-        self._store._reserve(self, len(data))
-        self._hash.update(data)
-        with _disk():
-            self._file.write(data)
-
-    def end(self) -> None:
-        assert self._file is not None
-        file, self._file = self._file, None
-        with _disk(), file:
-            file.flush()
-            os.fsync(file.fileno())
-
-    def restore(self) -> None:
-        """Take what a stopped run has left in the folder as what has come. OSError where it has no file."""
-        (self.folder / TABLE).unlink(missing_ok=True)
-        found = (self.folder / KEYS_FILE).stat()
-        self.files[KEYS_FILE] = self.folder / KEYS_FILE
-        self.bytes = found.st_size
-        self.waits_since = time.monotonic() - max(0.0, time.time() - found.st_mtime)
-        self._is_hashed = False
-
-    def require_hash(self) -> None:
-        """Read what a stopped run has left, once it goes on."""
-        if self._is_hashed:
-            return
-        self._hash.update(f"{len(KEYS_FILE)}:{KEYS_FILE}".encode())
-        with self.files[KEYS_FILE].open("rb") as file:
-            while piece := file.read(1 << 20):
-                self._hash.update(piece)
-        self._is_hashed = True
-
-    def pause(self) -> None:
-        """What has come waits for the rest of it. Discarded where it can not be written."""
-        try:
-            with _disk():
-                if self._file is not None:
-                    self._file.close()
-        except Refused:
-            self.discard()
-            raise
-        self._file = None
-        self._store._wait(self)
-
-    def discard(self) -> None:
-        """Leaves nothing. Does no harm after `Store.commit`."""
-        if self._file is not None:
-            with contextlib.suppress(OSError):
-                self._file.close()
-            self._file = None
-        shutil.rmtree(self.folder, ignore_errors=True)
-        self._store._release(self)
 
 
 class Store:
@@ -174,14 +150,10 @@ class Store:
         with self._lock:
             return list(self._sets.values())
 
-    def begin(self, client: str, model: str, limit: int) -> Upload:
-        """An upload of a client for a model, of at most `limit` bytes. The caller commits or discards it."""
-        return self._begun(client, model, self._incoming / secrets.token_hex(8), limit)
-
-    def resume(self, client: str, model: str, name: str, limit: int) -> Upload:
-        """The upload of this name, which goes on, or begins. The caller commits, pauses or discards it, and
-        is the only one until then."""
-        folder = self._place(client, model, name)
+    def begin(self, client: str, model: str, limit: int, name: str | None = None) -> Upload:
+        """An upload of a client for a model, of at most `limit` bytes; the one of a name goes on if it waits.
+        The caller commits it, discards it, or lets one of a name pause, and is the only one until then."""
+        folder = self._incoming / secrets.token_hex(8) if name is None else self._place(client, model, name)
         with self._lock:
             found = next((each for each in self._arriving if each.folder == folder), None)
             if found is not None:
@@ -189,10 +161,7 @@ class Store:
         if found is not None:
             found.require_hash()
             return found
-        return self._begun(client, model, folder, limit)
-
-    def _begun(self, client: str, model: str, folder: Path, limit: int) -> Upload:
-        with _disk():
+        with on_disk():
             folder.mkdir(mode=0o700)
         upload = Upload(self, client, model, folder, limit)
         with self._lock:
@@ -212,11 +181,11 @@ class Store:
                 if time.monotonic() - (each.waits_since or 0.0) > seconds or not each.folder.exists():
                     self._give_up(each)
 
-    def require_room(self, upload: Upload, size: int) -> None:
-        """Refused (507) where `size` bytes more of an upload do not fit. Nothing is reserved: bytes are when
-        they come."""
+    def require_room(self, upload: Upload, size: int, *, came: bool = False) -> None:
+        """Refused (507) where `size` bytes more of an upload do not fit. They are reserved once they came."""
         with self._lock:
             self._require(upload, size)
+            upload.bytes += size * came
 
     def commit(self, upload: Upload, library: str) -> KeySet:
         """The upload becomes the client's keys for the model, in place of those before it; on disk when this
@@ -227,7 +196,7 @@ class Store:
             "digest": upload.digest,
             "files": {name: path.stat().st_size for name, path in upload.files.items()},
         }
-        with _disk():
+        with on_disk():
             with (upload.folder / TABLE).open("xb") as file:
                 file.write(json.dumps(table).encode())
                 file.flush()
@@ -235,7 +204,7 @@ class Store:
             sync_folder(upload.folder)
         # Under the lock only what is quick: whoever looks for keys waits for it.
         home = self._root / client / model
-        with self._lock, _disk():
+        with self._lock, on_disk():
             before = self._sets.get((client, model))
             # Never one again, also after a removal: whoever keeps a generation's session knows it by that.
             self._generation += 1
@@ -246,7 +215,7 @@ class Store:
             assert found is not None
             self._sets[client, model] = found
             self._arriving.discard(upload)
-        with _disk():
+        with on_disk():
             for folder in (home, home.parent, self._root):
                 sync_folder(folder)
         # From here on the new ones count, also after a crash.
@@ -258,7 +227,7 @@ class Store:
         """The one file of an upload gets a name; on disk when this returns. It counts for `upload.client`.
         FileExistsError where there is one that is not replaced: of several at once one is."""
         (source,) = upload.files.values()
-        with self._lock, _disk():
+        with self._lock, on_disk():
             self._require(upload, max(BLOCK - upload.bytes, 0))
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             if replace:
@@ -267,7 +236,7 @@ class Store:
                 path.hardlink_to(source)
             self._arriving.discard(upload)
             self.besides.hold(upload.client, path, upload.bytes)
-        with _disk():
+        with on_disk():
             sync_folder(path.parent)
 
     def remove(self, client: str, model: str) -> bool:
@@ -327,11 +296,6 @@ class Store:
     def _used(self) -> int:
         return sum(found.bytes for found in self._sets.values()) + self.besides.bytes()
 
-    def _reserve(self, upload: Upload, size: int) -> None:
-        with self._lock:
-            self._require(upload, size)
-            upload.bytes += size
-
     def _place(self, client: str, model: str, name: str) -> Path:
         return self._incoming / f"{client}+{name}+{model}"
 
@@ -344,13 +308,15 @@ class Store:
         shutil.rmtree(upload.folder, ignore_errors=True)
         self._arriving.discard(upload)
 
-    def _wait(self, upload: Upload) -> None:
+    def wait(self, upload: Upload) -> None:
+        """An upload waits to go on; too many of its client do not."""
         with self._lock:
             upload.waits_since = time.monotonic()
             for each in self._waiting(lambda each: each.client == upload.client)[:-_MOST_WAITING]:
                 self._give_up(each)
 
-    def _release(self, upload: Upload) -> None:
+    def let_go(self, upload: Upload) -> None:
+        """Nothing of an upload is left. Does no harm after `commit`."""
         with self._lock:
             self._arriving.discard(upload)
 
@@ -378,14 +344,3 @@ class Store:
             if newest is not None:
                 self._sets[newest.client, newest.model] = newest
                 self._generation = max(self._generation, newest.generation)
-
-
-@contextlib.contextmanager
-def _disk() -> Iterator[None]:
-    """A full disk is an answer of its own."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in _FULL:
-            raise DISK_FULL.refused() from error
-        raise

@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import hashlib
+import os
+import shutil
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from hemera._inspect import HEMERA, MAGIC, ForeignDescription, inspect
+from hemera.client.problems import Refused
 from hemera.client.wire import KEYS_FILE
 from hemera.errors import Error, FormatError
 from hemera.interop import library_of_name, names_of_libraries
 from hemera.interop._library import KEY_FILES
-from hemera.serving.reasons import COMPRESSED, SECRET_KEY, UNFIT
-from hemera.serving.store import Upload
+from hemera.serving.reasons import COMPRESSED, DISK_FULL, LARGE_KEYS, SECRET_KEY, UNFIT
 
+if TYPE_CHECKING:
+    from hemera.serving.store import Store
+
+TABLE = "set.json"
+"""The file of a set of keys that has the sizes of the others; its time is that of the last use."""
 FOREIGN = ("context", *KEY_FILES.values())
 """The files of other libraries' clients; the first is needed."""
 
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _HEAD = len(MAGIC) + 4
 _SECRET_KEY, _EVALUATION_KEYS = 4, 7
 _MOST_SECTIONS = 100_008
@@ -35,6 +46,113 @@ def kind_of(head: bytes) -> int | None:
     if head[: len(MAGIC)] != MAGIC or len(head) < _HEAD:
         return None
     return int.from_bytes(head[10:12], "little")
+
+
+def digest_file(told: Any, name: str, path: Path) -> None:
+    """Bring the name and the contents of a file into the digest of an upload."""
+    told.update(f"{len(name)}:{name}".encode())
+    with path.open("rb") as file:
+        while piece := file.read(1 << 20):
+            told.update(piece)
+
+
+@contextlib.contextmanager
+def on_disk() -> Iterator[None]:
+    """A full disk is an answer of its own."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL:
+            raise DISK_FULL.refused() from error
+        raise
+
+
+class Upload:
+    """Files on their way into the store: a sink of `wire`, that counts, can be given up, and can wait."""
+
+    def __init__(self, store: Store, client: str, model: str, folder: Path, limit: int) -> None:
+        self._store = store
+        self.client, self.model = client, model
+        self.folder = folder
+        self._limit = limit
+        self._file: BinaryIO | None = None
+        self._hash = hashlib.sha256()
+        self.files: dict[str, Path] = {}
+        self.bytes = 0
+        self.waits_since: float | None = None
+        """The time since which it waits to go on, by the clock that does not jump; None: it does not wait."""
+        self._is_hashed = True
+
+    @property
+    def digest(self) -> str:
+        """The digest of names and contents in their order."""
+        return self._hash.hexdigest()
+
+    def narrow(self, limit: int) -> None:
+        """From now on it may have at most `limit` bytes."""
+        self._limit = min(self._limit, limit)
+
+    def begin(self, name: str) -> None:
+        """The next file; of an upload that goes on the one that it has."""
+        goes_on = name in self.files
+        if not goes_on:
+            self.files[name] = self.folder / name
+            self._hash.update(f"{len(name)}:{name}".encode())
+        with on_disk():
+            self._file = self.files[name].open("ab" if goes_on else "xb")
+
+    def write(self, data: bytes) -> None:
+        assert self._file is not None
+        if self.bytes + len(data) > self._limit:
+            raise LARGE_KEYS.refused(limit=self._limit)
+        self._store.require_room(self, len(data), came=True)
+        self._hash.update(data)
+        with on_disk():
+            self._file.write(data)
+
+    def end(self) -> None:
+        assert self._file is not None
+        file, self._file = self._file, None
+        with on_disk(), file:
+            file.flush()
+            os.fsync(file.fileno())
+
+    def restore(self) -> None:
+        """Take what a stopped run has left in the folder as what has come. OSError where it has no file."""
+        (self.folder / TABLE).unlink(missing_ok=True)
+        found = (self.folder / KEYS_FILE).stat()
+        self.files[KEYS_FILE] = self.folder / KEYS_FILE
+        self.bytes = found.st_size
+        self.waits_since = time.monotonic() - max(0.0, time.time() - found.st_mtime)
+        self._is_hashed = False
+
+    def require_hash(self) -> None:
+        """Read what a stopped run has left, once it goes on."""
+        if self._is_hashed:
+            return
+        digest_file(self._hash, KEYS_FILE, self.files[KEYS_FILE])
+        self._is_hashed = True
+
+    def pause(self) -> None:
+        """What has come waits for the rest of it. Discarded where it can not be written."""
+        try:
+            with on_disk():
+                if self._file is not None:
+                    self._file.close()
+        except Refused:
+            self.discard()
+            raise
+        self._file = None
+        self._store.wait(self)
+
+    def discard(self) -> None:
+        """Leaves nothing. Does no harm after `Store.commit`."""
+        if self._file is not None:
+            with contextlib.suppress(OSError):
+                self._file.close()
+            self._file = None
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self._store.let_go(self)
 
 
 class UploadSink:

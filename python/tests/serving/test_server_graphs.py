@@ -13,12 +13,13 @@ import pytest
 import hemera as hm
 from hemera import errors
 from hemera.objects.devices import DeviceOptions
+from hemera.package.graphs import Graphs
 from hemera.package.local_model import LocalModel
 from hemera.package.prepared import PreparedModel
 from hemera.serving import Package
 from hemera.serving.home import Home
 from hemera.serving.session_cache import Session, SessionCache
-from hemera.serving.sessions import Graphs, Loader
+from hemera.serving.sessions import Loader
 
 from .conftest import BOUND, client_of, expected, serving
 
@@ -94,7 +95,7 @@ def test_a_form_takes_anothers_place_when_it_comes_twice_as_often(batch: hm.Ciph
 
 
 def test_forms_without_end_are_not_all_counted(batch: hm.Ciphertext, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hemera.serving.sessions._FORMS_COUNTED", 3)
+    monkeypatch.setattr("hemera.package.graphs._FORMS_COUNTED", 3)
     recorder = Recorder()
     graphs = Graphs(limit=2)
     for size in (1, 1, 2, 3, 4):

@@ -18,6 +18,7 @@ from hemera.serving.admission import Rates
 from hemera.serving.clients import Caller
 from hemera.serving.home import Home
 from hemera.serving.routes.answering import client_of as client_of_request
+from hemera.serving.settings import Settings
 
 from .conftest import client_of, expected, serving
 
@@ -38,7 +39,8 @@ class Limits:
     def __init__(self, requests: float = math.inf, count: float = math.inf, burst: float = 2.0) -> None:
         self.clock = Clock()
         self.refused: list[str] = []
-        self.rates = Rates(requests, count, burst, refused=self.refused.append, clock=self.clock)
+        limits = Settings(requests_per_second=requests, bytes_per_second=count, burst_seconds=burst)
+        self.rates = Rates(limits, self.refused.append, self.clock)
 
 
 def seconds_refused(ask: object) -> str:

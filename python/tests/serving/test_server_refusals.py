@@ -21,7 +21,7 @@ from hemera.serving import Package
 from hemera.serving.home import Home
 from hemera.serving.metrics import Metrics
 from hemera.serving.reasons import answer_to, refuse
-from hemera.serving.store import Upload
+from hemera.serving.uploads import Upload
 
 from .conftest import Running, expected, serving
 from .server_requests import EVALUATE, KEYS, code, request_of

@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from hemera.client.problems import Refused
-from hemera.serving.store import Store, Upload
+from hemera.serving.store import Store
+from hemera.serving.uploads import Upload
 
 Place = tuple[str, str]
 

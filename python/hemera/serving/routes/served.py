@@ -24,8 +24,7 @@ from hemera.serving.logs import log
 from hemera.serving.reasons import DIGEST, NO_KEYS, OFFSET, TAKEN_OVER, UNFIT, answer_to
 from hemera.serving.routes.answering import AppState, ClientName, counted, state_of
 from hemera.serving.served import Served
-from hemera.serving.store import Upload
-from hemera.serving.uploads import UploadSink, library_of
+from hemera.serving.uploads import Upload, UploadSink, library_of
 
 _PIECE = 1 << 20
 """Bytes that are written at a time."""
@@ -61,7 +60,7 @@ async def put_part(
         with state.uploads.share(client) as take:
             take(1)
             upload = await asyncio.to_thread(
-                service.store.resume, client, served.key_name, name, service.settings.key_bytes
+                service.store.begin, client, served.key_name, service.settings.key_bytes, name
             )
             waits = True
             try:
