@@ -152,7 +152,7 @@ class Settings:
         kind = wire.kind_of(data)
         if not kind.endswith("settings") or Answers.of_kind(kind) is None:
             kind = "settings"  # whose error names the kind that this is of
-        header, body = wire.unpack_any(kind, data)
+        header, body = wire.unpack(kind, data)
         if len(body) != 0:
             raise FormatError(f"the settings of a search have {len(body)} bytes after their header")
         return cls.from_fields(header, kind)

@@ -87,16 +87,11 @@ def pack(kind: str, header: dict[str, Any], *parts: Part) -> bytes:
     return b"".join([head, *parts, digest.digest()])
 
 
-def unpack(kind: str, data: bytes, fields: Mapping[str, Kind]) -> tuple[dict[str, Any], memoryview]:
-    """Header and body of a message of this kind, whose header has these fields. FormatError for anything
-    else."""
-    header, body = unpack_any(kind, data)
-    require_fields(header, fields, f"the {kind}")
-    return header, body
-
-
-def unpack_any(kind: str, data: bytes) -> tuple[dict[str, Any], memoryview]:
-    """The same with any fields. An answer's have "parts", the sizes of the body's."""
+def unpack(
+    kind: str, data: bytes, fields: Mapping[str, Kind] | None = None
+) -> tuple[dict[str, Any], memoryview]:
+    """Header and body of a message of this kind, whose header has these fields; None: any. An answer's have
+    "parts", the sizes of the body's. FormatError for anything else."""
     view = memoryview(data)
     text = _header(kind, view)
     header = _read(kind, text)
@@ -117,6 +112,8 @@ def unpack_any(kind: str, data: bytes) -> tuple[dict[str, Any], memoryview]:
         digest = hashlib.sha256(before).digest()
     if digest != view[-_DIGEST:]:
         raise FormatError(f"the {kind} of a search is damaged: its checksum does not fit")
+    if fields is not None:
+        require_fields(header, fields, f"the {kind}")
     return header, body
 
 

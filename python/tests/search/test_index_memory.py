@@ -24,7 +24,7 @@ def changed(path: Path, index: Any, **settings: Any) -> bytes:
     """The file of an index, with other settings, and a right checksum."""
     index.save(path)
     data = path.read_bytes()
-    header, body = wire.unpack_any(index.kind, data)
+    header, body = wire.unpack(index.kind, data)
     header["settings"] |= settings
     made = wire.pack(index.kind, header, body)
     path.write_bytes(made)
@@ -69,7 +69,7 @@ def test_what_is_announced_is_taken(kind: str, tmp_path: Path, monkeypatch: pyte
         }
         index = made[kind]()
         index.save(path)
-        header, _ = wire.unpack_any(index.kind, path.read_bytes())
+        header, _ = wire.unpack(index.kind, path.read_bytes())
         needed = type(index._rows).memory_of(index.settings.program, header)
         on_device = index._context.memory_used if kind in ("threshold", "top") else index.memory_bytes
         beside = whole.nbytes if kind in ("index", "exact") else 0
@@ -96,7 +96,7 @@ def test_rows_of_a_file_keep_to_their_bounds(tmp_path: Path) -> None:
             floats(3, 2), answers=search.Threshold(margin=2.0**-4, payload_bound=2), payloads=np.ones((3, 1))
         )
         index.save(tmp_path / "index")
-        header, body = wire.unpack_any(index.kind, (tmp_path / "index").read_bytes())
+        header, body = wire.unpack(index.kind, (tmp_path / "index").read_bytes())
         vectors = 8 * index.settings.program.rows
         for at, kind, last, first in (
             (vectors, "<f4", 1.0, 1.00001),

@@ -73,7 +73,7 @@ def test_removed_rows_leave_nothing_in_answers() -> None:
         left = Index(vectors[index.ids - 5], "dot", ids=index.ids)
         bodies = []
         for each in (index, left):
-            _, body = wire.unpack_any("answer", each.query(query, client.keys))
+            _, body = wire.unpack("answer", each.query(query, client.keys))
             bodies.append(bytes(body))
         assert bodies[0] == bodies[1]
 

@@ -36,7 +36,7 @@ def test_queries_of_other_levels(clear: World) -> None:
 
 def test_an_answer_with_other_results_is_refused(clear: World) -> None:
     mask, count = clear.client.query(clear.x, 0.2), clear.client.query(clear.x, 0.2, "count")
-    header, body = wire.unpack_any("threshold answer", clear.ask(count))
+    header, body = wire.unpack("threshold answer", clear.ask(count))
     header["query"] = name_of(mask)
     with pytest.raises(MismatchError, match="the count of a query for the mask"):
         clear.client.decrypt(wire.pack("threshold answer", header, body))
