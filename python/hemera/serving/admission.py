@@ -55,19 +55,17 @@ class Admission:
         """
         began = self._clock()
         self._note(client, began)
-        loop = asyncio.get_running_loop()
-        mine: asyncio.Future[None] = loop.create_future()
+        mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._queues[client].append(mine)
         self._begin(client)
         try:
             if not mine.done():
                 if len(self._queues[client]) > self._waiting:
                     raise QUEUE_FULL.refused(model=model, waiting=self._waiting)
-                timer = loop.call_later(seconds, _end_wait, mine, seconds)
-                try:
+                with anyio.move_on_after(seconds) as scope:
                     await mine
-                finally:
-                    timer.cancel()
+                if scope.cancelled_caught:
+                    raise TIMEOUT.refused(seconds=seconds)
             yield seconds - (self._clock() - began)
         finally:
             self._end(client, mine)
@@ -89,18 +87,13 @@ class Admission:
 
     def _end(self, client: str, mine: asyncio.Future[None]) -> None:
         """A request was answered, refused, or its client hung up, in progress or before."""
-        if mine.done() and not mine.cancelled() and mine.exception() is None:
+        if mine.done() and not mine.cancelled():
             self._begun[client] -= 1
             self._begin(client)
         elif mine in self._queues[client]:
             self._queues[client].remove(mine)
         if not self._begun[client] and not self._queues[client]:
             del self._begun[client], self._queues[client]
-
-
-def _end_wait(mine: asyncio.Future[None], seconds: float) -> None:
-    if not mine.done():
-        mine.set_exception(TIMEOUT.refused(seconds=seconds))
 
 
 class _Bucket:

@@ -53,9 +53,7 @@ MODEL_CHANGED = Reason(
     "that",
 )
 TOO_MANY = Reason(
-    422,
-    "too_many",
-    "a request may have {most} evaluations at most: send the others in requests of their own",
+    422, "too_many", "a request may have {most} evaluations at most: send the others in requests of their own"
 )
 NOT_YOURS = Reason(
     403,

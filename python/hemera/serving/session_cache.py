@@ -259,13 +259,7 @@ class IndexSession(Session):
     """
 
     def __init__(
-        self,
-        index: Index,
-        keys: Keys,
-        *,
-        queries: int,
-        prepared_bytes: int,
-        is_current: Callable[[], bool],
+        self, index: Index, keys: Keys, *, queries: int, prepared_bytes: int, is_current: Callable[[], bool]
     ) -> None:
         super().__init__()
         self._index, self._program = index, index.settings.program

@@ -121,12 +121,7 @@ def _trees_of(scores: int) -> list[list[Node]]:
 
 
 def _tree(
-    left: Any,
-    right: Any,
-    features: Any,
-    thresholds: Any,
-    values: Any,
-    missing_right: ArrayLike | None = None,
+    left: Any, right: Any, features: Any, thresholds: Any, values: Any, missing_right: ArrayLike | None = None
 ) -> Node:
     """The tree of a library's tables of nodes, of which 0 is the root; leaves have -1 on their left.
     FormatError if a node is met twice."""

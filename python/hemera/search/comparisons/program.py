@@ -131,12 +131,7 @@ class Comparisons(Slots):
             raise ParameterError("the rows of this index have no payloads; give payloads= when it is made")
 
     def query(
-        self,
-        secret_key: SecretKey,
-        x: NDArray[Any],
-        threshold: Any,
-        k: int | None,
-        want: str,
+        self, secret_key: SecretKey, x: NDArray[Any], threshold: Any, k: int | None, want: str
     ) -> tuple[bytes, Any]:
         """The message of a query, and what decrypting the answer needs."""
         self.require_want(want)
@@ -169,11 +164,7 @@ class Comparisons(Slots):
         return self.layout.of_thresholds(halves), Waiting(want, levels.size, levels.ndim == 0)
 
     def read(
-        self,
-        secret_key: SecretKey,
-        data: bytes,
-        k: int | None,
-        asked: Callable[[str], Waiting],
+        self, secret_key: SecretKey, data: bytes, k: int | None, asked: Callable[[str], Waiting]
     ) -> tuple[str, Callable[[], Any]]:
         if k is not None:
             raise ParameterError("decrypt(answer, k) ranks scores, and this answer has none")

@@ -172,10 +172,7 @@ class Slots:
 
     def require_scaled(self, rows: NDArray[np.floating], numbers: NDArray[np.float64]) -> None:
         """FormatError unless scaled rows of a file are below 1, and its payloads within their bound."""
-        for what, found, bound in (
-            ("rows", rows, 1 + _ROUNDING),
-            ("payloads", numbers, self.payload_bound),
-        ):
+        for what, found, bound in (("rows", rows, 1 + _ROUNDING), ("payloads", numbers, self.payload_bound)):
             if not np.abs(found).max(initial=0) <= bound:  # a number that is none is above, too
                 raise FormatError(f"the {what} of the index have numbers above their bound of {bound:.6g}")
 

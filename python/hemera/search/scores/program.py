@@ -130,11 +130,7 @@ class ScoreProgram(Scales):
         return sent, Asked(norms, x.ndim == 1)
 
     def read(
-        self,
-        secret_key: SecretKey,
-        data: bytes,
-        k: int | None,
-        asked: Callable[[str], Asked],
+        self, secret_key: SecretKey, data: bytes, k: int | None, asked: Callable[[str], Asked]
     ) -> tuple[str, Callable[[], Any]]:
         fields = {**ANSWER_FIELDS, "is_single": bool} if self.owner else ANSWER_FIELDS
         header, body = opened(self.answer_kind, data, fields, self.settings)

@@ -320,10 +320,7 @@ class EncryptedScoreRows:
 
     def contents(self) -> tuple[dict[str, Any], Sequence[wire.Part]]:
         width, blocks = self._program.number_bytes, len(self._used)
-        parts = [
-            self._ids.astype("<i8").tobytes(),
-            np.array([self._used, self._messages], "<i8").tobytes(),
-        ]
+        parts = [self._ids.astype("<i8").tobytes(), np.array([self._used, self._messages], "<i8").tobytes()]
         for block in range(blocks):
             parts += [wire.pack_numbers(d.residues(block), width) for d in self._databases]
         return {"blocks": blocks}, parts

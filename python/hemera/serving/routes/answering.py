@@ -91,17 +91,6 @@ _LARGE = 1 << 20
 """Bytes of a body whose checksums take longer than another thread would."""
 
 
-@dataclass(frozen=True)
-class Work:
-    """The evaluation that a request asks for."""
-
-    served: Served
-    part: str
-    """The name of a body that is one file."""
-    open: Callable[[dict[str, bytes]], dict[str, bytes]] = lambda files: files
-    """Makes the files of those that came."""
-
-
 @contextlib.contextmanager
 def counted(note: Callable[[int, float, int], None]) -> Iterator[Callable[[int, int], None]]:
     """Within it a request is answered: its status, seconds and bytes are noted. The function takes the status
@@ -122,16 +111,28 @@ def counted(note: Callable[[int, float, int], None]) -> Iterator[Callable[[int, 
         note(status, time.monotonic() - began, sent)
 
 
-async def answer(state: AppState, request: Request, client: str, work: Work) -> tuple[Evaluation, Answer]:
-    """Receive a body, wait for its turn, and compute: the request with its batch and keys, and the files of
-    the answer.
+async def answer(
+    state: AppState,
+    request: Request,
+    client: str,
+    served: Served,
+    part: str,
+    read: Callable[[dict[str, bytes]], dict[str, bytes]] = lambda files: files,
+) -> tuple[Evaluation, Answer]:
+    """Receive a body, wait for its turn, and compute.
+
+    Args:
+        part: the name of a body that is one file.
+        read: makes the files of those that came.
+
+    Returns:
+        The request with its batch and keys, and the files of the answer.
 
     Raises:
         Refused: for everything that goes wrong.
     """
     service = state.service
     settings = service.settings
-    served = work.served
     library = service.keys(client, served.name).library
     size = require_size(request, settings.request_bytes)
     came = service.rates.body(client, size)
@@ -139,7 +140,7 @@ async def answer(state: AppState, request: Request, client: str, work: Work) -> 
     with state.waiting.share(client) as take:
         memory = Memory()
         try:
-            reader = BodyReader(request.headers.get("content-type"), memory, work.part)
+            reader = BodyReader(request.headers.get("content-type"), memory, part)
 
             async def feed(piece: bytes) -> None:
                 service.metrics.received.inc(len(piece))
@@ -156,7 +157,7 @@ async def answer(state: AppState, request: Request, client: str, work: Work) -> 
             # Requests that join others run with them, however many there are.
             turn = service.admission.turn(client, served.name, seconds)
             async with contextlib.nullcontext(seconds) if served.joins else turn as left:
-                files = await asyncio.to_thread(work.open, memory.files) if large else work.open(memory.files)
+                files = await asyncio.to_thread(read, memory.files) if large else read(memory.files)
                 measure = functools.partial(served.memory_of, library, files)
                 take(await asyncio.to_thread(measure) if large else measure())
                 evaluation = Evaluation(client, served.name, files, served.digest, served.joins)

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request, Response
 from hemera.client.wire import KEYS_HEADER, MODEL_HEADER, OCTETS, write_body
 from hemera.inputs.source import named, opened
 from hemera.serving.api import FILES, REQUEST_OF_FILES, problems
-from hemera.serving.routes.answering import ClientName, Work, answer, counted, state_of
+from hemera.serving.routes.answering import ClientName, answer, counted, state_of
 from hemera.serving.session_cache import ANSWER, PREPARATION, PREPARED, QUERY
 
 router = APIRouter()
@@ -48,8 +48,8 @@ async def evaluate(model: str, request: Request, client: ClientName) -> Response
     request.state.digest = served.digest
     with counted(functools.partial(state.service.metrics.answered, served.name)) as answered:
         served.require_digest(request.headers.get(MODEL_HEADER))
-        work = Work(served, served.package.inputs[0].name, open_files)
-        evaluation, files = await answer(state, request, client, work)
+        single = served.package.inputs[0].name
+        evaluation, files = await answer(state, request, client, served, single, open_files)
         if digests:
             files = {name: named(data, served.package.digest) for name, data in files.items()}
         kind, pieces = write_body(files)
@@ -79,8 +79,7 @@ async def query(index: str, request: Request, client: ClientName) -> Response:
     state = state_of(request)
     served = state.service.served("index", index, client)
     with counted(functools.partial(state.service.metrics.answered, index)) as answered:
-        work = Work(served, QUERY)
-        evaluation, files = await answer(state, request, client, work)
+        evaluation, files = await answer(state, request, client, served, QUERY)
         headers = {"Hemera-Batch": str(evaluation.batch), KEYS_HEADER: evaluation.keys}
         response = Response(files[ANSWER], media_type=OCTETS, headers=headers)
         answered(response.status_code, len(response.body))
@@ -99,8 +98,7 @@ async def prepare(index: str, request: Request, response: Response, client: Clie
     state = state_of(request)
     served = state.service.served("index", index, client)
     with counted(functools.partial(state.service.metrics.answered, index)) as answered:
-        work = Work(served, PREPARATION)
-        evaluation, files = await answer(state, request, client, work)
+        evaluation, files = await answer(state, request, client, served, PREPARATION)
         answered(HTTPStatus.CREATED.value, 0)
     response.headers[KEYS_HEADER] = evaluation.keys
     return {"prepared": int(files[PREPARED])}

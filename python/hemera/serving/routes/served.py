@@ -303,11 +303,7 @@ def _add(kind: str, kinds: str, more: str = "") -> None:
         "201 and the keys' description, as of an upload of all at once.",
     )
     async def put_keys_part(
-        request: Request,
-        response: Response,
-        client: ClientName,
-        name: str = of_path,
-        upload: str = Path(),
+        request: Request, response: Response, client: ClientName, name: str = of_path, upload: str = Path()
     ) -> dict[str, Any]:
         state = state_of(request)
         uploads = state.service.metrics.uploads
