@@ -10,7 +10,7 @@ import shutil
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 from hemera._inspect import HEMERA, MAGIC, ForeignDescription, inspect
 from hemera.client.problems import Refused
@@ -19,9 +19,6 @@ from hemera.errors import Error, FormatError
 from hemera.interop import library_of_name, names_of_libraries
 from hemera.interop._library import KEY_FILES
 from hemera.serving.reasons import COMPRESSED, DISK_FULL, LARGE_KEYS, SECRET_KEY, UNFIT
-
-if TYPE_CHECKING:
-    from hemera.serving.store import Store
 
 TABLE = "set.json"
 """The file of a set of keys that has the sizes of the others; its time is that of the last use."""
@@ -67,10 +64,20 @@ def on_disk() -> Iterator[None]:
         raise
 
 
+class _Store(Protocol):
+    """Where uploads go: `hemera.serving.store.Store`."""
+
+    def require_room(self, upload: Upload, size: int, *, came: bool = False) -> None: ...
+
+    def wait(self, upload: Upload) -> None: ...
+
+    def let_go(self, upload: Upload) -> None: ...
+
+
 class Upload:
     """Files on their way into the store: a sink of `wire`, that counts, can be given up, and can wait."""
 
-    def __init__(self, store: Store, client: str, model: str, folder: Path, limit: int) -> None:
+    def __init__(self, store: _Store, client: str, model: str, folder: Path, limit: int) -> None:
         self._store = store
         self.client, self.model = client, model
         self.folder = folder
