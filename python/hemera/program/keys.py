@@ -94,6 +94,9 @@ class AskedKeys:
     """The arguments of a bootstrap's plan (`hemera.circuits`) besides the parameters."""
     pairs: tuple[int, int] | None = None
     """The size and level of products of pairs of matrices."""
+    _apart: dict[Parameters, tuple[list[OwnKey], AskedKeys]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
     @classmethod
     def told(cls, operation: Operation, place: Place) -> AskedKeys:
@@ -122,6 +125,8 @@ class AskedKeys:
 
     def apart(self, params: Parameters) -> tuple[list[OwnKey], AskedKeys]:
         """The keys of `by_gadget` that are for one level alone, and all others."""
+        if params in self._apart:
+            return self._apart[params]
         own, others = list[OwnKey](), list[tuple[_core.KeyNeed, int]]()
         for need, level in self.by_gadget:
             special = _core.own_special_primes(params._native, need, level)
@@ -130,7 +135,7 @@ class AskedKeys:
                 continue
             steps = _core.rotation_steps(params._native, [need])
             own.append(OwnKey(_use_of(need, steps), steps.get(need.galois_element, 0), level, special))
-        return own, replace(self, by_gadget=others)
+        return self._apart.setdefault(params, (own, replace(self, by_gadget=others)))
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,12 @@ def _of_ones(
     return checked_transform(dict.fromkeys(numbers, 1.0), params, slots, *options)
 
 
+@functools.lru_cache(maxsize=4096)
+def _keys_of_ones(*transform: Any) -> Sequence[_core.KeyNeed]:
+    """The keys of such a transform: searches for fewer keys ask for those of each map again."""
+    return _of_ones(*transform).needed_keys
+
+
 class _ByDiagonals(Operation):
     """The common part of maps of all schemes."""
 
@@ -118,13 +124,16 @@ class Map(_ByDiagonals, OfMatrix):
         return checked_transform(own, params, slots, *options)
 
     def of_ones(self, place: Place, baby_steps: int) -> _core.LinearTransform:
+        return _of_ones(*self._ones(place, baby_steps))
+
+    def _ones(self, place: Place, baby_steps: int) -> tuple[Any, ...]:
         own = place.level, baby_steps, self.own_keys, self.fewest_keys
-        return _of_ones(self.numbers, place.params, place.form.slots, *own)
+        return self.numbers, place.params, place.form.slots, *own
 
     def keys(self, place: Place) -> list[tuple[_core.KeyNeed, int]]:
         if not self.own_keys:
             return super().keys(place)
-        return [(need, place.level) for need in self.of_ones(place, self.baby_steps).needed_keys]
+        return [(need, place.level) for need in _keys_of_ones(*self._ones(place, self.baby_steps))]
 
     def expanded_bytes(self, slots: int) -> int:
         return 16 * len(self.numbers) * slots
