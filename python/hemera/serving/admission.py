@@ -1,4 +1,4 @@
-"""Which requests are in progress: of each client a few, while others ask."""
+"""What a client may have at once: requests in progress, bytes, uploads, rates; and bodies as they arrive."""
 
 from __future__ import annotations
 
@@ -185,12 +185,8 @@ class Budget:
     def __init__(self, limit: int, each: int, what: str) -> None:
         self._limit, self._each, self._what = limit, each, what
         self._taken: dict[str, int] = {}
-        self._total = 0
-
-    @property
-    def taken(self) -> int:
+        self.taken = 0
         """The number of things that are there now."""
-        return self._total
 
     @contextlib.contextmanager
     def share(self, client: str) -> Iterator[Callable[[int], None]]:
@@ -204,16 +200,16 @@ class Budget:
             own = self._taken.get(client, 0)
             if own > mine and own + count > self._each:
                 raise YOURS.refused(what=self._what)
-            if self._total > mine and self._total + count > self._limit:
+            if self.taken > mine and self.taken + count > self._limit:
                 raise BUSY.refused(what=self._what)
             self._taken[client] = own + count
-            self._total += count
+            self.taken += count
             mine += count
 
         try:
             yield take
         finally:
-            self._total -= mine
+            self.taken -= mine
             left = self._taken.get(client, 0) - mine
             if left:
                 self._taken[client] = left

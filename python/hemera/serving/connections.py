@@ -44,8 +44,6 @@ _OTHER_FILES = 128
 """Descriptors for anything but connections, or half of all where these are few."""
 _QUIET = 60.0
 """Seconds between lines of the log on the lack of descriptors."""
-_SERVES, _DRAINS, _ENDS = range(3)
-"""Stages of a server's life."""
 
 
 class Connections:
@@ -58,7 +56,10 @@ class Connections:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._most = _raise_descriptors(settings.connections)
-        self._stage = _SERVES
+        self.drains = False
+        """Whether each connection ends with its next answer."""
+        self.ends = False
+        """Whether connections without a request are closed."""
         self._open: dict[str, OrderedDict[_Connection | _Handshake, None]] = {}
         """Connections by address; those that became idle first come first."""
         self._handshakes: dict[Any, _Handshake] = {}
@@ -72,26 +73,16 @@ class Connections:
     def __len__(self) -> int:
         return sum(map(len, self._open.values()))
 
-    @property
-    def drains(self) -> bool:
-        """Whether each connection ends with its next answer."""
-        return self._stage is not _SERVES
-
-    @property
-    def ends(self) -> bool:
-        """Whether connections without a request are closed."""
-        return self._stage is _ENDS
-
     def drain(self) -> None:
         """From now on each connection ends with its next answer."""
-        self._stage = _DRAINS
+        self.drains = True
         for own in self._open.values():
             for connection in own:
                 connection.end_with_answer()
 
     def end(self) -> None:
         """Nobody connects any more: connections without a request end, also where TLS is under way."""
-        self._stage = _ENDS
+        self.drains = self.ends = True
         asyncio.get_running_loop().call_later(_GRACE, self._end_handshakes)
 
     def _end_handshakes(self) -> None:

@@ -1,4 +1,4 @@
-"""Shared folders of federations, which a server keeps for their parties and does not understand."""
+"""Shared folders of federations, which a server keeps and does not understand, and their files' bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clients' uploads of keys: the files that there may be, and that a secret key is none of them."""
+"""Uploads of keys on their way to the disk, the files that there may be, and that a secret key is none."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.errors import ParameterError
-from hemera.inputs.plain import plain_array
+from hemera.package.encodings.trees import prepared
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -163,22 +163,6 @@ def require_depth(depth: int) -> None:
             f"the model has trees of depth {depth}, and at most {MAX_DEPTH} is evaluated under encryption; "
             f"train it with max_depth={MAX_DEPTH} or less (--depth; 2 is fastest), and more rounds"
         )
-
-
-def prepared(rows: NDArray[Any], single: bool, *, missing: bool = False) -> Floats:
-    """Rows as a library compares them. ParameterError if a value is infinite, or is missing and `missing` is
-    False."""
-    values = plain_array(rows, "rows", np.float64)
-    if np.isinf(values).any():
-        raise ParameterError("the rows have infinite values; replace them before training and scoring")
-    if not missing and np.isnan(values).any():
-        raise ParameterError(
-            "the rows have missing values, which have no bin here; fill them in (scikit-learn's "
-            "SimpleImputer does), or score with a model that takes them (xgboost's, LightGBM's, "
-            "scikit-learn's HistGradientBoosting) and Quantiser.of_model(model) or "
-            "quantiser.with_missing_of(model)"
-        )
-    return np.asarray(values.astype(np.float32), dtype=np.float64) if single else values
 
 
 def predicted(scores: NDArray[Any], classes: int) -> Integers:

@@ -1,35 +1,16 @@
-"""The places of trees and samples in the slots, known to client and server.
-
-A ciphertext has two rows of N/2 slots, which rotations turn. Each row has `lanes` lanes, a power of two. Each
-lane holds the K scores of S samples: score k of sample s is slot k S + s of its lane. The trees of a score
-are dealt out over the 2 * lanes lanes and, if these do not suffice, over groups of ciphertexts. So one
-ciphertext compares one node of many trees for many samples, and groups are added without any rotation. Turns
-by the lane's width, twice the width, ..., and an exchange of the rows add the lanes up. The sums are in all
-lanes at once, so that no slot shows a part of a sum.
-"""
+"""The layout that a circuit of trees takes, and the numbers of trees in its slots."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import NDArray
 
 from hemera.errors import ParameterError
+from hemera.package.encodings.trees import TreeLayout
 from hemera.trees.ensemble import Integers
 
 
-@dataclass(frozen=True)
-class Layout:
-    """The layout of `samples` samples, in `chunks` batches of at most `width` each."""
-
-    degree: int
-    scores: int
-    trees: int
-    samples: int
-    lanes: int
-    width: int
-    """S"""
+class Layout(TreeLayout):
+    """The places that a client fills, with what the server needs of them."""
 
     @classmethod
     def choose(cls, degree: int, scores: int, trees: int, samples: int, depth: int) -> Layout:
@@ -55,21 +36,6 @@ class Layout:
         return min(found, key=lambda pair: pair[0])[1]
 
     @property
-    def lane_slots(self) -> int:
-        """The number of slots of a lane."""
-        return self.degree // 2 // self.lanes
-
-    @property
-    def groups(self) -> int:
-        """The number of ciphertexts over which the trees of a score are dealt out."""
-        return -(-self.trees // (2 * self.lanes))
-
-    @property
-    def chunks(self) -> int:
-        """The number of ciphertexts over which the samples are dealt out."""
-        return -(-self.samples // self.width)
-
-    @property
     def rotations(self) -> list[int]:
         """The steps that add up the lanes of a row."""
         return [self.lane_slots << bit for bit in range(self.lanes.bit_length() - 1)]
@@ -80,31 +46,8 @@ class Layout:
         everywhere = np.repeat(of_trees[:, :, None], self.width, axis=2)
         return self._placed(everywhere[None])[:, 0]
 
-    def pack(self, of_samples: Integers) -> Integers:
-        """A number of each sample and tree, shape (samples or fewer, K, T), as slots of shape (groups,
-        chunks, N)."""
-        padded = np.zeros((self.chunks * self.width, self.scores, self.trees), np.int64)
-        padded[: len(of_samples)] = of_samples
-        parts = padded.reshape(self.chunks, self.width, self.scores, self.trees)
-        return self._placed(parts.transpose(0, 2, 3, 1))
-
-    def _placed(self, values: Integers) -> Integers:
-        """Turns shape (chunks, K, T, S) into (groups, chunks, N)."""
-        chunks, scores, trees, width = values.shape
-        dealt = np.zeros((chunks, scores, self.groups * 2 * self.lanes, width), np.int64)
-        dealt[:, :, :trees] = values
-        dealt = dealt.reshape(chunks, scores, self.groups, 2 * self.lanes, width).transpose(2, 0, 3, 1, 4)
-        slots = np.zeros((self.groups, chunks, 2 * self.lanes, self.lane_slots), np.int64)
-        slots[..., : scores * width] = dealt.reshape(self.groups, chunks, 2 * self.lanes, scores * width)
-        return slots.reshape(self.groups, chunks, self.degree)
-
     def constants(self, of_scores: Integers) -> Integers:
         """A number of each score, shape (K,), in the slots of all samples of all lanes: shape (N,)."""
         lane = np.zeros(self.lane_slots, np.int64)
         lane[: self.scores * self.width] = np.repeat(of_scores, self.width)
         return np.tile(lane, 2 * self.lanes)
-
-    def unpack(self, slots: NDArray[np.int64]) -> Integers:
-        """The scores, shape (samples, K), from slots of shape (chunks, N)."""
-        lane = slots[:, : self.scores * self.width].reshape(self.chunks, self.scores, self.width)
-        return np.ascontiguousarray(lane.transpose(0, 2, 1).reshape(-1, self.scores)[: self.samples])

@@ -4,95 +4,26 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.errors import FormatError, MismatchError, ParameterError
-from hemera.trees.ensemble import LOWEST, Ensemble, Flags, Floats, Integers, prepared
+from hemera.errors import MismatchError, ParameterError
+from hemera.package.encodings.trees import MAX_EDGES, OWN_PLANE, Bins, prepared
+from hemera.trees.ensemble import LOWEST, Ensemble, Flags, Integers
 
-MAX_EDGES = 1023
-"""The most edges of a feature."""
 _ONE_DIGIT = 32
 """The most edges with one ciphertext for each in a comparison. With more edges a bin has two digits."""
 _ONE_DIGIT_DEEP = 8
 _DEEP = 5
 """The depth from which on two digits are fewer bytes already with fewer edges (_ONE_DIGIT_DEEP)."""
-_OWN_PLANE = -1
 
 
-@dataclass(frozen=True)
-class Quantiser:
-    """The bins of each feature, which a client must know. Value x is in bin c if c edges are <= x."""
-
-    edges: tuple[Floats, ...]
-    """The edges of each feature, ascending."""
-    single: bool = False
-    """Whether values are rounded to single precision first."""
-    integral: bool = False
-    """Whether all values are integers, so that a threshold between two of them is the upper one."""
-    digit: int = 1
-    """The base of the lower one of a bin's two digits; 1: bins have one digit."""
-    missing: tuple[int, ...] | None = None
-    """The bin of a missing value (NaN) of each feature; -1: missing values have a bit of their own, as they
-    go right in nodes where every bin goes left. None: missing values are refused."""
-
-    @property
-    def most_edges(self) -> int:
-        """The most edges of a feature, at least 1."""
-        return max(1, *(len(own) for own in self.edges))
-
-    @property
-    def tells_missing(self) -> bool:
-        """Whether the last bit is 1 for a missing value."""
-        return self.missing is not None and _OWN_PLANE in self.missing
-
-    @property
-    def planes(self) -> int:
-        """The number of bits of a bin."""
-        return self.most_edges // self.digit + self.digit - 1 + self.tells_missing
-
-    def bits(self, bins: Integers) -> list[Integers]:
-        """The bits of bins, 0 or 1, each of the same shape. First [upper digit >= c] for each c above 0, then
-        the same for the lower digit, then 1 for a missing value."""
-        upper, lower = np.divmod(np.maximum(bins, 0), self.digit)
-        found = [upper >= c for c in range(1, self.most_edges // self.digit + 1)]
-        found += [lower >= c for c in range(1, self.digit)]
-        if self.tells_missing:
-            found.append(bins == _OWN_PLANE)
-        return [bit.astype(np.int64) for bit in found]
-
-    def bins(self, rows: NDArray[Any]) -> Integers:
-        """The bin of each value, of the same shape (rows, features); -1 for a missing value with a bit of its
-        own.
-
-        Raises:
-            MismatchError: if the number of features is another one.
-            ParameterError: if a value is infinite, is missing and `missing` is False, or is a fraction where
-                integers are promised.
-        """
-        values = prepared(rows, self.single, missing=self.missing is not None)
-        if values.ndim != 2 or values.shape[1] != len(self.edges):
-            raise MismatchError(
-                f"rows of shape {values.shape} were given to a model of {len(self.edges)} features; give "
-                f"(rows, {len(self.edges)})"
-            )
-        if self.integral and not np.array_equal(values, np.rint(values), equal_nan=True):
-            raise ParameterError("the features of this model are integers, but the rows have fractions")
-        found = np.stack(
-            [np.searchsorted(own, values[:, f], side="right") for f, own in enumerate(self.edges)], axis=1
-        )
-        if self.missing is None:
-            return found
-        return np.where(np.isnan(values), np.asarray(self.missing, np.int64), found)
-
-    def binned(self, rows: NDArray[Any]) -> Floats:
-        """The bins as numbers to train on, NaN for missing values. Raises as `bins`."""
-        own = dataclasses.replace(self, missing=(_OWN_PLANE,) * len(self.edges)).bins(rows)
-        return np.where(own == _OWN_PLANE, np.nan, own)
+class Quantiser(Bins):
+    """The bins of each feature, as models are made for them."""
 
     @classmethod
     def of_levels(cls, feature_count: int, levels: int) -> Quantiser:
@@ -171,40 +102,8 @@ class Quantiser:
         bins = []
         for own, low, high in zip(self.edges, least, beyond, strict=True):
             usual = (0, len(own), int(np.searchsorted(own, 0.0, side="right")))
-            bins.append(next((at for at in usual if low <= at < high), _OWN_PLANE))
+            bins.append(next((at for at in usual if low <= at < high), OWN_PLANE))
         return dataclasses.replace(self, missing=tuple(bins))
-
-    def to_data(self) -> dict[str, Any]:
-        """The quantiser as data for JSON."""
-        return {**vars(self), "edges": [own.tolist() for own in self.edges]}
-
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> Quantiser:
-        """The quantiser of `to_data`. Raises KeyError, TypeError or ValueError if the data have another form,
-        and FormatError if they are no quantiser."""
-        edges = tuple(np.asarray(own, np.float64).reshape(-1) for own in data["edges"])
-        digit, missing = data.get("digit", 1), data.get("missing")
-        if not edges or max(map(len, edges)) > MAX_EDGES:
-            raise FormatError("the features have no bins, or too many edges")
-        if not all(np.isfinite(own).all() and (np.diff(own) > 0).all() for own in edges):
-            raise FormatError("the edges of the bins do not ascend")
-        if type(digit) is not int or not 1 <= digit <= max(1, *map(len, edges)):
-            raise FormatError("the digits of the bins are damaged")
-        if missing is not None and (
-            len(missing) != len(edges)
-            or not all(
-                type(own) is int and _OWN_PLANE <= own <= len(at)
-                for own, at in zip(missing, edges, strict=True)
-            )
-        ):
-            raise FormatError("the bins of missing values are damaged")
-        return cls(
-            edges,
-            bool(data["single"]),
-            bool(data["integral"]),
-            digit,
-            None if missing is None else tuple(missing),
-        )
 
     def require_features_of(self, model: Ensemble) -> None:
         """MismatchError if the model has other features."""
@@ -289,7 +188,7 @@ class IntegerEnsemble(Ensemble):
 
     def scores(self, rows: NDArray[Any]) -> NDArray[Any]:
         """The integer scores of bins in the clear, shape (rows, K)."""
-        return super().scores(np.where(rows == _OWN_PLANE, np.nan, rows))
+        return super().scores(np.where(rows == OWN_PLANE, np.nan, rows))
 
 
 def quantise(model: Ensemble, quantiser: Quantiser, plain_bits: int = 20) -> IntegerEnsemble:
@@ -338,7 +237,7 @@ def _missing(model: Ensemble, quantiser: Quantiser, splits: Integers) -> Flags:
             "quantiser.with_missing_of(model)"
         )
     bins = np.asarray(quantiser.missing, np.int64)[model.features]
-    own = bins == _OWN_PLANE
+    own = bins == OWN_PLANE
     if (~own & (model.missing != ((splits > 0) & (bins >= splits)))).any():
         raise ParameterError(
             "the quantiser has missing values in other bins than the model; take "

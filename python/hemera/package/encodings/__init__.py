@@ -8,8 +8,9 @@ from typing import Any
 from hemera.errors import FormatError
 from hemera.package.encodings.arrays import WHOLE, Arrays
 from hemera.package.encodings.base import Encoding, chunked, column_ranges, finite_rows
-from hemera.package.encodings.rows import Scaling, TreeRows
+from hemera.package.encodings.rows import Scaling
 from hemera.package.encodings.tables import Table, table_of_rows
+from hemera.package.encodings.trees import TreeRows
 from hemera.package.encodings.vectors import Vectors
 from hemera.package.specs import InputSpec, OutputSpec
 
