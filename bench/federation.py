@@ -1,10 +1,10 @@
 """Bytes and seconds of one round of a federation: python bench/federation.py [RESULTS [DEVICE [THREADS]]].
 
-2^20 parameters, 2 of 3 members, 100 clients, 16 bits, 1,000 rounds; the best of three. One thread on the CPU,
-the default, has processor time; other threads and devices have the clock's. RESULTS: a JSON file that is
-written. `--clients N`: the clock's seconds of adding N clients' uploads on all processors, as members do, and
-of opening the sum, in the place of all else; NumPy's sum must be the one that is opened.
-`--parameters 100000000 --clients 100` holds 39 GB of uploads, which threads on the CPU make first.
+2^20 parameters, 2 of 3 members, 100 clients, 16 bits, 1,000 rounds; the best of three, and where a share's
+time goes. One thread on the CPU, the default, has processor time; other threads and devices have the clock's.
+RESULTS: a JSON file that is written. `--clients N`: the clock's seconds of adding N clients' uploads on all
+processors, as members do, and of opening the sum, in the place of all else; NumPy's sum must be the one that
+is opened. `--parameters 100000000 --clients 100` holds 39 GB of uploads, which threads on the CPU make first.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ T = TypeVar("T")
 class Setting:
     """2 of 3 members, a list of 100 clients, or fewer."""
 
-    def __init__(self, method: str, count: int, clients: int = 100) -> None:
+    def __init__(self, method: str, count: int, clients: int = 100, opening_bits: int = 40) -> None:
         access = _core.FederationAccess(3, 2)
         self.plan = _core.FederationPlan(
             values=count,
@@ -39,7 +39,7 @@ class Setting:
             contributors=100,
             weight=1,
             rounds=1000,
-            opening_bits=40,
+            opening_bits=opening_bits,
             pieces=access.pieces,
             degree=4096,
             security=128,
@@ -102,6 +102,35 @@ def measured(method: str, count: int, device: str, threads: int) -> dict[str, ob
     }
 
 
+def split(count: int, device: str, threads: int) -> dict[str, object]:
+    """Where the time of a share goes, by the clock: differences of shares that lack a step."""
+
+    def share_of(setting: Setting) -> float:
+        member = setting.member(setting.context(device, threads), 0)
+        times = []
+        for _ in range(6):
+            start = time.perf_counter()
+            member.share(setting.list, 1)
+            times.append(time.perf_counter() - start)
+        return min(times)
+
+    whole, narrow = Setting("lattice", count), Setting("lattice", count, opening_bits=1)
+    layers = round((whole.plan.margin.flooding_log2 - narrow.plan.margin.flooding_log2) / 3)
+    all_steps = share_of(whole)
+    one_client, one_mask = share_of(Setting("lattice", count, 1)), share_of(Setting("masks", count, 1))
+    layer = (all_steps - share_of(narrow)) / layers
+    floodings = layer * (1 + (whole.plan.margin.flooding_log2 - np.log2(20)) / 3)
+    return {
+        "parameters": count,
+        "share of a piece [s]": round(all_steps, 4),
+        "secrets of 100 clients": round(all_steps - one_client, 4),
+        "floodings": round(floodings, 4),
+        "one mask in their place, download, compare, pack, hash": round(one_mask, 4),
+        "public polynomials: draw, hash, multiply, compare": round(one_client - floodings - one_mask, 4),
+        "one polynomial, all clients": round(share_of(Setting("lattice", 4096)), 4),
+    }
+
+
 def round_of(method: str, count: int, clients: int, device: str, threads: int) -> dict[str, object]:
     setting = Setting(method, count, clients)
     drawn = np.random.default_rng(1)
@@ -156,6 +185,7 @@ def main() -> None:
     if args.clients is None:
         methods = ("lattice", "masks")
         rows = [measured(method, args.parameters, args.device, args.threads) for method in methods]
+        rows.append(split(args.parameters, args.device, args.threads))
     else:
         rows = [round_of("lattice", args.parameters, args.clients, args.device, args.threads)]
     print(json.dumps(rows, indent=1))

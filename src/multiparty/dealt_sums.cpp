@@ -1,8 +1,9 @@
 #include "hemera/multiparty/dealt_sums.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <future>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -26,7 +27,7 @@ constexpr std::string_view dealt_label = "hemera federation contributor 1";
 constexpr std::string_view secret_label = "hemera federation secret 1";
 constexpr std::string_view flooding_label = "hemera federation flooding 1";
 // Bytes of polynomials that a device, or a thread, works on at once.
-constexpr std::size_t device_batch = std::size_t{1} << 20, thread_batch = std::size_t{1} << 18;
+constexpr std::size_t device_batch = std::size_t{1} << 19, thread_batch = std::size_t{1} << 18;
 
 poly::Seed derived(const poly::Seed& key, const runtime::ByteWriter& input) {
   poly::Seed seed;
@@ -107,19 +108,24 @@ poly::Poly summed_masks(const rlwe::Context& context, std::span<const Dealt> dea
 class Lift {
  public:
   explicit Lift(const poly::RnsBase& base)
-      : first_(base.modulus(0)),
-        second_(base.modulus(base.size() - 1)),
-        inverse_(second_.power(second_.reduce(first_.value()), second_.value() - 2)) {}
+      : first_(base.modulus(0).value()),
+        second_(base.modulus(base.size() - 1).value()),
+        multiple_((first_ / second_ + 1) * second_),
+        inverse_(inverse(base.modulus(base.size() - 1)), base.modulus(base.size() - 1)) {}
   // y is x where there is one prime: then the step is 0.
   [[nodiscard]] uint128 operator()(std::uint64_t x, std::uint64_t y) const {
-    const std::uint64_t step = second_.multiply(second_.subtract(y, second_.reduce(x)), inverse_);
-    return static_cast<uint128>(first_.value()) * step + x;
+    return static_cast<uint128>(first_) * arith::multiply(y + multiple_ - x, inverse_, second_) + x;
   }
 
  private:
-  arith::Modulus first_;
-  arith::Modulus second_;
-  std::uint64_t inverse_;
+  [[nodiscard]] std::uint64_t inverse(const arith::Modulus& second) const {
+    return second.power(second.reduce(first_), second_ - 2);
+  }
+
+  std::uint64_t first_;
+  std::uint64_t second_;
+  std::uint64_t multiple_;  // of the second, at least the first
+  arith::ShoupFactor inverse_;
 };
 
 void require_context(const rlwe::Context& context, const Description& description) {
@@ -127,41 +133,61 @@ void require_context(const rlwe::Context& context, const Description& descriptio
   throw MismatchError("the context has other parameters than the federation; make it of the plan's");
 }
 
-// Calls work(first, count) for all polynomials of a round, in batches. The context's threads share them; on a
-// device threads of their own, each with its stream: some hash and pack what others compute.
-template <typename Work>
-void for_polynomials(const rlwe::Context& context, const Plan& plan, const Work& work) {
+// Calls prepare(i) for i below `prepared`, and then work(first, count) for all polynomials of a round, in
+// batches. The context's threads share them; on a device threads of their own, each with its stream: some
+// hash and pack what others compute. Threads that are in a loop copy by themselves.
+template <typename Prepare, typename Work>
+void for_polynomials(const rlwe::Context& context, const Plan& plan, std::size_t prepared,
+                     const Prepare& prepare, const Work& work) {
   runtime::ThreadPool* threads = rlwe::host_threads(context);
   const std::size_t bytes = threads == nullptr ? device_batch : thread_batch;
   const std::size_t most = std::max<std::size_t>(1, bytes / (2 * plan.request().degree * 8));
-  const auto batch = [&](std::size_t i) { work(i * most, std::min(most, plan.polynomials() - i * most)); };
-  const std::size_t count = (plan.polynomials() + most - 1) / most;
-  if (threads != nullptr) return threads->parallel_for(count, batch);
-  if (context.ledger() == nullptr) return runtime::in_threads(count, 1, batch);
-  for (std::size_t i = 0; i < count; ++i) batch(i);
+  const std::size_t batches = (plan.polynomials() + most - 1) / most;
+  const auto run = [&](std::size_t part, std::size_t i) {
+    if (part == 0) return prepare(i);
+    work(i * most, std::min(most, plan.polynomials() - i * most));
+  };
+  if (context.ledger() != nullptr) {
+    for (std::size_t i = 0; i < prepared; ++i) run(0, i);
+    for (std::size_t i = 0; i < batches; ++i) run(1, i);
+    return;
+  }
+  std::optional<runtime::ThreadPool> own;
+  if (threads == nullptr) {
+    constexpr int most_threads = 16;
+    const int wanted = static_cast<int>(std::min<std::size_t>(std::max(prepared, batches), most_threads));
+    threads = &own.emplace(std::max(1, std::min(wanted, runtime::available_processors())));
+  }
+  const std::array<runtime::LoopPart, 2> parts = {{{prepared, 0}, {batches, 1}}};
+  threads->parallel_for_parts(parts, run);
 }
 
-// Writes what `value` makes of each entry of `from`, [polynomial, limb, N], in its form: of its number in the
-// round, and the entry as an integer modulo Q. Those after the last value of the round are left out.
-template <typename Value>
-void write_values(const rlwe::Context& context, const Plan& plan, const poly::Poly& from, std::size_t first,
-                  MessageWriter& message, const Value& value) {
+// The residues of an array in its form, [polynomial, limb, N].
+std::vector<std::uint64_t> residues_of(const rlwe::Context& context, const poly::Poly& from) {
   std::vector<std::uint64_t> words(from.shape().words());
-  const runtime::ZeroedAtEnd zeroed{std::span(words)};
   context.backend().download(context.queue(), words, from.view(), from.form());
   context.queue().synchronize();
-  const Lift lift(from.base());
-  const std::size_t degree = plan.request().degree, limbs = from.base().size();
-  const std::size_t end = std::min(first * degree + words.size() / limbs, plan.request().values);
+  return words;
+}
+
+// Writes what `value` makes of each of the residues, [polynomial, limb, N]: of its number in the round, and
+// the residues as an integer modulo Q. Those after the last value of the round are left out.
+template <typename Value>
+void write_values(const Plan& plan, const poly::RnsBase& base, std::span<const std::uint64_t> residues,
+                  std::size_t first, MessageWriter& message, const Value& value) {
+  const Lift lift(base);
+  const std::size_t degree = plan.request().degree, limbs = base.size();
+  const std::size_t end = std::min(first * degree + residues.size() / limbs, plan.request().values);
   std::size_t number = first * degree;
   Packer packed = message.values(number, end - number);
-  for (const std::uint64_t* x = words.data(); number < end; x += limbs * degree) {  // [limb, N]
+  for (const std::uint64_t* x = residues.data(); number < end; x += limbs * degree) {  // [limb, N]
     const std::uint64_t* y = x + (limbs - 1) * degree;
     const std::size_t count = std::min(degree, end - number);
     for (std::size_t i = 0; i < count; ++i) packed.put(value(number + i, lift(x[i], y[i])));
     number += count;
   }
   packed.finish();
+  message.written(first * degree, end - first * degree);
 }
 
 void require_values(const Plan& plan, std::span<const std::int64_t> values) {
@@ -212,67 +238,73 @@ std::vector<std::byte> upload(const rlwe::ContextPointer& context, const Descrip
   std::vector<Dealt> seeds;
   for (const poly::Seed& part : dealt) seeds.push_back({secret_seed(part, transcript)});
   const bool is_masked = plan.request().method == Method::masks;
-  const poly::Poly secret = is_masked ? poly::Poly() : summed_secret(*context, seeds);
+  poly::Poly secret;
   const poly::Seed errors = poly::Seed::fresh();
   const uint128 modulus = plan.modulus(), delta = plan.delta();
   MessageWriter message(description, transcript, {.kind = MessageKind::upload, .sender = name});
-  for_polynomials(*context, plan, [&](std::size_t first, std::size_t count) {
+  const auto prepare = [&](std::size_t) { secret = summed_secret(*context, seeds); };
+  for_polynomials(*context, plan, is_masked ? 0 : 1, prepare, [&](std::size_t first, std::size_t count) {
     const poly::Poly b =
         is_masked ? summed_masks(*context, seeds, first, count)
                   : upload_of_zeros(*context, transcript.public_seed(), secret, errors, first, count);
-    write_values(*context, plan, b, first, message, [&](std::size_t i, uint128 x) {
+    std::vector<std::uint64_t> residues = residues_of(*context, b);
+    const runtime::ZeroedAtEnd zeroed{std::span(residues)};
+    write_values(plan, b.base(), residues, first, message, [&](std::size_t i, uint128 x) {
       const std::int64_t m = values[i];
       const uint128 scaled = delta * static_cast<std::uint64_t>(m < 0 ? -m : m);  // below Q / 2
       x += m < 0 ? modulus - scaled : scaled;
       return rounded(x >= modulus ? x - modulus : x, plan.margin().upload_dropped);
     });
   });
-  return std::move(message).finish();
+  return message.finish();
 }
 
 namespace {
 
-// One computation of a share, from its seeds on, without its digest.
-MessageWriter computed_share(const rlwe::Context& context, const Description& description,
-                             const Transcript& transcript, const Piece& piece) {
-  const Plan& plan = description.plan();
-  const Margin& margin = plan.margin();
-  require_margin(margin);
-  MessageWriter message(description, transcript,
-                        {.kind = MessageKind::share, .piece = static_cast<std::uint32_t>(piece.number())});
-  std::vector<Dealt> dealt;
-  for (const Contribution& each : transcript.list()) {
-    dealt.push_back({secret_seed(piece.dealt(description, each.name), transcript), each.weight});
-  }
-  if (margin.method == Method::masks) {
-    for_polynomials(context, plan, [&](std::size_t first, std::size_t count) {
-      poly::Poly masks = summed_masks(context, dealt, first, count);
-      context.backend().negate(context.queue(), masks.view(), std::as_const(masks).view(), masks.base());
-      write_values(context, plan, masks, first, message,
-                   [](std::size_t, uint128 x) { return static_cast<std::uint64_t>(x); });
-    });
-    return message;
-  }
-  const poly::Poly secret = summed_secret(context, dealt);
-  const poly::RnsBase& base = secret.base();
-  const rlwe::WideGaussian flooding(std::exp2(margin.flooding_log2));
-  for_polynomials(context, plan, [&](std::size_t first, std::size_t count) {
-    const PublicFactor rho(context, transcript.public_seed(), first, count);
-    std::vector<poly::Seed> seeds;
-    for (std::size_t k = 0; k < count; ++k) {
-      seeds.push_back(flooding_seed(piece, transcript, first + k, margin.flooding_log2, rho.digests()[k]));
+// One computation of a share: all that it has is derived from the piece's key.
+class ShareComputation {
+ public:
+  // What all batches need.
+  void prepare(const rlwe::Context& context, const Description& description, const Transcript& transcript,
+               const Piece& piece) {
+    for (const Contribution& each : transcript.list()) {
+      dealt_.push_back({secret_seed(piece.dealt(description, each.name), transcript), each.weight});
     }
-    poly::Poly noise = context.make_poly(count, 1, base, Form::coefficient, Secrecy::secret);
-    flooding.sample(context, noise.view(), seeds, base);
-    poly::Poly answer = context.make_poly(count, 1, base, Form::coefficient, Secrecy::secret);
-    rho.multiply(answer.view(), secret.view());
+    const Margin& margin = description.plan().margin();
+    if (margin.method == Method::masks) return;
+    flooding_.emplace(std::exp2(margin.flooding_log2));
+    secret_ = summed_secret(context, dealt_);
+  }
+
+  // The share of public polynomials from number `first` on, before it is rounded.
+  [[nodiscard]] poly::Poly flooded(const rlwe::Context& context, const Margin& margin,
+                                   const Transcript& transcript, const Piece& piece, std::size_t first,
+                                   const PublicFactor& rho) const {
+    const poly::RnsBase& base = secret_.base();
+    std::vector<poly::Seed> seeds;
+    for (const Sha256Digest& digest : rho.digests()) {
+      seeds.push_back(flooding_seed(piece, transcript, first + seeds.size(), margin.flooding_log2, digest));
+    }
+    poly::Poly noise = context.make_poly(seeds.size(), 1, base, Form::coefficient, Secrecy::secret);
+    flooding_->sample(context, noise.view(), seeds, base);
+    poly::Poly answer = context.make_poly(seeds.size(), 1, base, Form::coefficient, Secrecy::secret);
+    rho.multiply(answer.view(), secret_.view());
     context.backend().add(context.queue(), answer.view(), std::as_const(answer).view(),
                           std::as_const(noise).view(), base);
-    write_values(context, plan, answer, first, message,
-                 [&](std::size_t, uint128 x) { return rounded(x, margin.share_dropped); });
-  });
-  return message;
-}
+    return answer;
+  }
+  // With Method::masks.
+  [[nodiscard]] poly::Poly masked(const rlwe::Context& context, std::size_t first, std::size_t count) const {
+    poly::Poly masks = summed_masks(context, dealt_, first, count);
+    context.backend().negate(context.queue(), masks.view(), std::as_const(masks).view(), masks.base());
+    return masks;
+  }
+
+ private:
+  std::vector<Dealt> dealt_;
+  std::optional<rlwe::WideGaussian> flooding_;
+  poly::Poly secret_;
+};
 
 }  // namespace
 
@@ -315,15 +347,35 @@ std::vector<std::byte> Member::share(const Transcript& transcript, std::size_t p
   // The list is of this federation: its digest says so.
   static_cast<void>(Transcript::read(description_, transcript.bytes()));
   answer_once(transcript);
-  MessageWriter first = computed_share(*context_, description_, transcript, *mine);
-  // One thread hashes it while it is computed again.
-  auto sealed = std::async(std::launch::async, [&first] { return std::move(first).finish(); });
-  const MessageWriter second = computed_share(*context_, description_, transcript, *mine);
-  std::vector<std::byte> answer = sealed.get();
-  if (!second.is_of(answer)) {
-    throw DeviceError("two computations of a share differ: a fault of the machine; nothing was sent");
-  }
-  return answer;
+  const Plan& plan = description_.plan();
+  const Margin& margin = plan.margin();
+  require_margin(margin);
+  std::array<ShareComputation, 2> computations;
+  MessageWriter message(description_, transcript,
+                        {.kind = MessageKind::share, .piece = static_cast<std::uint32_t>(piece)});
+  const auto prepare = [&](std::size_t i) {
+    computations[i].prepare(*context_, description_, transcript, *mine);
+  };
+  for_polynomials(*context_, plan, 2, prepare, [&](std::size_t first, std::size_t count) {
+    poly::Poly once, twice;
+    if (margin.method == Method::masks) {
+      once = computations[0].masked(*context_, first, count);
+      twice = computations[1].masked(*context_, first, count);
+    } else {
+      const PublicFactor rho(*context_, transcript.public_seed(), first, count);
+      once = computations[0].flooded(*context_, margin, transcript, *mine, first, rho);
+      twice = computations[1].flooded(*context_, margin, transcript, *mine, first,
+                                      rho.redrawn(transcript.public_seed(), first));
+    }
+    std::vector<std::uint64_t> residues = residues_of(*context_, once);
+    const runtime::ZeroedAtEnd zeroed{std::span(residues)};
+    if (!are_residues(*context_, twice.view(), twice.form(), residues)) {
+      throw DeviceError("two computations of a share differ: a fault of the machine; nothing was sent");
+    }
+    write_values(plan, once.base(), residues, first, message,
+                 [&](std::size_t, uint128 x) { return rounded(x, margin.share_dropped); });
+  });
+  return message.finish();
 }
 
 }  // namespace hemera::multiparty

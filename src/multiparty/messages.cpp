@@ -80,25 +80,59 @@ MessageWriter::MessageWriter(const Description& description, const Transcript& t
                              const Envelope& envelope)
     : bytes_(head(description, transcript, envelope)),
       start_(bytes_.size()),
-      bits_(bits_of(description.plan(), envelope.kind)) {
+      bits_(static_cast<std::size_t>(bits_of(description.plan(), envelope.kind))) {
   bytes_.resize(start_ + packed_bytes(description.plan(), envelope.kind) + sizeof(Sha256Digest));
+  written_.emplace(0, start_);
+  hashed_ = std::async(std::launch::async, [this] { hash(); });
+}
+
+// Unless all values were written, something failed.
+MessageWriter::~MessageWriter() {
+  {
+    const std::lock_guard lock(mutex_);
+    given_up_ = true;
+  }
+  changed_.notify_one();
+}
+
+std::pair<std::size_t, std::size_t> MessageWriter::place(std::size_t first, std::size_t count) const {
+  return {start_ + first * bits_ / 8, (count * bits_ + 7) / 8};
 }
 
 Packer MessageWriter::values(std::size_t first, std::size_t count) {
-  const auto bits = static_cast<std::size_t>(bits_);
-  return {std::span(bytes_).subspan(start_ + first * bits / 8, (count * bits + 7) / 8), bits_};
+  const auto [begin, size] = place(first, count);
+  return {std::span(bytes_).subspan(begin, size), static_cast<int>(bits_)};
 }
 
-std::vector<std::byte> MessageWriter::finish() && {
-  const std::size_t end = bytes_.size() - sizeof(Sha256Digest);
-  const Sha256Digest digest = runtime::sha256(std::span(bytes_).first(end));
-  std::ranges::copy(std::as_bytes(std::span(digest)), bytes_.begin() + static_cast<std::ptrdiff_t>(end));
+void MessageWriter::written(std::size_t first, std::size_t count) {
+  const auto [begin, size] = place(first, count);
+  {
+    const std::lock_guard lock(mutex_);
+    written_.emplace(begin, begin + size);
+  }
+  changed_.notify_one();
+}
+
+void MessageWriter::hash() {
+  for (std::size_t at = 0, end = bytes_.size() - sizeof(Sha256Digest); at < end;) {
+    std::size_t next = at;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return given_up_ || written_.contains(at); });
+      if (given_up_) return;
+      for (; written_.contains(next); next = written_.at(next)) {
+      }
+    }
+    hash_.update(std::span(bytes_).subspan(at, next - at));
+    at = next;
+  }
+}
+
+std::vector<std::byte> MessageWriter::finish() {
+  hashed_.get();
+  const Sha256Digest digest = hash_.finish();
+  std::ranges::copy(std::as_bytes(std::span(digest)), bytes_.end() - sizeof(Sha256Digest));
   return std::move(bytes_);
-}
-
-bool MessageWriter::is_of(std::span<const std::byte> message) const {
-  const std::size_t end = bytes_.size() - sizeof(Sha256Digest);
-  return std::ranges::equal(message.first(end), std::span(bytes_).first(end));
 }
 
 Envelope read_envelope(const Description& description, const Transcript& transcript, MessageKind kind,

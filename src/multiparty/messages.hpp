@@ -2,13 +2,19 @@
 #pragma once
 
 #include <algorithm>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <future>
+#include <map>
+#include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hemera/multiparty/federation.hpp"
+#include "hemera/runtime/sha256.hpp"
 #include "multiparty/packing.hpp"
 #include "runtime/in_threads.hpp"
 
@@ -28,21 +34,35 @@ inline std::uint64_t rounded(arith::uint128 x, int dropped) {
   return static_cast<std::uint64_t>((x + ((static_cast<arith::uint128>(1) << dropped) >> 1)) >> dropped);
 }
 
-/// Writes a message: several threads its values, one what is around them.
+/// Writes a message: several threads its values, while another one hashes those that are there.
 class MessageWriter {
  public:
   MessageWriter(const Description& description, const Transcript& transcript, const Envelope& envelope);
+  ~MessageWriter();
+  MessageWriter(const MessageWriter&) = delete;
+  MessageWriter& operator=(const MessageWriter&) = delete;
+
   /// Takes the values from `first` on, `count` of the plan's; `first` is a multiple of 8.
   [[nodiscard]] Packer values(std::size_t first, std::size_t count);
+  /// These values are written.
+  void written(std::size_t first, std::size_t count);
   /// The whole message, when all values are written.
-  [[nodiscard]] std::vector<std::byte> finish() &&;
-  /// Whether a whole message has this envelope and these values.
-  [[nodiscard]] bool is_of(std::span<const std::byte> message) const;
+  [[nodiscard]] std::vector<std::byte> finish();
 
  private:
+  // The bytes of values: their first, and how many.
+  [[nodiscard]] std::pair<std::size_t, std::size_t> place(std::size_t first, std::size_t count) const;
+  void hash();
+
   std::vector<std::byte> bytes_;
   std::size_t start_;
-  int bits_;
+  std::size_t bits_;
+  runtime::Sha256 hash_;
+  std::mutex mutex_;                            // of the three that follow
+  std::map<std::size_t, std::size_t> written_;  // ends of bytes, by where they begin
+  bool given_up_ = false;
+  std::condition_variable changed_;
+  std::future<void> hashed_;  // last: its thread ends first
 };
 
 /// A message whose bytes are the caller's, and by how much its values are multiplied.

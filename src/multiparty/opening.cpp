@@ -236,12 +236,11 @@ rlwe::Ciphertext Opening::share_for(const rlwe::Ciphertext& ciphertext, double n
   const Answer made = answer(of, ciphertext, mine);
   const Answer again = answer(of, ciphertext, mine);
   // The receiver alone may read it.
-  std::vector<std::uint64_t> first(made.poly.shape().words()), second(first.size());
-  const runtime::ZeroedAtEnd zeroed_first{std::span(first)}, zeroed_second{std::span(second)};
-  context_->backend().download(context_->queue(), first, made.poly.view(), Form::evaluation);
-  context_->backend().download(context_->queue(), second, again.poly.view(), Form::evaluation);
+  std::vector<std::uint64_t> words(made.poly.shape().words());
+  const runtime::ZeroedAtEnd zeroed{std::span(words)};
+  context_->backend().download(context_->queue(), words, made.poly.view(), Form::evaluation);
   context_->queue().synchronize();
-  if (made.names != again.names || first != second) {
+  if (made.names != again.names || !are_residues(*context_, again.poly.view(), Form::evaluation, words)) {
     throw DeviceError(
         "two computations of a share differ: a fault of the machine, or another writer of the "
         "ciphertext; nothing was sent");

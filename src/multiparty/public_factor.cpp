@@ -1,6 +1,6 @@
 #include "multiparty/public_factor.hpp"
 
-#include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -17,10 +17,9 @@ static_assert(std::endian::native == std::endian::little);  // residues are hash
 namespace {
 
 poly::Poly public_polynomials(const rlwe::Context& context, const poly::Seed& seed, std::size_t first,
-                              std::size_t count) {
+                              std::size_t count, runtime::Secrecy secrecy) {
   const poly::RnsBase& base = context.base(context.top_level());
-  // Products with secrets take their place.
-  poly::Poly rho = context.make_poly(count, 1, base, poly::Form::evaluation, runtime::Secrecy::secret);
+  poly::Poly rho = context.make_poly(count, 1, base, poly::Form::evaluation, secrecy);
   auto workspace = context.make_workspace();
   const poly::RandomStream stream{seed, static_cast<std::uint32_t>(first)};
   context.backend().sample(context.queue(), rho.view(), stream, poly::Distribution::uniform(), base,
@@ -32,38 +31,45 @@ poly::Poly public_polynomials(const rlwe::Context& context, const poly::Seed& se
 
 PublicFactor::PublicFactor(const rlwe::Context& context, const poly::Seed& seed, std::size_t first,
                            std::size_t count)
-    : context_(context), rho_(public_polynomials(context, seed, first, count)), digests_(hashed()) {}
+    : context_(context),
+      rho_(public_polynomials(context, seed, first, count, runtime::Secrecy::open)),
+      hashed_(hashed(context, rho_, {})) {}
 
 PublicFactor::PublicFactor(const rlwe::Context& context, const poly::ConstPolyView& copied,
                            const poly::RnsBase& base)
-    : context_(context),
-      rho_(context.make_poly(copied.shape.batch, 1, base, poly::Form::evaluation, runtime::Secrecy::secret)),
-      moduli_(base.values()) {
+    : context_(context), rho_(context.make_poly(copied.shape.batch, 1, base, poly::Form::evaluation)) {
   context.backend().copy(context.queue(), rho_.view(), copied);
-  digests_ = hashed();
+  hashed_ = hashed(context, rho_, base.values());
 }
 
-std::vector<Sha256Digest> PublicFactor::hashed() const {
-  std::vector<std::uint64_t> all(rho_.shape().words());
-  context_.backend().download(context_.queue(), all, rho_.view(), rho_.form());
-  context_.queue().synchronize();
-  const std::size_t each = all.size() / rho_.shape().batch;
-  std::vector<std::uint64_t> words = moduli_;
-  words.resize(moduli_.size() + each);
-  std::vector<Sha256Digest> digests;
-  for (std::size_t k = 0; k < rho_.shape().batch; ++k) {
-    std::ranges::copy(std::span(all).subspan(k * each, each),
-                      words.end() - static_cast<std::ptrdiff_t>(each));
-    digests.push_back(runtime::sha256(std::as_bytes(std::span(words))));
+PublicFactor PublicFactor::redrawn(const poly::Seed& seed, std::size_t first) const {
+  return {context_, public_polynomials(context_, seed, first, rho_.shape().batch, runtime::Secrecy::open),
+          hashed_};
+}
+
+std::shared_ptr<const PublicFactor::Hashed> PublicFactor::hashed(const rlwe::Context& context,
+                                                                 const poly::Poly& polynomials,
+                                                                 const std::vector<std::uint64_t>& moduli) {
+  const auto result = std::make_shared<Hashed>();
+  std::vector<std::uint64_t>& words = result->words;
+  words.resize(polynomials.shape().words());
+  context.backend().download(context.queue(), words, polynomials.view(), polynomials.form());
+  context.queue().synchronize();
+  const std::size_t each = words.size() / polynomials.shape().batch;
+  for (std::size_t k = 0; k < polynomials.shape().batch; ++k) {
+    runtime::Sha256 hash;
+    hash.update(std::as_bytes(std::span(moduli)));
+    hash.update(std::as_bytes(std::span(words).subspan(k * each, each)));
+    result->digests.push_back(hash.finish());
   }
-  return digests;
+  return result;
 }
 
 void PublicFactor::multiply(const poly::PolyView& out, const poly::ConstPolyView& secret,
                             poly::Form form) const {
   const poly::Backend& backend = context_.backend();
   backend.multiply(context_.queue(), out, rho_.view(), secret, rho_.base());
-  if (hashed() != digests_) {
+  if (!are_residues(context_, rho_.view(), rho_.form(), hashed_->words)) {
     throw DeviceError(
         "the public polynomials of a list changed while they were multiplied: a fault of the "
         "machine, or another writer; nothing was sent");
@@ -72,13 +78,27 @@ void PublicFactor::multiply(const poly::PolyView& out, const poly::ConstPolyView
   backend.inverse_transform(context_.queue(), out, out, rho_.base());
 }
 
+bool are_residues(const rlwe::Context& context, const poly::ConstPolyView& view, poly::Form form,
+                  std::span<const std::uint64_t> words) {
+  std::atomic<std::uint64_t> differences = 0;
+  context.backend().download_rows(context.queue(), view, form,
+                                  [&](std::size_t first, std::span<const std::uint64_t> rows) {
+                                    const std::uint64_t* expected = words.data() + first * view.shape.degree;
+                                    std::uint64_t different = 0;
+                                    for (std::size_t i = 0; i < rows.size(); ++i)
+                                      different |= rows[i] ^ expected[i];
+                                    differences |= different;
+                                  });
+  return differences == 0;
+}
+
 poly::Poly upload_of_zeros(const rlwe::Context& context, const poly::Seed& public_seed,
                            const poly::Poly& secret, const poly::Seed& errors, std::size_t first,
                            std::size_t count) {
   const poly::Backend& backend = context.backend();
   runtime::Queue& queue = context.queue();
   const poly::RnsBase& base = secret.base();
-  poly::Poly product = public_polynomials(context, public_seed, first, count);
+  poly::Poly product = public_polynomials(context, public_seed, first, count, runtime::Secrecy::secret);
   backend.multiply(queue, product.view(), std::as_const(product).view(), secret.view(), base);
   backend.inverse_transform(queue, product.view(), std::as_const(product).view(), base);
   poly::Poly b = context.make_poly(count, 1, base, poly::Form::coefficient, runtime::Secrecy::secret);

@@ -223,12 +223,12 @@ TEST(EmulationCounts, InnerProductsTakeOneKernel) {
 // Plaintexts modulo t are lifted together where they have equally many batches: their columns up to sixteen a
 // kernel, their rows in one. One alone is lifted by a cluster in a small ring.
 // Flooding draws five layers of 32 polynomials in one kernel, and what is dealt is drawn for five
-// contributors.
+// contributors: so many polynomials, a batch of this ring, take no more than one.
 TEST(EmulationCounts, KernelsOfASharesPolynomialsAreOfMany) {
   struct Case {
     multiparty::Method method;
     std::size_t contributors;
-    std::size_t of_one, of_64;  // kernels of a share of so many polynomials, which is computed twice
+    std::size_t kernels;  // of a share, which is computed twice
     std::size_t downloads;
   };
   const multiparty::Access access(2, 2);
@@ -252,13 +252,14 @@ TEST(EmulationCounts, KernelsOfASharesPolynomialsAreOfMany) {
     return counted([&] { static_cast<void>(member.share(transcript, piece)); });
   };
   for (const Case& of :
-       {Case{multiparty::Method::lattice, 5, 34, 40, 6}, Case{multiparty::Method::lattice, 6, 38, 44, 6},
-        Case{multiparty::Method::masks, 5, 8, 8, 2}, Case{multiparty::Method::masks, 6, 12, 12, 2}}) {
-    const Counts one = counts_of(of, 1), many = counts_of(of, 64);
-    EXPECT_EQ(one.kernels, of.of_one) << of.contributors;
-    EXPECT_EQ(many.kernels, of.of_64) << of.contributors;
-    EXPECT_EQ(many.copies_to_host, of.downloads) << of.contributors;
-    EXPECT_EQ(many.copies_to_device, 0U) << of.contributors;
+       {Case{multiparty::Method::lattice, 5, 33, 5}, Case{multiparty::Method::lattice, 6, 37, 5},
+        Case{multiparty::Method::masks, 5, 8, 2}, Case{multiparty::Method::masks, 6, 12, 2}}) {
+    for (const std::size_t polynomials : {1, 32}) {
+      const Counts counts = counts_of(of, polynomials);
+      EXPECT_EQ(counts.kernels, of.kernels) << of.contributors;
+      EXPECT_EQ(counts.copies_to_host, of.downloads) << of.contributors;
+      EXPECT_EQ(counts.copies_to_device, 0U) << of.contributors;
+    }
   }
 }
 

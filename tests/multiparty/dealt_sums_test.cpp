@@ -89,6 +89,9 @@ TEST(DealtSums, PolynomialsThatChangedAreNotMultiplied) {
     put();
     EXPECT_NO_THROW(rho.multiply(out.view(), secret.view()));
   }
+  // Those of a second computation are the ones that were hashed, or are not multiplied.
+  EXPECT_NO_THROW(rho.redrawn(seed_of(1), 0).multiply(out.view(), secret.view()));
+  EXPECT_THROW(rho.redrawn(seed_of(1), 1).multiply(out.view(), secret.view()), DeviceError);
 }
 
 // All of a round by the C++ interface; the judge of the sum is plain arithmetic. Threads share its
