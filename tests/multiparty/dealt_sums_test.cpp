@@ -89,7 +89,7 @@ TEST(DealtSums, PolynomialsThatChangedAreNotMultiplied) {
     put();
     EXPECT_NO_THROW(rho.multiply(out.view(), secret.view()));
   }
-  // Those of a second computation are the ones that were hashed, or are not multiplied.
+  // A second computation multiplies the polynomials that were hashed, or none.
   EXPECT_NO_THROW(rho.redrawn(seed_of(1), 0).multiply(out.view(), secret.view()));
   EXPECT_THROW(rho.redrawn(seed_of(1), 1).multiply(out.view(), secret.view()), DeviceError);
 }
