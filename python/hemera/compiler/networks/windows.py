@@ -115,13 +115,17 @@ def _spread(x: Any, axis: int, step: int) -> Any:
 
 
 def _padded(
-    attributes: Attributes, x: Any, kernel: Sequence[int], value: float = 0.0
+    attributes: Attributes,
+    x: Any,
+    kernel: Sequence[int],
+    value: float = 0.0,
+    beyond: float | None = None,
 ) -> tuple[Any, list[int], list[int]]:
-    """The array with the padding of `pads`, or `auto_pad`, around the last axes; strides and dilations."""
+    """The array with the padding of `pads`, or `auto_pad`, around the last axes; strides and dilations. With
+    `ceil_mode` there is after it what a last window lacks that begins before the padding at the end, filled
+    with `beyond`; None: with `value`."""
     axes = len(kernel)
     strides, dilations = _kernel(attributes, kernel)
-    if attributes.get("ceil_mode"):
-        raise ParameterError("pools with ceil_mode are not there")
     automatic = attributes["auto_pad"]
     pads = list(attributes.get("pads", [0] * 2 * axes))
     if automatic in ("SAME_UPPER", "SAME_LOWER"):
@@ -136,27 +140,36 @@ def _padded(
         raise FormatError(f"auto_pad={automatic!r}")
     if len(pads) != 2 * axes or x.ndim != axes + 2 or min(pads) < 0:
         raise ParameterError(f"pads {pads} for {axes} axes of an array of shape {x.shape}")
-    bounded([*x.shape[:2], *(e + a + b for e, a, b in zip(x.shape[2:], pads, pads[axes:], strict=False))])
+    more = [0] * axes
+    for axis, (width, step, jump) in enumerate(zip(kernel, strides, dilations, strict=True)):
+        inside, last, span = x.shape[2 + axis] + pads[axis], pads[axes + axis], (width - 1) * jump + 1
+        end = (inside + last - span) // step * step  # where the last whole window begins
+        if attributes.get("ceil_mode") and end + span < inside + last and end + step < inside:
+            more[axis] = max(0, end + step + span - inside - last)
+    ends = [last + each for last, each in zip(pads[axes:], more, strict=True)]
+    bounded([*x.shape[:2], *(e + a + b for e, a, b in zip(x.shape[2:], pads, ends, strict=False))])
     widths = [(0, 0), (0, 0), *zip(pads[:axes], pads[axes:], strict=True)]
-    return np.pad(x, widths, constant_values=value) if any(pads) else x, strides, dilations
+    x = np.pad(x, widths, constant_values=value) if any(pads) else x
+    if any(more):
+        widths = [(0, 0), (0, 0), *((0, each) for each in more)]
+        x = np.pad(x, widths, constant_values=value if beyond is None else beyond)
+    return x, strides, dilations
 
 
-def _summed(attributes: Attributes, x: Any, weight: float) -> Any:
+def _summed(attributes: Attributes, x: Any, weight: float, padding: float = 0.0) -> Any:
     """The sums over windows of each channel, times a number."""
     kernel, channels = attributes["kernel_shape"], x.shape[1]
-    padded, strides, dilations = _padded(attributes, x, kernel)
+    padded, strides, dilations = _padded(attributes, x, kernel, padding, 0.0)
     weights = np.full((channels, 1, *kernel), weight)
     return _convolved(padded, weights, stride=strides, dilation=dilations, groups=channels)
 
 
 def _average_pool(attributes: Attributes, x: Any) -> Any:
     weight = 1 / math.prod(attributes["kernel_shape"])
-    found = _summed(attributes, x, weight)
-    return (
-        found
-        if attributes.get("count_include_pad")
-        else found / _summed(attributes, np.ones(x.shape), weight)
-    )
+    found, with_padding = _summed(attributes, x, weight), bool(attributes.get("count_include_pad"))
+    if with_padding and not attributes.get("ceil_mode"):
+        return found
+    return found / _summed(attributes, np.ones(x.shape), weight, float(with_padding))
 
 
 def _lp_pool(attributes: Attributes, x: Any) -> Any:
