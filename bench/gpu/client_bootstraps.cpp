@@ -105,7 +105,7 @@ std::vector<TimedRow> time_client_bootstrap(const BootstrapCase& chosen, int dev
   const openfhe::Bootstrapper bootstrapper(context, client, settings, correction_factor,
                                            openfhe::GiantSteps::own_keys);
   const rlwe::SecretKey secret = rlwe::generate_secret_key(context);
-  const ckks::Evaluator evaluator(context, circuits::generate_keys(secret, bootstrapper.needed_keys()));
+  const ckks::Evaluator evaluator(context, rlwe::generate_needed_keys(secret, bootstrapper.needed_keys()));
 
   std::mt19937_64 random(20261121);
   std::uniform_real_distribution<double> uniform(-1, 1);

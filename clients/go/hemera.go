@@ -150,6 +150,19 @@ func (s *SecretKey) GenerateKeys(needs []Need) ([]byte, error) {
 	return take[byte](&file), nil
 }
 
+// GenerateNeededKeys gives the file of the keys of a server's list, a file too. A SecurityError for keys of less security
+// than the context was opened with.
+func (s *SecretKey) GenerateNeededKeys(needed []byte) ([]byte, error) {
+	var file C.hemera_buffer
+	err := call(func() C.hemera_status {
+		return C.hemera_needed_keys_file(s.handle, address(needed), C.size_t(len(needed)), &file)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return take[byte](&file), nil
+}
+
 // EncryptDoubles gives the file of a ciphertext of CKKS: of [rows, n/rows] values a batch of rows, for 0 rows a single
 // one.
 func (s *SecretKey) EncryptDoubles(values []float64, rows int, level uint32) ([]byte, error) {

@@ -74,6 +74,9 @@ func TestErrorsAreOfTheLibrarysClasses(t *testing.T) {
 	if _, err := secret.GenerateKeys([]Need{{"rotation", 1, 1000}}); class(err) != "LevelError" {
 		t.Error(err)
 	}
+	if _, err := secret.GenerateNeededKeys(make([]byte, 100)); class(err) != "FormatError" {
+		t.Error(err)
+	}
 	if _, err := secret.GenerateKeys([]Need{{"bootstrap", 0, 0}}); class(err) != "ParameterError" {
 		t.Error(err)
 	}

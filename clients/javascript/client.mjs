@@ -13,6 +13,7 @@ import { Kept } from './kept.mjs';
 import { Index } from './search.mjs';
 import { Model, flattened, hex, refuse } from './served.mjs';
 
+const mega = 2 ** 20;
 const patience = 60_000; // milliseconds of trying again while the server is busy
 const names = { parameter: 'ParameterError', security: 'SecurityError', mismatch: 'MismatchError', missing_key: 'MissingKeyError',
   level: 'LevelError', scale: 'ScaleError', range: 'RangeError', noise: 'NoiseError', format: 'FormatError' };
@@ -63,7 +64,7 @@ export class Client {
 
   /** The model's results for rows, which only this client can read: { results, warnings }, of each result `shape` and
    * `values`, row-major. `arrays`: by input, numbers in row-major order, nested as they may be; or one array where
-   * there is one input. `progress(what, done, all)` is called for "keys", of which some are made, "upload", the bytes of
+   * there is one input. `progress(what, done, all)` is called for "keys", the bytes that are made, "upload", the bytes of
    * keys, "predict", the rows, and for "request" and "answer" with the bytes of ciphertexts that went and came. */
   async predict(name, arrays, { signal, progress = () => {} } = {}) {
     for (let left = 2; ; left -= 1) {
@@ -156,8 +157,15 @@ export class Client {
   }
 
   async #sendKeys(served, signal, progress) {
-    progress('keys', 0, served.maps.keys.length);
-    const keys = new Blob(served.keys());
+    const { key_bytes: all } = served.maps;
+    let told = -mega;
+    const tell = (made) => {
+      if (made - told < mega) return;
+      told = made;
+      progress('keys', made, Math.max(made, all));
+    };
+    tell(0);
+    const keys = new Blob(served.keys(tell));
     progress('upload', 0, keys.size);
     const response = await this.#request('PUT', `${served.path}/keys`, { body: keys, signal, digest: served.maps.digest });
     progress('upload', keys.size, keys.size);

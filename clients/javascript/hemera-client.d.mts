@@ -25,8 +25,8 @@ export class Context {
 export class SecretKey {
   private constructor();
   save(): Uint8Array;
-  keyPieces(needs: Need[]): Uint8Array[];
-  generateKeys(needs: Need[]): Uint8Array;
+  keyPieces(needs: Need[] | Uint8Array, progress?: (bytes: number) => void): Uint8Array[];
+  generateKeys(needs: Need[] | Uint8Array): Uint8Array;
   encrypt(values: Float64Array | BigInt64Array, options?: { rows?: number; level?: number }): Uint8Array;
   encryptQueries(values: BigInt64Array, dims: number, shift: number): Uint8Array;
   decryptScores(halves: Uint8Array, queries: number, droppedBits: number, width: number): BigInt64Array;

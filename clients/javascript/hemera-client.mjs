@@ -135,7 +135,7 @@ export class Hemera {
   }
 
   /** The pieces of a file that a function of the module gives to its last argument but one. */
-  pieces(name, ...args) {
+  pieces(name, progress, ...args) {
     if (this.#taker === 0) {
       const f = (_, data, bytes) => this.#take(data, bytes);
       const { exports } = new WebAssembly.Instance(new WebAssembly.Module(wrapper), { '': { f } });
@@ -144,11 +144,14 @@ export class Hemera {
     }
     const found = [];
     let failed;
+    let made = 0;
     this.#take = (data, bytes) => {
       try {
         found.push(new Uint8Array(this.#exports.memory.buffer, data, bytes).slice());
+        made += bytes;
+        progress(made);
       } catch (error) {
-        failed = error; // there is no memory for it
+        failed = error; // there is no memory for it, or the caller stops
       }
       return failed ? 1 : 0;
     };
@@ -218,14 +221,19 @@ export class SecretKey {
     return this.hemera.take('hemera_secret_key_save', this.handle);
   }
 
-  /** The pieces of a file of keys, of which one is in the module's memory at a time. `needs`: [{ kind: 'public' | 'relinearization' | 'rotation' | 'conjugation' |
-   * 'automorphism', steps, level }]; without a level, the highest. An automorphism's steps are its Galois element. */
-  keyPieces(needs) {
+  /** The pieces of a file of keys, of which one is in the module's memory at a time. `needs`: the file of a server's list,
+   * or [{ kind: 'public' | 'relinearization' | 'rotation' | 'conjugation' | 'automorphism', steps, level }]; without a level,
+   * the highest. An automorphism's steps are its Galois element. `progress(bytes)`: of those that are made; what it throws
+   * stops the work. Throws SecurityError, before any is made, for keys of less security than the context was opened with. */
+  keyPieces(needs, progress = () => {}) {
+    if (needs instanceof Uint8Array) {
+      return this.hemera.withBytes(needs, (at) => this.hemera.pieces('hemera_needed_keys_generate', progress, this.handle, at, needs.length));
+    }
     const words = new Uint32Array(needs.flatMap(({ kind, steps = 0, level = highestLevel }) => {
       if (!(kind in kinds)) throw new HemeraError(1, `a key of kind ${kind}; there are ${Object.keys(kinds).join(', ')}`);
       return [kinds[kind], steps, level];
     }));
-    return this.hemera.withBytes(words, (at) => this.hemera.pieces('hemera_keys_generate', this.handle, at, needs.length));
+    return this.hemera.withBytes(words, (at) => this.hemera.pieces('hemera_keys_generate', progress, this.handle, at, needs.length));
   }
 
   /** The whole file. */

@@ -11,7 +11,7 @@ let rows = [];
 let stop;
 
 const told = {
-  keys: (done, all) => `Makes ${all} evaluation keys. The secret key stays here.`,
+  keys: (done, all) => (done === 0 ? `Makes ${size(all)} of evaluation keys. The secret key stays here.` : ''),
   upload: (done, all) => (done === 0 ? `Sends ${size(all)} of evaluation keys, once.` : ''),
   request: (done) => `Sends ${size(done)} of ciphertexts.`,
   answer: (done) => `Receives ${size(done)} of ciphertexts, and decrypts them.`,

@@ -26,8 +26,8 @@ export class Served {
     this.digest = kept?.digest ?? null; // of the keys that the server has
   }
 
-  keys() {
-    return this.secret.keyPieces(this.maps.keys.map(([kind, steps, level]) => ({ kind, steps, level })));
+  keys(progress) {
+    return this.secret.keyPieces(bytesOf(this.maps.keys), progress);
   }
 
   /** Zeroes the secret key. */

@@ -8,8 +8,6 @@
 
 dyn.load(Sys.getenv("HEMERA_R", "hemera.so"))
 
-kinds <- c(public = 0L, relinearization = 1L, rotation = 2L, conjugation = 3L)
-
 # A context of a file of parameters, a raw vector. A SecurityError for less than `security` bits; 0: any.
 hemera_open <- function(file, security = 128L) .Call("hemera_r_open", as.raw(file), as.integer(security))
 
@@ -17,12 +15,8 @@ hemera_open <- function(file, security = 128L) .Call("hemera_r_open", as.raw(fil
 hemera_secret_key <- function(context) .Call("hemera_r_secret_key", context)
 hemera_free <- function(secret) invisible(.Call("hemera_r_free_secret_key", secret))
 
-# A file of keys. Levels of NA: the highest.
-hemera_keys <- function(secret, kind, steps = 0L, level = NA_integer_) {
-  if (!all(kind %in% names(kinds))) stop("ParameterError: keys are of kind ", toString(names(kinds)))
-  n <- length(kind)
-  .Call("hemera_r_keys", secret, unname(kinds[kind]), rep_len(as.integer(steps), n), rep_len(as.integer(level), n))
-}
+# The file of the keys of a server's list, a raw vector. A SecurityError for keys of less security than the context has.
+hemera_keys <- function(secret, needed) .Call("hemera_r_keys", secret, as.raw(needed))
 
 # The file of a ciphertext of CKKS: of a matrix a batch of its rows, of a vector a single one.
 hemera_encrypt <- function(secret, values, level = NA_integer_) {
@@ -79,8 +73,8 @@ predict_once <- function(client, name, x) {
       stop("this client is for models of one array in one ciphertext, and one result")
     }
     secret <- hemera_secret_key(hemera_open(jsonlite::base64_dec(told$parameters), client$security))
-    part <- function(at) vapply(told$keys, function(each) as.character(each[[at]]), "")
-    request(client, "PUT", paste0(path, "/keys"), hemera_keys(secret, part(1), part(2), part(3)), told$digest)
+    keys <- hemera_keys(secret, jsonlite::base64_dec(told$keys))
+    request(client, "PUT", paste0(path, "/keys"), keys, told$digest)
     client$models[[name]] <- list(told = told, secret = secret)
   }
   model <- client$models[[name]]

@@ -80,18 +80,10 @@ SEXP hemera_r_free_secret_key(SEXP secret) {
   return R_NilValue;
 }
 
-/* kinds, steps, levels: integers; a level of NA is the highest. */
-SEXP hemera_r_keys(SEXP secret, SEXP kinds, SEXP steps, SEXP levels) {
-  const size_t count = (size_t)XLENGTH(kinds);
-  hemera_need* needs = (hemera_need*)R_alloc(count + 1, sizeof(hemera_need));
-  for (size_t i = 0; i < count; ++i) {
-    const int level = INTEGER(levels)[i];
-    needs[i].kind = (uint32_t)INTEGER(kinds)[i];
-    needs[i].steps = INTEGER(steps)[i];
-    needs[i].level = level == NA_INTEGER ? HEMERA_HIGHEST_LEVEL : (uint32_t)level;
-  }
+/* needed: the file of a server's list. */
+SEXP hemera_r_keys(SEXP secret, SEXP needed) {
   hemera_buffer file;
-  require_success(hemera_keys_file(handle_of(secret), needs, count, &file));
+  require_success(hemera_needed_keys_file(handle_of(secret), RAW(needed), (size_t)XLENGTH(needed), &file));
   return raw_of(&file);
 }
 

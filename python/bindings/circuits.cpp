@@ -403,7 +403,7 @@ void bind_circuits(nb::module_& m) {
   m.def(
       "generate_needed_keys",
       [](const rlwe::SecretKey& secret, const std::vector<KeyNeed>& needs) {
-        return circuits::generate_keys(secret, needs);
+        return rlwe::generate_needed_keys(secret, needs);
       },
       "secret"_a, "needs"_a, ReleaseGil());
   m.def(

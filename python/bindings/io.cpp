@@ -134,40 +134,42 @@ class FunctionSink final : public io::Sink {
   std::vector<std::byte> pending_;
 };
 
-/// The file of a set of keys, one in memory at a time, but for those that share randomness. `told` gets the
-/// number of switching keys that are written. Without the interpreter lock.
-void write_keys(io::Sink& sink, const rlwe::SecretKey& secret, const rlwe::PublicKey* public_key,
-                const std::vector<circuits::KeyNeed>& needs, const std::function<void(std::size_t)>& told) {
-  std::vector<circuits::KeyNeed> together;
-  std::vector<io::KeysWriter::Entry> entries;
-  for (const circuits::KeyNeed& need : needs) {
-    if (!circuits::is_made_alone(need.role)) together.push_back(need);
-    entries.push_back({need.role, rlwe::key_context(secret.context, need.role)->gadget(need.gadget)});
-  }
-  rlwe::EvaluationKeys shared = circuits::generate_keys(secret, together);
-  io::KeysWriter writer(sink, secret.context, public_key, std::move(entries));
-  std::size_t count = 0;
-  for (const io::KeysWriter::Entry& entry : writer.entries()) {
-    const circuits::KeyNeed need{entry.role, entry.gadget->primes()};
-    if (circuits::is_made_alone(need.role)) {
-      writer.write(circuits::key_maker(secret, need));
-    } else {
-      writer.write(*shared.find(need.role, need.gadget));
-      shared.switching.at(need.role).erase(need.gadget);
-    }
-    const AcquiredGil acquire;
-    told(++count);
-  }
-  writer.finish();
-}
-
+/// Pieces of the file of the keys of `needs`; `told` gets the number of those that are written.
+/// SecurityError, before the first one, where a key has fewer than `security` bits.
 void write_needed_keys(const rlwe::SecretKey& secret, const std::vector<circuits::KeyNeed>& needs,
-                       const nb::typed<nb::callable, void(nb::bytes)>& write,
+                       int security, const nb::typed<nb::callable, void(nb::bytes)>& write,
                        const nb::typed<nb::callable, void(std::size_t)>& told) {
   const ReleasedGil release;
   FunctionSink sink(write);
-  write_keys(sink, secret, nullptr, needs, [&](std::size_t count) { told(count); });
+  io::write_keys(sink, secret, {.public_key = false, .needs = needs}, security, [&](std::size_t count) {
+    const AcquiredGil acquire;
+    told(count);
+  });
   sink.flush();
+}
+
+/// The keys of `needs`, and the public key, as a file that clients of any language make keys of.
+nb::bytes save_needed_keys(const rlwe::Parameters& parameters, const std::vector<circuits::KeyNeed>& needs,
+                           bool public_key) {
+  BytesSink sink;
+  io::save(sink, parameters, {.public_key = public_key, .needs = needs});
+  return sink.take();
+}
+
+/// The list of such a file, and whether the public key is on it.
+std::pair<std::vector<circuits::KeyNeed>, bool> load_needed_keys(const ContextHandle& context,
+                                                                 const nb::bytes& data) {
+  io::NeededKeys needed = io::load_needed_keys(context.context, view(data));
+  return {std::move(needed.needs), needed.public_key};
+}
+
+/// The keys that `listed` has.
+io::NeededKeys needs_of(const rlwe::EvaluationKeys& listed) {
+  io::NeededKeys needed{.public_key = static_cast<bool>(listed.public_key), .needs = {}};
+  for (const auto& [role, of_role] : listed.switching) {
+    for (const auto& [gadget, key] : of_role) needed.needs.push_back({role, gadget});
+  }
+  return needed;
 }
 
 /// A file of the keys that `listed` has, which are made anew. `told` gets the number of switching keys that
@@ -177,31 +179,15 @@ void save_listed_keys(const nb::bytes& path, const rlwe::SecretKey& secret,
                       const nb::typed<nb::callable, void(std::size_t, std::size_t)>& told) {
   const std::filesystem::path target = to_path(path);
   const ReleasedGil release;
-  std::vector<circuits::KeyNeed> needs;
-  for (const auto& [role, of_role] : listed.switching) {
-    for (const auto& [gadget, key] : of_role) needs.push_back({role, gadget});
-  }
-  std::optional<rlwe::PublicKey> public_key;
-  if (listed.public_key) public_key = rlwe::generate_public_key(secret);
+  const io::NeededKeys needed = needs_of(listed);
   io::AtomicFile file(target);
-  const auto tell = [&](std::size_t count) { told(count, needs.size()); };
-  {
+  const auto tell = [&](std::size_t count) {
     const AcquiredGil acquire;
-    tell(0);
-  }
-  write_keys(file, secret, public_key ? &*public_key : nullptr, needs, tell);
+    told(count, needed.needs.size());
+  };
+  tell(0);
+  io::write_keys(file, secret, needed, 0, tell);
   file.commit();
-}
-
-/// The security of the weakest key; none without keys.
-std::optional<std::string> security_of_needs(const rlwe::SecretKey& secret,
-                                             const std::vector<circuits::KeyNeed>& needs) {
-  std::optional<rlwe::Security> weakest;
-  for (const circuits::KeyNeed& need : needs) {
-    const auto own = rlwe::key_context(secret.context, need.role)->parameters().security(need.gadget);
-    weakest = std::min(weakest.value_or(own), own);
-  }
-  return weakest ? std::optional(std::string(rlwe::name(*weakest))) : std::nullopt;
 }
 
 }  // namespace
@@ -214,9 +200,10 @@ void bind_io(nb::module_& m) {
   bind_save<rlwe::EvaluationKeys>(m);
   bind_save<SwitchingKeyHandle>(m);
 
-  m.def("write_needed_keys", &write_needed_keys, "secret"_a, "needs"_a, "write"_a, "told"_a);
+  m.def("write_needed_keys", &write_needed_keys, "secret"_a, "needs"_a, "security"_a, "write"_a, "told"_a);
+  m.def("save_needed_keys", &save_needed_keys, "parameters"_a, "needs"_a, "public_key"_a);
+  m.def("load_needed_keys", &load_needed_keys, "context"_a, "data"_a);
   m.def("save_listed_keys", &save_listed_keys, "path"_a, "secret"_a, "listed"_a, "told"_a);
-  m.def("security_of_needs", &security_of_needs, "secret"_a, "needs"_a);
 
   const auto load_parameters = [](const auto& source) { return io::load_parameters(source); };
   m.def("load_parameters", from_bytes(load_parameters), "data"_a);

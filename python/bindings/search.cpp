@@ -201,8 +201,6 @@ nb::bytes digest_of_pieces(const HostArray<std::uint8_t, 1>& data, const std::ve
 
 void bind_search(nb::module_& m) {
   m.def("search_parameters", &circuits::search::parameters, "exact"_a, ReleaseGil());
-  m.def("search_generate_keys", &circuits::search::generate_keys, "secret"_a, "encrypted_rows"_a = false,
-        ReleaseGil());
   m.def("search_encrypt_rows", &encrypt_rows, "secret"_a, "values"_a, "shift"_a);
   m.def("search_encrypt", &encrypt_queries, "secret"_a, "values"_a, "shift"_a);
   m.def("search_decrypt", &decrypt_scores, "secret"_a, "numbers"_a, "dropped_bits"_a);

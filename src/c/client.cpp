@@ -20,7 +20,7 @@ namespace {
 
 void require_security(const std::optional<rlwe::Security>& found, int least, const char* what) {
   rlwe::require_security_class(least == 0 ? std::nullopt : std::optional(least));
-  if (least != 0 && found && rlwe::bits(*found) < least) {
+  if (found && !rlwe::has_bits(*found, least)) {
     throw SecurityError(std::string(what) + " have a security of " + rlwe::name(*found) +
                         " bits, and at least " + std::to_string(least) +
                         " were asked for; use others, or ask for less");
@@ -55,8 +55,14 @@ const rlwe::ContextPointer& context_of(const hemera_secret_key* secret, const he
   return secret != nullptr ? secret->key.context : keys->keys.context;
 }
 
+// Levels of circuits have larger moduli than the parameters' class of security is for.
 rlwe::Ciphertext encrypted(const rlwe::Plaintext& plaintext, const hemera_secret_key* secret,
                            const hemera_keys* keys) {
+  if (secret != nullptr) {
+    const rlwe::Parameters& parameters = plaintext.context->parameters();
+    const rlwe::GadgetPrimes modulus{.base = plaintext.context->base(plaintext.meta.level).values()};
+    require_security(parameters.security(modulus), secret->least_security, "ciphertexts of this level");
+  }
   return secret != nullptr ? any_scheme::encrypt(plaintext, secret->key)
                            : any_scheme::encrypt(plaintext, keys->keys);
 }
@@ -86,14 +92,12 @@ class CallerSink final : public io::Sink {
   void* user_;
 };
 
-void generate_keys(const rlwe::SecretKey& secret, std::span<const hemera_need> needs, io::Sink& sink) {
-  const rlwe::Context& context = *secret.context;
-  std::optional<rlwe::PublicKey> public_key;
-  std::vector<io::KeysWriter::Entry> entries;
+io::NeededKeys needed_keys(const rlwe::Context& context, std::span<const hemera_need> needs) {
+  io::NeededKeys needed;
   for (const hemera_need& need : needs) {
     if (need.kind == HEMERA_PUBLIC_KEY) {
-      if (public_key) throw MismatchError("a set has one public key; ask for it once");
-      public_key = rlwe::generate_public_key(secret);
+      if (needed.public_key) throw MismatchError("a set has one public key; ask for it once");
+      needed.public_key = true;
       continue;
     }
     if (need.kind > HEMERA_AUTOMORPHISM) {
@@ -108,13 +112,24 @@ void generate_keys(const rlwe::SecretKey& secret, std::span<const hemera_need> n
                            " steps needs no key; leave it out");
     }
     const std::size_t level = level_of(need.level).value_or(context.parameters().highest_user_level());
-    entries.push_back({role, context.gadget(level)});
+    needed.needs.push_back({role, context.gadget(level)->primes()});
   }
-  io::KeysWriter writer(sink, secret.context, public_key ? &*public_key : nullptr, std::move(entries));
-  for (const io::KeysWriter::Entry& entry : writer.entries()) {
-    writer.write(rlwe::KeyMaker(secret, entry.role, entry.gadget));
-  }
-  writer.finish();
+  return needed;
+}
+
+io::NeededKeys needed_keys(const hemera_secret_key* key, const void* file, std::size_t bytes) {
+  return io::load_needed_keys(key->key.context, bytes_of(file, bytes));
+}
+
+void give_keys(const hemera_secret_key* key, const io::NeededKeys& needed, hemera_write write, void* user) {
+  CallerSink sink(write, user);
+  io::write_keys(sink, key->key, needed, key->least_security);
+}
+
+void give_keys(const hemera_secret_key* key, const io::NeededKeys& needed, hemera_buffer* file) {
+  io::MemorySink sink;
+  io::write_keys(sink, key->key, needed, key->least_security);
+  give_bytes(file, sink.take());
 }
 
 }  // namespace
@@ -160,7 +175,8 @@ hemera_status hemera_secret_key_generate(const hemera_context* context, hemera_s
   HEMERA_C_REQUIRE(key);
   *key = nullptr;
   HEMERA_C_REQUIRE(context);
-  return c::guarded([&] { c::give(key, rlwe::generate_secret_key(context->context)); });
+  return c::guarded(
+      [&] { c::give(key, rlwe::generate_secret_key(context->context), context->least_security); });
 }
 
 hemera_status hemera_secret_key_load(const hemera_context* context, const void* file, size_t bytes,
@@ -169,7 +185,9 @@ hemera_status hemera_secret_key_load(const hemera_context* context, const void* 
   *key = nullptr;
   HEMERA_C_REQUIRE(context);
   HEMERA_C_REQUIRE(file);
-  return c::guarded([&] { c::give(key, io::load_secret_key(context->context, c::bytes_of(file, bytes))); });
+  return c::guarded([&] {
+    c::give(key, io::load_secret_key(context->context, c::bytes_of(file, bytes)), context->least_security);
+  });
 }
 
 hemera_status hemera_secret_key_save(const hemera_secret_key* key, hemera_buffer* file) {
@@ -191,8 +209,7 @@ hemera_status hemera_keys_generate(const hemera_secret_key* key, const hemera_ne
   HEMERA_C_REQUIRE(needs);
   HEMERA_C_REQUIRE(write);
   return c::guarded([&] {
-    c::CallerSink sink(write, user);
-    c::generate_keys(key->key, {needs, count}, sink);
+    c::give_keys(key, c::needed_keys(*key->key.context, {needs, count}), write, user);
   });
 }
 
@@ -202,11 +219,24 @@ hemera_status hemera_keys_file(const hemera_secret_key* key, const hemera_need* 
   *file = {};
   HEMERA_C_REQUIRE(key);
   HEMERA_C_REQUIRE(needs);
-  return c::guarded([&] {
-    io::MemorySink sink;
-    c::generate_keys(key->key, {needs, count}, sink);
-    c::give_bytes(file, sink.take());
-  });
+  return c::guarded([&] { c::give_keys(key, c::needed_keys(*key->key.context, {needs, count}), file); });
+}
+
+hemera_status hemera_needed_keys_generate(const hemera_secret_key* key, const void* needed, size_t bytes,
+                                          hemera_write write, void* user) {
+  HEMERA_C_REQUIRE(key);
+  HEMERA_C_REQUIRE(needed);
+  HEMERA_C_REQUIRE(write);
+  return c::guarded([&] { c::give_keys(key, c::needed_keys(key, needed, bytes), write, user); });
+}
+
+hemera_status hemera_needed_keys_file(const hemera_secret_key* key, const void* needed, size_t bytes,
+                                      hemera_buffer* file) {
+  HEMERA_C_REQUIRE(file);
+  *file = {};
+  HEMERA_C_REQUIRE(key);
+  HEMERA_C_REQUIRE(needed);
+  return c::guarded([&] { c::give_keys(key, c::needed_keys(key, needed, bytes), file); });
 }
 
 hemera_status hemera_keys_load(const hemera_context* context, const void* file, size_t bytes,

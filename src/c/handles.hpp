@@ -19,6 +19,7 @@ struct hemera_context {
 };
 struct hemera_secret_key {
   hemera::rlwe::SecretKey key;
+  int least_security = 0;  // of its context
 };
 struct hemera_keys {
   hemera::rlwe::EvaluationKeys keys;

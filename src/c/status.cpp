@@ -67,6 +67,6 @@ hemera_status null_argument(const char* function, const char* argument) noexcept
 
 }  // namespace hemera::c
 
-uint32_t hemera_interface(void) { return 1001; }
+uint32_t hemera_interface(void) { return 1002; }
 const char* hemera_version(void) { return HEMERA_VERSION; }
 const char* hemera_error(void) { return hemera::c::last_error.c_str(); }

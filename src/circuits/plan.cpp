@@ -12,22 +12,12 @@
 #include "circuits/circuit_gadgets.hpp"
 #include "circuits/rehearsal.hpp"
 #include "hemera/poly/backend.hpp"
-#include "hemera/rlwe/block_secret.hpp"
-#include "hemera/rlwe/key_maker.hpp"
-#include "hemera/rlwe/parts.hpp"
+#include "hemera/rlwe/needed_keys.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/key_storage.hpp"
 #include "rlwe/requirements.hpp"
 
 namespace hemera::circuits {
-namespace {
-
-bool is_ephemeral(const rlwe::KeyRole& role) {
-  return rlwe::ephemeral_weight_of(role.to) || rlwe::ephemeral_weight_of(role.from);
-}
-
-}  // namespace
-
 Work& Work::operator+=(const Work& other) {
   mod_ups += other.mod_ups;
   key_products += other.key_products;
@@ -97,123 +87,6 @@ std::optional<std::size_t> own_special_primes(const rlwe::Parameters& parameters
   throw ParameterError("a key of a circuit's own gadget, which its level does not tell");
 }
 
-namespace {
-
-bool is_of_circuit(const KeyNeed& need) {
-  return need.role.from == rlwe::circuit_secret || need.role.to == rlwe::circuit_secret;
-}
-
-// Keys from parts of the secret, which is split once for those that have a gadget and a number of parts.
-void add_part_keys(rlwe::EvaluationKeys& keys, const rlwe::SecretKey& secret,
-                   std::span<const KeyNeed> needs) {
-  std::map<std::pair<std::size_t, rlwe::GadgetPrimes>, std::vector<rlwe::SecretPart>> parts;
-  for (const KeyNeed& need : needs) {
-    if (const auto part = rlwe::part_of(need.role)) parts[{part->parts, need.gadget}].push_back(*part);
-  }
-  for (const auto& [way, own] : parts) {
-    auto made = rlwe::generate_part_keys(secret, own, secret.context->gadget(way.second));
-    for (std::size_t i = 0; i < own.size(); ++i) {
-      keys.add(rlwe::part_role(own[i]), std::make_shared<const rlwe::SwitchingKey>(std::move(made[i])));
-    }
-  }
-}
-
-// BFV's and BGV's own keys, and those of a circuit.
-rlwe::EvaluationKeys keys_of_both(const rlwe::SecretKey& secret, std::span<const KeyNeed> needs) {
-  std::vector<KeyNeed> own, circuit;
-  for (const KeyNeed& need : needs) {
-    if (is_of_circuit(need)) {
-      circuit.push_back({rlwe::role_in_circuit(need.role), need.gadget});
-    } else {
-      own.push_back(need);
-    }
-  }
-  rlwe::EvaluationKeys keys = rlwe::keys_with_circuit(
-      secret.context, circuits::generate_keys(rlwe::circuit_secret_key(secret), circuit));
-  keys.merge(circuits::generate_keys(secret, own));
-  return keys;
-}
-
-// Keys to one secret in blocks, and encryptions of it, for each shape. A role alone has no other.
-void add_block_keys(rlwe::EvaluationKeys& keys, const rlwe::SecretKey& secret,
-                    std::span<const KeyNeed> needs) {
-  for (const KeyNeed& to_block : needs) {
-    const auto slots = rlwe::to_block_of(to_block.role);
-    if (!slots) continue;
-    std::vector<std::size_t> numbers;
-    const KeyNeed* wide = nullptr;
-    for (const KeyNeed& need : needs) {
-      const auto encryption = rlwe::block_of(need.role);
-      if (!encryption || encryption->slots != *slots) continue;
-      wide = &need;
-      numbers.push_back(encryption->number);
-    }
-    if (wide == nullptr) throw ParameterError("a key to a secret in blocks without encryptions of it");
-    const rlwe::BlockKeys made =
-        rlwe::generate_block_keys(secret, *slots, numbers, secret.context->gadget(to_block.gadget),
-                                  secret.context->gadget(wide->gadget));
-    keys.add(to_block.role, made.to_block);
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      keys.add(rlwe::block_role(*slots, numbers[i]), made.encryptions[i]);
-    }
-  }
-}
-
-bool is_of_blocks(const rlwe::KeyRole& role) { return rlwe::to_block_of(role) || rlwe::block_of(role); }
-
-}  // namespace
-
-bool is_made_alone(const rlwe::KeyRole& role) {
-  const rlwe::KeyRole own = rlwe::role_in_circuit(role);
-  return !is_ephemeral(own) && !rlwe::part_of(own) && !is_of_blocks(own);
-}
-
-rlwe::KeyMaker key_maker(const rlwe::SecretKey& secret, const KeyNeed& need) {
-  const auto gadget_of = [&](const rlwe::SecretKey& of) {
-    const rlwe::GadgetPointer gadget = of.context->gadget(need.gadget);
-    rlwe::require_security(*of.context, *gadget, of.context->parameters().literal().secret);
-    return gadget;
-  };
-  if (!is_of_circuit(need)) return {secret, need.role, gadget_of(secret)};
-  rlwe::SecretKey circuit = rlwe::circuit_secret_key(secret);
-  const rlwe::GadgetPointer gadget = gadget_of(circuit);
-  return {std::move(circuit), rlwe::role_in_circuit(need.role), gadget};
-}
-
-rlwe::EvaluationKeys generate_keys(const rlwe::SecretKey& secret, std::span<const KeyNeed> needs) {
-  const rlwe::Context& context = *secret.context;
-  rlwe::EvaluationKeys keys;
-  keys.context = secret.context;
-  if (std::any_of(needs.begin(), needs.end(), is_of_circuit)) return keys_of_both(secret, needs);
-  // Weak parameters are found before any key is made.
-  std::vector<rlwe::GadgetPointer> gadgets;
-  const KeyNeed *to_ephemeral = nullptr, *from_ephemeral = nullptr;
-  for (const KeyNeed& need : needs) {
-    gadgets.push_back(context.gadget(need.gadget));
-    if (is_ephemeral(need.role)) {
-      (rlwe::ephemeral_weight_of(need.role.to) ? to_ephemeral : from_ephemeral) = &need;
-    } else if (!rlwe::to_block_of(need.role)) {
-      rlwe::require_security(context, *gadgets.back(), context.parameters().literal().secret);
-    }
-  }
-  if (to_ephemeral != nullptr && from_ephemeral != nullptr) {
-    const rlwe::EncapsulationKeys pair = rlwe::generate_encapsulation_keys(
-        secret, *rlwe::ephemeral_weight_of(to_ephemeral->role.to), context.gadget(to_ephemeral->gadget),
-        context.gadget(from_ephemeral->gadget));
-    keys.add(to_ephemeral->role, pair.to_ephemeral);
-    keys.add(from_ephemeral->role, pair.from_ephemeral);
-  }
-  add_block_keys(keys, secret, needs);
-  add_part_keys(keys, secret, needs);
-  for (std::size_t i = 0; i < needs.size(); ++i) {
-    const KeyNeed& need = needs[i];
-    if (!is_made_alone(need.role)) continue;
-    keys.add(need.role,
-             std::make_shared<const rlwe::SwitchingKey>(rlwe::KeyMaker(secret, need.role, gadgets[i]).key()));
-  }
-  return keys;
-}
-
 std::shared_ptr<const rlwe::SwitchingKey> require_key(const rlwe::EvaluationKeys& keys, const KeyNeed& need,
                                                       const std::string& plan) {
   if (auto found = keys.find(need.role, need.gadget)) return found;
@@ -245,7 +118,7 @@ std::size_t stored_key_bytes(const rlwe::Context& context, std::span<const KeyNe
   std::size_t bytes = 0;
   for (const KeyNeed& need : needs) {
     const rlwe::Context& own =
-        is_of_circuit(need) && context.parameters().has_circuit() ? *context.circuit() : context;
+        rlwe::is_of_circuit(need.role) && context.parameters().has_circuit() ? *context.circuit() : context;
     bytes += poly::stored_bytes(rlwe::stored_word(own, rlwe::role_in_circuit(need.role), need.gadget),
                                 key_words(context.degree(), need));
   }
@@ -363,7 +236,7 @@ rlwe::EvaluationKeys Plan::generate_keys(const rlwe::SecretKey& secret) const {
   require_parameters(*secret.context, "keys of a plan");
   require_room(*secret.context, device_key_bytes(*secret.context, needed_keys()), "keys of a plan",
                smaller_contexts(*secret.context, 0, 0, needed_keys()));
-  return circuits::generate_keys(secret, needed_keys());
+  return rlwe::generate_needed_keys(secret, needed_keys());
 }
 
 void Plan::require_parameters(const rlwe::Context& context, const char* operation) const {

@@ -21,7 +21,7 @@ RehearsedRun rehearse(const rlwe::Parameters& parameters, const Rehearsal& rehea
 
   const rlwe::SecretKey secret = rlwe::generate_secret_key(context);
   const auto keys_for = [&](const std::vector<KeyNeed>& needs) {
-    return ckks::Evaluator(context, generate_keys(secret, needs));
+    return ckks::Evaluator(context, generate_needed_keys(secret, needs));
   };
   // Constants of levels and of gadgets are made in the first run, and stay.
   RehearsedRun result;

@@ -109,6 +109,8 @@ std::string_view name(Kind kind) {
       return "switching key";
     case Kind::evaluation_keys:
       return "evaluation keys";
+    case Kind::needed_keys:
+      return "needed keys";
   }
   return "unknown";
 }
@@ -311,7 +313,7 @@ const Section& Reader::read_section() {
 
 namespace {
 
-bool is_plural(Kind kind) { return kind == Kind::evaluation_keys || kind == Kind::parameters; }
+bool is_plural(Kind kind) { return kind >= Kind::evaluation_keys || kind == Kind::parameters; }
 
 std::string with_article(Kind kind) { return (is_plural(kind) ? "" : "a ") + std::string(name(kind)); }
 

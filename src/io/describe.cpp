@@ -147,12 +147,14 @@ KeyFields add_key(Fields& fields, Reader& reader) {
   return key;
 }
 
-void add_keys(Fields& fields, Reader& reader) {
+// The list of a set of keys, and the number of Galois keys; `of_each`: sections of each key that follows.
+std::pair<KeyList, std::size_t> add_roles(Fields& fields, Reader& reader, std::size_t of_each) {
   const Payload payload = read_fields(reader.next(key_list_tag));
-  const auto keys = KeyList::read(payload.bytes(), reader.header().version);
-  if (reader.sections_left() != 2 * keys.size()) {
+  auto keys = KeyList::read(payload.bytes(), reader.header().version);
+  if (reader.sections_left() != of_each * (of_each == 1 ? keys.roles.size() : keys.size())) {
     throw FormatError("the file lists " + std::to_string(keys.size()) + " keys and has " +
-                      std::to_string(reader.sections_left()) + " sections for them, not two each");
+                      std::to_string(reader.sections_left()) + " sections for them, not " +
+                      std::to_string(of_each) + " each");
   }
   fields.emplace_back("public key", yes_or_no(keys.public_key));
   std::vector<std::uint64_t> galois;
@@ -167,8 +169,13 @@ void add_keys(Fields& fields, Reader& reader) {
   const std::size_t other = keys.roles.size() - relinearization - galois.size();
   fields.emplace_back("relinearization key", yes_or_no(relinearization != 0));
   fields.emplace_back("Galois keys", std::to_string(galois.size()));
-  fields.emplace_back("Galois elements", list(galois));
+  if (of_each == 2) fields.emplace_back("Galois elements", list(galois));
   if (other != 0) fields.emplace_back("keys between other secrets", std::to_string(other));
+  return {std::move(keys), galois.size()};
+}
+
+void add_keys(Fields& fields, Reader& reader) {
+  const auto [keys, galois] = add_roles(fields, reader, 2);
   Fields first;
   std::vector<std::uint64_t> levels;
   std::size_t seeded = 0;
@@ -176,7 +183,7 @@ void add_keys(Fields& fields, Reader& reader) {
     Fields each;
     const KeyFields key = add_key(each, reader);
     seeded += key.seed ? 1U : 0U;
-    const bool is_galois = i >= keys.size() - galois.size();
+    const bool is_galois = i >= keys.size() - galois;
     if (is_galois && reader.header().version == first_format) {
       levels.push_back(key.level);
     }
@@ -226,6 +233,12 @@ Description describe(std::span<const std::byte> file) {
       break;
     case Kind::evaluation_keys:
       add_keys(description.fields, reader);
+      break;
+    case Kind::needed_keys:
+      for (auto left = add_roles(description.fields, reader, 1).first.roles.size(); left > 0; --left) {
+        const Payload payload = read_fields(reader.next(key_tag));
+        static_cast<void>(KeyFields::read(payload.bytes(), header.version));
+      }
       break;
   }
   reader.expect_end();

@@ -227,6 +227,30 @@ rlwe::EvaluationKeys load_evaluation_keys(const ContextPointer& context, std::sp
   return next_evaluation_keys(reader, context);
 }
 
+NeededKeys load_needed_keys(const ContextPointer& context, std::span<const std::byte> file) {
+  Reader reader = open(context, file, Kind::needed_keys);
+  const std::uint16_t version = reader.header().version;
+  const auto list = next_fields<KeyList>(reader, key_list_tag, *context);
+  if (version != eighth_format || reader.sections_left() != list.roles.size()) {
+    throw FormatError("needed keys in version " + std::to_string(version) + " of the format, a list of " +
+                      std::to_string(list.roles.size()) + " and " + std::to_string(reader.sections_left()) +
+                      " sections for them, not one each in version 8");
+  }
+  NeededKeys needed{.public_key = list.public_key, .needs = {}};
+  for (const rlwe::KeyRole& role : list.roles) {
+    const auto fields = next_fields<KeyFields>(reader, key_tag, *context);
+    if (fields.seed) throw FormatError("a needed key with a seed");
+    const auto gadget = gadget_of(*rlwe::key_context(context, role), fields, version);
+    const auto& known = needed.needs;
+    if (!known.empty() && known.back().role == role && !(known.back().gadget < gadget->primes())) {
+      throw FormatError("keys of one role whose gadgets do not ascend");
+    }
+    needed.needs.push_back({role, gadget->primes()});
+  }
+  reader.expect_end();
+  return needed;
+}
+
 rlwe::Parameters load_parameters(const std::filesystem::path& path) {
   return load_parameters(load_file(path, [](const Header& header) { header.expect_kind(Kind::parameters); }));
 }

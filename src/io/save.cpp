@@ -206,6 +206,22 @@ void save(Sink& sink, const rlwe::EvaluationKeys& keys, const SaveOptions& optio
   writer.finish();
 }
 
+void save(Sink& sink, const rlwe::Parameters& parameters, NeededKeys needed) {
+  const auto place = [](const rlwe::KeyNeed& need) { return std::tie(need.role, need.gadget); };
+  std::ranges::sort(needed.needs, [&](const auto& a, const auto& b) { return place(a) < place(b); });
+  KeyList list{.public_key = needed.public_key};
+  for (const rlwe::KeyNeed& need : needed.needs) list.roles.push_back(need.role);
+  Writer writer(sink, eighth_format, Kind::needed_keys, parameters.fingerprint(),
+                static_cast<std::uint32_t>(1 + list.roles.size()));
+  write_fields(writer, key_list_tag, list, parameters);
+  for (rlwe::KeyNeed& need : needed.needs) {
+    write_fields(writer, key_tag,
+                 KeyFields{.scheme = parameters.scheme(), .gadget = std::move(need.gadget), .seed = {}},
+                 parameters);
+  }
+  writer.finish();
+}
+
 KeysWriter::KeysWriter(Sink& sink, rlwe::ContextPointer context, const rlwe::PublicKey* public_key,
                        std::vector<Entry> entries, const SaveOptions& options)
     : context_(std::move(context)),

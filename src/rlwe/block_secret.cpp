@@ -35,7 +35,7 @@ std::uint32_t number_of(const BlockSlots& slots, std::size_t number) {
 
 BlockEncryption shape_of(std::uint32_t number) {
   const std::uint32_t shape = (number & ~first_block_secret) >> number_bits;
-  return {.slots = {.secret = {.degree = std::size_t{1} << (shape >> 9),
+  return {.slots = {.secret = {.degree = std::size_t{1} << (shape >> 9 & 31U),
                                .blocks = std::size_t{1} << (shape >> 4 & 31U)},
                     .values = std::size_t{1} << (shape & 15U)},
           .number = number & ((1U << number_bits) - 1)};
@@ -116,7 +116,7 @@ void require_shape(const Context& context, const BlockSlots& slots, const Gadget
   const std::size_t degree = context.degree();
   if (!std::has_single_bit(secret.degree) || !std::has_single_bit(secret.blocks) ||
       !std::has_single_bit(values) || secret.degree > degree || secret.blocks > secret.degree ||
-      values * secret.blocks > degree / 2) {
+      values > degree / 2 / secret.blocks) {
     throw ParameterError("a secret of degree " + std::to_string(secret.degree) + " in " +
                          std::to_string(secret.blocks) + " blocks for " + std::to_string(values) +
                          " values: powers of two, up to the ring's degree, and values times blocks up to " +

@@ -221,6 +221,8 @@ EncapsulationKeys generate_encapsulation_keys(const SecretKey& secret, std::size
           shared(generate_switching_key(ephemeral, secret, wide))};
 }
 
+bool is_of_circuit(const KeyRole& role) { return role.from == circuit_secret || role.to == circuit_secret; }
+
 KeyRole circuit_role(KeyRole role) {
   if (role.from == 0) role.from = circuit_secret;
   if (role.to == 0) role.to = circuit_secret;
@@ -234,8 +236,7 @@ KeyRole role_in_circuit(KeyRole role) {
 }
 
 const ContextPointer& key_context(const ContextPointer& context, const KeyRole& role) {
-  const bool is_of_circuit = role.from == circuit_secret || role.to == circuit_secret;
-  return is_of_circuit && context->parameters().has_circuit() ? context->circuit() : context;
+  return is_of_circuit(role) && context->parameters().has_circuit() ? context->circuit() : context;
 }
 
 SecretKey circuit_secret_key(const SecretKey& secret) {

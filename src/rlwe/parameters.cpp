@@ -427,9 +427,9 @@ Security Parameters::security() const {
   return classify(literal_.degree, log_union() + log_special(), literal_.secret, literal_.sigma);
 }
 
-Security Parameters::security(const GadgetPrimes& gadget) const {
+Security Parameters::security(const GadgetPrimes& gadget, const SecretDistribution& secret) const {
   return classify(literal_.degree, arith::log2_product(gadget.base) + arith::log2_product(gadget.special),
-                  literal_.secret, literal_.sigma);
+                  secret, literal_.sigma);
 }
 
 std::string Parameters::short_fingerprint() const {

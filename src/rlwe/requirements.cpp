@@ -154,7 +154,7 @@ void require_security(const Context& context, const Gadget& gadget, const Secret
   const ParametersLiteral& literal = context.parameters().literal();
   if (!literal.security) return;
   const Security found = classify(literal.degree, gadget.log_modulus(), secret, literal.sigma);
-  if (bits(found) >= *literal.security && found != Security::at_least_128_2018) return;
+  if (has_bits(found, *literal.security)) return;
   throw SecurityError(
       "a key over " + std::to_string(gadget.log_modulus()) + " bits has security " + name(found) +
       ", less than the " + std::to_string(*literal.security) + " bits that the parameters ask for: " +

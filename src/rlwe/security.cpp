@@ -149,4 +149,9 @@ int bits(Security security) {
   return 0;
 }
 
+bool has_bits(Security security, int bits) {
+  const int own = security == Security::at_least_128_2018 ? 0 : rlwe::bits(security);
+  return own >= bits;
+}
+
 }  // namespace hemera::rlwe

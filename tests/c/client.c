@@ -57,6 +57,10 @@ static hemera_keys* make_keys(const hemera_context* context, const hemera_secret
   REFUSED(hemera_keys_generate(secret, past, 1, append, &unused), HEMERA_PARAMETER_ERROR, "odd");
   REFUSED(hemera_keys_generate(secret, still, 1, append, &unused), HEMERA_PARAMETER_ERROR, "0 steps");
   REFUSED(hemera_keys_generate(secret, high, 1, append, &unused), HEMERA_LEVEL_ERROR, "1000");
+  const char damaged[100] = "HEM";
+  REFUSED(hemera_needed_keys_generate(secret, damaged, sizeof(damaged), append, &unused), HEMERA_FORMAT_ERROR,
+          "file");
+  REFUSED(hemera_needed_keys_file(secret, NULL, 0, &whole), HEMERA_NULL_ERROR, "needed");
   CHECK(unused.bytes == 0);
   /* The caller may stop. */
   size_t seen = 0;
@@ -253,7 +257,7 @@ static void searches(void) {
 }
 
 int main(void) {
-  CHECK(hemera_interface() == 1001 && strcmp(hemera_version(), "0.2.0") == 0 &&
+  CHECK(hemera_interface() == 1002 && strcmp(hemera_version(), "0.2.0") == 0 &&
         strcmp(hemera_error(), "") == 0);
   hemera_buffer none = {NULL, 0};
   hemera_buffer_free(&none);

@@ -95,7 +95,7 @@ TEST(CircuitKeys, OfOtherGadgets) {
     SCOPED_TRACE(i);
     std::vector<KeyNeed> needs;
     for (const KeyNeed& need : plan.needed_keys()) needs.push_back({need.role, gadgets[i].second});
-    const ckks::Evaluator evaluator(client.context, generate_keys(client.secret, needs));
+    const ckks::Evaluator evaluator(client.context, generate_needed_keys(client.secret, needs));
     if (gadgets[i].first) {
       EXPECT_LT(ckks::largest_difference(client.decrypt(prepared(evaluator, x)),
                                          product(matrix, values, slots, slots)),
@@ -192,9 +192,9 @@ TEST(CircuitKeys, WeakOnesAreRefusedBeforeAnyIsMade) {
   weak.digits = {weak.base};
   for (const rlwe::KeyRole& role : {rlwe::KeyRole::relinearization(), rlwe::KeyRole::galois(5)}) {
     const std::vector<KeyNeed> needs = {strong, {role, weak}};
-    EXPECT_THROW(static_cast<void>(generate_keys(secret, needs)), SecurityError);
+    EXPECT_THROW(static_cast<void>(generate_needed_keys(secret, needs)), SecurityError);
   }
-  EXPECT_NO_THROW(static_cast<void>(generate_keys(secret, std::vector{strong})));
+  EXPECT_NO_THROW(static_cast<void>(generate_needed_keys(secret, std::vector{strong})));
 }
 
 // Levels below the user's belong to circuits: a product of matrices does not end there.

@@ -146,7 +146,8 @@ TEST(LinearTransform, TellsWhatItNeedsAndCosts) {
   EXPECT_EQ(plan.ends().depth(), 1U);
   EXPECT_GT(plan.cost().workspace_bytes, 10U * 1024 * 8);
   const Session session(plan);
-  EXPECT_EQ(generate_keys(session.client.secret, plan.needed_keys()).memory_bytes(), plan.cost().key_bytes);
+  EXPECT_EQ(generate_needed_keys(session.client.secret, plan.needed_keys()).memory_bytes(),
+            plan.cost().key_bytes);
   const LinearTransform few(parameters(), diagonals, slots, {.baby_steps = 8, .fewest_keys = true});
   EXPECT_EQ(few.rotations(), (std::vector<std::size_t>{1, 8}));
   EXPECT_EQ(few.cost().key_products, 10U);

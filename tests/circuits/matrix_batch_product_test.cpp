@@ -126,7 +126,8 @@ TEST(MatrixBatchProduct, TellsItsKeys) {
     EXPECT_EQ(need.gadget.base, batch_parameters().literal().levels.at(2));
   }
   const BatchSession session(batch_parameters(), plan);
-  EXPECT_EQ(generate_keys(session.client.secret, plan.needed_keys()).memory_bytes(), plan.cost().key_bytes);
+  EXPECT_EQ(generate_needed_keys(session.client.secret, plan.needed_keys()).memory_bytes(),
+            plan.cost().key_bytes);
   EXPECT_GT(plan.cost().mod_ups, 0U);
   EXPECT_GT(plan.cost().workspace_bytes, 0U);
 }

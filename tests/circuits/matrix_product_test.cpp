@@ -83,7 +83,8 @@ TEST(MatrixProduct, TellsWhatItNeedsAndCosts) {
   EXPECT_EQ(plan.cost().products, 4U);
   EXPECT_EQ(plan.cost().plain_products, 6U);
   const Session session(plan);
-  EXPECT_EQ(generate_keys(session.client.secret, plan.needed_keys()).memory_bytes(), plan.cost().key_bytes);
+  EXPECT_EQ(generate_needed_keys(session.client.secret, plan.needed_keys()).memory_bytes(),
+            plan.cost().key_bytes);
   const MatrixProduct whole(parameters(), 4);
   EXPECT_GT(whole.cost().key_products, plan.cost().key_products);
   EXPECT_GT(whole.cost().plaintext_bytes, plan.cost().plaintext_bytes);

@@ -89,7 +89,8 @@ TEST(MatrixVectorProduct, TellsWhatItNeedsAndCosts) {
   EXPECT_EQ(plan.cost().mod_ups, 1U + 4U + 3U + 1U);
   EXPECT_EQ(plan.ends().depth(), 1U);
   const Session session(plan);
-  EXPECT_EQ(generate_keys(session.client.secret, plan.needed_keys()).memory_bytes(), plan.cost().key_bytes);
+  EXPECT_EQ(generate_needed_keys(session.client.secret, plan.needed_keys()).memory_bytes(),
+            plan.cost().key_bytes);
   EXPECT_LT(plan.expected_error(0).mean, plan.expected_error().mean);
   EXPECT_LT(plan.expected_error().mean, plan.expected_error(1e-3).mean);
 }
@@ -106,7 +107,8 @@ TEST(MatrixVectorProduct, OwnKeysAreOverThePrimesOfTheirLevelsAlone) {
   EXPECT_GT(lower, 0U);
   EXPECT_LT(lower, plan.needed_keys().size());
   const Session session(plan);
-  EXPECT_EQ(generate_keys(session.client.secret, plan.needed_keys()).memory_bytes(), plan.cost().key_bytes);
+  EXPECT_EQ(generate_needed_keys(session.client.secret, plan.needed_keys()).memory_bytes(),
+            plan.cost().key_bytes);
 }
 
 TEST(MatrixVectorProduct, TakesWhatOtherOperationsLeave) {

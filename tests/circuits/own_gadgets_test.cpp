@@ -240,7 +240,7 @@ TEST(OwnGadgets, SwitchesHaveTheErrorOfTheirDigitsRatio) {
     constexpr std::size_t trials = 4;
     for (std::size_t trial = 0; trial < trials; ++trial) {
       const std::vector<KeyNeed> need = {{rlwe::KeyRole::galois(element), gadget}};
-      const ckks::Evaluator evaluator(client.context, generate_keys(client.secret, need));
+      const ckks::Evaluator evaluator(client.context, generate_needed_keys(client.secret, need));
       const rlwe::Ciphertext x = client.encrypt(ckks::random_values(slots, trial));
       ckks::Values wanted = client.decrypt(x);
       std::rotate(wanted.begin(), wanted.begin() + 1, wanted.end());

@@ -166,7 +166,8 @@ TEST(PackedRowsProduct, TellsItsKeys) {
     EXPECT_EQ(need.gadget.base, packed_parameters().literal().levels.at(2));
   }
   const MatrixSession<PackedRowsProduct, PreparedPackedRowsProduct> session(packed_parameters(), plan, false);
-  EXPECT_EQ(generate_keys(session.client.secret, plan.needed_keys()).memory_bytes(), plan.cost().key_bytes);
+  EXPECT_EQ(generate_needed_keys(session.client.secret, plan.needed_keys()).memory_bytes(),
+            plan.cost().key_bytes);
   EXPECT_GT(plan.cost().mod_ups, 0U);
   EXPECT_GT(plan.cost().workspace_bytes, 0U);
   EXPECT_LT(plan.expected_error(0).mean, plan.expected_error(1e-3).mean);

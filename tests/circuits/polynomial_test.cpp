@@ -144,7 +144,7 @@ TEST(Polynomial, TellsItsNeeds) {
   const FunctionPlan plan(own, Function(Polynomial(falling(7), Basis::chebyshev)));
   ASSERT_EQ(plan.needed_keys().size(), 1U);
   const ckks::Session client(own, {.public_key = true, .relinearization = false});
-  rlwe::EvaluationKeys keys = generate_keys(client.secret, plan.needed_keys());
+  rlwe::EvaluationKeys keys = generate_needed_keys(client.secret, plan.needed_keys());
   EXPECT_EQ(keys.memory_bytes(), plan.cost().key_bytes);
   const ckks::Evaluator evaluator(client.context, keys);
   const Values x = spread({});
@@ -169,7 +169,7 @@ TEST(Polynomial, HasKeysOfItsLevelsAloneWhereItIsTold) {
     EXPECT_EQ(plan.needed_keys()[i].gadget.base, own.literal().levels.at(4 - i));
   }
   const ckks::Session client(own, {.public_key = true, .relinearization = false});
-  const rlwe::EvaluationKeys keys = generate_keys(client.secret, plan.needed_keys());
+  const rlwe::EvaluationKeys keys = generate_needed_keys(client.secret, plan.needed_keys());
   EXPECT_EQ(keys.memory_bytes(), plan.cost().key_bytes);
   const ckks::Evaluator evaluator(client.context, keys);
   const Values x = spread({});

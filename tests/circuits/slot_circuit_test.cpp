@@ -116,7 +116,7 @@ TEST_P(SlotCircuitTest, IsWhatItSays) {
           tested.plan({.level = level, .fewest_keys = fewest_keys, .own_keys = own_keys});
       EXPECT_EQ(plan.ends().depth(), tested.depth);
       rlwe::EvaluationKeys keys = client.keys;
-      keys.merge(generate_keys(client.secret, plan.needed_keys()));
+      keys.merge(generate_needed_keys(client.secret, plan.needed_keys()));
       const ckks::Evaluator evaluator(client.context, keys);
       const PreparedSlotCircuit prepared(client.context, plan);
       const rlwe::Ciphertext y = prepared(evaluator, client.encrypt(x, {batch}));
@@ -182,7 +182,7 @@ TEST(SlotCircuit, WithoutMaskWorksAtEveryLevelBelow) {
   const SlotCircuit plan = SlotCircuit::inner_sum(parameters(), slots, {4, 1});
   const ckks::Session client(parameters(), {.public_key = true, .relinearization = true});
   rlwe::EvaluationKeys keys = client.keys;
-  keys.merge(generate_keys(client.secret, plan.needed_keys()));
+  keys.merge(generate_needed_keys(client.secret, plan.needed_keys()));
   const ckks::Evaluator evaluator(client.context, keys);
   const Values x = ckks::random_values(slots, 12);
   rlwe::Ciphertext low = client.encrypt(x);

@@ -69,7 +69,7 @@ TEST(EmulationCounts, PartsOfPairsTakeAsManyKernelsForAnySize) {
     const auto context = tests::make_context(parameters);
     const rlwe::SecretKey secret = rlwe::generate_secret_key(context);
     const circuits::MatrixBatchProduct plan(parameters, d);
-    const ckks::Evaluator evaluator(context, circuits::generate_keys(secret, plan.needed_keys()));
+    const ckks::Evaluator evaluator(context, rlwe::generate_needed_keys(secret, plan.needed_keys()));
     const circuits::PreparedMatrixBatchProduct product(context, plan);
     const rlwe::Ciphertext x =
         ckks::encrypt(ckks::Encoder(context).encode(ckks::random_values(d * 512, 1), {d}), secret);

@@ -19,7 +19,7 @@ import (
 type maps struct {
 	Digest     string
 	Parameters []byte
-	Keys       [][3]any
+	Keys       []byte
 	Rows       *int
 	Inputs     []struct {
 		Name        string
@@ -119,11 +119,7 @@ func main() {
 	secret, err := context.GenerateSecretKey()
 	fail(err)
 	defer secret.Free()
-	var needs []hemera.Need
-	for _, key := range told.Keys {
-		needs = append(needs, hemera.Need{Kind: key[0].(string), Steps: int32(key[1].(float64)), Level: uint32(key[2].(float64))})
-	}
-	keys, err := secret.GenerateKeys(needs)
+	keys, err := secret.GenerateNeededKeys(told.Keys)
 	fail(err)
 	ask("PUT", model+"/keys", keys, told.Digest)
 

@@ -4,8 +4,8 @@ import { readFile } from 'node:fs/promises';
 import { Client } from '../client.mjs';
 
 const [module, file] = process.argv.slice(2);
-const { url, token, asked } = JSON.parse(await readFile(file, 'utf8'));
-const client = await Client.connect(url, token, await readFile(module));
+const { url, token, asked, security } = JSON.parse(await readFile(file, 'utf8'));
+const client = await Client.connect(url, token, await readFile(module), { security });
 const told = { models: await client.models(), answers: [], events: [] };
 const failed = (error) => ({ error: error.name, code: error.code, text: error.message });
 for (const { model, arrays } of asked) {

@@ -130,6 +130,12 @@ HEMERA_C_API hemera_status hemera_keys_generate(const hemera_secret_key* key, co
 /* The same to a buffer, for languages without callbacks. */
 HEMERA_C_API hemera_status hemera_keys_file(const hemera_secret_key* key, const hemera_need* needs,
                                             size_t count, hemera_buffer* file);
+/* The keys of a server's list, the file that it gives to clients (docs/javascript.md). HEMERA_SECURITY_ERROR,
+ * before any is made, for a key of less security than the secret key's context was opened with. */
+HEMERA_C_API hemera_status hemera_needed_keys_generate(const hemera_secret_key* key, const void* needed,
+                                                       size_t bytes, hemera_write write, void* user);
+HEMERA_C_API hemera_status hemera_needed_keys_file(const hemera_secret_key* key, const void* needed,
+                                                   size_t bytes, hemera_buffer* file);
 HEMERA_C_API hemera_status hemera_keys_load(const hemera_context* context, const void* file, size_t bytes,
                                             hemera_keys** keys);
 HEMERA_C_API void hemera_keys_free(hemera_keys* keys);

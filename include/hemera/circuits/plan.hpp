@@ -15,8 +15,7 @@
 
 #include "hemera/poly/ledger.hpp"
 #include "hemera/rlwe/ciphertext.hpp"
-#include "hemera/rlwe/key_maker.hpp"
-#include "hemera/rlwe/keys.hpp"
+#include "hemera/rlwe/needed_keys.hpp"
 
 namespace hemera::ckks {
 class Evaluator;
@@ -98,16 +97,6 @@ rlwe::GadgetPrimes own_gadget(const rlwe::Parameters& parameters, std::uint32_t 
 /// level's default gadget. ParameterError for any other gadget.
 std::optional<std::size_t> own_special_primes(const rlwe::Parameters& parameters, const KeyNeed& need,
                                               std::size_t level);
-
-/// Keys for these needs alone; EvaluationKeys::merge joins them with others. Needs of an ephemeral secret
-/// come as two, to it and back, and share a fresh one. SecurityError for a gadget that is weaker than the
-/// parameters insist on.
-rlwe::EvaluationKeys generate_keys(const rlwe::SecretKey& secret, std::span<const KeyNeed> needs);
-
-/// Whether a key of this role shares no randomness with keys of other roles.
-bool is_made_alone(const rlwe::KeyRole& role);
-/// The key of a need that is made alone, in the making. SecurityError as by generate_keys.
-rlwe::KeyMaker key_maker(const rlwe::SecretKey& secret, const KeyNeed& need);
 
 /// The key of a need, of that gadget exactly. MissingKeyError, which names the plan, where it is not there.
 std::shared_ptr<const rlwe::SwitchingKey> require_key(const rlwe::EvaluationKeys& keys, const KeyNeed& need,

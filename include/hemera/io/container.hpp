@@ -24,7 +24,8 @@ inline constexpr std::uint16_t fourth_format = 4;
 inline constexpr std::uint16_t fifth_format = 5;
 inline constexpr std::uint16_t sixth_format = 6;
 inline constexpr std::uint16_t seventh_format = 7;
-inline constexpr std::uint16_t newest_format = seventh_format;
+inline constexpr std::uint16_t eighth_format = 8;
+inline constexpr std::uint16_t newest_format = eighth_format;
 
 /// The kind of a file's object. Values are part of the format.
 enum class Kind : std::uint16_t {
@@ -35,8 +36,9 @@ enum class Kind : std::uint16_t {
   public_key = 5,
   switching_key = 6,
   evaluation_keys = 7,
+  needed_keys = 8,
 };
-inline constexpr Kind last_kind = Kind::evaluation_keys;
+inline constexpr Kind last_kind = Kind::needed_keys;
 
 /// "ciphertext", "secret key", ...
 std::string_view name(Kind kind);

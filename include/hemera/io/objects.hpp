@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <variant>
@@ -29,6 +30,12 @@ struct SaveOptions {
   bool seeded = true;
 };
 
+/// The keys that a server needs of a client, as a file that clients of any language pass on unread.
+struct NeededKeys {
+  bool public_key = false;
+  std::vector<rlwe::KeyNeed> needs;
+};
+
 /// An object as a file's bytes, to memory or to a sink. Throws MismatchError for an object that breaks the
 /// rules of its kind (residues not below their moduli, a secret that is not ternary); sinks throw their own
 /// errors. The bytes of a secret key are secret: keep them from others, and zero them (runtime::secure_zero)
@@ -40,6 +47,9 @@ void save(Sink& sink, const rlwe::SecretKey& key, const SaveOptions& options = {
 void save(Sink& sink, const rlwe::PublicKey& key, const SaveOptions& options = {});
 void save(Sink& sink, const rlwe::SwitchingKey& key, const SaveOptions& options = {});
 void save(Sink& sink, const rlwe::EvaluationKeys& keys, const SaveOptions& options = {});
+
+/// `parameters`: of the ciphertexts.
+void save(Sink& sink, const rlwe::Parameters& parameters, NeededKeys needed);
 
 /// Writes a set of evaluation keys key after key, so that whoever makes them holds one at a time, or one
 /// digit of one. Gives the bytes that `save` of the whole set gives.
@@ -74,6 +84,11 @@ class KeysWriter {
   Writer writer_;
 };
 
+/// Makes keys, one in memory at a time but for those that share randomness, and writes their file. `told`
+/// gets the number of switching keys that are written. Throws as rlwe::require_needs, before the first byte.
+void write_keys(Sink& sink, const rlwe::SecretKey& secret, const NeededKeys& needed, int least_security,
+                const std::function<void(std::size_t)>& told = {});
+
 template <typename Object>
 std::vector<std::byte> save(const Object& object, const SaveOptions& options = {}) {
   MemorySink sink;
@@ -102,6 +117,7 @@ rlwe::SecretKey load_secret_key(const ContextPointer& context, std::span<const s
 rlwe::PublicKey load_public_key(const ContextPointer& context, std::span<const std::byte> file);
 rlwe::SwitchingKey load_switching_key(const ContextPointer& context, std::span<const std::byte> file);
 rlwe::EvaluationKeys load_evaluation_keys(const ContextPointer& context, std::span<const std::byte> file);
+NeededKeys load_needed_keys(const ContextPointer& context, std::span<const std::byte> file);
 
 /// An object of whatever kind the header says, parameters excepted (MismatchError): they come before any
 /// context. From a path, the header is read and compared with the context before the rest of the file is.

@@ -217,6 +217,8 @@ std::optional<std::size_t> ephemeral_weight_of(std::uint32_t secret);
 /// circuit's context (Context::circuit). Their errors are no multiples of t.
 inline constexpr std::uint32_t circuit_secret = 2;
 
+/// Whether a key of this role belongs to the circuit's context.
+bool is_of_circuit(const KeyRole& role);
 /// The role, in a set of the ciphertexts' context, of a key that has this one in the circuit's.
 KeyRole circuit_role(KeyRole role);
 /// The reverse.

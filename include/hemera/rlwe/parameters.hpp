@@ -135,8 +135,11 @@ class Parameters {
   [[nodiscard]] std::size_t digit_count() const { return literal_.digits.size(); }
   /// The security of the weaker of the public key and a key with the default gadget at the user's top level.
   [[nodiscard]] Security security() const;
-  /// The security of a key with this gadget.
-  [[nodiscard]] Security security(const GadgetPrimes& gadget) const;
+  /// The security of a key with this gadget, under a secret of the parameters or of another distribution.
+  [[nodiscard]] Security security(const GadgetPrimes& gadget) const {
+    return security(gadget, literal_.secret);
+  }
+  [[nodiscard]] Security security(const GadgetPrimes& gadget, const SecretDistribution& secret) const;
 
   /// SHA-256 of the canonical bytes of scheme, primes, roots, generator, gadget, secret and scale: neither
   /// device nor arithmetic nor policies that change no object (multiplication variant, rescaling, purposes,

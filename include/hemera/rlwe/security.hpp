@@ -68,4 +68,7 @@ std::string name(Security security);
 /// 256, 192, 128 (both tables) or 0.
 int bits(Security security);
 
+/// Whether a class has so many bits by the tables of 2024. All have 0.
+bool has_bits(Security security, int bits);
+
 }  // namespace hemera::rlwe

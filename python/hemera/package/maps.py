@@ -16,7 +16,6 @@ from hemera.package.encodings import Arrays, Table, Vectors
 from hemera.package.finishing import Apply, Label
 from hemera.package.interface import Interface
 from hemera.package.specs import READINGS, InputSpec, OutputSpec
-from hemera.program.keys import KeyList
 
 _Spec = TypeVar("_Spec", InputSpec, OutputSpec)
 
@@ -24,7 +23,8 @@ _Spec = TypeVar("_Spec", InputSpec, OutputSpec)
 def client_maps(interface: Interface) -> dict[str, Any]:
     """All that a client needs, as JSON takes it, with no layout to work out.
 
-    - `keys`: [kind, steps, level] of each evaluation key.
+    - `keys`: the file of the list of evaluation keys, as base64, which the library makes the keys of;
+      `key_bytes`: the bytes that they have, about.
     - `rows`: the rows that one request has, the first axis of each array, the last one repeated; None: an
       array is one sample.
     - `inputs`: `shape` of the array without rows; `low` and `high`, outside of which a value is refused, or
@@ -53,7 +53,8 @@ def client_maps(interface: Interface) -> dict[str, Any]:
         raise _beyond(f"rows are encoded as {encoding.kind!r}")
     return {
         "parameters": as_base64(interface.params),
-        "keys": _keys(interface.keys),
+        "keys": as_base64(interface.keys.file(interface.params)),
+        "key_bytes": interface.keys.upload_bytes(interface.params),
         "unwatched": list(getattr(encoding, "unwatched", ())),
         **told,
     }
@@ -61,19 +62,6 @@ def client_maps(interface: Interface) -> dict[str, Any]:
 
 def _beyond(why: str) -> ParameterError:
     return ParameterError(f"{why}, which clients that are not Python's do not do: use hm.Client")
-
-
-def _keys(keys: KeyList) -> list[list[Any]]:
-    if keys.bootstraps or keys.pairs:
-        raise _beyond("the model needs the keys of bootstraps, or of products of matrices")
-    if keys.own:
-        raise _beyond("the model needs keys of single levels")
-    found: list[list[Any]] = [["rotation", steps, level] for steps, level in sorted(keys.rotations.items())]
-    if keys.conjugation is not None:
-        found.append(["conjugation", 0, keys.conjugation])
-    if keys.relinearization is not None:
-        found.append(["relinearization", 0, keys.relinearization])
-    return found
 
 
 def _ciphertexts(layout: Layout, specs: Sequence[InputSpec]) -> list[dict[str, Any]]:

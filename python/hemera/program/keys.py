@@ -206,18 +206,23 @@ class KeyList:
             needs.append(_core.key_need(params._native, 2, 1, self.relinearization))
         return needs + [each.need(params, numbers) for each in self.own]
 
-    def _with_plans(self, params: Parameters, needs: list[_core.KeyNeed]) -> list[_core.KeyNeed]:
+    def _all_needs(self, params: Parameters, numbers: _Numbers) -> list[_core.KeyNeed]:
+        needs = self._needs(params, numbers)
         for plan in self.plans(params):
             needs += [need for need in plan.needed_keys if need not in needs]
         return needs
 
     def all_needs(self, ctx: Context) -> list[_core.KeyNeed]:
         """The keys with their gadgets, with those of `plans`."""
-        return self._with_plans(ctx.params, self.needs(ctx))
+        return self._all_needs(ctx.params, ctx._native)
 
     def upload_bytes(self, params: Parameters) -> int:
         """The bytes that a client uploads of all keys: see `hemera.circuits.Plan.upload_bytes`."""
-        return uploaded_bytes(params, self._with_plans(params, self._needs(params, params._native)))
+        return uploaded_bytes(params, self._all_needs(params, params._native))
+
+    def file(self, params: Parameters) -> bytes:
+        """The list as a file, of which clients of any language make the keys."""
+        return _core.save_needed_keys(params._native, self._all_needs(params, params._native), False)
 
     def generate(self, ctx: Context, secret_key: SecretKey, progress: Progress = None) -> Keys:
         """The keys, with those of `plans`; see `Context.generate_keys`."""

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from hemera import _core
+from hemera.circuits.needs import uploaded_bytes
 from hemera.inputs.fields import as_base64, places_as_base64
 from hemera.search.comparisons.program import Comparisons
 from hemera.search.scores.program import ScoreProgram
@@ -19,7 +21,8 @@ def search_maps(settings: Settings) -> dict[str, Any]:
 
     - `parameters`; `settings`: the digest in messages; `kind`: the first word of the kinds of messages;
       `owner`: whether only the secret key of the rows' owner reads answers.
-    - `keys`: [kind, steps, level] of each evaluation key; steps of an automorphism: its Galois element.
+    - `keys`: the file of the list of evaluation keys, as base64, which the library makes the keys of;
+      `key_bytes`: the bytes that they have, about.
     - `norms`: the least and the largest n, besides 0, whose scores are doubles; None for cosines, which take
       any n but 0.
     - `scores`: `factor` x / n, rounded, or exact x up to `largest`, is encrypted times 2^`shift`. Numbers of
@@ -35,12 +38,13 @@ def search_maps(settings: Settings) -> dict[str, Any]:
     """
     program, row_norm = settings.program, settings.program.row_bound
     if isinstance(program, ScoreProgram):
-        own, row_norm = _scores(program), row_norm / program.scale
+        own, row_norm = {"scores": _scores(program)}, row_norm / program.scale
     else:
-        own = _comparisons(program)
+        own = {"slots": _comparisons(program)}
     norms = [LEAST_SCORE / row_norm, LARGEST_SCORE / row_norm]
     if settings.metric == "l2":
         norms = [0.0, math.sqrt(LARGEST_SCORE) - row_norm]
+    needs = program.needed_keys
     return {
         "parameters": as_base64(settings.params),
         "settings": settings.digest,
@@ -49,15 +53,16 @@ def search_maps(settings: Settings) -> dict[str, Any]:
         "dims": settings.dims,
         "metric": settings.metric,
         "norms": None if settings.metric == "cosine" else norms,
+        "keys": as_base64(_core.save_needed_keys(settings.params._native, needs, public_key=False)),
+        "key_bytes": uploaded_bytes(settings.params, needs),
         **own,
     }
 
 
 def _scores(program: ScoreProgram) -> dict[str, Any]:
-    top, half = program.params.levels - 1, math.prod(program.params.primes[0]) / 2
+    half = math.prod(program.params.primes[0]) / 2
     free = (1 - USED) / 2 * half
-    keys = [["automorphism", each, top] for each in sorted(program.galois_elements)]
-    scores = {
+    return {
         "exact": program.exact,
         "largest": program.query_bound,
         "factor": 1 if program.exact else program.query_scale,
@@ -71,19 +76,12 @@ def _scores(program: ScoreProgram) -> dict[str, Any]:
         "noise": program.answer_scale / 2 if program.exact else free,
         "square_bound": program.row_bound**2 * program.square_scale + free,
     }
-    return {"keys": keys + [["relinearization", 0, top]] * bool(program.owner), "scores": scores}
 
 
 def _comparisons(program: Comparisons) -> dict[str, Any]:
-    layout, primes = program.layout, program.params.primes
-    keys = [
-        ["automorphism", need.galois_element, primes.index(need.primes)]
-        if need.kind == "galois"
-        else ["relinearization", 0, primes.index(need.primes)]
-        for need in program.cost().needed_keys
-    ]
+    layout = program.layout
     entries = layout.entries()
-    slots = {
+    return {
         "entries": places_as_base64(np.where(entries < program.dims, entries, -1)),
         "levels": [program.top, program.compared_level],
         "row_bound": program.row_bound,
@@ -98,4 +96,3 @@ def _comparisons(program: Comparisons) -> dict[str, Any]:
         "margin": program.margin,
         "thresholds_of_round": program.thresholds_of_round,
     }
-    return {"keys": keys, "slots": slots}

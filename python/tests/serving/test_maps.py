@@ -11,6 +11,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import hemera as hm
+from hemera import _core
 from hemera.errors import ParameterError
 from hemera.package.maps import client_maps
 from hemera.search.maps import search_maps
@@ -38,12 +39,8 @@ def by_maps(package: Package, *given: Any) -> list[Any]:
     told = json.loads(json.dumps(client_maps(package.interface)))
     ctx = hm.Context(hm.load_parameters(base64.b64decode(told["parameters"])), device="cpu")
     secret = ctx.generate_secret_key()
-    keys = ctx.generate_keys(
-        secret,
-        relinearization=any(kind == "relinearization" for kind, *_ in told["keys"]),
-        rotations=[steps for kind, steps, _ in told["keys"] if kind == "rotation"],
-        conjugation=any(kind == "conjugation" for kind, *_ in told["keys"]),
-    )
+    needs, _ = _core.load_needed_keys(ctx._native, base64.b64decode(told["keys"]))
+    keys = hm.Keys(_core.generate_needed_keys(secret._native, needs), ctx)
     ciphertexts = []
     for spec, array in zip(told["inputs"], given, strict=True):
         flat = np.asarray(array).reshape(-1, len(spec["factors"]))
@@ -170,6 +167,9 @@ def test_maps_of_an_index_have_its_keys(answers: Any) -> None:
     with in_small_rings():
         settings = hm.search.Index(MATRIX, answers=answers).settings
         client, told = hm.search.Client(settings), json.loads(json.dumps(search_maps(settings)))
-        keys: Any = client.secret_key.context.load(client.keys)
-    assert {steps for kind, steps, _ in told["keys"] if kind == "automorphism"} == set(keys.galois_elements)
-    assert [kind for kind, *_ in told["keys"]].count("relinearization") == bool(answers)
+        ctx = client.secret_key.context
+        keys: Any = ctx.load(client.keys)
+    needs, public_key = _core.load_needed_keys(ctx._native, base64.b64decode(told["keys"]))
+    assert {need.galois_element for need in needs if need.kind == "galois"} == set(keys.galois_elements)
+    assert ([need.kind for need in needs].count("relinearization"), public_key) == (bool(answers), False)
+    assert told["key_bytes"] <= len(client.keys) <= told["key_bytes"] + 1000 * len(needs) + 1000

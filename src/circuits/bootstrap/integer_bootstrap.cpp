@@ -274,7 +274,7 @@ void IntegerBootstrap::require_memory(const rlwe::Context& context, std::size_t 
 
 rlwe::EvaluationKeys IntegerBootstrap::generate_keys(const rlwe::SecretKey& secret) const {
   require_parameters(*secret.context, "keys of a plan");
-  return circuits::generate_keys(secret, needed_keys());
+  return rlwe::generate_needed_keys(secret, needed_keys());
 }
 
 }  // namespace hemera::circuits

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hemera import _core
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.inputs.plain import plain_array
 from hemera.objects.batches import stack
@@ -104,8 +105,13 @@ class Comparisons(Slots):
 
     # --- Clients. ---
 
-    def generate_keys(self, secret_key: SecretKey) -> Keys:
+    @property
+    def needed_keys(self) -> list[_core.KeyNeed]:
         """Some MB for each rotation."""
+        return self.cost().needed_keys
+
+    def generate_keys(self, secret_key: SecretKey) -> Keys:
+        """All needed keys."""
         return secret_key.context.generate_keys(
             secret_key, public_key=False, relinearization=False, plan=self.cost()
         )
@@ -233,7 +239,7 @@ class Comparisons(Slots):
     # --- Indexes. ---
 
     def require_keys(self, keys: Keys) -> None:
-        elements = {each.galois_element for each in self.cost().needed_keys if each.kind == "galois"}
+        elements = {each.galois_element for each in self.needed_keys if each.kind == "galois"}
         messages.require_keys(keys, elements, products=True)
 
     @property

@@ -76,9 +76,16 @@ class ScoreProgram(Scales):
 
     # --- Clients. ---
 
-    def generate_keys(self, secret_key: SecretKey) -> Keys:
+    @property
+    def needed_keys(self) -> list[_core.KeyNeed]:
         """log2 N automorphisms, 0.6 MB (exact: 3.9 MB); for an encrypted index also that of products."""
-        return Keys(_core.search_generate_keys(secret_key._native, bool(self.owner)), secret_key.context)
+        params, top = self.params._native, self.params.levels - 1
+        needs = [_core.key_need(params, 1, each, top) for each in sorted(self.galois_elements)]
+        return needs + [_core.key_need(params, 2, 1, top)] * bool(self.owner)
+
+    def generate_keys(self, secret_key: SecretKey) -> Keys:
+        """All needed keys."""
+        return Keys(_core.generate_needed_keys(secret_key._native, self.needed_keys), secret_key.context)
 
     def encrypt(
         self, secret_key: SecretKey, vectors: NDArray[Any], payloads: ArrayLike | None
