@@ -1,9 +1,11 @@
 // Types of client.mjs.
+import { Words } from './integers.mjs';
 
-export type Numbers = ArrayLike<number> | Numbers[];
-export type Result = { shape: number[]; values: (number | string | boolean | null)[] };
+export type Numbers = ArrayLike<number | bigint | boolean> | Numbers[];
+/** `values`: of encrypted integers a typed array, or booleans. */
+export type Result = { shape: number[]; values: (number | string | boolean | null)[] | Words };
 export type Prediction = { results: { [output: string]: Result }; warnings: string[] };
-export type Input = { name: string; shape: number[]; low: number | null; high: number | null; step: number | null };
+export type Input = { name: string; shape: number[]; low: number | null; high: number | null; step: number | null; dtype: string | null };
 export type Index = { name: string; kind: string; rows: number; dims: number; metric: 'cosine' | 'dot' | 'l2' };
 /** Of scores `scores`, of comparisons the others. */
 export type Found = { ids: number[]; scores?: number[]; doubtful?: number[]; payloads?: number[][] | null };

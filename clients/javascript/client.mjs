@@ -10,8 +10,9 @@
 
 import { Hemera } from './hemera-client.mjs';
 import { Kept } from './kept.mjs';
+import { IntegerModel } from './integers.mjs';
 import { Index } from './search.mjs';
-import { Model, flattened, hex, refuse } from './served.mjs';
+import { Model, hex, refuse } from './served.mjs';
 
 const mega = 2 ** 20;
 const patience = 60_000; // milliseconds of trying again while the server is busy
@@ -57,9 +58,9 @@ export class Client {
     return (await (await this.#request('GET', '/v1/indexes')).json()).indexes;
   }
 
-  /** What a model takes: [{ name, shape, low, high, step }], a row of each input. */
+  /** What a model takes: [{ name, shape, low, high, step, dtype }], a row of each input; `dtype` of encrypted integers. */
   async inputs(name) {
-    return (await this.#found(Model, name)).maps.inputs.map(({ name: input, shape, low, high, step }) => ({ name: input, shape, low, high, step }));
+    return (await this.#found(Model, name)).maps.inputs.map(({ name: input, shape, low = null, high = null, step = null, dtype = null }) => ({ name: input, shape, low, high, step, dtype }));
   }
 
   /** The model's results for rows, which only this client can read: { results, warnings }, of each result `shape` and
@@ -81,7 +82,7 @@ export class Client {
     const inputs = model.maps.inputs.map((input) => input.name);
     const single = Array.isArray(arrays) || ArrayBuffer.isView(arrays);
     if (single ? inputs.length !== 1 : !inputs.every((each) => each in arrays)) refuse('MismatchError', `the model has the inputs ${inputs.join(', ')}`);
-    const flat = Object.fromEntries(inputs.map((each) => [each, flattened(single ? arrays : arrays[each])]));
+    const flat = Object.fromEntries(inputs.map((each) => [each, model.given(single ? arrays : arrays[each])]));
     const count = model.count(flat);
     const step = model.maps.rows ?? 1;
     // All requests before the first decryption: whether one fails is a bit about the secret key (docs/security.md).
@@ -146,7 +147,8 @@ export class Client {
       let known = null;
       if (secret) known = { secret, digest: null };
       else if (!maps.owner) known = await this.#kept?.get(this.#place(path, maps));
-      this.#served.set(path, new Kind(this.#hemera, name, path, maps, this.security, known));
+      const Made = maps.integers ? IntegerModel : Kind;
+      this.#served.set(path, new Made(this.#hemera, name, path, maps, this.security, known));
     }
     return this.#served.get(path);
   }

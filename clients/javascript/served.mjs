@@ -76,6 +76,11 @@ export class Model extends Served {
     this.whole = this.context.describe().scheme !== 'ckks';
   }
 
+  /** An array of an input, flat. */
+  given(array) {
+    return flattened(array);
+  }
+
   /** The rows of the arrays; null where an array is one sample. */
   count(arrays) {
     if (this.maps.rows === null) return null;

@@ -137,11 +137,11 @@ class FunctionSink final : public io::Sink {
 /// Pieces of the file of the keys of `needs`; `told` gets the number of those that are written.
 /// SecurityError, before the first one, where a key has fewer than `security` bits.
 void write_needed_keys(const rlwe::SecretKey& secret, const std::vector<circuits::KeyNeed>& needs,
-                       int security, const nb::typed<nb::callable, void(nb::bytes)>& write,
+                       bool public_key, int security, const nb::typed<nb::callable, void(nb::bytes)>& write,
                        const nb::typed<nb::callable, void(std::size_t)>& told) {
   const ReleasedGil release;
   FunctionSink sink(write);
-  io::write_keys(sink, secret, {.public_key = false, .needs = needs}, security, [&](std::size_t count) {
+  io::write_keys(sink, secret, {.public_key = public_key, .needs = needs}, security, [&](std::size_t count) {
     const AcquiredGil acquire;
     told(count);
   });
@@ -200,8 +200,11 @@ void bind_io(nb::module_& m) {
   bind_save<rlwe::EvaluationKeys>(m);
   bind_save<SwitchingKeyHandle>(m);
 
-  m.def("write_needed_keys", &write_needed_keys, "secret"_a, "needs"_a, "security"_a, "write"_a, "told"_a);
+  m.def("write_needed_keys", &write_needed_keys, "secret"_a, "needs"_a, "public_key"_a, "security"_a,
+        "write"_a, "told"_a);
   m.def("save_needed_keys", &save_needed_keys, "parameters"_a, "needs"_a, "public_key"_a);
+  m.def(
+      "listed_needs", [](const rlwe::EvaluationKeys& listed) { return needs_of(listed).needs; }, "listed"_a);
   m.def("load_needed_keys", &load_needed_keys, "context"_a, "data"_a);
   m.def("save_listed_keys", &save_listed_keys, "path"_a, "secret"_a, "listed"_a, "told"_a);
 

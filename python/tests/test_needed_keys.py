@@ -53,11 +53,11 @@ found = []
 for asked in json.loads((folder / "asked.json").read_text()):
     ctx = hm.Context(hm.load_parameters(folder / asked["parameters"]), device="cpu", threads=1)
     needs, public_key = _core.load_needed_keys(ctx._native, (folder / asked["needed"]).read_bytes())
-    assert not public_key
     anew()
     secret = ctx.generate_secret_key()
     pieces = []
-    _core.write_needed_keys(secret._native, needs, asked["security"], pieces.append, lambda count: None)
+    least = asked["security"]
+    _core.write_needed_keys(secret._native, needs, public_key, least, pieces.append, lambda count: None)
     digests = [hashlib.sha256(each).hexdigest() for each in (bytes(secret), b"".join(pieces))]
     found.append(dict(zip(["secret", "keys"], digests)))
 print(json.dumps(found))
@@ -276,7 +276,7 @@ WIDE = hm.ckks.Parameters(
 """Its lowest two levels have moduli of 60 and 100 bits: the most that a secret of weight 32 may have here."""
 LOW, NEXT = WIDE.primes[0], WIDE.primes[1]
 THREE = KeyList(0, {1: 0, -1: 0}).file(WIDE)
-"""Of products, and of two rotations: all at level 0."""
+"""Keys of products and of two rotations, all at level 0."""
 SPARSE, BLOCKS = 1 << 28, 1 << 30
 
 

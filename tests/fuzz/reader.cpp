@@ -69,6 +69,9 @@ void load(const ContextPointer& context, std::span<const std::byte> file) {
     case Kind::evaluation_keys:
       check_loaded(hemera::io::load_evaluation_keys(context, file));
       break;
+    case Kind::needed_keys:
+      static_cast<void>(hemera::io::load_needed_keys(context, file));
+      break;
   }
 }
 

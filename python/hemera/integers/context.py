@@ -21,7 +21,7 @@ from hemera.inputs.source import Source, read_bytes
 from hemera.integers import conversion, files, operations
 from hemera.integers.array import Booleans, Integers
 from hemera.integers.bounded import Bounded, Risk, finished_level
-from hemera.integers.encrypted import Encrypted
+from hemera.integers.encrypted import Encrypted, held_by
 from hemera.integers.engine import Engine, Work
 from hemera.integers.graph import Function, Graph
 from hemera.integers.layout import BASE, DIGIT_BITS
@@ -338,6 +338,19 @@ class Context:
         words = self._layout.to_integers(digits, x.size, 1 if is_boolean else digits_of(x.dtype))
         found: NDArray[Any] = from_words(words, x.dtype).reshape(x.shape)
         return found
+
+    # --- Digits of packaged functions. ---
+
+    def of_digits(self, x: Ciphertext, dtype: DTypeLike, shape: tuple[int, ...]) -> Integers | Booleans:
+        """The array of digits that a client encrypted, of shape (vectors,), bound to these keys."""
+        error, value = fresh_error(self._params, self._whole.result_scale), self._engine.evaluator.bind(x)
+        if np.dtype(dtype).kind == "b":
+            return Booleans(self, Bounded(value, 1, error), shape, np.dtype(dtype))
+        return Integers(self, Bounded(value, BASE - 1, error), shape, integer_type(dtype, self._bits))
+
+    def digits_of(self, x: Integers | Booleans) -> Ciphertext:
+        """The digits of an array, without levels: of shape (vectors,)."""
+        return held_by(x.shrink()).value
 
     # --- Graphs. ---
 

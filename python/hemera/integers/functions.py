@@ -179,12 +179,14 @@ class Table:
             )
         self.values = entries
 
-    def __getitem__(self, x: Integers) -> Integers:
+    def __getitem__(self, x: Any) -> Any:
         """The entries at `x`, of uint8; with 16 entries at its last four bits.
 
         Raises:
             TypeError: if `x` is of another type, or the entries' type is too wide for the context.
         """
+        if hasattr(x, "looked_up"):  # of a function that is being recorded
+            return x.looked_up(self.values)
         index = self._index(x)
         dtype = integer_type(self.values.dtype, index.context.bits)
         held = operations.look_up(engine_of(index), held_by(index), as_words(self.values), digits_of(dtype))

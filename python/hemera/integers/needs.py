@@ -11,9 +11,10 @@ from typing import Any
 from hemera import _core
 from hemera._machine import memory_bytes
 from hemera.circuits import Bootstrap
+from hemera.circuits.needs import KeyNeeds
 from hemera.ckks import Parameters
 from hemera.integers import operations
-from hemera.integers.layout import Layout
+from hemera.integers.layout import DIGIT_BITS, Layout
 from hemera.integers.points import Points
 from hemera.integers.refreshes import refreshes
 from hemera.objects.context import Context
@@ -63,6 +64,23 @@ def asked(layout: Layout, points: Points, *plans: Bootstrap) -> dict[str, Any]:
         "conjugation": True,
         "plan": [*plans, *points.transforms(layout.digits, level)],
     }
+
+
+class NeededKeys(KeyNeeds):
+    """The keys of integers of these bits, so many in a ciphertext, besides the public key. Errors as of
+    `hemera.integers.Context`."""
+
+    def __init__(self, params: Parameters, bits: int, values: int) -> None:
+        ledger = Context(params, "ledger")
+        layout, *plans = refreshes(params, values, bits // DIGIT_BITS)
+        made = ledger.generate_keys(
+            ledger.generate_secret_key(), **asked(layout, Points(params, layout), *plans)
+        )
+        self._needs, self.key_bytes = _core.listed_needs(made._native), made.memory_bytes
+
+    @property
+    def needed_keys(self) -> list[_core.KeyNeed]:
+        return self._needs
 
 
 @lru_cache(maxsize=16)

@@ -175,7 +175,7 @@ class Interface:
             interface.encoding.require_fit(len(inputs), len(outputs))
             if interface.sharing is not None and interface.scheme != "ckks":
                 raise FormatError("noise bounds are of CKKS")
-            if interface.keys.bootstraps or interface.keys.pairs:
+            if interface.keys.bootstraps or interface.keys.pairs or interface.keys.integers:
                 _ = interface.key_bytes_at_most  # raises where the parameters have no such plan
         return interface
 

@@ -105,7 +105,12 @@ class LocalModel:
         needs, secret = self.interface.keys.all_needs(self.context), self.secret_key._native
         told(0, len(needs))
         _core.write_needed_keys(
-            secret, needs, self._security or 0, write, lambda done: told(done, len(needs))
+            secret,
+            needs,
+            self.interface.keys.public_key,
+            self._security or 0,
+            write,
+            lambda done: told(done, len(needs)),
         )
 
     def encode(self, rows: Any) -> tuple[list[NDArray[Any]], bool]:

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 from hemera.arrays.layout import Layout
 from hemera.errors import ParameterError
 from hemera.inputs.fields import as_base64, places_as_base64
-from hemera.package.encodings import Arrays, Table, Vectors
+from hemera.integers.recorded import Array as Facts
+from hemera.package.encodings import Arrays, Integers, Table, Vectors
 from hemera.package.finishing import Apply, Label
 from hemera.package.interface import Interface
 from hemera.package.specs import READINGS, InputSpec, OutputSpec
@@ -37,6 +38,10 @@ def client_maps(interface: Interface) -> dict[str, Any]:
       of `hemera.package.specs.READINGS`, and `labels`. With `watched` it is no result: outside of `low` to
       `high` rows are outside of what samples showed.
 
+    - `integers`, of a function of encrypted integers: `bits` of the widest type, and `slots`. Inputs and the
+      output have `dtype` and `shape`, and inputs the `level`; digit i of 4 bits of value j of a ciphertext is
+      in slot i n + j, n = 4 slots / bits, and booleans are in all digits.
+
     Raises:
         ParameterError: for a model that such clients can not use.
     """
@@ -47,6 +52,8 @@ def client_maps(interface: Interface) -> dict[str, Any]:
         told = _of_arrays(encoding, interface)
     elif isinstance(encoding, Table):
         told = _of_table(encoding, interface)
+    elif isinstance(encoding, Integers):
+        told = _of_integers(encoding, interface)
     elif isinstance(encoding, Vectors):
         told = _of_vectors(interface)
     else:
@@ -176,6 +183,19 @@ def _of_table(encoding: Table, interface: Interface) -> dict[str, Any]:
         for layout, specs, name in _grouped((encoding.output, *encoding.watched), interface.outputs)
     ]
     return {"rows": encoding.rows, "inputs": [given], "outputs": outputs}
+
+
+def _of_integers(encoding: Integers, interface: Interface) -> dict[str, Any]:
+    def told(spec: InputSpec | OutputSpec, facts: Facts) -> dict[str, Any]:
+        return {"name": spec.name, "dtype": facts.dtype, "shape": list(facts.shape)}
+
+    inputs = [
+        {**told(spec, facts), "level": spec.level}
+        for spec, facts in zip(interface.inputs, encoding.inputs, strict=True)
+    ]
+    integers = {"bits": encoding.bits, "slots": encoding.layout.slots}
+    outputs = [told(interface.outputs[0], encoding.output)]
+    return {"rows": None, "integers": integers, "inputs": inputs, "outputs": outputs}
 
 
 def _of_vectors(interface: Interface) -> dict[str, Any]:

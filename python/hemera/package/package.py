@@ -32,6 +32,7 @@ from hemera.package.prepared import PreparedModel, rules_for
 from hemera.package.specs import InputSpec, OutputSpec
 from hemera.parameters import IntegerParameters, Parameters, require_naturals
 from hemera.program.keys import AskedKeys
+from hemera.program.operations import integer_keys
 from hemera.program.program import ExpectedNoise, Program
 from hemera.program.values import Array
 from hemera.times.table import DeviceTimes
@@ -238,7 +239,8 @@ class Package:
             raise MismatchError(
                 f"the model {self.name!r} needs {slots} slots, and the parameters have {params.max_slots}"
             )
-        if self._interface.keys.bootstraps and params != self.params:
+        keys_of_plans = self._interface.keys.bootstraps or self._interface.keys.integers
+        if keys_of_plans and params != self.params:
             raise MismatchError(
                 f"the model {self.name!r} bootstraps, which takes its own parameters, not {params!r}"
             )
@@ -278,6 +280,12 @@ class Package:
         for each in asked:
             if each.pairs is not None and not _has_all(keys, each):
                 found.append(f"products of pairs of matrices of {each.pairs[0]} x {each.pairs[0]}")
+            if each.integers is not None:
+                plan = integer_keys(self.params, *each.integers)
+                if not all(_core.has_key(keys._native, need) for need in plan.needed_keys):
+                    found.append(f"integers of {each.integers[0]} bits")
+                if not keys.has_public_key:
+                    found.append("the public key")
             if each.bootstrap is None:
                 continue
             if self.scheme != "ckks":

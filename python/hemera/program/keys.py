@@ -10,11 +10,13 @@ from hemera import _core, circuits
 from hemera.circuits.needs import KeyNeeds, uploaded_bytes
 from hemera.errors import ParameterError
 from hemera.inputs.arguments import Progress
+from hemera.integers.needs import NeededKeys as IntegerKeys
 from hemera.objects.context import Context
 from hemera.objects.keys import Keys, SecretKey
 from hemera.parameters import Parameters
 from hemera.program.operations import (
     ExactBootstraps,
+    IntegerFunction,
     OfMatrix,
     Operation,
     PairProducts,
@@ -22,6 +24,7 @@ from hemera.program.operations import (
     Refresh,
     bootstrap_with,
     exact_bootstrap,
+    integer_keys,
     pair_product,
 )
 from hemera.program.values import MAX_PASSES, MAX_SLOTS, MAX_UPLOAD, integer
@@ -30,6 +33,7 @@ _MOST_SPECIAL = 64
 _POWERS = {"rotation": 1, "conjugation": 1, "relinearization": 2}
 
 
+Plan = circuits.Bootstrap | circuits.MatrixBatchProduct | circuits.IntegerBootstrap | IntegerKeys
 _Numbers = _core.Context | _core.Parameters
 """They know the Galois elements of rotations: a context those of its own order of slots."""
 
@@ -94,6 +98,8 @@ class AskedKeys:
     """The arguments of a bootstrap's plan (`hemera.circuits`) besides the parameters."""
     pairs: tuple[int, int] | None = None
     """The size and level of products of pairs of matrices."""
+    integers: tuple[int, int] | None = None
+    """The bits of integers, and their number in a ciphertext."""
     _apart: dict[Parameters, tuple[list[OwnKey], AskedKeys]] = field(
         default_factory=dict, compare=False, repr=False
     )
@@ -101,7 +107,7 @@ class AskedKeys:
     @classmethod
     def told(cls, operation: Operation, place: Place) -> AskedKeys:
         """The keys of an operation of CKKS, by its traits."""
-        if isinstance(operation, (Refresh, PairProducts)):
+        if isinstance(operation, (Refresh, PairProducts, IntegerFunction)):
             return cls.of_plans(operation, place)
         keys = operation.keys(place)
         return cls(keys, []) if isinstance(operation, OfMatrix) else cls([], keys)
@@ -111,12 +117,13 @@ class AskedKeys:
         """Without keys, but with what decides those of a plan."""
         settings = operation.settings(place.form) if isinstance(operation, Refresh) else None
         pairs = operation.settings(place) if isinstance(operation, PairProducts) else None
-        return cls([], [], settings, pairs)
+        integers = operation.settings() if isinstance(operation, IntegerFunction) else None
+        return cls([], [], settings, pairs, integers)
 
     @property
     def of_plan(self) -> bool:
         """Whether a plan of its own makes the keys."""
-        return self.bootstrap is not None or self.pairs is not None
+        return (self.bootstrap, self.pairs, self.integers) != (None, None, None)
 
     @property
     def needs(self) -> list[tuple[_core.KeyNeed, int]]:
@@ -155,6 +162,8 @@ class KeyList:
     """Keys of single levels."""
     pairs: tuple[tuple[int, int], ...] = ()
     """Size and level of products of pairs of matrices (`hemera.circuits.MatrixBatchProduct`)."""
+    integers: tuple[tuple[int, int], ...] = ()
+    """Bits of integers, and their number in a ciphertext: `hemera.integers` takes a public key, too."""
 
     @classmethod
     def of(cls, params: Parameters, asked: Sequence[AskedKeys]) -> KeyList:
@@ -170,10 +179,15 @@ class KeyList:
             bootstraps = sorted(bootstraps, key=lambda each: -int(each["passes"]))[:1]
         rotations = {step: level for step, level in steps.items() if step is not None}
         own = {key for keys, _ in apart for key in keys}
-        pairs = sorted({each.pairs for each in asked if each.pairs is not None})
-        return cls(
-            relinearization, rotations, conjugation, tuple(bootstraps), tuple(sorted(own)), tuple(pairs)
-        )
+        pairs = tuple(sorted({each.pairs for each in asked if each.pairs is not None}))
+        integers = tuple(sorted({each.integers for each in asked if each.integers is not None}))
+        plans = tuple(bootstraps), tuple(sorted(own)), pairs, integers
+        return cls(relinearization, rotations, conjugation, *plans)
+
+    @property
+    def public_key(self) -> bool:
+        """Whether the server encrypts."""
+        return bool(self.integers)
 
     @property
     def count(self) -> int:
@@ -181,16 +195,15 @@ class KeyList:
         single = sum(x is not None for x in (self.relinearization, self.conjugation))
         return len(self.rotations) + single + len(self.own)
 
-    def plans(
-        self, params: Parameters
-    ) -> list[circuits.Bootstrap | circuits.MatrixBatchProduct] | list[circuits.IntegerBootstrap]:
-        """The bootstraps and the products of pairs."""
+    def plans(self, params: Parameters) -> Sequence[Plan]:
+        """The bootstraps, the products of pairs and the integers."""
         if params.scheme != "ckks":
             bits = ExactBootstraps.failure_bits
             return [exact_bootstrap(params, settings["passes"], bits) for settings in self.bootstraps]
-        found: list[circuits.Bootstrap | circuits.MatrixBatchProduct] = []
+        found: list[Plan] = []
         found += (bootstrap_with(params, *sorted(settings.items())) for settings in self.bootstraps)
         found += (pair_product(params, size, level) for size, level in self.pairs)
+        found += (integer_keys(params, bits, values) for bits, values in self.integers)
         return found
 
     def needs(self, ctx: Context) -> list[_core.KeyNeed]:
@@ -222,13 +235,15 @@ class KeyList:
 
     def file(self, params: Parameters) -> bytes:
         """The list as a file, of which clients of any language make the keys."""
-        return _core.save_needed_keys(params._native, self._all_needs(params, params._native), False)
+        return _core.save_needed_keys(
+            params._native, self._all_needs(params, params._native), self.public_key
+        )
 
     def generate(self, ctx: Context, secret_key: SecretKey, progress: Progress = None) -> Keys:
         """The keys, with those of `plans`; see `Context.generate_keys`."""
         plans = [*self.plans(ctx.params), _ListedKeys(self.needs(ctx))]
         return ctx.generate_keys(
-            secret_key, public_key=False, relinearization=False, plan=plans, progress=progress
+            secret_key, public_key=self.public_key, relinearization=False, plan=plans, progress=progress
         )
 
     # --- As data. ---
@@ -245,6 +260,7 @@ class KeyList:
             "bootstraps": [dict(each) for each in self.bootstraps],
             **own,
             **pairs,
+            **({"integers": [list(each) for each in self.integers]} if self.integers else {}),
         }
 
     @classmethod
@@ -270,6 +286,7 @@ class KeyList:
             tuple(_bootstrap(each, params) for each in data["bootstraps"]),
             tuple(OwnKey.from_data(each, top) for each in data.get("own", ())),
             tuple(_pairs(each, top) for each in data.get("pairs", ())),
+            tuple(_integers(each) for each in data.get("integers", ())),
         )
 
 
@@ -311,6 +328,11 @@ def _use_of(need: _core.KeyNeed, steps: Mapping[int, int]) -> str:
 def _pairs(data: Any, top: int) -> tuple[int, int]:
     size, level = data
     return integer(size, "a size of matrices", 2, MAX_SLOTS), integer(level, "a level", 1, top)
+
+
+def _integers(data: Any) -> tuple[int, int]:
+    bits, values = data
+    return integer(bits, "bits of integers", 8, 64), integer(values, "values", 1, MAX_SLOTS)
 
 
 def _bootstrap(data: Mapping[str, Any], params: Parameters) -> dict[str, Any]:

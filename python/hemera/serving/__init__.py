@@ -10,6 +10,7 @@ docs/serving.md describes them.
 
 from hemera.client.remote_index import RemoteIndex
 from hemera.exporting.function import export
+from hemera.exporting.integers import export_integers
 from hemera.exporting.linear import LinearModel
 from hemera.package.interface import Interface
 from hemera.package.package import Package
@@ -29,4 +30,5 @@ __all__ = [
     "Symbol",
     "dot",
     "export",
+    "export_integers",
 ]

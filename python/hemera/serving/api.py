@@ -107,7 +107,8 @@ class Maps(Answer):
     """Keys, and layouts as plain maps; docs/javascript.md describes the fields."""
 
     parameters: Base64
-    keys: list[list[str | int]]
+    keys: Base64
+    key_bytes: Count
 
 
 class MapsOfModel(Maps):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ PROGRAMS = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8")
 
 
 def test_the_page_has_programs() -> None:
-    assert len(PROGRAMS) == 4
+    assert len(PROGRAMS) == 5
     assert sum(program.count("  # array(") for program in PROGRAMS) == 3
 
 
@@ -29,6 +30,8 @@ def test_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         hm.integers, "Context", lambda bits=64, **options: make(bits, preset="test-exact", **options)
     )
+    export = functools.partial(hm.serving.export_integers, preset="test-exact")
+    monkeypatch.setattr(hm.serving, "export_integers", export)
     names: dict[str, Any] = {}
     for program in PROGRAMS:
         lines = program.splitlines()
@@ -42,6 +45,8 @@ def test_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             else:
                 exec(compile(ast.Module([statement], []), "page", "exec"), names)
     assert names["c"].failure_log2 < -128
+    arrays = {"balance": np.full(100, 7, np.uint32), "amount": np.arange(100, dtype=np.uint32)}
+    assert names["ledger"].evaluate_clear(arrays)[[7, 8]].tolist() == [0, 7]
     assert names["step"].is_recorded == names["ints"].evaluator.context.device.startswith("cuda")
     np.testing.assert_array_equal(names["ints"].decrypt(names["w"]), (3 * np.arange(50) + 1).astype(np.uint8))
     np.testing.assert_array_equal(

@@ -45,6 +45,11 @@ CKKS = [name for name in ALL if "ckks" in op.OPERATIONS[name].schemes and name !
 REAL = ("polynomial", "function")
 
 
+def test_all_operations_have_an_example() -> None:
+    """But functions of integers, which digits alone have a meaning for."""
+    assert op.OPERATIONS.keys() - ALL == {"integers"}
+
+
 def results(operation: Any, xs: list[Any], slots: int = 8) -> Any:
     program = Program(operation.schemes[0], [Form(slots, x.shape[:-1]) for x in xs])
     program.give(program.add(operation, *range(len(xs))))
@@ -58,7 +63,7 @@ def values(name: str) -> list[Any]:
 
 
 @pytest.mark.parametrize(("whole", "period", "slots"), [(False, 8, 8), (True, 4, 32)])
-@pytest.mark.parametrize("name", op.OPERATIONS)
+@pytest.mark.parametrize("name", ALL)
 def test_slots_of_several_samples_have_each_ones(name: str, whole: bool, period: int, slots: int) -> None:
     operation = examples(period, slots)[name][0]
     many = operation.with_samples(4, whole)
@@ -77,7 +82,7 @@ def test_slots_of_several_samples_have_each_ones(name: str, whole: bool, period:
         np.testing.assert_allclose(results(many, operands, wanted.shape[-1]), wanted, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", op.OPERATIONS)
+@pytest.mark.parametrize("name", ALL)
 def test_what_is_linear_and_slot_by_slot(name: str) -> None:
     operation, factor = ALL[name][0], 0.25 if name in REAL else 0.25 - 0.5j
     xs, ys = values(name), values(name)

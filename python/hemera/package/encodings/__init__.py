@@ -8,6 +8,7 @@ from typing import Any
 from hemera.errors import FormatError
 from hemera.package.encodings.arrays import WHOLE, Arrays
 from hemera.package.encodings.base import Encoding, chunked, column_ranges, finite_rows
+from hemera.package.encodings.integers import Integers
 from hemera.package.encodings.rows import Scaling
 from hemera.package.encodings.tables import Table, table_of_rows
 from hemera.package.encodings.trees import TreeRows
@@ -17,6 +18,7 @@ from hemera.package.specs import InputSpec, OutputSpec
 __all__ = [
     "Arrays",
     "Encoding",
+    "Integers",
     "Scaling",
     "Table",
     "TreeRows",
@@ -28,7 +30,7 @@ __all__ = [
 ]
 
 _KINDS: dict[str, type[Encoding]] = {
-    **{each.kind: each for each in (Vectors, TreeRows, Arrays, Table)},
+    **{each.kind: each for each in (Vectors, TreeRows, Arrays, Table, Integers)},
     WHOLE: Arrays,
 }
 

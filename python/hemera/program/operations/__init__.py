@@ -26,6 +26,7 @@ from hemera.program.operations.circuits import (
     bootstrap_with,
     exact_bootstrap,
 )
+from hemera.program.operations.integers import IntegerFunction, integer_keys
 from hemera.program.operations.maps import Map, RowMap
 from hemera.program.operations.parts import Join, Parts
 from hemera.program.operations.places import Place
@@ -44,6 +45,7 @@ __all__ = [
     "DotArrays",
     "Encoded",
     "ExactBootstraps",
+    "IntegerFunction",
     "Join",
     "Joined",
     "Lower",
@@ -76,6 +78,7 @@ __all__ = [
     "Take",
     "bootstrap_with",
     "exact_bootstrap",
+    "integer_keys",
     "pair_product",
     "parts_of",
 ]
