@@ -21,8 +21,7 @@ def search_maps(settings: Settings) -> dict[str, Any]:
 
     - `parameters`; `settings`: the digest in messages; `kind`: the first word of the kinds of messages;
       `owner`: whether only the secret key of the rows' owner reads answers.
-    - `keys`: the file of the list of evaluation keys, as base64, which the library makes the keys of;
-      `key_bytes`: the bytes that they have, about.
+    - `keys`: the list of evaluation keys, a file as base64; `key_bytes`: the bytes that they have, about.
     - `norms`: the least and the largest n, besides 0, whose scores are doubles; None for cosines, which take
       any n but 0.
     - `scores`: `factor` x / n, rounded, or exact x up to `largest`, is encrypted times 2^`shift`. Numbers of
@@ -44,7 +43,6 @@ def search_maps(settings: Settings) -> dict[str, Any]:
     norms = [LEAST_SCORE / row_norm, LARGEST_SCORE / row_norm]
     if settings.metric == "l2":
         norms = [0.0, math.sqrt(LARGEST_SCORE) - row_norm]
-    needs = program.needed_keys
     return {
         "parameters": as_base64(settings.params),
         "settings": settings.digest,
@@ -53,8 +51,8 @@ def search_maps(settings: Settings) -> dict[str, Any]:
         "dims": settings.dims,
         "metric": settings.metric,
         "norms": None if settings.metric == "cosine" else norms,
-        "keys": as_base64(_core.save_needed_keys(settings.params._native, needs, public_key=False)),
-        "key_bytes": uploaded_bytes(settings.params, needs),
+        "keys": as_base64(_core.save_needed_keys(settings.params._native, program.needed_keys, False)),
+        "key_bytes": uploaded_bytes(settings.params, program.needed_keys),
         **own,
     }
 

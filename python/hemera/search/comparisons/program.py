@@ -112,9 +112,7 @@ class Comparisons(Slots):
 
     def generate_keys(self, secret_key: SecretKey) -> Keys:
         """All needed keys."""
-        return secret_key.context.generate_keys(
-            secret_key, public_key=False, relinearization=False, plan=self.cost()
-        )
+        return Keys(_core.generate_needed_keys(secret_key._native, self.needed_keys), secret_key.context)
 
     def encrypt(
         self, secret_key: SecretKey, vectors: NDArray[Any], payloads: ArrayLike | None
