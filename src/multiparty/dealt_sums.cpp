@@ -285,12 +285,9 @@ class ShareComputation {
     for (const Sha256Digest& digest : rho.digests()) {
       seeds.push_back(flooding_seed(piece, transcript, first + seeds.size(), margin.flooding_log2, digest));
     }
-    poly::Poly noise = context.make_poly(seeds.size(), 1, base, Form::coefficient, Secrecy::secret);
-    flooding_->sample(context, noise.view(), seeds, base);
     poly::Poly answer = context.make_poly(seeds.size(), 1, base, Form::coefficient, Secrecy::secret);
     rho.multiply(answer.view(), secret_.view());
-    context.backend().add(context.queue(), answer.view(), std::as_const(answer).view(),
-                          std::as_const(noise).view(), base);
+    flooding_->sample(context, answer.view(), seeds, base, true);
     return answer;
   }
   // With Method::masks.
@@ -351,31 +348,33 @@ std::vector<std::byte> Member::share(const Transcript& transcript, std::size_t p
   const Margin& margin = plan.margin();
   require_margin(margin);
   std::array<ShareComputation, 2> computations;
-  MessageWriter message(description_, transcript,
-                        {.kind = MessageKind::share, .piece = static_cast<std::uint32_t>(piece)});
+  std::optional<MessageWriter> message;  // fresh memory, which takes about as long
   const auto prepare = [&](std::size_t i) {
-    computations[i].prepare(*context_, description_, transcript, *mine);
+    if (i < computations.size()) return computations[i].prepare(*context_, description_, transcript, *mine);
+    message.emplace(description_, transcript,
+                    Envelope{.kind = MessageKind::share, .piece = static_cast<std::uint32_t>(piece)});
   };
-  for_polynomials(*context_, plan, 2, prepare, [&](std::size_t first, std::size_t count) {
-    poly::Poly once, twice;
-    if (margin.method == Method::masks) {
-      once = computations[0].masked(*context_, first, count);
-      twice = computations[1].masked(*context_, first, count);
-    } else {
-      const PublicFactor rho(*context_, transcript.public_seed(), first, count);
-      once = computations[0].flooded(*context_, margin, transcript, *mine, first, rho);
-      twice = computations[1].flooded(*context_, margin, transcript, *mine, first,
-                                      rho.redrawn(transcript.public_seed(), first));
-    }
-    std::vector<std::uint64_t> residues = residues_of(*context_, once);
-    const runtime::ZeroedAtEnd zeroed{std::span(residues)};
-    if (!are_residues(*context_, twice.view(), twice.form(), residues)) {
-      throw DeviceError("two computations of a share differ: a fault of the machine; nothing was sent");
-    }
-    write_values(plan, once.base(), residues, first, message,
-                 [&](std::size_t, uint128 x) { return rounded(x, margin.share_dropped); });
-  });
-  return message.finish();
+  for_polynomials(
+      *context_, plan, computations.size() + 1, prepare, [&](std::size_t first, std::size_t count) {
+        poly::Poly once, twice;
+        if (margin.method == Method::masks) {
+          once = computations[0].masked(*context_, first, count);
+          twice = computations[1].masked(*context_, first, count);
+        } else {
+          const PublicFactor rho(*context_, transcript.public_seed(), first, count);
+          once = computations[0].flooded(*context_, margin, transcript, *mine, first, rho);
+          twice = computations[1].flooded(*context_, margin, transcript, *mine, first,
+                                          rho.redrawn(transcript.public_seed(), first));
+        }
+        std::vector<std::uint64_t> residues = residues_of(*context_, once);
+        const runtime::ZeroedAtEnd zeroed{std::span(residues)};
+        if (!are_residues(*context_, twice.view(), twice.form(), residues)) {
+          throw DeviceError("two computations of a share differ: a fault of the machine; nothing was sent");
+        }
+        write_values(plan, once.base(), residues, first, *message,
+                     [&](std::size_t, uint128 x) { return rounded(x, margin.share_dropped); });
+      });
+  return message->finish();
 }
 
 }  // namespace hemera::multiparty

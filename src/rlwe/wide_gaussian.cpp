@@ -45,7 +45,7 @@ WideGaussian::WideGaussian(double sigma)
     : shape_(shape_for(sigma)), narrow_(std::min(sigma / shape_.factor, widest_narrow)) {}
 
 void WideGaussian::sample(const Context& context, const poly::PolyView& out,
-                          std::span<const poly::Seed> seeds, const poly::RnsBase& base) const {
+                          std::span<const poly::Seed> seeds, const poly::RnsBase& base, bool adds) const {
   const poly::Backend& backend = context.backend();
   auto workspace = context.make_workspace(runtime::Secrecy::secret);
   const std::size_t most = std::min(shape_.layers, layers_at_once);
@@ -58,7 +58,7 @@ void WideGaussian::sample(const Context& context, const poly::PolyView& out,
     for (const poly::Seed& seed : seeds) streams.push_back({seed, static_cast<std::uint32_t>(first)});
     const poly::PolyView layers = drawn.view().components(0, count);
     backend.sample(context.queue(), layers, streams, poly::Distribution::error(narrow_), base, workspace);
-    std::vector<poly::ConstPolyView> terms(first > 0 ? 1 : 0, out);
+    std::vector<poly::ConstPolyView> terms(adds || first > 0 ? 1 : 0, out);
     std::vector<std::vector<std::uint64_t>> weights(terms.size(), std::vector<std::uint64_t>(base.size(), 1));
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint64_t step = first + i + 2 == shape_.layers ? shape_.top_factor : factor;

@@ -23,10 +23,10 @@ class WideGaussian {
   [[nodiscard]] std::size_t layers() const { return shape_.layers; }
   [[nodiscard]] std::uint64_t top_factor() const { return shape_.top_factor; }
 
-  /// Fills `out`, [seed, 1, limb of base, N], in coefficient form: g_i is polynomial i of the seed's errors.
-  /// Takes the same time for all of them; what is in between is secret, and zeroed.
+  /// Fills `out`, [seed, 1, limb of base, N], in coefficient form, or adds to it: g_i is polynomial i of the
+  /// seed's errors. Takes the same time for all of them; what is in between is secret, and zeroed.
   void sample(const Context& context, const poly::PolyView& out, std::span<const poly::Seed> seeds,
-              const poly::RnsBase& base) const;
+              const poly::RnsBase& base, bool adds = false) const;
 
  private:
   struct Shape {
