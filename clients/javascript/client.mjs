@@ -167,7 +167,7 @@ export class Client {
       progress('keys', made, Math.max(made, all));
     };
     tell(0);
-    const keys = new Blob(served.keys(tell));
+    const keys = served.keys(tell);
     progress('upload', 0, keys.size);
     const response = await this.#request('PUT', `${served.path}/keys`, { body: keys, signal, digest: served.maps.digest });
     progress('upload', keys.size, keys.size);

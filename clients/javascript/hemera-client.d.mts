@@ -25,7 +25,7 @@ export class Context {
 export class SecretKey {
   private constructor();
   save(): Uint8Array;
-  keyPieces(needs: Need[] | Uint8Array, progress?: (bytes: number) => void): Uint8Array[];
+  writeKeys(needs: Need[] | Uint8Array, write: (piece: Uint8Array) => void): void;
   generateKeys(needs: Need[] | Uint8Array): Uint8Array;
   encrypt(values: Float64Array | BigInt64Array, options?: { rows?: number; level?: number }): Uint8Array;
   encryptQueries(values: BigInt64Array, dims: number, shift: number): Uint8Array;

@@ -134,22 +134,18 @@ export class Hemera {
     });
   }
 
-  /** The pieces of a file that a function of the module gives to its last argument but one. */
-  pieces(name, progress, ...args) {
+  /** Gives the pieces of a file, which a function of the module gives to its last argument but one, to `write`. */
+  pieces(name, write, ...args) {
     if (this.#taker === 0) {
       const f = (_, data, bytes) => this.#take(data, bytes);
       const { exports } = new WebAssembly.Instance(new WebAssembly.Module(wrapper), { '': { f } });
       this.#taker = this.#exports.__indirect_function_table.grow(1);
       this.#exports.__indirect_function_table.set(this.#taker, exports.f);
     }
-    const found = [];
     let failed;
-    let made = 0;
     this.#take = (data, bytes) => {
       try {
-        found.push(new Uint8Array(this.#exports.memory.buffer, data, bytes).slice());
-        made += bytes;
-        progress(made);
+        write(new Uint8Array(this.#exports.memory.buffer, data, bytes).slice());
       } catch (error) {
         failed = error; // there is no memory for it, or the caller stops
       }
@@ -160,7 +156,6 @@ export class Hemera {
     } catch (error) {
       throw failed ?? error;
     }
-    return found;
   }
 
   /** XXH3-64 of each 64 KiB. */
@@ -221,24 +216,26 @@ export class SecretKey {
     return this.hemera.take('hemera_secret_key_save', this.handle);
   }
 
-  /** The pieces of a file of keys, of which one is in the module's memory at a time. `needs`: the file of a server's list,
-   * or [{ kind: 'public' | 'relinearization' | 'rotation' | 'conjugation' | 'automorphism', steps, level }]; without a level,
-   * the highest. An automorphism's steps are its Galois element. `progress(bytes)`: of those that are made; what it throws
-   * stops the work. Throws SecurityError, before any is made, for keys of less security than the context was opened with. */
-  keyPieces(needs, progress = () => {}) {
+  /** Gives the pieces of a file of keys to `write`, of which one key is in the module's memory at a time. `needs`: the
+   * file of a server's list, or [{ kind: 'public' | 'relinearization' | 'rotation' | 'conjugation' | 'automorphism', steps,
+   * level }]; without a level, the highest. An automorphism's steps are its Galois element. What `write` throws stops the
+   * work. Throws SecurityError, before any is made, for keys of less security than the context was opened with. */
+  writeKeys(needs, write) {
     if (needs instanceof Uint8Array) {
-      return this.hemera.withBytes(needs, (at) => this.hemera.pieces('hemera_needed_keys_generate', progress, this.handle, at, needs.length));
+      this.hemera.withBytes(needs, (at) => this.hemera.pieces('hemera_needed_keys_generate', write, this.handle, at, needs.length));
+      return;
     }
     const words = new Uint32Array(needs.flatMap(({ kind, steps = 0, level = highestLevel }) => {
       if (!(kind in kinds)) throw new HemeraError(1, `a key of kind ${kind}; there are ${Object.keys(kinds).join(', ')}`);
       return [kinds[kind], steps, level];
     }));
-    return this.hemera.withBytes(words, (at) => this.hemera.pieces('hemera_keys_generate', progress, this.handle, at, needs.length));
+    this.hemera.withBytes(words, (at) => this.hemera.pieces('hemera_keys_generate', write, this.handle, at, needs.length));
   }
 
   /** The whole file. */
   generateKeys(needs) {
-    const pieces = this.keyPieces(needs);
+    const pieces = [];
+    this.writeKeys(needs, (piece) => pieces.push(piece));
     const whole = new Uint8Array(pieces.reduce((all, each) => all + each.length, 0));
     pieces.reduce((at, each) => {
       whole.set(each, at);

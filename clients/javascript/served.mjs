@@ -8,6 +8,8 @@ export function refuse(name, text) {
   throw error;
 }
 
+const partBytes = 2 ** 24;
+
 export const bytesOf = (base64) => Uint8Array.from(atob(base64), (each) => each.charCodeAt(0));
 export const words = (base64) => new Int32Array(bytesOf(base64).buffer);
 export const hex = (bytes) => Array.from(new Uint8Array(bytes), (each) => each.toString(16).padStart(2, '0')).join('');
@@ -26,8 +28,23 @@ export class Served {
     this.digest = kept?.digest ?? null; // of the keys that the server has
   }
 
+  /** The file of evaluation keys, as a Blob, which a browser has on its disk. `progress(bytes)`: those that are made. */
   keys(progress) {
-    return this.secret.keyPieces(bytesOf(this.maps.keys), progress);
+    const parts = [];
+    let [made, pieces, held] = [0, [], 0];
+    const keep = () => {
+      parts.push(new Blob(pieces));
+      [pieces, held] = [[], 0];
+    };
+    this.secret.writeKeys(bytesOf(this.maps.keys), (piece) => {
+      pieces.push(piece);
+      held += piece.length;
+      made += piece.length;
+      if (held > partBytes) keep();
+      progress(made);
+    });
+    keep();
+    return new Blob(parts);
   }
 
   /** Zeroes the secret key. */

@@ -166,23 +166,36 @@ std::optional<BlockEncryption> block_of(const KeyRole& role) {
   return shape_of(role.from);
 }
 
+BlockKeyMaker::BlockKeyMaker(const SecretKey& secret, const BlockSlots& slots, GadgetPointer narrow,
+                             GadgetPointer wide)
+    : secret_(secret), slots_(slots), narrow_(std::move(narrow)), wide_(std::move(wide)) {
+  require_shape(*secret.context, slots, *narrow_, *wide_);
+  require_security(*secret.context, slots.secret, *narrow_);
+  places_.resize(slots.secret.blocks);
+  draw_places(*secret.context, slots.secret, places_);
+}
+
+BlockKeyMaker::~BlockKeyMaker() { const runtime::ZeroedAtEnd wiped{std::span(places_)}; }
+
+KeyMaker BlockKeyMaker::to_block() {
+  end_ = secret_of(secret_.context, slots_.secret, places_);
+  return {secret_, *end_, narrow_};
+}
+
+KeyMaker BlockKeyMaker::encryption(std::size_t number) {
+  const double scale = secret_.context->scales().level_scale(wide_->highest_level());
+  end_ = plaintext_of(secret_.context, slots_, number, scale, places_);
+  return {*end_, secret_, wide_};
+}
+
 BlockKeys generate_block_keys(const SecretKey& secret, const BlockSlots& slots,
                               std::span<const std::size_t> numbers, const GadgetPointer& narrow,
                               const GadgetPointer& wide) {
-  const ContextPointer& context = secret.context;
-  require_shape(*context, slots, *narrow, *wide);
-  require_security(*context, slots.secret, *narrow);
-  std::vector<std::uint64_t> places(slots.secret.blocks);
-  const runtime::ZeroedAtEnd wiped{std::span(places)};
-  draw_places(*context, slots.secret, places);
+  BlockKeyMaker maker(secret, slots, narrow, wide);
   const auto shared = [](SwitchingKey key) { return std::make_shared<const SwitchingKey>(std::move(key)); };
-  BlockKeys keys{
-      .to_block = shared(generate_switching_key(secret, secret_of(context, slots.secret, places), narrow)),
-      .encryptions = {}};
-  const double scale = context->scales().level_scale(wide->highest_level());
+  BlockKeys keys{.to_block = shared(maker.to_block().key()), .encryptions = {}};
   for (const std::size_t number : numbers) {
-    const SecretKey plaintext = plaintext_of(context, slots, number, scale, places);
-    keys.encryptions.push_back(shared(generate_switching_key(plaintext, secret, wide)));
+    keys.encryptions.push_back(shared(maker.encryption(number).key()));
   }
   return keys;
 }

@@ -35,8 +35,10 @@ struct BothNeeds {
 
 // The secret that exists only within a call: the number in roles of keys to it. Empty: the key has none.
 std::optional<std::uint32_t> fresh_secret_of(const KeyRole& role) {
-  if (const auto slots = to_block_of(role)) return to_block_role(*slots).to;
-  if (const auto encryption = block_of(role)) return to_block_role(encryption->slots).to;
+  if (const auto slots = to_block_of(role); slots && role == to_block_role(*slots)) return role.to;
+  if (const auto block = block_of(role); block && role == block_role(block->slots, block->number)) {
+    return to_block_role(block->slots).to;
+  }
   for (const KeyRole& ends : {KeyRole{.to = role.to}, KeyRole{.from = role.from}}) {
     if (role == ends && ephemeral_weight_of(std::max(role.to, role.from)))
       return std::max(role.to, role.from);
@@ -51,11 +53,19 @@ bool is_of_one_secret(const KeyRole& role, std::size_t degree) {
 }
 
 void require_one_key_to_each(const Context& context, std::span<const KeyNeed> needs) {
-  std::map<std::uint32_t, std::pair<std::size_t, std::size_t>> keys;  // to each fresh secret, and from it
+  struct Ends {
+    std::size_t to = 0, from = 0;          // keys to the secret, and from it
+    const GadgetPrimes* gadget = nullptr;  // of those from it
+  };
+  std::map<std::uint32_t, Ends> keys;  // by fresh secrets
   for (const KeyNeed& need : needs) {
     static_cast<void>(context.gadget(need.gadget));
     if (const auto fresh = fresh_secret_of(need.role)) {
-      ++(need.role.to != 0 ? keys[*fresh].first : keys[*fresh].second);
+      Ends& ends = keys[*fresh];
+      ++(need.role.to != 0 ? ends.to : ends.from);
+      if (need.role.to != 0) continue;
+      if (ends.gadget == nullptr) ends.gadget = &need.gadget;
+      if (*ends.gadget != need.gadget) throw ParameterError("keys from one secret have one gadget");
     } else if (!part_of(need.role) && !is_of_one_secret(need.role, context.degree())) {
       throw ParameterError("a key from secret " + std::to_string(need.role.from) + " to " +
                            std::to_string(need.role.to) + ", of the power " +
@@ -63,11 +73,10 @@ void require_one_key_to_each(const Context& context, std::span<const KeyNeed> ne
                            std::to_string(need.role.galois_element) + ", which this library does not make");
     }
   }
-  for (const auto& [secret, count] : keys) {
-    if (count.first == 1 && count.second >= 1 && (!ephemeral_weight_of(secret) || count.second == 1))
-      continue;
-    throw ParameterError(std::to_string(count.first) + " keys to a secret that no other party has, and " +
-                         std::to_string(count.second) + " from it; ask for one to it, and for its others");
+  for (const auto& [secret, ends] : keys) {
+    if (ends.to == 1 && ends.from >= 1 && (!ephemeral_weight_of(secret) || ends.from == 1)) continue;
+    throw ParameterError(std::to_string(ends.to) + " keys to a secret that no other party has, and " +
+                         std::to_string(ends.from) + " from it; ask for one to it, and for its others");
   }
 }
 

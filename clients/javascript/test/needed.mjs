@@ -1,6 +1,6 @@
 // node needed.mjs MODULE FOLDER: the keys of the lists that FOLDER/asked.json names: [{ parameters, needed, security }],
-// with random bytes that begin anew for each. Prints JSON: of each the digests of the secret key and of the keys, the
-// largest number of bytes that were told, and the pieces; or the error's name and text.
+// with random bytes that begin anew for each. Prints JSON: of each the digests of the secret key and of the keys, and the
+// number of pieces; or the error's name and text.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,9 +23,9 @@ const found = JSON.parse(readFileSync(join(folder, 'asked.json'), 'utf8')).map((
   try {
     context = hemera.openContext(read(parameters), security);
     secret = context.generateSecretKey();
-    let told = 0;
-    const pieces = secret.keyPieces(read(needed), (bytes) => { told = Math.max(told, bytes); });
-    return { secret: digest([secret.save()]), keys: digest(pieces), told, pieces: pieces.length };
+    const pieces = [];
+    secret.writeKeys(read(needed), (piece) => pieces.push(piece));
+    return { secret: digest([secret.save()]), keys: digest(pieces), pieces: pieces.length };
   } catch (error) {
     return { error: error.name, text: error.message };
   } finally {

@@ -11,6 +11,7 @@
 
 #include "hemera/rlwe/context.hpp"
 #include "hemera/rlwe/gadget.hpp"
+#include "hemera/rlwe/key_maker.hpp"
 #include "hemera/rlwe/keys.hpp"
 
 namespace hemera::rlwe {
@@ -54,6 +55,27 @@ struct BlockEncryption {
   std::size_t number = 0;
 };
 std::optional<BlockEncryption> block_of(const KeyRole& role);
+
+/// Keys of one fresh secret z in the making, one after the other: z exists as long as this object.
+class BlockKeyMaker {
+ public:
+  /// Throws as generate_block_keys.
+  BlockKeyMaker(const SecretKey& secret, const BlockSlots& slots, GadgetPointer narrow, GadgetPointer wide);
+  BlockKeyMaker(const BlockKeyMaker&) = delete;
+  BlockKeyMaker& operator=(const BlockKeyMaker&) = delete;
+  ~BlockKeyMaker();
+
+  /// The key to z, and that of an encryption; made before the next call.
+  [[nodiscard]] KeyMaker to_block();
+  [[nodiscard]] KeyMaker encryption(std::size_t number);
+
+ private:
+  const SecretKey& secret_;
+  BlockSlots slots_;
+  GadgetPointer narrow_, wide_;
+  std::vector<std::uint64_t> places_;  // of each block's 1
+  std::optional<SecretKey> end_;       // of the key in the making: z, or a plaintext
+};
 
 /// Both kinds of keys, of one fresh secret z, which exists only within the call.
 struct BlockKeys {
