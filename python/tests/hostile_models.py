@@ -79,12 +79,18 @@ def _packages() -> dict[str, Target]:
     frame = patients()
     table = hm.compile(lambda t: t.groupby("ward").age.mean(), spec_of(frame), security=None)
     linear = hm.compile(LogisticRegression().fit(rows, labels), calibrate=rows, security=None).package
+    eight = np.zeros(8, np.uint8)
+    digits = serving.export_integers(
+        lambda x: np.where(x < 3, x, x[::-1]) * 5,
+        **{"inputs": {"x": eight}, "bits": 8, "preset": "test-exact", "name": "digits"},
+    )
     made = {
         "": (simple, np.zeros((1, 4))),
         " of arrays": (arrays.package, np.zeros((1, 2, 3))),
         " of integers": (exact.package, np.zeros((1, 4), np.int64)),
         " of tables": (table.package, frame),
         " of rows": (linear, rows[:1]),
+        " of encrypted integers": (digits, eight),
     }
 
     def reader(values: Any) -> Callable[[bytes], object]:
@@ -108,7 +114,7 @@ def _packages() -> dict[str, Target]:
             raise hm.errors.FormatError(str(error)) from None
         Interface.from_dict(told).describe()
 
-    for name in (" of arrays", " of tables", " of rows"):
+    for name in (" of arrays", " of tables", " of rows", " of encrypted integers"):
         told = made[name][0].interface.describe()
         found[f"description of a model{name}"] = Target(json.dumps(told).encode(), read_description, "text")
     return found

@@ -24,8 +24,9 @@ NAMES = [
     *("table of times", "table of numbers", "table of lines", "body of a request"),
 ]
 NAMES += [f"settings of the {name}" for name in NAMES[:6]]
-NAMES += [f"packaged model of {name}" for name in ("arrays", "integers", "tables", "rows")]
-NAMES += [f"description of a model of {name}" for name in ("arrays", "tables", "rows")]
+ROWS = ("arrays", "tables", "rows", "encrypted integers")
+NAMES += [f"packaged model of {name}" for name in ("integers", *ROWS)]
+NAMES += [f"description of a model of {name}" for name in ROWS]
 MESSAGES = ("query", "preparation", "rows", "answer")
 """Ends of the names of kinds for which another settings' digest, or name of a query, is a MismatchError."""
 

@@ -46,6 +46,7 @@ def packages() -> dict[str, Package]:
         "ledger": packaged(ledger, balance=eight, amount=eight, name="ledger"),
         "mixed": packaged(mixed, x=eight, mask=np.zeros(8, np.bool_), name="mixed"),
         "signed": packaged(lambda x, y: (x * y - 3) < y, x=four, y=four, name="signed"),
+        "sum": packaged(lambda x: x.sum(), x=eight, name="sum"),
     }
 
 
@@ -56,6 +57,7 @@ def arrays() -> dict[str, dict[str, Any]]:
         "ledger": {"balance": balance, "amount": amount},
         "mixed": {"x": x, "mask": np.arange(8) % 3 == 0},
         "signed": {"x": signed[0], "y": signed[1]},
+        "sum": {"x": x},
     }
 
 
@@ -65,6 +67,7 @@ def expected(given: dict[str, dict[str, Any]]) -> dict[str, Any]:
         "ledger": ledger(*given["ledger"].values()),
         "mixed": mixed(*given["mixed"].values()),
         "signed": (x * y - np.int8(3)) < y,
+        "sum": given["sum"]["x"].sum(dtype=np.uint8),
     }
 
 
@@ -106,12 +109,12 @@ def test_a_server_computes_them(packages: dict[str, Package], module: Path, tmp_
     np.testing.assert_array_equal(batch, np.stack([wanted["ledger"], wanted["ledger"][::-1]]), strict=True)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
-    for name, answer in zip(wanted, told["answers"][:3], strict=True):
+    for name, answer in zip(wanted, told["answers"][:4], strict=True):
         assert "error" not in answer, answer
         kind = "Array" if wanted[name].dtype.kind == "b" else "Uint8Array"
         assert (answer["kind"], answer["shape"]) == (kind, list(wanted[name].shape))
         assert answer["values"] == [str(each).lower() for each in wanted[name].ravel()]
-    assert [each["error"] for each in told["answers"][3:]] == ["MismatchError", "RangeError"]
+    assert [each["error"] for each in told["answers"][4:]] == ["MismatchError", "RangeError"]
     assert told["inputs"][0] == {
         **{"name": "balance", "shape": [8], "dtype": "uint8"},
         **dict.fromkeys(("low", "high", "step")),

@@ -39,7 +39,10 @@ class Integers(Encoding):
 
     def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
         given = arrays_by_name(rows, inputs)
-        return [self._digits(*each) for each in zip(given, inputs, self.inputs, strict=True)]
+        found = [self._digits(*each) for each in zip(given, inputs, self.inputs, strict=True)]
+        for digits, spec in zip(found, inputs, strict=True):
+            _require_form(digits, (*spec.shape, spec.slots))
+        return found
 
     def _digits(self, given: Any, spec: InputSpec, facts: Facts) -> Array:
         array = np.asarray(given)
@@ -54,6 +57,8 @@ class Integers(Encoding):
 
     def decode(self, values: list[Array], outputs: Sequence[OutputSpec], rows: int | None) -> Any:
         del outputs, rows
+        count = int(np.prod(self.output.shape, dtype=np.int64))
+        _require_form(values[0], (self.layout.vectors(count), self.layout.slots))
         digits, most = np.real(values[0]), 1 if self.output.dtype == "bool" else 15
         whole = np.rint(digits)
         if not (np.abs(digits - whole) <= _HALF).all() or whole.min() < 0 or whole.max() > most:
@@ -78,6 +83,12 @@ class Integers(Encoding):
     def require_fit(self, inputs: int, outputs: int) -> None:
         if (inputs, outputs) != (len(self.inputs), 1):
             raise FormatError(f"{len(self.inputs)} arrays of integers, and the model has {inputs} inputs")
+
+
+def _require_form(slots: Array, form: tuple[int, ...]) -> None:
+    """FormatError for other ciphertexts than a description tells."""
+    if slots.shape[slots.ndim - len(form) :] != form:
+        raise FormatError(f"integers in ciphertexts of shape {slots.shape}, and not {form}")
 
 
 def _fits(array: Array, facts: Facts) -> bool:

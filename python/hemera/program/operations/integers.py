@@ -49,7 +49,7 @@ def of_digits(layout: Layout, slots: Array, facts: Facts) -> Array:
     flat = digits.reshape(-1, *digits.shape[-2:])
     words = [layout.to_integers(vectors, count, each) for vectors in flat]
     found = [word.astype(np.bool_) if dtype.kind == "b" else from_words(word, dtype) for word in words]
-    return cast("Array", np.stack(found).reshape(*digits.shape[:-2], *facts.shape))
+    return cast("Array", np.stack(found).reshape((*digits.shape[:-2], *facts.shape)))
 
 
 class IntegerPlan:
@@ -153,5 +153,5 @@ class IntegerFunction(Operation):
         before = xs[0].shape[:-2]
         flat = [x.reshape(-1, *each.shape) for x, each in zip(arrays, facts, strict=True)]
         found = np.stack([np.asarray(self.replayed(each)) for each in zip(*flat, strict=True)])
-        own = found.reshape(*before, *self.replayed.result.shape)
+        own = found.reshape((*before, *self.replayed.result.shape))
         return to_digits(self.layout, own, self.replayed.result)
