@@ -77,7 +77,7 @@ function shown({ results, warnings }) {
     values.forEach((value, i) => {
       const row = table.insertRow();
       row.insertCell().textContent = values.length > 1 ? `${name} ${i}` : name;
-      row.insertCell().textContent = typeof value === 'number' ? value.toPrecision(5) : String(value);
+      row.insertCell().textContent = typeof value === 'number' && !Number.isInteger(value) ? value.toPrecision(5) : String(value);
     });
   }
   at('results').replaceChildren(table);
