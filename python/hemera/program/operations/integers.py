@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from hemera._process import Lock
+from hemera._process import Lock, cached_property
 from hemera.ckks import Parameters
 from hemera.errors import MismatchError
 from hemera.integers import Context
@@ -92,7 +92,7 @@ class IntegerFunction(Operation):
     text: str
     """The recorded function."""
 
-    @functools.cached_property
+    @cached_property
     def replayed(self) -> Replayed:
         """The function."""
         return Replayed(self.text)
