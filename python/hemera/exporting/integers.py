@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 from hemera.ckks import Parameters
 from hemera.errors import LevelError, ParameterError
 from hemera.exporting.function import package
+from hemera.integers.layout import DIGIT_BITS
 from hemera.integers.operations import product_levels
 from hemera.integers.recorded import Array, record
 from hemera.integers.refreshes import refreshes
+from hemera.integers.types import WIDTHS
 from hemera.package.encodings import Integers
 from hemera.package.package import Package
 from hemera.package.specs import InputSpec, OutputSpec
 from hemera.program.operations import IntegerFunction
 from hemera.program.program import Program
-
-_WIDTHS = (8, 16, 32, 64)
 
 
 def export_integers(
@@ -60,9 +60,9 @@ def export_integers(
         LevelError: for more levels than values have.
     """
     params = Parameters.for_bootstrapping(preset)
-    if bits not in _WIDTHS or not inputs:
-        raise ParameterError(f"integers of {bits!r} bits of {len(inputs)} arrays; bits are one of {_WIDTHS}")
-    layout, whole, _ = refreshes(params, values, bits // 4)
+    if bits not in WIDTHS or not inputs:
+        raise ParameterError(f"integers of {bits!r} bits of {len(inputs)} arrays; bits are one of {WIDTHS}")
+    layout, whole, _ = refreshes(params, values, bits // DIGIT_BITS)
     facts = [Array.of(np.asarray(each)) for each in inputs.values()]
     given = product_levels(layout.digits) if levels is None else levels
     if not 0 <= given <= whole.levels_left:

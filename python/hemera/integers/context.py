@@ -30,13 +30,11 @@ from hemera.integers.needs import Needs, asked, needs, require_room
 from hemera.integers.points import Points
 from hemera.integers.refreshes import refreshes
 from hemera.integers.report import report
-from hemera.integers.types import as_words, digits_of, from_words, integer_type, plain_values
+from hemera.integers.types import WIDTHS, as_words, digits_of, from_words, integer_type, plain_values
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context as CkksContext
 from hemera.objects.evaluator import Evaluator
 from hemera.objects.keys import Keys, SecretKey
-
-_WIDTHS = (8, 16, 32, 64)
 
 KeyT = TypeVar("KeyT", Keys, SecretKey)
 
@@ -87,7 +85,7 @@ class Context:
         keys: Keys | Source | None = None,
         secret_key: SecretKey | Source | None = None,
     ) -> None:
-        if bits not in _WIDTHS:
+        if bits not in WIDTHS:
             raise _core.ParameterError(f"integers of {bits!r} bits; there are those of 8, 16, 32 and 64")
         given = [key for key in (keys, secret_key) if isinstance(key, (Keys, SecretKey))]
         if given:

@@ -23,7 +23,7 @@ import numpy as np
 
 from hemera.errors import FormatError
 from hemera.inputs.fields import Kind, Real, Whole, read_json, require_fields
-from hemera.integers.types import DType
+from hemera.integers.types import TYPES, DType
 
 MAGIC = b"\x89HEMINTS\r\n\x1a\n\x00\x00\x00\x00"
 VERSION = 1
@@ -39,7 +39,6 @@ _FIELDS: Mapping[str, Kind] = {
     "failure_log2": Real(-1.7e308, 1.7e308),
 }
 _DIGEST = 32
-_TYPES = ("bool", *(f"{kind}int{bits}" for kind in ("u", "") for bits in (8, 16, 32, 64)))
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,7 @@ def _header(found: Any) -> Header:
     header = Header(**found)
     shape = header.shape
     if (
-        header.dtype not in _TYPES
+        header.dtype not in TYPES
         or len(shape) > _MAX_AXES
         or not all(_EXTENT.has(extent) for extent in shape)
         or math.prod(shape) > _MAX_VALUES

@@ -20,6 +20,12 @@ class Layout:
     slots: int
     digits: int
 
+    @classmethod
+    def of(cls, bits: int, values: int) -> Layout:
+        """The places of `values` integers of these bits in a vector."""
+        digits = bits // DIGIT_BITS
+        return cls(values * digits, digits)
+
     @property
     def values(self) -> int:
         """The number of integers in a vector."""

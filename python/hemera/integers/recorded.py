@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from hemera import _core
 from hemera.integers.encrypted import Encrypted
 from hemera.integers.functions import Table
+from hemera.integers.types import TYPES
 
 _MOST = 1 << 22
 """The most values of an array."""
@@ -77,8 +78,7 @@ class Array:
         """The facts of `data`. FormatError for others than of integers and booleans."""
         dtype, shape = data
         extents = tuple(map(operator.index, shape))
-        kinds = ["bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))]
-        if dtype not in kinds or min(extents, default=1) < 1 or np.prod(extents, dtype=float) > _MOST:
+        if dtype not in TYPES or min(extents, default=1) < 1 or np.prod(extents, dtype=float) > _MOST:
             raise _core.FormatError(f"an array of {dtype!r} and shape {extents} of a function of integers")
         return cls(dtype, extents)
 

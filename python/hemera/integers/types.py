@@ -15,6 +15,11 @@ from hemera.integers.layout import DIGIT_BITS
 
 DType = np.dtype[Any]
 
+WIDTHS = (8, 16, 32, 64)
+"""The bits of integers that contexts and types have."""
+TYPES = ("bool", *(f"{kind}int{bits}" for kind in ("u", "") for bits in WIDTHS))
+"""NumPy's names of the types of encrypted values."""
+
 
 def integer_type(dtype: object, bits: int) -> DType:
     """A type of integers that a context of this number of bits holds, in the machine's order of bytes.

@@ -35,7 +35,7 @@ class Integers(Encoding):
     @property
     def layout(self) -> Layout:
         """The places of digits."""
-        return Layout(self.values * self.bits // 4, self.bits // 4)
+        return Layout.of(self.bits, self.values)
 
     def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
         given = arrays_by_name(rows, inputs)

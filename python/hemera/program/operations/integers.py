@@ -18,7 +18,7 @@ from hemera.integers.layout import Layout
 from hemera.integers.needs import NeededKeys
 from hemera.integers.recorded import Array as Facts
 from hemera.integers.recorded import Replayed
-from hemera.integers.types import as_words, digits_of, from_words
+from hemera.integers.types import WIDTHS, as_words, digits_of, from_words
 from hemera.objects.batches import stack
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.evaluator import Evaluator
@@ -104,13 +104,13 @@ class IntegerFunction(Operation):
     @property
     def layout(self) -> Layout:
         """The places of digits."""
-        return Layout(self.values * self.bits // 4, self.bits // 4)
+        return Layout.of(self.bits, self.values)
 
     def validated(self, scheme: SchemeName) -> Operation:
         integer(self.bits, "bits", 8, 64)
         integer(self.values, "values", 1, 1 << 16)
         integer(self.levels, "levels", 0, 1 << 10)
-        if self.bits not in (8, 16, 32, 64) or not isinstance(self.text, str):
+        if self.bits not in WIDTHS or not isinstance(self.text, str):
             raise TypeError(f"a function of integers of {self.bits} bits")
         facts = [*self.replayed.inputs, self.replayed.result]
         wide = [each.dtype for each in facts if 8 * np.dtype(each.dtype).itemsize > self.bits]
