@@ -34,42 +34,29 @@ TEST_P(EnginesTest, EqualsTheSchoolbookForEverySmallDegree) {
   }
 }
 
-// A monomial turns the other factor, whatever the degree: an oracle for sizes beyond the schoolbook's reach.
-TEST_P(EnginesTest, MultipliesByMonomialsAtEveryDegree) {
-  if (GetParam() == "schoolbook")
-    GTEST_SKIP() << "too slow for large degrees, and linear in its oracle anyway";
-  for (std::size_t degree = 1024; degree <= poly::max_degree; degree *= 2) {
-    for (const int bits : {50, 49, 61}) {
-      const poly::RnsBase base = split_base(degree, {bits});
-      const arith::Modulus& q = base.modulus(0);
-      const Polynomials a({1, 1, 1, degree}, base, Fill::random, random_);
-      Polynomials monomial({1, 1, 1, degree});
-      const std::size_t shift = random_() % degree;
-      const std::uint64_t factor = q.value() - 2;
-      monomial.words[shift] = factor;
-      Words expected(degree);
-      for (std::size_t n = 0; n < degree; ++n) {
-        const std::uint64_t value = q.multiply(a.words[n], factor);
-        expected[(n + shift) % degree] = n + shift < degree ? value : q.negate(value);
-      }
-      EXPECT_EQ(product(*engine_, a, monomial, base), expected) << degree << " " << bits;
-    }
-  }
-}
-
-// The all-largest product (q - 1)^2 (1 + X + ...)^2 has the coefficients 2 (n + 1) - N.
-TEST_P(EnginesTest, MultipliesLargestCoefficientsAtEveryDegree) {
+// Beyond the schoolbook's reach: a monomial turns the other factor, and the all-largest product (q - 1)^2 (1
+// + X + ...)^2 has the coefficients 2 (n + 1) - N.
+TEST_P(EnginesTest, MultipliesMonomialsAndLargestCoefficientsAtEveryDegree) {
   if (GetParam() == "schoolbook") GTEST_SKIP() << "too slow for large degrees";
   for (std::size_t degree = 1024; degree <= poly::max_degree; degree *= 2) {
     for (const int bits : {50, 49, 61}) {
       const poly::RnsBase base = split_base(degree, {bits});
-      const Polynomials a({1, 1, 1, degree}, base, Fill::largest, random_);
-      Words expected(degree);
+      const arith::Modulus& q = base.modulus(0);
+      const Polynomials a({1, 1, 1, degree}, base, Fill::random, random_),
+          largest({1, 1, 1, degree}, base, Fill::largest, random_);
+      Polynomials monomial({1, 1, 1, degree});
+      const std::size_t shift = random_() % degree;
+      const std::uint64_t factor = q.value() - 2;
+      monomial.words[shift] = factor;
+      Words turned(degree), squared(degree);
       for (std::size_t n = 0; n < degree; ++n) {
-        expected[n] = base.modulus(0).reduce_signed(static_cast<std::int64_t>(2 * (n + 1)) -
-                                                    static_cast<std::int64_t>(degree));
+        const std::uint64_t value = q.multiply(a.words[n], factor);
+        turned[(n + shift) % degree] = n + shift < degree ? value : q.negate(value);
+        squared[n] =
+            q.reduce_signed(static_cast<std::int64_t>(2 * (n + 1)) - static_cast<std::int64_t>(degree));
       }
-      EXPECT_EQ(product(*engine_, a, a, base), expected) << degree << " " << bits;
+      EXPECT_EQ(product(*engine_, a, monomial, base), turned) << degree << " " << bits;
+      EXPECT_EQ(product(*engine_, largest, largest, base), squared) << degree << " " << bits;
     }
   }
 }

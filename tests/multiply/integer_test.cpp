@@ -153,7 +153,7 @@ TEST_P(IntegerTest, HasTheRightResidueAtLargeSizes) {
     }
     return static_cast<std::uint64_t>(sum % ~std::uint64_t{0});
   };
-  for (const std::size_t size : {5000, 40000, 79000, 150001, 500000}) {
+  for (const std::size_t size : {5000, 79000, 500000}) {
     if (*GetParam() == 's' && size > 100000) continue;  // slow
     const Words a = random_words(size, random_), b = random_words(size - size / 7, random_);
     EXPECT_EQ(residue(product(a, b)), static_cast<std::uint64_t>(static_cast<arith::uint128>(residue(a)) *

@@ -63,21 +63,6 @@ std::complex<double> value_at_slot(const std::vector<BigInteger>& coefficients, 
   return {static_cast<double>(x / scale), static_cast<double>(y / scale)};
 }
 
-// X -> X^element on residues, element odd.
-Poly automorphism(Fixture& fixture, const Poly& in, std::size_t element) {
-  Poly out = fixture.polynomial();
-  const std::size_t degree = fixture.degree();
-  for (std::size_t limb = 0; limb < fixture.base().size(); ++limb) {
-    const auto* from = in.view().limb<std::uint64_t>(0, 0, limb);
-    auto* to = out.view().limb<std::uint64_t>(0, 0, limb);
-    for (std::size_t i = 0; i < degree; ++i) {
-      const std::size_t power = i * element % (2 * degree);
-      to[power % degree] = power < degree ? from[i] : fixture.base().modulus(limb).negate(from[i]);
-    }
-  }
-  return out;
-}
-
 // The largest of the sums of 2n roundings by at most 1/2 that these tests meet: they add up like random ones.
 double rounding_error(std::size_t n, double scale) { return 3 * std::sqrt(static_cast<double>(n)) / scale; }
 
@@ -86,10 +71,8 @@ struct Size {
   std::size_t slots;
 };
 
-const std::vector<Size> sizes = {{1024, 512},     {1024, 1},     {1024, 2},     {1024, 4},
-                                 {1024, 16},      {1024, 32},    {1024, 64},    {2048, 1024},
-                                 {4096, 256},     {8192, 4096},  {16384, 8192}, {32768, 16384},
-                                 {131072, 65536}, {131072, 128}, {65536, 8192}};
+const std::vector<Size> sizes = {{1024, 512}, {1024, 1},     {1024, 2},     {1024, 4},      {1024, 32},
+                                 {4096, 256}, {16384, 8192}, {65536, 8192}, {131072, 65536}};
 
 class EmbeddingSizes : public ::testing::TestWithParam<Size> {};
 
@@ -223,82 +206,6 @@ TEST(Embedding, IsTheDocumentedGraph) {
     }
     const Slots decoded = fixture.unembed(encoded, n, scale);
     for (std::size_t j = 0; j < n; ++j) ASSERT_EQ(decoded[j], forward[position(j)]) << isa;
-  }
-}
-
-TEST(Embedding, SumsOfEncodingsDecodeToSums) {
-  constexpr std::size_t degree = 4096;
-  Fixture fixture(degree, base_of_bits(degree, 45, 3));
-  std::mt19937_64 random(16);
-  const Slots a = random_slots(fixture.full(), random), b = random_slots(fixture.full(), random);
-  const double scale = 0x1p90;
-  Poly sum = fixture.embed(a, scale);
-  const Poly other = fixture.embed(b, scale);
-  for (std::size_t limb = 0; limb < 3; ++limb) {
-    const arith::Modulus& q = fixture.base().modulus(limb);
-    auto* x = sum.view().limb<std::uint64_t>(0, 0, limb);
-    const auto* y = other.view().limb<std::uint64_t>(0, 0, limb);
-    for (std::size_t i = 0; i < degree; ++i) x[i] = q.subtract(q.add(x[i], x[i]), y[i]);  // 2 a - b
-  }
-  Slots expected(a.size());
-  for (std::size_t j = 0; j < a.size(); ++j) expected[j] = 2.0 * a[j] - b[j];
-  EXPECT_LE(largest_difference(fixture.unembed(sum, fixture.full(), scale), expected),
-            12 * transform_error(fixture.full()));
-}
-
-TEST(Embedding, ThePowerFiveRotatesSlotsLeftByOne) {
-  for (const auto& [degree, n] : std::vector<Size>{{4096, 2048}, {4096, 64}, {1024, 2}}) {
-    Fixture fixture(degree, base_of_bits(degree, 50, 2));
-    std::mt19937_64 random(17);
-    Slots slots = random_slots(n, random);
-    const double scale = 0x1p80;
-    const Slots decoded = fixture.unembed(automorphism(fixture, fixture.embed(slots, scale), 5), n, scale);
-    std::rotate(slots.begin(), slots.begin() + 1, slots.end());
-    EXPECT_LE(largest_difference(decoded, slots), 3 * transform_error(n)) << n;
-  }
-}
-
-TEST(Embedding, TheInversePowerConjugates) {
-  for (const auto& [degree, n] : std::vector<Size>{{4096, 2048}, {4096, 64}, {1024, 1}}) {
-    Fixture fixture(degree, base_of_bits(degree, 50, 2));
-    std::mt19937_64 random(18);
-    Slots slots = random_slots(n, random);
-    const double scale = 0x1p80;
-    const Slots decoded =
-        fixture.unembed(automorphism(fixture, fixture.embed(slots, scale), 2 * degree - 1), n, scale);
-    for (auto& slot : slots) slot = std::conj(slot);
-    EXPECT_LE(largest_difference(decoded, slots), 3 * transform_error(n)) << n;
-  }
-}
-
-TEST(Embedding, ProductsOfPolynomialsDecodeToProductsOfSlots) {
-  constexpr std::size_t degree = 1024;
-  for (const std::size_t n : {std::size_t{512}, std::size_t{8}}) {
-    Fixture fixture(degree, base_of_bits(degree, 59, 2));
-    std::mt19937_64 random(19);
-    const Slots a = random_slots(n, random, 2), b = random_slots(n, random, 2);
-    const double scale = 0x1p50;
-    const Poly x = fixture.embed(a, scale), y = fixture.embed(b, scale);
-    Poly product = fixture.polynomial();
-    for (std::size_t limb = 0; limb < 2; ++limb) {
-      const arith::Modulus& q = fixture.base().modulus(limb);
-      const auto* u = x.view().limb<std::uint64_t>(0, 0, limb);
-      const auto* v = y.view().limb<std::uint64_t>(0, 0, limb);
-      auto* out = product.view().limb<std::uint64_t>(0, 0, limb);
-      std::fill_n(out, degree, 0);
-      for (std::size_t i = 0; i < degree; ++i) {
-        for (std::size_t j = 0; j < degree; ++j) {
-          const std::uint64_t term = q.multiply(u[i], v[j]);
-          auto& target = out[(i + j) % degree];
-          target = i + j < degree ? q.add(target, term) : q.subtract(target, term);
-        }
-      }
-    }
-    Slots expected(n);
-    for (std::size_t j = 0; j < n; ++j) expected[j] = a[j] * b[j];
-    // Each factor is off by its rounding, times the size of the other one.
-    EXPECT_LE(largest_difference(fixture.unembed(product, n, scale * scale), expected),
-              6 * rounding_error(n, scale) + 32 * transform_error(n));
   }
 }
 

@@ -10,7 +10,7 @@
 #include "poly/cpu/sampling.hpp"
 #include "poly/sampling_support.hpp"
 
-namespace hemera::poly::testing {
+namespace hemera::poly::testing::sampling_statistics_tests {
 namespace {
 
 constexpr double rejected = 1e-6;
@@ -248,4 +248,4 @@ TEST_F(SamplingStatistics, NeighboursAreIndependent) {
 }
 
 }  // namespace
-}  // namespace hemera::poly::testing
+}  // namespace hemera::poly::testing::sampling_statistics_tests

@@ -59,8 +59,6 @@ TEST_F(CiphertextTest, GatherKeepsTheFormOfPlaintexts) {
   const Plaintext gathered = gather(plaintext, Indices{2, 2}, {2});
   EXPECT_EQ(gathered.poly.form(), poly::Form::coefficient);
   EXPECT_EQ(gathered.poly.secrecy(), runtime::Secrecy::secret);
-  EXPECT_EQ(host_words(*context_, gathered.poly),
-            host_words(*context_, gather(plaintext, Indices{2, 2}, {2}).poly));
 }
 
 TEST_F(CiphertextTest, GatherRefusesWhatIsNotThere) {
@@ -124,91 +122,6 @@ TEST_F(CiphertextTest, CapturedInputsTakeWhatIsLikeTheExample) {
   input.meta.padding = Padding::unknown;
   EXPECT_EQ(changed([](Metadata& meta) { meta.filled = 5; }), "");
   EXPECT_THROW(assign_input(input, random({3})), MismatchError);
-}
-
-// What the padding is after sums and products, of 8 slots: each row has two operands, then both results.
-// Zeros stay zeros in products with anything, and in sums with zeros alone.
-TEST(Filling, FollowsFromBothOperands) {
-  struct Filling {
-    std::size_t filled;
-    Padding padding;
-    bool operator==(const Filling&) const = default;
-  };
-  constexpr Filling all{0, Padding::zeros}, sums{0, Padding::uniform};
-  constexpr Filling zeros{5, Padding::zeros}, unknown{5, Padding::unknown}, values{5, Padding::values};
-  constexpr Filling five{5, Padding::uniform}, three{3, Padding::uniform};
-  struct Case {
-    Filling a, b, sum, product;
-  };
-  const std::vector<Case> cases = {
-      {all, all, all, all},
-      {zeros, zeros, zeros, zeros},
-      {zeros, unknown, unknown, zeros},
-      {unknown, unknown, unknown, unknown},
-      {values, zeros, values, zeros},
-      {values, unknown, values, values},
-      {all, zeros, all, zeros},
-      {all, unknown, all, all},
-      {all, sums, all, all},
-      {zeros, sums, unknown, zeros},
-      {zeros, five, unknown, zeros},
-      {unknown, five, unknown, unknown},
-      {values, five, values, values},
-      {five, three, three, three},
-      {sums, three, three, three},
-      {sums, sums, sums, sums},
-  };
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    const auto& [a, b, sum, product] = cases[i];
-    for (const bool swapped : {false, true}) {
-      for (const bool is_product : {false, true}) {
-        Metadata x, y, result;
-        x.slots = y.slots = 8;
-        x.filled = (swapped ? b : a).filled;
-        x.padding = (swapped ? b : a).padding;
-        y.filled = (swapped ? a : b).filled;
-        y.padding = (swapped ? a : b).padding;
-        y.is_complex = swapped;
-        join_filling(result, x, y, is_product);
-        EXPECT_EQ((Filling{result.filled, result.padding}), is_product ? product : sum)
-            << "case " << i << ", product " << is_product << ", swapped " << swapped;
-        EXPECT_EQ(result.is_complex, swapped);
-      }
-    }
-  }
-  // A single slot is in all slots of the other.
-  Metadata single, part;
-  single.slots = 1;
-  part.slots = 8;
-  part.filled = 5;
-  join_filling(part, part, single, false);
-  EXPECT_EQ(part.filled, 5U);
-  EXPECT_EQ(part.padding, Padding::unknown);
-}
-
-// 5 of 8 slots of CKKS are in slots 8 to 12 of 16 once more; 8 of 8 values of BFV are not.
-TEST(Filling, FewerSlotsRepeatInMore) {
-  Metadata few, many, sums, result;
-  few.slots = 8;
-  few.filled = 5;
-  many.slots = sums.slots = 16;
-  sums.padding = Padding::uniform;
-  for (const bool is_product : {false, true}) {
-    join_filling(result, few, many, is_product);
-    EXPECT_EQ(result.filled, 0U);
-    EXPECT_EQ(result.padding, Padding::zeros);
-    join_filling(result, few, sums, is_product);
-    EXPECT_EQ(result.filled, 5U);
-    EXPECT_EQ(result.padding, Padding::unknown);
-  }
-  few.filled = 8;
-  join_filling(result, few, sums, true);
-  EXPECT_EQ(result.padding, Padding::zeros);
-  // One value of BFV, with which not all slots are alike.
-  Metadata one;
-  one.slots = one.filled = 1;
-  join_filling(result, sums, one, false);
-  EXPECT_EQ(result.padding, Padding::unknown);
 }
 
 }  // namespace

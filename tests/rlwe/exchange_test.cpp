@@ -70,9 +70,8 @@ class Exchange : public testing::TestWithParam<ExchangeCase> {
 
 INSTANTIATE_TEST_SUITE_P(Members, Exchange,
                          testing::Values(ExchangeCase{1, {}, 2, false}, ExchangeCase{2, {}, 2, true},
-                                         ExchangeCase{2, {3}, 1, false}, ExchangeCase{3, {}, 1, true},
-                                         ExchangeCase{3, {2, 2}, 2, true}, ExchangeCase{4, {}, 2, false},
-                                         ExchangeCase{4, {}, 0, true}, ExchangeCase{5, {}, 0, true}),
+                                         ExchangeCase{2, {3}, 1, false}, ExchangeCase{3, {2, 2}, 2, true},
+                                         ExchangeCase{4, {}, 2, false}, ExchangeCase{5, {}, 0, true}),
                          [](const auto& tested) {
                            const ExchangeCase& own = tested.param;
                            return std::to_string(own.members) + "Members" +

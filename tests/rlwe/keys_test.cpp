@@ -102,20 +102,5 @@ TEST_F(EvaluationKeysTest, LeaveNothingOfTheSecretInMemory) {
   EXPECT_EQ(left_of(square), 1);
 }
 
-TEST_F(EvaluationKeysTest, KeysOfAnotherContextAreRefused) {
-  const auto elsewhere = tests::make_context(parameters_with({.name = "", .digits = 2, .special_primes = 2}));
-  const EvaluationKeys other = generate_keys(generate_secret_key(elsewhere), {});
-  EvaluationKeys keys = generate_keys(secret, {});
-  const KeyRole role = KeyRole::relinearization();
-  EXPECT_THROW(keys.add(role, other.find(role, 1)), MismatchError);
-  EXPECT_THROW(keys.merge(other), MismatchError);
-  const Ciphertext x = encrypt_zero(secret, {.level = 1, .scale = 0x1p20, .slots = 1});
-  const std::uint64_t elements[] = {context->galois_element(1)};
-  const SwitchingKey foreign = generate_galois_key(generate_secret_key(elsewhere), elements[0], 1);
-  const SwitchingKey* const foreign_keys[] = {&foreign};
-  EXPECT_THROW(static_cast<void>(apply_galois(x, elements[0], foreign)), MismatchError);
-  EXPECT_THROW(static_cast<void>(apply_galois_hoisted(x, elements, foreign_keys)), MismatchError);
-}
-
 }  // namespace
 }  // namespace hemera::rlwe

@@ -31,27 +31,6 @@ TEST(NoiseFormulas, OfSumsAndTails) {
   EXPECT_NEAR(tail_factor(65536), 8.8893, 1e-4);
 }
 
-TEST(NoiseFormulas, OfFreshEncryptions) {
-  EXPECT_NEAR(fresh_noise_log2(1024, 3.19, false), std::log2(3.19 * tail), tight);
-  EXPECT_NEAR(fresh_noise_log2(1024, 3.19, true), std::log2(3.19 * tail * std::sqrt(2 * n + 1)), tight);
-}
-
-// With a public key over the first special prime, too: the division rounds to multiples of t, where one more
-// unit covers the middle of an even t.
-TEST(NoiseFormulas, OfFreshEncryptionsThatAreDivided) {
-  ParametersLiteral literal =
-      parameters_with({.name = "", .digits = 2, .special_primes = 2, .scheme = Scheme::bgv}).literal();
-  literal.roots.clear();
-  for (const std::uint64_t t : {3, 4, 65537}) {
-    literal.plain_modulus = t;
-    const auto context = tests::make_context(Parameters(literal));
-    const double half = t % 2 == 0 ? 0.5 + 1 / static_cast<double>(t) : 0.5;
-    const double errors = 3.19 * tail * std::sqrt(2 * n + 1) / static_cast<double>(literal.special_primes[0]);
-    const double rounding = half / std::sqrt(3.0) * tail * std::hypot(1, secret_norm);
-    EXPECT_NEAR(fresh_noise_log2(*context, true), std::log2(errors + rounding), tight) << t;
-  }
-}
-
 TEST(NoiseFormulas, OfSecrets) {
   EXPECT_NEAR(secret_norm_log2(1024, {}), std::log2(secret_norm), tight);
   EXPECT_NEAR(secret_norm_log2(1024, {.weight = 64}), 3, tight);
@@ -66,11 +45,6 @@ TEST(NoiseFormulas, OfRounding) {
   EXPECT_NEAR(rounding_noise_log2(1024, {}, 3, 0.5),
               std::log2(one * std::hypot(1, secret_norm, secret_norm * secret_embedding)), tight);
   EXPECT_NEAR(rounding_noise_log2(1024, {}, 2, 4), rounding_noise_log2(1024, {}, 2, 0.5) + 3, tight);
-}
-
-TEST(NoiseFormulas, OfPlaintextProducts) {
-  EXPECT_NEAR(plaintext_factor_log2(1024, 65536), 10 + 16 - 1, tight);
-  EXPECT_NEAR(plaintext_factor_log2(32768, 3), 15 + std::log2(3) - 1, tight);
 }
 
 // Digits of primes and of windows, with and without special primes, of both error factors.
@@ -102,28 +76,6 @@ TEST(NoiseFormulas, OfKeySwitches) {
       EXPECT_NEAR(switching_noise_log2(*context, level), std::log2(bound), 1e-6) << "level " << level;
     }
   }
-}
-
-// A batch has one bound: that of its noisiest element, whatever its place.
-TEST(NoiseOfBatches, IsTheLargest) {
-  ParametersLiteral literal = parameters_with(gadgets()[1]).literal();
-  literal.scheme = Scheme::bfv;
-  literal.scale = 0;
-  literal.plain_modulus = 65537;
-  literal.roots.clear();
-  const auto context = tests::make_context(Parameters(literal));
-  const SecretKey secret = generate_secret_key(context);
-  const Ciphertext fresh = encrypt_zero(secret, {.batch = {1}, .slots = 1});
-  Ciphertext noisy = fresh.clone();
-  noisy.meta.noise_log2 += 20;
-  noisy.meta.largest = 8;
-  for (const std::vector<const Ciphertext*>& parts :
-       {std::vector<const Ciphertext*>{&fresh, &noisy}, {&noisy, &fresh}, {&fresh, &noisy, &fresh}}) {
-    EXPECT_EQ(stack(parts).meta.noise_log2, noisy.meta.noise_log2);
-    EXPECT_EQ(concatenate(parts).meta.noise_log2, noisy.meta.noise_log2);
-    EXPECT_EQ(stack(parts).meta.largest, fresh.meta.largest);
-  }
-  EXPECT_EQ(stack({&fresh, &fresh}).meta.noise_log2, fresh.meta.noise_log2);
 }
 
 // The public part of a symmetric encryption or a key says nothing of its errors: their seed is another.

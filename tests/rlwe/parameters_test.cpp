@@ -52,44 +52,5 @@ TEST(Parameters, MistakesAreNamed) {
   expect_refused<ParameterError>([](L& l) { l.security = 100; }, "128, 192, 256 or none");
 }
 
-TEST(Parameters, TheFingerprintCoversWhatObjectsDependOn) {
-  const Parameters reference(good_literal());
-  const auto changed = [&](auto change) {
-    ParametersLiteral literal = good_literal();
-    change(literal);
-    return Parameters(std::move(literal)).fingerprint() != reference.fingerprint();
-  };
-  EXPECT_TRUE(changed([](auto& l) { l.levels.erase(l.levels.begin()); }));
-  EXPECT_TRUE(changed([](auto& l) {
-    l.special_primes.clear();
-    l.roots.clear();
-  }));
-  EXPECT_TRUE(changed([](auto& l) {
-    l.digits.clear();
-    l.window_bits = 9;
-  }));
-  EXPECT_TRUE(changed([](auto& l) { l.galois_generator = 3; }));
-  EXPECT_TRUE(changed([](auto& l) { l.scale = 0x1p39; }));
-  EXPECT_TRUE(changed([](auto& l) {
-    // Another primitive root: the cube of the minimal one.
-    auto& [modulus, root] = *l.roots.begin();
-    root = arith::Modulus(modulus).power(root, 3);
-  }));
-  EXPECT_FALSE(changed([](auto& l) { l.rescaling = RescalingPolicy::manual(l.scheme); }));
-  EXPECT_FALSE(changed([](auto& l) { l.range_bits = 3; }));
-}
-
-TEST(Security, FollowsTheTables) {
-  EXPECT_EQ(classify(8192, 214, {}, 3.19), Security::at_least_128);
-  EXPECT_EQ(classify(8192, 214.5, {}, 3.19), Security::at_least_128_2018);
-  EXPECT_EQ(classify(8192, 218.5, {}, 3.19), Security::below_128);
-  EXPECT_EQ(classify(8192, 147, {}, 3.19), Security::at_least_192);
-  EXPECT_EQ(classify(8192, 114, {}, 3.19), Security::at_least_256);
-  EXPECT_EQ(classify(8192, 114, {}, 1.0), Security::below_128);
-  EXPECT_EQ(classify(8192, 114, {.weight = 64}, 3.19), Security::below_128);
-  EXPECT_EQ(max_log_modulus(65536, 128), 1747);
-  EXPECT_EQ(max_log_modulus(1024, 192), std::nullopt);
-}
-
 }  // namespace
 }  // namespace hemera::rlwe

@@ -211,19 +211,6 @@ TEST_F(SecondOperandTest, ALaterKeyOfTheSameRoleAndGadgetCounts) {
   EXPECT_EQ(keys.memory_bytes(), new_key->poly.bytes());
 }
 
-TEST_F(SecondOperandTest, KeysOfTwoLevelsAreBothInAUnion) {
-  const KeyRole role = KeyRole::relinearization();
-  const auto low = key(1), high = key(2);
-  for (const bool low_first : {true, false}) {
-    EvaluationKeys keys{.context = context_, .public_key = nullptr, .switching = {}}, others = keys;
-    (low_first ? keys : others).add(role, low);
-    (low_first ? others : keys).add(role, high);
-    keys.merge(others);
-    EXPECT_EQ(keys.find(role, 1), low);
-    EXPECT_EQ(keys.find(role, 2), high);
-  }
-}
-
 TEST_F(SecondOperandTest, KeysOfAnotherContextAreRefused) {
   const auto other = tests::make_context(parameters_);
   const SecretKey foreign = generate_secret_key(other);

@@ -72,7 +72,7 @@ std::vector<BigInteger> sample(const Context& context, const WideGaussian& gauss
 
 TEST(WideGaussian, SamplesHaveItsMoments) {
   const auto context = tests::make_context(parameters_with(gadgets()[1]));
-  for (const double sigma : {3.5, 19.0, 21.0, 700.0, 0x1p40, 0x1.8p62, 0x1p90, 0x1.6p100}) {
+  for (const double sigma : {3.5, 19.0, 21.0, 0x1.8p62, 0x1.6p100}) {
     const WideGaussian gaussian(sigma);
     double mean = 0, square = 0, fourth = 0, neighbours = 0;
     std::array<double, 8> low{};
