@@ -1,8 +1,9 @@
-"""Tables of mistakes with the errors that they give."""
+"""Mistakes with the errors that they give, one by one and as tables."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -10,8 +11,13 @@ Mistake = tuple[Callable[[], object], type[Exception], str | None]
 """A call, its error, and words of the error's text; None: any words."""
 
 
+def raises(error: Any, words: str, call: Callable[..., object], *args: Any, **options: Any) -> None:
+    """The call gives the error, with these words if there are some."""
+    with pytest.raises(error, match=words or None):
+        call(*args, **options)
+
+
 def refuse(*mistakes: Mistake) -> None:
     """Each call gives its error."""
     for call, error, words in mistakes:
-        with pytest.raises(error, match=words):
-            call()
+        raises(error, words or "", call)

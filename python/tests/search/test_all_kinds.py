@@ -13,6 +13,8 @@ from hemera import errors
 from hemera.search import Client, Index, Settings, Threshold, Top, wire
 from hemera.search.index import settings_of
 
+from ..refusals import raises
+
 pytestmark = pytest.mark.usefixtures("small_rings")
 
 KINDS: dict[str, Any] = {
@@ -90,19 +92,15 @@ def test_a_file_is_the_index(tried: Tried, tmp_path: Path) -> None:
         b"rubbish",
         query,
     ):
-        with pytest.raises(errors.FormatError):
-            Index.load(wrong)
-    with pytest.raises(errors.FormatError, match="settings' of a search"):
-        Index.load(bytes(index.settings))
-    with pytest.raises(errors.FileError):
-        Index.load(tmp_path / "none")
+        raises(errors.FormatError, "", Index.load, wrong)
+    raises(errors.FormatError, "settings' of a search", Index.load, bytes(index.settings))
+    raises(errors.FileError, "", Index.load, tmp_path / "none")
 
 
 def test_files_without_settings_are_refused(tried: Tried) -> None:
     for header in ({}, {"settings": None}, {"settings": []}, {"settings": {}}):
         for read in (Index.load, settings_of):
-            with pytest.raises(errors.FormatError):
-                read(wire.pack(tried.kind, dict(header)))
+            raises(errors.FormatError, "", read, wire.pack(tried.kind, dict(header)))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -114,31 +112,26 @@ def test_ids_are_from_0_and_go_on_after_the_largest(kind: str) -> None:
     for ids, named in (([100], [100]), ([6], [6]), (None, [101]), ([MOST - 1], [MOST - 1]), (None, [MOST])):
         assert tried.add(ROWS[:1], ids) == named
     before, version = index.ids.tolist(), index.version
-    with pytest.raises(errors.ParameterError, match="no ids above the largest"):
-        tried.add(ROWS[:1])
+    raises(errors.ParameterError, "no ids above the largest", tried.add, ROWS[:1])
     for wrong in (-1, MOST + 1, 2**63 - 1, np.uint64(2**63)):
         for refuse in (lambda ids: tried.add(ROWS[:1], ids), index.remove):
-            with pytest.raises(errors.ParameterError, match=r"from 0 to 2\^62 - 1"):
-                refuse(np.array([wrong]))
+            raises(errors.ParameterError, r"from 0 to 2\^62 - 1", refuse, np.array([wrong]))
     for ids, error, told in (
         ([MOST], errors.ParameterError, f"a row {MOST} already"),
         ([20, 20], errors.ParameterError, "twice"),
         ([20, 21, 22], errors.MismatchError, "3 ids"),
         ([0.5], TypeError, "ids"),
     ):
-        with pytest.raises(error, match=told):
-            tried.add(ROWS[: 2 if len(ids) > 1 else 1], ids)
+        raises(error, told, tried.add, ROWS[: 2 if len(ids) > 1 else 1], ids)
     for ids, told in (([5, 50], "no row 50"), ([5, 5], "twice")):
-        with pytest.raises(errors.ParameterError, match=told):
-            index.remove(ids)
+        raises(errors.ParameterError, told, index.remove, ids)
     assert (index.ids.tolist(), index.version) == (before, version)
     index.remove(np.setdiff1d(before, [0, MOST]))
     assert index.ids.tolist() == [0, MOST]
     assert tried.found(index.query(tried.query(), client.keys)) == [0]
     index.remove([MOST, 0])
     assert len(index) == 0
-    with pytest.raises(errors.MismatchError, match="no row"):
-        index.query(tried.query(), client.keys)
+    raises(errors.MismatchError, "no row", index.query, tried.query(), client.keys)
     assert tried.add(ROWS, range(20, 28)) == list(range(20, 28))
     assert tried.found(index.query(tried.query(), client.keys)) == [20 + NEAREST]
 
@@ -155,18 +148,13 @@ def test_damaged_messages(tried: Tried) -> None:
         for place in (0, 20, 60, len(message) // 2, len(message) - 1):
             broken = bytearray(message)
             broken[place] ^= 1
-            with pytest.raises(errors.FormatError):
-                read(bytes(broken))
+            raises(errors.FormatError, "", read, bytes(broken))
         for wrong in (message[:-1], message[:50], message[:-50] + message[-49:], b"", b"x" * 100):
-            with pytest.raises(errors.FormatError):
-                read(wrong)
+            raises(errors.FormatError, "", read, wrong)
     for message, read in ((answer, lambda data: index.query(data, loaded)), (query, client.decrypt)):
-        with pytest.raises(errors.FormatError, match="of a search, where a"):
-            read(message)
-    with pytest.raises(errors.FormatError):
-        index.query(query, client.keys[:-5])
-    with pytest.raises(TypeError, match="keys"):
-        index.query(query, "keys")  # type: ignore[arg-type]
+        raises(errors.FormatError, "of a search, where a", read, message)
+    raises(errors.FormatError, "", index.query, query, client.keys[:-5])
+    raises(TypeError, "keys", index.query, query, "keys")
     assert tried.found(answer) == [NEAREST]
 
 
@@ -183,8 +171,7 @@ def test_an_answer_is_decrypted_once_and_by_its_client(tried: Tried) -> None:
         with waits:
             own.decrypt(answer)
     other._waiting = dict(client._waiting)
-    with pytest.raises(errors.NoiseError):
-        other.decrypt(answers[1])
+    raises(errors.NoiseError, "", other.decrypt, answers[1])
     assert tried.found(answers[1]) == [NEAREST]
     with waits:
         client.decrypt(answers[1])
@@ -214,22 +201,12 @@ def test_keys_are_all_or_refused(tried: Tried) -> None:
     program.require_keys(index.load_keys(client.keys))
     assert len(client.keys) < program.key_bytes * 1.1
     few = bytes(context.generate_keys(secret, public_key=False))
-    with pytest.raises(errors.MissingKeyError, match="lack the automorphism"):
-        program.require_keys(index.load_keys(few))
-    with pytest.raises(errors.MissingKeyError):
-        index.query(tried.query(), few)
+    raises(errors.MissingKeyError, "lack the automorphism", program.require_keys, index.load_keys(few))
+    raises(errors.MissingKeyError, "", index.query, tried.query(), few)
     if tried.kind == "encrypted index":
         others = Tried("index").client.keys  # which need none for products
     else:
         steps = [1 << i for i in range(10)]
         others = bytes(context.generate_keys(secret, relinearization=False, rotations=steps))
     if tried.kind != "index":
-        with pytest.raises(errors.MissingKeyError, match="for products"):
-            program.require_keys(index.load_keys(others))
-
-
-def test_sizes_that_servers_reckon_with(tried: Tried) -> None:
-    query = tried.query()
-    assert tried.index.settings.program.count(query) == 1
-    answer = tried.index.query(query, tried.client.keys)
-    assert len(answer) <= tried.index.answer_bytes(1) + 600
+        raises(errors.MissingKeyError, "for products", program.require_keys, index.load_keys(others))

@@ -11,14 +11,14 @@ import hemera as hm
 from hemera.search import Client, Index, Settings
 from hemera.search.answers import Scores
 
-from .search_cases import DEGREE, Metric, ask, scores_of
-from .search_cases import doubles as floats
+from ..refusals import raises
+from .search_cases import DEGREE, Metric, ask, doubles, scores_of
 
 
 @pytest.mark.parametrize("metric", ["cosine", "dot", "l2"])
 @pytest.mark.parametrize(("rows", "dims"), [(DEGREE + 500, 50), (300, 128)])
 def test_scores_and_ranking_are_those_of_numpy(metric: Metric, rows: int, dims: int) -> None:
-    vectors, many = floats(rows, dims, 1) * 3, floats(5, dims, 2)
+    vectors, many = doubles(rows, dims, 1) * 3, doubles(5, dims, 2)
     vectors *= np.linalg.norm(vectors[0]) / np.linalg.norm(vectors, axis=1, keepdims=True)  # of one norm
     many *= 7 / np.linalg.norm(many, axis=1, keepdims=True)
     norm = 1.0 if metric == "cosine" else 7.0
@@ -55,7 +55,7 @@ def test_scores_and_ranking_are_those_of_numpy(metric: Metric, rows: int, dims: 
 
 
 def test_floats_are_finer_than_int8() -> None:
-    vectors, x = floats(500, 64, 3), floats(1, 64, 4)[0]
+    vectors, x = doubles(500, 64, 3), doubles(1, 64, 4)[0]
     owner, clear = Client.owning(vectors), Index(vectors)
     client = Client(clear.settings)
     expected = scores_of(vectors, x, "cosine")[0]
@@ -75,8 +75,7 @@ def test_the_largest_exact_scores() -> None:
     expected = scores_of(vectors.astype(np.int64), x, "l2")[0]
     assert ask(index, owner, x)[0].tolist() == expected.tolist()
     assert owner.decrypt(index.query(x))[0].tolist() == expected.tolist()
-    with pytest.raises(hm.errors.RangeError, match="query_bound=3001"):
-        index.query(x - 1)
+    raises(hm.errors.RangeError, "query_bound=3001", index.query, x - 1)
     with pytest.raises(hm.errors.ParameterError, match="no room for 200 numbers"):
         Client.owning(vectors, "dot", exact=True, query_bound=1 << 24)
     vectors = np.ascontiguousarray(vectors[:, :20])
@@ -84,6 +83,5 @@ def test_the_largest_exact_scores() -> None:
     index = Index(wide.encrypt(vectors))
     x = np.full(20, 32_768)
     assert ask(index, wide, x)[0].tolist() == (vectors.astype(np.int64) @ x).tolist()
-    with pytest.raises(hm.errors.RangeError, match="32768, and those in the clear"):
-        index.query(x)
+    raises(hm.errors.RangeError, "32768, and those in the clear", index.query, x)
     assert Settings(8192, "l2", Scores(True), "0" * 32).program.query_scale > 1

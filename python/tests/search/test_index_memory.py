@@ -14,6 +14,7 @@ from hemera.inputs.fields import require_memory
 from hemera.search import wire
 
 from ..limited_memory import run_within
+from ..refusals import raises
 from .search_cases import floats
 from .threshold_cases import in_small_rings
 
@@ -111,5 +112,4 @@ def test_rows_of_a_file_keep_to_their_bounds(tmp_path: Path) -> None:
                 if value == last:
                     assert len(search.Index.load(data)) == 3
                     continue
-                with pytest.raises(hm.errors.FormatError, match="above their bound"):
-                    search.Index.load(data)
+                raises(hm.errors.FormatError, "above their bound", search.Index.load, data)

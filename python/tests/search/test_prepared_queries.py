@@ -15,6 +15,7 @@ from hemera.search import Client, Index, wire
 from hemera.search.scores import tickets
 
 from ..forked import in_child, taken_elsewhere
+from ..refusals import raises
 from .search_cases import bytes_of, floats
 
 
@@ -44,8 +45,7 @@ def test_prepared_queries_have_the_bits_of_others(exact: bool) -> None:
         else:
             bound = 10 * index.expected_error.noise * float(np.linalg.norm(x))
             assert np.abs(scores - expected).max() < bound
-        with pytest.raises(hm.errors.MismatchError, match="serves once"):
-            index.query(query, tickets)
+        raises(hm.errors.MismatchError, "serves once", index.query, query, tickets)
         assert len(tickets) == left
 
 
@@ -56,43 +56,33 @@ def test_tickets_are_refused_for_what_they_were_not_made_for() -> None:
     keys = index.load_keys(client.keys)
     tickets = index.prepare(client.prepare(2), keys)
     x = floats(1, 8, 27)[0]
-    with pytest.raises(errors.MismatchError, match="no ticket"):
-        index.query(client.query(x), tickets)
+    raises(errors.MismatchError, "no ticket", index.query, client.query(x), tickets)
     other.prepare(1)
-    with pytest.raises(errors.MismatchError, match="no ticket"):
-        index.query(other.query(x, prepared=True), tickets)
-    with pytest.raises(errors.ParameterError, match="no prepared query"):
-        other.query(x, prepared=True)
-    with pytest.raises(errors.ParameterError, match="is one, not 2"):
-        client.query([x, x], prepared=True)
+    raises(errors.MismatchError, "no ticket", index.query, other.query(x, prepared=True), tickets)
+    raises(errors.ParameterError, "no prepared query", other.query, x, prepared=True)
+    raises(errors.ParameterError, "is one, not 2", client.query, [x, x], prepared=True)
     for count in (0, 100_001):
-        with pytest.raises(errors.ParameterError, match="100000"):
-            client.prepare(count)
+        raises(errors.ParameterError, "100000", client.prepare, count)
     assert client.prepared == len(tickets) == 2
     # Another version of the index: keys do, and tickets stay as they are.
     index.add(x[None])
     query = client.query(x, prepared=True)
-    with pytest.raises(errors.MismatchError, match="version 1 of the index, which is at 2"):
-        index.query(query, tickets)
+    raises(errors.MismatchError, "version 1 of the index, which is at 2", index.query, query, tickets)
     assert len(tickets) == 2
     assert client.decrypt(index.query(query, keys), 1)[1].tolist() == [30]
     # Messages.
     message = client.prepare(1)
-    with pytest.raises(errors.MismatchError, match="other settings"):
-        Index(floats(30, 8, 28)).prepare(message, client.keys)
+    raises(errors.MismatchError, "other settings", Index(floats(30, 8, 28)).prepare, message, client.keys)
     header = {"settings": index.settings.digest, "count": 1}
     for changed, body in [
         (header, bytes(31)),
         ({**header, "count": 0}, b""),
         ({**header, "count": 2}, bytes(32)),
     ]:
-        with pytest.raises(errors.FormatError):
-            index.prepare(wire.pack("preparation", changed, body), keys)
-    with pytest.raises(TypeError):
-        index.prepare(message, tickets)  # type: ignore[arg-type]
+        raises(errors.FormatError, "", index.prepare, wire.pack("preparation", changed, body), keys)
+    raises(TypeError, "", index.prepare, message, tickets)
     index.remove(index.ids)
-    with pytest.raises(errors.MismatchError, match="no row"):
-        index.prepare(message, keys)
+    raises(errors.MismatchError, "no row", index.prepare, message, keys)
 
 
 def test_prepared_queries_have_seeds_of_their_own() -> None:
@@ -198,16 +188,13 @@ def test_a_second_query_under_one_seed_is_refused() -> None:
     second = client.query(vectors[2], prepared=True)
     assert seed_of(first) == seed_of(second)
     assert client.decrypt(index.query(first, made), k=1)[1].tolist() == [1]
-    with pytest.raises(hm.errors.SecurityError, match="each process make its own Client"):
-        index.query(second, made)
+    raises(hm.errors.SecurityError, "each process make its own Client", index.query, second, made)
     # The same message may come again: a client sends it again where no answer came.
-    with pytest.raises(hm.errors.MismatchError, match="serves once"):
-        index.query(first, made)
+    raises(hm.errors.MismatchError, "serves once", index.query, first, made)
     # Tickets that these are joined to know it as well.
     others = tickets_of(index, client, 1)
     others.join(made)
-    with pytest.raises(hm.errors.SecurityError):
-        index.query(second, others)
+    raises(hm.errors.SecurityError, "", index.query, second, others)
     third = client.query(vectors[3], prepared=True)
     assert client.decrypt(index.query(third, others), k=1)[1].tolist() == [3]
 
@@ -221,16 +208,14 @@ def test_seeds_are_remembered_up_to_a_number(monkeypatch: pytest.MonkeyPatch) ->
     assert len(seeds._queries) == 3
     seeds.note(bytes([0]), b"second")  # forgotten, and takes the place of the oldest
     for number in (2, 3):
-        with pytest.raises(hm.errors.SecurityError):
-            seeds.note(bytes([number]), b"second")
+        raises(hm.errors.SecurityError, "", seeds.note, bytes([number]), b"second")
     others = tickets.Seeds()
     for number in (10, 11):
         others.note(bytes([number]), b"first")
     seeds.join(others)
     assert list(seeds._queries) == [bytes([0]), bytes([10]), bytes([11])]
     for number in (0, 10, 11):
-        with pytest.raises(hm.errors.SecurityError):
-            seeds.note(bytes([number]), b"third")
+        raises(hm.errors.SecurityError, "", seeds.note, bytes([number]), b"third")
 
 
 def test_tickets_join_themselves_and_each_other() -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 import hemera as hm
 from hemera.search import Client, Index
 
+from ..refusals import raises
 from .search_cases import Metric, ask, bytes_of
 
 METRICS: tuple[Metric, ...] = ("cosine", "dot", "l2")
@@ -89,8 +90,7 @@ def largest_errors(
 @pytest.mark.filterwarnings("ignore::hemera.errors.PrecisionWarning")
 def test_scores_are_within_the_errors_that_are_told(kind: str, metric: Metric, encrypted: bool) -> None:
     if metric == "cosine" and kind == "zero rows":
-        with pytest.raises(hm.errors.ParameterError, match="zero"):
-            Index(rows_of(kind, np.random.default_rng(1)))
+        raises(hm.errors.ParameterError, "zero", Index, rows_of(kind, np.random.default_rng(1)))
         return
     for seed in range(2):
         random = np.random.default_rng(seed)
@@ -125,27 +125,6 @@ def test_rows_of_another_type_are_added(types: tuple[str, str], metric: Metric, 
     assert (np.abs(found - clear_scores(rows, query, metric)) <= allowed).all()
 
 
-@pytest.mark.parametrize("metric", ["dot", "l2"])
-@pytest.mark.parametrize("encrypted", [False, True])
-@pytest.mark.parametrize("seed", range(3))
-def test_exact_searches_are_numpys(metric: Metric, encrypted: bool, seed: int) -> None:
-    random = np.random.default_rng(seed)
-    rows = bytes_of(40, DIMS, seed)
-    rows[::5] = 0
-    rows[20:] = rows[:20]
-    rows[:, 1] = [7, 0, -128][seed]
-    index, client = made(rows, metric, encrypted, exact=True)
-    wide = rows.astype(np.int64)
-    for query in (np.zeros(DIMS, np.int64), wide[3], random.integers(-127, 128, DIMS)):
-        x = np.clip(query, -127, 127)
-        expected = wide @ x if metric == "dot" else ((wide - x) ** 2).sum(axis=1)
-        assert ask(index, client, x)[0].tolist() == expected.tolist()
-        order = np.argsort(expected if metric == "l2" else -expected, kind="stable")[:9]
-        best, ids = ask(index, client, x, k=9)
-        assert ids.tolist() == order.tolist()
-        assert best.tolist() == expected[order].tolist()
-
-
 @pytest.mark.parametrize("encrypted", [False, True])
 def test_a_query_of_zeros(encrypted: bool) -> None:
     """Its inner products are 0, its distances squared norms, and none is negative."""
@@ -164,9 +143,6 @@ def test_a_query_of_zeros(encrypted: bool) -> None:
             np.abs(found - norms).max()
             < 2 * np.sqrt(norms.max() * DIMS) * step + 16 * index.expected_error.noise
         )
-
-
-# --- Sizes of numbers. ---
 
 
 @pytest.mark.parametrize("size", [1e-200, 1e-30, 1e30, 1e200])
@@ -228,11 +204,7 @@ def test_scores_that_are_no_doubles_are_refused() -> None:
     with refused:
         hm.search.Index(rows * 1e160, "dot", answers=hm.search.Threshold())
     assert len(Index(np.ldexp(rows, 300).astype(np.longdouble), "dot")) == DIMS
-    with pytest.raises(hm.errors.RangeError, match="not finite"):
-        Index(np.ldexp(rows.astype(np.longdouble), 3000), "dot")
-
-
-# --- Wrong keys. ---
+    raises(hm.errors.RangeError, "not finite", Index, np.ldexp(rows.astype(np.longdouble), 3000), "dot")
 
 
 @pytest.mark.parametrize(("metric", "exact"), [*((m, False) for m in METRICS), ("dot", True), ("l2", True)])
@@ -244,18 +216,15 @@ def test_answers_by_wrong_keys_are_noise(metric: Metric, exact: bool, rows: int)
     x = database[0].astype(int) // 2
     for _ in range(3):
         query = first.query(x)
-        with pytest.raises(hm.errors.NoiseError, match="another client"):
-            first.decrypt(index.query(query, second.keys), 1)
+        raises(hm.errors.NoiseError, "another client", first.decrypt, index.query(query, second.keys), 1)
         with pytest.raises(hm.errors.MismatchError, match="no query"):  # it is answered
             first.decrypt(index.query(query, first.keys), 1)
     owner = Client.owning(database, metric, exact=exact)
     thief = Client(owner.settings, second.secret_key.to_bytes())
     vault = Index(owner.encrypt(database))
     for answer in (vault.query(thief.query(x), thief.keys), vault.query(thief.query(x), owner.keys)):
-        with pytest.raises(hm.errors.NoiseError):
-            thief.decrypt(answer)
-    with pytest.raises(hm.errors.NoiseError):
-        thief.decrypt(vault.query(x))
+        raises(hm.errors.NoiseError, "", thief.decrypt, answer)
+    raises(hm.errors.NoiseError, "", thief.decrypt, vault.query(x))
     assert len(owner.decrypt(vault.query(owner.query(x), owner.keys))[1]) == rows
 
 
@@ -287,8 +256,4 @@ def test_an_answer_whose_norms_are_no_numbers() -> None:
         draft = index._rows._draft({**index._header(""), "count": 1, "is_single": True}, [wrong])
         for part in (0, 1):
             draft.part(part)[:] = 0
-        with pytest.raises(hm.errors.FormatError, match="norms"):
-            owner.decrypt(draft.finish())
-
-
-# --- Ids. ---
+        raises(hm.errors.FormatError, "norms", owner.decrypt, draft.finish())

@@ -13,6 +13,7 @@ import hemera as hm
 from hemera.search import Client, Index, Settings
 from hemera.search.answers import Scores
 
+from ..refusals import raises
 from .search_cases import DEGREE, Metric, ask, bytes_of, doubles, floats
 from .search_cases import scores_of as scores_of_vectors
 
@@ -81,14 +82,19 @@ def test_the_noise_of_a_last_block_with_one_row() -> None:
 
 
 @pytest.mark.parametrize("metric", ["dot", "l2"])
-@pytest.mark.parametrize(("rows", "dims"), [(8192 + 7, 33), (100, 1), (20, 70)])
-def test_exact_scores_are_numpys_integers(metric: Metric, rows: int, dims: int) -> None:
+@pytest.mark.parametrize(
+    ("encrypted", "rows", "dims"), [(False, 8192 + 7, 33), (False, 100, 1), (True, 40, 6)]
+)
+def test_exact_scores_are_numpys_integers(metric: Metric, encrypted: bool, rows: int, dims: int) -> None:
     vectors = bytes_of(rows, dims, 3)
-    vectors[0], vectors[1] = -128, 127
+    vectors[0], vectors[1], vectors[2:-1:5] = -128, 127, 0
+    vectors[rows // 2 : rows // 2 * 2] = vectors[: rows // 2]  # rows of one score keep their order
     queries = np.random.default_rng(4).integers(-127, 128, (3, dims))
     queries[0], queries[1] = -127, 127
-    index = Index(vectors, metric, exact=True)
-    client = Client(index.settings)
+    client = Client.owning(vectors, metric, exact=True)
+    index = Index(client.encrypt(vectors)) if encrypted else Index(vectors, metric, exact=True)
+    if not encrypted:
+        client = Client(index.settings)
     assert index.expected_error == hm.search.settings.Errors(0.0, 0.0)
     found, ids = ask(index, client, queries)
     assert found.dtype == np.int64
@@ -105,15 +111,15 @@ def test_exact_scores_are_numpys_integers(metric: Metric, rows: int, dims: int) 
 
 
 def test_the_largest_exact_scores() -> None:
-    vectors = np.full((3, 512), -128, np.int8)
+    vectors = np.full((3, 64), -128, np.int8)
     vectors[1] = 127
     vectors[2, ::2] = 5
-    index = Index(vectors, "dot", exact=True, query_bound=12_000)
+    index = Index(vectors, "dot", exact=True, query_bound=96_000)
     client = Client(index.settings)
-    x = np.full(512, -12_000)
+    x = np.full(64, -96_000)
     assert ask(index, client, x)[0].tolist() == (vectors.astype(np.int64) @ x).tolist()
-    with pytest.raises(hm.errors.ParameterError, match="no room for 512 numbers"):
-        Index(vectors, "dot", exact=True, query_bound=120_000)
+    with pytest.raises(hm.errors.ParameterError, match="no room for 64 numbers"):
+        Index(vectors, "dot", exact=True, query_bound=960_000)
     # The longest vectors have room for int8.
     assert Settings(8192, "l2", Scores(True)).program.query_bound == 127
 
@@ -131,8 +137,7 @@ def test_the_largest_query_of_each_type(dtype: type[np.integer[Any]], bound: int
             expected = index._rows._vectors.astype(np.int64) @ x.astype(np.int64)
             assert ask(index, client, x)[0].tolist() == expected.tolist()
         else:
-            with pytest.raises(hm.errors.RangeError, match=f"magnitude {abs(int(entry))}, .* up to {bound}"):
-                client.query(x)
+            raises(hm.errors.RangeError, f"magnitude {abs(int(entry))}, .* up to {bound}", client.query, x)
 
 
 @pytest.mark.parametrize("dims", [1, 2, 2100])

@@ -16,6 +16,7 @@ from hemera import search
 from hemera.errors import FormatError, MismatchError, ParameterError, PrecisionWarning, RangeError
 from hemera.search import Client, Index, wire
 
+from ..refusals import raises
 from .search_cases import DEGREE, Metric, ask, bytes_of, floats
 from .threshold_cases import in_small_rings
 
@@ -132,10 +133,8 @@ def test_as_many_queries_are_prepared_as_there_may_be(monkeypatch: pytest.Monkey
             assert client.prepared == len(index.settings.program.seeds(message)) == count
             assert index.settings.program.seeds(message)[-1] == seeds[count - 1]
             continue
-        with pytest.raises(ParameterError, match=f"prepare 1 to 100000 queries at a time, not {count}"):
-            client.prepare(count)
-        with pytest.raises(FormatError):
-            index.settings.program.seeds(message)
+        raises(ParameterError, f"prepare 1 to 100000 queries at a time, not {count}", client.prepare, count)
+        raises(FormatError, "", index.settings.program.seeds, message)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ from hemera.errors import FormatError, MismatchError
 from hemera.search import Client, Index, Settings
 from hemera.search.answers import Scores
 
+from ..refusals import raises
+
 ROWS, DIMS = 4096 + 40, 12
 
 
@@ -33,8 +35,7 @@ def test_each_client_reads_its_own_scores(metric: str) -> None:
     expected = queries @ wide.T
     if metric == "l2":
         expected = ((wide[None] - queries[:, None]) ** 2).sum(axis=2)
-    with pytest.raises(MismatchError, match="no query of this client"):
-        alice.decrypt(answers[1])
+    raises(MismatchError, "no query of this client", alice.decrypt, answers[1])
     scores, ids = alice.decrypt(answers[0])
     assert scores.tolist() == expected[0].tolist()
     assert ids[0] == 5
@@ -61,10 +62,8 @@ def test_one_bad_message_answers_none() -> None:
     client, other = Client(index.settings), Client(Settings(DIMS, "l2", Scores()))
     good = (client.query(np.ones(DIMS)), client.keys)
     assert index.query_many([]) == []
-    with pytest.raises(FormatError, match="checksum"):
-        index.query_many([good, (good[0][:-1] + b"?", client.keys)])
+    raises(FormatError, "checksum", index.query_many, [good, (good[0][:-1] + b"?", client.keys)])
     with pytest.raises(MismatchError, match="other settings"):
         index.query_many([good, (other.query(np.ones(DIMS)), other.keys)])
     index.remove(np.arange(20))
-    with pytest.raises(MismatchError, match="no row"):
-        index.query_many([good])
+    raises(MismatchError, "no row", index.query_many, [good])

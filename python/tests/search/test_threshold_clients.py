@@ -13,6 +13,7 @@ from hemera.objects.keys import Keys
 from hemera.search import Client, Index, Threshold, Top
 from hemera.search.comparisons import circuit
 
+from ..refusals import raises
 from .threshold_cases import MARGIN, World, floats, payloads_of, require_right
 
 pytestmark = pytest.mark.usefixtures("small_rings")
@@ -37,8 +38,7 @@ def test_messages_of_several_clients(clear: World) -> None:
         require_right(client.decrypt(answer), np.arange(50), relative)
     assert clear.index.query_many([]) == []
     good = (clear.client.query(clear.x, 0.2), clear.keys)
-    with pytest.raises(FormatError):
-        clear.index.query_many([good, (good[0][:-1], clear.keys)])
+    raises(FormatError, "", clear.index.query_many, [good, (good[0][:-1], clear.keys)])
 
 
 @pytest.mark.parametrize(("kind", "at_once"), [("clear", 3), ("clear", 100), ("encrypted", 3), ("top", 3)])

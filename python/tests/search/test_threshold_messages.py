@@ -11,6 +11,7 @@ from hemera.errors import MismatchError, ParameterError, RangeError
 from hemera.search import Client, Index, Settings, Threshold, wire
 from hemera.search.messages import name_of, pack_ciphertexts
 
+from ..refusals import raises
 from .threshold_cases import DIMS, MARGIN, World, floats, payloads_of
 
 pytestmark = pytest.mark.usefixtures("small_rings")
@@ -30,8 +31,7 @@ def test_queries_of_other_levels(clear: World) -> None:
     ):
         header = {"settings": settings.digest, "want": "mask", "thresholds": 1}
         query = wire.pack("threshold query", header, *pack_ciphertexts([fresh[x], fresh[thresholds]]))
-        with pytest.raises(MismatchError, match="at level"):
-            clear.ask(query)
+        raises(MismatchError, "at level", clear.ask, query)
 
 
 def test_an_answer_with_other_results_is_refused(clear: World) -> None:
@@ -46,58 +46,38 @@ def test_rows_of_another_owner(encrypted: World) -> None:
     other = Client.owning(
         floats(20), answers=Threshold(margin=MARGIN, payload_bound=500), payloads=payloads_of(20)
     )
-    with pytest.raises(MismatchError):
-        encrypted.index.add(other.encrypt(floats(3), payloads=payloads_of(3)))
-    with pytest.raises(ParameterError, match="key of its owner"):
-        Client(encrypted.client.settings)
+    raises(MismatchError, "", encrypted.index.add, other.encrypt(floats(3), payloads=payloads_of(3)))
+    raises(ParameterError, "key of its owner", Client, encrypted.client.settings)
 
 
 def test_arguments(clear: World) -> None:
     client, x = clear.client, clear.x
-    with pytest.raises(MismatchError, match="6 numbers"):
-        client.query(x[:-1], 0.5)
-    with pytest.raises(ParameterError, match="zeros"):
-        client.query(x * 0, 0.5)
+    raises(MismatchError, "6 numbers", client.query, x[:-1], 0.5)
+    raises(ParameterError, "zeros", client.query, x * 0, 0.5)
     for threshold in (1.5, np.nan):
-        with pytest.raises(RangeError):
-            client.query(x, threshold)
-    with pytest.raises(RangeError):
-        client.query(x * np.inf, 0.5)
-    with pytest.raises(ParameterError, match="thresholds"):
-        client.query(x, [0.1, 0.2])
-    with pytest.raises(ParameterError, match="wants one of"):
-        client.query(x, 0.1, "scores")  # type: ignore[arg-type]
+        raises(RangeError, "", client.query, x, threshold)
+    raises(RangeError, "", client.query, x * np.inf, 0.5)
+    raises(ParameterError, "thresholds", client.query, x, [0.1, 0.2])
+    raises(ParameterError, "wants one of", client.query, x, 0.1, "scores")
     with pytest.raises(ParameterError, match="ranks scores, and this answer"):
         client.decrypt(clear.ask(client.query(x, 0.1)), 3)
     for options in ({"k": 3}, {}):
-        with pytest.raises(ParameterError, match="compares scores with a threshold"):
-            client.query(x, **options)
-    with pytest.raises(ParameterError, match="1 or more; 0 takes all"):
-        Index(floats(4), answers=Threshold(rows=-1))
+        raises(ParameterError, "compares scores with a threshold", client.query, x, **options)
+    raises(ParameterError, "1 or more; 0 takes all", Index, floats(4), answers=Threshold(rows=-1))
     for wrong in (Threshold, "threshold", 0.5):
-        with pytest.raises(TypeError, match=r"Threshold or Top"):
-            Index(floats(4), answers=wrong)  # type: ignore[arg-type]
+        raises(TypeError, r"Threshold or Top", Index, floats(4), answers=wrong)
     for rows in (3.5, "4"):
-        with pytest.raises(TypeError, match="rows"):
-            Index(floats(4), answers=Threshold(rows=rows))  # type: ignore[arg-type]
+        raises(TypeError, "rows", Index, floats(4), answers=Threshold(rows=rows))
     assert Index(floats(4), answers=Threshold(rows=9)).settings.program.rows == 16
-    with pytest.raises(ParameterError, match="are of scores"):
-        Index(floats(4), answers=Threshold(), exact=True)
-    with pytest.raises(ParameterError, match="k must be"):
-        client.top(x, 0, clear.ask)
+    raises(ParameterError, "are of scores", Index, floats(4), answers=Threshold(), exact=True)
+    raises(ParameterError, "k must be", client.top, x, 0, clear.ask)
     plain = Client(Index(floats(4), answers=Threshold(margin=MARGIN)).settings)
-    with pytest.raises(ParameterError, match="no payloads"):
-        plain.query(x, 0.1, "payloads")
+    raises(ParameterError, "no payloads", plain.query, x, 0.1, "payloads")
     assert isinstance(clear.index, Index)
-    with pytest.raises(MismatchError):
-        clear.index.add(floats(2))
-    with pytest.raises(RangeError, match="payload_bound="):
-        clear.index.add(floats(2), payloads=payloads_of(2) * 0 + 501)
-    with pytest.raises(ParameterError, match="in the clear"):
-        client.encrypt(floats(2), payloads=payloads_of(2))
+    raises(MismatchError, "", clear.index.add, floats(2))
+    raises(RangeError, "payload_bound=", clear.index.add, floats(2), payloads=payloads_of(2) * 0 + 501)
+    raises(ParameterError, "in the clear", client.encrypt, floats(2), payloads=payloads_of(2))
     settings = client.settings
     for changed in ({"margin": 2.0**-12}, {"rows": 12}, {"rows": 4}, {"payload": -1}):
-        with pytest.raises(ParameterError):
-            Settings(DIMS, "cosine", dataclasses.replace(settings.answers, **changed))  # type: ignore[type-var]
-    with pytest.raises(ParameterError):
-        dataclasses.replace(settings, dims=0)
+        raises(ParameterError, "", Settings, DIMS, "cosine", dataclasses.replace(settings.answers, **changed))
+    raises(ParameterError, "", dataclasses.replace, settings, dims=0)

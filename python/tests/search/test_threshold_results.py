@@ -9,6 +9,7 @@ from hemera.errors import RangeError
 from hemera.search import Client, Index, Settings, Threshold
 from hemera.search.comparisons.layout import Layout
 
+from ..refusals import raises
 from .threshold_cases import DIMS, MARGIN, World, cosines, floats, require_right
 
 pytestmark = pytest.mark.usefixtures("small_rings")
@@ -104,8 +105,7 @@ def test_inner_products() -> None:
     assert np.isclose(index.settings.program.row_bound, bound)
     found = client.decrypt(index.query(client.query(x, 11.0), client.keys))
     require_right(found, np.arange(20), (vectors @ x - 11) / (bound * np.linalg.norm(x)))
-    with pytest.raises(RangeError, match="row_bound="):
-        index.add(vectors * 1.1)
+    raises(RangeError, "row_bound=", index.add, vectors * 1.1)
 
 
 @pytest.mark.parametrize("encrypted", [False, True])

@@ -10,6 +10,7 @@ import pytest
 from hemera.errors import MismatchError, ParameterError
 from hemera.search import Client, Index, Threshold
 
+from ..refusals import raises
 from .threshold_cases import MARGIN, World, require_right
 
 pytestmark = pytest.mark.usefixtures("small_rings")
@@ -31,12 +32,10 @@ def changed(world: World, path: Path) -> None:
     count = client.decrypt(index.query(client.query(world.x, -0.5, "count"), keys))
     assert count < (world.scores[kept] > -0.5 - MARGIN).sum() + 0.01
     assert count > (world.scores[kept] > -0.5 + MARGIN).sum() - 0.01
-    with pytest.raises(ParameterError, match="no row 17"):
-        index.remove([17])
+    raises(ParameterError, "no row 17", index.remove, [17])
     index.remove(kept)
     assert len(index) == 0
-    with pytest.raises(MismatchError, match="no row"):
-        index.query(client.query(world.x, 0.5), keys)
+    raises(MismatchError, "no row", index.query, client.query(world.x, 0.5), keys)
 
 
 def saved(index: Index, path: Path) -> Path:
@@ -70,5 +69,4 @@ def test_added_rows_fill_blocks_and_have_ids(clear: World) -> None:
     client = Client(index.settings)
     found = client.decrypt(index.query(client.query(clear.x, 0.1), client.keys))
     require_right(found, ids, clear.scores - 0.1)
-    with pytest.raises(ParameterError, match="a row 121 already"):
-        index.add(clear.vectors[:1], ids=[121])
+    raises(ParameterError, "a row 121 already", index.add, clear.vectors[:1], ids=[121])

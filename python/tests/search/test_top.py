@@ -15,6 +15,8 @@ from hemera.errors import ParameterError
 from hemera.search import Client, Index, Matches, Settings, Top
 from hemera.search.comparisons.rows import PairedRows
 
+from ..refusals import raises
+
 pytestmark = pytest.mark.usefixtures("small_rings")
 
 MARGIN = 2.0**-2
@@ -172,8 +174,7 @@ def test_rows_come_and_go(world: Ranked, tmp_path: Path) -> None:
     assert found.ids.tolist() == [1, 6]
     assert found.payloads is not None
     assert np.abs(found.payloads - [[40, 4], [7, 7]]).max() < 0.01
-    with pytest.raises(ParameterError, match="make it with Top"):
-        index.add(at_cosines([0.1] * 3, X), payloads=np.zeros((3, 2)))
+    raises(ParameterError, "make it with Top", index.add, at_cosines([0.1] * 3, X), payloads=np.zeros((3, 2)))
 
 
 def test_arguments(world: Ranked) -> None:
@@ -186,15 +187,9 @@ def test_arguments(world: Ranked) -> None:
         ({"k": 2, "want": "payloads"}, "no payloads"),
         ({"k": 2, "prepared": True}, "for scores"),
     ):
-        with pytest.raises(ParameterError, match=told):
-            Client(other.settings).query(X, **options)
-    with pytest.raises(ParameterError, match="above thresholds"):
-        world.client.top(X, 2, lambda query: query)
-    with pytest.raises(ParameterError, match="with thresholds"):
-        Index(np.ones((2000, 4)), answers=Top())
-    with pytest.raises(ParameterError, match="no room"):
-        Index(world.vectors, answers=Top(rows=3))
-    with pytest.raises(ParameterError, match="in the clear"):
-        Client.owning(world.vectors, answers=Top())
-    with pytest.raises(ParameterError):
-        Settings(DIMS, "cosine", dataclasses.replace(other.settings.answers, rows=12))  # type: ignore[type-var]
+        raises(ParameterError, told, Client(other.settings).query, X, **options)
+    raises(ParameterError, "above thresholds", world.client.top, X, 2, lambda query: query)
+    raises(ParameterError, "with thresholds", Index, np.ones((2000, 4)), answers=Top())
+    raises(ParameterError, "no room", Index, world.vectors, answers=Top(rows=3))
+    raises(ParameterError, "in the clear", Client.owning, world.vectors, answers=Top())
+    raises(ParameterError, "", Settings, DIMS, "cosine", dataclasses.replace(other.settings.answers, rows=12))

@@ -15,6 +15,7 @@ from hemera import _core
 from hemera.errors import FormatError, ParameterError
 from hemera.search import Client, Index, wire
 
+from ..refusals import raises
 from .search_cases import floats
 
 
@@ -59,8 +60,7 @@ def test_digests_of_answers_are_those_of_the_checksums_of_their_pieces(sizes: tu
     assert json.loads(head[24:]) == {"version": 3, "kind": "answer", "a": 1, "parts": list(sizes)}
     header, body = wire.unpack("answer", answer, {"a": int, "parts": list})
     assert (header, body) == ({"a": 1, "parts": list(sizes)}, data)
-    with pytest.raises(FormatError, match="longer"):
-        _core.digest_of_pieces(np.frombuffer(data, np.uint8), [len(data), 1])
+    raises(FormatError, "longer", _core.digest_of_pieces, np.frombuffer(data, np.uint8), [len(data), 1])
 
 
 def test_every_damaged_byte_of_an_answer_is_found() -> None:
@@ -78,30 +78,25 @@ def test_every_damaged_byte_of_an_answer_is_found() -> None:
         for at in places:
             damaged = bytearray(answer)
             damaged[at] ^= 1 << at % 8
-            with pytest.raises(FormatError):
-                client.decrypt(bytes(damaged))
+            raises(FormatError, "", client.decrypt, bytes(damaged))
         client.decrypt(answer)
 
 
 def test_parts_that_do_not_fit_an_answer_are_refused() -> None:
     right = wire.pack("answer", {}, b"abc", b"de")
     for parts in (b"[4,2]", b"[3,]]"):
-        with pytest.raises(FormatError):
-            wire.unpack("answer", right.replace(b"[3,2]", parts), {"parts": list})
+        raises(FormatError, "", wire.unpack, "answer", right.replace(b"[3,2]", parts), {"parts": list})
     # Other parts of the same bytes have another digest.
-    with pytest.raises(FormatError, match="checksum"):
-        wire.unpack("answer", right.replace(b"[3,2]", b"[2,3]"), {"parts": list})
+    raises(FormatError, "checksum", wire.unpack, "answer", right.replace(b"[3,2]", b"[2,3]"), {"parts": list})
     for parts in (b"[5.0]", b"{   }", b"[-5 ]", b"[tru]"):
-        with pytest.raises(FormatError):
-            wire.unpack("answer", right.replace(b"[3,2]", parts), {"parts": list})
+        raises(FormatError, "", wire.unpack, "answer", right.replace(b"[3,2]", parts), {"parts": list})
     # Bytes that no part has, and no digest.
     head = right[:-37].replace(b"[3,2]", b"[3,1]")
     with pytest.raises(FormatError, match="5 bytes of numbers, not 4"):
         wire.unpack("answer", head + b"abcde" + pieces_digest(head, b"abc", b"d"), {"parts": list})
     lacking = json.dumps({"version": 3, "kind": "answer"}).encode()
     message = wire.MAGIC + len(lacking).to_bytes(8, "little") + lacking
-    with pytest.raises(FormatError, match="no sizes of parts"):
-        wire.unpack("answer", message + pieces_digest(message), {})
+    raises(FormatError, "no sizes of parts", wire.unpack, "answer", message + pieces_digest(message), {})
 
 
 def test_drafts_are_written_in_their_places_once() -> None:
@@ -117,9 +112,6 @@ def test_drafts_are_written_in_their_places_once() -> None:
     draft.part(0)[:] = 1
     draft.settle(0)
     draft.part(0)[:] = 2
-    with pytest.raises(FormatError, match="damaged"):
-        wire.unpack("answer", draft.finish(), {"a": int, "parts": list})
-    with pytest.raises(ParameterError, match="no such part"):
-        wire.Draft("answer", {}, 3).part(1)
-    with pytest.raises(ParameterError, match="finished"):
-        draft.part(0)
+    raises(FormatError, "damaged", wire.unpack, "answer", draft.finish(), {"a": int, "parts": list})
+    raises(ParameterError, "no such part", wire.Draft("answer", {}, 3).part, 1)
+    raises(ParameterError, "finished", draft.part, 0)
