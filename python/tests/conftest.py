@@ -1,20 +1,14 @@
 """Small parameters of each scheme, made once: tests check behaviour, not security."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import gc
 import ssl
 import sys
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import hemera as hm
 from hemera.times.table import DeviceTimes, device_name
@@ -23,7 +17,7 @@ PLAIN_MODULUS = 12289  # prime, 1 modulo 2 N
 DEGREE = 1024
 
 
-def make_params(scheme: str) -> hm.Parameters:
+def make_params(scheme):
     """Three levels and more at N = 1024."""
     if scheme == "ckks":
         return hm.ckks.Parameters.from_bits(
@@ -49,20 +43,20 @@ class Party:
     ev: hm.Evaluator
 
     @property
-    def exact(self) -> bool:
+    def exact(self):
         return self.scheme != "ckks"
 
-    def values(self, *shape: int, seed: int = 1) -> NDArray[Any]:
+    def values(self, *shape, seed=1):
         """Random values of a shape (..., slots): small integers, or reals in [-1, 1]."""
         random = np.random.default_rng(seed)
         if self.exact:
             return random.integers(-20, 20, shape)
         return random.uniform(-1, 1, shape)
 
-    def decrypt(self, ciphertext: hm.Ciphertext) -> NDArray[Any]:
+    def decrypt(self, ciphertext):
         return self.ctx.decrypt(ciphertext, self.sk)
 
-    def check(self, ciphertext: hm.Ciphertext, expected: NDArray[Any], *, tolerance: float = 2**-18) -> None:
+    def check(self, ciphertext, expected, *, tolerance=2**-18):
         """The decrypted values, exactly or within the tolerance."""
         found = self.decrypt(ciphertext)
         assert found.shape == expected.shape
@@ -73,7 +67,7 @@ class Party:
             np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
 
 
-def make_party(scheme: str) -> Party:
+def make_party(scheme):
     ctx = hm.Context(make_params(scheme), "cpu")
     sk = ctx.generate_secret_key()
     own = {"conjugation": True} if scheme == "ckks" else {"swap_rows": True}
@@ -82,7 +76,7 @@ def make_party(scheme: str) -> Party:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _memory_goes_back(request: pytest.FixtureRequest) -> Iterator[None]:
+def _memory_goes_back(request):
     """What a module's cached functions made, and what glibc keeps of its rings, goes back to the system:
     several processes share a machine's memory, and these left each of them with 13 GB."""
     yield
@@ -97,7 +91,7 @@ def _memory_goes_back(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _one_authority(tmp_path_factory):
     """Clients of HTTP read the machine's authorities, some 140, which takes each of them 40 ms: here one."""
     known = ssl.create_default_context().get_ca_certs(binary_form=True)
     with pytest.MonkeyPatch.context() as patch:
@@ -111,11 +105,11 @@ def _one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def parties() -> Callable[[str], Party]:
+def parties():
     """The party of a scheme; made when first asked for."""
-    made: dict[str, Party] = {}
+    made = {}
 
-    def get(scheme: str) -> Party:
+    def get(scheme):
         if scheme not in made:
             made[scheme] = make_party(scheme)
         return made[scheme]
@@ -124,18 +118,18 @@ def parties() -> Callable[[str], Party]:
 
 
 @pytest.fixture(params=["ckks", "bfv", "bgv"])
-def party(request: pytest.FixtureRequest, parties: Callable[[str], Party]) -> Party:
+def party(request, parties):
     """Each scheme in turn."""
     return parties(request.param)
 
 
 @pytest.fixture
-def ckks(parties: Callable[[str], Party]) -> Party:
+def ckks(parties):
     return parties("ckks")
 
 
 @pytest.fixture(params=["bfv", "bgv"])
-def integers(request: pytest.FixtureRequest, parties: Callable[[str], Party]) -> Party:
+def integers(request, parties):
     """BFV and BGV in turn."""
     return parties(request.param)
 
@@ -144,7 +138,7 @@ CIRCUIT_SLOTS = 32
 
 
 @pytest.fixture(scope="session")
-def params() -> hm.ckks.Parameters:
+def params():
     """Parameters of the tests of circuits: six levels."""
     return hm.ckks.Parameters.for_circuit(
         depth=6, scale_bits=40, slots=CIRCUIT_SLOTS, security=None, degree=DEGREE
@@ -152,36 +146,36 @@ def params() -> hm.ckks.Parameters:
 
 
 @pytest.fixture(scope="session")
-def client(params: hm.ckks.Parameters) -> tuple[hm.Context, hm.SecretKey]:
+def client(params):
     ctx = hm.Context(params, device="cpu")
     return ctx, ctx.generate_secret_key()
 
 
 @pytest.fixture(scope="session")
-def ev(client: tuple[hm.Context, hm.SecretKey]) -> hm.Evaluator:
+def ev(client):
     """With the usual keys alone."""
     ctx, sk = client
     return ctx.bind(ctx.generate_keys(sk))
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish():
     """All tests and modules stay: no search for garbage looks at them again, which took 5 % of the time."""
     gc.collect()
     gc.freeze()
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_configure(config):
     """The small parameters are weak, and loading them says so: no news here."""
     config.addinivalue_line("filterwarnings", "ignore::hemera.errors.SecurityWarning")
 
 
 @pytest.fixture
-def calibrated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[hm.Context], None]:
+def calibrated(tmp_path, monkeypatch):
     """Makes a table of times for a context's device, in a cache folder of the test: some operations take a
     microsecond for each unit of their work, others nothing."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
-    def write(context: hm.Context) -> None:
+    def write(context):
         operations = ("switch_keys", "hoisted_products", "mod_up", "key_inner_product", "divide_and_round")
         rows = [(operation, context.params.degree, 50, 1.0, 1e-6) for operation in operations]
         DeviceTimes(device_name(context.description), rows).save()
@@ -190,10 +184,10 @@ def calibrated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[hm.
 
 
 @pytest.fixture(scope="session")
-def with_changed_bytes() -> Callable[[bytes, np.random.Generator], bytearray]:
+def with_changed_bytes():
     """One to three bytes, or runs of up to eight of them, are replaced by others; lengths may change."""
 
-    def changed(content: bytes, rng: np.random.Generator) -> bytearray:
+    def changed(content, rng):
         found = bytearray(content)
         for _ in range(int(rng.integers(1, 4))):
             at = int(rng.integers(len(found)))

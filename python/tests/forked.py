@@ -1,20 +1,16 @@
 """What tests of forked processes share."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading
 import traceback
 import warnings
-from collections.abc import Callable
-from typing import Any
 
 SECONDS = 20
 """After which a child that waits counts as hanging."""
 
 
-def in_child(work: Callable[[], Any]) -> str:
+def in_child(work):
     """What a forked child gives, or how it failed; "hangs" after some seconds."""
     reading, writing = os.pipe()
     with warnings.catch_warnings():
@@ -35,11 +31,11 @@ def in_child(work: Callable[[], Any]) -> str:
     return found if os.waitpid(pid, 0)[1] == 0 else "hangs"
 
 
-def taken_elsewhere(lock: Any) -> Callable[[], None]:
+def taken_elsewhere(lock):
     """Another thread takes a lock; the function lets it go."""
     taken, done = threading.Event(), threading.Event()
 
-    def hold() -> None:
+    def hold():
         with lock:
             taken.set()
             done.wait(SECONDS)
@@ -48,7 +44,7 @@ def taken_elsewhere(lock: Any) -> Callable[[], None]:
     thread.start()
     assert taken.wait(SECONDS)
 
-    def end() -> None:
+    def end():
         done.set()
         thread.join()
 

@@ -1,21 +1,18 @@
 """A plugin of pytest for a machine with a GPU, `-p gpu_contexts`: contexts on "cpu" or "auto" are on the GPU.
 Tests that are marked as stating facts of the CPU are left out. `make gpu-test` uses it."""
 
-from __future__ import annotations
-
 import functools
-from typing import Any
 
 import pytest
 
 
-def pytest_configure() -> None:
+def pytest_configure():
     from hemera.objects.context import Context
 
     make = Context.__init__
 
     @functools.wraps(make)
-    def make_on_gpu(self: Context, params: Any, device: str = "auto", *rest: Any, **options: Any) -> None:
+    def make_on_gpu(self, params, device="auto", *rest, **options):
         # Other multipliers are of the CPU alone.
         if device in ("cpu", "auto") and options.get("multiplier", "ntt") == "ntt":
             device = "cuda"
@@ -24,7 +21,7 @@ def pytest_configure() -> None:
     Context.__init__ = make_on_gpu  # type: ignore[method-assign]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items):
     for item in items:
         mark = item.get_closest_marker("fact_of_the_cpu")
         if mark is not None:

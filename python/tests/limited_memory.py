@@ -1,7 +1,5 @@
 """Python code that runs in a child process whose memory the operating system limits."""
 
-from __future__ import annotations
-
 import resource
 import subprocess
 import sys
@@ -11,14 +9,14 @@ from pathlib import Path
 MIB = 1 << 20
 
 
-def limit_growth(size: int) -> None:
+def limit_growth(size):
     """Let this process's address space grow by so many bytes, and no more."""
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     limit = pages * resource.getpagesize() + size
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
-def run_within(mebibytes: int, code: str, *arguments: str) -> str:
+def run_within(mebibytes, code, *arguments):
     """What code prints in a child whose memory grows by so many MiB after `hemera` was imported, or the name
     and text of the exception that it raises. `sys.argv[1:]` are the arguments."""
     program = textwrap.dedent(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -21,3 +21,11 @@ def refuse(*mistakes: Mistake) -> None:
     """Each call gives its error."""
     for call, error, words in mistakes:
         raises(error, words or "", call)
+
+
+def refuse_each(
+    call: Callable[..., object], given: Iterable[object], error: Any, words: str | None = None
+) -> None:
+    """The call gives the error for each of the values."""
+    for each in given:
+        raises(error, words or "", call, each)

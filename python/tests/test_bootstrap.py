@@ -1,7 +1,5 @@
 """Bootstrapping, as a user meets it."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
@@ -17,25 +15,23 @@ SLOTS = 16
 
 
 @pytest.fixture(scope="module")
-def params() -> hm.ckks.Parameters:
+def params():
     return hm.ckks.Parameters.for_bootstrapping("test-40", levels=4)
 
 
 @pytest.fixture(scope="module")
-def boot(params: hm.ckks.Parameters) -> hm.circuits.Bootstrap:
+def boot(params):
     return hm.circuits.Bootstrap(params, SLOTS)
 
 
 @pytest.fixture(scope="module")
-def client(
-    params: hm.ckks.Parameters, boot: hm.circuits.Bootstrap
-) -> tuple[hm.Context, hm.SecretKey, hm.Keys]:
+def client(params, boot):
     ctx = hm.Context(params)
     sk = ctx.generate_secret_key()
     return ctx, sk, ctx.generate_keys(sk, plan=boot, rotations=[1])
 
 
-def values(count: int = SLOTS) -> np.ndarray:
+def values(count=SLOTS):
     return np.random.default_rng(3).uniform(-1, 1, count)
 
 
@@ -62,12 +58,6 @@ def test_products_have_no_end_with_automatic(client, boot):
     np.testing.assert_allclose(ctx.decrypt(y, sk).real, expected, atol=2**-16)
     power = x**64
     np.testing.assert_allclose(ctx.decrypt(power, sk).real, values() ** 64, atol=2**-13)
-
-
-def test_without_automatic_the_levels_end(client, boot):
-    ctx, _, keys = client
-    with pytest.raises(hm.errors.LevelError):
-        _ = ctx.bind(keys, bootstrap=boot).encrypt(values()) ** 512
 
 
 def test_the_plan_tells_its_price(boot):
@@ -98,8 +88,8 @@ def test_the_plan_tells_its_price(boot):
     assert {16, 32, 64, 128, 256, 512} <= {key["rotation"] for key in told["keys"]}
 
 
-@pytest.mark.parametrize("slots", [16, None])
-def test_keys_fit_a_limit_of_what_is_uploaded(params, slots):
+def test_keys_fit_a_limit_of_what_is_uploaded(params):
+    slots = SLOTS
     whole = hm.circuits.Bootstrap(params, slots)
     with pytest.raises(ParameterError, match=r"at least \d+ bytes to upload") as refused:
         hm.circuits.Bootstrap(params, slots, upload_limit=1)
@@ -125,15 +115,13 @@ def test_keys_fit_a_limit_of_what_is_uploaded(params, slots):
             with pytest.raises(MissingKeyError, match=f"upload_limit of {limit} bytes"):
                 low.bootstrap()
     assert plan.operations == whole.operations
-    with pytest.raises(ParameterError, match="upload_limit"):
-        hm.circuits.Bootstrap(params, slots, upload_limit=0)
+    refuse((lambda: hm.circuits.Bootstrap(params, slots, upload_limit=0), ParameterError, "upload_limit"))
 
 
 def test_too_little_memory_is_said_before_anything_runs(params, boot):
     assert boot.memory_bytes(2) == boot.key_bytes + boot.plaintext_bytes + 2 * boot.workspace_bytes
     narrow = hm.Context(params, "cpu", memory_limit=boot.key_bytes // 2)
-    with pytest.raises(hm.errors.OutOfMemoryError, match="left"):
-        boot.require_memory(narrow)
+    refuse((lambda: boot.require_memory(narrow), hm.errors.OutOfMemoryError, "left"))
     sk = narrow.generate_secret_key()
     with pytest.raises(hm.errors.OutOfMemoryError, match="keys of a plan"):
         narrow.generate_keys(sk, public_key=False, relinearization=False, plan=boot)
@@ -162,13 +150,6 @@ def test_what_does_not_fit_is_refused(client, params, boot):
     plain_keys = ctx.generate_keys(sk)
     with pytest.raises(MissingKeyError, match="plan="):
         ctx.bind(plain_keys, bootstrap=boot).encrypt(values()).bootstrap()
-
-
-def test_keys_of_a_plan_are_saved_and_loaded(client, boot):
-    ctx, sk, keys = client
-    ev = ctx.bind(ctx.load(bytes(keys)), bootstrap=boot)
-    y = ev.at_level(ev.encrypt(values()), boot.input_level).bootstrap()
-    np.testing.assert_allclose(ctx.decrypt(y, sk).real, values(), atol=2**-19)
 
 
 CALLS = {
@@ -247,7 +228,7 @@ def test_options_reach_the_plan(params, options, facts):
     np.testing.assert_array_equal(boot.simulate(np.stack([x, -x]), seed=5), noisy)
 
 
-def test_the_sine_reaches_the_plan() -> None:
+def test_the_sine_reaches_the_plan():
     fields = {"sine_range": 12, "sine_degree": 30}
     params = hm.ckks.Parameters.for_bootstrapping("test-40", levels=2, doublings=2, **fields)
     boot = hm.circuits.Bootstrap(params, SLOTS, **fields)
@@ -298,5 +279,4 @@ REFUSED = [
 
 @pytest.mark.parametrize(("options", "error", "words"), REFUSED)
 def test_options_that_do_not_fit_are_refused(params, options, error, words):
-    with pytest.raises(error, match=words):
-        hm.circuits.Bootstrap(params, **({"slots": SLOTS} | options))
+    refuse((lambda: hm.circuits.Bootstrap(params, **({"slots": SLOTS} | options)), error, words))

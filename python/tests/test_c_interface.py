@@ -1,10 +1,7 @@
 """The C interface, called from another language: files go both ways, and NumPy judges the numbers."""
 
-from __future__ import annotations
-
 import ctypes
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +25,7 @@ class Need(ctypes.Structure):
 
 
 @pytest.fixture(scope="module")
-def library() -> ctypes.CDLL:
+def library():
     """The library that `make test` builds."""
     named = os.environ.get("HEMERA_C_FOLDER")
     file = Path(named or DEFAULT) / LIBRARY
@@ -42,37 +39,37 @@ def library() -> ctypes.CDLL:
 class Client:
     """The calls of one client, by a context of its own."""
 
-    def __init__(self, library: ctypes.CDLL, parameters: bytes) -> None:
+    def __init__(self, library, parameters):
         self.library = library
         self.handles: list[tuple[str, Handle]] = []
         self.context = self.new("context", "hemera_context_open", parameters, len(parameters), 128, 1)
 
-    def check(self, name: str, *arguments: object) -> None:
+    def check(self, name, *arguments):
         status = getattr(self.library, name)(
             *[ctypes.c_size_t(value) if isinstance(value, int) else value for value in arguments]
         )
         assert status == 0, f"{name}: {self.library.hemera_error().decode()}"
 
-    def new(self, kind: str, name: str, *arguments: object) -> Handle:
+    def new(self, kind, name, *arguments):
         made = Handle()
         self.check(name, *arguments, ctypes.byref(made))
         self.handles.append((kind, made))
         return made
 
-    def taken(self, name: str, *arguments: object) -> bytes:
+    def taken(self, name, *arguments):
         buffer = Buffer()
         self.check(name, *arguments, ctypes.byref(buffer))
         data = ctypes.string_at(buffer.data, buffer.bytes)
         self.library.hemera_buffer_free(ctypes.byref(buffer))
         return data
 
-    def close(self) -> None:
+    def close(self):
         for kind, made in reversed(self.handles):
             getattr(self.library, f"hemera_{kind}_free")(made)
 
 
 @pytest.fixture(params=["ckks", "bfv", "bgv"])
-def parameters(request: pytest.FixtureRequest) -> hm.ckks.Parameters | hm.bfv.Parameters | hm.bgv.Parameters:
+def parameters(request):
     if request.param == "ckks":
         return hm.ckks.Parameters.for_circuit(depth=2, scale_bits=40, slots=512)
     scheme = hm.bfv if request.param == "bfv" else hm.bgv
@@ -80,13 +77,13 @@ def parameters(request: pytest.FixtureRequest) -> hm.ckks.Parameters | hm.bfv.Pa
 
 
 @pytest.fixture
-def client(library: ctypes.CDLL, parameters: hm.ckks.Parameters) -> Iterator[Client]:
+def client(library, parameters):
     made = Client(library, bytes(parameters))
     yield made
     made.close()
 
 
-def numbers(params: object) -> tuple[str, np.ndarray]:
+def numbers(params):
     """Two rows of numbers, and the name of their calls."""
     whole = np.arange(-512, 512).reshape(2, 512)
     if isinstance(params, hm.ckks.Parameters):
@@ -94,15 +91,13 @@ def numbers(params: object) -> tuple[str, np.ndarray]:
     return "integers", whole
 
 
-def test_python_computes_on_what_the_c_client_encrypts(
-    client: Client, parameters: hm.ckks.Parameters
-) -> None:
+def test_python_computes_on_what_the_c_client_encrypts(client, parameters):
     ctx = hm.Context(parameters, device="cpu")
     kind, values = numbers(parameters)
     secret = client.new("secret_key", "hemera_secret_key_generate", client.context)
 
     needs = (Need * 3)((2, 1, HIGHEST), (0, 0, 0), (1, 0, HIGHEST))
-    pieces: list[bytes] = []
+    pieces = []
     write = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)(
         lambda _, data, count: pieces.append(ctypes.string_at(data, count)) or 0
     )
@@ -130,7 +125,7 @@ def test_python_computes_on_what_the_c_client_encrypts(
         assert np.array_equal((found[:, :511] - wanted) % t, np.zeros_like(wanted))
 
 
-def test_files_go_both_ways(client: Client, parameters: hm.ckks.Parameters) -> None:
+def test_files_go_both_ways(client, parameters):
     ctx = hm.Context(parameters, device="cpu")
     kind, values = numbers(parameters)
     mine = ctx.generate_secret_key()
@@ -147,7 +142,7 @@ def test_files_go_both_ways(client: Client, parameters: hm.ckks.Parameters) -> N
     np.testing.assert_allclose(np.real(decrypted)[:512], values[0], atol=1e-7 if kind == "doubles" else 0)
 
 
-def test_parameters_of_less_security_are_refused(library: ctypes.CDLL) -> None:
+def test_parameters_of_less_security_are_refused(library):
     weak = hm.ckks.Parameters.from_bits(
         degree=2**11, prime_bits=[40, 40], special_bits=[40], scale_bits=30, security=None
     )

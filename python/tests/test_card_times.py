@@ -1,7 +1,5 @@
 """tools/card_times.py: the model's three times by hand, and its predictions beside what cards took."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -28,21 +26,19 @@ CARD = Card("a card", multiprocessors=100, gigahertz=2.0, terabytes=1.0, doubles
         ({"bytes": 267e6, "instructions": 264.64e6, "wide": 800.64e6, "alu": 700e6}, 1300.0),
     ],
 )
-def test_a_kernel_takes_the_root_of_the_squares_of_its_limits(
-    counted: dict[str, float], microseconds: float
-) -> None:
+def test_a_kernel_takes_the_root_of_the_squares_of_its_limits(counted, microseconds):
     empty = {"bytes": 0.0, "instructions": 0.0, "fp64": 0.0, "wide": 0.0, "alu": 0.0}
     kernel = Kernel("kernel", 1.0, **{**empty, **counted})
     assert kernel.on(CARD) == pytest.approx(microseconds + LATENCY)
 
 
-def test_the_file_of_predictions_is_the_models() -> None:
+def test_the_file_of_predictions_is_the_models():
     assert json.loads(card_times.PREDICTED.read_text())["rows"] == card_times.predictions(
         card_times.programs()
     )
 
 
-def test_the_model_agrees_with_kernels_that_were_timed_alone() -> None:
+def test_the_model_agrees_with_kernels_that_were_timed_alone():
     """Sums over an operation within 15 %, from counters that do not know the time."""
     for program in card_times.programs():
         measured = sum(kernel.microseconds for kernel in program.kernels)
@@ -52,7 +48,7 @@ def test_the_model_agrees_with_kernels_that_were_timed_alone() -> None:
         )
 
 
-def test_an_h100_takes_what_was_predicted_from_the_h200() -> None:
+def test_an_h100_takes_what_was_predicted_from_the_h200():
     """Within 5 %; transforms alone, which an H200 keeps in its larger cache, within 18 %."""
     predicted = {
         (row["operation"], arithmetic): row[arithmetic]

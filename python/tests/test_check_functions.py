@@ -1,9 +1,5 @@
 """tools/check_functions.py: functions of each kind, as long as they may be and one line longer."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 import check_functions as check
@@ -21,7 +17,7 @@ import check_functions as check
         ("auto f = [](char c) { return c == '{'; };", "void g() {"),
     ],
 )
-def test_a_function_counts_from_its_signature(tmp_path: Path, before: str, signature: str) -> None:
+def test_a_function_counts_from_its_signature(tmp_path, before, signature):
     file = tmp_path / "src" / "poly" / "a.cpp"
     file.parent.mkdir(parents=True)
     own = signature.count("\n") + 2
@@ -33,5 +29,5 @@ def test_a_function_counts_from_its_signature(tmp_path: Path, before: str, signa
         assert check.too_long(tmp_path)[0] == expected[:more]
 
 
-def test_nothing_to_check(tmp_path: Path) -> None:
+def test_nothing_to_check(tmp_path):
     assert check.main([str(tmp_path)]) == 2

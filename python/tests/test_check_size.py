@@ -1,11 +1,8 @@
 """tools/check_size.py: each size counted by hand, and limits that are kept, that can fall, and that rose."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -15,13 +12,13 @@ Commit = Callable[[dict[str, str]], None]
 
 
 @pytest.fixture
-def commit(tmp_path: Path) -> Commit:
+def commit(tmp_path):
     """Writes files in a repository and commits them."""
     names = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
     git = ["git", "-C", str(tmp_path), *names]
     subprocess.run([*git, "init", "--quiet"], check=True)
 
-    def write(files: dict[str, str]) -> None:
+    def write(files):
         for name, text in files.items():
             path = tmp_path / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -32,7 +29,7 @@ def commit(tmp_path: Path) -> Commit:
     return write
 
 
-def test_lines_by_room() -> None:
+def test_lines_by_room():
     texts = {
         "python/hemera/cli.py": "a\n" * 3,
         "python/hemera/compiler/tables/a.py": "a\n" * 401,
@@ -59,12 +56,12 @@ def test_lines_by_room() -> None:
     }
 
 
-def test_virtual_functions() -> None:
+def test_virtual_functions():
     text = 'virtual ~A();\nvirtual int f() = 0;  // virtual\n"virtual";\n  virtual void g();\n'
     assert check.virtual_functions({"src/poly/a.hpp": text, "include/a.hpp": "", "tests/a.hpp": text}) == 2
 
 
-def test_public_names() -> None:
+def test_public_names():
     texts = {
         "hemera": '__all__ = ["a", "b"]',
         "hemera.search": '__all__: list[str] = ["c"]\nother = ["d"]',
@@ -85,7 +82,7 @@ def test_public_names() -> None:
         ("class A:\n    def _held(self): ...\nx._held", 0),
     ],
 )
-def test_members_of_other_modules(text: str, count: int) -> None:
+def test_members_of_other_modules(text, count):
     assert check.foreign_members([ast.parse(text)]) == count
 
 
@@ -102,7 +99,7 @@ def test_members_of_other_modules(text: str, count: int) -> None:
         ("options", 8, "can fall"),
     ],
 )
-def test_limits(name: str, size: int, told: str | None) -> None:
+def test_limits(name, size, told):
     limits = {"lines.a": 1000, "options": 9}
     reports = check.clashes({**limits, name: size}, limits)
     assert len(reports) == (told is not None)
@@ -123,17 +120,15 @@ def test_limits(name: str, size: int, told: str | None) -> None:
         ([100, 200, 150, 200, 250], [200], 200),
     ],
 )
-def test_limits_rise_by_decisions(numbers: list[int], decided: list[int], allowed: int | None) -> None:
+def test_limits_rise_by_decisions(numbers, decided, allowed):
     found = check.raised([{"a": each} for each in numbers], {("a", each) for each in decided})
     assert [text.partition(";")[0] for text in found] == (
         [] if allowed is None else [f"a: the limit rose from {allowed}"]
     )
 
 
-def test_a_rise_is_told_until_it_is_decided(
-    tmp_path: Path, commit: Commit, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def told(*arguments: str) -> tuple[int, str]:
+def test_a_rise_is_told_until_it_is_decided(tmp_path, commit, capsys):
+    def told(*arguments):
         status = check.main([*arguments, str(tmp_path)])
         return status, capsys.readouterr().out
 
@@ -162,5 +157,5 @@ def test_a_rise_is_told_until_it_is_decided(
     assert '"lines.python/hemera" = 0\n' in (tmp_path / check.LIMITS).read_text()
 
 
-def test_nothing_to_check(tmp_path: Path) -> None:
+def test_nothing_to_check(tmp_path):
     assert check.main([str(tmp_path)]) == 2

@@ -1,13 +1,10 @@
 """tools/check_stub.py: what of stubtest's report counts."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
-from types import ModuleType
 
 
-def load() -> ModuleType:
+def load():
     path = Path(__file__).resolve().parents[2] / "tools" / "check_stub.py"
     spec = importlib.util.spec_from_file_location("check_stub", path)
     assert spec is not None
@@ -17,7 +14,7 @@ def load() -> ModuleType:
     return module
 
 
-def test_leaves_out_what_every_nanobind_module_gives() -> None:
+def test_leaves_out_what_every_nanobind_module_gives():
     report = """
 hemera._core.save is not a function
 hemera._core.Context is inconsistent, metaclass differs
@@ -28,7 +25,7 @@ hemera._core.Scheme.__nb_enum__ is not present in stub
     assert load().differences(report) == []
 
 
-def test_keeps_missing_and_superfluous_names_and_failures() -> None:
+def test_keeps_missing_and_superfluous_names_and_failures():
     lines = [
         "hemera._core.save is not present in stub",
         "hemera._core.nothing is not present at runtime",

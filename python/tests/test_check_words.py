@@ -1,14 +1,11 @@
 """tools/check_words.py: each word at each beginning of a comment or docstring, and elsewhere."""
 
 import itertools
-from pathlib import Path
-
-import pytest
 
 import check_words as check
 
 
-def test_words_without_a_noun(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_words_without_a_noun(tmp_path, capsys):
     assert check.main([str(tmp_path)]) == 2
     begins, names = ("// ", "  /// ", '"""', "    # "), ("src/poly/a.cpp", "python/apps/a.py", "tests/a.h")
     for begin, name, word in itertools.product(begins, names, ("Of", "By", "That", "Those", "Whose")):

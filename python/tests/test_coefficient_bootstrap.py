@@ -1,15 +1,14 @@
 """CKKS coefficients, and bootstraps that bring them to slots, as a user meets them, beside NumPy."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import hemera as hm
+
+from .refusals import refuse
 
 COARSE = {
     "levels": 3,
@@ -25,16 +24,16 @@ COARSE = {
 
 
 @pytest.fixture(scope="module")
-def params() -> hm.ckks.Parameters:
+def params():
     return hm.ckks.Parameters.for_bootstrapping("test-40", **COARSE)
 
 
 @pytest.fixture(scope="module")
-def plan(params: hm.ckks.Parameters) -> hm.circuits.Bootstrap:
+def plan(params):
     return hm.circuits.Bootstrap(params)
 
 
-def in_slots(coefficients: np.ndarray) -> np.ndarray:
+def in_slots(coefficients):
     """[2, ..., slots]: both halves, with the bits of the places in reverse."""
     half = coefficients.shape[-1] // 2
     bits = half.bit_length() - 1
@@ -42,9 +41,7 @@ def in_slots(coefficients: np.ndarray) -> np.ndarray:
     return np.stack([coefficients[..., order], coefficients[..., half:][..., order]])
 
 
-def test_products_of_coefficients_come_to_slots(
-    params: hm.ckks.Parameters, plan: hm.circuits.Bootstrap
-) -> None:
+def test_products_of_coefficients_come_to_slots(params, plan):
     ctx = hm.Context(params, "cpu")
     sk = ctx.generate_secret_key()
     ev = ctx.bind(ctx.generate_keys(sk, public_key=False, plan=plan))
@@ -64,7 +61,7 @@ def test_products_of_coefficients_come_to_slots(
     np.testing.assert_allclose(square, expected**2, rtol=0, atol=0.08)
 
 
-def test_the_plan_says_what_it_does(plan: hm.circuits.Bootstrap) -> None:
+def test_the_plan_says_what_it_does(plan):
     assert plan.order == "from-coefficients"
     assert plan.gives_parts
     assert not plan.exponential
@@ -76,7 +73,7 @@ def test_the_plan_says_what_it_does(plan: hm.circuits.Bootstrap) -> None:
     np.testing.assert_allclose(simulated, values.transpose(1, 0, 2), rtol=0, atol=0.04)
 
 
-def test_what_coefficients_can_not_be() -> None:
+def test_what_coefficients_can_not_be():
     ctx = hm.Context(hm.ckks.Parameters.for_circuit(depth=1, slots=8, degree=1024, security=None), "cpu")
     numbers = np.ones(4)
     for values, options in (
@@ -90,13 +87,10 @@ def test_what_coefficients_can_not_be() -> None:
     ):
         with pytest.raises(hm.errors.ParameterError):
             ctx.encode(values, encoding="coefficients", **options)
-    with pytest.raises(hm.errors.LevelError):
-        ctx.encode(numbers, encoding="coefficients", level=9)
+    refuse((lambda: ctx.encode(numbers, encoding="coefficients", level=9), hm.errors.LevelError, None))
 
 
-def test_no_evaluator_refreshes_values_with_it(
-    params: hm.ckks.Parameters, plan: hm.circuits.Bootstrap
-) -> None:
+def test_no_evaluator_refreshes_values_with_it(params, plan):
     ctx = hm.Context(params, "cpu")
     keys = ctx.generate_keys(ctx.generate_secret_key(), plan=plan)
     with pytest.raises(hm.errors.ParameterError, match="call the plan"):
@@ -109,13 +103,13 @@ def test_no_evaluator_refreshes_values_with_it(
         hm.ckks.Parameters.for_bootstrapping("test-40", **(COARSE | {"slots_to_coefficients": [30]}))
 
 
-def test_the_page_has_such_a_program() -> None:
+def test_the_page_has_such_a_program():
     page = (Path(__file__).parents[2] / "docs" / "bootstrapping.md").read_text(encoding="utf-8")
     section = page.partition("## From coefficients")[2]
     programs = re.findall(r"^```python\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
     small = programs[0].replace("degree=2**15", "degree=2**11, security=None")
     rng = np.random.default_rng(3)
-    names: dict[str, Any] = {
+    names = {
         "hm": hm,
         "columns": rng.uniform(-1, 1, (2, 2048)),
         "entries": np.array([0.5, -0.5]),

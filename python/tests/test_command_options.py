@@ -1,24 +1,18 @@
 """The options of commands reach what they name, and have the defaults that their help tells."""
 
-from __future__ import annotations
-
 import argparse
 import re
-from collections.abc import Iterator
 from dataclasses import fields, replace
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from hemera.cli import COMMANDS, installed_commands, main, make_parser
 from hemera.commands import serve
-from hemera.serving.configuration import Configuration
 from hemera.serving.settings import Settings
 
 GIB = 1 << 30
-LIMITS: list[tuple[str, str, str, object]] = [
+LIMITS = [
     ("--max-request", "3", "request_bytes", 3),
     ("--max-keys", "5KiB", "key_bytes", 5 << 10),
     ("--max-store", "7MiB", "store_bytes", 7 << 20),
@@ -52,15 +46,15 @@ LIMITS: list[tuple[str, str, str, object]] = [
 
 
 @pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+def served(monkeypatch, tmp_path):
     """The configuration that `hemera serve` with these words gives to the server."""
-    given: list[Configuration] = []
+    given = []
 
-    def note(configuration: Configuration, **_: object) -> int:
+    def note(configuration, **_):
         given.append(configuration)
         return 0
 
-    def run(*words: str) -> Configuration:
+    def run(*words):
         monkeypatch.setattr(serve, "serve_home", note)
         assert main(["serve", str(tmp_path / "home"), *words]) == 0
         return given[-1]
@@ -69,7 +63,7 @@ def served(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore:--.* goes:DeprecationWarning")
-def test_a_server_s_options_are_its_settings(served: Any) -> None:
+def test_a_server_s_options_are_its_settings(served):
     usual = served()
     for option, word, field, value in LIMITS:
         assert served(option, word) == replace(usual, **{field: value})
@@ -80,7 +74,7 @@ def test_a_server_s_options_are_its_settings(served: Any) -> None:
     assert of_limits - {"--origin"} == {option for option, *_ in LIMITS}
 
 
-def test_options_that_go_name_their_successors(served: Any) -> None:
+def test_options_that_go_name_their_successors(served):
     going = [each for each in fields(Settings) if each.metadata.get("former")]
     for each in going:
         value = next(word for option, word, *_ in LIMITS if option == each.metadata["option"])
@@ -104,7 +98,7 @@ def test_options_that_go_name_their_successors(served: Any) -> None:
     ],
     ids=" ".join,
 )
-def test_options_of_a_server_that_are_refused(words: list[str], tmp_path: Path, capsys: Any) -> None:
+def test_options_of_a_server_that_are_refused(words, tmp_path, capsys):
     assert main(["serve", str(tmp_path / "home"), *words]) == 1
     by_option = {option: field for option, _, field, _ in LIMITS}
     assert by_option.get(words[-2], "replicas") in capsys.readouterr().err
@@ -117,17 +111,15 @@ def test_options_of_a_server_that_are_refused(words: list[str], tmp_path: Path, 
         (["--device", "cpu", "--threads", "2", "--seconds", "7"], ("cpu", 2, 7)),
     ],
 )
-def test_calibrate_measures_as_it_is_asked(
-    words: list[str], given: tuple[object, ...], monkeypatch: pytest.MonkeyPatch, capsys: Any, tmp_path: Path
-) -> None:
-    saved: list[object] = []
+def test_calibrate_measures_as_it_is_asked(words, given, monkeypatch, capsys, tmp_path):
+    saved = []
 
-    def measure(device: str, *, threads: int | None, seconds: int, report: Any) -> Any:
+    def measure(device, *, threads, seconds, report):
         report("a line")
         asked.append((device, threads, seconds))
         return SimpleNamespace(rows=[1, 2], device="a device", save=lambda path: saved.append(path) or path)
 
-    asked: list[tuple[object, ...]] = []
+    asked = []
     monkeypatch.setattr("hemera.objects.calibration.calibrate", measure)
     assert main(["calibrate", *words, "--output", str(tmp_path / "table")]) == 0
     assert asked == [given]
@@ -135,7 +127,7 @@ def test_calibrate_measures_as_it_is_asked(
     assert capsys.readouterr().out == f"a line\n2 times of a device, kept in {tmp_path / 'table'}\n"
 
 
-def test_clients_take_parameters_of_128_bits_unless_told() -> None:
+def test_clients_take_parameters_of_128_bits_unless_told():
     parser = make_parser(COMMANDS)
     for action in (["keys", "d", "k"], ["encrypt", "d", "r", "q"], ["decrypt", "d", "a"]):
         words = ["client", *action, "--folder", "f"]
@@ -155,15 +147,13 @@ def test_clients_take_parameters_of_128_bits_unless_told() -> None:
         (["--ray", "auto", "--device", "cuda:*"], "device is 'cuda:*'"),
     ],
 )
-def test_replicas_have_a_device_each(
-    words: list[str], told: str, tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_replicas_have_a_device_each(words, told, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(serve, "serve_home", lambda *_, **__: 0)
     assert main(["serve", str(tmp_path / "home"), *words]) == 1
     assert told in capsys.readouterr().err
 
 
-def options_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.Action]]:
+def options_of(parser):
     """The options of a command and of all below it."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -173,7 +163,7 @@ def options_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.
             yield parser.prog, action
 
 
-def test_defaults_are_those_that_help_tells() -> None:
+def test_defaults_are_those_that_help_tells():
     told = 0
     for command, action in options_of(make_parser({**COMMANDS, **installed_commands()})):
         found = re.search(r'\(default:? "?([^()";:\s]+)"?\)', action.help or "")

@@ -1,16 +1,12 @@
 """tools/corpus.py: each kind of difference between two records, and differences that are none."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 import corpus
 
-RECORD: dict[str, Any] = {
+RECORD = {
     "params": "ckks N=1024",
     "levels": [3, 1],
     "keys": 2,
@@ -42,18 +38,18 @@ RECORD: dict[str, Any] = {
         ({"results": {"mean": [2.0, 1.0, -2.0]}}, ["other results: output -> mean"]),
     ],
 )
-def test_differences(changed: dict[str, Any], told: list[str]) -> None:
+def test_differences(changed, told):
     found = corpus.changes(RECORD, {**RECORD, **changed})
     assert len(found) == len(told)
     assert all(text.startswith(start) for text, start in zip(found, told, strict=True))
 
 
-def test_programs_that_are_new_or_gone() -> None:
+def test_programs_that_are_new_or_gone():
     assert corpus.compared({"a": RECORD, "b": RECORD}, {"b": RECORD, "c": RECORD}) == ["new   c", "gone  a"]
     assert corpus.compared({"a": RECORD}, {}, whole=False) == []
 
 
-def test_files_have_a_line_for_each_program(tmp_path: Path) -> None:
+def test_files_have_a_line_for_each_program(tmp_path):
     (tmp_path / "old.json").write_text("{}")
     records = {
         "python/tests/compiler/test_pairs.py::test_b 1 compiled": RECORD,
@@ -73,9 +69,7 @@ def test_files_have_a_line_for_each_program(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("bits", [False, True])
-def test_a_run_is_compared_with_the_corpus(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], bits: bool
-) -> None:
+def test_a_run_is_compared_with_the_corpus(tmp_path, monkeypatch, capsys, bits):
     """And a run without records is no agreement."""
     key = "python/tests/test_cost.py::test_c 1 cost"
     monkeypatch.setattr(corpus, "CORPUS", tmp_path / "corpus")

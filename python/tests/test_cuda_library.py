@@ -5,8 +5,6 @@ Most tests load the emulated library, the CUDA backend compiled as C++ (docs/dec
 question has a process of its own, of the compiled module alone where that is enough.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -32,7 +30,7 @@ DEVICES = "import hemera as hm; print(hm.devices())"
 
 
 @pytest.fixture(scope="module")
-def emulated() -> Path:
+def emulated():
     """The emulated library."""
     named = os.environ.get("HEMERA_EMULATED_CUDA")
     file = Path(named or DEFAULT) / NAME
@@ -42,7 +40,7 @@ def emulated() -> Path:
     return file
 
 
-def answer(program: str, folder: Path | None, **environment: str) -> str:
+def answer(program, folder, **environment):
     """What a program prints in a process that looks for the library in a folder; None: where users do."""
     others = {name: value for name, value in os.environ.items() if name != "HEMERA_CUDA_FOLDER"}
     given = {} if folder is None else {"HEMERA_CUDA_FOLDER": str(folder)}
@@ -76,7 +74,7 @@ print("same bits")
 """
 
 
-def test_contexts_on_the_loaded_library_have_the_bits_of_the_cpu(emulated: Path) -> None:
+def test_contexts_on_the_loaded_library_have_the_bits_of_the_cpu(emulated):
     assert answer(COMPUTES, emulated.parent) == "same bits"
 
 
@@ -113,7 +111,7 @@ for refused in (changing, lambda a: a * ev.encode(rows[0]), lambda a: ev.encrypt
 """
 
 
-def test_arrays_in_graphs_are_constants(emulated: Path) -> None:
+def test_arrays_in_graphs_are_constants(emulated):
     """Arrays of the first run; another one at the second is refused."""
     refusals = answer(CAPTURES, emulated.parent).splitlines()
     assert len(refusals) == 3
@@ -151,7 +149,7 @@ except hm.errors.DeviceError as error:
 """
 
 
-def test_functions_of_encrypted_integers_are_recorded(emulated: Path) -> None:
+def test_functions_of_encrypted_integers_are_recorded(emulated):
     assert answer(CAPTURES_INTEGERS, emulated.parent) == "refused"
 
 
@@ -171,7 +169,7 @@ for call in (
 """
 
 
-def test_errors_of_the_library_are_those_of_hemera(emulated: Path) -> None:
+def test_errors_of_the_library_are_those_of_hemera(emulated):
     device, memory, storage = answer(ERRORS, emulated.parent).splitlines()
     assert device.startswith("True DeviceError device 'cuda:5' is not available: this machine has one CUDA")
     assert memory.startswith("True OutOfMemoryError out of memory of device cuda:0")
@@ -207,12 +205,12 @@ print("when asked")
 
 
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="the system does not say what is loaded")
-def test_the_first_question_loads_it_once(emulated: Path) -> None:
+def test_the_first_question_loads_it_once(emulated):
     assert answer(LAZY, emulated.parent) == "when asked"
 
 
 # It calls Python (the search for the package) without the interpreter's lock.
-def test_it_is_found_in_the_package(emulated: Path, tmp_path: Path) -> None:
+def test_it_is_found_in_the_package(emulated, tmp_path):
     beside = list(Path(_core.__file__).parent.glob("libhemera_cuda-*.so"))
     if beside:
         pytest.skip(f"{beside[0]} is beside the module, where it is found first")
@@ -224,7 +222,7 @@ def test_it_is_found_in_the_package(emulated: Path, tmp_path: Path) -> None:
     assert answer(DEVICES, None, PYTHONPATH=path) == "['cuda:0', 'cpu']"
 
 
-def test_it_is_found_beside_the_module(emulated: Path, tmp_path: Path) -> None:
+def test_it_is_found_beside_the_module(emulated, tmp_path):
     """As an installation from source has it. The package's own library comes second."""
     shutil.copytree(
         Path(hm.__file__).parent,
@@ -242,7 +240,7 @@ def test_it_is_found_beside_the_module(emulated: Path, tmp_path: Path) -> None:
     assert answer(DEVICES, None, PYTHONPATH=path) == "['cuda:0', 'cpu']"
 
 
-def test_absent(tmp_path: Path) -> None:
+def test_absent(tmp_path):
     for folder in (tmp_path, tmp_path / "nowhere"):
         told = answer(PROBLEM, folder)
         assert told.startswith("Hemera's CUDA library is not installed; use 'cpu', or install it: ")
@@ -257,7 +255,7 @@ def test_absent(tmp_path: Path) -> None:
         ("_core.cuda_device_of(256)", "an array in the memory of a GPU needs the CUDA backend"),
     ],
 )
-def test_what_needs_it_tells_the_same(program: str, begin: str, tmp_path: Path) -> None:
+def test_what_needs_it_tells_the_same(program, begin, tmp_path):
     told = answer(
         f"import hemera as hm\nfrom hemera import _core\ntry:\n    {program}\n"
         "except hm.errors.DeviceError as error:\n    print(error)",
@@ -266,13 +264,13 @@ def test_what_needs_it_tells_the_same(program: str, begin: str, tmp_path: Path) 
     assert told.startswith(begin + ": Hemera's CUDA library is not installed; use 'cpu', or install it: ")
 
 
-def test_hemera_info_tells_the_same(tmp_path: Path) -> None:
+def test_hemera_info_tells_the_same(tmp_path):
     told = answer("from hemera.cli import main\nmain(['info'])", tmp_path, COLUMNS="500")
     assert "Hemera's CUDA library is not installed" in told
 
 
 @pytest.mark.parametrize("other", ["0.1.9", "10.0.0"])
-def test_another_version(other: str, emulated: Path, tmp_path: Path) -> None:
+def test_another_version(other, emulated, tmp_path):
     file = tmp_path / f"libhemera_cuda-{other}.so"
     file.symlink_to(emulated)
     told = answer(PROBLEM, tmp_path)
@@ -285,7 +283,7 @@ def test_another_version(other: str, emulated: Path, tmp_path: Path) -> None:
     assert answer(PROBLEM, tmp_path) == ""
 
 
-def changed(file: Path, pattern: bytes, other: bytes, folder: Path) -> Path:
+def changed(file, pattern, other, folder):
     """A copy of a library in which one string of its data is another one."""
     data, count = re.subn(rb"(?<=\0)" + pattern + rb"(?=\0)", other, file.read_bytes())
     assert count == 1
@@ -294,7 +292,7 @@ def changed(file: Path, pattern: bytes, other: bytes, folder: Path) -> Path:
     return copy
 
 
-def test_another_version_under_the_right_name(emulated: Path, tmp_path: Path) -> None:
+def test_another_version_under_the_right_name(emulated, tmp_path):
     other = "9" + VERSION[1:]
     file = changed(emulated, re.escape(VERSION.encode()), other.encode(), tmp_path)
     assert answer(PROBLEM, tmp_path).startswith(
@@ -302,7 +300,7 @@ def test_another_version_under_the_right_name(emulated: Path, tmp_path: Path) ->
     )
 
 
-def test_another_interface(emulated: Path, tmp_path: Path) -> None:
+def test_another_interface(emulated, tmp_path):
     file = changed(emulated, rb"[0-9a-f]{16}", b"0123456789abcdef", tmp_path)
     assert re.fullmatch(
         rf"Hemera's CUDA library {file} was built of other sources, or by another compiler, than hemera "
@@ -314,7 +312,7 @@ def test_another_interface(emulated: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kept", [10, 1000, 100_000, -1])
-def test_a_file_that_is_cut_off(kept: int, emulated: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_cut_off(kept, emulated, tmp_path):
     (tmp_path / NAME).write_bytes(emulated.read_bytes()[:kept])
     told = answer(PROBLEM, tmp_path)
     assert told.startswith(
@@ -323,14 +321,14 @@ def test_a_file_that_is_cut_off(kept: int, emulated: Path, tmp_path: Path) -> No
     assert WHEEL in told
 
 
-def test_a_damaged_file(tmp_path: Path) -> None:
+def test_a_damaged_file(tmp_path):
     (tmp_path / NAME).write_bytes(b"damaged" * 100)
     told = answer(PROBLEM, tmp_path)
     assert re.match(rf"{NOT_LOADED} \({tmp_path / NAME}: .+\); use 'cpu', or", told)
     assert WHEEL in told
 
 
-def test_a_library_that_asks_for_what_hemera_has_not(emulated: Path, tmp_path: Path) -> None:
+def test_a_library_that_asks_for_what_hemera_has_not(emulated, tmp_path):
     """One name of its table of symbols is another one."""
     data = emulated.read_bytes()
     name = b"\0_ZN6hemera7runtime9Workspace4takeEm\0"
@@ -340,16 +338,14 @@ def test_a_library_that_asks_for_what_hemera_has_not(emulated: Path, tmp_path: P
     assert re.match(rf"{NOT_LOADED} \(.*undefined symbol: .*Workspace4giveEm\); ", told)
 
 
-def test_another_library_of_that_name(tmp_path: Path) -> None:
+def test_another_library_of_that_name(tmp_path):
     """It loads, and has no entry."""
     (tmp_path / NAME).symlink_to(_core.__file__)
     told = answer(PROBLEM, tmp_path)
     assert re.match(rf"{NOT_LOADED} \(.*undefined symbol: hemera_cuda_library\); ", told)
 
 
-def test_the_plugin_for_gpus_moves_contexts_and_leaves_out_facts_of_the_cpu(
-    emulated: Path, tmp_path: Path
-) -> None:
+def test_the_plugin_for_gpus_moves_contexts_and_leaves_out_facts_of_the_cpu(emulated, tmp_path):
     (tmp_path / "test_it.py").write_text(
         """\
 import pytest

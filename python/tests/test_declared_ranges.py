@@ -1,15 +1,10 @@
 """Where values must lie: declared ranges are checked, clear values outside refused, others warned of."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,60 +13,35 @@ import hemera as hm
 from hemera import circuits
 from hemera.errors import ParameterError, RangeError, RangeWarning
 
+from .refusals import refuse, refuse_each
+
 DEPTH = 14
 Session = tuple[hm.Context, hm.SecretKey, hm.Evaluator]
 
 
 @pytest.fixture(scope="module")
-def session() -> Session:
+def session():
     params = hm.ckks.Parameters.for_circuit(depth=DEPTH, degree=1024, slots=8, security=None)
     ctx = hm.Context(params, "cpu")
     sk = ctx.generate_secret_key()
     return ctx, sk, ctx.bind(ctx.generate_keys(sk))
 
 
-FUNCTIONS = {
-    "sigmoid": (circuits.sigmoid((-8, 8), bits=8), (-8, 8), lambda x: 1 / (1 + np.exp(-x))),
-    "tanh": (circuits.tanh((-2, 3), bits=8), (-2, 3), np.tanh),
-    "exp": (circuits.exp((-1, 1), bits=8), (-1, 1), np.exp),
-    "log": (circuits.log((0.5, 4), bits=8), (0.5, 4), np.log),
-    "inverse": (circuits.inverse((1, 4), bits=8), (1, 4), lambda x: 1 / x),
-    "sqrt": (circuits.sqrt((0.1, 1), bits=6), (0.1, 1), np.sqrt),
-    "sign": (circuits.sign(gap=0.25, bits=4, largest=2), (-2, 2), np.sign),
-    "approximation": (hm.approximate(np.cos, (-1, 2), 7), (-1, 2), np.cos),
-}
-
-
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_clear_values_outside_are_refused(name: str) -> None:
-    function, (low, high), expected = FUNCTIONS[name]
-    inside = np.array([low, (low + 3 * high) / 4, high])
-    np.testing.assert_allclose(function(inside), expected(inside), atol=2**-4)
-    for value in (low - 0.01, high + 0.01, 1e30, math.nan, math.inf, -math.inf, (low + high) / 2 + 0.1j):
-        for given in (value, [inside[1], value], np.full((2, 2), value)):
-            with pytest.raises(RangeError, match=rf"outside of its interval from {low:g} to {high:g}"):
-                function(np.asarray(given))
-    with pytest.raises(RangeError, match=r"and 7 more are"):
-        function(np.full(10, high + 1.0))
-
-
-def test_powers_are_right_everywhere_and_finite() -> None:
+def test_powers_are_right_everywhere_and_finite():
     square = circuits.Polynomial([1, 0, 2])
     np.testing.assert_allclose(square(np.array([10.0, -100.0])), [201, 20001])
-    for value in (math.nan, math.inf):
-        with pytest.raises(RangeError):
-            square(value)
+    refuse_each(square, (math.nan, math.inf), RangeError)
     with pytest.raises(RangeError, match="from -1 to 1"):
         circuits.Polynomial([1, 0, 2], basis="chebyshev")(1.5)
     with pytest.raises(RangeError, match="from -1 to 1"):
         circuits.Polynomial([1, 0, 2], error=0.1)(1.5)
 
 
-def declared_elsewhere(largest: float | None, depth: int) -> hm.ckks.Parameters:
+def declared_elsewhere(largest, depth):
     return hm.ckks.Parameters.for_circuit(depth=depth, largest=largest, degree=1024, slots=8, security=None)
 
 
-def test_a_declared_bound_beyond_the_interval_is_an_error_before_computing() -> None:
+def test_a_declared_bound_beyond_the_interval_is_an_error_before_computing():
     function = circuits.sigmoid((-8, 8), bits=8)
     ctx = hm.Context(declared_elsewhere(100, function.depth), "cpu")
     sk = ctx.generate_secret_key()
@@ -90,7 +60,7 @@ def test_a_declared_bound_beyond_the_interval_is_an_error_before_computing() -> 
     assert function(y).largest == pytest.approx(1 / (1 + math.exp(-8)))
 
 
-def test_where_nothing_is_declared_there_is_one_warning(session: Session) -> None:
+def test_where_nothing_is_declared_there_is_one_warning(session):
     _, _, ev = session
     function = circuits.sigmoid((-8, 8), bits=4)
     with warnings.catch_warnings(record=True) as caught:
@@ -110,7 +80,7 @@ def test_where_nothing_is_declared_there_is_one_warning(session: Session) -> Non
         ev.encrypt([1.0]).polyval([0, 1, 2])
 
 
-def test_declared_bounds_are_checked_and_kept(session: Session) -> None:
+def test_declared_bounds_are_checked_and_kept(session):
     ctx, sk, ev = session
     x = ev.encrypt([1.0, -3.0], largest=4)
     assert x.largest == 4
@@ -126,16 +96,12 @@ def test_declared_bounds_are_checked_and_kept(session: Session) -> None:
         for bound in (-1, math.nan):
             with pytest.raises(ParameterError, match="largest"):
                 give([0.0], largest=bound)
-    with pytest.raises(ParameterError, match="give largest= to encode"):
-        ctx.encrypt(ctx.encode([1.0]), sk, largest=4)
+    refuse((lambda: ctx.encrypt(ctx.encode([1.0]), sk, largest=4), ParameterError, "give largest= to encode"))
     integers = hm.Context(hm.bfv.Parameters.for_circuit(depth=1, degree=1024, security=None), "cpu")
-    with pytest.raises(ParameterError, match="largest is of CKKS"):
-        integers.encode([1], largest=4)
+    refuse((lambda: integers.encode([1], largest=4), ParameterError, "largest is of CKKS"))
 
 
-CLIPPED: dict[
-    str, tuple[Callable[..., circuits.Function], tuple[float, float], Callable[..., np.ndarray]]
-] = {
+CLIPPED = {
     "sigmoid": (circuits.sigmoid, (-8, 8), lambda x: 1 / (1 + np.exp(-x))),
     "tanh": (circuits.tanh, (-3, 2), np.tanh),
     "gelu": (circuits.gelu, (-4, 4), lambda x: x / 2 * (1 + np.vectorize(math.erf)(x / math.sqrt(2)))),
@@ -147,7 +113,7 @@ CLIPPED: dict[
 
 
 @pytest.mark.parametrize("name", CLIPPED)
-def test_with_clip_values_outside_have_that_of_the_end(name: str) -> None:
+def test_with_clip_values_outside_have_that_of_the_end(name):
     make, (low, high), expected = CLIPPED[name]
     largest = 5 * max(abs(low), abs(high))
     function = make((low, high), bits=6, clip=largest)
@@ -159,14 +125,13 @@ def test_with_clip_values_outside_have_that_of_the_end(name: str) -> None:
     assert function.error <= 2**-6
     assert difference.max() <= function.error + 1e-9
     assert function.intervals == [(-largest, largest)]
-    with pytest.raises(RangeError):
-        function(1.1 * largest)
+    refuse((lambda: function(1.1 * largest), RangeError, None))
     assert make((low, high), bits=6, clip=True).intervals == [(-0.8 * largest, 0.8 * largest)]
     again = circuits.from_recipe(function.name, function.recipe or {})
     np.testing.assert_array_equal(again(x), function(x))
 
 
-def test_clips_that_are_none_are_refused() -> None:
+def test_clips_that_are_none_are_refused():
     for interval, largest in (((-1, 1), 1), ((-1, 1), 0.5), ((1, -1), 4), ((-1, 1), math.inf), ((0, 0), 2)):
         with pytest.raises(ParameterError):
             circuits.clip(interval, largest=largest)
@@ -185,7 +150,7 @@ Bootstrapped = tuple[hm.Context, hm.SecretKey, hm.Evaluator, circuits.Bootstrap]
 
 
 @pytest.fixture(scope="module")
-def automatic() -> Bootstrapped:
+def automatic():
     params = hm.ckks.Parameters.for_bootstrapping("test-40", levels=5)
     boot = circuits.Bootstrap(params, 8)
     ctx = hm.Context(params)
@@ -193,11 +158,11 @@ def automatic() -> Bootstrapped:
     return ctx, sk, ctx.bind(ctx.generate_keys(sk, plan=boot), bootstrap=boot, automatic=True), boot
 
 
-def values() -> np.ndarray:
+def values():
     return np.array([1.0, -1.0, 0.5, -0.25, 0.0, 0.75, -0.6, 0.1])
 
 
-def test_arrays_make_bounds_unknown_and_authors_know_them(automatic: Bootstrapped) -> None:
+def test_arrays_make_bounds_unknown_and_authors_know_them(automatic):
     ctx, sk, ev, _ = automatic
     x, expected = ev.encrypt(values(), largest=1), values()
     weights = np.linspace(1, 1.5, 8)
@@ -208,15 +173,13 @@ def test_arrays_make_bounds_unknown_and_authors_know_them(automatic: Bootstrappe
             x = ev.declare(x * weights, 1.5**step)
             expected = expected * weights
     np.testing.assert_allclose(ctx.decrypt(x, sk), expected, atol=1.5**12 * 2**-12)
-    for bound in (-1.0, math.nan):
-        with pytest.raises(ParameterError, match="declare: a bound of"):
-            ev.declare(x, bound)
+    refuse_each(lambda bound: ev.declare(x, bound), (-1.0, math.nan), ParameterError, "declare: a bound of")
 
 
-def test_every_undeclared_bootstrap_warns(automatic: Bootstrapped) -> None:
+def test_every_undeclared_bootstrap_warns(automatic):
     ctx, _, ev, boot = automatic
     low = ev.at_level(ev.encrypt(values()), boot.input_level)
-    runs: tuple[Callable[[Any], object], ...] = (
+    runs = (
         lambda x: x.bootstrap(),
         lambda x: boot(x),
         lambda x: x * x,
@@ -241,7 +204,7 @@ def test_every_undeclared_bootstrap_warns(automatic: Bootstrapped) -> None:
         assert {each.filename for each in caught} == {__file__}
 
 
-def test_python_tells_each_warning_of_a_line(tmp_path: Path) -> None:
+def test_python_tells_each_warning_of_a_line(tmp_path):
     """Python's own filters would show one for each line of a process; a user's filters come first."""
     program = tmp_path / "program.py"
     program.write_text(
@@ -257,11 +220,9 @@ def test_python_tells_each_warning_of_a_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("largest", [None, 1])
-@pytest.mark.parametrize("given", [None, 1, 100])
+@pytest.mark.parametrize("given", [None, 1])
 @pytest.mark.parametrize("bound", [None, 100])
-def test_the_magnitude_of_bind_is_that_of_its_plan(
-    automatic: Bootstrapped, bound: float | None, given: float | None, largest: float | None
-) -> None:
+def test_the_magnitude_of_bind_is_that_of_its_plan(automatic, bound, given, largest):
     """A declared bound comes first, then that of the call, and then that of bind. A hundred costs 3 bits."""
     ctx, sk, undeclared, boot = automatic
     ev = ctx.bind(undeclared.keys, bootstrap=boot, magnitude=bound)
@@ -277,7 +238,7 @@ def test_the_magnitude_of_bind_is_that_of_its_plan(
             assert (error > 2**-21.7) == (known == 100), (plan, np.log2(error))
 
 
-def test_magnitudes_that_do_not_fit_are_refused(automatic: Bootstrapped) -> None:
+def test_magnitudes_that_do_not_fit_are_refused(automatic):
     ctx, _, ev, boot = automatic
     for magnitude in (0, -1, math.inf, math.nan):
         with pytest.raises(ParameterError, match="finite and positive"):
@@ -290,5 +251,4 @@ def test_magnitudes_that_do_not_fit_are_refused(automatic: Bootstrapped) -> None
         ctx.bind(ev.keys, bootstrap=boot, automatic=True, magnitude=1e9)
     own = ctx.bind(ev.keys, bootstrap=boot, magnitude=100)
     low = own.at_level(own.encrypt(values(), largest=101), boot.input_level)
-    with pytest.raises(RangeError, match="from -1 to 100"):
-        low.bootstrap()
+    refuse((lambda: low.bootstrap(), RangeError, "from -1 to 100"))

@@ -1,12 +1,12 @@
 """One row that does not decrypt: it is named, and the others come back."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 import hemera as hm
 from hemera.errors import NoiseError, ParameterError
+
+from .refusals import refuse
 
 KINDS = {
     "ckks": lambda: hm.ckks.Parameters.for_circuit(depth=1, slots=4, degree=1024, security=None),
@@ -17,12 +17,12 @@ ROWS = np.arange(1, 25).reshape(2, 3, 4)
 
 
 @pytest.fixture(scope="module", params=KINDS)
-def client(request: pytest.FixtureRequest) -> tuple[hm.Context, hm.SecretKey]:
+def client(request):
     ctx = hm.Context(KINDS[request.param](), "cpu")
     return ctx, ctx.generate_secret_key()
 
 
-def batch_with_wrong_rows(ctx: hm.Context, sk: hm.SecretKey, wrong: set[int]) -> hm.Ciphertext:
+def batch_with_wrong_rows(ctx, sk, wrong):
     """ROWS, of which some are encrypted with another key."""
     other = ctx.generate_secret_key()
     rows = [ctx.encrypt(row, other if i in wrong else sk) for i, row in enumerate(ROWS.reshape(6, 4))]
@@ -33,9 +33,7 @@ def batch_with_wrong_rows(ctx: hm.Context, sk: hm.SecretKey, wrong: set[int]) ->
     ("wrong", "named"),
     [({4}, r"row \(1, 1\) of 6: "), ({0, 5}, r"rows \(0, 0\) and \(1, 2\) of 6: ")],
 )
-def test_the_error_names_rows_and_causes(
-    client: tuple[hm.Context, hm.SecretKey], wrong: set[int], named: str
-) -> None:
+def test_the_error_names_rows_and_causes(client, wrong, named):
     ctx, sk = client
     batch = batch_with_wrong_rows(ctx, sk, wrong)
     with pytest.raises(NoiseError, match=named) as caught:
@@ -50,7 +48,7 @@ def test_the_error_names_rows_and_causes(
     assert not any(len(word) > 12 for word in text.split() if word[:1].isdigit())
 
 
-def test_masks_leave_the_other_rows(client: tuple[hm.Context, hm.SecretKey]) -> None:
+def test_masks_leave_the_other_rows(client):
     ctx, sk = client
     for wrong in ({4}, {0, 5}, {1, 2, 3}, set(range(6)), set()):
         found = ctx.decrypt(batch_with_wrong_rows(ctx, sk, wrong), sk, errors="mask")
@@ -66,7 +64,7 @@ def test_masks_leave_the_other_rows(client: tuple[hm.Context, hm.SecretKey]) -> 
                 assert not row.data.any()
 
 
-def test_other_types_are_masked_as_well(client: tuple[hm.Context, hm.SecretKey]) -> None:
+def test_other_types_are_masked_as_well(client):
     ctx, sk = client
     dtype = np.complex128 if ctx.params.scheme == "ckks" else np.uint64
     found = ctx.decrypt(batch_with_wrong_rows(ctx, sk, {2}), sk, dtype=dtype, errors="mask")
@@ -82,14 +80,14 @@ def test_other_types_are_masked_as_well(client: tuple[hm.Context, hm.SecretKey])
         ctx.decrypt(ctx.encrypt(ROWS[0, 0], sk), sk, errors="ignore")
 
 
-def test_many_rows_are_named_by_some() -> None:
+def test_many_rows_are_named_by_some():
     ctx = hm.Context(KINDS["ckks"](), "cpu")
     batch = ctx.encrypt(np.ones((20, 4)), ctx.generate_secret_key())
     with pytest.raises(NoiseError, match=r"rows 0, 1, 2, 3, 4, 5, 6, 7 and 12 more of 20: "):
         ctx.decrypt(batch, ctx.generate_secret_key())
 
 
-def test_one_outlier_does_not_make_a_batch_undecryptable() -> None:
+def test_one_outlier_does_not_make_a_batch_undecryptable():
     params = hm.ckks.Parameters.for_circuit(depth=1, slots=4)
     ctx = hm.Context(params, "cpu")
     sk = ctx.generate_secret_key()
@@ -97,12 +95,11 @@ def test_one_outlier_does_not_make_a_batch_undecryptable() -> None:
     found = ctx.decrypt(x * x, sk, errors="mask")
     assert found.mask[:, 0].tolist() == [False, True, False]
     np.testing.assert_allclose(found[[0, 2]], [[1.0] * 4, [9.0] * 4], atol=1e-3)
-    with pytest.raises(NoiseError, match="row 1 of 3"):
-        ctx.decrypt(x * x, sk)
+    refuse((lambda: ctx.decrypt(x * x, sk), NoiseError, "row 1 of 3"))
 
 
 @pytest.mark.parametrize("range_bits", [1, 4, 10, 11])
-def test_another_key_is_noticed_without_spare_bits(range_bits: int) -> None:
+def test_another_key_is_noticed_without_spare_bits(range_bits):
     params = hm.ckks.Parameters.for_circuit(
         depth=1, slots=8, range_bits=range_bits, degree=1024, security=None
     )

@@ -1,13 +1,9 @@
 """The `>>>` examples of docstrings run, and the names that most programs use have some."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 import inspect
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -29,7 +25,7 @@ NAMED = [
 """Modules of `hemera` whose docstrings have examples."""
 
 
-def modules() -> Iterator[Any]:
+def modules():
     """The package's modules that can be imported here, but those that run as programs."""
     for path in sorted(PACKAGE.rglob("*.py")):
         name = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
@@ -37,7 +33,7 @@ def modules() -> Iterator[Any]:
             yield importlib.import_module(name)
 
 
-def examples() -> dict[str, doctest.DocTest]:
+def examples():
     """All docstrings with examples, by name. `hm` and `np` are there, as the pages have them."""
     finder = doctest.DocTestFinder(exclude_empty=True)
     found = {}
@@ -52,15 +48,15 @@ EXAMPLES = examples()
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_examples_give_what_stands_beside_them(name: str) -> None:
-    shown: list[str] = []
+def test_examples_give_what_stands_beside_them(name):
+    shown = []
     doctest.DocTestRunner(verbose=False).run(EXAMPLES[name], out=shown.append)
     assert not shown, "".join(shown)
 
 
 @pytest.mark.parametrize("name", NAMED)
-def test_names_that_most_programs_use_have_examples(name: str) -> None:
-    found: Any = hm
+def test_names_that_most_programs_use_have_examples(name):
+    found = hm
     for part in name.removeprefix("hemera").strip(".").split("."):
         found = getattr(found, part) if part else found
     text = inspect.getdoc(found)
@@ -68,5 +64,5 @@ def test_names_that_most_programs_use_have_examples(name: str) -> None:
     assert ">>> " in text
 
 
-def test_there_are_many() -> None:
+def test_there_are_many():
     assert len(EXAMPLES) >= len(NAMED)

@@ -1,11 +1,7 @@
 """Mistakes: the type and the text of the error."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,13 +11,13 @@ from hemera import errors
 from hemera.errors import LevelError, MismatchError, MissingKeyError, ParameterError
 from hemera.objects.keys import rotations_for_sum
 
-from .refusals import refuse
+from .refusals import refuse, refuse_each
 
 ROOT = Path(__file__).parents[2]
 HEADER = ROOT / "include" / "hemera" / "runtime" / "error.hpp"
 
 
-def test_every_class_of_the_core_is_there_with_its_base() -> None:
+def test_every_class_of_the_core_is_there_with_its_base():
     classes = re.findall(r"class (\w+) : public ([\w:]+)", HEADER.read_text())
     assert len(classes) >= 12
     for name, base in classes:
@@ -50,20 +46,20 @@ def test_every_class_of_the_core_is_there_with_its_base() -> None:
         ("DeviceError", RuntimeError),
     ],
 )
-def test_builtin_ancestors(name: str, builtin: type[Exception]) -> None:
+def test_builtin_ancestors(name, builtin):
     assert issubclass(getattr(errors, name), builtin)
     assert issubclass(getattr(errors, name), hm.Error)
     assert str(getattr(errors, name)("what clashed")) == "what clashed"
 
 
-def literals(text: str) -> str:
+def literals(text):
     """The string literals of a C++ source without comments; those that follow each other are one line."""
     code = re.sub(r"(?m)^\s*(//|#).*$", "", text)
     joined = re.sub(r'(?<!\\)"\s*\n\s*"', "", code)
     return "\n".join(re.findall(r'"((?:[^"\\\n]|\\.)*)"', joined))
 
 
-def test_messages_of_cpp_name_no_python_and_get_its_words() -> None:
+def test_messages_of_cpp_name_no_python_and_get_its_words():
     sources = [path for path in (ROOT / "src").rglob("*") if path.suffix in {".cpp", ".hpp", ".cu"}]
     assert len(sources) > 200
     texts = [path.read_text() for path in sources]
@@ -77,7 +73,7 @@ def test_messages_of_cpp_name_no_python_and_get_its_words() -> None:
     assert sorted(given) == sorted(worded) == sorted(values)
 
 
-def test_missing_keys(party: Any) -> None:
+def test_missing_keys(party):
     ev = party.ctx.bind(party.ctx.generate_keys(party.sk, public_key=False, relinearization=False))
     x = party.ctx.encrypt(party.values(16), party.sk)
     refuse(
@@ -90,8 +86,7 @@ def test_missing_keys(party: Any) -> None:
     steps = rotations_for_sum(party.ctx.params, 16)
     rotating = party.ctx.bind(party.ctx.generate_keys(party.sk, rotations=steps))
     if party.exact:
-        with pytest.raises(MissingKeyError, match=r"sum: .*sum_slots=True\)"):
-            rotating.bind(x).sum()
+        refuse((lambda: rotating.bind(x).sum(), MissingKeyError, r"sum: .*sum_slots=True\)"))
     lazy = party.ctx.bind(
         party.ctx.generate_keys(party.sk, relinearization=False, sum_slots=True), relinearization="lazy"
     )
@@ -100,18 +95,16 @@ def test_missing_keys(party: Any) -> None:
     with pytest.raises(MissingKeyError, match="no public key"):
         ev.keys.public_only()
     other = ev.bind(x).conjugate if party.scheme == "ckks" else ev.bind(x).swap_rows
-    with pytest.raises(MissingKeyError, match=r"conjugation|swapping rows"):
-        other()
+    refuse((other, MissingKeyError, r"conjugation|swapping rows"))
     # A ciphertext of the client is bound to no keys, and still adds.
     party.check(x + x, 2 * party.values(16))
-    with pytest.raises(MissingKeyError, match=r"no evaluation keys here.*x\.to\(evaluator\)"):
-        x * x
+    refuse((lambda: x * x, MissingKeyError, r"no evaluation keys here.*x\.to\(evaluator\)"))
 
 
-def test_arguments_of_another_kind_say_what_is_taken(party: Any) -> None:
+def test_arguments_of_another_kind_say_what_is_taken(party):
     ctx, ev, sk = party.ctx, party.ev, party.sk
     x = ev.encrypt(party.values(16))
-    mistakes: list[tuple[Callable[[], Any], str]] = [
+    mistakes = [
         (lambda: hm.Context("ckks"), r"parameters, as .*for_circuit.*not the str 'ckks'"),
         (lambda: hm.Context(ctx), "parameters, .*not Context"),
         (lambda: hm.Context(type(ctx.params)), "parameters, .*not the class Parameters itself"),
@@ -137,7 +130,7 @@ def test_arguments_of_another_kind_say_what_is_taken(party: Any) -> None:
         assert "_core" not in str(caught.value)
 
 
-def test_different_contexts(ckks: Any, parties: Any) -> None:
+def test_different_contexts(ckks, parties):
     bfv = parties("bfv")
     x, y = ckks.ev.encrypt([1.0, 2.0]), bfv.ev.encrypt([1, 2])
     refuse(
@@ -151,7 +144,7 @@ def test_different_contexts(ckks: Any, parties: Any) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["ckks", "bfv", "bgv"])
-def test_other_parameters_of_one_scheme(parties: Any, scheme: str) -> None:
+def test_other_parameters_of_one_scheme(parties, scheme):
     party = parties(scheme)
     own = {"scale_bits": 40} if scheme == "ckks" else {"plain_modulus": 12289}
     params = type(party.ctx.params).from_bits(
@@ -171,11 +164,10 @@ def test_other_parameters_of_one_scheme(parties: Any, scheme: str) -> None:
         lambda: party.ev.encrypt(party.values(16)) + x,
         lambda: party.ev.keys | keys,
     ):
-        with pytest.raises(MismatchError, match=r"belong|parameters"):
-            call()
+        refuse((call, MismatchError, r"belong|parameters"))
 
 
-def test_exhausted_levels(ckks: Any) -> None:
+def test_exhausted_levels(ckks):
     x = ckks.ev.encrypt(ckks.values(16))
     for _ in range(ckks.ctx.params.levels - 1):
         x = x * x
@@ -196,27 +188,21 @@ def test_exhausted_levels(ckks: Any) -> None:
             ckks.ctx.generate_switching_key(ckks.sk, ckks.sk, level=level)
 
 
-def test_operands_of_other_kinds(party: Any) -> None:
+def test_operands_of_other_kinds(party):
     x = party.ev.encrypt(party.values(2, 16))
     refuse(
         (lambda: x + "one", TypeError, None),
         (lambda: x + None, TypeError, None),
         (lambda: party.ev.add(3, x), TypeError, "first operand must be a Ciphertext"),
+        (lambda: x == x, TypeError, "can not be compared"),
+        (lambda: hash(x), TypeError, None),
+        (lambda: x**0, ParameterError, "1, 2, 3"),
     )
-    with pytest.raises(TypeError, match="can not be compared"):
-        x == x  # noqa: B015
-    with pytest.raises(TypeError):
-        hash(x)
-    with pytest.raises(ParameterError, match="1, 2, 3"):
-        x**0
-    for exponent in (1.5, -1, 2**64):
-        with pytest.raises(ParameterError, match="1, 2, 3"):
-            x**exponent
-    with pytest.raises(TypeError, match="integer"):
-        x.rotate(1.5)
+    refuse_each(lambda exponent: x**exponent, (1.5, -1, 2**64), ParameterError, "1, 2, 3")
+    refuse((lambda: x.rotate(1.5), TypeError, "integer"))
 
 
-def test_operations_of_other_schemes(party: Any) -> None:
+def test_operations_of_other_schemes(party):
     x = party.ev.encrypt(party.values(16))
     if party.scheme == "ckks":
         refuse(
@@ -224,13 +210,10 @@ def test_operations_of_other_schemes(party: Any) -> None:
             (lambda: party.ctx.generate_keys(party.sk, swap_rows=True), ParameterError, "swap_rows"),
             (lambda: party.ev.encode([1.0], encoding="coefficients"), ParameterError, "name it, as level=0"),
             (lambda: party.ctx.noise_budget(x, party.sk), ParameterError, r"hemera\.ckks\.precision"),
+            (lambda: x.guaranteed_noise_budget, ParameterError, "no budget"),
+            (lambda: party.ev.encode([1.0], level=-1), LevelError, "level -1"),
+            (lambda: party.ctx.decrypt(x, party.sk, dtype=int), ParameterError, "float64 or complex128"),
         )
-        with pytest.raises(ParameterError, match="no budget"):
-            x.guaranteed_noise_budget  # noqa: B018
-        with pytest.raises(LevelError, match="level -1"):
-            party.ev.encode([1.0], level=-1)
-        with pytest.raises(ParameterError, match="float64 or complex128"):
-            party.ctx.decrypt(x, party.sk, dtype=int)
     else:
         refuse(
             (lambda: x.conjugate(), TypeError, "swap_rows"),
@@ -243,15 +226,14 @@ def test_operations_of_other_schemes(party: Any) -> None:
         )
 
 
-def test_values_that_do_not_encode(party: Any) -> None:
+def test_values_that_do_not_encode(party):
     slots = party.ctx.params.max_slots
     with pytest.raises(MismatchError, match="no values"):
         party.ev.encrypt([])
     with pytest.raises(MismatchError, match="last axis"):
         party.ev.encrypt(1)
     message = rf"encode: {slots + 1} values .* {slots} slots .*2 rows, an array of shape \(\.\.\., {slots}\)"
-    with pytest.raises(ParameterError, match=message):
-        party.ev.encrypt(np.zeros((1, slots + 1), dtype=int))
+    refuse((lambda: party.ev.encrypt(np.zeros((1, slots + 1), dtype=int)), ParameterError, message))
     if party.exact:
         with pytest.raises(ParameterError, match=r"1025 values .* 1024 coefficients"):
             party.ev.encrypt(np.zeros(1025, dtype=int), encoding="coefficients")
@@ -261,29 +243,24 @@ def test_values_that_do_not_encode(party: Any) -> None:
         (lambda: party.ctx.encrypt([1], None), TypeError, "SecretKey or Keys"),
     )
     too_large = 2**40 if party.exact else 1e300
-    with pytest.raises(ParameterError, match=r"plaintext modulus|does not fit"):
-        party.ev.encrypt([too_large])
+    refuse((lambda: party.ev.encrypt([too_large]), ParameterError, r"plaintext modulus|does not fit"))
     if party.exact:
-        with pytest.raises(ParameterError, match="2\\^63"):
-            party.ev.encrypt(np.array([2**64 - 1], dtype=np.uint64))
+        refuse((lambda: party.ev.encrypt(np.array([2**64 - 1], dtype=np.uint64)), ParameterError, "2\\^63"))
     else:
-        with pytest.raises(ParameterError, match="finite"):
-            party.ev.encrypt([np.nan])
+        refuse((lambda: party.ev.encrypt([np.nan]), ParameterError, "finite"))
 
 
-def test_devices() -> None:
+def test_devices():
     params = hm.ckks.Parameters.for_circuit(1)
     assert "cpu" in hm.devices()
     assert hm.Context(params).device == hm.devices()[0]
-    with pytest.raises(errors.DeviceError, match="tpu"):
-        hm.Context(params, "tpu")
+    refuse((lambda: hm.Context(params, "tpu"), errors.DeviceError, "tpu"))
     if "cuda:0" not in hm.devices():
         # The reason and the way out.
         with pytest.raises(errors.DeviceError, match=r"'cuda:0' is not available: .*'cpu'"):
             hm.Context(params, "cuda")
     else:
-        with pytest.raises(errors.DeviceError, match="this machine has"):
-            hm.Context(params, "cuda:999")
+        refuse((lambda: hm.Context(params, "cuda:999"), errors.DeviceError, "this machine has"))
         with pytest.raises(errors.OutOfMemoryError, match="limit"):
             hm.Context(params, "cuda", memory_limit=1 << 10).generate_secret_key()
     with pytest.raises(errors.OutOfMemoryError, match="limit"):
@@ -295,18 +272,17 @@ def test_devices() -> None:
         hm.Context(params, threads=0)
 
 
-def test_more_memory_than_there_is() -> None:
+def test_more_memory_than_there_is():
     params = hm.ckks.Parameters.for_circuit(20, degree=2**17, slots=2**16)
     ctx = hm.Context(params, "cpu")
     sk = ctx.generate_secret_key()
     x = ctx.encrypt([1.0], sk)
     # 2^22 copies of a ciphertext of 40 MB: more than the 2^47 bytes that a process can address, so that
     # systems which promise more memory than they have refuse it too.
-    with pytest.raises(errors.OutOfMemoryError, match="bytes"):
-        x[np.newaxis][np.zeros(1 << 22, dtype=int)]
+    refuse((lambda: x[np.newaxis][np.zeros(1 << 22, dtype=int)], errors.OutOfMemoryError, "bytes"))
 
 
-def test_keyword_choices(party: Any) -> None:
+def test_keyword_choices(party):
     refuse(
         (lambda: party.ctx.bind(party.ev.keys, relinearization="never"), ParameterError, "'eager' or 'lazy'"),
         (lambda: party.ctx.generate_switching_key(party.sk, party.sk, level=99), LevelError, "level 99"),
@@ -317,7 +293,7 @@ def test_keyword_choices(party: Any) -> None:
 
 @pytest.mark.parametrize(("scheme", "most"), [("ckks", 1 << 16), ("bfv", 1 << 17), ("bgv", 1 << 17)])
 @pytest.mark.parametrize("beyond", [0, 1])
-def test_parameters_that_errors_name_can_be_made(scheme: str, most: int, beyond: int, parties: Any) -> None:
+def test_parameters_that_errors_name_can_be_made(scheme, most, beyond, parties):
     party = parties(scheme)
     make = getattr(hm, scheme).Parameters.for_circuit
     with pytest.raises(ParameterError, match=f"{most + beyond} values do not fit") as told:
@@ -325,8 +301,7 @@ def test_parameters_that_errors_name_can_be_made(scheme: str, most: int, beyond:
     advised = re.search(r"for_circuit\(\.\.\., slots=(\d+)\)", str(told.value))
     if beyond:
         assert advised is None
-        with pytest.raises(ParameterError):
-            make(depth=0, slots=most + beyond)
+        refuse((lambda: make(depth=0, slots=most + beyond), ParameterError, None))
     else:
         assert advised is not None
         assert make(depth=0, slots=int(advised[1])).max_slots >= most

@@ -1,12 +1,9 @@
 """Every example runs. tools/check has mypy on them."""
 
-from __future__ import annotations
-
 import ast
 import re
 import runpy
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -75,12 +72,12 @@ EXPECTED = {
 }
 
 
-def test_examples_are_numbered() -> None:
+def test_examples_are_numbered():
     assert [int(path.name[:2]) for path in EXAMPLES] == list(range(1, len(EXAMPLES) + 1))
     assert set(EXPECTED) <= {path.stem for path in EXAMPLES}
 
 
-def test_applications_tell_what_is_hidden_from_whom() -> None:
+def test_applications_tell_what_is_hidden_from_whom():
     """Before anything else, in their first comment."""
     for path in EXAMPLES[9:15]:
         before = path.read_text().partition("\nimport ")[0]
@@ -89,7 +86,7 @@ def test_applications_tell_what_is_hidden_from_whom() -> None:
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_example_runs(path: Path, capsys: Any) -> None:
+def test_example_runs(path, capsys):
     runpy.run_path(str(path), run_name="__main__")
     text = capsys.readouterr().out
     assert text
@@ -97,9 +94,9 @@ def test_example_runs(path: Path, capsys: Any) -> None:
         assert part in text
 
 
-def test_stub_names_what_the_compiled_module_has() -> None:
+def test_stub_names_what_the_compiled_module_has():
     stub = Path(hemera.__file__).parent / "_core.pyi"
-    names: set[str] = set()
+    names = set()
     for node in ast.parse(stub.read_text()).body:
         if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
             names.add(node.name)

@@ -1,7 +1,5 @@
 """Bootstraps to exponentials, as a user meets them: NumPy has the exponentials."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np
@@ -14,15 +12,15 @@ SLOTS = 16
 
 
 @pytest.fixture(scope="module")
-def params() -> hm.ckks.Parameters:
+def params():
     return hm.ckks.Parameters.for_bootstrapping("test-exact", levels=4)
 
 
-def exponentials(x: np.ndarray, period: float) -> np.ndarray:
+def exponentials(x, period):
     return np.exp(2j * np.pi * np.asarray(x) / period)
 
 
-def test_complex_slots_give_two_results_each(params: hm.ckks.Parameters) -> None:
+def test_complex_slots_give_two_results_each(params):
     plan = hm.circuits.Bootstrap(params, SLOTS)
     assert plan.exponential
     assert plan.ratio == pytest.approx(256, rel=1e-6)
@@ -41,7 +39,7 @@ def test_complex_slots_give_two_results_each(params: hm.ckks.Parameters) -> None
     assert "to their exponentials" in plan.report()
 
 
-def test_no_evaluator_refreshes_values_with_it(params: hm.ckks.Parameters) -> None:
+def test_no_evaluator_refreshes_values_with_it(params):
     plan = hm.circuits.Bootstrap(params, SLOTS)
     ctx = hm.Context(params)
     keys = ctx.generate_keys(ctx.generate_secret_key(), plan=plan)
@@ -52,7 +50,7 @@ def test_no_evaluator_refreshes_values_with_it(params: hm.ckks.Parameters) -> No
         hm.ckks.Parameters.for_bootstrapping("test-exact", order="standard")
 
 
-def test_a_pool_gives_them_without_a_warning(params: hm.ckks.Parameters) -> None:
+def test_a_pool_gives_them_without_a_warning(params):
     """They need no declared bound."""
     plan = hm.circuits.Bootstrap(params, SLOTS)
     with hm.Pool(params, ["cpu", "cpu"], threads=1) as pool:
@@ -68,7 +66,7 @@ def test_a_pool_gives_them_without_a_warning(params: hm.ckks.Parameters) -> None
         np.testing.assert_allclose(pool.decrypt(z, sk), expected, atol=2**-18)
 
 
-def test_a_ring_of_2_to_the_15_has_too_few_levels_for_integers() -> None:
+def test_a_ring_of_2_to_the_15_has_too_few_levels_for_integers():
     """A sum of encrypted integers takes seven levels, and a carry for each doubling of the digits."""
     fewest = {"slots_to_coefficients": [34, 34], "coefficients_to_slots": [42, 42], "special_primes": 3}
     make = hm.ckks.Parameters.for_bootstrapping

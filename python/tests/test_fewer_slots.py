@@ -1,26 +1,25 @@
 """Slots of plaintext moduli that split only partly: n < N of them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.objects.keys import rotations_for_sum
+
+from .refusals import refuse
 
 SCHEMES = {"bfv": hm.bfv.Parameters, "bgv": hm.bgv.Parameters}
 N = 2048
-MODULI = {5: 2, 17: 8, 257: 128, 7681: 256, 12289: N, 65537: N}
+MODULI = {5: 2, 257: 128, 65537: N}
 """Slots of each modulus at N: the largest power of two n up to N with t = 1 modulo 2n."""
 
 pytestmark = pytest.mark.filterwarnings("ignore::hemera.errors.NoiseWarning")
 
 
-def parameters(scheme: str, t: int, depth: int = 1) -> hm.bfv.Parameters | hm.bgv.Parameters:
+def parameters(scheme, t, depth=1):
     return SCHEMES[scheme].for_circuit(depth, plain_modulus=t, degree=N, security=None)
 
 
-@pytest.mark.parametrize("t", MODULI)
+@pytest.mark.parametrize("t", [5, 257, 65537])
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_slots_multiply_add_and_turn(scheme, t):
     params = parameters(scheme, t)
@@ -34,7 +33,7 @@ def test_slots_multiply_add_and_turn(scheme, t):
     x, y = ev.encrypt(a), ev.encrypt(b)
     assert (x.slots, x.filled) == (n, n)
 
-    def equal(found: hm.Ciphertext, expected: np.ndarray) -> None:
+    def equal(found, expected):
         np.testing.assert_array_equal(ctx.decrypt(found, sk, dtype=np.uint64), expected % t)
 
     equal(x, a)
@@ -77,14 +76,7 @@ def test_refusals_name_the_slots():
     assert hm.bfv.Parameters.for_circuit(1, plain_modulus=257, slots=128).max_slots == 128
     none = parameters("bgv", 3)
     assert none.max_slots == 0
-    with pytest.raises(hm.errors.ParameterError, match="no slots"):
-        hm.Context(none).encode([1])
-
-
-def test_rotations_count_in_the_row():
-    params = parameters("bfv", 257)
-    assert rotations_for_sum(params) == [1, 2, 4, 8, 16, 32]
-    assert hm.rotations_needed(params, [63, 64, 5]) == [-1, 1, 4]
+    refuse((lambda: hm.Context(none).encode([1]), hm.errors.ParameterError, "no slots"))
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -1,14 +1,10 @@
 """Saving and loading: every object, through bytes and files; what is refused, and how."""
 
-from __future__ import annotations
-
 import copy
 import os
 import pickle
 import resource
 import stat
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,9 +13,10 @@ import hemera as hm
 from hemera.errors import Error, FileError, FormatError, MismatchError, MissingKeyError
 
 from .conftest import make_params
+from .refusals import refuse
 
 
-def objects(party: Any) -> dict[str, Any]:
+def objects(party):
     a = party.values(2, 16)
     return {
         "ciphertext": party.ev.encrypt(a),
@@ -32,7 +29,7 @@ def objects(party: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", ["ciphertext", "seeded", "plaintext", "secret", "keys", "switching"])
-def test_round_trip(party: Any, name: str, tmp_path: Path) -> None:
+def test_round_trip(party, name, tmp_path):
     value = objects(party)[name]
     data = bytes(value)
     path = tmp_path / "object.hemera"
@@ -48,7 +45,7 @@ def test_round_trip(party: Any, name: str, tmp_path: Path) -> None:
     assert path.read_bytes() == compressed
 
 
-def test_objects_move_between_contexts(party: Any) -> None:
+def test_objects_move_between_contexts(party):
     other = hm.Context(party.ctx.params, threads=1)
     for name, value in objects(party).items():
         moved = value.to(other)
@@ -64,7 +61,7 @@ def test_objects_move_between_contexts(party: Any) -> None:
         x.to(hm.Context(make_params("bgv" if party.ctx.params.scheme == "ckks" else "ckks")))
 
 
-def test_loaded_objects_work(party: Any) -> None:
+def test_loaded_objects_work(party):
     a = party.values(2, 16)
     ctx = hm.Context(hm.load_parameters(bytes(party.ctx.params)), "cpu")
     sk = ctx.load(bytes(party.sk))
@@ -80,53 +77,48 @@ def test_loaded_objects_work(party: Any) -> None:
     np.testing.assert_allclose(ctx.decrypt(public.encrypt(a), sk), a, rtol=0, atol=2**-18)
 
 
-def test_seeds_halve_what_is_sent(party: Any) -> None:
+def test_seeds_halve_what_is_sent(party):
     found = objects(party)
     assert len(bytes(found["seeded"])) < 0.55 * len(bytes(found["ciphertext"]))
 
 
 @pytest.mark.parametrize("name", ["ciphertext", "plaintext", "keys", "switching"])
-def test_no_pickles(party: Any, name: str) -> None:
-    with pytest.raises(TypeError, match=r"does not pickle.*bytes\(x\).*load\(\)"):
-        pickle.dumps(objects(party)[name])
+def test_no_pickles(party, name):
+    refuse((lambda: pickle.dumps(objects(party)[name]), TypeError, r"does not pickle.*bytes\(x\).*load\(\)"))
 
 
 @pytest.mark.parametrize("wrap", [lambda sk: sk, lambda sk: [1, {"key": sk}], copy.copy, copy.deepcopy])
-def test_secret_keys_are_not_pickled(party: Any, wrap: Any) -> None:
+def test_secret_keys_are_not_pickled(party, wrap):
     """Nor copied that way; the message says how to keep one."""
     with pytest.raises(TypeError, match=r"SecretKey does not pickle.*save\(path\).*load\(path\)"):
         pickle.dumps(wrap(party.sk))
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-def test_evaluators_and_prepared_models_are_not_pickled(party: Any, protocol: int) -> None:
-    with pytest.raises(TypeError, match="pickle its params"):
-        pickle.dumps(party.ev, protocol)
+def test_evaluators_and_prepared_models_are_not_pickled(party, protocol):
+    refuse((lambda: pickle.dumps(party.ev, protocol), TypeError, "pickle its params"))
     package = hm.serving.export(lambda x: x + x, inputs=8, name="sums", params=party.ctx.params)
-    with pytest.raises(TypeError, match="pickle its params"):
-        pickle.dumps(package.prepare(party.ctx), protocol)
+    refuse((lambda: pickle.dumps(package.prepare(party.ctx), protocol), TypeError, "pickle its params"))
 
 
-def test_context_does_not_pickle(party: Any) -> None:
+def test_context_does_not_pickle(party):
     with pytest.raises(TypeError, match="pickle its params"):
         pickle.dumps(party.ctx)
     with pytest.raises(TypeError, match="pickle"):
         copy.copy(party.sk)
 
 
-def test_other_parameters_are_refused(ckks: Any, parties: Any) -> None:
+def test_other_parameters_are_refused(ckks, parties):
     data = bytes(parties("bfv").sk)
-    with pytest.raises(MismatchError, match="parameters"):
-        ckks.ctx.load(data)
-    with pytest.raises(MismatchError, match=r"ciphertexts, but this is a SecretKey"):
-        ckks.ev.load(bytes(ckks.sk))
-    with pytest.raises(MismatchError, match="parameters"):
-        ckks.ctx.load(bytes(ckks.ctx.params))
-    with pytest.raises(MismatchError, match="ciphertext"):
-        hm.load_parameters(bytes(ckks.ev.encrypt([1.0])))
+    refuse(
+        (lambda: ckks.ctx.load(data), MismatchError, "parameters"),
+        (lambda: ckks.ev.load(bytes(ckks.sk)), MismatchError, r"ciphertexts, but this is a SecretKey"),
+        (lambda: ckks.ctx.load(bytes(ckks.ctx.params)), MismatchError, "parameters"),
+        (lambda: hm.load_parameters(bytes(ckks.ev.encrypt([1.0]))), MismatchError, "ciphertext"),
+    )
 
 
-def test_damaged_files(party: Any) -> None:
+def test_damaged_files(party):
     """A sample of truncations and flipped bits; the C++ tests try thousands of each."""
     data = bytes(party.ctx.encrypt(party.values(16), party.sk))
     random = np.random.default_rng(5)
@@ -138,13 +130,12 @@ def test_damaged_files(party: Any) -> None:
         damaged[position] ^= 1 << int(random.integers(8))
         with pytest.raises(Error):
             party.ctx.load(damaged)
-    with pytest.raises(FormatError):
-        party.ctx.load(data + b"\0")
+    refuse((lambda: party.ctx.load(data + b"\0"), FormatError, None))
     with pytest.raises(ValueError, match="Hemera"):
         hm.load_parameters(b"not a file of Hemera's, but long enough to be looked at in some detail......")
 
 
-def test_files_that_can_not_be_read_or_written(party: Any, tmp_path: Path) -> None:
+def test_files_that_can_not_be_read_or_written(party, tmp_path):
     missing = tmp_path / "missing.hemera"
     with pytest.raises(FileError, match=r"missing\.hemera") as caught:
         party.ctx.load(missing)
@@ -155,39 +146,37 @@ def test_files_that_can_not_be_read_or_written(party: Any, tmp_path: Path) -> No
         party.ctx.load(17)
 
 
-def test_a_full_disk_leaves_the_old_file(party: Any, tmp_path: Path) -> None:
+def test_a_full_disk_leaves_the_old_file(party, tmp_path):
     """/dev/full stands for a full disk; a path on it can not be replaced by a half-written file."""
     if not os.access("/dev/full", os.W_OK):
         pytest.skip("this system has no /dev/full")
-    with pytest.raises(FileError, match="No space left"):
-        party.ev.encrypt(party.values(16)).save("/dev/full")
+    refuse((lambda: party.ev.encrypt(party.values(16)).save("/dev/full"), FileError, "No space left"))
     path = tmp_path / "good.hemera"
     party.sk.save(path)
     before = path.read_bytes()
     path.parent.chmod(0o500)
     try:
         if os.geteuid() != 0:
-            with pytest.raises(FileError):
-                party.sk.save(path)
+            refuse((lambda: party.sk.save(path), FileError, None))
     finally:
         path.parent.chmod(0o700)
     assert path.read_bytes() == before
     assert [entry.name for entry in tmp_path.iterdir()] == ["good.hemera"]
 
 
-def test_secret_keys_are_for_their_owner(party: Any, tmp_path: Path) -> None:
+def test_secret_keys_are_for_their_owner(party, tmp_path):
     path = tmp_path / "secret.hemera"
     party.sk.save(path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_paths_of_any_bytes(party: Any, tmp_path: Path) -> None:
+def test_paths_of_any_bytes(party, tmp_path):
     path = tmp_path / os.fsdecode(b"caf\xe9 \xc3\xa9")
     party.sk.save(path)
     assert bytes(party.ctx.load(path)) == bytes(party.sk)
 
 
-def test_inspect(party: Any) -> None:
+def test_inspect(party):
     kinds = {
         "ciphertext": "ciphertext",
         "plaintext": "plaintext",
@@ -207,11 +196,10 @@ def test_inspect(party: Any) -> None:
     params = hm.inspect(bytes(party.ctx.params))
     assert params.kind == "parameters"
     assert params.fields["scheme"] == party.scheme.upper()
-    with pytest.raises(FormatError):
-        hm.inspect(bytes(party.sk)[:-1])
+    refuse((lambda: hm.inspect(bytes(party.sk)[:-1]), FormatError, None))
 
 
-def test_keys_merge(party: Any) -> None:
+def test_keys_merge(party):
     first = party.ctx.generate_keys(party.sk, public_key=False, relinearization=False, rotations=[1])
     second = party.ctx.generate_keys(party.sk, rotations=[2])
     both = first | second
@@ -225,7 +213,7 @@ def test_keys_merge(party: Any) -> None:
     party.check(party.ctx.bind(both).encrypt(a) * 2, a * 2)
 
 
-def test_keys_without_galois_keys(party: Any) -> None:
+def test_keys_without_galois_keys(party):
     whole = party.ctx.generate_keys(party.sk, rotations=[1, 2])
     few = whole.without_galois_keys()
     assert (few.has_public_key, few.has_relinearization, few.galois_elements) == (True, True, [])
@@ -244,7 +232,7 @@ def test_keys_without_galois_keys(party: Any) -> None:
     assert none.without_galois_keys().memory_bytes == 0
 
 
-def test_contexts_of_one_fingerprint_exchange_objects(party: Any) -> None:
+def test_contexts_of_one_fingerprint_exchange_objects(party):
     other = hm.Context(make_params(party.scheme), "cpu", threads=1)
     if other.params != party.ctx.params:
         pytest.fail("the same bits gave other parameters")
@@ -253,7 +241,7 @@ def test_contexts_of_one_fingerprint_exchange_objects(party: Any) -> None:
     np.testing.assert_allclose(other.decrypt(moved, other.load(bytes(party.sk))), a, rtol=0, atol=2**-18)
 
 
-def test_bytes_are_written_where_python_has_them() -> None:
+def test_bytes_are_written_where_python_has_them():
     """Counted in fresh pages of memory: the file's own, and those of the section that it is made of."""
     params = hm.ckks.Parameters.for_circuit(8, degree=2**15)
     ctx = hm.Context(params, "cpu", threads=1)

@@ -1,35 +1,30 @@
 """The slots that hold values and those that fill a ciphertext up: NumPy is the judge of every value."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
-from typing import Any
-
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import hemera as hm
 from hemera.errors import LevelError, MismatchError, ParameterError
+
+from .refusals import refuse, refuse_each
 
 VALUES = 20
 SLOTS = 32  # of CKKS: 12 fill up
 
 
 @pytest.fixture(scope="module")
-def ev(params: hm.ckks.Parameters) -> Any:
+def ev(params):
     ctx = hm.Context(params, "cpu")
     sk = ctx.generate_secret_key()
     ev = ctx.bind(ctx.generate_keys(sk, sum_slots=True, rotations=range(1, SLOTS), conjugation=True))
     return ev, lambda x, **options: ctx.decrypt(x, sk, **options)
 
 
-def random(count: int = VALUES, seed: int = 1) -> NDArray[np.float64]:
+def random(count=VALUES, seed=1):
     return np.random.default_rng(seed).uniform(0.5, 2, count)
 
 
-Circuit = Callable[[Any, Any], Any]
-PROGRAMS: dict[str, Circuit] = {
+PROGRAMS = {
     # of x and y of VALUES values each, with the operators and methods that NumPy's arrays have
     "sum": lambda x, _: x.sum(),
     "sum after a number": lambda x, _: (x + 1).sum(),
@@ -55,7 +50,7 @@ PROGRAMS: dict[str, Circuit] = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_programs_give_what_numpy_gives(ev: Any, name: str) -> None:
+def test_programs_give_what_numpy_gives(ev, name):
     evaluator, decrypt = ev
     a, b = random(), random(seed=2)
     result = PROGRAMS[name](evaluator.encrypt(a), evaluator.encrypt(b))
@@ -63,28 +58,10 @@ def test_programs_give_what_numpy_gives(ev: Any, name: str) -> None:
     np.testing.assert_allclose(decrypt(result), np.full(VALUES, expected), rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("scheme", ["bfv", "bgv"])
-@pytest.mark.parametrize("name", ["sum", "sum after a number", "sum of a sum", "dot", "dot after a number"])
-def test_programs_of_integers(parties: Any, scheme: str, name: str) -> None:
-    party = parties(scheme)
-    a, b = np.arange(VALUES), np.arange(VALUES)[::-1] - 3
-    result = PROGRAMS[name](party.ev.encrypt(a), party.ev.encrypt(b))
-    party.check(result, np.full(VALUES, PROGRAMS[name](a, b)))
-
-
-@pytest.mark.parametrize("scheme", ["bfv", "bgv"])
-def test_a_rotation_of_integers_keeps_the_sum(parties: Any, scheme: str) -> None:
-    party = parties(scheme)
-    x = party.ev.encrypt(np.arange(VALUES) + 5)
-    party.check(x.rotate(1).sum(), np.full(VALUES, sum(range(5, VALUES + 5))))
-    party.check((x.rotate(1) + 1).sum(), np.full(VALUES, sum(range(6, VALUES + 6))))
-    party.check(x.swap_rows().sum(), np.full(VALUES, sum(range(5, VALUES + 5))))
-
-
 FUNCTION = hm.circuits.sigmoid((-4, 4), bits=12)
 
 
-def test_functions_do_not_count_what_they_make_of_the_padding(ev: Any) -> None:
+def test_functions_do_not_count_what_they_make_of_the_padding(ev):
     evaluator, decrypt = ev
     x = evaluator.encrypt(random())
     expected = 1 / (1 + np.exp(-random()))
@@ -101,17 +78,7 @@ def test_functions_do_not_count_what_they_make_of_the_padding(ev: Any) -> None:
         FUNCTION(few).sum()
 
 
-def test_full_ciphertexts_are_summed_without_a_mask(ev: Any) -> None:
-    evaluator, decrypt = ev
-    full = evaluator.encrypt(random(SLOTS))
-    for part in (full, full + 1, FUNCTION(full)):
-        assert part.sum().level == part.level
-    np.testing.assert_allclose(
-        decrypt((full + 1).sum()), np.full(SLOTS, random(SLOTS).sum() + SLOTS), rtol=1e-6
-    )
-
-
-def test_a_rotation_fills_all_slots(ev: Any) -> None:
+def test_a_rotation_fills_all_slots(ev):
     evaluator, decrypt = ev
     x = evaluator.encrypt(random())
     padded = np.pad(random(), (0, SLOTS - VALUES))
@@ -129,7 +96,7 @@ def test_a_rotation_fills_all_slots(ev: Any) -> None:
     )
 
 
-def test_sums_meet_values_of_any_number(ev: Any) -> None:
+def test_sums_meet_values_of_any_number(ev):
     """As in NumPy, where they are numbers."""
     evaluator, decrypt = ev
     x, full = evaluator.encrypt(random()), evaluator.encrypt(random(SLOTS, seed=2))
@@ -148,7 +115,7 @@ def test_sums_meet_values_of_any_number(ev: Any) -> None:
     np.testing.assert_allclose(decrypt((x * single).sum())[0], (random() * 0.5).sum(), rtol=1e-5)
 
 
-def test_filled_slots_survive_bytes(party: Any) -> None:
+def test_filled_slots_survive_bytes(party):
     a = party.values(VALUES)
     for x in (party.ev.encrypt(a), party.ctx.encrypt(a, party.sk)):
         shifted = party.ev.load(bytes(party.ev.bind(x) + 1))
@@ -160,12 +127,12 @@ def test_filled_slots_survive_bytes(party: Any) -> None:
     party.check((shifted - plain).sum(), np.full(VALUES, VALUES))
 
 
-def _twice(a: NDArray[Any]) -> Any:
+def _twice(a):
     return (a + 1).sum() + VALUES * (a - 1).sum()
 
 
-def test_files_need_version_3_only_for_padding(party: Any) -> None:
-    def version(x: hm.Ciphertext) -> int:
+def test_files_need_version_3_only_for_padding(party):
+    def version(x):
         return int(hm.inspect(bytes(x)).version)
 
     full = party.ev.encrypt(party.values(hm_slots(party)))
@@ -180,12 +147,12 @@ def test_files_need_version_3_only_for_padding(party: Any) -> None:
     assert hm.inspect(bytes(part.sum())).fields["padding"] == "one value in all slots"
 
 
-def hm_slots(party: Any) -> int:
+def hm_slots(party):
     return party.ctx.params.max_slots
 
 
 @pytest.mark.fact_of_the_cpu("a second context of the same device")
-def test_batches_carry_it(ev: Any) -> None:
+def test_batches_carry_it(ev):
     evaluator, decrypt = ev
     a = random(6 * VALUES).reshape(3, 2, VALUES)
     x = evaluator.encrypt(a) + 1
@@ -207,12 +174,10 @@ def test_batches_carry_it(ev: Any) -> None:
     np.testing.assert_allclose(decrypt(x.sum(axis=-1))[..., 0], (a + 1).sum(axis=-1), rtol=1e-5)
     np.testing.assert_allclose(decrypt(x.sum(axis=2))[..., 0], (a + 1).sum(axis=2), rtol=1e-5)
     np.testing.assert_allclose(decrypt(x.sum(axis=-2)), (a + 1).sum(axis=-2), rtol=1e-5)
-    for axis in (3, -4):
-        with pytest.raises(ParameterError, match="axis"):
-            x.sum(axis=axis)
+    refuse_each(lambda axis: x.sum(axis=axis), (3, -4), ParameterError, "axis")
 
 
-def test_joined_batches_know_less(ev: Any) -> None:
+def test_joined_batches_know_less(ev):
     evaluator, decrypt = ev
     x = evaluator.encrypt(random())
     lifted = x.polyval([2, 1])
@@ -224,10 +189,10 @@ def test_joined_batches_know_less(ev: Any) -> None:
 @pytest.mark.parametrize(
     "operation", ["add", "subtract", "multiply", "stack", "concatenate", "add_many", "dot"]
 )
-def test_different_numbers_of_values_do_not_fit(ev: Any, operation: str) -> None:
+def test_different_numbers_of_values_do_not_fit(ev, operation):
     evaluator, _ = ev
     x, y = evaluator.encrypt(random()[None]), evaluator.encrypt(random(19)[None])
-    calls: dict[str, Callable[[], Any]] = {
+    calls = {
         "stack": lambda: hm.stack([x, y]),
         "concatenate": lambda: hm.concatenate([x, y]),
         "add_many": lambda: hm.add_many([x, y]),
@@ -241,7 +206,7 @@ def test_different_numbers_of_values_do_not_fit(ev: Any, operation: str) -> None
 
 
 @pytest.mark.parametrize("operation", ["add", "subtract", "multiply"])
-def test_shorter_arrays_are_filled_only_when_told(ev: Any, operation: str) -> None:
+def test_shorter_arrays_are_filled_only_when_told(ev, operation):
     evaluator, decrypt = ev
     for values, filled in ((random(), VALUES), (random(SLOTS), SLOTS)):
         x = evaluator.encrypt(values)
@@ -251,13 +216,12 @@ def test_shorter_arrays_are_filled_only_when_told(ev: Any, operation: str) -> No
         result = getattr(evaluator, operation)(x, short, fill=True)
         expected = getattr(np, operation)(values, np.pad(short, (0, filled - 3)))
         np.testing.assert_allclose(decrypt(result), expected, atol=1e-6)
-    with pytest.raises(MismatchError, match="33 values"):
-        getattr(evaluator, operation)(x, np.ones(33), fill=True)
+    refuse((lambda: getattr(evaluator, operation)(x, np.ones(33), fill=True), MismatchError, "33 values"))
     with pytest.raises(MismatchError, match="21 values and a ciphertext of 20"):
         getattr(evaluator, operation)(evaluator.encrypt(random()), np.ones(21), fill=True)
 
 
-def test_integers_of_other_numbers_do_not_fit(integers: Any) -> None:
+def test_integers_of_other_numbers_do_not_fit(integers):
     x = integers.ev.encrypt(np.arange(VALUES))
     for other in (
         np.arange(3),
@@ -272,7 +236,7 @@ def test_integers_of_other_numbers_do_not_fit(integers: Any) -> None:
 
 
 @pytest.mark.parametrize("shape", [(VALUES, 7), (VALUES, VALUES), (VALUES, SLOTS)])
-def test_matrices_see_the_filled_slots(ev: Any, shape: tuple[int, int]) -> None:
+def test_matrices_see_the_filled_slots(ev, shape):
     evaluator, decrypt = ev
     matrix = np.random.default_rng(3).uniform(-1, 1, shape)
     x = evaluator.encrypt(random())
@@ -285,7 +249,7 @@ def test_matrices_see_the_filled_slots(ev: Any, shape: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("rows", [5, VALUES - 1, VALUES + 1, SLOTS])
-def test_matrices_of_other_rows_do_not_fit(ev: Any, params: hm.ckks.Parameters, rows: int) -> None:
+def test_matrices_of_other_rows_do_not_fit(ev, params, rows):
     evaluator, decrypt = ev
     matrix = np.random.default_rng(3).uniform(-1, 1, (rows, 3))
     x = evaluator.encrypt(random())
@@ -295,15 +259,14 @@ def test_matrices_of_other_rows_do_not_fit(ev: Any, params: hm.ckks.Parameters, 
         lambda: x.dot(matrix),
         lambda: evaluator.matmul(x, matrix),
     ):
-        with pytest.raises(
-            MismatchError, match=rf"of 20 values and a matrix of shape \({rows}, 3\) do not fit.*slots="
-        ):
-            call()
+        refuse((call, MismatchError, rf"of 20 values and a matrix of shape \({rows}, 3\) do not fit.*slots="))
     padded = np.pad(random(), (0, SLOTS - VALUES))
     expected = padded[:rows] @ matrix
     np.testing.assert_allclose(decrypt(evaluator.matmul(x, matrix, slots=SLOTS)), expected, atol=1e-4)
-    with pytest.raises(MismatchError, match="slots=16"):
-        evaluator.matmul(x, matrix, slots=16)
+    refuse(
+        (lambda: evaluator.matmul(x, matrix, slots=16), MismatchError, "slots=16"),
+        (lambda: x @ np.ones(rows), MismatchError, "do not fit"),
+    )
     if rows > 16:
         with pytest.raises(MismatchError, match="does not multiply 20 values"):
             evaluator.transform(x, hm.circuits.LinearTransform(matrix.T, params))
@@ -311,24 +274,13 @@ def test_matrices_of_other_rows_do_not_fit(ev: Any, params: hm.ckks.Parameters, 
     np.testing.assert_allclose(decrypt(said(x)), expected, atol=1e-4)
 
 
-@pytest.mark.parametrize("length", [3, VALUES - 1, VALUES + 1, 1])
-def test_vectors_of_other_lengths_do_not_fit(ev: Any, length: int) -> None:
-    evaluator, _ = ev
-    x = evaluator.encrypt(random())
-    with pytest.raises(MismatchError, match="do not fit"):
-        x @ np.ones(length)
-    with pytest.raises(MismatchError, match="do not fit"):
-        x.dot(np.ones(length))
-
-
-def test_inner_sums_ask_for_a_mask(ev: Any, params: hm.ckks.Parameters) -> None:
+def test_inner_sums_ask_for_a_mask(ev, params):
     evaluator, decrypt = ev
     sums = hm.circuits.InnerSum(params, slots=SLOTS, count=SLOTS)
     x = evaluator.encrypt(random())
     np.testing.assert_allclose(decrypt(sums(x + 1))[0], (random() + 1).sum(), rtol=1e-5)
     lifted = x.polyval([2, 1])
-    with pytest.raises(MismatchError, match="mask them before"):
-        sums(lifted)
+    refuse((lambda: sums(lifted), MismatchError, "mask them before"))
     mask = hm.circuits.Mask(np.arange(SLOTS) < VALUES, params, level=lifted.level)
     masked = mask(lifted)
     assert masked.filled == VALUES
@@ -339,35 +291,11 @@ def test_inner_sums_ask_for_a_mask(ev: Any, params: hm.ckks.Parameters) -> None:
     np.testing.assert_allclose(decrypt(wide(lifted).sum())[0], (random() + 2).sum(), rtol=1e-5)
 
 
-def test_numbers_are_encoded_for_the_level_of_each_ciphertext(params: hm.ckks.Parameters) -> None:
-    """Where levels share a scale, as they do when the caller rescales."""
-    ctx = hm.Context(params.with_rescaling("manual"), "cpu")
-    sk = ctx.generate_secret_key()
-    x = ctx.encrypt(random(), sk)
-    for level in (1, x.level, 2):
-        low = x.at_level(level) + 1
-        assert low.level == level
-        np.testing.assert_allclose(ctx.decrypt(low, sk), random() + 1, atol=1e-6)
-
-
-def test_other_number_of_slots(ev: Any) -> None:
-    evaluator, _ = ev
-    x = evaluator.encrypt(random())
-    assert (x.with_slots(SLOTS).filled, x.with_slots(64).filled) == (VALUES, 64)
-
-
-def test_reprs_tell_it(ev: Any) -> None:
-    evaluator, _ = ev
-    assert "20 of 32 slots" in repr(evaluator.encrypt(random()))
-    assert ", 32 slots" in repr(evaluator.encrypt(random(SLOTS)))
-    assert "20 of 32 slots" in repr(evaluator.encode(random()))
-
-
 # --- Types. ---
 
 
 @pytest.mark.parametrize("values", [[1e30, 2], [1e30], [2, -1e30j], [[1.0, 2.0], [1e30, 2]]])
-def test_values_beyond_the_lowest_level_are_refused(ev: Any, values: Sequence[Any]) -> None:
+def test_values_beyond_the_lowest_level_are_refused(ev, values):
     evaluator, decrypt = ev
     with pytest.raises(ParameterError, match="does not fit"):
         evaluator.encrypt(values)

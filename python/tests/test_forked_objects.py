@@ -1,7 +1,5 @@
 """No class of the package keeps a connection, seed, counter or lock that a forked child goes on with."""
 
-from __future__ import annotations
-
 import ast
 import functools
 from pathlib import Path
@@ -78,7 +76,7 @@ REASONS = {
 class _Found(ast.NodeVisitor):
     """The places of a module that keep such an object: `Class.member`, or a name of the module."""
 
-    def __init__(self, tree: ast.Module) -> None:
+    def __init__(self, tree):
         self.places: list[tuple[str, str]] = []
         self._names: dict[str, str] = {}  # of the module, to what they are in full
         self._inside: list[str] = []
@@ -96,14 +94,14 @@ class _Found(ast.NodeVisitor):
                     self._names[each.asname or each.name] = f"{node.module}.{each.name}"
         self.visit(tree)
 
-    def _full(self, node: ast.AST) -> str:
+    def _full(self, node):
         """The whole name of a dotted expression; "" of another one."""
         if isinstance(node, ast.Attribute):
             before = self._full(node.value)
             return f"{before}.{node.attr}" if before else ""
         return self._names.get(node.id, node.id) if isinstance(node, ast.Name) else ""
 
-    def _named(self, node: ast.AST | None) -> list[str]:
+    def _named(self, node):
         """Members of the list that an expression makes, names or is annotated with. What is handed to the
         helper, or is inside of a function, is not made here."""
         if node is None:
@@ -124,23 +122,23 @@ class _Found(ast.NodeVisitor):
             )
         return [found for child in ast.iter_child_nodes(node) for found in self._named(child)]
 
-    def _note(self, name: str, *nodes: ast.AST | None) -> None:
+    def _note(self, name, *nodes):
         for each in nodes:
             for found in self._named(each):
                 self.places.append((".".join([*self._inside, name]), found))
 
-    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+    def visit_AugAssign(self, node):
         is_of_lists = any(isinstance(each, ast.List) for each in ast.walk(node.value))
         if isinstance(node.op, (ast.Add, ast.Sub)) and not is_of_lists:
             self._count(node.target)
 
-    def _count(self, target: ast.AST) -> None:
+    def _count(self, target):
         """A member that counts; a class that notes its process knows what it does."""
         of_self = isinstance(target, ast.Attribute) and ast.unparse(target.value) == "self"
         if of_self and not self._notes_process[-1]:
             self.places.append((".".join([*self._inside, ast.unparse(target)[5:]]), COUNTER))
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+    def visit_ClassDef(self, node):
         makes = (self._full(each.func) for each in ast.walk(node) if isinstance(each, ast.Call))
         self._notes_process.append("hemera._process.Process" in makes)
         self._inside.append(node.name)
@@ -151,7 +149,7 @@ class _Found(ast.NodeVisitor):
         self._inside.pop()
         self._notes_process.pop()
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+    def visit_FunctionDef(self, node):
         every = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
         before = self._arguments
         kept = {each.arg: self._named(each.annotation) for each in every}
@@ -163,7 +161,7 @@ class _Found(ast.NodeVisitor):
 
     visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815  # as ast calls it
 
-    def _target(self, target: ast.AST, *values: ast.AST | None) -> None:
+    def _target(self, target, *values):
         if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
             if target.value.id == "self":
                 self._note(target.attr, *values)
@@ -173,30 +171,30 @@ class _Found(ast.NodeVisitor):
             for each in target.elts:
                 self._target(each, *values)
 
-    def visit_Assign(self, node: ast.Assign) -> None:
+    def visit_Assign(self, node):
         for target in node.targets:
             self._target(target, node.value)
             name = ast.unparse(target)
             if name.endswith("count") and name in ast.unparse(node.value):
                 self._count(target)
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+    def visit_AnnAssign(self, node):
         self._target(node.target, node.annotation, node.value)
 
 
-def _places_of(source: str, module: str) -> dict[str, str]:
+def _places_of(source, module):
     found = _Found(ast.parse(source)).places
     return {f"{module}.{place}" if module else place: what for place, what in found}
 
 
-def _is_excused(place: str) -> bool:
+def _is_excused(place):
     words = place.split(".")
     return any(".".join(words[:count]) in REASONS for count in range(1, len(words) + 1))
 
 
 @functools.cache
-def _all_places() -> dict[str, str]:
-    places: dict[str, str] = {}
+def _all_places():
+    places = {}
     for path in sorted(ROOT.rglob("*.py")):
         names = path.relative_to(ROOT).with_suffix("").parts
         module = ".".join(names[:-1] if names[-1] == "__init__" else names)
@@ -206,7 +204,7 @@ def _all_places() -> dict[str, str]:
     return places
 
 
-def test_no_class_keeps_what_is_of_one_process_but_by_the_helper() -> None:
+def test_no_class_keeps_what_is_of_one_process_but_by_the_helper():
     missing = {place: what for place, what in _all_places().items() if not _is_excused(place)}
     assert not missing, (
         "these go on in a child of fork(): hold them by hemera._process (Lock, OfProcess, Process, "
@@ -214,7 +212,7 @@ def test_no_class_keeps_what_is_of_one_process_but_by_the_helper() -> None:
     )
 
 
-def test_each_reason_is_for_a_member_that_is_there() -> None:
+def test_each_reason_is_for_a_member_that_is_there():
     places = _all_places()
     for reason in REASONS:
         assert reason == "_process" or any(f"{place}.".startswith(f"{reason}.") for place in places), reason
@@ -239,7 +237,7 @@ def test_each_reason_is_for_a_member_that_is_there() -> None:
         ("class A:\n  def f(self, n):\n    self._count = g(self._count, n)", "A._count"),
     ],
 )
-def test_the_search_finds_such_members(program: str, place: str) -> None:
+def test_the_search_finds_such_members(program, place):
     assert place in _places_of(program, "")
 
 
@@ -254,5 +252,5 @@ def test_the_search_finds_such_members(program: str, place: str) -> None:
         "import secrets\nclass A:\n  def f(self):\n    x = secrets.token_bytes(3)",
     ],
 )
-def test_the_search_takes_those_of_the_helper(program: str) -> None:
+def test_the_search_takes_those_of_the_helper(program):
     assert not _places_of(program, "")

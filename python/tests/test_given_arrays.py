@@ -1,40 +1,35 @@
 """Real arrays to plaintexts and back, also to callers' arrays: NumPy's values, complex arrays' bits."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import hemera as hm
 from hemera.errors import MismatchError, NoiseError, ParameterError
 
 from .conftest import make_params
+from .refusals import refuse
 
 VALUES = np.random.default_rng(8).uniform(-1, 1, (2, 3, 8))
 SLOTS = 8
 
 
 @pytest.fixture(scope="module", params=["ckks", "bfv", "bgv"])
-def client(request: pytest.FixtureRequest) -> tuple[hm.Context, hm.SecretKey]:
+def client(request):
     ctx = hm.Context(make_params(request.param), "cpu")
     return ctx, ctx.generate_secret_key()
 
 
 @pytest.fixture(scope="module")
-def ctx() -> hm.Context:
+def ctx():
     return hm.Context(make_params("ckks"), "cpu")
 
 
-def numbers(ctx: hm.Context, *shape: int) -> NDArray[Any]:
+def numbers(ctx, *shape):
     random = np.random.default_rng(3)
     return random.uniform(-1, 1, shape) if ctx.params.scheme == "ckks" else random.integers(-9, 9, shape)
 
 
-LAYOUTS: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
+LAYOUTS = {
     "as it is": lambda x: x,
     "float32": lambda x: x.astype(np.float32),
     "float16": lambda x: x.astype(np.float16),
@@ -55,7 +50,7 @@ LAYOUTS: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
-def test_real_arrays_have_the_bits_of_complex_ones(ctx: hm.Context, name: str) -> None:
+def test_real_arrays_have_the_bits_of_complex_ones(ctx, name):
     x = LAYOUTS[name](VALUES)
     before = x.copy()
     found, expected = ctx.encode(x), ctx.encode(x.astype(np.complex128))
@@ -71,7 +66,7 @@ def test_real_arrays_have_the_bits_of_complex_ones(ctx: hm.Context, name: str) -
 
 
 @pytest.mark.parametrize("count", [1, 8])
-def test_real_operands_have_the_bits_of_complex_ones(ctx: hm.Context, count: int) -> None:
+def test_real_operands_have_the_bits_of_complex_ones(ctx, count):
     sk = ctx.generate_secret_key()
     x = ctx.bind(ctx.generate_keys(sk)).encrypt(VALUES)
     factor = VALUES[1, :, :count]
@@ -82,14 +77,14 @@ def test_real_operands_have_the_bits_of_complex_ones(ctx: hm.Context, count: int
 
 
 @pytest.mark.parametrize("encoding", ["slots", "coefficients"])
-def test_a_single_operand_is_one_for_all(encoding: str) -> None:
+def test_a_single_operand_is_one_for_all(encoding):
     ctx = hm.Context(make_params("bfv"), "cpu")
     sk = ctx.generate_secret_key()
     x = ctx.bind(ctx.generate_keys(sk)).encrypt(np.arange(ctx.params.degree), encoding=encoding)
     np.testing.assert_array_equal(ctx.decrypt(x + np.array([3]), sk), np.arange(ctx.params.degree) + 3)
 
 
-ROOMS: dict[str, Callable[[tuple[int, ...], Any], NDArray[Any]]] = {
+ROOMS = {
     "contiguous": np.empty,
     "rows of a longer array": lambda shape, dtype: np.empty((shape[0] + 2, *shape[1:]), dtype)[1:-1],
     "columns of a wider array": lambda shape, dtype: np.empty((*shape[:-1], shape[-1] + 3), dtype)[..., 2:-1],
@@ -99,9 +94,7 @@ ROOMS: dict[str, Callable[[tuple[int, ...], Any], NDArray[Any]]] = {
 
 @pytest.mark.parametrize("errors", ["raise", "mask"])
 @pytest.mark.parametrize("name", ROOMS)
-def test_values_are_in_the_array_that_was_given(
-    client: tuple[hm.Context, hm.SecretKey], name: str, errors: Any
-) -> None:
+def test_values_are_in_the_array_that_was_given(client, name, errors):
     ctx, sk = client
     x = ctx.encrypt(numbers(ctx, 2, 3, 5), sk)
     other = np.complex128 if ctx.params.scheme == "ckks" else np.uint64
@@ -118,7 +111,7 @@ def test_values_are_in_the_array_that_was_given(
             assert found is out
 
 
-def test_plaintexts_decode_to_arrays_that_are_given(client: tuple[hm.Context, hm.SecretKey]) -> None:
+def test_plaintexts_decode_to_arrays_that_are_given(client):
     ctx, _ = client
     for shape in ((SLOTS,), (4, SLOTS)):
         plain = ctx.encode(numbers(ctx, *shape))
@@ -127,7 +120,7 @@ def test_plaintexts_decode_to_arrays_that_are_given(client: tuple[hm.Context, hm
         np.testing.assert_array_equal(out, ctx.decode(plain))
 
 
-def test_wrong_rows_of_a_given_array_are_masked(client: tuple[hm.Context, hm.SecretKey]) -> None:
+def test_wrong_rows_of_a_given_array_are_masked(client):
     ctx, sk = client
     rows = numbers(ctx, 3, SLOTS)
     other = ctx.generate_secret_key()
@@ -138,11 +131,10 @@ def test_wrong_rows_of_a_given_array_are_masked(client: tuple[hm.Context, hm.Sec
     assert np.ma.getmaskarray(found).all(axis=1).tolist() == [False, True, False]
     assert np.shares_memory(found.data, out)
     np.testing.assert_allclose(out[[0, 2], :SLOTS], rows[[0, 2]], atol=1e-3)
-    with pytest.raises(NoiseError, match="row 1 of 3"):
-        ctx.decrypt(x, sk, out=out)
+    refuse((lambda: ctx.decrypt(x, sk, out=out), NoiseError, "row 1 of 3"))
 
 
-def test_the_type_of_a_given_array_is_that_of_the_values(ctx: hm.Context) -> None:
+def test_the_type_of_a_given_array_is_that_of_the_values(ctx):
     real, both = ctx.encode(VALUES[0]), ctx.encode(VALUES[0] + 1j)
     room = {dtype: np.empty((3, SLOTS), dtype) for dtype in (float, complex, np.float32, np.int64)}
     # Real values may have their small imaginary parts shown; complex ones lose theirs only if told to.
@@ -158,7 +150,7 @@ def test_the_type_of_a_given_array_is_that_of_the_values(ctx: hm.Context) -> Non
             ctx.decode(real, out=room[wrong])
 
 
-def test_arrays_that_do_not_fit_are_named(client: tuple[hm.Context, hm.SecretKey]) -> None:
+def test_arrays_that_do_not_fit_are_named(client):
     ctx, sk = client
     x = ctx.encrypt(numbers(ctx, 2, SLOTS), sk)
     shape = ctx.decrypt(x, sk).shape
@@ -167,7 +159,6 @@ def test_arrays_that_do_not_fit_are_named(client: tuple[hm.Context, hm.SecretKey
             ctx.decrypt(x, sk, out=np.empty(wrong, x.dtype))
     fixed = np.empty(shape, x.dtype)
     fixed.flags.writeable = False
-    with pytest.raises(ParameterError, match="can not be written to"):
-        ctx.decrypt(x, sk, out=fixed)
+    refuse((lambda: ctx.decrypt(x, sk, out=fixed), ParameterError, "can not be written to"))
     with pytest.raises(TypeError, match="out takes a NumPy array, not list"):
         ctx.decrypt(x, sk, out=[[0.0] * shape[1]] * 2)  # type: ignore[arg-type]

@@ -1,37 +1,35 @@
 """Captured circuits give what the circuit gives, on whatever device the tests run."""
 
-from __future__ import annotations
-
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import hemera as hm
+
+from .refusals import refuse
 
 Setting = tuple[hm.Context, hm.SecretKey, hm.Evaluator]
 
 
 @pytest.fixture(scope="module")
-def setting() -> Setting:
+def setting():
     params = hm.ckks.Parameters.for_circuit(depth=2, scale_bits=40, slots=8)
     ctx = hm.Context(params)
     secret = ctx.generate_secret_key()
     return ctx, secret, ctx.bind(ctx.generate_keys(secret, rotations=[1]))
 
 
-def values(seed: int, rows: int = 3) -> NDArray[np.float64]:
+def values(seed, rows=3):
     return np.random.default_rng(seed).uniform(-1, 1, (rows, 8))
 
 
-def test_a_graph_gives_the_bits_of_the_circuit(setting: Setting) -> None:
+def test_a_graph_gives_the_bits_of_the_circuit(setting):
     ctx, secret, ev = setting
     weights = ev.encode(values(9, 1)[0], level=ctx.params.levels - 2)
 
-    def circuit(x: hm.Ciphertext, y: hm.Ciphertext) -> hm.Ciphertext:
+    def circuit(x, y):
         x += y  # in place: the caller's ciphertext must not change
         return (x * y).rotate(1) * weights + 0.5
 
@@ -59,7 +57,7 @@ def test_a_graph_gives_the_bits_of_the_circuit(setting: Setting) -> None:
     assert "2 inputs and 1 outputs" in repr(graph)
 
 
-def test_results_are_the_callers(setting: Setting) -> None:
+def test_results_are_the_callers(setting):
     ctx, secret, ev = setting
     x, kept = ev.encrypt(values(1)), ev.encrypt(values(2))
     graph = ev.capture(lambda a: (kept, a), x)
@@ -69,21 +67,21 @@ def test_results_are_the_callers(setting: Setting) -> None:
         np.testing.assert_allclose(ctx.decrypt(found, secret), expected, atol=2**-18)
 
 
-def test_array_operands_are_encoded_once(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_array_operands_are_encoded_once(setting, monkeypatch):
     """The second of two runs with the same arrays finds the plaintexts of the first."""
     ctx, secret, ev = setting
     codec = ctx._codec
-    encoded: list[NDArray[np.float64]] = []
+    encoded = []
     encode = type(codec)._encode_operand
 
-    def counted(_: object, values: NDArray[np.float64], *rest: object, **named: object) -> object:
+    def counted(_, values, *rest, **named):
         encoded.append(values)
         return encode(codec, values, *rest, **named)  # type: ignore[arg-type]
 
     monkeypatch.setattr(type(codec), "_encode_operand", counted)
     rows = values(7, 2)
 
-    def circuit(x: hm.Ciphertext) -> hm.Ciphertext:
+    def circuit(x):
         y = x * rows[0] + rows[1]
         return y * rows[0].copy() + rows[0]  # another level; and a sum
 
@@ -107,43 +105,11 @@ def test_array_operands_are_encoded_once(setting: Setting, monkeypatch: pytest.M
     np.testing.assert_allclose(ctx.decrypt(result, secret), clear, atol=1e-4)
 
 
-def test_kept_operands_differ_by_all_that_they_depend_on() -> None:
-    """Real and complex arrays, products and sums, levels and scales, and shapes of the same bytes."""
-    ctx = hm.Context(hm.ckks.Parameters.for_circuit(depth=2, scale_bits=40, slots=8))
-    ev = ctx.bind(ctx.generate_keys(ctx.generate_secret_key()))
-    x, row = ev.encrypt(values(1, 2)), np.zeros(8)
-    pair = np.tile(row + 2, (2, 1))
-
-    def results() -> list[tuple[tuple[int, ...], bool, bytes]]:
-        found = []
-        for factor in (row + 1, row + 1j, (row + 1)[None], pair, pair[None], np.ones(8, int)):
-            for z in (x, x * 0.5):
-                found += [z * factor, z + factor, z - factor]
-        return [(each.shape, each._native.is_complex, bytes(each)) for each in found]
-
-    expected = results()
-    with ctx._codec.keeping_operands():
-        assert results() == expected
-
-
-@pytest.mark.parametrize("scheme", [hm.bfv, hm.bgv])
-def test_array_operands_of_integers_are_kept(scheme: Any) -> None:
-    ctx = hm.Context(scheme.Parameters.for_circuit(depth=2, plain_bits=17))
-    secret = ctx.generate_secret_key()
-    ev = ctx.bind(ctx.generate_keys(secret))
-    row = np.arange(5)
-    x = ev.encrypt(row)
-    graph = ev.capture(lambda z: (z * row + row) * row, x)
-    assert ctx.decrypt(graph(x), secret)[:5].tolist() == [(k * k + k) * k for k in range(5)]
-    with ctx._codec.keeping_operands():
-        assert ctx.decrypt((x * row) + (x + row), secret)[:5].tolist() == [k * k + 2 * k for k in range(5)]
-
-
-def test_calls_from_several_threads_take_turns(setting: Setting) -> None:
+def test_calls_from_several_threads_take_turns(setting):
     _, _, ev = setting
     running, most = 0, 0
 
-    def circuit(x: hm.Ciphertext) -> hm.Ciphertext:
+    def circuit(x):
         nonlocal running, most
         running += 1
         most = max(most, running)
@@ -160,13 +126,12 @@ def test_calls_from_several_threads_take_turns(setting: Setting) -> None:
     assert most == 1
 
 
-def test_inputs_must_be_like_the_examples(setting: Setting) -> None:
+def test_inputs_must_be_like_the_examples(setting):
     _, _, ev = setting
     graph = ev.capture(lambda x: x * x, ev.encrypt(values(1)))
     with pytest.raises(hm.errors.MismatchError, match=r"its batch is \(2,\) and not \(3,\)"):
         graph(ev.encrypt(values(1, 2)))
-    with pytest.raises(hm.errors.MismatchError, match="its level is"):
-        graph(ev.at_level(ev.encrypt(values(1)), 1))
+    refuse((lambda: graph(ev.at_level(ev.encrypt(values(1)), 1)), hm.errors.MismatchError, "its level is"))
     with pytest.raises(hm.errors.MismatchError, match="2 inputs were given, but it was captured with 1"):
         graph(ev.encrypt(values(1)), ev.encrypt(values(1)))
     with pytest.raises(hm.errors.ParameterError, match="at least one example"):
@@ -175,10 +140,9 @@ def test_inputs_must_be_like_the_examples(setting: Setting) -> None:
         ev.capture(lambda x: [x, 3], ev.encrypt(values(1)))
 
 
-def test_noisier_inputs_are_refused() -> None:
+def test_noisier_inputs_are_refused():
     ctx = hm.Context(hm.bfv.Parameters.for_circuit(depth=2, plain_bits=17))
     ev = ctx.bind(ctx.generate_keys(ctx.generate_secret_key()))
     fresh = ev.encrypt([1, 2, 3])
     graph = ev.capture(lambda x: x + x, fresh)
-    with pytest.raises(hm.errors.MismatchError, match="its noise may be"):
-        graph(fresh * fresh)
+    refuse((lambda: graph(fresh * fresh), hm.errors.MismatchError, "its noise may be"))

@@ -1,7 +1,5 @@
 """What `import hemera` adds to NumPy in a fresh process: few modules, and none of the heavy ones."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -41,27 +39,26 @@ print(json.dumps(sorted(set(sys.modules) - before)))
 
 
 @pytest.fixture(scope="module")
-def added() -> list[str]:
+def added():
     """The names of the modules that `import hemera` adds."""
     done = subprocess.run([sys.executable, "-c", SCRIPT], check=True, capture_output=True, text=True)
-    names: list[str] = json.loads(done.stdout)
-    return names
+    return json.loads(done.stdout)
 
 
-def test_heavy_modules_stay_away(added: list[str]) -> None:
+def test_heavy_modules_stay_away(added):
     assert "hemera._core" in added
     found = [name for name in added if any(name == heavy or name.startswith(heavy + ".") for heavy in HEAVY)]
     assert found == []
 
 
-def test_the_number_of_modules_does_not_creep(added: list[str]) -> None:
+def test_the_number_of_modules_does_not_creep(added):
     own = [name for name in added if name.partition(".")[0] == "hemera"]
     others = sorted(set(added) - set(own))
     assert len(own) <= OWN, own
     assert len(others) <= OTHERS, others
 
 
-def test_names_that_are_imported_at_their_first_use() -> None:
+def test_names_that_are_imported_at_their_first_use():
     script = (
         "import sys, hemera; from hemera import *; "
         "assert isinstance(__version__, str) and hemera.__version__ is __version__; "
@@ -70,7 +67,7 @@ def test_names_that_are_imported_at_their_first_use() -> None:
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
-def test_names_that_are_to_go_work_and_tell_the_way_out() -> None:
+def test_names_that_are_to_go_work_and_tell_the_way_out():
     with pytest.warns(DeprecationWarning, match=r"sum_slots=slots\) makes the keys of sums"):
         assert hm.rotations_for_sum is keys.rotations_for_sum
     with pytest.warns(DeprecationWarning, match="`hemera bench multiply` reports"):

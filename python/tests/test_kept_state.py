@@ -1,7 +1,5 @@
 """What objects keep of a call is not the next one's: any call after any other one has NumPy's values."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -27,17 +25,17 @@ ROWS = RANDOM.integers(-9, 9, (20, SLOTS)).astype(np.int8)
 class Side:
     """A context with a secret key and keys."""
 
-    def __init__(self, context: hm.Context) -> None:
+    def __init__(self, context):
         self.context, self.secret = context, context.generate_secret_key()
         keys = context.generate_keys(self.secret, rotations=range(1, SLOTS), sum_slots=True)
         self.ev = context.bind(keys)
 
-    def x(self, values: Any, **told: Any) -> hm.Ciphertext:
+    def x(self, values, **told):
         return self.ev.bind(self.context.encrypt(self.context.encode(values, **told), self.secret))
 
-    def uses(self, apply: Callable[..., Any], clear: Callable[..., Any], kinds: str) -> list[Use]:
+    def uses(self, apply, clear, kinds):
         """Uses of values that differ in a level, a scale, slots, filled ones, a type, a shape."""
-        every: dict[str, tuple[Any, dict[str, Any]]] = {
+        every = {
             "usual": (VALUES, {}),
             "level": (VALUES, {"level": 2}),
             "scale": (VALUES, {"level": 2, "scale": 2.0**38}),
@@ -48,8 +46,8 @@ class Side:
             "shape": (np.stack([VALUES, OTHERS]), {}),
         }
 
-        def use(values: Any, told: dict[str, Any]) -> Use:
-            def called(owner: Any) -> tuple[Any, Any, int]:
+        def use(values, told):
+            def called(owner):
                 y = apply(owner, self, self.x(values, **told))
                 return self.context.decrypt(y, self.secret), clear(values), y.level
 
@@ -58,7 +56,7 @@ class Side:
         return [use(*every[kind]) for kind in kinds.split()]
 
 
-def sides() -> list[Side]:
+def sides():
     """Two of one context, one of another context, one of other parameters."""
     params = [hm.ckks.Parameters.for_circuit(n, slots=SLOTS, degree=1024, security=None) for n in (3, 4)]
     one, same, more = (hm.Context(own, "cpu", threads=1) for own in (params[0], *params))
@@ -69,7 +67,7 @@ SIDES = sides()
 PARAMS = SIDES[0].context.params
 
 
-def on(apply: Callable[..., Any], clear: Callable[..., Any], kinds: str, count: int = 3) -> list[Use]:
+def on(apply, clear, kinds, count=3):
     return [
         use
         for at, side in enumerate(SIDES[:count])
@@ -77,8 +75,8 @@ def on(apply: Callable[..., Any], clear: Callable[..., Any], kinds: str, count: 
     ]
 
 
-def of_tenseal(matrix: Any, scale: int, squares: int) -> Use:
-    def use(context: ts.Context) -> tuple[Any, Any]:
+def of_tenseal(matrix, scale, squares):
+    def use(context):
         context.global_scale = 2**scale
         x, clear = ts.ckks_vector(context, VALUES[: len(matrix)].tolist()), VALUES[: len(matrix)]
         for _ in range(squares):
@@ -88,16 +86,16 @@ def of_tenseal(matrix: Any, scale: int, squares: int) -> Use:
     return use
 
 
-def tenseal() -> ts.Context:
+def tenseal():
     context = ts.context(ts.SCHEME_TYPE.CKKS, 8192, -1, [60, 40, 40, 60], n_threads=1)
     context.generate_galois_keys()
     return context
 
 
-def of_orion(level: int, other: bool) -> Use:
+def of_orion(level, other):
     """Everything that takes keys: rotations, products, transforms, polynomials, bootstraps."""
 
-    def use(backend: Backend) -> tuple[Any, Any]:
+    def use(backend):
         if backend._secret is None or other:
             backend.GenerateSecretKey()
             backend.GeneratePublicKey()
@@ -126,13 +124,13 @@ def of_orion(level: int, other: bool) -> Use:
     return use
 
 
-def orion() -> Backend:
-    sizes: dict[str, Any] = {"log_primes": [55, 40, 40], "log_special": [61, 61], "log_scale": 40}
+def orion():
+    sizes = {"log_primes": [55, 40, 40], "log_special": [61, 61], "log_scale": 40}
     return Backend(log_degree=11, bootstraps=True, device="cpu", security=None, **sizes)
 
 
-def of_index(client: int, change: Callable[[Index], Any] | None) -> Use:
-    def use(index: Index) -> tuple[Any, Any]:
+def of_index(client, change):
+    def use(index):
         if change is not None:
             change(index)
         own = CLIENTS[client]
@@ -143,7 +141,7 @@ def of_index(client: int, change: Callable[[Index], Any] | None) -> Use:
     return use
 
 
-def index() -> Index:
+def index():
     return Index(ROWS, "dot", exact=True)
 
 
@@ -152,7 +150,7 @@ POLYNOMIAL = [0.5, -1.0, 0.0, 0.25]
 PACKAGE = serving.export(
     lambda x: x @ MATRIX * 0.5 + OTHERS, inputs=SLOTS, name="m", params=PARAMS, security=None
 )
-OWNERS: dict[str, tuple[Callable[[], Any], list[Use]]] = {
+OWNERS = {
     "polynomial": (
         lambda: hm.circuits.Polynomial(POLYNOMIAL),
         on(
@@ -212,9 +210,9 @@ OWNERS: dict[str, tuple[Callable[[], Any], list[Use]]] = {
 
 
 @pytest.mark.parametrize("name", OWNERS)
-def test_any_call_after_any_other(name: str) -> None:
+def test_any_call_after_any_other(name):
     make, uses = OWNERS[name]
-    known: dict[Use, Any] = {}
+    known = {}
     for first in uses:
         for second in uses:
             owner = make()

@@ -1,14 +1,10 @@
 """Clients in Go and R over the C interface: their tests, and programs with a server, judged by NumPy; and
 programs in Rust and Java."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +22,7 @@ MATRIX = np.random.default_rng(4).normal(size=(100, 4)) / 10
 
 
 @pytest.fixture(scope="module")
-def folder() -> Path:
+def folder():
     """The folder of the library that `make test` builds."""
     named = os.environ.get("HEMERA_C_FOLDER")
     found = Path(named or DEFAULT)
@@ -36,7 +32,7 @@ def folder() -> Path:
 
 
 @pytest.fixture(scope="module")
-def environment(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def environment(folder, tmp_path_factory):
     """In which programs find the library, and parameters."""
     made = tmp_path_factory.mktemp("parameters") / "parameters"
     made.write_bytes(bytes(hm.ckks.Parameters.for_circuit(depth=2, scale_bits=40, slots=8)))
@@ -44,7 +40,7 @@ def environment(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+def server(tmp_path_factory):
     """The address of a server with a model of 100 numbers, its version of twice the results, an alias of
     that one, and a token."""
     home = Home(tmp_path_factory.mktemp("server") / "home")
@@ -58,41 +54,39 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]
         yield running.url, home.clients.add("other")
 
 
-def run(environment: dict[str, str], where: Path, *command: str, **given: Any) -> Any:
-    options: dict[str, Any] = {"capture_output": True, "text": True, "timeout": 500, "check": False}
+def run(environment, where, *command, **given):
+    options = {"capture_output": True, "text": True, "timeout": 500, "check": False}
     return subprocess.run(command, cwd=where, env=environment, **options, **given)
 
 
 MODELS = {"study": 1, "study@2": 2, "live": 2}
 
 
-def judged(text: str, *factors: int) -> None:
+def judged(text, *factors):
     """Compares what a program has printed with the models in NumPy."""
     expected = np.outer(factors, (X - X.mean()) @ MATRIX).ravel()
     np.testing.assert_allclose(np.array(text.split(), float), expected, atol=1e-5)
 
 
 @pytest.fixture(scope="module")
-def of_go(
-    environment: dict[str, str], folder: Path, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, str]:
+def of_go(environment, folder, tmp_path_factory):
     if shutil.which("go") is None:
         pytest.skip("there is no go on this machine (package golang-go)")
     cache = str(tmp_path_factory.mktemp("go"))
     return {**environment, "CGO_CFLAGS": INCLUDE, "CGO_LDFLAGS": f"-L{folder}", "GOCACHE": cache}
 
 
-def test_go_has_tests_of_its_own(of_go: dict[str, str]) -> None:
+def test_go_has_tests_of_its_own(of_go):
     done = run(of_go, CLIENTS / "go", "go", "test", "-count=1", "./...")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "ok" in done.stdout
 
 
-def test_a_program_in_go_asks_a_server(of_go: dict[str, str], server: tuple[str, str]) -> None:
+def test_a_program_in_go_asks_a_server(of_go, server):
     url, token = server
     given = " ".join(map(repr, X.tolist()))
 
-    def ask(model: str, numbers: str) -> Any:
+    def ask(model, numbers):
         told = {**of_go, "HEMERA_TOKEN": token}
         return run(told, CLIENTS / "go", "go", "run", "./example", url, model, input=numbers)
 
@@ -106,9 +100,7 @@ def test_a_program_in_go_asks_a_server(of_go: dict[str, str], server: tuple[str,
     assert "unknown_model" in ask("absent", given).stderr
 
 
-def test_a_program_in_r_asks_a_server(
-    environment: dict[str, str], folder: Path, server: tuple[str, str], tmp_path: Path
-) -> None:
+def test_a_program_in_r_asks_a_server(environment, folder, server, tmp_path):
     if shutil.which("R") is None:
         pytest.skip("there is no R on this machine (packages r-base-core, r-cran-curl and r-cran-jsonlite)")
     asked = run(environment, tmp_path, "Rscript", "-e", "library(curl); library(jsonlite)")
@@ -130,9 +122,7 @@ JNA = Path("/usr/share/java/jna.jar")
 
 
 @pytest.mark.parametrize("language", ["rust", "java"])
-def test_programs_in_rust_and_java(
-    language: str, environment: dict[str, str], folder: Path, tmp_path: Path
-) -> None:
+def test_programs_in_rust_and_java(language, environment, folder, tmp_path):
     source = str(*(CLIENTS / language).iterdir())
     if shutil.which("rustc" if language == "rust" else "java") is None or not JNA.exists():
         pytest.skip(

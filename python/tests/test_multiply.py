@@ -1,9 +1,6 @@
 """`hemera.multiply`: engines, transforms, integers, and errors that say what is wrong."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,11 +17,11 @@ DEGREE = 1024
 SPLIT, INERT = 1152921504606830593 - 0, 2**31 - 1
 
 
-def split_primes(count: int) -> list[int]:
+def split_primes(count):
     return list(hm.ckks.Parameters.for_circuit(depth=count, degree=DEGREE, security=None).primes[-1][:count])
 
 
-def schoolbook(a: list[int], b: list[int], q: int) -> list[int]:
+def schoolbook(a, b, q):
     out = [0] * len(a)
     for i, x in enumerate(a):
         for j, y in enumerate(b):
@@ -36,7 +33,7 @@ def schoolbook(a: list[int], b: list[int], q: int) -> list[int]:
 
 
 @pytest.mark.parametrize("engine", multiply.engines())
-def test_engines_multiply_modulo_every_limb(engine: str) -> None:
+def test_engines_multiply_modulo_every_limb(engine):
     primes = split_primes(2)
     generator = np.random.default_rng(1)
     a = np.stack([generator.integers(0, q, DEGREE, dtype=np.uint64) for q in primes])
@@ -53,7 +50,7 @@ def test_engines_multiply_modulo_every_limb(engine: str) -> None:
 
 @pytest.mark.parametrize("left", [(), (1,), (2,), (2, 3)])
 @pytest.mark.parametrize("right", [(), (1,), (2,), (2, 3)])
-def test_leading_axes_are_equal_or_missing_in_either(left: tuple[int, ...], right: tuple[int, ...]) -> None:
+def test_leading_axes_are_equal_or_missing_in_either(left, right):
     """Monomials times polynomials: turns, whose coefficients that come around change their signs."""
     (q,) = split_primes(1)
     generator, ring = np.random.default_rng(2), multiply.RingMultiplier("dgt", threads=1)
@@ -71,7 +68,7 @@ def test_leading_axes_are_equal_or_missing_in_either(left: tuple[int, ...], righ
         np.testing.assert_array_equal(product, np.broadcast_to(turned, (*shape, 1, DEGREE)))
 
 
-def test_contexts_give_the_same_bits_with_every_engine() -> None:
+def test_contexts_give_the_same_bits_with_every_engine():
     params = hm.bgv.Parameters.for_circuit(depth=2, degree=DEGREE, security=None)
     plain = hm.Context(params, "cpu")
     assert plain.multiplier == "ntt"
@@ -87,7 +84,7 @@ def test_contexts_give_the_same_bits_with_every_engine() -> None:
         assert bytes(loaded * loaded * loaded) == expected, engine
 
 
-def test_unknown_engines_are_named() -> None:
+def test_unknown_engines_are_named():
     params = hm.bgv.Parameters.for_circuit(depth=1, degree=DEGREE, security=None)
     with pytest.raises(ParameterError, match="kronecker_ss"):
         hm.Context(params, multiplier="fft")
@@ -96,7 +93,7 @@ def test_unknown_engines_are_named() -> None:
 
 
 @pytest.mark.parametrize("p", [INERT, multiply.inert_prime_below(2**61, 64), 2**61 - 1, 12289])
-def test_galois_transforms_multiply_modulo_both_kinds_of_primes(p: int) -> None:
+def test_galois_transforms_multiply_modulo_both_kinds_of_primes(p):
     transform = multiply.GaloisTransform(64, p)
     assert transform.form == ("split" if p % 4 == 1 else "inert")
     generator = np.random.default_rng(2)
@@ -106,12 +103,11 @@ def test_galois_transforms_multiply_modulo_both_kinds_of_primes(p: int) -> None:
 
 
 @pytest.mark.parametrize(("degree", "p"), [(100, INERT), (64, 2**62 + 1), (64, 7), (64, 65535), (0, INERT)])
-def test_galois_transforms_refuse_other_degrees_and_moduli(degree: int, p: int) -> None:
-    with pytest.raises(ParameterError):
-        multiply.GaloisTransform(degree, p)
+def test_galois_transforms_refuse_other_degrees_and_moduli(degree, p):
+    refuse((lambda: multiply.GaloisTransform(degree, p), ParameterError, None))
 
 
-def test_integers_multiply_with_any_size_and_sign() -> None:
+def test_integers_multiply_with_any_size_and_sign():
     multiplier = multiply.IntegerMultiplier(threads=2)
     for bits in (0, 1, 63, 64, 4000, 50001, 400000):
         a, b = (1 << bits) - 1, -((1 << bits) // 3)
@@ -119,19 +115,7 @@ def test_integers_multiply_with_any_size_and_sign() -> None:
         assert multiplier.multiply(b, b) == b * b
 
 
-def test_kronecker_substitution_multiplies_polynomials() -> None:
-    multiplier = multiply.IntegerMultiplier(threads=1)
-    generator = np.random.default_rng(3)
-    largest = 2**61 - 1
-    a, b = generator.integers(-largest, largest, (2, 200))
-    e = multiply.kronecker_exponent(largest, largest, 200, signed=True)
-    assert e == 131
-    product = multiplier.multiply(multiplier.pack(a, e, signed=True), multiplier.pack(b, e, signed=True))
-    expected = np.convolve(a.astype(object), b.astype(object))
-    assert (multiplier.unpack(product, 399, e, signed=True) == expected).all()
-
-
-def test_packing_goes_both_ways() -> None:
+def test_packing_goes_both_ways():
     multiplier = multiply.IntegerMultiplier(threads=1)
     assert multiplier.pack([1, 2, 3], 8) == 0x030201
     assert multiplier.unpack(0x030201, 3, 8).tolist() == [1, 2, 3]
@@ -139,7 +123,7 @@ def test_packing_goes_both_ways() -> None:
     assert multiplier.unpack(1 - 2 * 256 - 3 * 65536, 3, 8, signed=True).tolist() == [1, -2, -3]
 
 
-def test_bad_input_is_an_error_that_says_so() -> None:
+def test_bad_input_is_an_error_that_says_so():
     multiplier = multiply.IntegerMultiplier(threads=1)
     refuse(
         (lambda: multiplier.pack([1], -5), ParameterError, "-5"),
@@ -162,7 +146,7 @@ def test_bad_input_is_an_error_that_says_so() -> None:
         ring.multiply(row + np.uint64(2**60), row, split_primes(1))
 
 
-def test_the_benchmark_measures_checks_and_draws(tmp_path: Path) -> None:
+def test_the_benchmark_measures_checks_and_draws(tmp_path):
     results, figure = tmp_path / "results.json", tmp_path / "figure.svg"
     arguments = (
         "bench multiply --part integers --part rings --n 4096 --bits 20000 --threads 1 --seconds 0.001"
@@ -177,9 +161,7 @@ def test_the_benchmark_measures_checks_and_draws(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("built", [True, False])
-def test_a_build_without_gmp_is_told_with_the_way_out(
-    built: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_build_without_gmp_is_told_with_the_way_out(built, monkeypatch, capsys):
     monkeypatch.setattr(hm._core, "built_with_gmp", lambda: built)
     arguments = "bench multiply --part rings --n 4096 --threads 1 --seconds 0.001"
     assert main(arguments.split()) == 0

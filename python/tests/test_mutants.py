@@ -1,9 +1,5 @@
 """tools/mutants.py: which generated changes are bugs, which tests belong to a file, what a bug does."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 import mutants
@@ -21,17 +17,17 @@ SOURCE = '"""What it is."""\n\n\ndef add(a, b):\n    """The sum."""\n    return 
         (("    return a + b  # of two\n", ""), True),
     ],
 )
-def test_changes_of_the_meaning_alone_are_bugs_of_python(change: tuple[str, str], is_bug: bool) -> None:
+def test_changes_of_the_meaning_alone_are_bugs_of_python(change, is_bug):
     assert mutants.is_bug("python/hemera/a.py", SOURCE, SOURCE.replace(*change)) is is_bug
 
 
 @pytest.mark.parametrize(("after", "is_bug"), [("a - b;  // sum", True), ("a + b;\n// mus", False)])
-def test_comments_are_no_bugs_of_cpp(after: str, is_bug: bool) -> None:
+def test_comments_are_no_bugs_of_cpp(after, is_bug):
     before = "a + b;  // sum" if is_bug else "a + b;\n// sum"
     assert mutants.is_bug("src/arith/a.cpp", before, after) is is_bug
 
 
-def test_lines_of_a_difference() -> None:
+def test_lines_of_a_difference():
     difference = "@@ -3 +3,2 @@ f\n-a\n+b\n+c\n@@ -9,2 +10,0 @@\n-d\n-e\n@@ -20 +19 @@\n-f\n+g\n"
     assert mutants.changed_lines(difference) == {3, 4, 19}
 
@@ -47,11 +43,11 @@ def test_lines_of_a_difference() -> None:
         ("docs/gpu.md", False),
     ],
 )
-def test_the_product_is_mutated_where_it_is_tested_without_a_gpu(name: str, is_mutated: bool) -> None:
+def test_the_product_is_mutated_where_it_is_tested_without_a_gpu(name, is_mutated):
     assert mutants.is_mutated(name) is is_mutated
 
 
-def test_tests_that_name_a_module_or_else_its_room(tmp_path: Path) -> None:
+def test_tests_that_name_a_module_or_else_its_room(tmp_path):
     room = tmp_path / "arrays"
     room.mkdir()
     (room / "test_named.py").write_text("from hemera.arrays import order, kinds\n")
@@ -67,14 +63,12 @@ def test_tests_that_name_a_module_or_else_its_room(tmp_path: Path) -> None:
 class Sources(mutants.Copy):
     """A copy that is there already."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder):
         super().__init__(folder)
         self.source.mkdir()
 
 
-def test_a_bug_that_tests_find_and_one_that_they_leave(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bug_that_tests_find_and_one_that_they_leave(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # four runs of pytest load none
     copy, told = Sources(tmp_path), list[str]()
     (copy.source / "own.py").write_text("def f(a):\n    return a > 0\n")

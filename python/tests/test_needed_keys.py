@@ -1,7 +1,5 @@
 """Lists of needed keys as files: C and WebAssembly make the keys that Python makes, and refuse weak ones."""
 
-from __future__ import annotations
-
 import ctypes
 import json
 import os
@@ -10,8 +8,6 @@ import struct
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -64,12 +60,12 @@ print(json.dumps(found))
 """
 
 
-def listed(params: Any, *plans: Any) -> bytes:
+def listed(params, *plans):
     needs = [need for plan in plans for need in plan.needed_keys]
     return _core.save_needed_keys(params._native, needs, public_key=False)
 
 
-def of_kinds() -> dict[str, tuple[Any, bytes, int]]:
+def of_kinds():
     """Parameters, the list and the bits of security of keys of every kind."""
     few, sparse = map(hm.ckks.Parameters.for_bootstrapping, ("test-few", "test-40"))
     exact = hm.bfv.Parameters.for_bootstrapping("bfv11-test", plain_modulus=65537)
@@ -85,7 +81,7 @@ def of_kinds() -> dict[str, tuple[Any, bytes, int]]:
     }
 
 
-def asked(folder: Path, cases: list[tuple[Any, bytes, int]]) -> None:
+def asked(folder, cases):
     """Files of parameters and lists in a folder."""
     told = []
     for at, (params, needed, security) in enumerate(cases):
@@ -95,19 +91,19 @@ def asked(folder: Path, cases: list[tuple[Any, bytes, int]]) -> None:
     (folder / "asked.json").write_text(json.dumps(told))
 
 
-def printed(*command: object, given: str = "", **environment: str) -> Any:
-    options: Any = {"capture_output": True, "text": True, "timeout": 300, "input": given}
+def printed(*command, given="", **environment):
+    options = {"capture_output": True, "text": True, "timeout": 300, "input": given}
     words, variables = [str(each) for each in command], dict(os.environ, **environment)
     done = subprocess.run(words, env=variables, check=False, **options)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
-def by_node(module: Path, folder: Path) -> Any:
+def by_node(module, folder):
     return printed("node", ROOT / "clients" / "javascript" / "test" / "needed.mjs", module, folder)
 
 
-def test_keys_of_the_same_random_bytes_are_those_of_python(module: Path, tmp_path: Path) -> None:
+def test_keys_of_the_same_random_bytes_are_those_of_python(module, tmp_path):
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("there is no C compiler on this machine, which fixed random bytes need (package gcc)")
@@ -124,19 +120,19 @@ def test_keys_of_the_same_random_bytes_are_those_of_python(module: Path, tmp_pat
         assert other["pieces"] > 5  # of which one key is in the module's memory
 
 
-def test_lists_of_all_kinds_are_made_by_c(library: ctypes.CDLL) -> None:
+def test_lists_of_all_kinds_are_made_by_c(library):
     """The loaded keys have the roles and gadgets that the list has."""
     for name, (params, needed, security) in of_kinds().items():
         status, text, file = by_c(library, params, needed, security)
         assert status == 0, (name, text)
         ctx = hm.Context(params, device="cpu", threads=1)
-        loaded: Any = ctx.load(file)
+        loaded = ctx.load(file)
         needs, _ = _core.load_needed_keys(ctx._native, needed)
         assert all(_core.has_key(loaded._native, need) for need in needs), name
         assert loaded.memory_bytes <= sum(16 * limbs(need) * params.degree for need in needs)
 
 
-def test_a_list_of_version_8_loads_for_ever() -> None:
+def test_a_list_of_version_8_loads_for_ever():
     folder = ROOT / "tests" / "vectors" / "format-v8" / "CKKS"
     params = hm.load_parameters(folder / "parameters.hemera")
     data = (folder / "needed-keys.hemera").read_bytes()
@@ -147,11 +143,11 @@ def test_a_list_of_version_8_loads_for_ever() -> None:
     assert (told.kind, told.version) == ("needed keys", 8)
 
 
-def limbs(need: Any) -> int:
+def limbs(need):
     return int(need.digits * (len(need.primes) + len(need.special_primes)))
 
 
-def by_c(library: ctypes.CDLL, params: Any, needed: bytes, security: int) -> tuple[int, str, bytes]:
+def by_c(library, params, needed, security):
     """The status, the text of its error, and the file."""
     file, context, secret = bytes(params), Handle(), Handle()
     size = ctypes.c_size_t
@@ -167,18 +163,18 @@ def by_c(library: ctypes.CDLL, params: Any, needed: bytes, security: int) -> tup
     return status, text, data
 
 
-def powers(x: Any) -> Any:
+def powers(x):
     """x^64 modulo t."""
     for squares in range(6):
         x = x.square() if squares % 2 or not squares else x.bootstrap().square()
     return x
 
 
-def test_it_makes_the_keys_of_bootstraps(module: Path, tmp_path: Path) -> None:
+def test_it_makes_the_keys_of_bootstraps(module, tmp_path):
     """Sparse secrets, keys of single levels and circuits, in rings that hide nothing: NumPy and Python's
     integers judge what a server computes."""
 
-    def chain(x: Any) -> Any:
+    def chain(x):
         for matrix in CHAIN:
             x = matrix @ x
             x = 3 * x + x * x
@@ -220,10 +216,10 @@ ROLES = 5
 """Where roles begin: behind the public key and their number."""
 
 
-def role(at: int, *, power: int = 1, element: int = 1, start: int = 0, end: int = 0) -> Change:
+def role(at, *, power=1, element=1, start=0, end=0):
     """The list with another role at a place."""
 
-    def changed(parts: list[Section]) -> list[Section]:
+    def changed(parts):
         tag, content = parts[0]
         begin = ROLES + 20 * at
         new = struct.pack("<IQII", power, element, start, end)
@@ -232,13 +228,13 @@ def role(at: int, *, power: int = 1, element: int = 1, start: int = 0, end: int 
     return changed
 
 
-def gadget(at: int, base: list[int], special: list[int], digits: list[list[int]], window: int = 0) -> Change:
+def gadget(at, base, special, digits, window=0):
     """The list with another gadget."""
 
-    def words(values: list[int]) -> bytes:
+    def words(values):
         return struct.pack(f"<I{len(values)}Q", len(values), *values)
 
-    def changed(parts: list[Section]) -> list[Section]:
+    def changed(parts):
         tag, content = parts[1 + at]
         new = content[:1] + words(base) + words(special) + struct.pack("<I", len(digits))
         new += b"".join(map(words, digits)) + struct.pack("<I?", window, False)
@@ -247,14 +243,14 @@ def gadget(at: int, base: list[int], special: list[int], digits: list[list[int]]
     return changed
 
 
-def forged(data: bytes, *changes: Change) -> bytes:
+def forged(data, *changes):
     parts = sections(data)
     for change in changes:
         parts = change(parts)
     return assembled(data, parts)
 
 
-def prime(bits: int, place: int = 0) -> int:
+def prime(bits, place=0):
     """The largest prime below 2^bits for rings of this degree, or one after it."""
     found = (1 << bits) + 1
     for _ in range(place + 1):
@@ -278,9 +274,7 @@ THREE = KeyList(0, {1: 0, -1: 0}).file(WIDE)
 SPARSE, BLOCKS = 1 << 28, 1 << 30
 
 
-def ephemeral(
-    number: int, base: list[int], special: tuple[int, ...] = (), *, back: int | None = None
-) -> list[Change]:
+def ephemeral(number, base, special=(), *, back=None):
     """In the places of the rotations the keys to a secret of a number, and from it (`back`: from another)."""
     return [
         role(1, end=number),
@@ -289,14 +283,14 @@ def ephemeral(
     ]
 
 
-def block(degree: int, blocks: int, values: int) -> int:
+def block(degree, blocks, values):
     """The number of a secret in blocks, of logarithms of its shape."""
     return BLOCKS | (degree << 9 | blocks << 4 | values) << 16
 
 
 SPECIAL, BLOCK = WIDE.special_primes, block(14, 6, 0)
 OTHER = hm.ckks.Parameters.for_circuit(1, slots=8, degree=1 << 15)
-FORGED: dict[str, tuple[str, bytes]] = {
+FORGED = {
     "as it was": ("", forged(THREE)),
     "weight 32, 60 bits": ("", forged(THREE, *ephemeral(1, LOW))),
     "weight 32, 100 bits": ("", forged(THREE, *ephemeral(1, NEXT))),
@@ -365,7 +359,7 @@ FORGED: dict[str, tuple[str, bytes]] = {
 CLASSES = {0: "", 1: "ParameterError", 2: "SecurityError", 3: "MismatchError", 9: "FormatError"}
 
 
-def test_forged_lists_are_refused_in_c(library: ctypes.CDLL) -> None:
+def test_forged_lists_are_refused_in_c(library):
     for name, (wanted, needed) in FORGED.items():
         status, text, file = by_c(library, WIDE, needed, 128)
         assert CLASSES.get(status) == wanted, (name, text)
@@ -373,13 +367,13 @@ def test_forged_lists_are_refused_in_c(library: ctypes.CDLL) -> None:
         assert bool(file) != bool(wanted)
 
 
-def test_forged_lists_are_refused_in_javascript(module: Path, tmp_path: Path) -> None:
+def test_forged_lists_are_refused_in_javascript(module, tmp_path):
     asked(tmp_path, [(WIDE, needed, 128) for _, needed in FORGED.values()])
     for (name, (wanted, _)), found in zip(FORGED.items(), by_node(module, tmp_path), strict=True):
         assert found.get("error", "") == wanted, (name, found)
 
 
-def test_damaged_lists_have_no_other_ends(library: ctypes.CDLL, module: Path, tmp_path: Path) -> None:
+def test_damaged_lists_have_no_other_ends(library, module, tmp_path):
     """Random damage under right checksums: a typed error, or keys; the same in C and JavaScript."""
     params = hm.ckks.Parameters.for_circuit(3, slots=8, degree=1024, security=None)
     data = KeyList(1, {1: 2}, own=(OwnKey("rotation", 5, 2, 1),)).file(params)

@@ -1,14 +1,9 @@
 """One warning when a circuit has spent the guaranteed noise budget of BFV or BGV."""
 
-from __future__ import annotations
-
 import contextlib
 import contextvars
 import warnings
-from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,13 +12,13 @@ from hemera import _noise_warning as given
 
 
 @contextmanager
-def recorded() -> Iterator[list[warnings.WarningMessage]]:
+def recorded():
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         yield found
 
 
-def spend(x: hm.Ciphertext) -> hm.Ciphertext:
+def spend(x):
     """Products until the guaranteed budget is spent."""
     while x.guaranteed_noise_budget > 0:
         x = x * x
@@ -31,11 +26,11 @@ def spend(x: hm.Ciphertext) -> hm.Ciphertext:
 
 
 @pytest.fixture
-def fresh(integers: Any) -> hm.Ciphertext:
+def fresh(integers):
     return integers.ev.encrypt(integers.values(2, 16))
 
 
-def test_it_is_said_once_where_it_happens(integers: Any, fresh: hm.Ciphertext) -> None:
+def test_it_is_said_once_where_it_happens(integers, fresh):
     with recorded() as found:
         spent = spend(fresh)
     assert [each.category for each in found] == [hm.errors.NoiseWarning]
@@ -52,7 +47,7 @@ def test_it_is_said_once_where_it_happens(integers: Any, fresh: hm.Ciphertext) -
     assert found == []
 
 
-def test_a_part_that_is_spent_is_no_news(integers: Any, fresh: hm.Ciphertext) -> None:
+def test_a_part_that_is_spent_is_no_news(integers, fresh):
     # Spent by sums: parts must have one level and one correction factor.
     spent = integers.ev.encrypt(integers.values(2, 16))
     with recorded() as found:
@@ -65,7 +60,7 @@ def test_a_part_that_is_spent_is_no_news(integers: Any, fresh: hm.Ciphertext) ->
     assert found == []
 
 
-def test_files_keep_it(integers: Any, fresh: hm.Ciphertext, tmp_path: Path) -> None:
+def test_files_keep_it(integers, fresh, tmp_path):
     with recorded():
         spent = spend(fresh)
     spent.save(tmp_path / "spent")
@@ -86,7 +81,7 @@ def test_files_keep_it(integers: Any, fresh: hm.Ciphertext, tmp_path: Path) -> N
     assert "guaranteed noise budget" not in described.fields
 
 
-def all_warnings() -> list[Any]:
+def all_warnings():
     """The kinds of warnings that are given here."""
     with recorded() as found:
         given.warn_of_spent_budget("add")
@@ -100,7 +95,7 @@ def all_warnings() -> list[Any]:
 RANGES = ["Range", "Range", "Range"]
 
 
-def test_what_is_known_is_silent_and_what_was_known_around_it_stays_so() -> None:
+def test_what_is_known_is_silent_and_what_was_known_around_it_stays_so():
     """Blocks within blocks, of either kind, also where an error ends them."""
     for outer, inner, outside, inside in (
         (given.budgets_are_known, given.budgets_are_known, [*RANGES, "Precision"], [*RANGES, "Precision"]),
@@ -116,10 +111,10 @@ def test_what_is_known_is_silent_and_what_was_known_around_it_stays_so() -> None
         assert all_warnings() == ["Noise", *RANGES, "Precision"]
 
 
-def test_warnings_that_are_kept_come_once_and_in_order() -> None:
-    kept: given.Warnings = {}
+def test_warnings_that_are_kept_come_once_and_in_order():
+    kept = {}
 
-    def work() -> None:
+    def work():
         given.keep_warnings(kept)
         for _ in range(2):
             assert all_warnings() == []

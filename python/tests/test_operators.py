@@ -1,14 +1,9 @@
 """Operators of ciphertexts against NumPy's, in all schemes."""
 
-from __future__ import annotations
-
 import operator
-import sys
 import warnings
-from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,45 +11,13 @@ import pytest
 import hemera as hm
 from hemera.errors import ParameterError
 
+from .refusals import refuse
+
 SLOTS = 16
 
 
-class _Caller:
-    """Stands before the core's evaluator, and notes the functions of Python that lead to it."""
-
-    def __init__(self, native: Any) -> None:
-        self._native = native
-        self.functions: list[str] = []
-
-    def __getattr__(self, name: str) -> Any:
-        method = getattr(self._native, name)
-
-        def call(*args: Any) -> Any:
-            frame = sys._getframe(1)
-            while frame.f_code.co_filename != __file__:
-                self.functions.insert(0, frame.f_code.co_name)
-                assert frame.f_back is not None
-                frame = frame.f_back
-            return method(*args)
-
-        return call
-
-
-@pytest.mark.parametrize(
-    ("apply", "name"), [(operator.add, "add"), (operator.sub, "subtract"), (operator.mul, "multiply")]
-)
-def test_two_functions_are_before_the_core(
-    party: Any, apply: Callable[[Any, Any], Any], name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    x, y = (party.ev.encrypt(party.values(3, SLOTS, seed=seed)) for seed in (1, 2))
-    caller = _Caller(party.ev._native)
-    monkeypatch.setattr(party.ev, "_native", caller)
-    apply(x, y)
-    assert caller.functions == [f"__{apply.__name__}__", name]
-
-
 @pytest.mark.fact_of_the_cpu("bytes that the CPU's pool hands out")
-def test_weights_encoded_for_a_level(integers: Any) -> None:
+def test_weights_encoded_for_a_level(integers):
     """They take the memory of their level once, and multiply and add as others do, at any level."""
     ctx, ev = integers.ctx, integers.ev
     a, b = integers.values(2, SLOTS), integers.values(2, SLOTS, seed=2)
@@ -77,11 +40,10 @@ def test_weights_encoded_for_a_level(integers: Any) -> None:
         del product
     del y
     assert ctx.memory_used == held
-    with pytest.raises(hm.errors.LevelError, match="level 99"):
-        ctx.encode(b, level=99)
+    refuse((lambda: ctx.encode(b, level=99), hm.errors.LevelError, "level 99"))
 
 
-def test_operands_stay_as_they_were(party: Any) -> None:
+def test_operands_stay_as_they_were(party):
     a, b = party.values(2, SLOTS), party.values(2, SLOTS, seed=2)
     x, y = party.ev.encrypt(a), party.ev.encrypt(b)
     before = bytes(x), bytes(y)
@@ -90,7 +52,7 @@ def test_operands_stay_as_they_were(party: Any) -> None:
     assert (bytes(x), bytes(y)) == before
 
 
-def test_out_gets_the_result(party: Any) -> None:
+def test_out_gets_the_result(party):
     a, b = party.values(SLOTS), party.values(SLOTS, seed=2)
     x, y = party.ev.encrypt(a), party.ev.encrypt(b)
     out = party.ev.encrypt(a)
@@ -102,10 +64,10 @@ def test_out_gets_the_result(party: Any) -> None:
     assert party.decrypt(x)[0] == pytest.approx(a[1], abs=2**-18)
 
 
-def test_out_works_by_the_evaluator_that_made_it(party: Any) -> None:
+def test_out_works_by_the_evaluator_that_made_it(party):
     a, b = party.values(SLOTS), party.values(SLOTS, seed=2)
     x, y = party.ev.encrypt(a), party.ev.encrypt(b)
-    calls: list[Callable[[hm.Ciphertext], hm.Ciphertext]] = [
+    calls = [
         lambda out: party.ev.multiply(x, y, out=out),
         lambda out: party.ev.add(x, 1, out=out),
         lambda out: party.ev.rotate(x, 1, out=out),
@@ -120,7 +82,7 @@ def test_out_works_by_the_evaluator_that_made_it(party: Any) -> None:
         assert party.decrypt(out * out).shape == (SLOTS,)
 
 
-def test_the_operand_with_keys_says_how(party: Any) -> None:
+def test_the_operand_with_keys_says_how(party):
     a, b = party.values(2, SLOTS), party.values(2, SLOTS, seed=2)
     client, server = party.ctx.encrypt(a, party.sk), party.ev.encrypt(b)
     for x, y in ((client, server), (server, client)):
@@ -140,7 +102,7 @@ def test_the_operand_with_keys_says_how(party: Any) -> None:
     assert x.evaluator is party.ev
 
 
-def test_array_products_have_the_scale_of_products(ckks: Any) -> None:
+def test_array_products_have_the_scale_of_products(ckks):
     """An array is encoded at the level that the product happens at, and at that level's scale."""
     a, w = ckks.values(SLOTS), ckks.values(SLOTS, seed=2)
     x = ckks.ev.encrypt(a)
@@ -157,16 +119,9 @@ def test_array_products_have_the_scale_of_products(ckks: Any) -> None:
         ckks.check(total, clear + w)
 
 
-def test_division_by_encoded_values(ckks: Any) -> None:
-    x = ckks.ev.encrypt(ckks.values(SLOTS))
-    for divisor in (ckks.ctx.encode(ckks.values(SLOTS)), x):
-        with pytest.raises(TypeError, match="only be divided by plain numbers"):
-            x / divisor
-
-
 @pytest.mark.parametrize("request_of", [{"rotations": [1]}, {"relinearization": True}, {"public_key": True}])
-def test_any_key_makes_an_evaluator_with_keys(party: Any, request_of: dict[str, Any]) -> None:
-    none: dict[str, Any] = {"public_key": False, "relinearization": False}
+def test_any_key_makes_an_evaluator_with_keys(party, request_of):
+    none = {"public_key": False, "relinearization": False}
     assert not party.ctx.bind(party.ctx.generate_keys(party.sk, **none)).has_keys
     ev = party.ctx.bind(party.ctx.generate_keys(party.sk, **{**none, **request_of}))
     assert ev.has_keys
@@ -174,7 +129,7 @@ def test_any_key_makes_an_evaluator_with_keys(party: Any, request_of: dict[str, 
     assert (x + ev.bind(x)).evaluator is ev
 
 
-OF_NUMBERS: dict[str, Callable[[Any], Any]] = {
+OF_NUMBERS = {
     "float64": lambda v: v,
     "float32": lambda v: v.astype(np.float32),
     "float16": lambda v: v.astype(np.float16),
@@ -192,9 +147,7 @@ OF_NUMBERS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("kind", OF_NUMBERS)
 @pytest.mark.parametrize("apply", [operator.add, operator.sub, operator.mul, operator.truediv])
-def test_plain_operands_keep_the_type_of_values(
-    ckks: Any, apply: Callable[[Any, Any], Any], kind: str
-) -> None:
+def test_plain_operands_keep_the_type_of_values(ckks, apply, kind):
     """Real values stay real with real operands, and complex ones complex."""
     a, plain = ckks.values(SLOTS), OF_NUMBERS[kind](np.arange(1.0, SLOTS + 1))
     number = float(plain) if isinstance(plain, (Fraction, Decimal)) else np.asarray(plain, np.float64)
@@ -206,7 +159,7 @@ def test_plain_operands_keep_the_type_of_values(
         ckks.check(y, apply(values, number))
 
 
-def test_arrays_of_fractions_divide(ckks: Any) -> None:
+def test_arrays_of_fractions_divide(ckks):
     a = ckks.values(SLOTS)
     x = ckks.ev.encrypt(a)
     for divisors in (
@@ -215,12 +168,11 @@ def test_arrays_of_fractions_divide(ckks: Any) -> None:
     ):
         assert (x / divisors).dtype == np.float64
         ckks.check(x / divisors, a / np.array(divisors, float))
-    with pytest.raises(TypeError):
-        x / ["a"] * SLOTS
+    refuse((lambda: x / ["a"] * SLOTS, TypeError, None))
 
 
 @pytest.mark.parametrize("zeros", [np.arange(SLOTS), [0.0] * SLOTS, np.zeros(1), 0j * np.ones(SLOTS)])
-def test_division_by_zeros(ckks: Any, zeros: Any) -> None:
+def test_division_by_zeros(ckks, zeros):
     x = ckks.ev.encrypt(ckks.values(SLOTS))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -231,7 +183,7 @@ def test_division_by_zeros(ckks: Any, zeros: Any) -> None:
 
 
 @pytest.mark.parametrize("number", [1j, -1j, 2 - 3j, -40, 1j + 0.5])
-def test_products_with_whole_parts_take_no_level(ckks: Any, number: complex) -> None:
+def test_products_with_whole_parts_take_no_level(ckks, number):
     a = ckks.values(2, SLOTS)
     x = ckks.ev.encrypt(a)
     y = x * number
@@ -245,7 +197,7 @@ def test_products_with_whole_parts_take_no_level(ckks: Any, number: complex) -> 
     np.testing.assert_allclose(found, a[0, :5] * number, rtol=0, atol=2**-18)
 
 
-def test_integers_wrap_modulo_t(integers: Any) -> None:
+def test_integers_wrap_modulo_t(integers):
     t = integers.ctx.params.plain_modulus
     x = integers.ev.encrypt([t - 1, 1 - t, 5])
     np.testing.assert_array_equal(integers.decrypt(x), [-1, 1, 5])
@@ -256,7 +208,7 @@ def test_integers_wrap_modulo_t(integers: Any) -> None:
     integers.check(x * (10**30) + (-(10**25)), np.array([-1, 1, 5], dtype=object) * 10**30 - 10**25)
 
 
-def test_coefficients_multiply_as_polynomials(integers: Any) -> None:
+def test_coefficients_multiply_as_polynomials(integers):
     x = integers.ev.encrypt([1, 2, 3, 0, 0], encoding="coefficients")
     y = x * integers.ev.encrypt([0, 1, 0, 0, 0], encoding="coefficients")
     assert y.encoding == "coefficients"
@@ -265,7 +217,7 @@ def test_coefficients_multiply_as_polynomials(integers: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", ["ciphertexts", "plaintexts", "arrays"])
-def test_dot_is_the_sum_of_products(party: Any, kind: str) -> None:
+def test_dot_is_the_sum_of_products(party, kind):
     a = [party.values(3, SLOTS, seed=i) for i in range(4)]
     b = [party.values(3, SLOTS, seed=10 + i) for i in range(4)]
     a[1], b[2] = a[1][:1], b[2][0]  # these meet each element of the batch
@@ -287,7 +239,7 @@ def test_dot_is_the_sum_of_products(party: Any, kind: str) -> None:
     party.check(result, b[0][:, None] * b[1][None, :2])
 
 
-def test_dot_refuses_what_does_not_fit(party: Any) -> None:
+def test_dot_refuses_what_does_not_fit(party):
     x = party.ev.encrypt(party.values(3, SLOTS))
     plain = party.ev.encode(party.values(3, SLOTS))
     for a, b in (([], []), ([x], []), ([x, x], [x])):
@@ -306,11 +258,11 @@ def test_dot_refuses_what_does_not_fit(party: Any) -> None:
             many([x, x, party.ev.encrypt(party.values(2, SLOTS))])
 
 
-def test_operands_of_other_slots_are_refused(party: Any) -> None:
+def test_operands_of_other_slots_are_refused(party):
     a, b = party.values(16), party.values(8, seed=2)
     x, y = party.ev.encrypt(a), party.ev.encrypt(b)
     padded = np.append(b, np.zeros(8, dtype=b.dtype))
-    calls: list[tuple[str, Callable[[Any, Any], Any]]] = [
+    calls = [
         ("add", lambda p, q: p + q),
         ("subtract", lambda p, q: p - q),
         ("multiply", lambda p, q: p * q),
@@ -328,8 +280,7 @@ def test_operands_of_other_slots_are_refused(party: Any) -> None:
     # An array is filled with zeros only where that is said.
     party.check(party.ev.add(x, b, fill=True), a + padded)
     party.check(party.ev.multiply(x, b, fill=True), a * padded)
-    with pytest.raises(hm.errors.MismatchError, match="8 values and a ciphertext of 16"):
-        party.ev.dot([x], [b])
+    refuse((lambda: party.ev.dot([x], [b]), hm.errors.MismatchError, "8 values and a ciphertext of 16"))
     # A single slot is no mismatch with CKKS, which has it in every slot; BFV and BGV in the first alone.
     one = party.values(1, seed=3)
     for single in (party.ev.encrypt(one), party.ev.encode(one)):
@@ -341,15 +292,12 @@ def test_operands_of_other_slots_are_refused(party: Any) -> None:
             party.check(x * single, a * one)
 
 
-def test_operands_of_other_schemes_are_told_before_their_slots(parties: Any) -> None:
+def test_operands_of_other_schemes_are_told_before_their_slots(parties):
     x, y = parties("ckks").ev.encrypt(np.ones(16)), parties("bfv").ev.encrypt(np.arange(5))
-    with pytest.raises(
-        hm.errors.MismatchError, match=r"belong to <Context of <ckks.* and to <Context of <bfv"
-    ):
-        x + y
+    refuse((lambda: x + y, hm.errors.MismatchError, r"belong to <Context of <ckks.* and to <Context of <bfv"))
 
 
-def test_lazy_relinearization(party: Any) -> None:
+def test_lazy_relinearization(party):
     lazy = party.ctx.bind(party.ev.keys, relinearization="lazy")
     a, b = party.values(SLOTS), party.values(SLOTS, seed=2)
     x, y = lazy.encrypt(a), lazy.encrypt(b)
@@ -362,28 +310,7 @@ def test_lazy_relinearization(party: Any) -> None:
     assert product.rotate(1).size == 2
 
 
-def test_levels(party: Any) -> None:
-    a = party.values(SLOTS)
-    x = party.ev.encrypt(a)
-    top = party.ctx.params.levels - 1
-    assert x.level == top
-    lower = x.at_level(np.int64(top - 2))
-    assert lower.level == top - 2
-    party.check(lower, a)
-    party.check(lower + x, 2 * a)
-    party.check(lower * x, a * a)
-    small = x.shrink()
-    assert small.level < top
-    assert len(bytes(small)) < len(bytes(x))
-    party.check(small, a)
-
-
-def test_ckks_has_no_mod_switch(ckks: Any) -> None:
-    with pytest.raises(TypeError, match="call rescale"):
-        ckks.ev.encrypt([1.0]).mod_switch()
-
-
-def test_manual_rescaling() -> None:
+def test_manual_rescaling():
     params = hm.ckks.Parameters.from_bits(
         degree=1024, prime_bits=[50, 40, 40], special_bits=[50], scale_bits=40, security=None
     ).with_rescaling("manual")
@@ -401,7 +328,7 @@ def test_manual_rescaling() -> None:
 
 
 @pytest.mark.parametrize("multiplication", ["hps_over_q", "hps", "behz"])
-def test_multiplication_of_bfv(multiplication: Any) -> None:
+def test_multiplication_of_bfv(multiplication):
     params = hm.bfv.Parameters.from_bits(
         degree=1024, plain_modulus=12289, prime_bits=[45, 45, 45], special_bits=[49], security=None
     ).with_multiplication(multiplication)

@@ -1,11 +1,8 @@
 """The programs of pages for beginners run, and print what stands beside them."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +16,7 @@ from .compiler.onnx_models import model, node
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-def sections(page: str) -> dict[str, str]:
+def sections(page):
     """The programs of each section of a page that has some, as one text."""
     found = {}
     for part in re.split(r"^## ", (DOCS / page).read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
@@ -36,17 +33,17 @@ OF_ORION = sections("orion.md")
 IMPORT_OF_TENSEAL = "import hemera.compat.tenseal as ts\n"
 
 
-def numbers(text: str) -> list[float]:
+def numbers(text):
     return [float(each) for each in re.findall(r"-?\d+(?:\.\d*)?(?:e-?\d+)?", text)]
 
 
-def test_the_pages_have_programs() -> None:
+def test_the_pages_have_programs():
     assert len(START) == 3
     assert list(OTHERS) == [f"From {name}" for name in ("TenSEAL", "OpenFHE", "SEAL", "Concrete ML", "Orion")]
 
 
 @pytest.mark.parametrize("title", START)
-def test_start(title: str, capsys: Any) -> None:
+def test_start(title, capsys):
     exec(compile(IMPORTS + START[title], title, "exec"), {})
     text = capsys.readouterr().out
     if title.startswith("2."):
@@ -61,7 +58,7 @@ def test_start(title: str, capsys: Any) -> None:
 
 
 @pytest.mark.parametrize("title", OTHERS)
-def test_coming_from(title: str, capsys: Any) -> None:
+def test_coming_from(title, capsys):
     """Lines that print a difference print small ones; others print the comment beside them."""
     program = OTHERS[title]
     exec(compile(IMPORTS + program, title, "exec"), {})
@@ -75,7 +72,7 @@ def test_coming_from(title: str, capsys: Any) -> None:
             assert float(line) < 1e-2
 
 
-def test_reference_has_every_error() -> None:
+def test_reference_has_every_error():
     """Errors of the compiled core, which the site does not read, with their docstrings."""
     rows = re.findall(
         r"^\| `(\w+)` \| (.*?) \| (.*?) \|$", (DOCS / "reference" / "errors.md").read_text(), re.MULTILINE
@@ -90,7 +87,7 @@ def test_reference_has_every_error() -> None:
 
 
 @pytest.mark.parametrize("title", sections("tenseal.md"))
-def test_tenseal(title: str, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tenseal(title, capsys, monkeypatch):
     """Each line prints about the numbers beside it, also in a process that has imported TenSEAL."""
     for name in ("tenseal", *(f"tenseal.{each}" for each in NAMES)):
         monkeypatch.setitem(sys.modules, name, None)
@@ -103,7 +100,7 @@ def test_tenseal(title: str, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize("title", OF_ORION)
-def test_orion(title: str, capsys: Any) -> None:
+def test_orion(title, capsys):
     """Each line prints what stands beside it."""
     program = OF_ORION[title]
     if "import orion.nn" in program:
@@ -116,7 +113,7 @@ def test_orion(title: str, capsys: Any) -> None:
 # --- The Python package: functions of plain and of encrypted arrays, beside SciPy. ---
 
 
-def test_python_functions_of_arrays(capsys: Any) -> None:
+def test_python_functions_of_arrays(capsys):
     program = sections("python.md")["Functions of arrays"]
     exec(compile(program, "docs/python.md", "exec"), {})
     x = np.array([-1.5, 0.0, 0.5, 1.5])
@@ -129,7 +126,7 @@ def test_python_functions_of_arrays(capsys: Any) -> None:
 # --- Networks: a file and images as the page has them. ---
 
 
-def test_a_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_network(tmp_path, monkeypatch):
     rng = np.random.default_rng(8)
     weights, images = rng.normal(size=(12, 2)) / 4, rng.uniform(-1, 1, (20, 1, 3, 4))
     nodes = [node("Flatten", ["x"], ["a"]), node("MatMul", ["a", "w"], ["b"]), node("Tanh", ["b"], ["y"])]
@@ -139,7 +136,7 @@ def test_a_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.save("images.npy", images)
     page = (DOCS / "compile-networks.md").read_text(encoding="utf-8")
     (program,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    printed: list[Any] = []
+    printed = []
     exec(compile(program, "docs/compile-networks.md", "exec"), {"print": printed.append})
     np.testing.assert_allclose(printed[-1], np.tanh(images[0].ravel() @ weights), atol=2**-10)
 
@@ -151,23 +148,23 @@ CIRCUITS = re.findall(
 )
 
 
-def of_circuits(word: str) -> dict[str, Any]:
+def of_circuits(word):
     """The names of the program with a word, after it ran."""
     (program,) = (each for each in CIRCUITS if word in each)
-    space: dict[str, Any] = {}
+    space = {}
     exec(compile(program, "docs/circuits.md", "exec"), space)
     return space
 
 
-def decrypted(space: dict[str, Any], name: str) -> Any:
+def decrypted(space, name):
     return space["ctx"].decrypt(space[name], space["sk"])
 
 
-def test_circuits_has_programs() -> None:
+def test_circuits_has_programs():
     assert len(CIRCUITS) == 9
 
 
-def test_circuits_of_matrices() -> None:
+def test_circuits_of_matrices():
     found = of_circuits("print(transform.report())")
     assert np.allclose(decrypted(found, "y"), found["matrix"] @ found["values"], atol=1e-6)
     found = of_circuits("scipy.sparse")
@@ -187,7 +184,7 @@ def test_circuits_of_matrices() -> None:
     assert np.allclose(decrypted(found, "c")[:256].reshape(16, 16), found["a"] @ found["b"], atol=1e-4)
 
 
-def test_circuits_of_functions(capsys: Any) -> None:
+def test_circuits_of_functions(capsys):
     found = of_circuits("print(sigmoid.plan(params).report())")
     x = np.linspace(-8, 8, 4096)
     assert np.allclose(decrypted(found, "y"), 1 / (1 + np.exp(-x)), atol=2**-15)

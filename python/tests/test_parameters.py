@@ -1,11 +1,8 @@
 """Parameters: constructors, properties, security, pickling."""
 
-from __future__ import annotations
-
 import math
 import pickle
 import re
-from typing import Any
 
 import pytest
 
@@ -14,10 +11,11 @@ from hemera.errors import MismatchError, ParameterError, SecurityError, Security
 from hemera.parameters import require_security
 
 from .conftest import make_params
+from .refusals import refuse
 
 
 @pytest.mark.parametrize("scheme", ["ckks", "bfv", "bgv"])
-def test_for_circuit_is_secure_and_prefers_fast_primes(scheme: str) -> None:
+def test_for_circuit_is_secure_and_prefers_fast_primes(scheme):
     module = getattr(hm, scheme)
     params = module.Parameters.for_circuit(depth=3, slots=1024)
     assert params.scheme == scheme
@@ -32,7 +30,7 @@ def test_for_circuit_is_secure_and_prefers_fast_primes(scheme: str) -> None:
     assert str(params.degree) in repr(params)
 
 
-def test_for_circuit_of_ckks_takes_what_the_user_wants() -> None:
+def test_for_circuit_of_ckks_takes_what_the_user_wants():
     params = hm.ckks.Parameters.for_circuit(depth=6, scale_bits=40, slots=4096)
     assert params.levels == 7
     assert params.scale == 2.0**40
@@ -46,7 +44,7 @@ def test_for_circuit_of_ckks_takes_what_the_user_wants() -> None:
     assert wide.security == ">=256"
 
 
-def test_plain_modulus_by_bits_or_by_value(integers: Any) -> None:
+def test_plain_modulus_by_bits_or_by_value(integers):
     module = getattr(hm, integers.scheme)
     by_bits = module.Parameters.for_circuit(depth=1, plain_bits=22)
     assert by_bits.plain_modulus.bit_length() == 22
@@ -60,11 +58,9 @@ def test_plain_modulus_by_bits_or_by_value(integers: Any) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["ckks", "bfv", "bgv"])
-def test_explicit_primes_give_the_same_parameters(scheme: str) -> None:
-    params: Any = make_params(scheme)
-    own: dict[str, Any] = (
-        {"scale": params.scale} if scheme == "ckks" else {"plain_modulus": params.plain_modulus}
-    )
+def test_explicit_primes_give_the_same_parameters(scheme):
+    params = make_params(scheme)
+    own = {"scale": params.scale} if scheme == "ckks" else {"plain_modulus": params.plain_modulus}
     again = type(params)(
         degree=params.degree,
         primes=(),
@@ -100,12 +96,12 @@ def test_explicit_primes_give_the_same_parameters(scheme: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["ckks", "bfv", "bgv"])
-def test_the_last_base_has_some_of_the_primes_or_all(scheme: str) -> None:
-    params: Any = make_params(scheme)
+def test_the_last_base_has_some_of_the_primes_or_all(scheme):
+    params = make_params(scheme)
     own = {"scale": 2.0**40} if scheme == "ckks" else {"plain_modulus": params.plain_modulus}
     primes = params.primes[-1]
 
-    def of(last_base: int) -> Any:
+    def of(last_base):
         special = params.special_primes
         return type(params)(
             degree=1024, primes=primes, last_base=last_base, special_primes=special, security=None, **own
@@ -120,28 +116,30 @@ def test_the_last_base_has_some_of_the_primes_or_all(scheme: str) -> None:
             of(wrong)
 
 
-def test_levels_that_there_are() -> None:
+def test_levels_that_there_are():
     params = make_params("ckks")
     sizes = [sum(map(math.log2, own)) for own in params.primes]
     assert [params.level_bits(level) for level in range(params.levels)] == pytest.approx(sizes)
     for wrong in (-1, params.levels):
         with pytest.raises(ParameterError, match=f"level {wrong} is not in 0 to {params.levels - 1}"):
             params.level_bits(wrong)
+    one = hm.bgv.Parameters.for_circuit(0)
+    assert "1 level," in repr(one)
+    assert "in 1 prime, 1 level\n" in one.describe()
 
 
 @pytest.mark.parametrize("module", [hm.ckks, hm.bfv, hm.bgv])
-def test_as_many_slots_as_there_are_rings_for(module: Any) -> None:
+def test_as_many_slots_as_there_are_rings_for(module):
     most = 2**16 if module is hm.ckks else 2**17
     for slots in (2**15, 2**16, most):
         params = module.Parameters.for_circuit(1, slots=slots)
         assert params.max_slots >= slots
         assert params.degree == slots * (2 if module is hm.ckks else 1)
-    with pytest.raises(ParameterError, match="slots"):
-        module.Parameters.for_circuit(1, slots=2 * most)
+    refuse((lambda: module.Parameters.for_circuit(1, slots=2 * most), ParameterError, "slots"))
 
 
-def test_weak_parameters_need_security_none() -> None:
-    arguments: dict[str, Any] = {
+def test_weak_parameters_need_security_none():
+    arguments = {
         "degree": 2048,
         "prime_bits": [40, 30],
         "special_bits": [40],
@@ -162,7 +160,7 @@ def test_weak_parameters_need_security_none() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["ckks", "bfv", "bgv"])
-def test_bytes_and_pickle(scheme: str, tmp_path: Any) -> None:
+def test_bytes_and_pickle(scheme, tmp_path):
     params = make_params(scheme)
     other = pickle.loads(pickle.dumps(params))
     assert type(other) is type(params)
@@ -176,7 +174,7 @@ def test_bytes_and_pickle(scheme: str, tmp_path: Any) -> None:
         assert type(params).load(source) == params
 
 
-def test_parameters_of_another_scheme_do_not_load() -> None:
+def test_parameters_of_another_scheme_do_not_load():
     with pytest.raises(
         MismatchError, match=r"parameters of CKKS, not of BFV.*hemera\.ckks\.Parameters\.load"
     ):
@@ -185,7 +183,7 @@ def test_parameters_of_another_scheme_do_not_load() -> None:
     assert make_params("bfv") != "bfv"
 
 
-def test_policies_keep_the_fingerprint() -> None:
+def test_policies_keep_the_fingerprint():
     ckks = make_params("ckks")
     manual = ckks.with_rescaling("manual")
     assert (ckks.rescaling, manual.rescaling) == ("automatic", "manual")
@@ -208,21 +206,19 @@ def test_policies_keep_the_fingerprint() -> None:
         ({"depth": 200, "scale_bits": 50}, "secure"),
     ],
 )
-def test_requests_that_can_not_be_met(arguments: Any, text: str) -> None:
-    with pytest.raises(ParameterError, match=text):
-        hm.ckks.Parameters.for_circuit(**arguments)
+def test_requests_that_can_not_be_met(arguments, text):
+    refuse((lambda: hm.ckks.Parameters.for_circuit(**arguments), ParameterError, text))
 
 
-def test_base_class_makes_no_parameters() -> None:
-    with pytest.raises(TypeError, match=r"hemera\.ckks\.Parameters"):
-        hm.Parameters()
-    with pytest.raises(TypeError, match="load_parameters"):
-        hm.Parameters.load(bytes(hm.ckks.Parameters.for_circuit(1)))
-    with pytest.raises(ParameterError, match="level 9"):
-        make_params("ckks").level_bits(9)
+def test_base_class_makes_no_parameters():
+    refuse(
+        (lambda: hm.Parameters(), TypeError, r"hemera\.ckks\.Parameters"),
+        (lambda: hm.Parameters.load(bytes(hm.ckks.Parameters.for_circuit(1))), TypeError, "load_parameters"),
+        (lambda: make_params("ckks").level_bits(9), ParameterError, "level 9"),
+    )
 
 
-def test_security_is_told_for_keys() -> None:
+def test_security_is_told_for_keys():
     params = hm.ckks.Parameters.for_circuit(depth=1, slots=512)
     ctx = hm.Context(params, device="cpu", threads=1)
     sk = ctx.generate_secret_key()
@@ -234,7 +230,7 @@ def test_security_is_told_for_keys() -> None:
 
 
 @pytest.mark.parametrize("wanted", [None, 128, 192, 256])
-def test_security_that_is_asked_for_is_the_least(wanted: int | None) -> None:
+def test_security_that_is_asked_for_is_the_least(wanted):
     of = {"below 128": 0, ">=128 (2018 table)": 0, ">=128": 128, ">=192": 192, ">=256": 256}
     for found, bits in of.items():
         if wanted is None or bits >= wanted:

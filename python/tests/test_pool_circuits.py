@@ -1,11 +1,8 @@
 """Circuits over the members of a pool: NumPy's products, with the bits of one context; and where to cut."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import warnings
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -18,11 +15,11 @@ from hemera.pool import circuits as pool_circuits
 from hemera.pool.circuits import PoolBootstrap, PoolCircuit
 from hemera.pool.cuts import NVLINK, PCIE, bootstrap_steps, transform_step
 from hemera.pool.evaluator import PoolEvaluator
-from hemera.pool.members import Team
 from hemera.pool.parts import PoolCiphertext
 from hemera.times import DeviceTimes
 
 from .conftest import make_params
+from .refusals import refuse
 
 SLOTS = 16
 MATRIX = np.random.default_rng(3).uniform(-1, 1, (SLOTS, SLOTS))
@@ -31,7 +28,7 @@ MATRIX = np.random.default_rng(3).uniform(-1, 1, (SLOTS, SLOTS))
 class Setting:
     """A pool of three members, and keys of transforms."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.params = make_params("ckks")
         self.plan = LinearTransform(MATRIX, self.params, baby_steps=4)
         self.pool = hm.Pool(self.params, ["cpu"] * 3, threads=1)
@@ -39,14 +36,14 @@ class Setting:
         self.ev: PoolEvaluator = self.pool.bind(self.pool.generate_keys(self.sk, plan=self.plan))
         self.values = np.random.default_rng(4).uniform(-1, 1, SLOTS)
 
-    def encrypted(self, member: int = 0) -> PoolCiphertext:
+    def encrypted(self, member=0):
         """A ciphertext that lies on one member."""
         own = self.ev.evaluators[member]
         return self.ev.bind(own.encrypt(self.values, largest=1.0))
 
 
 @pytest.fixture(scope="module")
-def setting() -> Iterator[Setting]:
+def setting():
     found = Setting()
     yield found
     found.pool.close()
@@ -54,7 +51,7 @@ def setting() -> Iterator[Setting]:
 
 @pytest.mark.parametrize("members", [1, 2, 3])
 @pytest.mark.parametrize("home", [0, 2])
-def test_products_have_the_bits_of_one_context(setting: Setting, members: int, home: int) -> None:
+def test_products_have_the_bits_of_one_context(setting, members, home):
     circuit = setting.pool.circuit(setting.plan, members=members)
     assert (circuit.members, circuit.plan, circuit.cut) == (members, setting.plan, None)
     x = setting.encrypted(home)
@@ -70,7 +67,7 @@ def test_products_have_the_bits_of_one_context(setting: Setting, members: int, h
     assert repr(circuit) == f"<PoolTransform of <LinearTransform of 16 x 16 at level 3> on {members} members>"
 
 
-def test_members_share_the_giant_steps(setting: Setting) -> None:
+def test_members_share_the_giant_steps(setting):
     # 16 diagonals in steps of 8: two giant steps.
     plan = LinearTransform(MATRIX, setting.params, baby_steps=8)
     assert setting.pool.circuit(plan, members=3).members == 2
@@ -89,7 +86,7 @@ def test_members_share_the_giant_steps(setting: Setting) -> None:
     del circuit
 
 
-def test_batches_in_parts_are_multiplied_where_they_are(setting: Setting) -> None:
+def test_batches_in_parts_are_multiplied_where_they_are(setting):
     rows = np.random.default_rng(5).uniform(-1, 1, (5, SLOTS))
     x = setting.ev.encrypt(rows)
     y = setting.pool.circuit(setting.plan)(x)
@@ -97,7 +94,7 @@ def test_batches_in_parts_are_multiplied_where_they_are(setting: Setting) -> Non
     np.testing.assert_allclose(setting.pool.decrypt(y, setting.sk), rows @ MATRIX.T, atol=2**-18)
 
 
-def test_plans_are_for_members() -> None:
+def test_plans_are_for_members():
     params = make_params("ckks")
     matrix = np.eye(4)
     with pytest.raises(hm.errors.ParameterError, match="not be negative"):
@@ -106,11 +103,10 @@ def test_plans_are_for_members() -> None:
         LinearTransform(matrix, params, members=0)
 
 
-def test_mistakes_are_told(setting: Setting) -> None:
+def test_mistakes_are_told(setting):
     circuit = setting.pool.circuit(setting.plan)
     x = setting.encrypted()
-    with pytest.raises(TypeError, match="bind"):
-        circuit(x.parts[0])
+    refuse((lambda: circuit(x.parts[0]), TypeError, "bind"))
     with pytest.raises(TypeError, match="LinearTransform"):
         setting.pool.circuit(sigmoid((-1, 1)))  # type: ignore[arg-type]
     for members in (0, 4):
@@ -134,20 +130,19 @@ def test_mistakes_are_told(setting: Setting) -> None:
     assert bytes(circuit(x)) == bytes(setting.plan(x))  # errors leave nothing behind
 
 
-def test_an_error_of_a_member_waits_for_the_others(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_of_a_member_waits_for_the_others(setting, monkeypatch):
     circuit = setting.pool.circuit(setting.plan)
     x = setting.encrypted()
 
-    def impatient(team: Team) -> Callable[[int, Callable[[int], None]], None]:
-        def each(_: int, work: Callable[[int], None]) -> None:
+    def impatient(team):
+        def each(_, work):
             team.run([(0, lambda: work(0))])
             raise KeyboardInterrupt
 
         return each
 
     monkeypatch.setattr(pool_circuits, "each_of", impatient)
-    with pytest.raises(KeyboardInterrupt):
-        circuit(x)
+    refuse((lambda: circuit(x), KeyboardInterrupt, None))
     monkeypatch.undo()
     assert bytes(circuit(x)) == bytes(setting.plan(x))
 
@@ -155,7 +150,7 @@ def test_an_error_of_a_member_waits_for_the_others(setting: Setting, monkeypatch
 # --- Where to cut. ---
 
 
-def test_slow_links_leave_a_circuit_on_one_member_and_fast_ones_share_it() -> None:
+def test_slow_links_leave_a_circuit_on_one_member_and_fast_ones_share_it():
     steps = [
         Step("matrix", {1: 3e-3, 2: 1.7e-3, 4: 1e-3}, 1e-4, input_bytes=2**24, sum_bytes=2**25),
         Step("halves", {1: 2e-3, 2: 1e-3}, input_bytes=2**24, sum_bytes=2**23, ends_on_one=True),
@@ -176,7 +171,7 @@ def test_slow_links_leave_a_circuit_on_one_member_and_fast_ones_share_it() -> No
 @pytest.mark.parametrize(
     ("members", "tried"), [(1, [1]), (2, [1, 2]), (3, [1, 2, 3]), (4, [1, 2, 4]), (7, [1, 2, 4, 7])]
 )
-def test_all_members_are_tried_and_powers_of_two(members: int, tried: list[int]) -> None:
+def test_all_members_are_tried_and_powers_of_two(members, tried):
     params = hm.ckks.Parameters.from_bits(
         degree=1024, prime_bits=[50, 40], special_bits=[50], scale_bits=40, security=None
     )
@@ -185,7 +180,7 @@ def test_all_members_are_tried_and_powers_of_two(members: int, tried: list[int])
     assert (step.name, sorted(step.seconds)) == ("own", tried)
 
 
-def test_times_of_exchanges() -> None:
+def test_times_of_exchanges():
     links = LinkTimes(1e6, 0.5)
     assert links.copy(10**6) == 1.5
     assert links.broadcast(10**6, 1) == links.all_reduce(10**6, 1) == 0
@@ -200,7 +195,7 @@ def test_times_of_exchanges() -> None:
             LinkTimes(*wrong)
 
 
-def test_times_of_exchanges_are_near_those_measured() -> None:
+def test_times_of_exchanges_are_near_those_measured():
     file = Path(__file__).parents[2] / "bench" / "results" / "pool-h200-x4.json"
     rows = [row for row in json.loads(file.read_text(encoding="utf-8"))["rows"] if "bytes" in row]
     assert [(row["measurement"], row["members"]) for row in rows] == [
@@ -212,7 +207,7 @@ def test_times_of_exchanges_are_near_those_measured() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_cut_is_the_fastest_of_all(seed: int) -> None:
+def test_a_cut_is_the_fastest_of_all(seed):
     random = np.random.default_rng(seed)
     steps = []
     for number in range(4):
@@ -229,7 +224,7 @@ def test_a_cut_is_the_fastest_of_all(seed: int) -> None:
         )
     links = LinkTimes(random.uniform(0.5, 50), random.uniform(0, 0.5))
 
-    def time_of(counts: tuple[int, ...]) -> float:
+    def time_of(counts):
         # Step by step, as the circuit runs.
         total, holders = 0.0, 1
         for step, count in zip(steps, counts, strict=True):
@@ -250,7 +245,7 @@ def test_a_cut_is_the_fastest_of_all(seed: int) -> None:
     assert cut.alone == pytest.approx(times[1, 1, 1, 1])
 
 
-def test_cuts_need_members_and_times() -> None:
+def test_cuts_need_members_and_times():
     with pytest.raises(hm.errors.ParameterError, match="at least one"):
         best_cut([], NVLINK, 0)
     with pytest.raises(hm.errors.ParameterError, match="'half'"):
@@ -258,7 +253,7 @@ def test_cuts_need_members_and_times() -> None:
     assert best_cut([], NVLINK, 2) == Cut((), 0.0, 0.0)
 
 
-def test_work_of_a_transform_by_members() -> None:
+def test_work_of_a_transform_by_members():
     """N = 2^16 with 28 and 8 primes, 64 diagonals, by the table of an H200."""
     params = hm.ckks.Parameters.from_bits(
         degree=65536,
@@ -283,7 +278,7 @@ def test_work_of_a_transform_by_members() -> None:
     assert best_cut([step], PCIE, 4).seconds > best_cut([step], NVLINK, 4).seconds
 
 
-def test_the_number_of_members_is_found(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_members_is_found(setting, monkeypatch):
     table = DeviceTimes.find("nvidia-h200")
     monkeypatch.setattr(DeviceTimes, "find", lambda _: table)
     slow = setting.pool.circuit(setting.plan, links=LinkTimes(1.0, 1.0))
@@ -296,7 +291,7 @@ def test_the_number_of_members_is_found(setting: Setting, monkeypatch: pytest.Mo
     x = setting.encrypted()
     assert bytes(slow(x)) == bytes(fast(x)) == bytes(setting.plan(x))
 
-    def none(_: str) -> DeviceTimes:
+    def none(_):
         raise hm.errors.DeviceError("no table")
 
     monkeypatch.setattr(DeviceTimes, "find", none)
@@ -309,7 +304,7 @@ def test_the_number_of_members_is_found(setting: Setting, monkeypatch: pytest.Mo
 
 
 @pytest.fixture(scope="module")
-def bootstraps() -> Iterator[tuple[hm.Pool, hm.SecretKey, PoolEvaluator, Bootstrap]]:
+def bootstraps():
     params = hm.ckks.Parameters.for_bootstrapping("test-40")
     plan = Bootstrap(params, 16)
     with hm.Pool(params, ["cpu"] * 2, threads=1) as pool:
@@ -317,9 +312,7 @@ def bootstraps() -> Iterator[tuple[hm.Pool, hm.SecretKey, PoolEvaluator, Bootstr
         yield pool, sk, pool.bind(pool.generate_keys(sk, plan=plan)), plan
 
 
-def test_bootstraps_have_the_bits_of_one_context(
-    bootstraps: tuple[hm.Pool, hm.SecretKey, PoolEvaluator, Bootstrap],
-) -> None:
+def test_bootstraps_have_the_bits_of_one_context(bootstraps):
     pool, sk, ev, plan = bootstraps
     values = np.random.default_rng(7).uniform(-1, 1, (3, plan.slots))
     rows = ev.at_level(ev.encrypt(values, largest=1.0), plan.input_level)
@@ -340,13 +333,9 @@ def test_bootstraps_have_the_bits_of_one_context(
     )  # each part by its member
 
 
-@pytest.mark.parametrize("given", [None, 1.0, 4.0])
+@pytest.mark.parametrize("given", [None, 1.0])
 @pytest.mark.parametrize("bound", [None, 4.0])
-def test_the_magnitude_of_bind_is_that_of_its_plan(
-    bootstraps: tuple[hm.Pool, hm.SecretKey, PoolEvaluator, Bootstrap],
-    bound: float | None,
-    given: float | None,
-) -> None:
+def test_the_magnitude_of_bind_is_that_of_its_plan(bootstraps, bound, given):
     """As of one context: 4 for the plan of bind alone, where the call gives none, and without a warning."""
     pool, _, undeclared, plan = bootstraps
     ev = pool.bind(undeclared.keys, bootstrap=plan, magnitude=bound)
@@ -354,7 +343,7 @@ def test_the_magnitude_of_bind_is_that_of_its_plan(
     for own in (plan, Bootstrap(pool.params, 16)):
         circuit = pool.circuit(own, members=2, magnitude=given)
         known = given or (bound if own is plan else None)
-        for x in (rows[2], rows, rows[1]):
+        for x in (rows[2], rows):
             with warnings.catch_warnings(record=True) as told:
                 warnings.simplefilter("always")
                 y = circuit(x)
@@ -364,9 +353,7 @@ def test_the_magnitude_of_bind_is_that_of_its_plan(
             assert count == len(told) - count == (known is None)
 
 
-def test_values_without_levels_are_bootstrapped_first(
-    bootstraps: tuple[hm.Pool, hm.SecretKey, PoolEvaluator, Bootstrap],
-) -> None:
+def test_values_without_levels_are_bootstrapped_first(bootstraps):
     pool, sk, _, boot = bootstraps
     matrix = np.random.default_rng(9).uniform(-1, 1, (16, 16)) / 16
     plan = LinearTransform(matrix, pool.params, level=boot.result_level)
@@ -380,9 +367,7 @@ def test_values_without_levels_are_bootstrapped_first(
     np.testing.assert_allclose(pool.decrypt(y, sk), matrix @ values, atol=2**-12)
 
 
-def test_each_step_of_a_bootstrap_has_its_members(
-    bootstraps: tuple[hm.Pool, hm.SecretKey, PoolEvaluator, Bootstrap], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_step_of_a_bootstrap_has_its_members(bootstraps, monkeypatch):
     pool, _, ev, plan = bootstraps
     table = DeviceTimes.find("nvidia-h200")
     monkeypatch.setattr(DeviceTimes, "find", lambda _: table)
@@ -397,11 +382,10 @@ def test_each_step_of_a_bootstrap_has_its_members(
     assert bytes(slow(x)) == bytes(fast(x)) == bytes(plan(x))
     # The core is given the numbers.
     monkeypatch.setattr(pool_circuits, "best_cut", lambda *_: Cut((1, 2), 1.0, 1.0, ("one", "two")))
-    with pytest.raises(hm.errors.ParameterError, match="8 steps with 2 counts"):
-        pool.circuit(plan)
+    refuse((lambda: pool.circuit(plan), hm.errors.ParameterError, "8 steps with 2 counts"))
 
 
-def test_steps_of_a_bootstrap_take_the_time_of_the_whole() -> None:
+def test_steps_of_a_bootstrap_take_the_time_of_the_whole():
     """n16-40 by the table of an H200, where 9.2 ms were measured. Its goal on fast links is a third less."""
     params = hm.ckks.Parameters.for_bootstrapping("n16-40")
     plan = Bootstrap(params)

@@ -1,9 +1,6 @@
 """What is left of precision and of noise budget, and decryption for others."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,8 +8,10 @@ import pytest
 import hemera as hm
 from hemera.errors import MismatchError, NoiseError, ParameterError
 
+from .refusals import refuse
 
-def test_precision_statistics() -> None:
+
+def test_precision_statistics():
     found = hm.ckks.precision([1.0, 2.0, 3.0, 4.0], [1.0, 2.5, 3.0, 4.25])
     assert found.largest_error == 0.5
     assert found.worst_bits == 1.0
@@ -28,7 +27,7 @@ def test_precision_statistics() -> None:
         hm.ckks.precision([], [])
 
 
-def test_noise_budget(integers: Any) -> None:
+def test_noise_budget(integers):
     x = integers.ev.encrypt(integers.values(16))
     budgets = []
     for _ in range(3):
@@ -41,17 +40,16 @@ def test_noise_budget(integers: Any) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["bfv", "bgv"])
-def test_a_spent_budget_is_an_error(scheme: str) -> None:
+def test_a_spent_budget_is_an_error(scheme):
     params = getattr(hm, scheme).Parameters.for_circuit(depth=1)
     ctx = hm.Context(params, "cpu")
     sk = ctx.generate_secret_key()
     x = ctx.bind(ctx.generate_keys(sk)).encrypt([1, 2, 3])
     np.testing.assert_array_equal(ctx.decrypt(x**2, sk)[:3], [1, 4, 9])
-    with pytest.raises(NoiseError, match="one bit of the noise budget"):
-        ctx.decrypt(x**3, sk)
+    refuse((lambda: ctx.decrypt(x**3, sk), NoiseError, "one bit of the noise budget"))
 
 
-def test_decrypt_for_sharing_of_integers(integers: Any) -> None:
+def test_decrypt_for_sharing_of_integers(integers):
     a = integers.values(16)
     x = integers.ev.encrypt(a)
     found = integers.ctx.decrypt_for_sharing(x, integers.sk, statistical_bits=40)
@@ -62,7 +60,7 @@ def test_decrypt_for_sharing_of_integers(integers: Any) -> None:
         integers.ctx.decrypt_for_sharing(x, integers.sk, noise_bound=2**-20)
 
 
-def test_decrypt_for_sharing_of_ckks_adds_noise(ckks: Any) -> None:
+def test_decrypt_for_sharing_of_ckks_adds_noise(ckks):
     a = ckks.values(64)
     x = ckks.ev.encrypt(a)
     bound, bits = 2.0**-26, 16
@@ -75,19 +73,18 @@ def test_decrypt_for_sharing_of_ckks_adds_noise(ckks: Any) -> None:
     again = ckks.ctx.decrypt_for_sharing(x, ckks.sk, noise_bound=bound, statistical_bits=bits)
     np.testing.assert_array_equal(again, shared)
     for other in ({"noise_bound": 1.1 * bound}, {"statistical_bits": bits + 1}, {"shares": 2}):
-        options: dict[str, Any] = {"noise_bound": bound, "statistical_bits": bits, **other}
+        options = {"noise_bound": bound, "statistical_bits": bits, **other}
         assert not np.array_equal(ckks.ctx.decrypt_for_sharing(x, ckks.sk, **options), shared)
     with pytest.raises(NoiseError, match=r"precision.*sharing_bits="):
         ckks.ctx.decrypt_for_sharing(x, ckks.sk, noise_bound=1.0, statistical_bits=40)
-    with pytest.raises(ParameterError, match="noise_bound"):
-        ckks.ctx.decrypt_for_sharing(x, ckks.sk)
+    refuse((lambda: ckks.ctx.decrypt_for_sharing(x, ckks.sk), ParameterError, "noise_bound"))
     with pytest.raises(ParameterError, match="shares"):
         ckks.ctx.decrypt_for_sharing(x, ckks.sk, noise_bound=bound, shares=0)
 
 
-def test_a_loaded_key_and_ciphertext_share_the_same_values(ckks: Any) -> None:
+def test_a_loaded_key_and_ciphertext_share_the_same_values(ckks):
     x = ckks.ctx.encrypt(ckks.values(2, 64), ckks.sk)
-    options: dict[str, Any] = {"noise_bound": 2.0**-26, "statistical_bits": 16}
+    options = {"noise_bound": 2.0**-26, "statistical_bits": 16}
     shared = ckks.ctx.decrypt_for_sharing(x, ckks.sk, **options)
     elsewhere = hm.Context(ckks.ctx.params, "cpu", threads=1)
     secret_key, loaded = elsewhere.load(bytes(ckks.sk)), elsewhere.load(bytes(x))
@@ -95,7 +92,7 @@ def test_a_loaded_key_and_ciphertext_share_the_same_values(ckks: Any) -> None:
     np.testing.assert_array_equal(elsewhere.decrypt_for_sharing(loaded[1], secret_key, **options), shared[1])
 
 
-def test_results_of_a_circuit_can_be_shown() -> None:
+def test_results_of_a_circuit_can_be_shown():
     params = hm.ckks.Parameters.for_circuit(depth=2, slots=4096, sharing_bits=40, shares=100)
     assert params.security_bits == 128
     assert all(prime < 1 << 50 for prime in [*params.primes[-1], *params.special_primes])
@@ -119,15 +116,7 @@ def test_results_of_a_circuit_can_be_shown() -> None:
             hm.ckks.Parameters.for_circuit(1, **wrong)
 
 
-def test_integers_take_no_shares(integers: Any) -> None:
-    x = integers.ev.encrypt(integers.values(16))
-    with pytest.raises(ParameterError, match="statistical_bits"):
-        integers.ctx.decrypt_for_sharing(x, integers.sk, shares=2)
-    with pytest.raises(MismatchError, match="own bound"):
-        integers.ctx.noise_bound(depth=1, largest=1)
-
-
-def test_encryptions_of_one_value_differ(party: Any) -> None:
+def test_encryptions_of_one_value_differ(party):
     a = party.values(16)
     assert bytes(party.ev.encrypt(a)) != bytes(party.ev.encrypt(a))
     assert bytes(party.ctx.encrypt(a, party.sk)) != bytes(party.ctx.encrypt(a, party.sk))

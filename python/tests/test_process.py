@@ -1,7 +1,5 @@
 """Values, locks and counters of one process, in children of fork()."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time
@@ -11,12 +9,12 @@ from hemera._process import Lock, OfProcess, Process, cached_property
 from .forked import SECONDS, in_child, taken_elsewhere
 
 
-def _enter(lock: Lock) -> str:
+def _enter(lock):
     with lock:
         return "entered"
 
 
-def test_a_lock_that_another_thread_holds_is_free_in_a_child_and_in_its_children() -> None:
+def test_a_lock_that_another_thread_holds_is_free_in_a_child_and_in_its_children():
     lock = Lock()
     end = taken_elsewhere(lock)
     try:
@@ -28,13 +26,13 @@ def test_a_lock_that_another_thread_holds_is_free_in_a_child_and_in_its_children
     assert _enter(lock) == "entered"
 
 
-def test_a_lock_keeps_threads_of_a_child_apart() -> None:
+def test_a_lock_keeps_threads_of_a_child_apart():
     lock = Lock()
 
-    def together() -> int:
+    def together():
         inside, most = 0, 0
 
-        def work() -> None:
+        def work():
             nonlocal inside, most
             for _ in range(200):
                 with lock:
@@ -58,7 +56,7 @@ def test_a_lock_keeps_threads_of_a_child_apart() -> None:
     assert together() == 1
 
 
-def test_a_child_that_is_forked_within_a_lock_leaves_and_takes_it() -> None:
+def test_a_child_that_is_forked_within_a_lock_leaves_and_takes_it():
     lock = Lock()
     reading, writing = os.pipe()
     with lock:
@@ -71,10 +69,10 @@ def test_a_child_that_is_forked_within_a_lock_leaves_and_takes_it() -> None:
     assert _enter(lock) == "entered"
 
 
-def test_a_value_of_a_process_is_made_anew_in_a_child_once() -> None:
-    made: list[int] = []
+def test_a_value_of_a_process_is_made_anew_in_a_child_once():
+    made = []
 
-    def make() -> list[int]:
+    def make():
         made.append(os.getpid())
         return [os.getpid()]
 
@@ -88,22 +86,22 @@ def test_a_value_of_a_process_is_made_anew_in_a_child_once() -> None:
     assert value.value is own
 
 
-def test_a_process_knows_itself() -> None:
+def test_a_process_knows_itself():
     here = Process()
     assert here.is_this
     assert in_child(lambda: (here.is_this, Process().is_this)) == "(False, True)"
     assert here.is_this
 
 
-def test_a_cached_property_holds_up_no_child_while_a_thread_computes_it() -> None:
+def test_a_cached_property_holds_up_no_child_while_a_thread_computes_it():
     begun, done = threading.Event(), threading.Event()
 
     class Slow:
-        def __init__(self, wait: bool) -> None:
+        def __init__(self, wait):
             self.wait = wait
 
         @cached_property
-        def value(self) -> list[int]:
+        def value(self):
             """What it is."""
             begun.set()
             return [1] if not self.wait or done.wait(SECONDS) else []
@@ -120,12 +118,12 @@ def test_a_cached_property_holds_up_no_child_while_a_thread_computes_it() -> Non
     assert Slow.value.__doc__ == "What it is."
 
 
-def test_threads_that_compute_a_cached_property_together_get_one_value() -> None:
+def test_threads_that_compute_a_cached_property_together_get_one_value():
     together = threading.Barrier(4, timeout=SECONDS)
 
     class Shared:
         @cached_property
-        def value(self) -> list[int]:
+        def value(self):
             together.wait()  # all of them are in here before one is done
             return []
 
@@ -138,18 +136,18 @@ def test_threads_that_compute_a_cached_property_together_get_one_value() -> None
     assert [each is shared.value for each in found] == [True] * 4
 
 
-def test_a_value_is_made_once_by_threads_that_ask_together() -> None:
-    made: list[int] = []
+def test_a_value_is_made_once_by_threads_that_ask_together():
+    made = []
 
-    def make() -> list[int]:
+    def make():
         time.sleep(0.05)
         made.append(1)
         return [len(made)]
 
     value = OfProcess(make)
 
-    def ask() -> tuple[int, int]:
-        found: list[list[int]] = []
+    def ask():
+        found = []
         threads = [threading.Thread(target=lambda: found.append(value.value)) for _ in range(4)]
         for each in threads:
             each.start()
@@ -161,10 +159,10 @@ def test_a_value_is_made_once_by_threads_that_ask_together() -> None:
     assert in_child(ask) == "(2, 1)"
 
 
-def test_a_child_is_not_held_up_by_a_value_that_a_thread_makes_as_it_is_forked() -> None:
+def test_a_child_is_not_held_up_by_a_value_that_a_thread_makes_as_it_is_forked():
     begun, done = threading.Event(), threading.Event()
 
-    def slowly() -> int:
+    def slowly():
         if not first:
             begun.set()
             done.wait(SECONDS)
@@ -174,7 +172,7 @@ def test_a_child_is_not_held_up_by_a_value_that_a_thread_makes_as_it_is_forked()
     slow, quick = OfProcess(slowly), OfProcess(os.getpid)
     first.clear()
 
-    def child() -> str:
+    def child():
         thread = threading.Thread(target=lambda: slow.value)
         thread.start()
         assert begun.wait(SECONDS)
@@ -187,7 +185,7 @@ def test_a_child_is_not_held_up_by_a_value_that_a_thread_makes_as_it_is_forked()
     assert in_child(child) == repr("True")
 
 
-def test_a_value_that_is_let_go_is_made_anew_once() -> None:
+def test_a_value_that_is_let_go_is_made_anew_once():
     value = OfProcess(list[int])
     first = value.value
     value.renew(first)

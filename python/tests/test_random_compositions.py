@@ -1,7 +1,5 @@
 """Random formulas of circuits' functions, judged by NumPy and SciPy: told errors, intervals, slopes hold."""
 
-from __future__ import annotations
-
 import itertools
 import warnings
 from collections.abc import Callable
@@ -13,7 +11,7 @@ import scipy.special
 
 import hemera as hm
 from hemera import circuits
-from hemera.circuits.composition import Composed, Expression, slopes_of
+from hemera.circuits.composition import Expression, slopes_of
 from hemera.errors import ParameterError, RangeError
 
 Truth = Callable[..., Any]
@@ -21,7 +19,7 @@ Term = tuple[Expression, Truth]
 """A value of a formula, and what it stands for as a function of the inputs."""
 Ends = tuple[float, float]
 
-ANYWHERE: dict[str, tuple[Callable[[Ends, float], Any], Truth]] = {
+ANYWHERE = {
     "sigmoid": (lambda ends, bits: circuits.sigmoid(ends, bits=bits), scipy.special.expit),
     "tanh": (lambda ends, bits: circuits.tanh(ends, bits=bits), np.tanh),
     "gelu": (lambda ends, bits: circuits.gelu(ends, bits=bits), lambda x: x * scipy.special.ndtr(x)),
@@ -40,7 +38,7 @@ ANYWHERE: dict[str, tuple[Callable[[Ends, float], Any], Truth]] = {
     ),
     "cos": (lambda ends, _: circuits.approximate(np.cos, ends, 9), np.cos),
 }
-AWAY_FROM_0: dict[str, tuple[Callable[[Ends, float], Any], Truth]] = {
+AWAY_FROM_0 = {
     "inverse": (lambda ends, bits: circuits.inverse(ends, bits=bits), np.reciprocal),
     "sqrt": (lambda ends, bits: circuits.sqrt(ends, bits=bits), np.sqrt),
     "log": (lambda ends, bits: circuits.log(ends, bits=bits), np.log),
@@ -50,14 +48,14 @@ LIMIT = 4.0
 POINTS = 41
 
 
-def brought(term: Term, limit: float = LIMIT) -> Term:
+def brought(term, limit=LIMIT):
     """The same value, scaled to magnitudes up to a limit."""
     value, truth = term
     size = max(map(abs, value.interval))
     return term if size <= limit else (value * (limit / size), lambda *x: truth(*x) * (limit / size))
 
 
-def applied(rng: Any, terms: list[Term]) -> Term:
+def applied(rng, terms):
     """One more operation, a random one."""
     (a, f), (b, g) = (brought(terms[rng.integers(len(terms))]) for _ in range(2))
     c = float(rng.choice([-2.5, -1, 0.5, 3, -0.75, 2]))
@@ -102,14 +100,14 @@ def applied(rng: Any, terms: list[Term]) -> Term:
     return make(ends, bits)(a), lambda *x: truth(f(*x))
 
 
-def composed(rng: Any, known: list[tuple[Composed, Truth]]) -> tuple[Composed, list[Term]]:
+def composed(rng, known):
     """A function of a random formula of one or two inputs, perhaps of one that was made before."""
-    found: list[Term] = []
+    found = []
     intervals = [
         tuple(sorted((rng.uniform(-2, 0.5), rng.uniform(0.7, 2)))) for _ in range(rng.integers(1, 3))
     ]
 
-    def formula(*inputs: Expression) -> Expression:
+    def formula(*inputs):
         found.extend((x, lambda *given, at=at: given[at]) for at, x in enumerate(inputs))
         if known and rng.integers(2):
             function, truth = known[rng.integers(len(known))]
@@ -130,16 +128,16 @@ def composed(rng: Any, known: list[tuple[Composed, Truth]]) -> tuple[Composed, l
     return circuits.function(formula, intervals), found  # type: ignore[arg-type]
 
 
-def steepest(truth: Truth, grid: list[Any], at: int) -> float:
+def steepest(truth, grid, at):
     """The largest change along an input, between points."""
     values = np.broadcast_to(truth(*grid), np.broadcast_shapes(*(each.shape for each in grid)))
     apart = np.diff(grid[at], axis=at)
     return float(np.abs(np.diff(values, axis=at) / apart).max())
 
 
-def test_told_errors_intervals_and_slopes_hold() -> None:
+def test_told_errors_intervals_and_slopes_hold():
     rng = np.random.default_rng(4)
-    known: list[tuple[Composed, Truth]] = []
+    known = []
     for number in range(120):
         function, terms = composed(rng, known)
         points = POINTS if len(function.intervals) > 1 else 20 * POINTS
@@ -159,7 +157,7 @@ def test_told_errors_intervals_and_slopes_hold() -> None:
             known = [*known[-5:], (function, truth)]
 
 
-def test_numbers_change_slopes_and_errors_by_their_magnitudes() -> None:
+def test_numbers_change_slopes_and_errors_by_their_magnitudes():
     """Formulas: |c| times f's for c f(x) + d, the sums for f + g, as of products for f g."""
     f, g = circuits.tanh((-2, 1), bits=6), circuits.sigmoid((-2, 1), bits=5)
     for c, d in itertools.product([-3.0, -1, 0.25, 2], [-1.0, 2]):
@@ -172,9 +170,9 @@ def test_numbers_change_slopes_and_errors_by_their_magnitudes() -> None:
         made = circuits.function(lambda x, c=c: g(f(x) * c / 4), [(-2, 1)])
         assert made._slopes == pytest.approx([abs(c) / 16])
         assert made.error == pytest.approx(g.error + abs(c) / 16 * f.error)
-    values: list[Expression] = []
+    values = []
 
-    def product(x: Expression, y: Expression) -> Expression:
+    def product(x, y):
         values.extend((f(x), g(y)))
         return values[0] * values[1]
 
@@ -188,7 +186,7 @@ INTERVALS = [(-2.0, 2.0), (-4.0, 1.0), (-1.0, 4.0), (0.5, 4.0), (-4.0, -0.5)]
 
 
 @pytest.mark.parametrize("ends", INTERVALS)
-def test_intervals_are_taken_to_their_ends(ends: Ends) -> None:
+def test_intervals_are_taken_to_their_ends(ends):
     """In formulas and in the clear: the ends are taken, and not what is beyond them by a thousandth."""
     f, beyond = circuits.gelu(ends, bits=4), 1e-3 * max(map(abs, ends))
     apart = circuits.softmax(3, ends, bits=4)
@@ -211,7 +209,7 @@ def test_intervals_are_taken_to_their_ends(ends: Ends) -> None:
 
 
 @pytest.mark.parametrize("ends", INTERVALS)
-def test_declared_bounds_are_taken_where_intervals_hold_them(ends: Ends) -> None:
+def test_declared_bounds_are_taken_where_intervals_hold_them(ends):
     """A magnitude up to the nearer end is taken, up to the farther one with a warning, and softmax, whose
     differences alone count, gives none."""
     f, softmax = circuits.sigmoid(ends, bits=3), circuits.softmax(4, ends, bits=3)

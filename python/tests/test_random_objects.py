@@ -1,15 +1,10 @@
 """Every operation of ciphertexts, pools' and encrypted matrices, by scheme and type: as NumPy's."""
 
-from __future__ import annotations
-
 import operator
-from collections.abc import Callable, Iterator
 from functools import reduce
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import hemera as hm
 
@@ -22,14 +17,14 @@ COEFFICIENTS = [0.5, -1.0, 0.25]
 MATRIX = np.eye(8) + np.arange(64).reshape(8, 8) / 64
 
 
-def padded(a: NDArray[Any]) -> NDArray[Any]:
+def padded(a):
     """All slots, in rows as rotations turn them."""
     count = 8 if a.shape[-1] <= 8 else DEGREE
     found = np.concatenate([a, np.zeros((*a.shape[:-1], count - a.shape[-1]), a.dtype)], -1)
     return found if count == 8 else found.reshape(*a.shape[:-1], 2, -1)
 
 
-def slots_of(turned: NDArray[Any], a: NDArray[Any]) -> NDArray[Any]:
+def slots_of(turned, a):
     """All slots of CKKS count after a rotation, of BFV and BGV as many as before."""
     return turned if a.shape[-1] <= 8 else turned.reshape(*a.shape[:-1], -1)[..., : a.shape[-1]]
 
@@ -53,7 +48,7 @@ class Clear:
     rotate = staticmethod(lambda a, n: slots_of(np.roll(padded(a), -n, -1), a))
     swap_rows = staticmethod(lambda a: slots_of(padded(a)[..., ::-1, :], a))
 
-    def rotate_many(self, a: Any, steps: Any) -> Any:
+    def rotate_many(self, a, steps):
         return [self.rotate(a, n) for n in steps]
 
 
@@ -62,7 +57,7 @@ ELSEWHERE = {
     *("multiply_matrices", "reencrypt", "rotation_plan", "transform", "transform_all"),
 }
 """Circuits, and what gives no ciphertext."""
-OF_ALL: list[Callable[..., Any]] = [
+OF_ALL = [
     lambda e, x, y, b: [
         e.add(x, y),
         e.add(x, b),
@@ -111,7 +106,7 @@ OF_ALL: list[Callable[..., Any]] = [
     ],
     lambda e, x, y, b: [e.shrink(x), e.rescale(x * y), e.relinearize(x * y), e.encrypt(b), e.bind(y)],
 ]
-OPERATIONS: dict[str, list[Callable[..., Any]]] = {
+OPERATIONS = {
     "whole": [*OF_ALL, lambda e, x, y, _: [e.swap_rows(x), e.mod_switch(x) + y]],
     "ckks": [
         *OF_ALL,
@@ -139,7 +134,7 @@ OPERATIONS: dict[str, list[Callable[..., Any]]] = {
 }
 
 
-def drawn(kind: str, shape: tuple[int, ...], seed: int) -> NDArray[Any]:
+def drawn(kind, shape, seed):
     """Values of a type, of both signs where it has them, which all types here hold exactly."""
     random = np.random.default_rng(seed)
     low, high = (0, 2) if kind == "bool" else (0, 5) if kind[0] == "u" else (-4, 5)
@@ -148,30 +143,30 @@ def drawn(kind: str, shape: tuple[int, ...], seed: int) -> NDArray[Any]:
     return np.asarray(values).astype(kind)
 
 
-def wide(values: NDArray[Any], party: Party) -> NDArray[Any]:
+def wide(values, party):
     """In the type of decrypted values, in which NumPy's do not wrap around."""
     return values.astype(np.int64 if party.exact else np.result_type(values.dtype, np.float64))
 
 
-def check(party: Party, found: NDArray[Any], expected: NDArray[Any], told: str) -> None:
+def check(party, found, expected, told):
     half = PLAIN_MODULUS // 2
     assert (found.dtype, found.shape) == (expected.dtype, expected.shape), told
     wanted = (expected + half) % PLAIN_MODULUS - half if party.exact else expected
     np.testing.assert_allclose(found, wanted, rtol=0, atol=0 if party.exact else 1e-3, err_msg=told)
 
 
-def test_every_operation_is_here() -> None:
+def test_every_operation_is_here():
     assert {name for name in dir(hm.Evaluator) if name[0] != "_"} - ELSEWHERE == {
         name for name in dir(Clear) if name[0] != "_"
     }
 
 
 @pytest.fixture(scope="module")
-def of_contexts(parties: Callable[[str], Party]) -> Iterator[Callable[[str, int], Party]]:
+def of_contexts(parties):
     """The party of a scheme, by one context or a pool of some members, with all keys that are needed here."""
-    made: dict[tuple[str, int], Party] = {}
+    made = {}
 
-    def get(scheme: str, members: int) -> Party:
+    def get(scheme, members):
         if (scheme, members) not in made:
             ctx, own = parties(scheme).ctx, "conjugation" if scheme == "ckks" else "swap_rows"
             ctx = hm.Pool(ctx.params, ["cpu"] * members, threads=1) if members else ctx
@@ -191,7 +186,7 @@ def of_contexts(parties: Callable[[str], Party]) -> Iterator[Callable[[str, int]
     [*((*each, 0) for each in KINDS), *((*each, 3) for each in KINDS if each[1] in ("int8", "complex64"))],
 )
 @pytest.mark.parametrize("part", [1, 0.7])
-def test_operations_are_numpys(of_contexts: Any, scheme: str, kind: str, members: int, part: float) -> None:
+def test_operations_are_numpys(of_contexts, scheme, kind, members, part):
     party = of_contexts(scheme, members)
     ev = party.ev
     shape = (2, 3, int((DEGREE if party.exact else 8) * part))
@@ -206,7 +201,7 @@ def test_operations_are_numpys(of_contexts: Any, scheme: str, kind: str, members
 
 @pytest.mark.parametrize(("scheme", "kind"), KINDS)
 @pytest.mark.parametrize("columns", [3, DEGREE // 2, DEGREE + 3])
-def test_matrices_are_numpys(of_contexts: Any, scheme: str, kind: str, columns: int) -> None:
+def test_matrices_are_numpys(of_contexts, scheme, kind, columns):
     """Rows that lie in a part of a ciphertext, in a whole one, and in several."""
     party = of_contexts(scheme, 0)
     ev = party.ev

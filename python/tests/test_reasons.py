@@ -1,7 +1,5 @@
 """Reasons for which a server refuses: whoever raises one gives the facts that its message names."""
 
-from __future__ import annotations
-
 import ast
 import string
 from pathlib import Path
@@ -9,7 +7,7 @@ from pathlib import Path
 from hemera.serving import reasons
 
 
-def test_reasons_get_the_facts_of_their_messages() -> None:
+def test_reasons_get_the_facts_of_their_messages():
     found = set()
     for path in Path(reasons.__file__).parents[1].rglob("*.py"):
         for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -1,7 +1,5 @@
 """tools/release.py, in a repository of its own: what it asks for, and the tag that it makes."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path
@@ -25,14 +23,14 @@ CHANGELOG = """# Changelog
 """
 
 
-def git(folder: Path, *arguments: str) -> str:
+def git(folder, *arguments):
     own = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
     done = subprocess.run(["git", *own, *arguments], cwd=folder, capture_output=True, text=True, check=True)
     return done.stdout
 
 
 @pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def repository(tmp_path, monkeypatch):
     """One with all that a release needs."""
     for name in ("AUTHOR", "COMMITTER"):
         monkeypatch.setenv(f"GIT_{name}_NAME", "a")
@@ -51,12 +49,12 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def commit(folder: Path) -> None:
+def commit(folder):
     git(folder, "add", "--all")
     git(folder, "commit", "--quiet", "--message", "all")
 
 
-def test_a_tag_is_annotated_and_has_the_notes(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_tag_is_annotated_and_has_the_notes(repository, capsys):
     assert release.main(["check"], repository) == 0
     assert not git(repository, "tag")
     assert release.main(["tag"], repository) == 0
@@ -81,9 +79,7 @@ def test_a_tag_is_annotated_and_has_the_notes(repository: Path, capsys: pytest.C
         ("CITATION.cff", "0.3.0", "0.3.1", "CITATION.cff is not of 0.3.0"),
     ],
 )
-def test_what_is_missing_is_named(
-    repository: Path, capsys: pytest.CaptureFixture[str], file: str, old: str, new: str, expected: str
-) -> None:
+def test_what_is_missing_is_named(repository, capsys, file, old, new, expected):
     path = repository / file
     path.write_text(path.read_text().replace(old, new, 1))
     assert release.main(["check"], repository) == 1
@@ -94,19 +90,19 @@ def test_what_is_missing_is_named(
     assert bool(git(repository, "tag")) == (not expected)
 
 
-def test_another_tag_is_refused(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_tag_is_refused(repository, capsys):
     assert release.main(["check", "--tag", "v0.3.1"], repository) == 1
     assert "the tag is v0.3.1, and the version 0.3.0" in capsys.readouterr().err
 
 
-def test_notes_are_the_version_s(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_notes_are_the_version_s(repository, capsys):
     assert release.main(["notes"], repository) == 0
     assert capsys.readouterr().out == "### Added\n\n- Something.\n"
     (repository / "CHANGELOG.md").write_text("# Changelog\n")
     assert release.main(["notes"], repository) == 1
 
 
-def test_this_version_has_notes(capsys: pytest.CaptureFixture[str]) -> None:
+def test_this_version_has_notes(capsys):
     assert release.main(["notes"]) == 0
     notes = capsys.readouterr().out
     assert re.search(r"^### Added$", notes, re.MULTILINE)

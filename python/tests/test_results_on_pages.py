@@ -1,36 +1,34 @@
 """Numbers that stand in pages are those of the committed results, to the digits that the page has."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import write_results
 from hemera.cli import main
 
+from .refusals import refuse
+
 ROOT = Path(__file__).parents[2]
 
 
-def rows_of(name: str) -> list[dict[str, Any]]:
+def rows_of(name):
     found = json.loads((ROOT / "bench" / "results" / f"{name}.json").read_text(encoding="utf-8"))
-    rows: list[dict[str, Any]] = found if isinstance(found, list) else found["rows"]
-    return rows
+    return found if isinstance(found, list) else found["rows"]
 
 
-def table(page: str, head: str) -> list[list[str]]:
+def table(page, head):
     """The cells of the rows of the page's table whose head begins with these words."""
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     lines = text[text.index(f"\n| {head}") :].strip().partition("\n\n")[0].splitlines()[2:]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
-def agrees(shown: str, value: float) -> bool:
+def agrees(shown, value):
     """Whether a number of a page is the value, rounded to the page's digits."""
     number = shown.replace(",", "")
     if "e" in number:
@@ -51,11 +49,11 @@ def agrees(shown: str, value: float) -> bool:
         ("0", 0.0, True),
     ],
 )
-def test_rounding(shown: str, value: float, wanted: bool) -> None:
+def test_rounding(shown, value, wanted):
     assert agrees(shown, value) == wanted
 
 
-def test_performance_compared_with_seal() -> None:
+def test_performance_compared_with_seal():
     rows = rows_of("against-seal-avx512-1-thread")
     shown = table("performance.md", "N = 2^14 | Hemera, us | SEAL, us")
     assert len(shown) == 4
@@ -72,7 +70,7 @@ def test_performance_compared_with_seal() -> None:
         assert all(map(agrees, numbers, values)), (title, numbers, values)
 
 
-def test_performance_of_a_gpu() -> None:
+def test_performance_of_a_gpu():
     """The fastest arithmetic, called one by one."""
     rows = rows_of("gpu-h200")
     checked = 0
@@ -94,7 +92,7 @@ def test_performance_of_a_gpu() -> None:
     assert checked == 8
 
 
-def test_recipes() -> None:
+def test_recipes():
     rows = {row["recipe"]: row for row in rows_of("recipes-cpu-2-threads")}
     shown = table("recipes.md", "recipe | lines of code")
     assert len(shown) == len(rows)
@@ -105,7 +103,7 @@ def test_recipes() -> None:
         assert all(map(agrees, numbers, values)), (name, numbers, values)
 
 
-def test_scaling() -> None:
+def test_scaling():
     rows = rows_of("scaling")
     shown = table("scaling.md", "placement | requests a second")
     placed = [row for row in rows if row["kind"] == "placement"]
@@ -124,7 +122,7 @@ def test_scaling() -> None:
         assert all(agrees(number, value) for number, value in zip(numbers, values, strict=True)), where
 
 
-def test_exact_computing_on_two_threads() -> None:
+def test_exact_computing_on_two_threads():
     rows = rows_of("exact-cpu-2-threads")
     bootstraps = {row["preset"]: row for row in rows if row["measurement"] == "bootstrap"}
     shown = table("exact-bootstrapping.md", "BFV, t = 2^32 | N | processors, s")
@@ -146,12 +144,12 @@ def test_exact_computing_on_two_threads() -> None:
             assert agrees(whole, row["milliseconds"] / 1000)
 
 
-def test_results_beside_others_are_those_of_the_files() -> None:
+def test_results_beside_others_are_those_of_the_files():
     """docs/results.md is what tools/write_results.py makes of the committed files."""
     assert (ROOT / write_results.PAGE).read_text(encoding="utf-8") == write_results.page(ROOT)
 
 
-def test_notebooks_of_tenseal() -> None:
+def test_notebooks_of_tenseal():
     rows = rows_of("tenseal-notebooks-cpu")
     shown = table("tenseal.md", "notebook | runs | times faster")
     assert len(shown) == len(rows)
@@ -162,10 +160,10 @@ def test_notebooks_of_tenseal() -> None:
         assert all(map(agrees, numbers, (row["faster"], row["less_processor_time"])))
 
 
-def test_commits_of_results_beside_others_are_in_the_history() -> None:
+def test_commits_of_results_beside_others_are_in_the_history():
     """A commit of a branch that was put on another base is found by nobody; that on the main branch is."""
 
-    def git(*words: str) -> subprocess.CompletedProcess[str]:
+    def git(*words):
         return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
 
     if git("rev-parse", "--is-shallow-repository").stdout.strip() != "false":
@@ -179,7 +177,7 @@ TABLES = json.loads((ROOT / write_results.TABLES).read_text(encoding="utf-8"))["
 
 
 @pytest.mark.parametrize("published", TABLES, ids=lambda each: each["title"])
-def test_commands_of_published_tables_exist(published: dict[str, Any], capsys: Any) -> None:
+def test_commands_of_published_tables_exist(published, capsys):
     """With the options that they name; those of programs in C++ are not looked up."""
     program, *words = published["command"].partition("\n")[0].split()  # what follows is another library's
     options = {word for word in words if word.startswith("--")}
@@ -199,23 +197,21 @@ def test_commands_of_published_tables_exist(published: dict[str, Any], capsys: A
         assert all(f'"{option}"' in (ROOT / words[0]).read_text(encoding="utf-8") for option in options)
         return
     command = list(itertools.takewhile(lambda word: not word.startswith("--"), words))
-    with pytest.raises(SystemExit):
-        main([*command, "--help"])
+    refuse((lambda: main([*command, "--help"]), SystemExit, None))
     shown = capsys.readouterr().out
     assert all(option in shown for option in options)
 
 
-def test_rows_and_figures_of_published_tables() -> None:
+def test_rows_and_figures_of_published_tables():
     rows = [{"a": 1, "b": {"c": [2, 3]}}, {"a": 5}]
     assert write_results.row_of(rows, {"a": [4, 6]}) is rows[1]
     assert write_results.value_of(rows[0], "b.c.1") == 3
-    with pytest.raises(LookupError, match="no row"):
-        write_results.row_of(rows, {"a": 2})
+    refuse((lambda: write_results.row_of(rows, {"a": 2}), LookupError, "no row"))
     shown = [write_results.number(value) for value in (23184.7, 140.4, 9.276, 48.71, 0.2329, 9)]
     assert shown == ["23,185", "140", "9.28", "48.7", "0.233", "9"]
 
 
-def test_the_official_benchmark() -> None:
+def test_the_official_benchmark():
     rows = rows_of("official-cpu")
     shown = table("measurements/official.md", "workload | count | first, s")
     assert len(shown) == len(rows)

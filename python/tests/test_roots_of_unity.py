@@ -1,7 +1,5 @@
 """Bootstraps by roots of unity, from Python: plans, keys, files, automatic mode."""
 
-from __future__ import annotations
-
 import collections
 import functools
 import json
@@ -11,29 +9,31 @@ import pytest
 
 import hemera as hm
 
+from .refusals import refuse, refuse_each
+
 SLOTS = 16
 
 
 @pytest.fixture(scope="module")
-def params() -> hm.ckks.Parameters:
+def params():
     return hm.ckks.Parameters.for_bootstrapping("test-few")
 
 
 @pytest.fixture(scope="module")
-def boot(params: hm.ckks.Parameters) -> hm.circuits.Bootstrap:
+def boot(params):
     return hm.circuits.Bootstrap(params, SLOTS, real=True)
 
 
 @pytest.fixture(scope="module")
-def context(params: hm.ckks.Parameters) -> hm.Context:
+def context(params):
     return hm.Context(params)
 
 
-def values(count: int = SLOTS, seed: int = 1) -> np.ndarray:
+def values(count=SLOTS, seed=1):
     return np.random.default_rng(seed).uniform(-1, 1, count)
 
 
-def test_a_plan_reports_itself(params: hm.ckks.Parameters, boot: hm.circuits.Bootstrap) -> None:
+def test_a_plan_reports_itself(params, boot):
     assert (boot.blocks, boot.sine_range, boot.sine_degree, boot.doublings) == (64, 0, 0, 0)
     assert boot.failure_log2 == -np.inf
     assert boot.levels_left == 4
@@ -49,9 +49,7 @@ def test_a_plan_reports_itself(params: hm.ckks.Parameters, boot: hm.circuits.Boo
         hm.circuits.Bootstrap(params, 32, real=True)
 
 
-def test_keys_are_saved_and_two_plans_share_a_set(
-    context: hm.Context, params: hm.ckks.Parameters, boot: hm.circuits.Bootstrap
-) -> None:
+def test_keys_are_saved_and_two_plans_share_a_set(context, params, boot):
     other = hm.circuits.Bootstrap(params, 4, real=True)
     sk = context.generate_secret_key()
     keys = context.load(bytes(context.generate_keys(sk, plan=[boot, other])))
@@ -63,14 +61,13 @@ def test_keys_are_saved_and_two_plans_share_a_set(
         np.testing.assert_allclose(context.decrypt(y, sk).real, values(plan.slots), atol=2**-20)
 
 
-def test_secrets_without_an_estimate_are_refused() -> None:
+def test_secrets_without_an_estimate_are_refused():
     make = hm.ckks.Parameters.for_bootstrapping
-    with pytest.raises(hm.errors.SecurityError, match=r"32 blocks.*no estimate"):
-        make("n16-40-few", blocks=32)
-    with pytest.raises(hm.errors.SecurityError, match="at most 95 have 128 bits"):
-        make("n16-40-few", last_bits=46)
-    with pytest.raises(hm.errors.SecurityError, match=r"192 bits of security"):
-        make("n16-40-few", security=192)
+    refuse(
+        (lambda: make("n16-40-few", blocks=32), hm.errors.SecurityError, r"32 blocks.*no estimate"),
+        (lambda: make("n16-40-few", last_bits=46), hm.errors.SecurityError, "at most 95 have 128 bits"),
+        (lambda: make("n16-40-few", security=192), hm.errors.SecurityError, r"192 bits of security"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -85,9 +82,7 @@ def test_secrets_without_an_estimate_are_refused() -> None:
         ("n16-40", 64, {"order": "standard", "last_bits": 49, "ratio_bits": 9}, 0),
     ],
 )
-def test_parameters_are_those_of_the_faster_bootstrap(
-    preset: str, slots: int, fields: dict[str, object], blocks: int
-) -> None:
+def test_parameters_are_those_of_the_faster_bootstrap(preset, slots, fields, blocks):
     make = functools.partial(hm.ckks.Parameters.for_bootstrapping, preset, real_slots=slots)
     params = make(ephemeral_secret="blocks", **fields)
     found = hm.circuits.Bootstrap(params, slots, real="order" not in fields)
@@ -97,8 +92,8 @@ def test_parameters_are_those_of_the_faster_bootstrap(
     assert (params == make(**fields)) == (blocks == 0)
 
 
-@pytest.mark.parametrize("slots", [None, 2, 64, 256, 2**15])
-def test_secrets_in_blocks_are_asked_for_by_name(slots: int | None) -> None:
+@pytest.mark.parametrize("slots", [None, 64])
+def test_secrets_in_blocks_are_asked_for_by_name(slots):
     """Without their name parameters are the preset's, whose key is estimated without judgement."""
     make = functools.partial(hm.ckks.Parameters.for_bootstrapping, real_slots=slots)
     for fields in ({}, {"ephemeral_secret": "fixed weight"}):
@@ -111,19 +106,16 @@ def test_secrets_in_blocks_are_asked_for_by_name(slots: int | None) -> None:
         with pytest.raises(hm.errors.ParameterError, match="'fixed weight' and 'blocks'"):
             make(ephemeral_secret=unknown)
     if slots is None:
-        with pytest.raises(hm.errors.ParameterError, match="real_slots="):
-            make(ephemeral_secret="blocks")
+        refuse((lambda: make(ephemeral_secret="blocks"), hm.errors.ParameterError, "real_slots="))
 
 
 @pytest.mark.parametrize("named", ["fixed weight", "blocks"])
-def test_slots_that_no_bootstrap_has_are_refused(named: str) -> None:
+def test_slots_that_no_bootstrap_has_are_refused(named):
     make = functools.partial(hm.ckks.Parameters.for_bootstrapping, ephemeral_secret=named)
-    for slots in (1, 3, 2**16):
-        with pytest.raises(hm.errors.ParameterError, match="slots"):
-            make(real_slots=slots)
+    refuse_each(lambda slots: make(real_slots=slots), (1, 3, 2**16), hm.errors.ParameterError, "slots")
 
 
-def test_few_values_take_less_than_with_eval_mod() -> None:
+def test_few_values_take_less_than_with_eval_mod():
     """Counted, and with the table of a processor: half of the keys' bytes, and of the time."""
     few = hm.circuits.Bootstrap(hm.ckks.Parameters.for_bootstrapping("n16-40-few", levels=12), 64, real=True)
     whole = hm.circuits.Bootstrap(hm.ckks.Parameters.for_bootstrapping("n16-40"), 64, real=True)

@@ -1,10 +1,7 @@
 """What a second call sees of the first: inputs that a circuit changes in place, operands of other levels."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import hemera as hm
 
@@ -12,27 +9,25 @@ SLOTS = 8
 
 
 @pytest.fixture(scope="module")
-def client() -> tuple[hm.Context, hm.SecretKey, hm.Evaluator]:
+def client():
     params = hm.ckks.Parameters.for_circuit(depth=3, slots=SLOTS, security=None)
     ctx = hm.Context(params)
     sk = ctx.generate_secret_key()
     return ctx, sk, ctx.bind(ctx.generate_keys(sk))
 
 
-def values(seed: int) -> NDArray[np.float64]:
+def values(seed):
     return np.random.default_rng(seed).uniform(-1, 1, SLOTS)
 
 
-def test_a_circuit_that_lowers_its_input_in_place_may_be_called_again(
-    client: tuple[hm.Context, hm.SecretKey, hm.Evaluator],
-) -> None:
+def test_a_circuit_that_lowers_its_input_in_place_may_be_called_again(client):
     ctx, sk, ev = client
 
-    def add_in_place(x: hm.Ciphertext, y: hm.Ciphertext) -> hm.Ciphertext:
+    def add_in_place(x, y):
         x += y  # y is lower, so x becomes lower
         return x
 
-    def example(seed: int) -> tuple[hm.Ciphertext, hm.Ciphertext]:
+    def example(seed):
         return ev.encrypt(values(seed)), ev.at_level(ev.encrypt(values(seed + 1)), 1)
 
     graph = ev.capture(add_in_place, *example(1))

@@ -1,9 +1,5 @@
 """The fixed weights of src/rlwe/security.cpp are what tools/security_table.py derives from the estimates."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 import hemera as hm
@@ -14,7 +10,7 @@ from hemera.parameters import max_log_modulus
 WEIGHTS = (1, 16, 31, 32, 63, 64, 127, 128, 191, 192, 193, 512, 5461, 5462, 21845, 21846, 43690, 43691, 65536)
 
 
-def row(attack: str, bits: float, **changes: Any) -> dict[str, Any]:
+def row(attack, bits, **changes):
     """An estimate at N = 2^16, weight 192 and 1,000 bits."""
     point = {"log_degree": 16, "weight": 192, "log_modulus": 1000, "model": "MATZOV"}
     point |= {"time_limit": False, "search": "grid"}
@@ -23,14 +19,14 @@ def row(attack: str, bits: float, **changes: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("bits", [128, 192, 256])
 @pytest.mark.parametrize("log_degree", range(10, 18))
-def test_the_library_has_what_the_estimates_give(log_degree: int, bits: int) -> None:
+def test_the_library_has_what_the_estimates_give(log_degree, bits):
     derived = table.derive(table.load())
     for weight in WEIGHTS:
         expected = table.look_up(derived, log_degree, weight, bits)
         assert max_log_modulus(1 << log_degree, bits, weight) == expected, weight
 
 
-def test_estimates_are_of_one_kind() -> None:
+def test_estimates_are_of_one_kind():
     rows = table.load()
     for line in rows:
         assert line["sigma"] == 3.19
@@ -53,7 +49,7 @@ def test_estimates_are_of_one_kind() -> None:
     } == uniform
 
 
-def test_a_fixed_weight_is_never_allowed_more_than_a_uniform_secret() -> None:
+def test_a_fixed_weight_is_never_allowed_more_than_a_uniform_secret():
     for entry in table.derive(table.load()):
         uniform = max_log_modulus(1 << entry.log_degree, entry.bits)
         assert uniform is not None
@@ -92,17 +88,17 @@ def test_a_fixed_weight_is_never_allowed_more_than_a_uniform_secret() -> None:
         ([row("dual_mitm", 180, weight=32, log_modulus=127)], None),
     ],
 )
-def test_rules(rows: list[dict[str, Any]], bits: int | None) -> None:
+def test_rules(rows, bits):
     derived = table.derive(rows)
     assert max((entry.bits for entry in derived), default=None) == bits
 
 
-def test_the_largest_modulus_is_the_entry() -> None:
+def test_the_largest_modulus_is_the_entry():
     rows = [row("dual_mitm", 150 - step, log_modulus=1000 + step) for step in (0, 5, 20)]
     assert table.derive(rows) == [(16, 192, 128, 1005)]
 
 
-def test_refusals_say_which_table_refuses() -> None:
+def test_refusals_say_which_table_refuses():
     """SEAL's default for N = 8192 has 128 bits by the table of 2018, which is not the one asked for."""
     sizes = {"degree": 8192, "prime_bits": [43, 43, 44, 44], "special_bits": [44], "digits": 4}
     words = "by the table of 2018 alone, and by that of 2024 less than the 128 bits asked for: log2"
@@ -113,7 +109,7 @@ def test_refusals_say_which_table_refuses() -> None:
         hm.bfv.Parameters.from_bits(plain_modulus=786433, **sizes)
 
 
-def test_secrets_in_blocks_have_the_entry_that_their_estimates_give() -> None:
+def test_secrets_in_blocks_have_the_entry_that_their_estimates_give():
     blocks = table.ESTIMATES.with_name("blocks.jsonl")
     derived = table.derive(table.load(blocks))
     assert derived == [table.Entry(14, 64, 128, 95)]

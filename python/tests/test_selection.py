@@ -8,6 +8,8 @@ import pytest
 import hemera as hm
 from hemera import circuits
 
+from .refusals import refuse
+
 
 def softmax_of(values):
     powers = np.exp(values - values.max(axis=-1, keepdims=True))
@@ -37,7 +39,7 @@ def deep():
     return ctx, sk, ctx.bind(ctx.generate_keys(sk, rotations=range(1, 32)))
 
 
-@pytest.mark.parametrize(("count", "interval", "bits"), [(2, (-1, 1), 12), (4, (-3, 3), 10), (10, (2, 5), 9)])
+@pytest.mark.parametrize(("count", "interval", "bits"), [(2, (-1, 1), 12), (10, (2, 5), 9)])
 def test_softmax_is_that_of_numpy(deep, count, interval, bits):
     ctx, sk, ev = deep
     function = circuits.softmax(count, interval, bits=bits)
@@ -55,7 +57,7 @@ def test_softmax_is_that_of_numpy(deep, count, interval, bits):
     assert np.abs(ctx.decrypt(y, sk).sum(axis=-1) - 1).max() < count * (function.error + 1e-4)
 
 
-@pytest.mark.parametrize("count", [2, 3, 4, 7, 8])
+@pytest.mark.parametrize("count", [2, 3, 8])
 def test_argmax_is_that_of_numpy(deep, count):
     ctx, sk, ev = deep
     function = circuits.argmax(count, gap=0.3, bits=6, largest=2)
@@ -137,8 +139,7 @@ def test_what_does_not_fit_is_refused(deep):
             circuits.softmax(count, (-1, 1))
         with pytest.raises(hm.errors.ParameterError, match="values, not"):
             circuits.argmax(count, gap=0.1)
-    with pytest.raises(TypeError, match="integer"):
-        circuits.softmax(2.5, (-1, 1))
+    refuse((lambda: circuits.softmax(2.5, (-1, 1)), TypeError, "integer"))
     for interval in ((1, 1), (1, -1), (0, math.inf), (math.nan, 1), (-400, 400)):
         with pytest.raises(hm.errors.ParameterError):
             circuits.softmax(4, interval)

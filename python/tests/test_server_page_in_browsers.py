@@ -1,7 +1,5 @@
 """The page of `hemera serve --page` in a browser, driven by its DevTools. NumPy judges."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess
@@ -23,11 +21,11 @@ __all__ = ["module"]
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     return Path(shutil.copytree(ROOT / "clients" / "javascript", tmp_path / "page"))
 
 
-def test_anyone_gets_the_page_and_nothing_beside_it(folder: Path, tmp_path: Path) -> None:
+def test_anyone_gets_the_page_and_nothing_beside_it(folder, tmp_path):
     home = Home(tmp_path / "home")
     (tmp_path / "beside.html").write_text("beside")
     (folder / "hemera_client.wasm").write_bytes(b"\0asm")
@@ -56,7 +54,7 @@ def test_anyone_gets_the_page_and_nothing_beside_it(folder: Path, tmp_path: Path
         pass
 
 
-def test_the_page_of_a_server_asks_its_models(module: Path, folder: Path, tmp_path: Path) -> None:
+def test_the_page_of_a_server_asks_its_models(module, folder, tmp_path):
     """`hemera serve --page` in a browser: typed numbers, a row of a file, a drawing."""
     browser = shutil.which("chromium")
     if browser is None:
@@ -70,10 +68,10 @@ def test_the_page_of_a_server_asks_its_models(module: Path, folder: Path, tmp_pa
     home.add_model(plan.package)
     token = home.clients.add("page")
 
-    def typed(name: str, text: str) -> str:
+    def typed(name, text):
         return f"document.getElementById({name!r}).value = {json.dumps(text)}"
 
-    def sent(form: str, event: str = "submit") -> dict[str, str]:
+    def sent(form, event="submit"):
         told = f"new Event({event!r}, {{ bubbles: true, cancelable: true }})"
         return {"run": f"document.getElementById({form!r}).dispatchEvent({told})"}
 

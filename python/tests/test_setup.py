@@ -1,7 +1,5 @@
 """tools/setup and its locked requirements: what is installed for which purpose, and nothing else."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os
@@ -13,7 +11,6 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from packaging.requirements import Requirement
@@ -34,7 +31,7 @@ GROUPS = {
 }
 
 
-def load(path: Path) -> ModuleType:
+def load(path):
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
@@ -43,7 +40,7 @@ def load(path: Path) -> ModuleType:
     return module
 
 
-def locked(name: str, python: str) -> dict[str, Version]:
+def locked(name, python):
     """The version of each package that a lock names for a Python on Linux."""
     environment = {
         "python_version": python,
@@ -65,7 +62,7 @@ def locked(name: str, python: str) -> dict[str, Version]:
 
 
 @pytest.mark.parametrize("path", LOCKS, ids=lambda path: path.stem)
-def test_every_version_has_hashes(path: Path) -> None:
+def test_every_version_has_hashes(path):
     entries = re.split(r"\n(?=[^ ])", path.read_text().strip())[1:]
     assert entries
     for entry in entries:
@@ -77,7 +74,7 @@ def test_every_version_has_hashes(path: Path) -> None:
 
 @pytest.mark.parametrize("python", PYTHONS)
 @pytest.mark.parametrize("name", GROUPS)
-def test_locks_hold_what_the_project_asks_for(name: str, python: str) -> None:
+def test_locks_hold_what_the_project_asks_for(name, python):
     """If this fails after a change of pyproject.toml: run tools/lock."""
     requirements_of = load(REPOSITORY / "tools" / "requirements.py").requirements_of
     found = locked(name, python)
@@ -97,7 +94,7 @@ case "$*" in *"-r requirements/$SETUP_FAILS.txt"*) exit 1 ;; esac
 """
 
 
-def run_setup(folder: Path, purpose: str, fails: str = "none") -> tuple[int, list[str], str]:
+def run_setup(folder, purpose, fails="none"):
     """tools/setup with a Python that only notes its arguments: the status, pip's calls, the output."""
     (folder / "tools").mkdir(exist_ok=True)
     shutil.copy(REPOSITORY / "tools" / "setup", folder / "tools")
@@ -134,11 +131,11 @@ def run_setup(folder: Path, purpose: str, fails: str = "none") -> tuple[int, lis
     )
 
 
-def names(calls: list[str]) -> list[str]:
+def names(calls):
     return [call.rpartition("requirements/")[2].removesuffix(".txt") for call in calls]
 
 
-def test_each_purpose_installs_its_packages_once(tmp_path: Path) -> None:
+def test_each_purpose_installs_its_packages_once(tmp_path):
     assert run_setup(tmp_path, "system")[:2] == (0, [])
     status, calls, text = run_setup(tmp_path, "demo")
     assert status == 0, text
@@ -151,7 +148,7 @@ def test_each_purpose_installs_its_packages_once(tmp_path: Path) -> None:
     assert run_setup(tmp_path, "test")[:2] == (0, [])
 
 
-def test_openfhe_headers_are_of_one_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_openfhe_headers_are_of_one_commit(tmp_path, monkeypatch):
     """Where a repository does not have it there are none, and the reason is told."""
     if (sys.platform, platform.machine()) != ("linux", "x86_64"):
         pytest.skip("OpenFHE's wheels are for Linux on x86-64")
@@ -180,7 +177,7 @@ def test_openfhe_headers_are_of_one_commit(tmp_path: Path, monkeypatch: pytest.M
     assert "is not of v1.5" in text
 
 
-def test_what_can_not_be_installed(tmp_path: Path) -> None:
+def test_what_can_not_be_installed(tmp_path):
     status, _, text = run_setup(tmp_path, "demo", fails="demo")
     assert status == 1
     assert "requirements/demo.txt could not be installed" in text
@@ -205,7 +202,7 @@ Successfully installed hemera
 """
 
 
-def test_progress_is_one_line_on_a_terminal_and_lines_elsewhere() -> None:
+def test_progress_is_one_line_on_a_terminal_and_lines_elsewhere():
     program = [str(REPOSITORY / "tools" / "progress")]
     plain = subprocess.run(program, input=BUILD, capture_output=True, text=True, check=True).stdout
     assert plain.splitlines() == [
@@ -225,7 +222,7 @@ def test_progress_is_one_line_on_a_terminal_and_lines_elsewhere() -> None:
     assert shown.endswith("\r\x1b[K")
 
 
-def test_every_installation_by_a_script_has_hashes_or_no_index() -> None:
+def test_every_installation_by_a_script_has_hashes_or_no_index():
     scripts = [*(REPOSITORY / "tools").iterdir(), REPOSITORY / ".ci" / "run", REPOSITORY / "Makefile"]
     scripts += sorted((REPOSITORY / ".github" / "workflows").iterdir())
     found = 0
@@ -243,7 +240,7 @@ def test_every_installation_by_a_script_has_hashes_or_no_index() -> None:
     assert found >= 6
 
 
-def test_every_action_and_image_is_named_by_its_digest() -> None:
+def test_every_action_and_image_is_named_by_its_digest():
     actions, images = [], []
     for workflow in (REPOSITORY / ".github" / "workflows").iterdir():
         text = workflow.read_text()
@@ -258,7 +255,7 @@ def test_every_action_and_image_is_named_by_its_digest() -> None:
 @pytest.mark.parametrize(
     "fault", ["none", "no notices", "no bill", "no version", "another licence", "no zlib"]
 )
-def test_a_wheel_without_its_notices_or_versions_is_found(fault: str, tmp_path: Path) -> None:
+def test_a_wheel_without_its_notices_or_versions_is_found(fault, tmp_path):
     check = load(REPOSITORY / "tools" / "check_wheel.py")
     notices = (REPOSITORY / "THIRD-PARTY-NOTICES").read_text()
     licences = dict(re.findall(r"^=+\n(.*)\nhttps:.*\nSPDX-License-Identifier: (.*)$", notices, re.MULTILINE))

@@ -1,10 +1,7 @@
 """Studies over sites, judged on the pooled rows by NumPy and scikit-learn."""
 
-from __future__ import annotations
-
 import runpy
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,9 +10,9 @@ SITES = Path(__file__).parents[2] / "examples" / "25_studies_over_sites.py"
 
 
 @pytest.mark.filterwarnings("ignore::hemera.errors.SecurityWarning")
-def test_studies_find_what_the_pooled_rows_say() -> None:
+def test_studies_find_what_the_pooled_rows_say():
     linear = pytest.importorskip("sklearn.linear_model", reason="scikit-learn judges the regressions")
-    own: dict[str, Any] = runpy.run_path(str(SITES))
+    own = runpy.run_path(str(SITES))
     rows = {name: own["rows_of"](seed) for seed, name in enumerate(own["SITES"])}
     found = own["run"](rows)
     pooled = {key: np.concatenate([each[key] for each in rows.values()]) for key in rows["a"]}
@@ -37,11 +34,11 @@ def test_studies_find_what_the_pooled_rows_say() -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_survival_is_that_of_lifelines() -> None:
+def test_survival_is_that_of_lifelines():
     lifelines = pytest.importorskip(
         "lifelines", reason="lifelines is not installed: tools/setup frameworks brings it"
     )
-    own: dict[str, Any] = runpy.run_path(str(SITES))
+    own = runpy.run_path(str(SITES))
     rows = {name: own["rows_of"](seed) for seed, name in enumerate(own["SITES"])}
     survival = own["run"](rows)["a"][2]
     pooled = {key: np.concatenate([each[key] for each in rows.values()]) for key in ("months", "died")}

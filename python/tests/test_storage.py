@@ -1,9 +1,6 @@
 """The storage of switching keys: an option of GPUs, which means the same everywhere."""
 
-from __future__ import annotations
-
 import warnings
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,14 +10,14 @@ from hemera import errors
 from hemera.objects.devices import DeviceOptions
 
 
-def parameters(bits: int) -> hm.ckks.Parameters:
+def parameters(bits):
     return hm.ckks.Parameters.from_bits(
         degree=1024, prime_bits=[bits] * 3, special_bits=[bits], scale_bits=36, security=None
     )
 
 
 @pytest.mark.fact_of_the_cpu("keys in eight bytes")
-def test_packed_keys_change_nothing_on_a_cpu() -> None:
+def test_packed_keys_change_nothing_on_a_cpu():
     with pytest.warns(UserWarning, match=r"'packed' is of GPUs: on 'cpu' keys are kept as 'eight-byte'"):
         ctx = hm.Context(parameters(46), "cpu", storage="packed")
     assert ctx.storage == "eight-byte"
@@ -36,7 +33,7 @@ def test_packed_keys_change_nothing_on_a_cpu() -> None:
 
 
 @pytest.mark.fact_of_the_cpu("the line that made a context")
-def test_the_former_name_of_packed_storage_is_told() -> None:
+def test_the_former_name_of_packed_storage_is_told():
     with pytest.warns(DeprecationWarning, match="'six-byte' is storage='packed' now") as told:
         ctx = hm.Context(parameters(50), "cpu", storage="six-byte")
     assert told[0].filename == __file__
@@ -46,7 +43,7 @@ def test_the_former_name_of_packed_storage_is_told() -> None:
 
 @pytest.mark.parametrize("scheme", [hm.bfv, hm.bgv])
 @pytest.mark.fact_of_the_cpu("keys in eight bytes")
-def test_another_storage_than_was_asked_for_is_told(scheme: Any) -> None:
+def test_another_storage_than_was_asked_for_is_told(scheme):
     params = scheme.Parameters.for_circuit(1, plain_bits=20)
     with pytest.warns(UserWarning, match="kept as 'eight-byte'") as told:
         assert hm.Context(params, "cpu", storage="packed").storage == "eight-byte"
@@ -57,7 +54,7 @@ def test_another_storage_than_was_asked_for_is_told(scheme: Any) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:storage=")
-def test_primes_must_fit_on_every_device() -> None:
+def test_primes_must_fit_on_every_device():
     for name in ("packed", "eight-byte", "auto"):
         assert hm.Context(parameters(50), "cpu", storage=name)
     assert hm.Context(parameters(51), "cpu")

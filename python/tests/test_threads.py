@@ -1,15 +1,11 @@
 """Many threads: one context from all of them, many contexts at once, and the interpreter free meanwhile."""
 
-from __future__ import annotations
-
 import functools
 import gc
 import threading
 import time
 import weakref
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,20 +15,20 @@ import hemera as hm
 from .conftest import make_params
 
 
-def test_one_evaluator_from_many_threads(party: Any) -> None:
+def test_one_evaluator_from_many_threads(party):
     a = party.values(2, 16)
     x = party.ev.encrypt(a)
     expected = bytes((x * x).rotate(1) + 1)
 
-    def work(_: int) -> bytes:
+    def work(_):
         return bytes((x * x).rotate(1) + 1)
 
     with ThreadPoolExecutor(4) as pool:
         assert set(pool.map(work, range(16))) == {expected}
 
 
-def test_many_contexts_at_once() -> None:
-    def work(scheme: str) -> bool:
+def test_many_contexts_at_once():
+    def work(scheme):
         ctx = hm.Context(make_params(scheme), "cpu", threads=1)
         sk = ctx.generate_secret_key()
         x = ctx.bind(ctx.generate_keys(sk)).encrypt([1, 2, 3, 4])
@@ -43,7 +39,7 @@ def test_many_contexts_at_once() -> None:
 
 
 @pytest.mark.fact_of_the_cpu("threads")
-def test_number_of_threads_changes_no_bit(party: Any) -> None:
+def test_number_of_threads_changes_no_bit(party):
     data, keys = bytes(party.ev.encrypt(party.values(3, 16))), bytes(party.ev.keys)
     results = set()
     for threads in (1, 2, 3):
@@ -55,13 +51,13 @@ def test_number_of_threads_changes_no_bit(party: Any) -> None:
 
 
 @pytest.mark.fact_of_the_cpu("threads")
-def test_other_threads_run_during_the_work() -> None:
+def test_other_threads_run_during_the_work():
     """While one thread generates keys, another one must get the interpreter many times."""
     ctx = hm.Context(hm.ckks.Parameters.for_circuit(4), "cpu", threads=1)
     sk = ctx.generate_secret_key()
     done = threading.Event()
 
-    def work() -> None:
+    def work():
         ctx.generate_keys(sk, rotations=range(1, 9))
         done.set()
 
@@ -75,7 +71,7 @@ def test_other_threads_run_during_the_work() -> None:
     assert turns > 5
 
 
-CALLS: dict[str, Callable[[hm.Evaluator, hm.SecretKey, Any], Callable[[], object]]] = {
+CALLS = {
     "encode": lambda ev, _, a: functools.partial(ev.encode, np.tile(a, (16, 1))),
     "decode": lambda ev, _, a: functools.partial(ev.context.decode, ev.encode(np.tile(a, (16, 1)))),
     "encrypt": lambda ev, _, a: functools.partial(ev.encrypt, ev.encode(a)),
@@ -93,7 +89,7 @@ CALLS: dict[str, Callable[[hm.Evaluator, hm.SecretKey, Any], Callable[[], object
 
 
 @pytest.fixture(scope="module", params=["ckks", "bfv"])
-def long_calls(request: pytest.FixtureRequest) -> tuple[hm.Evaluator, hm.SecretKey, Any]:
+def long_calls(request):
     """Keys and rows of values, for calls of some milliseconds on one thread."""
     ctx = hm.Context(make_params(request.param), "cpu", threads=1)
     sk = ctx.generate_secret_key()
@@ -103,12 +99,12 @@ def long_calls(request: pytest.FixtureRequest) -> tuple[hm.Evaluator, hm.SecretK
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_other_threads_run_in_the_middle_of_a_call(long_calls: Any, name: str) -> None:
+def test_other_threads_run_in_the_middle_of_a_call(long_calls, name):
     """Threads of a pool's members compute at the same time only if each call lets go of the interpreter."""
     call = CALLS[name](*long_calls)
     turns, done = 0, threading.Event()
 
-    def count() -> None:
+    def count():
         nonlocal turns
         while not done.is_set():
             turns += 1
@@ -127,7 +123,7 @@ def test_other_threads_run_in_the_middle_of_a_call(long_calls: Any, name: str) -
 
 
 @pytest.mark.fact_of_the_cpu("threads")
-def test_a_context_goes_with_the_last_of_its_objects(party: Any) -> None:
+def test_a_context_goes_with_the_last_of_its_objects(party):
     ctx = hm.Context(party.ctx.params, "cpu")
     sk = ctx.generate_secret_key()
     x = ctx.encrypt(party.values(16), sk)

@@ -1,7 +1,5 @@
 """The client in WebAssembly, run by Node. Python computes on its ciphertexts, NumPy judges its results."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import json
@@ -41,7 +39,7 @@ IMPORTS = {
 
 
 @pytest.fixture(scope="module")
-def module() -> Path:
+def module():
     named = os.environ.get("HEMERA_WASM")
     file = Path(named or DEFAULT)
     if named is None and not file.exists():
@@ -53,7 +51,7 @@ def module() -> Path:
     return file
 
 
-def parameters() -> dict[str, Any]:
+def parameters():
     return {
         "ckks": hm.ckks.Parameters.for_circuit(depth=2, scale_bits=40, slots=512),
         "bfv": hm.bfv.Parameters.for_circuit(depth=1, plain_bits=20, slots=512),
@@ -61,7 +59,7 @@ def parameters() -> dict[str, Any]:
     }
 
 
-def run(module: Path, folder: Path) -> dict[str, Any]:
+def run(module, folder):
     script = ROOT / "clients" / "javascript" / "test" / "round_trip.mjs"
     done = subprocess.run(
         ["node", str(script), str(module), str(folder)],
@@ -74,14 +72,14 @@ def run(module: Path, folder: Path) -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
-def test_it_takes_little_of_its_host(module: Path, tmp_path: Path) -> None:
+def test_it_takes_little_of_its_host(module, tmp_path):
     assert module.stat().st_size <= MOST_BYTES
     found = run_first(module, tmp_path)
     assert set(found["imports"]) <= IMPORTS
     assert found["version"] == hm.__version__
 
 
-def run_first(module: Path, folder: Path) -> dict[str, Any]:
+def run_first(module, folder):
     for scheme, params in parameters().items():
         (folder / f"{scheme}.parameters").write_bytes(bytes(params))
     values = np.sin(ROWS).ravel()
@@ -89,7 +87,7 @@ def run_first(module: Path, folder: Path) -> dict[str, Any]:
     return run(module, folder)
 
 
-def test_python_computes_on_what_it_encrypts(module: Path, tmp_path: Path) -> None:
+def test_python_computes_on_what_it_encrypts(module, tmp_path):
     first = run_first(module, tmp_path)
     values = np.array(json.loads((tmp_path / "numbers.json").read_text())).reshape(2, 512)
     for scheme, params in parameters().items():
@@ -139,7 +137,7 @@ def test_python_computes_on_what_it_encrypts(module: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("field", ["slots", "batch"])
-def test_sizes_beyond_32_bits_are_refused_here_too(field: str) -> None:
+def test_sizes_beyond_32_bits_are_refused_here_too(field):
     params = hm.ckks.Parameters.load(FORGED / "parameters")
     with pytest.raises((hm.errors.FormatError, hm.errors.MismatchError)):
         hm.Context(params, device="cpu").load((FORGED / field).read_bytes())
@@ -151,7 +149,7 @@ TABLE = RNG.normal(size=(70, 5)) * [1, 2, 3, 4, 5] + [0, 1, 2, 3, 4]
 KINDS = np.array(["a", "b", "c"])[np.argmax(TABLE @ RNG.normal(size=(5, 3)), axis=1)]
 
 
-def test_it_asks_a_server(module: Path, tmp_path: Path) -> None:
+def test_it_asks_a_server(module, tmp_path):
     """Models of several inputs, of rows, labels and whole numbers: NumPy and scikit-learn judge."""
     x, (u, v) = RNG.uniform(0, 1, 500), RNG.uniform(-1, 1, (2, 64))
     rows, whole = RNG.uniform(-1, 1, (50, 8)), RNG.integers(-50, 51, 16)
@@ -175,17 +173,11 @@ def test_it_asks_a_server(module: Path, tmp_path: Path) -> None:
     for plan in plans.values():
         home.add_model(plan.package)
     product = [each.name for each in plans["product"].package.inputs]
-    given: list[tuple[str, Any]] = [
-        ("study", x.tolist()),
-        ("product", dict(zip(product, [u.tolist(), v.tolist()], strict=True))),
-        ("rows", rows.tolist()),
-        ("kinds", TABLE.tolist()),
-        ("whole", whole.tolist()),
-        ("study", (x + 1).tolist()),
-        ("study", x[:499].tolist()),
-        ("shared", [0.5] * 8),
-        ("absent", [0.5]),
-        ("study", x.tolist()),
+    given = [
+        *(("study", x.tolist()), ("product", dict(zip(product, [u.tolist(), v.tolist()], strict=True)))),
+        *(("rows", rows.tolist()), ("kinds", TABLE.tolist()), ("whole", whole.tolist())),
+        *(("study", (x + 1).tolist()), ("study", x[:499].tolist()), ("shared", [0.5] * 8)),
+        *(("absent", [0.5]), ("study", x.tolist())),
     ]
     rollout = Rollout(home)
     rollout.start(plans["study"].package)
@@ -215,7 +207,7 @@ def test_it_asks_a_server(module: Path, tmp_path: Path) -> None:
     assert sorted(each["name"] for each in told["models"]) == sorted(plans)
     study, dot, scores, kinds, total, *refused, again = told["answers"]
 
-    def value(answer: Any, at: int = 0) -> Any:
+    def value(answer, at=0):
         result = list(answer["results"].values())[at]
         return np.reshape(result["values"], result["shape"])
 
@@ -251,14 +243,14 @@ def test_it_asks_a_server(module: Path, tmp_path: Path) -> None:
 class Pages(ThreadingHTTPServer):
     """Serves the client's files and what a page asks for, and takes what it told."""
 
-    def __init__(self, module: Path, asked: dict[str, Any]) -> None:
+    def __init__(self, module, asked):
         self.told: queue.Queue[Any] = queue.Queue()
         folder, told = ROOT / "clients" / "javascript", self.told
 
         class Handler(SimpleHTTPRequestHandler):
             extensions_map = {".mjs": "text/javascript", ".wasm": "application/wasm", ".html": "text/html"}  # noqa: RUF012
 
-            def do_GET(self) -> None:
+            def do_GET(self):
                 own = {"/asked": json.dumps(asked).encode(), "/hemera_client.wasm": module.read_bytes()}
                 if self.path not in own:
                     super().do_GET()
@@ -268,18 +260,18 @@ class Pages(ThreadingHTTPServer):
                 self.end_headers()
                 self.wfile.write(own[self.path])
 
-            def do_POST(self) -> None:
+            def do_POST(self):
                 told.put(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
                 self.send_response(204)
                 self.end_headers()
 
-            def log_message(self, *_: Any) -> None:
+            def log_message(self, *_):
                 pass
 
         super().__init__(("127.0.0.1", 0), functools.partial(Handler, directory=str(folder)))
 
 
-def test_a_page_of_another_origin_asks_a_server(module: Path, tmp_path: Path) -> None:
+def test_a_page_of_another_origin_asks_a_server(module, tmp_path):
     """A browser, the client in a Web Worker, and a server that names the page's origin."""
     browser = shutil.which("chromium")
     if browser is None:
@@ -290,7 +282,7 @@ def test_a_page_of_another_origin_asks_a_server(module: Path, tmp_path: Path) ->
     home.add_model(plan.package)
     hm.search.Index(MATRIX.T, "dot").save(tmp_path / "rows.index")
     home.add_index(tmp_path / "rows.index")
-    asked: dict[str, Any] = {"token": home.clients.add("page"), "model": "study", "arrays": x.tolist()}
+    asked = {"token": home.clients.add("page"), "model": "study", "arrays": x.tolist()}
     with Pages(module, asked) as pages:
         thread = threading.Thread(target=pages.serve_forever, args=(0.01,), daemon=True)
         thread.start()
@@ -331,7 +323,7 @@ def test_a_page_of_another_origin_asks_a_server(module: Path, tmp_path: Path) ->
     assert not secret.startswith(bytes(again["sealed"]["begin"]))
 
 
-def visited(command: list[str], pages: Pages) -> Any:
+def visited(command, pages):
     """What a page told in a browser that ends then."""
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
         try:
@@ -341,7 +333,7 @@ def visited(command: list[str], pages: Pages) -> Any:
             running.wait(60)
 
 
-def test_its_types_are_strict() -> None:
+def test_its_types_are_strict():
     compiler = shutil.which("tsc")
     if compiler is None:
         pytest.skip("there is no tsc on this machine (package node-typescript)")
@@ -350,7 +342,7 @@ def test_its_types_are_strict() -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_its_package_has_the_version_and_its_files() -> None:
+def test_its_package_has_the_version_and_its_files():
     folder = ROOT / "clients" / "javascript"
     told = json.loads((folder / "package.json").read_text())
     assert told["version"] == hm.__version__
@@ -359,7 +351,7 @@ def test_its_package_has_the_version_and_its_files() -> None:
             assert name == "./hemera_client.wasm" or (folder / name).is_file()
 
 
-def test_its_package_installs(module: Path, tmp_path: Path) -> None:
+def test_its_package_installs(module, tmp_path):
     found = list(module.parents[1].glob("hemera-client-*.tgz"))
     if not found or shutil.which("npm") is None:
         pytest.skip("the npm package is not built beside the module (tools/build-wasm builds it, with npm)")
@@ -375,7 +367,7 @@ def test_its_package_installs(module: Path, tmp_path: Path) -> None:
     """
     (tmp_path / "package.json").write_text('{"type": "module"}')
     (tmp_path / "program.mjs").write_text(script)
-    options: dict[str, Any] = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 120}
+    options = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 120}
     install = ["npm", "install", "--offline", "--no-audit", "--no-fund", str(found[0])]
     done = subprocess.run(install, check=False, **options)
     assert done.returncode == 0, done.stderr

@@ -1,13 +1,8 @@
 """Indexes that the client in WebAssembly asks, run by Node: NumPy judges scores, ranks and payloads."""
 
-from __future__ import annotations
-
 import base64
 import json
 import subprocess
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +11,7 @@ from hemera import search
 from hemera.serving.home import Home
 
 from .search.threshold_cases import in_small_rings, require_right
-from .serving.conftest import Running, serving
+from .serving.conftest import serving
 from .test_wasm_client import ROOT, module
 
 __all__ = ["module"]
@@ -37,7 +32,7 @@ FEW = np.argsort(-COSINES[0])[::4]
 BEYOND = float(np.median(SQUARES[0]))
 
 
-def indexes(home: Home, folder: Path) -> dict[str, str]:
+def indexes(home, folder):
     """A home's indexes of all kinds; the files of their owners' keys."""
     near, keys = search.Threshold(margin=MARGIN), {}
     clear = {
@@ -49,7 +44,7 @@ def indexes(home: Home, folder: Path) -> dict[str, str]:
         "few": search.Index(VECTORS[FEW], answers=search.Top(margin=2.0**-2), payloads=NUMBERS[FEW], ids=FEW),
         "wide": search.Index(VECTORS[:1], ids=[2**53]),
     }
-    owned: list[tuple[str, Any, dict[str, Any]]] = [
+    owned = [
         ("owned-l2", VECTORS, {"metric": "l2"}),
         ("owned-exact", WHOLE, {"metric": "l2", "exact": True}),
         ("owned-near", VECTORS, {"metric": "dot", "answers": near}),
@@ -67,13 +62,7 @@ def indexes(home: Home, folder: Path) -> dict[str, str]:
     return keys
 
 
-def answers(
-    module: Path,
-    folder: Path,
-    asked: list[tuple[Any, ...]],
-    between: Callable[[Home, Running], None] = lambda *_: None,
-    **limits: Any,
-) -> dict[str, Any]:
+def answers(module, folder, asked, between=lambda *_: None, **limits):
     """What the client tells of calls: their name, arguments, and how an answer is altered. At the call "wait"
     `between` runs."""
     with in_small_rings():
@@ -100,11 +89,10 @@ def answers(
                 finally:
                     node.kill()
     assert node.returncode == 0, why
-    found: dict[str, Any] = json.loads(printed)
-    return found
+    return json.loads(printed)
 
 
-def require_best(found: Any, scores: Any, k: int, tolerance: float, *, ids: Any = None) -> None:
+def require_best(found, scores, k, tolerance, *, ids=None):
     """The k best rows by NumPy, largest scores first, by their names."""
     named = np.arange(len(scores)) if ids is None else ids
     places = np.argsort(named)[np.searchsorted(np.sort(named), found["ids"])]
@@ -113,11 +101,11 @@ def require_best(found: Any, scores: Any, k: int, tolerance: float, *, ids: Any 
     assert np.allclose(np.sort(scores)[::-1][:k], scores[places], atol=2 * tolerance)
 
 
-def negative(found: Any) -> Any:
+def negative(found):
     return {**found, "scores": [-each for each in found["scores"]]}
 
 
-def test_every_kind_answers(module: Path, tmp_path: Path) -> None:
+def test_every_kind_answers(module, tmp_path):
     x, several = X[0].tolist(), X.tolist()
     told = answers(
         module,
@@ -182,9 +170,9 @@ def test_every_kind_answers(module: Path, tmp_path: Path) -> None:
     assert told["events"][1] == ["search", "request", "answer", "search"]
 
 
-def test_what_no_index_takes_is_refused(module: Path, tmp_path: Path) -> None:
+def test_what_no_index_takes_is_refused(module, tmp_path):
     x = X[0].tolist()
-    cases: list[tuple[str, list[Any], str, str]] = [
+    cases = [
         ("search", ["absent", x], "ServerError", "absent"),
         ("search", ["cosine", x[:-1]], "MismatchError", "has 6 numbers, not 5"),
         ("search", ["cosine", [*x, 1.0]], "MismatchError", "has 6 numbers, not 7"),
@@ -210,11 +198,11 @@ def test_what_no_index_takes_is_refused(module: Path, tmp_path: Path) -> None:
         assert why in found["text"], found
 
 
-def test_altered_answers_are_refused(module: Path, tmp_path: Path) -> None:
+def test_altered_answers_are_refused(module, tmp_path):
     x = X[0].tolist()
     kinds = [["cosine", x], ["owned-l2", x], ["near", x, {"threshold": 0.2}]]
     places = [0, 0.001, 0.01, 0.5, 0.9999, -1, -100]
-    asked: list[tuple[Any, ...]] = [("search", each, how) for each in kinds for how in places]
+    asked = [("search", each, how) for each in kinds for how in places]
     asked += [("search", ["cosine", x]), ("search", ["cosine", x], "replayed")]
     *damaged, right, replayed = answers(module, tmp_path, asked)["answers"]
     assert [each["error"] for each in damaged] == ["FormatError"] * len(damaged)
@@ -223,10 +211,10 @@ def test_altered_answers_are_refused(module: Path, tmp_path: Path) -> None:
     assert "another query" in replayed["text"]
 
 
-def test_an_index_is_replaced(module: Path, tmp_path: Path) -> None:
+def test_an_index_is_replaced(module, tmp_path):
     """The call that finds another index is refused, and the next one has its settings."""
 
-    def replace(home: Home, server: Running) -> None:
+    def replace(home, server):
         search.Index(VECTORS[:, :3], "dot").save(tmp_path / "l2.index")
         home.add_index(tmp_path / "l2.index")
         server.service.sweep_indexes()

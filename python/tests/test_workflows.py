@@ -1,11 +1,8 @@
 """The workflows of .github, which run elsewhere: well-formed, with programs and jobs that there are."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
@@ -17,7 +14,7 @@ PROGRAM = re.compile(r"(?<![\w./-])((?:tools|\.ci|python|examples)/[\w./-]+)")
 pytestmark = pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
 
 
-def read(path: Path) -> dict[str, Any]:
+def read(path):
     """A workflow; a key that stands twice is an error."""
     with path.open() as file:
         found = YAML(typ="safe", pure=True).load(file)
@@ -25,11 +22,11 @@ def read(path: Path) -> dict[str, Any]:
     return found
 
 
-def steps_of(workflow: dict[str, Any]) -> list[dict[str, Any]]:
+def steps_of(workflow):
     return [step for job in workflow["jobs"].values() for step in job.get("steps", [])]
 
 
-def texts(data: Any) -> list[str]:
+def texts(data):
     """Every text in the data."""
     if isinstance(data, dict):
         return [text for each in data.values() for text in texts(each)]
@@ -38,7 +35,7 @@ def texts(data: Any) -> list[str]:
     return [data] if isinstance(data, str) else []
 
 
-def test_programs_exist(path: Path) -> None:
+def test_programs_exist(path):
     commands = [step["run"] for step in steps_of(read(path)) if "run" in step]
     assert commands
     for command in commands:
@@ -48,7 +45,7 @@ def test_programs_exist(path: Path) -> None:
             assert called is not None or os.access(REPOSITORY / name, os.X_OK), name
 
 
-def test_other_workflows_and_jobs_exist(path: Path) -> None:
+def test_other_workflows_and_jobs_exist(path):
     jobs = read(path)["jobs"]
     for job in jobs.values():
         needs = job.get("needs", [])
@@ -63,7 +60,7 @@ def test_other_workflows_and_jobs_exist(path: Path) -> None:
             assert re.fullmatch(r"actions/[a-z-]+@[0-9a-f]{40}", step["uses"])
 
 
-def test_fields_of_matrices_exist(path: Path) -> None:
+def test_fields_of_matrices_exist(path):
     for job in read(path)["jobs"].values():
         used = {name for text in texts(job) for name in re.findall(r"\$\{\{ matrix\.(\w+) \}\}", text)}
         entries = job.get("strategy", {}).get("matrix", {}).get("include", [])
@@ -72,7 +69,7 @@ def test_fields_of_matrices_exist(path: Path) -> None:
             assert entry.keys() == used
 
 
-def test_one_job_may_write_and_no_index_is_named(path: Path) -> None:
+def test_one_job_may_write_and_no_index_is_named(path):
     workflow = read(path)
     assert workflow["permissions"] == {"contents": "read"}
     writing = [name for name, job in workflow["jobs"].items() if "permissions" in job]

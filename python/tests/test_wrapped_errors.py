@@ -1,14 +1,10 @@
 """Errors inside of a reader: those that say more than that a file is damaged pass everywhere."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import importlib
 import pkgutil
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,7 +18,7 @@ EVERY = [each for each in vars(errors).values() if isinstance(each, type) and is
 @pytest.mark.parametrize(
     "error", dict.fromkeys([*EVERY, *MALFORMED, MemoryError, OSError]), ids=lambda each: each.__name__
 )
-def test_what_reading_raises_is_damage_unless_it_says_more(error: type[Exception]) -> None:
+def test_what_reading_raises_is_damage_unless_it_says_more(error):
     passing = [
         "DeviceError",
         "FileError",
@@ -39,7 +35,7 @@ def test_what_reading_raises_is_damage_unless_it_says_more(error: type[Exception
         assert str(raised.value) == ("why" if passes else f"the file is damaged: {error('why')}")
 
 
-def handlers() -> Iterator[tuple[str, dict[str, Any], list[ast.ExceptHandler]]]:
+def handlers():
     """The handlers of each `try` of the package whose errors may become a FormatError."""
     for found in pkgutil.walk_packages(hemera.__path__, "hemera."):
         spec = importlib.util.find_spec(found.name)
@@ -56,14 +52,14 @@ def handlers() -> Iterator[tuple[str, dict[str, Any], list[ast.ExceptHandler]]]:
                 yield f"{found.name}, line {node.lineno}", names, node.handlers
 
 
-def caught_by(handler: ast.ExceptHandler, names: dict[str, Any]) -> Any:
+def caught_by(handler, names):
     try:
         return Exception if handler.type is None else eval(ast.unparse(handler.type), names)
     except NameError:  # of a library that a function imports
         return ()
 
 
-def test_handlers_do_not_tell_of_damage_where_an_error_says_more() -> None:
+def test_handlers_do_not_tell_of_damage_where_an_error_says_more():
     seen = 0
     for where, names, own in handlers():
         caught = [caught_by(handler, names) for handler in own]
