@@ -3,8 +3,11 @@
 import runpy
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
+
+REFUSALS = Path(__file__).parents[2] / "tests" / "refusals.py"
 
 
 @contextmanager
@@ -18,6 +21,12 @@ def _modules_of(entry):
             for name in set(sys.modules) - before:
                 if str(getattr(sys.modules[name], "__file__", None) or "").startswith(str(entry)):
                     del sys.modules[name]
+
+
+@pytest.fixture(scope="session")
+def refuse():
+    """Calls with the errors that they give."""
+    return runpy.run_path(str(REFUSALS))["refuse"]
 
 
 @pytest.fixture

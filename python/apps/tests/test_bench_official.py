@@ -19,16 +19,7 @@ ENTRIES = Path(__file__).parents[3] / "bench" / "official"
 def test_rows(tmp_path):
     file = tmp_path / "rows.json"
     options = [
-        "--only",
-        "products",
-        "--sizes",
-        "small",
-        "--repeats",
-        "1",
-        "--device",
-        "cpu",
-        "--threads",
-        "1",
+        *("--only", "products", "--sizes", "small", "--repeats", "1", "--device", "cpu", "--threads", "1"),
     ]
     assert main(["bench", "official", *options, "--entries", str(ENTRIES), "--json", str(file)]) == 0
     (row,) = json.loads(file.read_text(encoding="utf-8"))["rows"]
@@ -139,7 +130,7 @@ def test_digits_that_are_labelled_otherwise(tmp_path):
 
 
 @pytest.mark.parametrize("count_only", [False, True])
-def test_wrong_matches(tmp_path, count_only):
+def test_wrong_matches(tmp_path, count_only, refuse):
     workload = Search()
     workload.make_data(tmp_path, "toy", np.random.default_rng(1))
     data, found = tmp_path / "datasets" / "toy", tmp_path / "io" / "toy" / "results.bin"
@@ -154,16 +145,14 @@ def test_wrong_matches(tmp_path, count_only):
     assert workload.check(tmp_path, "toy") == {"matches": len(matches)}
     right.flat[-1] += 1
     right.tofile(found)
-    with pytest.raises(NoiseError, match=f"not those of the {len(matches)} matches"):
-        workload.check(tmp_path, "toy")
+    refuse((lambda: workload.check(tmp_path, "toy"), NoiseError, f"not those of the {len(matches)} matches"))
 
 
-def test_no_entry_and_stages_by_themselves(tmp_path):
+def test_no_entry_and_stages_by_themselves(tmp_path, refuse):
     parser = argparse.ArgumentParser()
     official.add_arguments(parser)
     parsed = parser.parse_args(["--only", "products", "--sizes", "single", "--entries", str(tmp_path)])
-    with pytest.raises(FileError, match=r"no entry for Zn-multiplication in .*: give --entries"):
-        official.run(parsed)
+    refuse((lambda: official.run(parsed), FileError, r"no entry for Zn-multiplication in .*: give --entries"))
     assert official._spent([sys.executable, "-c", "bytearray(1 << 27)"], tmp_path, {})[1] > 1 << 27
     hoard = bytearray(b"1") * (1 << 28)  # this process' own memory does not count
     assert official._spent([sys.executable, "-c", ""], tmp_path, {})[1] < 1 << 27
@@ -171,7 +160,6 @@ def test_no_entry_and_stages_by_themselves(tmp_path):
     stage = tmp_path / "Zn-multiplication" / "submission" / "client_preprocess_input.py"
     stage.parent.mkdir(parents=True)
     stage.write_text("print('first'); raise SystemExit('no such thing')")
-    with pytest.raises(Error, match=r"client_preprocess_input\.py failed: no such thing"):
-        official.run(parsed)
+    refuse((lambda: official.run(parsed), Error, r"client_preprocess_input\.py failed: no such thing"))
     official._compile(stage.parent)  # stages find modules compiled, as installed ones are
     assert len(list((stage.parent / "__pycache__").glob("client_preprocess_input.*.pyc"))) == 1

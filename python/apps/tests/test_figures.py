@@ -12,10 +12,9 @@ from hemera_apps import _figures
 REPOSITORY = Path(__file__).resolve().parents[3]
 
 
-def test_without_matplotlib_the_way_out_is_told(monkeypatch, tmp_path, capsys):
+def test_without_matplotlib_the_way_out_is_told(monkeypatch, tmp_path, capsys, refuse):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ParameterError, match=r"pip install matplotlib"):
-        _figures.new_figure(3, 2)
+    refuse((lambda: _figures.new_figure(3, 2), ParameterError, r"pip install matplotlib"))
     known = REPOSITORY / "bench" / "results" / "bootstrap-errors.json"
     figure = str(tmp_path / "errors.svg")
     assert main(["bench", "bootstraps", "--load", str(known), "--plot", figure]) == 1

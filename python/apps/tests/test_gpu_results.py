@@ -9,43 +9,16 @@ from hemera_apps.bench import gpu
 
 
 def row(**changes):
-    values = {
-        "scheme": "ckks",
-        "operation": "multiply_relinearize",
-        "n": 65536,
-        "log_q": 1770.0,
-        "limbs": 30,
-        "special": 8,
-        "dnum": 4,
-        "level": 28,
-        "batch": 1,
-        "arithmetic": "u64",
-        "security": "below 128",
-        "mode": "eager",
-        "microseconds": 394.5,
-        "spread": 1.25,
-        "checked": True,
-    }
-    return {**values, **changes}
+    sizes = {"n": 65536, "log_q": 1770.0, "limbs": 30, "special": 8, "dnum": 4, "level": 28, "batch": 1}
+    names = {"scheme": "ckks", "operation": "multiply_relinearize", "arithmetic": "u64", "mode": "eager"}
+    found = {"security": "below 128", "microseconds": 394.5, "spread": 1.25, "checked": True}
+    return {**sizes, **names, **found, **changes}
 
 
 def bootstrap_row(operation, level, **changes):
-    values = {
-        "scheme": "ckks",
-        "operation": operation,
-        "n": 65536,
-        "preset": "n16-40",
-        "slots": 32768,
-        "real": False,
-        "level": level,
-        "limbs": 3,
-        "batch": 1,
-        "mode": "graph",
-        "microseconds": 1000.0,
-        "spread": 1.0,
-        "checked": True,
-    }
-    return {**values, **changes}
+    sizes = {"n": 65536, "preset": "n16-40", "slots": 32768, "real": False, "limbs": 3, "batch": 1}
+    names = {"scheme": "ckks", "operation": operation, "level": level, "mode": "graph"}
+    return {**sizes, **names, "microseconds": 1000.0, "spread": 1.0, "checked": True, **changes}
 
 
 def write(path, rows):

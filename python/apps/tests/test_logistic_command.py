@@ -23,15 +23,9 @@ def test_small_run_with_json_and_plot(tmp_path, capsys):
     assert main(command) == 0
     shown = capsys.readouterr()
     for words in (
-        "sklearn",
-        "NOT SECURE",
-        "levels: 4 an iteration, which begin at 15, 11, 7; 9 bootstraps",
-        "with a bootstrap",
-        "1024 samples x 25 features",
-        "sigmoid: degree 3 on -8 to 8, least-squares, within 0.114",
-        "memory: keys",
-        "accuracy",
-        "AUC",
+        *("sklearn", "NOT SECURE", "levels: 4 an iteration, which begin at 15, 11, 7; 9 bootstraps"),
+        *("with a bootstrap", "1024 samples x 25 features"),
+        *("sigmoid: degree 3 on -8 to 8, least-squares, within 0.114", "memory: keys", "accuracy", "AUC"),
         "largest",
     ):
         assert words in shown.out
@@ -157,16 +151,6 @@ def test_a_model_for_each_class(tmp_path, capsys):
     assert "by the largest logit of 3 classes" in capsys.readouterr().out
 
 
-def test_a_mini_batch_of_several_ciphertexts(capsys):
-    own = ["--rows", "300", "--batch", "80", "--rates", "0.3,0.6", "--iterations", "2", "--json", "-"]
-    assert main(["train-logistic", *QUICK, *own]) == 0
-    shown = capsys.readouterr()
-    found = json.loads(shown.out)
-    assert (found["plan"]["samples"], found["plan"]["ciphertexts"]) == (16, 5)
-    assert found["difference"] < 1e-4
-    assert "iteration of 2 models" in shown.err
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -193,15 +177,7 @@ def test_mistakes_are_told(arguments, words, capsys):
 
 def test_training_that_leaves_the_interval_fails(capsys):
     options = [
-        "--rows",
-        "300",
-        "--iterations",
-        "4",
-        "--rates",
-        "40",
-        "--interval",
-        "2",
-        "--weight-bound",
+        *("--rows", "300", "--iterations", "4", "--rates", "40", "--interval", "2", "--weight-bound"),
         "0.5",
     ]
     assert main(["train-logistic", *QUICK, *options]) == 1

@@ -51,17 +51,7 @@ def some_images(count):
         (2, "medium", 5, 1.0, True),
     ],
 )
-def test_stages(
-    entry,
-    size,
-    name,
-    count,
-    error,
-    captures,
-    tmp_path,
-    run_stage,
-    monkeypatch,
-):
+def test_stages(entry, size, name, count, error, captures, tmp_path, run_stage, monkeypatch):
     monkeypatch.setattr(PreparedModel, "captures", captures)
     if not (entry / "build" / "many.json").exists():
         run_stage(entry, "compile_network")

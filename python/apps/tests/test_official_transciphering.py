@@ -78,7 +78,7 @@ def stages(run_stage, root, size, method, monkeypatch, rounds=2):
 
 @pytest.mark.parametrize(("size", "method"), [("toy", "inner"), ("small", "maximum"), ("small", "inner")])
 @pytest.mark.filterwarnings("ignore::hemera.errors.SecurityWarning")
-def test_stages(tmp_path, run_stage, monkeypatch, size, method):
+def test_stages(tmp_path, run_stage, monkeypatch, size, method, refuse):
     workload = stages(run_stage, tmp_path, size, method, monkeypatch)
     records = np.loadtxt(tmp_path / "datasets" / size / "db.txt", int)
     first, second = np.split(records, 2)
@@ -90,11 +90,9 @@ def test_stages(tmp_path, run_stage, monkeypatch, size, method):
     parts = [steps[f"Encrypted computation, {part}"] for part in ("aes", method)]
     assert steps["Encrypted computation"] == pytest.approx(sum(parts), abs=2e-5)
     (io / "result.txt").write_text(f"{expected + 1}\n")
-    with pytest.raises(NoiseError, match="transciphering: the result is"):
-        workload.check(tmp_path, size)
+    refuse((lambda: workload.check(tmp_path, size), NoiseError, "transciphering: the result is"))
     (io / "result_aes.txt").write_text("1\n")
-    with pytest.raises(NoiseError, match="not those that were encrypted"):
-        workload.check(tmp_path, size)
+    refuse((lambda: workload.check(tmp_path, size), NoiseError, "not those that were encrypted"))
 
 
 @pytest.mark.parametrize(("parts", "way"), [(1, "Forward"), (1, "Inverse")])

@@ -1,13 +1,8 @@
 """Numbers that applications and benchmarks tell, by formulas: times, bounds, bytes, levels and checks."""
 
 import itertools
-import os
-import signal
 import statistics
-import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -24,8 +19,6 @@ from hemera_apps.logistic_regression import report
 from hemera_apps.logistic_regression.clear import within_bounds
 from hemera_apps.transformer.approximations import Approximations, Depths, Levels
 from hemera_apps.transformer.clear import Ranges
-from hemera_apps.trees import pipeline
-from hemera_apps.trees import report as trees_report
 
 # --- Times. ---
 
@@ -213,18 +206,6 @@ def test_levels_of_a_block(exponential, gelu, inverse, roots, levels):
 
 
 @pytest.mark.parametrize(
-    ("exact", "status"), [((True,), 0), ((False,), 1), ((True, False), 1), ((False, True), 1)]
-)
-def test_a_score_that_is_not_exact_fails(exact, status, monkeypatch, capsys):
-    left = iter(exact)
-    monkeypatch.setattr(pipeline, "run", lambda *_, **__: SimpleNamespace(exact=next(left)))
-    monkeypatch.setattr(trees_report, "show", lambda *_: None)
-    workloads = [word for name in ("packed", "paper")[: len(exact)] for word in ("--workload", name)]
-    assert main(["score-trees", "--data", "idash-2020", "--samples", "2", *workloads]) == status
-    assert ("differs from the clear integer score" in capsys.readouterr().err) == bool(status)
-
-
-@pytest.mark.parametrize(
     ("difference", "status"), [(0.0, 0), (1e-3, 0), (1.01e-3, 1), (0.5, 1), (float("nan"), 1)]
 )
 def test_weights_that_are_far_from_the_clear_ones_fail(difference, status, monkeypatch, capsys):
@@ -251,21 +232,3 @@ def test_ranges_are_those_seen_and_a_margin(margin):
     low, high = ends["sums"]
     assert found.sums == pytest.approx((low, high * np.exp(margin * largest["scores"] / 2)))
     assert found.variances == (pytest.approx(ends["variance1"]), pytest.approx(ends["variance2"]))
-
-
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads Linux's times of processes")
-def test_times_of_processes_have_those_of_children_that_ended():
-    burn = "import time; end = time.process_time() + {}\nwhile time.process_time() < end: pass\n"
-    child = f"import subprocess, sys, time\nsubprocess.run([sys.executable, '-c', {burn.format(0.4)!r}])\n"
-    other = f"subprocess.Popen([sys.executable, '-c', {burn.format(0.2) + 'time.sleep(60)'!r}])\n"
-    program = child + other + "time.sleep(1); print('ready', flush=True); time.sleep(60)"
-    words = [sys.executable, "-c", program]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, start_new_session=True) as process:
-        try:
-            assert process.stdout is not None
-            assert process.stdout.readline() == b"ready\n"
-            own, others = replicas._seconds(process.pid)
-        finally:
-            os.killpg(process.pid, signal.SIGKILL)
-    assert own >= 0.35
-    assert 0 < others < own + 5

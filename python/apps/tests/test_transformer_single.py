@@ -53,21 +53,14 @@ def test_features_lie_side_by_side_and_inputs_repeat():
         (Shape(8, 16, 16, 32), 1024),  # one feature
     ],
 )
-def test_what_does_not_fit_whole_periods_is_refused(shape, slots):
-    with pytest.raises(MismatchError, match="does not fit"):
-        SingleLayout(shape, slots)
+def test_what_does_not_fit_whole_periods_is_refused(shape, slots, refuse):
+    refuse((lambda: SingleLayout(shape, slots), MismatchError, "does not fit"))
 
 
 OTHERS = Degrees(inverse=127, inverse_roots=(63, 127))
 
 
-def plans(
-    prepared,
-    functions=None,
-    *,
-    params=None,
-    bootstrap=None,
-):
+def plans(prepared, functions=None, *, params=None, bootstrap=None):
     """The plans of a prepared block, with other functions or parameters."""
     assert isinstance(prepared.layout, SingleLayout)
     bootstrap = bootstrap or prepared.bootstrap
@@ -102,21 +95,14 @@ def test_encrypted_block_of_one_input_is_the_clear_one(shape, bootstraps):
     assert output.level == block.levels.fresh
     assert agreement(prepared.decrypt(output, secret_key), trace["output"]) > 13
     assert list(stages.bits) == [
-        "scores",
-        "sums",
-        "mixed",
-        "centred1",
-        "scaled1",
-        "hidden",
-        "centred2",
-        "output",
+        *("scores", "sums", "mixed", "centred1", "scaled1", "hidden", "centred2", "output"),
     ]
     assert min(stages.bits[name] for name in ("scores", "sums", "mixed", "centred1")) > 18
     assert min(stages.bits.values()) > 13
     assert sum(row["bootstraps"] for row in stages.rows) == bootstraps
 
 
-def test_blocks_of_one_input_follow_each_other():
+def test_blocks_of_one_input_follow_each_other(refuse):
     prepared, secret_key, evaluator, x = encrypted_run(SMALL)
     block, shape = prepared.block(), SMALL.shape
     assert isinstance(block, SingleBlock)
@@ -135,8 +121,7 @@ def test_blocks_of_one_input_follow_each_other():
     assert following.levels.fresh <= once.level
     found = prepared.decrypt(following(once), secret_key)
     assert agreement(found, second["output"]) > 15
-    with pytest.raises(LevelError):
-        block(once.at_level(block.levels.fresh - 1))
+    refuse((lambda: block(once.at_level(block.levels.fresh - 1)), LevelError, None))
 
 
 def test_no_token_attends_to_padding():
