@@ -205,20 +205,5 @@ TEST(BgvCorrectionTest, AutomaticModeSavesBudget) {
   EXPECT_LE(depth(manual), 3);
 }
 
-// A bound that is smaller than what a chosen message makes of the other operand's noise is no bound: at least
-// N t / 2 of it.
-TEST(BgvNoise, ProductsCountChosenMessages) {
-  auto literal = test_chain<Bgv>(65537, 4).literal();
-  literal.rescaling = rlwe::RescalingPolicy::manual(literal.scheme);
-  Session<Bgv> session{rlwe::Parameters(literal)};
-  const rlwe::Ciphertext x = session.encrypt(session.constant(1));
-  rlwe::Ciphertext claimed = x.clone();
-  claimed.meta.noise_log2 = 0;
-  EXPECT_GE(session.evaluator.multiply(x, claimed).meta.noise_log2,
-            x.meta.noise_log2 + std::log2(1024.0 * 65537 / 2) - 1e-9);
-  EXPECT_GE(session.evaluator.multiply(claimed, x).meta.noise_log2,
-            x.meta.noise_log2 + std::log2(1024.0 * 65537 / 2) - 1e-9);
-}
-
 }  // namespace
 }  // namespace hemera::testing

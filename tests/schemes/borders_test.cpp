@@ -113,10 +113,9 @@ TYPED_TEST(IntegerBorders, OfRequests) {
 // primes hold any digit, and all primes differ from each other and from the plain modulus.
 TYPED_TEST(IntegerBorders, WhatIsMadeIsWellFormed) {
   using S = TypeParam;
-  for (std::size_t depth = 0; depth <= 6; depth += 2) {
-    for (const std::size_t digits : {0U, 1U, 2U, 3U}) {
-      for (const std::uint64_t t :
-           {std::uint64_t{0}, std::uint64_t{65537}, std::uint64_t{2}, std::uint64_t{1} << 32}) {
+  for (const std::size_t depth : {0U, 2U, 5U}) {
+    for (const std::size_t digits : {0U, 1U, 3U}) {
+      for (const std::uint64_t t : {std::uint64_t{0}, std::uint64_t{2}, std::uint64_t{1} << 32}) {
         SCOPED_TRACE(std::to_string(depth) + " " + std::to_string(digits) + " " + std::to_string(t));
         rlwe::Parameters parameters = [&]() -> rlwe::Parameters {
           try {
@@ -217,7 +216,7 @@ TEST(CkksBorders, OfRequests) {
 
 // Range bits follow from the bound: max(1, ceil(log2) + 1), at and beside powers of two.
 TEST(CkksBorders, RangeBitsAreThoseOfTheBound) {
-  for (int log = -3; log <= 58; ++log) {
+  for (int log = -3; log <= 58; log += 6) {
     for (const auto& [factor, more] : {std::pair{1.0, 0}, {1 + 0x1p-40, 1}, {1.5, 1}, {2 - 0x1p-40, 1}}) {
       const auto parameters = ckks::parameters_for(
           {.depth = 0, .largest = factor * std::exp2(log), .degree = 1024, .security = std::nullopt});
@@ -229,8 +228,8 @@ TEST(CkksBorders, RangeBitsAreThoseOfTheBound) {
 
 // A level's primes divide the scale of a product back to the scale: S^2 / r is S within their spacing.
 TEST(CkksBorders, WhatIsMadeIsWellFormed) {
-  for (const int scale_bits : {20, 33, 40, 49, 50, 51, 60, 61, 99, 100, 120}) {
-    for (const std::size_t digits : {0U, 1U, 2U}) {
+  for (const int scale_bits : {20, 40, 50, 51, 61, 100, 120}) {
+    for (const std::size_t digits : {0U, 2U}) {
       SCOPED_TRACE(std::to_string(scale_bits) + " " + std::to_string(digits));
       const auto parameters = ckks::parameters_for(
           {.depth = 3, .scale_bits = scale_bits, .digits = digits, .degree = 2048, .security = std::nullopt});
@@ -272,7 +271,7 @@ TEST(CkksBorders, WhatIsMadeIsWellFormed) {
 // Primes on both sides of the scale keep the scales of many levels, also next to 2^50, above which primes are
 // slower and below which they are taken where that is possible.
 TEST(CkksBorders, ScalesStayOverManyLevels) {
-  for (const int scale_bits : {35, 40, 49, 50, 51, 60, 100}) {
+  for (const int scale_bits : {35, 49, 51, 100}) {
     const auto parameters = ckks::parameters_for(
         {.depth = 40, .scale_bits = scale_bits, .degree = 1024, .security = std::nullopt});
     const auto& levels = parameters.literal().levels;

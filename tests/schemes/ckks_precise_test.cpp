@@ -14,6 +14,7 @@
 #include "hemera/io/file.hpp"
 #include "hemera/io/objects.hpp"
 #include "hemera/runtime/error.hpp"
+#include "refusals.hpp"
 #include "schemes/ckks_support.hpp"
 
 namespace hemera::ckks {
@@ -239,13 +240,7 @@ TEST(PreciseValues, AreRefusedWhereTheyCanNotBe) {
   const Encoder& encoder = *session.encoder;
   Rows rows = Rows::random(1, 4, false, 8);
   const auto refused = [&](const char* words) {
-    try {
-      static_cast<void>(encode(encoder, rows, 4));
-    } catch (const ParameterError& error) {
-      EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
-      return;
-    }
-    ADD_FAILURE() << words;
+    tests::expect_error<ParameterError>([&] { return encode(encoder, rows, 4); }, {words});
   };
   rows.rests[1] = 0x1p-40;  // a digit of the number, and no rest
   refused("what doubles leave");

@@ -128,21 +128,6 @@ TEST(FewerSlotsTest, ValuesOfAPart) {
             (std::vector<std::int64_t>{1, 2, 4, 8, 16, 32}));
 }
 
-TEST(FewerSlotsTest, FilesHaveThemAndNoMore) {
-  Session<Bfv> session(test_chain<Bfv>(257, 2));
-  const Values values = session.uniform();
-  const rlwe::Ciphertext x = session.encrypt(values);
-  const auto elsewhere = tests::make_context(session.context->parameters());
-  const rlwe::Ciphertext loaded = io::load_ciphertext(elsewhere, io::save(x));
-  EXPECT_EQ(loaded.meta.slots, 128U);
-  EXPECT_EQ(io::save(loaded), io::save(x));
-  rlwe::Ciphertext more = x.clone();
-  more.meta.slots = 129;
-  expect_error<MismatchError>([&] { static_cast<void>(io::save(more)); }, {"129 values", "1 to 128"});
-  more.meta.encoding = rlwe::Encoding::coefficients;
-  EXPECT_EQ(io::load_ciphertext(elsewhere, io::save(more)).meta.slots, 129U);
-}
-
 TEST(FewerSlotsTest, RefusalsAndSearch) {
   Session<Bfv> session(test_chain<Bfv>(257, 2));
   const std::vector<std::int64_t> many(129, 1);

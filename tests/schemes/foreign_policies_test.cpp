@@ -10,7 +10,7 @@
 #include "hemera/schemes/integer/encoder.hpp"
 #include "schemes/ckks_support.hpp"
 
-namespace hemera {
+namespace hemera::foreign_policies_tests {
 namespace {
 
 using rlwe::OpenFhe;
@@ -122,4 +122,4 @@ TEST(OpenFheTechniques, BgvValuesAndFactors) {
 }
 
 }  // namespace
-}  // namespace hemera
+}  // namespace hemera::foreign_policies_tests

@@ -13,7 +13,7 @@
 #include "schemes/integer_support.hpp"
 #include "schemes/noise_formulas.hpp"
 
-namespace hemera::testing {
+namespace hemera::testing::formulas_tests {
 namespace {
 
 using rlwe::BfvMultiplication;
@@ -185,73 +185,6 @@ TEST(NoiseFormula, OfEveryOperationOfBgv) {
   check_bounds<Bgv>(test_chain<Bgv>(4, 4, 1, 0, 1024, 30));
 }
 
-// The division's own rounding, which other terms of a product's bound hide.
-TEST(NoiseFormula, RoundingOfEveryProductOfBfv) {
-  const rlwe::Parameters parameters = test_chain<Bfv>(65537, 8, 1, 0, 1024, 40);
-  for (const auto& [variant, halves] :
-       {std::pair(BfvMultiplication::behz, 1), std::pair(BfvMultiplication::hps, 0),
-        std::pair(BfvMultiplication::hps_over_q, 0)}) {
-    const auto context = tests::make_context(with_variant(parameters, variant));
-    for (std::size_t level = 0; level <= context->top_level(); ++level) {
-      const auto primes = static_cast<double>(parameters.literal().levels[level].size());
-      const auto multiplier = bfv::make_multiplier(*context, level, variant);
-      EXPECT_EQ(multiplier->rounding_error(), halves == 0 ? 0.5 : primes / 2);
-    }
-  }
-}
-
-// (X^0 + ... + X^(N-1)) a times (X^0 + ... ) b has the coefficients (2 (k + 1) - N) a b: what is largest in a
-// product of ciphertexts, as far as any can be.
-TEST(NoiseFormula, LargestProductsFitTheAuxiliaryBaseForEveryModulus) {
-  using arith::BigInteger;
-  // Sizes of which some fill the auxiliary primes up.
-  for (int bits = 30; bits <= 60; bits += 2) {
-    SCOPED_TRACE(bits);
-    const std::uint64_t t = plain_prime(17 + bits % 4, 1024);
-    const rlwe::Parameters parameters = test_chain<Bfv>(t, 2, 1, 0, 1024, bits);
-    for (const BfvMultiplication variant : {BfvMultiplication::behz, BfvMultiplication::hps}) {
-      const auto context = tests::make_context(with_variant(parameters, variant));
-      const std::size_t top = context->top_level();
-      const poly::RnsBase& base = context->base(top);
-      const auto multiplier = bfv::make_multiplier(*context, top, variant);
-      // Near half the modulus: at the half itself either sign stands for it.
-      const BigInteger q = arith::product(base.values()), largest = q / 2 - (q >> 12);
-      poly::Poly x = context->make_poly(1, 2, base, poly::Form::coefficient);
-      std::vector<std::uint64_t> words;
-      const std::size_t n = context->degree();
-      for (int component = 0; component < 2; ++component) {
-        for (std::size_t limb = 0; limb < base.size(); ++limb) {
-          words.insert(words.end(), n, arith::modulo(largest, base.modulus(limb).value()));
-        }
-      }
-      context->backend().upload(context->queue(), x.view(), words, poly::Form::coefficient);
-      context->backend().forward_transform(context->queue(), x.view(), x.view(), base);
-      poly::Poly out = context->make_poly(1, 3, base, poly::Form::evaluation);
-      multiplier->multiply(*context, out.view(), {std::as_const(x).view(), std::as_const(x).view()});
-      context->backend().inverse_transform(context->queue(), out.view(), out.view(), base);
-      std::vector<std::uint64_t> found(out.shape().words());
-      context->backend().download(context->queue(), found, std::as_const(out).view(),
-                                  poly::Form::coefficient);
-      context->queue().synchronize();
-      const auto most = static_cast<std::int64_t>(base.size() / 2 + 1);
-      for (std::size_t component = 0; component < 3; ++component) {
-        const int twice = component == 1 ? 2 : 1;
-        for (const std::size_t k : {std::size_t{0}, std::size_t{1}, n / 2, n - 1}) {
-          const BigInteger exact =
-              BigInteger(twice * (2 * (static_cast<std::int64_t>(k) + 1) - static_cast<std::int64_t>(n))) *
-              largest * largest * t;
-          // Every rounding of exact / Q within the variant's error, in the first prime.
-          const BigInteger floor = (exact < 0 ? BigInteger(exact - q + 1) : exact) / q;
-          const arith::Modulus& p = base.modulus(0);
-          const std::uint64_t value = found[component * base.size() * n + k];
-          const std::int64_t difference = p.centered(p.subtract(value, arith::modulo(floor, p.value())));
-          EXPECT_LE(std::abs(difference), most) << component << " " << k;
-        }
-      }
-    }
-  }
-}
-
 // docs/ckks.md, "How large the noise is".
 void check_bounds_of_ckks(const rlwe::Context& context) {
   const NoiseFormulas noise(context);
@@ -401,31 +334,6 @@ struct SpentBudget : ::testing::Test {};
 using BothSchemes = ::testing::Types<Bfv, Bgv>;
 TYPED_TEST_SUITE(SpentBudget, BothSchemes);
 
-// What a decryption could not read multiplies nothing, and is added to nothing.
-TYPED_TEST(SpentBudget, DoubtfulPlaintextsAreNoOperands) {
-  Session<TypeParam> session(test_chain<TypeParam>(65537, 2));
-  Ciphertext x = session.encrypt(session.uniform());
-  const Ciphertext fresh = session.encrypt(session.uniform());
-  for (int i = 0; i < 20 && TypeParam::budget(x, session.secret) > 0; ++i) {
-    session.evaluator.multiply_scalar_inplace(x, 30000);
-  }
-  session.evaluator.multiply_scalar_inplace(x, 30000);
-  const rlwe::Plaintext spent = TypeParam::decrypt(x, session.secret);
-  const auto& evaluator = session.evaluator;
-  EXPECT_THROW(static_cast<void>(session.encoder.decode(spent)), NoiseError);
-  EXPECT_THROW(static_cast<void>(evaluator.multiply_plain(fresh, spent)), NoiseError);
-  const std::vector<const Ciphertext*> a = {&fresh};
-  const std::vector<const rlwe::Plaintext*> b = {&spent};
-  EXPECT_THROW(static_cast<void>(evaluator.dot(a, b)), NoiseError);
-  Ciphertext y = fresh.clone();
-  EXPECT_THROW(evaluator.add_plain_inplace(y, spent), NoiseError);
-  EXPECT_THROW(evaluator.subtract_plain_inplace(y, spent), NoiseError);
-  EXPECT_THROW(static_cast<void>(TypeParam::encrypt(spent, session.secret)), NoiseError);
-  const std::size_t first = 0;
-  EXPECT_THROW(static_cast<void>(evaluator.multiply_plain(fresh, rlwe::gather(spent, {&first, 1}, {}))),
-               NoiseError);
-}
-
 // A bound that was made lower does not help: the true noise must leave as many bits as were asked for.
 TYPED_TEST(SpentBudget, SharingMeasuresTheBitsThatWereAskedFor) {
   Session<TypeParam> session(test_chain<TypeParam>(65537, 3));
@@ -443,18 +351,6 @@ TYPED_TEST(SpentBudget, SharingMeasuresTheBitsThatWereAskedFor) {
   EXPECT_THROW(static_cast<void>(TypeParam::share(x, session.secret, 40)), NoiseError);
 }
 
-// What is told to be left is what may be asked for, to the bit.
-TYPED_TEST(SpentBudget, SharingAsksForNoMoreThanTheBound) {
-  Session<TypeParam> session(test_chain<TypeParam>(65537, 3));
-  Ciphertext x = session.encrypt(session.uniform());
-  for (const double more : {0.0, 10.3, 20.6}) {
-    x.meta.noise_log2 += more;
-    const auto bits = static_cast<int>(std::floor(TypeParam::guaranteed(x)));
-    EXPECT_NO_THROW(static_cast<void>(TypeParam::share(x, session.secret, bits)));
-    EXPECT_THROW(static_cast<void>(TypeParam::share(x, session.secret, bits + 1)), NoiseError);
-  }
-}
-
 TYPED_TEST(SpentBudget, PlaintextsAreForLevelsThatThereAre) {
   Session<TypeParam> session(test_chain<TypeParam>(65537, 2));
   const std::vector<std::int64_t> values = {1, 2};
@@ -465,17 +361,6 @@ TYPED_TEST(SpentBudget, PlaintextsAreForLevelsThatThereAre) {
 }
 
 // --- CKKS: bounds that are declared, and what an evaluator refreshes ---
-
-TEST(CkksBounds, EncodingRefusesWhatIsBarelyAbove) {
-  const auto context = tests::make_context(ckks::small_parameters(1));
-  const ckks::Encoder encoder(context);
-  for (const auto& [inside, above] : {std::pair(ckks::Complex(3, -4), ckks::Complex(3, -4.001)),
-                                      std::pair(ckks::Complex(-5), ckks::Complex(-5.001)),
-                                      std::pair(ckks::Complex(0, 5), ckks::Complex(0, 6.9))}) {
-    EXPECT_NO_THROW(static_cast<void>(encoder.encode(ckks::Values(1, inside), {}, {}, {}, 5)));
-    EXPECT_THROW(static_cast<void>(encoder.encode(ckks::Values(1, above), {}, {}, {}, 5)), ParameterError);
-  }
-}
 
 // Which ciphertexts are refreshed before a circuit of so many levels, and what the refresh is given: one
 // level more is left of values of a declared bound, and values of none are supposed to have the given
@@ -544,4 +429,4 @@ TEST(SizeFormula, OfCiphertextsAndKeys) {
 }
 
 }  // namespace
-}  // namespace hemera::testing
+}  // namespace hemera::testing::formulas_tests

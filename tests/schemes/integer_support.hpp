@@ -234,8 +234,6 @@ struct PlainSetting {
 };
 inline std::vector<PlainSetting> plain_settings() {
   return {{"t = 65537", 65537, 4},
-          {"t of 20 bits", plain_prime(20, 1024), 4},
-          {"t of 30 bits", plain_prime(30, 1024), 5},
           {"t of 45 bits", plain_prime(45, 1024), 6},
           {"t of 55 bits, above the primes", plain_prime(55, 1024), 7},
           {"t = 257, of 128 slots", 257, 3},

@@ -20,14 +20,14 @@ class IntegerLimits : public ::testing::Test {};
 using Schemes = ::testing::Types<Bfv, Bgv>;
 TYPED_TEST_SUITE(IntegerLimits, Schemes);
 
-// For bounds in steps of an eighth of a bit: the lowest level that guarantees a bit, or none lower.
+// The lowest level that guarantees a bit, or none lower.
 TYPED_TEST(IntegerLimits, ShrinkGoesToTheLowestLevelThatGuaranteesABit) {
   using S = TypeParam;
   Session<S> session(test_chain<S>(65537, 4, 1, 0, 1024, 30));
   rlwe::Ciphertext x = session.encrypt(session.constant(1));
   const std::size_t top = x.meta.level;
   std::vector<std::size_t> seen;
-  for (double noise = x.meta.noise_log2; noise < session.context->base(top).log2() + 2; noise += 0.125) {
+  for (double noise = x.meta.noise_log2; noise < session.context->base(top).log2() + 2; noise += 0.4) {
     x.meta.noise_log2 = noise;
     std::size_t expected = top;
     rlwe::Ciphertext lower = x.clone();

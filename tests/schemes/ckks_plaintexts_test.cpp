@@ -1,10 +1,8 @@
-// Double hoisting: a matrix-vector product whose sums stay over Q u P, with one division at the end
-// (2020/1203, section 4).
+// Plaintexts that are stored by one period, or over more primes than a level has.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <functional>
-#include <map>
 #include <string>
 
 #include "hemera/rlwe/hoisting.hpp"
@@ -14,86 +12,6 @@
 
 namespace hemera::ckks {
 namespace {
-
-// y = M x by its diagonals: y = sum_j rot_(j b)( sum_i p_(j, i) rot_i(x) ), p_(j, i) the diagonal j b + i
-// turned back by j b.
-class CkksDoubleHoisting : public ::testing::TestWithParam<Stored> {};
-
-INSTANTIATE_TEST_SUITE_P(Plaintexts, CkksDoubleHoisting, ::testing::Values(Stored::whole, Stored::one_period),
-                         [](const auto& stored) {
-                           return stored.param == Stored::whole ? "Whole" : "OnePeriod";
-                         });
-
-TEST_P(CkksDoubleHoisting, AMatrixTimesAVectorWithOneDivision) {
-  constexpr std::size_t slots = 16, baby = 4;
-  const Session session(small_parameters(3, 2));
-  const rlwe::Context& context = *session.context;
-  const std::size_t level = context.top_level();
-  // The keys live over one level's base alone.
-  rlwe::GadgetPrimes primes = context.parameters().default_gadget(level);
-  const auto gadget = context.gadget(primes);
-  std::map<std::size_t, rlwe::SwitchingKey> keys;
-  for (std::size_t step = 1; step < baby; ++step) {
-    keys.emplace(step, rlwe::generate_galois_key(
-                           session.secret, context.galois_element(static_cast<std::int64_t>(step)), gadget));
-  }
-  for (std::size_t giant = baby; giant < slots; giant += baby) {
-    keys.emplace(giant,
-                 rlwe::generate_galois_key(session.secret,
-                                           context.galois_element(static_cast<std::int64_t>(giant)), gadget));
-  }
-  const auto element = [&](std::size_t step) {
-    return context.galois_element(static_cast<std::int64_t>(step));
-  };
-  const Values matrix = random_values(slots * slots, 41);
-  const Values x = random_values(slots, 42);
-  const Ciphertext encrypted = session.encrypt(x);
-  const double scale = context.scales().level_scale(level);
-  const poly::RnsBase& extended = gadget->mod_up(level).extended();
-
-  // Baby steps: one ModUp, then each key's product, not divided.
-  const rlwe::Digits digits = rlwe::decompose(encrypted, gadget);
-  std::vector<rlwe::ExtendedCiphertext> rotated;
-  rotated.push_back(rlwe::extend(encrypted, gadget));
-  for (std::size_t i = 1; i < baby; ++i) {
-    rotated.push_back(rlwe::switch_extended(digits, keys.at(i), element(i)));
-  }
-  rlwe::ExtendedCiphertext sum;
-  for (std::size_t giant = 0; giant < slots; giant += baby) {
-    rlwe::ExtendedCiphertext inner;
-    for (std::size_t i = 0; i < baby; ++i) {
-      Values diagonal(slots);
-      for (std::size_t k = 0; k < slots; ++k) {
-        const std::size_t row = (k + slots - giant) % slots;
-        diagonal[k] = matrix[row * slots + (row + giant + i) % slots];
-      }
-      const rlwe::Plaintext plain =
-          session.encoder->encode_over(extended, diagonal, {}, level, scale, GetParam());
-      rlwe::multiply_plain_add(inner, rotated[i], plain);
-    }
-    if (giant != 0) inner = rlwe::switch_extended(inner, keys.at(giant), element(giant));
-    if (giant == 0) {
-      sum = std::move(inner);
-    } else {
-      rlwe::add_inplace(sum, inner);
-    }
-  }
-  EXPECT_EQ(sum.meta.noise_scale_degree, 2);
-  const Ciphertext result = rlwe::mod_down_rescaled(sum);
-  EXPECT_EQ(result.meta.level, level - 1);
-  EXPECT_EQ(result.meta.noise_scale_degree, 1);
-
-  Values expected(slots, 0);
-  for (std::size_t row = 0; row < slots; ++row) {
-    for (std::size_t column = 0; column < slots; ++column) {
-      expected[row] += matrix[row * slots + column] * x[column];
-    }
-  }
-  EXPECT_LT(largest_difference(session.decrypt(result), expected), tolerance);
-  // Divided first and rescaled afterwards: the same values.
-  const Ciphertext apart = session.evaluator->rescale(rlwe::mod_down(sum));
-  EXPECT_LT(largest_difference(session.decrypt(apart), session.decrypt(result)), tolerance);
-}
 
 // Rows that are encoded as one batch are the plaintexts of each alone, exactly.
 TEST(CkksPeriodicPlaintext, IsEncodedAloneAsInABatch) {
@@ -184,16 +102,6 @@ TEST(CkksPeriodicPlaintext, OfANumber) {
   }
   EXPECT_THROW(static_cast<void>(encoder.encode_number(NAN, 1, 0x1p40)), ParameterError);
   EXPECT_THROW(static_cast<void>(encoder.encode_number(1e30, 0, 0x1p40)), ParameterError);
-}
-
-// Full slots have no shorter period.
-TEST(CkksPeriodicPlaintext, OfAllSlotsIsWhole) {
-  const Session session(small_parameters(2, 2));
-  const rlwe::Context& context = *session.context;
-  const Values values = random_values(context.degree() / 2, 52);
-  const rlwe::Plaintext plain =
-      session.encoder->encode_over(context.base(0), values, {}, 0, 0x1p30, Stored::one_period);
-  EXPECT_TRUE(plain.poly.is_whole());
 }
 
 // Over the special primes as well, at the ciphertext's level or above it: the limbs of its level count, in
