@@ -64,17 +64,24 @@ std::vector<Contribution> list_of(const std::vector<Entry>& entries) {
   return list;
 }
 
+/// Bytes that `write` fills, without the interpreter lock: nobody else has them yet.
+template <typename Write>
+nb::bytes written(std::size_t size, const Write& write) {
+  PyObject* const made = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size));
+  if (made == nullptr) nb::raise_python_error();
+  nb::bytes owned = nb::steal<nb::bytes>(made);
+  const ReleasedGil release;
+  write(std::as_writable_bytes(std::span(PyBytes_AsString(made), size)));
+  return owned;
+}
+
 nb::bytes make_upload(const ContextHandle& context, const Description& description, const Transcript& list,
                       const std::string& name, const std::vector<nb::bytes>& dealt, const Values& values) {
   std::vector<poly::Seed> seeds;
   for (const nb::bytes& part : dealt) seeds.push_back(seed_of(part));
-  std::vector<std::byte> message;
-  {
-    const ReleasedGil release;
-    message =
-        upload(context.context, description, list, name, seeds, std::span(values.data(), values.size()));
-  }
-  return bytes_of(message);
+  return written(upload_bytes(description, name), [&](std::span<std::byte> out) {
+    upload(context.context, description, list, name, seeds, std::span(values.data(), values.size()), out);
+  });
 }
 
 /// The functions of a ledger take and give Python's bytes.
@@ -187,10 +194,12 @@ void bind_agreement(nb::module_& m) {
       .def(
           "__init__",
           [](Description* self, const Access& access, const Plan& plan, std::vector<std::string> members,
-             const nb::bytes& layout, const nb::bytes& nonce) {
-            new (self) Description(access, plan, std::move(members), digest_of(layout), digest_of(nonce));
+             const nb::bytes& layout, const nb::bytes& nonce, int messages) {
+            new (self)
+                Description(access, plan, std::move(members), digest_of(layout), digest_of(nonce), messages);
           },
-          "access"_a, "plan"_a, "members"_a, "layout"_a, "nonce"_a)
+          "access"_a, "plan"_a, "members"_a, "layout"_a, "nonce"_a, "messages"_a = newest_messages)
+      .def_prop_ro("messages", &Description::messages)
       .def_prop_ro("id", [](const Description& self) { return bytes_of(self.id()); });
   nb::class_<Transcript>(m, "FederationList")
       .def(
@@ -259,12 +268,8 @@ void bind_messages(nb::module_& m) {
       .def(
           "share",
           [](Member& self, const Transcript& list, std::size_t piece) {
-            std::vector<std::byte> share;
-            {
-              const ReleasedGil release;
-              share = self.share(list, piece);
-            }
-            return bytes_of(share);
+            return written(self.share_bytes(),
+                           [&](std::span<std::byte> out) { self.share(list, piece, out); });
           },
           "list"_a, "piece"_a);
   nb::class_<UploadSum>(m, "UploadSum")

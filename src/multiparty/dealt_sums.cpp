@@ -26,8 +26,9 @@ constexpr std::string_view commitment_label = "hemera federation piece 1";
 constexpr std::string_view dealt_label = "hemera federation contributor 1";
 constexpr std::string_view secret_label = "hemera federation secret 1";
 constexpr std::string_view flooding_label = "hemera federation flooding 1";
-// Bytes of polynomials that a device, or a thread, works on at once.
-constexpr std::size_t device_batch = std::size_t{1} << 19, thread_batch = std::size_t{1} << 18;
+// Bytes of polynomials that a device, or a thread, works on at once: whole pieces of a message.
+constexpr std::size_t device_batch = std::size_t{1} << 20, thread_batch = std::size_t{1} << 18;
+constexpr std::size_t most_polynomials = 32;  // whose seeds are of one kernel of a device
 
 poly::Seed derived(const poly::Seed& key, const runtime::ByteWriter& input) {
   poly::Seed seed;
@@ -133,41 +134,37 @@ void require_context(const rlwe::Context& context, const Description& descriptio
   throw MismatchError("the context has other parameters than the federation; make it of the plan's");
 }
 
-// Calls prepare(i) for i below `prepared`, and then work(first, count) for all polynomials of a round, in
-// batches. The context's threads share them; on a device threads of their own, each with its stream: some
-// hash and pack what others compute. Threads that are in a loop copy by themselves.
-template <typename Prepare, typename Work>
+// Some consecutive polynomials of a round.
+struct Batch {
+  std::size_t number, first, count;
+};
+// Batches that begin while what all need is prepared.
+constexpr std::size_t most_ahead = 16;
+
+// Calls prepare(i) for i below `prepared` and, at the same time, begin(batch) for the first batches, at most
+// most_ahead; then work(batch) for all batches of a round. The context's threads share them; on a device the
+// process's, each with its stream: some hash and pack what others compute. Threads that are in a loop copy by
+// themselves.
+template <typename Prepare, typename Begin, typename Work>
 void for_polynomials(const rlwe::Context& context, const Plan& plan, std::size_t prepared,
-                     const Prepare& prepare, const Work& work) {
+                     const Prepare& prepare, const Begin& begin, const Work& work) {
   runtime::ThreadPool* threads = rlwe::host_threads(context);
   const std::size_t bytes = threads == nullptr ? device_batch : thread_batch;
-  const std::size_t most = std::max<std::size_t>(1, bytes / (2 * plan.request().degree * 8));
+  const std::size_t most =
+      std::clamp<std::size_t>(bytes / (2 * plan.request().degree * 8), 1, most_polynomials);
   const std::size_t batches = (plan.polynomials() + most - 1) / most;
   const auto run = [&](std::size_t part, std::size_t i) {
     if (part == 0) return prepare(i);
-    work(i * most, std::min(most, plan.polynomials() - i * most));
+    const Batch batch{i, i * most, std::min(most, plan.polynomials() - i * most)};
+    return part == 1 ? begin(batch) : work(batch);
   };
-  if (context.ledger() != nullptr) {
-    for (std::size_t i = 0; i < prepared; ++i) run(0, i);
-    for (std::size_t i = 0; i < batches; ++i) run(1, i);
-    return;
+  const std::array<runtime::LoopPart, 3> parts = {
+      {{prepared, 0}, {std::min(batches, most_ahead), 0}, {batches, 2}}};
+  if (threads == nullptr) threads = &runtime::host_pool();
+  if (context.ledger() == nullptr) return threads->parallel_for_parts(parts, run);
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    for (std::size_t i = 0; i < parts[part].count; ++i) run(part, i);
   }
-  std::optional<runtime::ThreadPool> own;
-  if (threads == nullptr) {
-    constexpr int most_threads = 16;
-    const int wanted = static_cast<int>(std::min<std::size_t>(std::max(prepared, batches), most_threads));
-    threads = &own.emplace(std::max(1, std::min(wanted, runtime::available_processors())));
-  }
-  const std::array<runtime::LoopPart, 2> parts = {{{prepared, 0}, {batches, 1}}};
-  threads->parallel_for_parts(parts, run);
-}
-
-// The residues of an array in its form, [polynomial, limb, N].
-std::vector<std::uint64_t> residues_of(const rlwe::Context& context, const poly::Poly& from) {
-  std::vector<std::uint64_t> words(from.shape().words());
-  context.backend().download(context.queue(), words, from.view(), from.form());
-  context.queue().synchronize();
-  return words;
 }
 
 // Writes what `value` makes of each of the residues, [polynomial, limb, N]: of its number in the round, and
@@ -222,9 +219,13 @@ poly::Seed Piece::dealt(const Description& description, const std::string& contr
   return derived(key_, in);
 }
 
-std::vector<std::byte> upload(const rlwe::ContextPointer& context, const Description& description,
-                              const Transcript& transcript, const std::string& name,
-                              std::span<const poly::Seed> dealt, std::span<const std::int64_t> values) {
+std::size_t upload_bytes(const Description& description, const std::string& name) {
+  return message_bytes(description, {.kind = MessageKind::upload, .sender = name});
+}
+
+void upload(const rlwe::ContextPointer& context, const Description& description, const Transcript& transcript,
+            const std::string& name, std::span<const poly::Seed> dealt, std::span<const std::int64_t> values,
+            std::span<std::byte> out) {
   require_context(*context, description);
   const Plan& plan = description.plan();
   require_values(plan, values);
@@ -241,22 +242,23 @@ std::vector<std::byte> upload(const rlwe::ContextPointer& context, const Descrip
   poly::Poly secret;
   const poly::Seed errors = poly::Seed::fresh();
   const uint128 modulus = plan.modulus(), delta = plan.delta();
-  MessageWriter message(description, transcript, {.kind = MessageKind::upload, .sender = name});
+  MessageWriter message(description, transcript, {.kind = MessageKind::upload, .sender = name}, out);
   const auto prepare = [&](std::size_t) { secret = summed_secret(*context, seeds); };
-  for_polynomials(*context, plan, is_masked ? 0 : 1, prepare, [&](std::size_t first, std::size_t count) {
-    const poly::Poly b =
-        is_masked ? summed_masks(*context, seeds, first, count)
-                  : upload_of_zeros(*context, transcript.public_seed(), secret, errors, first, count);
-    std::vector<std::uint64_t> residues = residues_of(*context, b);
-    const runtime::ZeroedAtEnd zeroed{std::span(residues)};
-    write_values(plan, b.base(), residues, first, message, [&](std::size_t i, uint128 x) {
+  const auto begin = [](const Batch&) {};
+  for_polynomials(*context, plan, is_masked ? 0 : 1, prepare, begin, [&](const Batch& batch) {
+    const poly::Poly b = is_masked ? summed_masks(*context, seeds, batch.first, batch.count)
+                                   : upload_of_zeros(*context, transcript.public_seed(), secret, errors,
+                                                     batch.first, batch.count);
+    const HostWords residues(*context, b.view(), b.form());
+    const runtime::ZeroedAtEnd zeroed{residues.all()};
+    write_values(plan, b.base(), residues.all(), batch.first, message, [&](std::size_t i, uint128 x) {
       const std::int64_t m = values[i];
       const uint128 scaled = delta * static_cast<std::uint64_t>(m < 0 ? -m : m);  // below Q / 2
       x += m < 0 ? modulus - scaled : scaled;
       return rounded(x >= modulus ? x - modulus : x, plan.margin().upload_dropped);
     });
   });
-  return message.finish();
+  message.finish();
 }
 
 namespace {
@@ -336,45 +338,59 @@ void Member::answer_once(const Transcript& transcript) {
   answered_.insert_or_assign(transcript.round(), transcript.digest());
 }
 
-std::vector<std::byte> Member::share(const Transcript& transcript, std::size_t piece) {
+std::size_t Member::share_bytes() const { return message_bytes(description_, {.kind = MessageKind::share}); }
+
+void Member::share(const Transcript& transcript, std::size_t piece, std::span<std::byte> out) {
   const auto mine = std::ranges::find(pieces_, piece, &Piece::number);
   if (mine == pieces_.end()) {
     throw ParameterError("this member does not hold piece " + std::to_string(piece));
   }
   // The list is of this federation: its digest says so.
   static_cast<void>(Transcript::read(description_, transcript.bytes()));
+  MessageWriter message(description_, transcript,
+                        {.kind = MessageKind::share, .piece = static_cast<std::uint32_t>(piece)}, out);
   answer_once(transcript);
   const Plan& plan = description_.plan();
   const Margin& margin = plan.margin();
   require_margin(margin);
+  const bool is_masked = margin.method == Method::masks;
+  const poly::Seed seed = transcript.public_seed();
   std::array<ShareComputation, 2> computations;
-  std::optional<MessageWriter> message;  // fresh memory, which takes about as long
+  std::array<std::optional<PublicFactor>, most_ahead> ahead;
   const auto prepare = [&](std::size_t i) {
-    if (i < computations.size()) return computations[i].prepare(*context_, description_, transcript, *mine);
-    message.emplace(description_, transcript,
-                    Envelope{.kind = MessageKind::share, .piece = static_cast<std::uint32_t>(piece)});
+    computations[i].prepare(*context_, description_, transcript, *mine);
   };
-  for_polynomials(
-      *context_, plan, computations.size() + 1, prepare, [&](std::size_t first, std::size_t count) {
-        poly::Poly once, twice;
-        if (margin.method == Method::masks) {
-          once = computations[0].masked(*context_, first, count);
-          twice = computations[1].masked(*context_, first, count);
-        } else {
-          const PublicFactor rho(*context_, transcript.public_seed(), first, count);
-          once = computations[0].flooded(*context_, margin, transcript, *mine, first, rho);
-          twice = computations[1].flooded(*context_, margin, transcript, *mine, first,
-                                          rho.redrawn(transcript.public_seed(), first));
-        }
-        std::vector<std::uint64_t> residues = residues_of(*context_, once);
-        const runtime::ZeroedAtEnd zeroed{std::span(residues)};
-        if (!are_residues(*context_, twice.view(), twice.form(), residues)) {
-          throw DeviceError("two computations of a share differ: a fault of the machine; nothing was sent");
-        }
-        write_values(plan, once.base(), residues, first, *message,
-                     [&](std::size_t, uint128 x) { return rounded(x, margin.share_dropped); });
-      });
-  return message->finish();
+  const auto begin = [&](const Batch& batch) {
+    if (!is_masked) ahead[batch.number].emplace(*context_, seed, batch.first, batch.count);
+  };
+  const auto computed = [&](const ShareComputation& computation, const Batch& batch,
+                            const PublicFactor& rho) {
+    return computation.flooded(*context_, margin, transcript, *mine, batch.first, rho);
+  };
+  for_polynomials(*context_, plan, computations.size(), prepare, begin, [&](const Batch& batch) {
+    poly::Poly once, twice;
+    if (is_masked) {
+      once = computations[0].masked(*context_, batch.first, batch.count);
+      twice = computations[1].masked(*context_, batch.first, batch.count);
+    } else {
+      // The device has both products and floodings before the host waits for anything.
+      const PublicFactor rho = batch.number < ahead.size()
+                                   ? *std::exchange(ahead[batch.number], std::nullopt)
+                                   : PublicFactor(*context_, seed, batch.first, batch.count);
+      const PublicFactor again = rho.redrawn(seed, batch.first);
+      once = computed(computations[0], batch, rho);
+      twice = computed(computations[1], batch, again);
+      again.require_unchanged();
+    }
+    const HostWords residues(*context_, once.view(), once.form());
+    const runtime::ZeroedAtEnd zeroed{residues.all()};
+    if (!residues.equal(*context_, twice.view(), twice.form())) {
+      throw DeviceError("two computations of a share differ: a fault of the machine; nothing was sent");
+    }
+    write_values(plan, once.base(), residues.all(), batch.first, message,
+                 [&](std::size_t, uint128 x) { return rounded(x, margin.share_dropped); });
+  });
+  message.finish();
 }
 
 }  // namespace hemera::multiparty

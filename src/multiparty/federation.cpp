@@ -23,7 +23,7 @@ void require_name(const std::string& name) {
 }
 
 Sha256Digest id_of(const Access& access, const Plan& plan, const std::vector<std::string>& members,
-                   const Sha256Digest& layout, const Sha256Digest& nonce) {
+                   const Sha256Digest& layout, const Sha256Digest& nonce, int messages) {
   const PlanRequest& request = plan.request();
   const Margin& margin = plan.margin();
   runtime::ByteWriter out;
@@ -44,6 +44,10 @@ Sha256Digest id_of(const Access& access, const Plan& plan, const std::vector<std
   out.i64(margin.share_dropped);
   if (request.method == Method::masks) out.string("masks");
   if (request.failure_bits != 40) out.i64(request.failure_bits);
+  if (messages != 1) {
+    out.string("messages");
+    out.i64(messages);
+  }
   out.bytes(layout);
   out.bytes(nonce);
   return runtime::sha256(out.view());
@@ -58,11 +62,16 @@ Sha256Digest read_digest(runtime::ByteReader& in) {
 }  // namespace
 
 Description::Description(const Access& access, const Plan& plan, std::vector<std::string> members,
-                         const Sha256Digest& layout, const Sha256Digest& nonce)
+                         const Sha256Digest& layout, const Sha256Digest& nonce, int messages)
     : access_(access),
       plan_(plan),
       members_(std::move(members)),
-      id_(id_of(access_, plan_, members_, layout, nonce)) {
+      messages_(messages),
+      id_(id_of(access_, plan_, members_, layout, nonce, messages)) {
+  if (messages < 1 || messages > newest_messages) {
+    throw ParameterError("messages of a federation are of version 1 to " + std::to_string(newest_messages) +
+                         ", not " + std::to_string(messages) + "; take a newer Hemera for newer ones");
+  }
   std::ranges::for_each(members_, require_name);
   if (std::set(members_.begin(), members_.end()).size() != members_.size()) {
     throw ParameterError("two members of a committee have one name; give each its own");

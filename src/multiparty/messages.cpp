@@ -9,7 +9,23 @@
 namespace hemera::multiparty {
 namespace {
 
-constexpr std::uint32_t magic = 0x31504D48;  // "HMP1"
+constexpr std::uint32_t magic_0 = 0x30504D48;  // "HMP0": the last byte is the version, a digit
+
+std::uint32_t magic_of(int version) { return magic_0 + (static_cast<std::uint32_t>(version) << 24); }
+
+// The version of a message, if it is one.
+void require_version(const std::string& name, std::uint32_t magic, int version, runtime::ByteReader& in) {
+  if (magic == magic_of(version)) return;
+  const std::uint32_t found = (magic - magic_0) >> 24;
+  if (magic - (found << 24) != magic_0 || found < 1 || found > 9)
+    in.fail("this is no message of a federation");
+  if (found > newest_messages) {
+    in.fail("it is of version " + std::to_string(found) + " of messages; take a newer Hemera");
+  }
+  throw MismatchError(name + " is of version " + std::to_string(found) +
+                      ", and messages of this federation are of version " + std::to_string(version) +
+                      ": its sender joined with other terms");
+}
 
 int bits_of(const Plan& plan, MessageKind kind) {
   return kind == MessageKind::upload ? plan.upload_bits() : plan.share_bits();
@@ -27,7 +43,7 @@ std::size_t packed_bytes(const Plan& plan, MessageKind kind) {
 std::vector<std::byte> head(const Description& description, const Transcript& transcript,
                             const Envelope& envelope) {
   runtime::ByteWriter out;
-  out.u32(magic);
+  out.u32(magic_of(description.messages()));
   out.u8(static_cast<std::uint8_t>(envelope.kind));
   out.bytes(description.id());
   out.bytes(transcript.digest());
@@ -41,7 +57,7 @@ std::vector<std::byte> head(const Description& description, const Transcript& tr
 Message open_message(std::string name, const Description& description, const Transcript& transcript,
                      MessageKind kind, std::span<const std::byte> message) {
   runtime::ByteReader in(message, name);
-  if (in.u32() != magic) in.fail("this is no message of a federation");
+  require_version(name, in.u32(), description.messages(), in);
   if (in.u8() != static_cast<std::uint8_t>(kind)) in.fail("this is another kind of message");
   const auto is_of = [&](const Sha256Digest& digest) {
     return std::ranges::equal(in.bytes(digest.size()), std::as_bytes(std::span(digest)));
@@ -65,7 +81,8 @@ Message open_message(std::string name, const Description& description, const Tra
           .head = head,
           .packed = packed,
           .digest = in.bytes(sizeof(Sha256Digest)),
-          .values = PackedValues(packed, bits_of(plan, kind))};
+          .values = PackedValues(packed, bits_of(plan, kind)),
+          .computed = MessageDigest(description.messages(), head, packed, bits_of(plan, kind))};
 }
 
 std::string name_of(std::size_t number, std::size_t count) {
@@ -76,63 +93,63 @@ std::string name_of(std::size_t number, std::size_t count) {
 
 }  // namespace
 
-MessageWriter::MessageWriter(const Description& description, const Transcript& transcript,
-                             const Envelope& envelope)
-    : bytes_(head(description, transcript, envelope)),
-      start_(bytes_.size()),
-      bits_(static_cast<std::size_t>(bits_of(description.plan(), envelope.kind))) {
-  bytes_.resize(start_ + packed_bytes(description.plan(), envelope.kind) + sizeof(Sha256Digest));
-  written_.emplace(0, start_);
-  hashed_ = std::async(std::launch::async, [this] { hash(); });
+MessageDigest::MessageDigest(int version, std::span<const std::byte> head, std::span<const std::byte> values,
+                             int bits)
+    : version_(version),
+      head_(head),
+      values_(values),
+      piece_bytes_(piece_values / 8 * static_cast<std::size_t>(bits)),
+      pieces_(1 + (values.size() + piece_bytes_ - 1) / piece_bytes_) {}
+
+void MessageDigest::hash(std::size_t piece) {
+  if (version_ == 1) return;
+  const std::span<const std::byte> rest = values_.subspan(piece * piece_bytes_);
+  pieces_[1 + piece] = runtime::sha256(rest.first(std::min(piece_bytes_, rest.size())));
 }
 
-// Unless all values were written, something failed.
-MessageWriter::~MessageWriter() {
-  {
-    const std::lock_guard lock(mutex_);
-    given_up_ = true;
+Sha256Digest MessageDigest::finish() {
+  if (version_ > 1) {
+    pieces_.front() = runtime::sha256(head_);
+    return runtime::sha256(std::as_bytes(std::span(pieces_)));
   }
-  changed_.notify_one();
+  runtime::Sha256 whole;
+  whole.update(head_);
+  whole.update(values_);
+  return whole.finish();
 }
 
-std::pair<std::size_t, std::size_t> MessageWriter::place(std::size_t first, std::size_t count) const {
-  return {start_ + first * bits_ / 8, (count * bits_ + 7) / 8};
+std::size_t message_bytes(const Description& description, const Envelope& envelope) {
+  constexpr std::size_t fixed = 4 + 1 + 2 * sizeof(Sha256Digest) + 4 + 4 + 4 + 4;
+  return fixed + envelope.sender.size() + packed_bytes(description.plan(), envelope.kind) +
+         sizeof(Sha256Digest);
+}
+
+MessageWriter::MessageWriter(const Description& description, const Transcript& transcript,
+                             const Envelope& envelope, std::span<std::byte> out)
+    : out_(out), bits_(static_cast<std::size_t>(bits_of(description.plan(), envelope.kind))) {
+  if (out.size() != message_bytes(description, envelope)) {
+    throw MismatchError("a message of " + std::to_string(message_bytes(description, envelope)) +
+                        " bytes is to be written to " + std::to_string(out.size()));
+  }
+  const std::vector<std::byte> before = head(description, transcript, envelope);
+  std::ranges::copy(before, out.begin());
+  values_ = out.subspan(before.size(), packed_bytes(description.plan(), envelope.kind));
+  digest_.emplace(description.messages(), out.first(before.size()), values_, static_cast<int>(bits_));
 }
 
 Packer MessageWriter::values(std::size_t first, std::size_t count) {
-  const auto [begin, size] = place(first, count);
-  return {std::span(bytes_).subspan(begin, size), static_cast<int>(bits_)};
+  return {values_.subspan(first * bits_ / 8, (count * bits_ + 7) / 8), static_cast<int>(bits_)};
 }
 
 void MessageWriter::written(std::size_t first, std::size_t count) {
-  const auto [begin, size] = place(first, count);
-  {
-    const std::lock_guard lock(mutex_);
-    written_.emplace(begin, begin + size);
-  }
-  changed_.notify_one();
-}
-
-void MessageWriter::hash() {
-  for (std::size_t at = 0, end = bytes_.size() - sizeof(Sha256Digest); at < end;) {
-    std::size_t next = at;
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return given_up_ || written_.contains(at); });
-      if (given_up_) return;
-      for (; written_.contains(next); next = written_.at(next)) {
-      }
-    }
-    hash_.update(std::span(bytes_).subspan(at, next - at));
-    at = next;
+  for (std::size_t value = first; value < first + count; value += piece_values) {
+    digest_->hash(value / piece_values);
   }
 }
 
-std::vector<std::byte> MessageWriter::finish() {
-  hashed_.get();
-  const Sha256Digest digest = hash_.finish();
-  std::ranges::copy(std::as_bytes(std::span(digest)), bytes_.end() - sizeof(Sha256Digest));
-  return std::move(bytes_);
+void MessageWriter::finish() {
+  const Sha256Digest digest = digest_->finish();
+  std::ranges::copy(std::as_bytes(std::span(digest)), out_.end() - sizeof(Sha256Digest));
 }
 
 Envelope read_envelope(const Description& description, const Transcript& transcript, MessageKind kind,
@@ -151,17 +168,17 @@ std::vector<Message> open_messages(const Description& description, const Transcr
   return opened;
 }
 
-void require_whole(std::span<const Message> messages) {
-  for (const Message& message : messages) {
-    runtime::Sha256 hash;
-    hash.update(message.head);
-    hash.update(message.packed);
-    message.compare(hash.finish());
-  }
+void require_whole(std::span<Message> messages) {
+  if (messages.empty()) return;
+  const std::size_t pieces = messages.front().computed.pieces();
+  runtime::in_threads(messages.size() * pieces, 2,
+                      [&](std::size_t i) { messages[i / pieces].computed.hash(i % pieces); });
+  runtime::in_threads(messages.size(), 1, [&](std::size_t k) { messages[k].compare(); });
 }
 
-void Message::compare(const Sha256Digest& of_bytes) const {
-  if (std::ranges::equal(digest, std::as_bytes(std::span(of_bytes)))) return;
+void Message::compare() {
+  const Sha256Digest found = computed.finish();
+  if (std::ranges::equal(digest, std::as_bytes(std::span(found)))) return;
   throw FormatError(name + ": its digest is wrong: it is damaged");
 }
 

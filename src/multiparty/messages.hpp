@@ -2,15 +2,11 @@
 #pragma once
 
 #include <algorithm>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <future>
-#include <map>
-#include <mutex>
+#include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "hemera/multiparty/federation.hpp"
@@ -34,35 +30,47 @@ inline std::uint64_t rounded(arith::uint128 x, int dropped) {
   return static_cast<std::uint64_t>((x + ((static_cast<arith::uint128>(1) << dropped) >> 1)) >> dropped);
 }
 
-/// Writes a message: several threads its values, while another one hashes those that are there.
-class MessageWriter {
- public:
-  MessageWriter(const Description& description, const Transcript& transcript, const Envelope& envelope);
-  ~MessageWriter();
-  MessageWriter(const MessageWriter&) = delete;
-  MessageWriter& operator=(const MessageWriter&) = delete;
+/// Values of a piece, which a message's digest is of, and of a range of `for_ranges`.
+inline constexpr std::size_t piece_values = std::size_t{1} << 14;
 
-  /// Takes the values from `first` on, `count` of the plan's; `first` is a multiple of 8.
-  [[nodiscard]] Packer values(std::size_t first, std::size_t count);
-  /// These values are written.
-  void written(std::size_t first, std::size_t count);
-  /// The whole message, when all values are written.
-  [[nodiscard]] std::vector<std::byte> finish();
+/// The digest of a message. Version 2: SHA-256 of SHA-256 of the head and of each piece_values values' bytes,
+/// one behind the other, which threads compute in any order. Version 1: SHA-256 of all of it.
+class MessageDigest {
+ public:
+  MessageDigest(int version, std::span<const std::byte> head, std::span<const std::byte> values, int bits);
+
+  [[nodiscard]] std::size_t pieces() const { return pieces_.size() - 1; }
+  /// Hashes a piece, by any thread.
+  void hash(std::size_t piece);
+  /// When all pieces are hashed.
+  [[nodiscard]] Sha256Digest finish();
 
  private:
-  // The bytes of values: their first, and how many.
-  [[nodiscard]] std::pair<std::size_t, std::size_t> place(std::size_t first, std::size_t count) const;
-  void hash();
+  int version_;
+  std::span<const std::byte> head_, values_;
+  std::size_t piece_bytes_;
+  std::vector<Sha256Digest> pieces_;  // behind that of the head
+};
 
-  std::vector<std::byte> bytes_;
-  std::size_t start_;
+/// Writes a message into memory of its caller: several threads its values, which they hash piece by piece.
+class MessageWriter {
+ public:
+  /// Throws MismatchError unless `out` has `message_bytes`.
+  MessageWriter(const Description& description, const Transcript& transcript, const Envelope& envelope,
+                std::span<std::byte> out);
+
+  /// Takes the values from `first` on, `count` of the plan's; `first` is a multiple of piece_values.
+  [[nodiscard]] Packer values(std::size_t first, std::size_t count);
+  /// These values are written: whole pieces, but for the last one of all.
+  void written(std::size_t first, std::size_t count);
+  /// The digest, when all values are written.
+  void finish();
+
+ private:
+  std::optional<MessageDigest> digest_;
+  std::span<std::byte> out_;
+  std::span<std::byte> values_;
   std::size_t bits_;
-  runtime::Sha256 hash_;
-  std::mutex mutex_;                            // of the three that follow
-  std::map<std::size_t, std::size_t> written_;  // ends of bytes, by where they begin
-  bool given_up_ = false;
-  std::condition_variable changed_;
-  std::future<void> hashed_;  // last: its thread ends first
 };
 
 /// A message whose bytes are the caller's, and by how much its values are multiplied.
@@ -75,34 +83,37 @@ struct Message {
   PackedValues values;
   std::uint64_t weight = 1;
 
-  /// Throws FormatError unless the digest is this one.
-  void compare(const Sha256Digest& of_bytes) const;
+  MessageDigest computed;
+
+  /// Throws FormatError unless the digest is the one that was computed.
+  void compare();
 };
+/// The bytes of a message, its digest included.
+std::size_t message_bytes(const Description& description, const Envelope& envelope);
 /// Messages of this federation and list, by their envelopes: digests are not compared. Throws FormatError and
 /// MismatchError otherwise.
 std::vector<Message> open_messages(const Description& description, const Transcript& transcript,
                                    MessageKind kind, std::span<const std::span<const std::byte>> messages);
-/// Throws FormatError unless each digest is right.
-void require_whole(std::span<const Message> messages);
+/// Hashes all pieces in threads. Throws FormatError unless each digest is right.
+void require_whole(std::span<Message> messages);
 /// The envelope of one whole message.
 Envelope read_envelope(const Description& description, const Transcript& transcript, MessageKind kind,
                        std::span<const std::byte> message);
 
 /// Adds weighted values of messages to sums, modulo the word, and compares their digests: threads, at most
-/// 16, read a range of all messages once. Throws FormatError for a damaged message, for a value above
-/// `largest`, or if bits after the last value are not 0: the sums are then as before.
+/// 16, read a piece of all messages once. Throws FormatError for a damaged message, for a value above
+/// `largest`, or if bits after the last value are not 0: the sums are then as before. `are_new`: the sums are
+/// nothing yet, and stay so where it throws.
 template <typename Word>
-void add_messages(std::vector<Word>& sums, std::span<const Message> terms, std::uint64_t largest);
+void add_messages(std::span<Word> sums, std::span<Message> terms, std::uint64_t largest, bool are_new);
 /// The largest value of a message.
 std::uint64_t largest_value(const Plan& plan, MessageKind kind);
 
-/// Values of a range of `for_ranges`.
-inline constexpr std::size_t range_values = std::size_t{1} << 14;
-/// Calls body(first, end) for ranges of so many values, in several threads.
+/// Calls body(first, end) for ranges of piece_values values, in several threads.
 template <typename Body>
 void for_ranges(std::size_t values, const Body& body) {
-  runtime::in_threads((values + range_values - 1) / range_values, 4, [&](std::size_t i) {
-    body(i * range_values, std::min(values, (i + 1) * range_values));
+  runtime::in_threads((values + piece_values - 1) / piece_values, 4, [&](std::size_t i) {
+    body(i * piece_values, std::min(values, (i + 1) * piece_values));
   });
 }
 

@@ -106,6 +106,7 @@ Answer answer(const Asked& of, const rlwe::Ciphertext& ciphertext, const Piece& 
   const poly::Poly secret = secret_of(context, piece, of.base);
   poly::Poly sum = context.make_poly(of.batch, 1, of.base, Form::evaluation, Secrecy::secret);
   c1.multiply(sum.view(), secret.view(), Form::evaluation);
+  c1.require_unchanged();
   backend.add(queue, sum.view(), sum.view(), flooding, of.base);
   return {std::move(sum), c1.digests()};
 }
@@ -171,13 +172,11 @@ void require_all(const Group& group, std::size_t count) {
 
 // The digest of a key, and that no value of it is 0: under a key of zeros all could read the share.
 Sha256Digest checked_key(const rlwe::Context& context, const rlwe::PublicKey& key) {
-  std::vector<std::uint64_t> words(key.poly.shape().words());
-  context.backend().download(context.queue(), words, key.poly.view(), Form::evaluation);
-  context.queue().synchronize();
-  if (std::ranges::find(words, std::uint64_t{0}) != words.end()) {
+  const HostWords words(context, key.poly.view(), Form::evaluation);
+  if (std::ranges::find(words.all(), std::uint64_t{0}) != words.all().end()) {
     throw MismatchError("the key of a receiver has a zero among its values: it would not hide a result");
   }
-  return runtime::sha256(std::as_bytes(std::span(words)));
+  return runtime::sha256(std::as_bytes(words.all()));
 }
 
 }  // namespace
@@ -236,11 +235,9 @@ rlwe::Ciphertext Opening::share_for(const rlwe::Ciphertext& ciphertext, double n
   const Answer made = answer(of, ciphertext, mine);
   const Answer again = answer(of, ciphertext, mine);
   // The receiver alone may read it.
-  std::vector<std::uint64_t> words(made.poly.shape().words());
-  const runtime::ZeroedAtEnd zeroed{std::span(words)};
-  context_->backend().download(context_->queue(), words, made.poly.view(), Form::evaluation);
-  context_->queue().synchronize();
-  if (made.names != again.names || !are_residues(*context_, again.poly.view(), Form::evaluation, words)) {
+  const HostWords words(*context_, made.poly.view(), Form::evaluation);
+  const runtime::ZeroedAtEnd zeroed{words.all()};
+  if (made.names != again.names || !words.equal(*context_, again.poly.view(), Form::evaluation)) {
     throw DeviceError(
         "two computations of a share differ: a fault of the machine, or another writer of the "
         "ciphertext; nothing was sent");

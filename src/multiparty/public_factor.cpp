@@ -50,16 +50,14 @@ PublicFactor PublicFactor::redrawn(const poly::Seed& seed, std::size_t first) co
 std::shared_ptr<const PublicFactor::Hashed> PublicFactor::hashed(const rlwe::Context& context,
                                                                  const poly::Poly& polynomials,
                                                                  const std::vector<std::uint64_t>& moduli) {
-  const auto result = std::make_shared<Hashed>();
-  std::vector<std::uint64_t>& words = result->words;
-  words.resize(polynomials.shape().words());
-  context.backend().download(context.queue(), words, polynomials.view(), polynomials.form());
-  context.queue().synchronize();
+  const auto result = std::make_shared<Hashed>(
+      Hashed{.words = HostWords(context, polynomials.view(), polynomials.form()), .digests = {}});
+  const std::span<const std::uint64_t> words = result->words.all();
   const std::size_t each = words.size() / polynomials.shape().batch;
   for (std::size_t k = 0; k < polynomials.shape().batch; ++k) {
     runtime::Sha256 hash;
     hash.update(std::as_bytes(std::span(moduli)));
-    hash.update(std::as_bytes(std::span(words).subspan(k * each, each)));
+    hash.update(std::as_bytes(words.subspan(k * each, each)));
     result->digests.push_back(hash.finish());
   }
   return result;
@@ -69,21 +67,27 @@ void PublicFactor::multiply(const poly::PolyView& out, const poly::ConstPolyView
                             poly::Form form) const {
   const poly::Backend& backend = context_.backend();
   backend.multiply(context_.queue(), out, rho_.view(), secret, rho_.base());
-  if (!are_residues(context_, rho_.view(), rho_.form(), hashed_->words)) {
-    throw DeviceError(
-        "the public polynomials of a list changed while they were multiplied: a fault of the "
-        "machine, or another writer; nothing was sent");
-  }
-  if (form == poly::Form::evaluation) return;
-  backend.inverse_transform(context_.queue(), out, out, rho_.base());
+  if (form == poly::Form::coefficient) backend.inverse_transform(context_.queue(), out, out, rho_.base());
 }
 
-bool are_residues(const rlwe::Context& context, const poly::ConstPolyView& view, poly::Form form,
-                  std::span<const std::uint64_t> words) {
+void PublicFactor::require_unchanged() const {
+  if (hashed_->words.equal(context_, rho_.view(), rho_.form())) return;
+  throw DeviceError(
+      "the public polynomials of a list changed while they were multiplied: a fault of the "
+      "machine, or another writer; nothing was sent");
+}
+
+HostWords::HostWords(const rlwe::Context& context, const poly::ConstPolyView& from, poly::Form form)
+    : count_(from.shape.words()), words_(std::make_unique_for_overwrite<std::uint64_t[]>(count_)) {
+  context.backend().download(context.queue(), all(), from, form);
+  context.queue().synchronize();
+}
+
+bool HostWords::equal(const rlwe::Context& context, const poly::ConstPolyView& view, poly::Form form) const {
   std::atomic<std::uint64_t> differences = 0;
   context.backend().download_rows(context.queue(), view, form,
                                   [&](std::size_t first, std::span<const std::uint64_t> rows) {
-                                    const std::uint64_t* expected = words.data() + first * view.shape.degree;
+                                    const std::uint64_t* expected = words_.get() + first * view.shape.degree;
                                     std::uint64_t different = 0;
                                     for (std::size_t i = 0; i < rows.size(); ++i)
                                       different |= rows[i] ^ expected[i];

@@ -16,12 +16,28 @@
 
 namespace hemera::multiparty {
 
+/// The residues of an array in standard order, [batch, component, limb, N], in memory of the host.
+class HostWords {
+ public:
+  HostWords(const rlwe::Context& context, const poly::ConstPolyView& from, poly::Form form);
+  [[nodiscard]] std::span<std::uint64_t> all() const { return {words_.get(), count_}; }
+  /// Whether those of another array are the same; takes the same time wherever they differ.
+  [[nodiscard]] bool equal(const rlwe::Context& context, const poly::ConstPolyView& view,
+                           poly::Form form) const;
+
+ private:
+  std::size_t count_;
+  std::unique_ptr<std::uint64_t[]> words_;  // not set before: threads write its pages
+};
+
 /// Polynomials in memory of their own, with SHA-256 of each.
 ///
 /// A share's flooding is named by these digests. If what is multiplied differed from what is hashed (another
 /// stream's write, a fault), two shares would have one flooding for two products, and their difference would
-/// be the piece. So the polynomials are read where they are multiplied, before and after: first to be hashed,
-/// then to be compared, word by word, with what was hashed.
+/// be the piece. So the polynomials are read where they are multiplied: before, to be hashed, and after, to
+/// be compared, word by word, with what was hashed. Where a product is computed twice, with polynomials that
+/// are drawn twice, comparing the second ones is enough: a change of the first ones alone is in one product
+/// alone.
 class PublicFactor {
  public:
   /// Polynomials `first` to `first + count - 1` of the public stream.
@@ -36,14 +52,16 @@ class PublicFactor {
 
   [[nodiscard]] const std::vector<Sha256Digest>& digests() const { return hashed_->digests; }
   [[nodiscard]] poly::Poly& polynomials() { return rho_; }
-  /// out = rho * secret, in this form; [count, 1, limb, N]. Throws DeviceError if the polynomials are no
-  /// longer those that were hashed.
+  [[nodiscard]] const poly::Poly& polynomials() const { return rho_; }
+  /// out = rho * secret, in this form; [count, 1, limb, N].
   void multiply(const poly::PolyView& out, const poly::ConstPolyView& secret,
                 poly::Form form = poly::Form::coefficient) const;
+  /// After products. Throws DeviceError if the polynomials are no longer those that were hashed.
+  void require_unchanged() const;
 
  private:
   struct Hashed {
-    std::vector<std::uint64_t> words;  // [polynomial, limb, N]
+    HostWords words;
     std::vector<Sha256Digest> digests;
   };
   PublicFactor(const rlwe::Context& context, poly::Poly polynomials, std::shared_ptr<const Hashed> hashed)
@@ -55,11 +73,6 @@ class PublicFactor {
   poly::Poly rho_;
   std::shared_ptr<const Hashed> hashed_;
 };
-
-/// Whether the residues of an array, in standard order, are these words; takes the same time wherever they
-/// differ.
-bool are_residues(const rlwe::Context& context, const poly::ConstPolyView& view, poly::Form form,
-                  std::span<const std::uint64_t> words);
 
 /// Uploads of zeros in full, e - rho secret, of the polynomials from `first` on: [count, 1, limb, N] in
 /// coefficient form. `secret`: in evaluation form. Nothing is hashed: secret and errors serve one message

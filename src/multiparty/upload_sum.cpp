@@ -2,6 +2,7 @@
 #include <bit>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <utility>
 #include <variant>
 
@@ -54,7 +55,7 @@ const Contribution& listed(const Transcript& transcript, const Envelope& envelop
 
 // A damaged message is told as such, before what it says is refused.
 template <typename Check>
-void checked(std::span<const Message> messages, const Check& check) {
+void checked(std::span<Message> messages, const Check& check) {
   try {
     check();
   } catch (const MismatchError&) {
@@ -69,11 +70,11 @@ std::size_t checked_piece(const Description& description, const Envelope& envelo
 }
 
 // The sums of the pieces' shares, before they are shifted by the dropped bits.
-std::vector<uint128> sum_of_shares(const Description& description, const Transcript& transcript,
-                                   std::span<const std::span<const std::byte>> shares) {
+std::unique_ptr<uint128[]> sum_of_shares(const Description& description, const Transcript& transcript,
+                                         std::span<const std::span<const std::byte>> shares) {
   std::map<std::size_t, std::size_t> of_piece;  // the number of its first share
   std::vector<Message> terms;
-  const std::vector<Message> messages = open_messages(description, transcript, MessageKind::share, shares);
+  std::vector<Message> messages = open_messages(description, transcript, MessageKind::share, shares);
   checked(messages, [&] {
     for (std::size_t i = 0; i < messages.size(); ++i) {
       const std::size_t piece = checked_piece(description, messages[i].envelope);
@@ -91,8 +92,10 @@ std::vector<uint128> sum_of_shares(const Description& description, const Transcr
                           std::to_string(pieces) + " are there; more members must answer");
     }
   });
-  std::vector<uint128> sums(description.plan().request().values);
-  add_messages(sums, terms, largest_value(description.plan(), MessageKind::share));
+  const std::size_t values = description.plan().request().values;
+  auto sums = std::make_unique_for_overwrite<uint128[]>(values);
+  add_messages(std::span(sums.get(), values), std::span(terms),
+               largest_value(description.plan(), MessageKind::share), true);
   return sums;
 }
 
@@ -114,9 +117,9 @@ UploadSum::UploadSum(const Description& description, const Transcript& transcrip
   const std::size_t values = plan.request().values;
   const int bits = plan.upload_bits() + static_cast<int>(std::bit_width(transcript.weight_sum()));
   if (bits <= 64) {
-    sums_ = std::vector<std::uint64_t>(values);
+    sums_ = std::make_unique_for_overwrite<std::uint64_t[]>(values);
   } else {
-    sums_ = std::vector<uint128>(values);
+    sums_ = std::make_unique_for_overwrite<uint128[]>(values);
   }
 }
 
@@ -135,7 +138,12 @@ std::vector<std::string> UploadSum::add(std::span<const std::span<const std::byt
     }
   });
   const std::uint64_t largest = largest_value(description_.plan(), MessageKind::upload);
-  std::visit([&](auto& sums) { add_messages(sums, uploads, largest); }, sums_);
+  const std::size_t values = description_.plan().request().values;
+  std::visit(
+      [&](auto& sums) {
+        add_messages(std::span(sums.get(), values), std::span(uploads), largest, added_.empty());
+      },
+      sums_);
   added_ = std::move(added);
   return names;
 }
@@ -156,15 +164,15 @@ std::vector<std::int64_t> UploadSum::open(std::span<const std::span<const std::b
     throw MismatchError("the upload of '" + names.front() + "' and " + std::to_string(names.size() - 1) +
                         " more are missing; a list without them is another attempt");
   }
-  const std::vector<uint128> shared = sum_of_shares(description_, transcript_, shares);
+  const std::unique_ptr<uint128[]> shared = sum_of_shares(description_, transcript_, shares);
   const uint128 modulus = plan.modulus();
   const auto delta = static_cast<int128>(plan.delta());
   const double largest =
       static_cast<double>(transcript_.weight_sum()) * (std::exp2(margin.value_bits - 1) - 1);
-  std::vector<std::int64_t> result(shared.size());
-  std::vector<Noise> noises((result.size() + range_values - 1) / range_values);
+  std::vector<std::int64_t> result(plan.request().values);
+  std::vector<Noise> noises((result.size() + piece_values - 1) / piece_values);
   const auto open_range = [&](const auto& sums, std::size_t first, std::size_t end) {
-    Noise& noise = noises[first / range_values];
+    Noise& noise = noises[first / piece_values];
     for (std::size_t i = first; i < end; ++i) {
       const uint128 uploads = (static_cast<uint128>(sums[i]) << margin.upload_dropped) % modulus;
       const uint128 phase = (uploads + (shared[i] << margin.share_dropped) % modulus) % modulus;

@@ -1,31 +1,35 @@
-// Work in several threads where there is no context, and so no pool of threads.
+// Work in several threads where there is no context that has a pool of them.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
-#include <future>
-#include <vector>
 
+#include "hemera/runtime/error.hpp"
 #include "hemera/runtime/thread_pool.hpp"
 
 namespace hemera::runtime {
 
-/// Calls body(i) for each i below `count`, in as many threads as processors are available, at most 16, of
-/// which each has `least` calls: an exception of a call is the caller's, when all threads have ended.
+/// The process's threads for such work, as many as processors are available, at most 16. They are started
+/// once: that takes longer than a step of most loops, and the same threads keep their streams of a device.
+inline ThreadPool& host_pool() {
+  static constexpr int most_threads = 16;
+  static ThreadPool* const pool = [] {  // until the process ends, when nobody can join its threads any more
+    try {
+      return new ThreadPool(std::min(most_threads, available_processors()));
+    } catch (const DeviceError&) {
+      return new ThreadPool(1);  // they can not be started: the caller's does all
+    }
+  }();
+  return *pool;
+}
+
+/// Calls body(i) for each i below `count` on these threads, each of which takes `least` calls at a time: an
+/// exception of a call is the caller's, when all threads have ended, and calls may then be left out.
 template <typename Body>
 void in_threads(std::size_t count, std::size_t least, const Body& body) {
-  constexpr std::size_t most_threads = 16;
-  const std::size_t threads =
-      std::min({(count + least - 1) / least, most_threads, static_cast<std::size_t>(available_processors())});
-  const auto take = [&](std::size_t thread) {
-    for (std::size_t i = thread; i < count; i += threads) body(i);
-  };
-  std::vector<std::future<void>> others;
-  for (std::size_t thread = 1; thread < threads; ++thread) {
-    others.push_back(std::async(std::launch::async, take, thread));
-  }
-  if (threads > 0) take(0);
-  for (std::future<void>& other : others) other.get();
+  host_pool().parallel_for((count + least - 1) / least, [&](std::size_t part) {
+    for (std::size_t i = part * least; i < std::min(count, (part + 1) * least); ++i) body(i);
+  });
 }
 
 }  // namespace hemera::runtime

@@ -252,7 +252,7 @@ TEST(EmulationCounts, KernelsOfASharesPolynomialsAreOfMany) {
     return counted([&] { static_cast<void>(member.share(transcript, piece)); });
   };
   for (const Case& of :
-       {Case{multiparty::Method::lattice, 5, 31, 5}, Case{multiparty::Method::lattice, 6, 35, 5},
+       {Case{multiparty::Method::lattice, 5, 30, 4}, Case{multiparty::Method::lattice, 6, 34, 4},
         Case{multiparty::Method::masks, 5, 8, 2}, Case{multiparty::Method::masks, 6, 12, 2}}) {
     for (const std::size_t polynomials : {1, 32}) {
       const Counts counts = counts_of(of, polynomials);

@@ -75,7 +75,10 @@ TEST(DealtSums, PolynomialsThatChangedAreNotMultiplied) {
   PublicFactor rho(*context, seed_of(1), 0, 3);
   const poly::Poly secret = ternary(*context, 2);
   poly::Poly out = context->make_poly(3, 1, base, poly::Form::coefficient);
-  rho.multiply(out.view(), secret.view());
+  const auto multiply = [&](const PublicFactor& factor) {
+    factor.multiply(out.view(), secret.view());
+    factor.require_unchanged();
+  };
   for (const std::size_t at : {std::size_t{0}, std::size_t{1500}, std::size_t{3 * 2 * 1024 - 1}}) {
     std::vector<std::uint64_t> words = tests::host_words(*context, rho.polynomials());
     const auto put = [&] {
@@ -84,14 +87,14 @@ TEST(DealtSums, PolynomialsThatChangedAreNotMultiplied) {
     };
     words[at] ^= 1;
     put();
-    EXPECT_THROW(rho.multiply(out.view(), secret.view()), DeviceError) << at;
+    EXPECT_THROW(multiply(rho), DeviceError) << at;
     words[at] ^= 1;
     put();
-    EXPECT_NO_THROW(rho.multiply(out.view(), secret.view()));
+    EXPECT_NO_THROW(multiply(rho));
   }
   // A second computation multiplies the polynomials that were hashed, or none.
-  EXPECT_NO_THROW(rho.redrawn(seed_of(1), 0).multiply(out.view(), secret.view()));
-  EXPECT_THROW(rho.redrawn(seed_of(1), 1).multiply(out.view(), secret.view()), DeviceError);
+  EXPECT_NO_THROW(multiply(rho.redrawn(seed_of(1), 0)));
+  EXPECT_THROW(multiply(rho.redrawn(seed_of(1), 1)), DeviceError);
 }
 
 // All of a round by the C++ interface; the judge of the sum is plain arithmetic. Threads share its
@@ -116,7 +119,8 @@ TEST(DealtSums, ARoundGivesTheSum) {
       values[i] = static_cast<std::int64_t>((i * 7919 + name.front()) % 65535) - 32767;
       expected[i] += values[i];
     }
-    uploads.push_back(upload(context, description, list, name, dealt, values));
+    upload(context, description, list, name, dealt, values,
+           uploads.emplace_back(upload_bytes(description, name)));
   }
   std::map<std::size_t, std::vector<std::byte>> shares;
   std::map<std::uint64_t, Sha256Digest> disk;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -56,12 +57,14 @@ class Piece {
 /// A contributor's message: b alone, Plan::upload_bits() a value.
 /// - `dealt`: its parts, in the order of the pieces.
 /// - `values`: as many as the plan has, magnitudes below 2^(value_bits - 1).
+/// - `out`: of `upload_bytes`.
 /// Errors are fresh from the operating system. Send one message for a list: two with different values tell
-/// their difference. Throws MismatchError for other numbers of parts or values, a context of other
+/// their difference. Throws MismatchError for other numbers of parts, values or bytes, a context of other
 /// parameters, or a name that is not on the list; RangeError for larger values.
-std::vector<std::byte> upload(const rlwe::ContextPointer& context, const Description& description,
-                              const Transcript& transcript, const std::string& name,
-                              std::span<const poly::Seed> dealt, std::span<const std::int64_t> values);
+void upload(const rlwe::ContextPointer& context, const Description& description, const Transcript& transcript,
+            const std::string& name, std::span<const poly::Seed> dealt, std::span<const std::int64_t> values,
+            std::span<std::byte> out);
+std::size_t upload_bytes(const Description& description, const std::string& name);
 
 /// Where a member keeps which list of a round it has answered, for longer than its memory.
 struct Ledger {
@@ -82,8 +85,14 @@ class Member {
   /// The share of a piece: the same bytes whenever it is asked, from whichever holder. It is computed twice,
   /// and compared. Throws MismatchError for a second list of a round (answered before, by memory or ledger),
   /// ParameterError for a piece that the member lacks, DeviceError if memory changed or two computations
-  /// differ.
-  std::vector<std::byte> share(const Transcript& transcript, std::size_t piece);
+  /// differ. `out`: of `share_bytes`.
+  void share(const Transcript& transcript, std::size_t piece, std::span<std::byte> out);
+  [[nodiscard]] std::size_t share_bytes() const;
+  std::vector<std::byte> share(const Transcript& transcript, std::size_t piece) {
+    std::vector<std::byte> out(share_bytes());
+    share(transcript, piece, out);
+    return out;
+  }
 
  private:
   void answer_once(const Transcript& transcript);
@@ -101,7 +110,7 @@ class UploadSum {
  public:
   UploadSum(const Description& description, const Transcript& transcript);
 
-  /// Adds messages, and returns their senders' names in this order. Threads, at most 16, read a range of all
+  /// Adds messages, and returns their senders' names in this order. Threads, at most 16, read a piece of all
   /// messages once, for their digests and for the sum; so the messages must stay as they are until the call
   /// returns. Throws FormatError for a damaged message, MismatchError for one of another federation or list,
   /// or of somebody who is not on the list or was added, in this call or before: the sum is then unchanged.
@@ -121,8 +130,9 @@ class UploadSum {
   Description description_;
   Transcript transcript_;
   std::set<std::string> added_;
-  /// The second where a word has no room for the list's largest sum.
-  std::variant<std::vector<std::uint64_t>, std::vector<arith::uint128>> sums_;
+  /// The second where a word has no room for the list's largest sum. Nothing is in them before the first
+  /// message: threads write their pages when they add it.
+  std::variant<std::unique_ptr<std::uint64_t[]>, std::unique_ptr<arith::uint128[]>> sums_;
 };
 
 /// The name in an upload, and the number of the piece of a share, of messages that are whole and of this

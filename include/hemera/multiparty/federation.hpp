@@ -16,6 +16,9 @@ namespace hemera::multiparty {
 
 using runtime::Sha256Digest;
 
+/// The version of uploads and shares that new federations have (docs/multiparty.md, "Messages").
+inline constexpr int newest_messages = 2;
+
 /// Immutable. Two federations that differ in anything have two ids, which every derived secret and every
 /// message carries.
 class Description {
@@ -23,14 +26,16 @@ class Description {
   /// - `members`: distinct names, in the order of their numbers; as many as `access` has.
   /// - `layout`: a digest of what the values stand for.
   /// - `nonce`: of whoever makes the federation, so that it is not another one by chance.
-  /// Throws ParameterError for names that are empty, too long or not distinct, MismatchError unless the plan
-  /// counts the pieces of `access`.
+  /// - `messages`: their version, from 1.
+  /// Throws ParameterError for names that are empty, too long or not distinct, and for a newer version;
+  /// MismatchError unless the plan counts the pieces of `access`.
   Description(const Access& access, const Plan& plan, std::vector<std::string> members,
-              const Sha256Digest& layout, const Sha256Digest& nonce);
+              const Sha256Digest& layout, const Sha256Digest& nonce, int messages = newest_messages);
 
   [[nodiscard]] const Access& access() const { return access_; }
   [[nodiscard]] const Plan& plan() const { return plan_; }
   [[nodiscard]] const std::vector<std::string>& members() const { return members_; }
+  [[nodiscard]] int messages() const { return messages_; }
   /// SHA-256 of the canonical bytes of all of it, the parameters' fingerprint included.
   [[nodiscard]] const Sha256Digest& id() const { return id_; }
 
@@ -38,6 +43,7 @@ class Description {
   Access access_;
   Plan plan_;
   std::vector<std::string> members_;
+  int messages_;
   Sha256Digest id_;
 };
 

@@ -45,7 +45,7 @@ class Terms:
 
     def agree(self, folder: Shared) -> tuple[bytes, _core.GroupTerms]:
         """The id, and what messages are made with. The first party writes the folder's terms."""
-        nonce = agreed(folder, self.content)
+        nonce, _ = agreed(folder, self.content)
         text = json.dumps(self.content, sort_keys=True).encode()
         found = hashlib.sha256(b"hemera group 1\0" + nonce + text).digest()
         return found, _core.GroupTerms(self.access, self.openings, found)

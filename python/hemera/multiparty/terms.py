@@ -17,6 +17,8 @@ from hemera.multiparty.party import require_name
 from hemera.multiparty.places import TERMS
 from hemera.multiparty.shared import Shared, write
 
+NEWEST = ", messages of version 2 (take a Hemera newer than 0.2.0)"
+"""What the method of a folder's terms ends with: a Hemera of before refuses it, and says so."""
 DEGREE = 4096
 SECURITY: int | None = 128
 
@@ -115,28 +117,34 @@ class Terms:
             FormatError: for a file that has no terms.
         """
         plan = self.plan()  # refuses before anything is written
-        nonce = agreed(folder, self.content())
-        layout = hashlib.sha256(json.dumps(self.content(), sort_keys=True).encode()).digest()
-        return _core.FederationDescription(self.access(), plan, list(self.committee), layout, nonce)
+        content = self.content()
+        newest = content | {"method": self.method + NEWEST, "messages": 2}
+        nonce, messages = agreed(folder, content, newest)
+        layout = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).digest()
+        return _core.FederationDescription(self.access(), plan, list(self.committee), layout, nonce, messages)
 
 
-def agreed(folder: Shared, content: dict[str, Any]) -> bytes:
-    """The nonce of a folder with these terms; the first party writes both. The errors are those of
-    `Terms.agree`."""
+def agreed(folder: Shared, *versions: dict[str, Any]) -> tuple[bytes, int]:
+    """The nonce of a folder with these terms, and the version of its messages, from 1.
+
+    The first party writes the terms of the newest version. The errors are those of `Terms.agree`.
+    """
     path = folder / TERMS
-    mine = content | {"nonce": secrets.token_hex(32)}
+    mine = versions[-1] | {"nonce": secrets.token_hex(32)}
     if not path.exists():
         with contextlib.suppress(FileExistsError):  # another party was first
             write(path, json.dumps(mine, indent=1).encode(), replace=False)
     try:
         found = json.loads(path.read_bytes())
-        nonce = bytes.fromhex(found["nonce"])
-    except (ValueError, KeyError, TypeError):
+        nonce, version = bytes.fromhex(found["nonce"]), found.get("messages", 1)
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise FormatError(f"{path} does not describe a federation; start in an empty folder") from None
-    for term, value in content.items():
+    if version not in range(1, 1 + len(versions)):
+        raise FormatError(f"{path} has messages of version {version!r}; take a newer Hemera")
+    for term, value in versions[version - 1].items():
         if found.get(term) != value:
             raise MismatchError(
                 f"the federation in {folder} has {term} = {found.get(term)!r}, not {value!r}; "
                 "join with its terms, or start in another folder"
             )
-    return nonce
+    return nonce, version

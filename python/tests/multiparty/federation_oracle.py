@@ -210,11 +210,21 @@ def unpacked(data: bytes, bits: int, count: int) -> Integers:
     return np.array([total >> (bits * i) & ((1 << bits) - 1) for i in range(count)], object)
 
 
+def digest(version: int, head: bytes, values: bytes, bits: int) -> bytes:
+    """What ends a message: of version 2, SHA-256 of those of the head and of each 2^14 values."""
+    if version == 1:
+        return hashlib.sha256(head + values).digest()
+    step = 2**14 * bits // 8
+    pieces = [head] + [values[first : first + step] for first in range(0, len(values), step)]
+    return hashlib.sha256(b"".join(hashlib.sha256(piece).digest() for piece in pieces)).digest()
+
+
 class Messages:
     """The messages of one list of a federation."""
 
     def __init__(self, description: Any, plan: Any, n: int, data: bytes) -> None:
         self.id, self.plan, self.margin, self.n = description.id, plan, plan.margin, n
+        self.version = description.messages
         self.digest = hashlib.sha256(data).digest()
         self.ring = Ring(n, plan.primes)
         self.delta = self.ring.modulus >> self.margin.sum_bits
@@ -251,9 +261,10 @@ class Messages:
         return wide_gaussian(prf(key, "hemera federation flooding 1", self.digest, named), self.n, 2.0**log2)
 
     def envelope(self, kind: int, sender: str, piece: int, dropped: int, payload: bytes) -> bytes:
-        head = u32(0x31504D48) + bytes([kind]) + self.id + self.digest + pack(sender) + u32(piece)
-        message = head + u32(self.margin.flooding_log2) + u32(dropped) + payload
-        return message + hashlib.sha256(message).digest()
+        head = b"HMP%d" % self.version + bytes([kind]) + self.id + self.digest + pack(sender) + u32(piece)
+        head += u32(self.margin.flooding_log2) + u32(dropped)
+        bits = self.plan.upload_bits if kind == 1 else self.plan.share_bits
+        return head + payload + digest(self.version, head, payload, bits)
 
     def share(self, piece: int, key: bytes, weights: dict[str, int]) -> bytes:
         z = sum(w * self.secret(self.dealt(key, name)) for name, w in weights.items())

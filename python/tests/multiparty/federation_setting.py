@@ -37,6 +37,7 @@ class Committee:
         made: object = 0,
         method: str = "lattice",
         failure_bits: int = 40,
+        messages: int = 2,
     ) -> None:
         self.access = _core.FederationAccess(members, threshold)
         self.plan = _core.FederationPlan(
@@ -54,7 +55,7 @@ class Committee:
         )
         self.names = list("abcdefghi"[:members])
         self.description = _core.FederationDescription(
-            self.access, self.plan, self.names, nonce("layout"), nonce(made)
+            self.access, self.plan, self.names, nonce("layout"), nonce(made), messages
         )
         self.context = hm.Context(hm.bfv.Parameters._wrap(self.plan.parameters), threads=1)
         self.keys = [nonce("piece", made, T) for T in range(self.access.pieces)]

@@ -209,6 +209,27 @@ def test_terms_that_are_refused(tmp_path: Path) -> None:
             assert not (tmp_path / "z.party" / "federation").exists(), changed
 
 
+def test_a_folder_says_which_messages_its_parties_send(tmp_path: Path) -> None:
+    """A Hemera of before reads the method alone, and refuses it; its own folders name no version."""
+    new, old = Parties(tmp_path / "new"), tmp_path / "old" / "shared" / "federation.json"
+    if Parties.server is not None:
+        Parties.server.place(old.parent)
+    content = json.loads((new.folder / "shared" / "federation.json").read_bytes())
+    assert content.pop("messages") == 2
+    assert content["method"].startswith("lattice, messages of version 2 (take a Hemera newer")
+    old.parent.mkdir(parents=True, exist_ok=True)
+    old.write_text(json.dumps(content | {"method": "lattice"}))
+    parties = Parties(tmp_path / "old")
+    right = parties.round(0, {"a": 1, "b": 2, "c": 3})
+    assert same(parties.of["c"].average(0, wait=0), right)
+    for each, version in ((new, 2), (parties, 1)):
+        each.round(1, {"a": 1, "b": 2, "c": 3})
+        assert each.file(1, "upload-0-a").read_bytes().startswith(b"HMP%d" % version)
+    old.write_text(json.dumps(content | {"messages": 3}))
+    with pytest.raises(errors.FormatError, match="version 3; take a newer Hemera"):
+        parties.join("z")
+
+
 def test_a_party_belongs_to_one_federation(tmp_path: Path) -> None:
     parties = Parties(tmp_path)
     with pytest.raises(errors.MismatchError, match="folder of its own"):

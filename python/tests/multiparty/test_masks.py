@@ -17,21 +17,42 @@ from .parties import arrays, expected, join, same
 WEIGHTS = {"x": 1, "y": 3, "z": 2}
 
 
-def committee_of(**options: Any) -> Committee:
-    return Committee(method="masks", values=3000, weight=4, contributors=4, **options)
+def committee_of(values: int = 3000, **options: Any) -> Committee:
+    return Committee(method="masks", values=values, weight=4, contributors=4, **options)
 
 
-def test_messages_are_those_of_the_formulas() -> None:
-    committee = committee_of()
+@pytest.mark.parametrize(("version", "count"), [(1, 3000), (2, 2**14), (2, 2**14 + 1)])
+def test_messages_are_those_of_the_formulas(version: int, count: int) -> None:
+    """Both versions; digests of version 2 have pieces of 2^14 values."""
+    committee = committee_of(count, messages=version)
     listed = committee.list(WEIGHTS)
-    oracle, values = committee.oracle(listed), {name: integers(ord(name), 3000) for name in WEIGHTS}
+    oracle, values = committee.oracle(listed), {name: integers(ord(name), count) for name in WEIGHTS}
     for name, own in values.items():
         message = committee.upload(listed, name, own)
         assert message == oracle.masked(name, own, committee.dealt(name))
         assert message == committee.upload(listed, name, own)  # nothing else is drawn
     for piece, share in enumerate(committee.shares(listed)):
         assert share == oracle.masks_share(piece, committee.keys[piece], WEIGHTS)
-    assert len(message) * 8 / 3000 < 24
+    assert len(message) * 8 / count < 24
+    damaged = message[:-40] + bytes([message[-40] ^ 1]) + message[-39:]
+    with pytest.raises(errors.FormatError, match="damaged"):
+        _core.upload_sender(committee.description, listed, damaged)
+    for other, told in (
+        (3 - version, f"of version {3 - version}, and"),
+        (3, "newer Hemera"),
+        (0, "no message"),
+    ):
+        with pytest.raises(errors.MismatchError if other in (1, 2) else errors.FormatError, match=told):
+            _core.upload_sender(committee.description, listed, b"HMP%d" % other + message[4:])
+
+
+def test_a_federation_of_before_has_its_name_still() -> None:
+    """Ids that Hemera gave when all messages were of version 1."""
+    ids = [Committee(method=method, messages=1).description.id.hex()[:16] for method in ("lattice", "masks")]
+    assert ids == ["a459e3ae5826439f", "30d6c7c02dfa10d5"]
+    for version in (0, 3):
+        with pytest.raises(errors.ParameterError, match="newer Hemera"):
+            Committee(messages=version)
 
 
 @pytest.mark.parametrize(("members", "threshold"), [(1, 1), (3, 2), (3, 3), (4, 3)])

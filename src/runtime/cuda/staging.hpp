@@ -27,7 +27,8 @@ class Staging {
   static constexpr std::size_t block_bytes = std::size_t{4} << 20;
   /// One that the host works in, one that the device copies, one between them.
   static constexpr std::size_t blocks_of_copy = 3;
-  static constexpr std::size_t most_blocks = 4 * blocks_of_copy;
+  /// One for each thread of a loop whose copies are of a part alone.
+  static constexpr std::size_t most_blocks = 16;
   /// One core reads about 10 GB/s that are not in its cache, a bus carries five times that; and digests of
   /// the bytes are made at some 2 GB/s.
   static constexpr int most_threads = 16;
