@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 WEIGHTS = np.random.default_rng(5).uniform(-1, 1, (8, 3))
 BIAS = np.array([0.5, -0.25, 0.125])
+ROWS = np.random.default_rng(3).uniform(-1, 1, (2, 8))
 BOUND = 60.0
 """Seconds that anything here may take."""
 
@@ -42,6 +43,11 @@ BOUND = 60.0
 def expected(rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """What the model gives in the clear."""
     return np.asarray(rows @ WEIGHTS + BIAS)
+
+
+def require_scores(client: Client, rows: Any = ROWS) -> None:
+    """What the client predicts is right."""
+    np.testing.assert_allclose(client.predict("scores", rows), expected(rows), atol=1e-6)
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
@@ -204,10 +210,16 @@ def bench(package: Package, tmp_path: Path) -> Iterator[Callable[..., Bench]]:
 
     made: list[Bench] = []
 
-    def make(count: int = 2, limits: dict[str, Any] | None = None, **settings: Any) -> Bench:
+    def make(
+        count: int = 2, limits: dict[str, Any] | None = None, *, clients: Sequence[str] = (), **settings: Any
+    ) -> Bench:
         folder = tmp_path / str(len(made))
         folder.mkdir()
         made.append(Bench(package, folder, count, limits or {}, **settings))
+        if clients:  # else the test starts it
+            made[-1].start()
+        for each in clients:
+            made[-1].add(each)
         return made[-1]
 
     yield make

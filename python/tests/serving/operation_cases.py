@@ -9,6 +9,7 @@ import numpy as np
 
 import hemera as hm
 from hemera import serving
+from hemera.program.stored_arrays import StoredArray
 
 SLOTS = 32
 RNG = np.random.default_rng(5)
@@ -84,6 +85,8 @@ class Client:
 
     def __init__(self, package: serving.Package) -> None:
         self.package = serving.Package.load(bytes(package))
+        for node in self.package.program.nodes:  # none keeps what a file has in the place of an array
+            assert not any(isinstance(value, StoredArray) for value in vars(node.operation).values())
         self.interface = serving.Interface.from_dict(self.package.describe())
         self.ctx = hm.Context(self.interface.params, "cpu")
         self.sk = self.ctx.generate_secret_key()

@@ -1,19 +1,23 @@
-"""Requests in progress, one client's beside others', by a clock of the test's own."""
+"""Requests in progress, and bodies that come slowly or at once: by a clock of the test's own."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any, cast
 
 import numpy as np
 import pytest
+from starlette.requests import Request
 
 from hemera.client.problems import Refused
 from hemera.package.local_model import LocalModel
-from hemera.serving.admission import Admission
+from hemera.serving.admission import SLOWEST, Admission, Budget, receive, require_size
 from hemera.serving.home import Home
 
+from ..refusals import raises
 from .conftest import BOUND, serving, wait_until
 from .indexes.index_cases import held
 from .server_requests import EVALUATE, KEYS, request_of
@@ -161,3 +165,146 @@ def test_a_server_has_few_of_each_client_in_progress(home: Home, local: LocalMod
         assert [each.status_code for each in answers] == [200] * 6
         assert {int(each.headers["Hemera-Batch"]) for each in answers} <= {1, 2}
         assert server.metric("hemera_waiting_requests") == 0
+
+
+class Stream:
+    """A request whose body is what a function sends."""
+
+    def __init__(self, send: Callable[[], AsyncIterator[bytes]]) -> None:
+        self.stream = send
+
+
+def run(send: Callable[[Clock], AsyncIterator[bytes]], working: float = 0.0) -> int:
+    """The bytes that were received, in 10 seconds and what they earn; each piece takes the server so long."""
+    loop = asyncio.new_event_loop()
+    clock = Clock()
+    loop.time = clock  # type: ignore[method-assign]
+
+    async def take(_: bytes) -> None:
+        await clock.forward(working)
+
+    request: Any = Stream(lambda: send(clock))
+    try:
+        return loop.run_until_complete(receive(cast(Request, request), take, limit=1 << 20, seconds=10.0))
+    finally:
+        loop.close()
+
+
+class Clock:
+    """Goes forward when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    async def forward(self, seconds: float) -> None:
+        self.now += seconds
+        for _ in range(3):  # what is due by now runs
+            await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "pause", "working", "status"),
+    [
+        # Ten seconds, and one for each SLOWEST bytes; the server's own work is not the client's time.
+        ([SLOWEST, SLOWEST], 10.9, 0.0, 0),
+        ([SLOWEST, SLOWEST], 11.1, 0.0, 408),
+        ([SLOWEST, SLOWEST], 10.9, 100.0, 0),
+        ([SLOWEST, SLOWEST], 11.1, 100.0, 408),
+        ([0, 1], 9.9, 0.0, 0),  # one that does not begin
+        ([0, 1], 10.1, 0.0, 408),
+        ([1 << 18] * 4, 0.0, 0.0, 0),  # the largest
+        ([1 << 18] * 4 + [1], 0.0, 0.0, 413),
+    ],
+)
+def test_a_body_has_its_time_and_its_size(
+    pieces: list[int], pause: float, working: float, status: int
+) -> None:
+    async def send(clock: Clock) -> AsyncIterator[bytes]:
+        for at, size in enumerate(pieces):
+            if at == 1:
+                await clock.forward(pause)
+            if size:
+                yield bytes(size)
+
+    if not status:
+        assert run(send, working) == sum(pieces)
+        return
+    told = {408: "too slowly", 413: f"larger than the {1 << 20} bytes"}[status]
+    with pytest.raises(Refused, match=told) as refused:
+        run(send, working)
+    assert refused.value.status == status
+
+
+def test_a_cancellation_of_others_stays_one() -> None:
+    async def cancelled(_: Clock) -> AsyncIterator[bytes]:
+        yield b"x"
+        raise asyncio.CancelledError
+
+    raises(asyncio.CancelledError, "", run, cancelled)
+
+
+@pytest.mark.parametrize(
+    ("steps", "answers"),
+    [
+        # What is alone is taken whatever it is, also in several pieces.
+        ("a1 40, a1 1, a1 1000", "ok ok ok"),
+        ("a1 500, b1 1, a1 1", "ok 503 ok"),
+        ("a1 39, a2 1, a2 1, a1 1", "ok ok 429 429"),  # 40 of each client
+        ("a1 40, a2 1, b1 40", "ok 429 ok"),
+        ("a1 40, b1 40, c1 20, c1 1, a1 1", "ok ok ok 503 503"),  # 100 of all
+        ("a1 30, a2 11, a2 10", "ok 429 ok"),  # what was refused takes nothing
+        ("a1 40, b1 40, c1 21, c1 20", "ok ok 503 ok"),
+        ("a1 40, end a1, a2 40, a2 1", "ok ok ok"),  # it gives all back, and a2 is alone
+        ("a1 10, a2 30, end a1, a3 10, a3 1", "ok ok ok 429"),
+        ("a1 40, b1 40, end b1, c1 40, d1 20, d1 1", "ok ok ok ok 503"),
+        ("a1 100, b1 1, end a1, b1 1", "ok 503 ok"),
+    ],
+)
+def test_what_there_may_be_at_once(steps: str, answers: str) -> None:
+    budget = Budget(100, 40, "things")
+    found: list[str] = []
+    refusals: list[Refused] = []
+    own: dict[str, int] = {}
+    with contextlib.ExitStack() as every:
+        shares: dict[str, contextlib.ExitStack] = {}
+        takes: dict[str, Callable[[int], None]] = {}
+        for step in steps.split(", "):
+            name, _, count = step.partition(" ")
+            if name == "end":
+                shares[count].close()
+                del own[count]
+                continue
+            if name not in shares:
+                shares[name] = every.enter_context(contextlib.ExitStack())
+                takes[name] = shares[name].enter_context(budget.share(name[0]))
+            try:
+                takes[name](int(count))
+            except Refused as refused:
+                refusals.append(refused)
+                found.append(str(refused.status))
+            else:
+                own[name] = own.get(name, 0) + int(count)
+                found.append("ok")
+            assert budget.taken == sum(own.values())
+    assert " ".join(found) == answers
+    assert (budget.taken, budget._taken) == (0, {})
+    for each in refusals:
+        assert (each.code, each.retry_after) == ("busy", 1)
+        assert str(each).startswith("you have" if each.status == 429 else "the server has")
+
+
+@pytest.mark.parametrize(
+    ("told", "size"), [("10", 10), ("0", 0), (None, 0), ("-5", 0), ("11", 413), ("x", 400), ("1e1", 400)]
+)
+def test_a_size_that_is_told(told: str | None, size: int) -> None:
+    headers = [] if told is None else [(b"content-length", told.encode())]
+    request = Request({"type": "http", "headers": headers})
+    if size < 400:
+        assert require_size(request, 10) == size
+        return
+    with pytest.raises(Refused) as refused:
+        require_size(request, 10)
+    assert refused.value.status == size

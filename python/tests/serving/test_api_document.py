@@ -19,9 +19,8 @@ from hemera.package.local_model import LocalModel
 from hemera.serving.api import codes
 from hemera.serving.home import Home
 
-from .conftest import BOUND, Running, expected, serving
+from .conftest import BOUND, ROWS, Running, expected, serving
 
-ROWS = np.random.default_rng(6).uniform(-1, 1, (2, 8))
 PAGE = (Path(__file__).parents[3] / "docs" / "server.md").read_text(encoding="utf-8")
 
 

@@ -19,6 +19,8 @@ from hemera.program import operations as op
 from hemera.program.program import Program
 from hemera.program.values import Form
 
+from ..refusals import raises
+
 RNG = np.random.default_rng(8)
 SLOTS, COUNT = 32, 6
 MATRIX = RNG.normal(size=(3, 2))
@@ -136,15 +138,12 @@ def test_weights_of_32_bits_are_closer() -> None:
 )
 def test_what_does_not_fit_is_refused(operation: Callable[[], Any], error: type[Exception]) -> None:
     program = Program("ckks", [Form(SLOTS, (COUNT,))])
-    with pytest.raises(error):
-        program.add(operation(), 0)
+    raises(error, "", program.add, operation(), 0)
     for wrong in (LEFT + 1, LEFT[:, :1]):
         with pytest.raises(MismatchError):
             Program("ckks", [Form(SLOTS, (COUNT,))]).add(op.SumsOfProducts(wrong, RIGHT), 0, 0)
-    with pytest.raises(MismatchError):
-        Program("ckks", [Form(SLOTS, (COUNT, 2))]).add(op.Reordered([0]), 0)
-    with pytest.raises(MismatchError):
-        Program("ckks", [Form(SLOTS, (COUNT,)), Form(SLOTS)]).add(op.Joined(), 0, 1)
+    raises(MismatchError, "", Program("ckks", [Form(SLOTS, (COUNT, 2))]).add, op.Reordered([0]), 0)
+    raises(MismatchError, "", Program("ckks", [Form(SLOTS, (COUNT,)), Form(SLOTS)]).add, op.Joined(), 0, 1)
     with pytest.raises(MismatchError):
         Program("ckks", [Form(SLOTS, (4,)), Form(SLOTS, (8,))]).add(op.PairProducts(), 0, 1)
 
@@ -155,5 +154,4 @@ def test_damaged_programs_are_refused() -> None:
     data = model.program.to_data(arrays)
     assert Program.from_data(data, arrays).forms == model.program.forms
     data["nodes"][0]["bits"] = 10
-    with pytest.raises(FormatError, match="8, 16 or 32"):
-        Program.from_data(data, arrays)
+    raises(FormatError, "8, 16 or 32", Program.from_data, data, arrays)

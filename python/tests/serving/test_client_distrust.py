@@ -24,13 +24,13 @@ import pytest
 import hemera as hm
 from hemera import errors
 from hemera.client.client import Client
-from hemera.client.problems import ServerError
 from hemera.package.local_model import LocalModel
 from hemera.program.keys import KeyList
 from hemera.serving import InputSpec, Interface, OutputSpec, Package, export
 from hemera.serving.home import Home
 
-from .conftest import BOUND, Running, client_of, expected
+from ..refusals import raises
+from .conftest import BOUND, Running, client_of, require_scores
 
 EVALUATIONS = 2
 
@@ -133,16 +133,13 @@ def test_weak_parameters_of_a_server_are_refused_before_anything_is_sent(claims:
                 lambda: client.upload_keys("m"),
                 lambda: client.local("m"),
             ):
-                with pytest.raises(errors.SecurityError, match=r"below 128.*security=None"):
-                    ask()
+                raises(errors.SecurityError, r"below 128.*security=None", ask)
         assert server.seen == []
-        with pytest.raises(errors.SecurityError):
-            LocalModel(Interface.from_dict(told))
+        raises(errors.SecurityError, "", LocalModel, Interface.from_dict(told))
         with hm.Client(server.url, token="x", security=None) as client:
             np.testing.assert_allclose(client.predict("m", np.arange(8) / 8), np.arange(8) / 8, atol=1e-6)
         assert server.methods == "PUT POST"
-    with pytest.raises(errors.ParameterError, match="128, 192, 256"):
-        hm.Client("http://127.0.0.1:1", token="x", security=100)
+    raises(errors.ParameterError, "128, 192, 256", hm.Client, "http://127.0.0.1:1", token="x", security=100)
 
 
 def test_bits_of_security_are_those_that_are_asked_for() -> None:
@@ -165,8 +162,7 @@ def test_the_table_of_2018_is_not_enough() -> None:
         degree=1024, primes=[ntt_prime(27)], special_primes=[], plain_modulus=12289, security=None
     )
     assert params.security == ">=128 (2018 table)"
-    with pytest.raises(errors.SecurityError, match="2018"):
-        LocalModel(Interface.from_dict(told_of(params)))
+    raises(errors.SecurityError, "2018", LocalModel, Interface.from_dict(told_of(params)))
 
 
 def ntt_prime(bits: int) -> int:
@@ -183,12 +179,10 @@ def test_levels_of_circuits_are_no_way_around() -> None:
     bits = [20.0, 200.0]
     params = SimpleNamespace(security=">=128", log_modulus=26.0, level_bits=bits.__getitem__)
     interface: Any = SimpleNamespace(name="m", params=params, inputs=[InputSpec("x", 8, level=1)])
-    with pytest.raises(errors.SecurityError, match="an input at level 1"):
-        LocalModel(interface)
+    raises(errors.SecurityError, "an input at level 1", LocalModel, interface)
     local = LocalModel(Interface.from_dict(told_of(weak_params(), rotations={1: 2})), security=None)
     local._security = 128  # as if the parameters' own class had been enough
-    with pytest.raises(errors.SecurityError, match="evaluation keys"):
-        local.generate_keys()
+    raises(errors.SecurityError, "evaluation keys", local.generate_keys)
 
 
 @pytest.fixture(scope="module", params=["bfv", "ckks"])
@@ -217,8 +211,7 @@ def test_a_server_does_not_learn_whether_a_decryption_failed(increment: Package)
                 if name == "good":
                     np.testing.assert_allclose(client.predict("m", [rows])[:, :16], rows, atol=1e-6)
                 else:
-                    with pytest.raises(errors.NoiseError):
-                        client.predict("m", [rows])
+                    raises(errors.NoiseError, "", client.predict, "m", [rows])
             seen[name] = server.methods
     assert seen["good"] == seen["bad"] == "PUT" + " POST" * 6
 
@@ -229,25 +222,8 @@ def test_keys_of_another_client_are_noticed_before_decryption(server: Running, h
     rows = np.random.default_rng(3).uniform(-1, 1, (3, 8))
     with client_of(server.url, token) as one, client_of(server.url, token) as other:
         for client in (one, other, one, one, other):
-            np.testing.assert_allclose(client.predict("scores", rows), expected(rows), atol=1e-6)
+            require_scores(client, rows)
     assert server.metric("hemera_key_uploads_total", status="201") == 4
-
-
-def test_an_answer_by_other_keys_is_never_decrypted(
-    package: Package, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where another client's keys are there again and again, the client says so."""
-    decrypted: list[Any] = []
-    monkeypatch.setattr(LocalModel, "decrypt", lambda _, files: decrypted.append(files))
-    with (
-        scripted(package.describe(), lambda body: (body, {"Hemera-Keys": "ab" * 32})) as server,
-        client_of(server.url, "x") as client,
-    ):
-        with pytest.raises(ServerError, match=r"one token.*folder") as error:
-            client.predict("scores", np.zeros(8))
-        assert error.value.code == "other_keys"
-        assert server.methods == "PUT POST PUT POST PUT POST"
-    assert decrypted == []
 
 
 def test_the_server_names_the_keys_that_it_computed_with(server: Running, home: Home, keys: bytes) -> None:
@@ -274,7 +250,7 @@ def _make(barrier: Any, queue: Any, told: dict[str, Any], folders: list[Path]) -
 def test_processes_with_one_new_folder_have_one_secret_key(package: Package, tmp_path: Path) -> None:
     spawn = multiprocessing.get_context("spawn")
     barrier, queue = spawn.Barrier(2), spawn.Queue()
-    folders = [tmp_path / str(attempt) for attempt in range(4)]
+    folders = [tmp_path / str(attempt) for attempt in range(2)]
     processes = [
         spawn.Process(target=_make, args=(barrier, queue, package.describe(), folders)) for _ in range(2)
     ]
@@ -289,31 +265,7 @@ def test_processes_with_one_new_folder_have_one_secret_key(package: Package, tmp
         assert [key for where, key in made if where == folder] == 2 * [kept.read_bytes()]
 
 
-def test_clients_of_one_folder_take_each_others_keys(server: Running, home: Home, tmp_path: Path) -> None:
-    """Keys of the same secret key do, whichever process has sent them: nothing is sent again."""
-    token = home.clients.add("alice")
-    rows = np.ones((2, 8))
-    with (
-        client_of(server.url, token, folder=tmp_path) as one,
-        client_of(server.url, token, folder=tmp_path) as other,
-    ):
-        np.testing.assert_allclose(one.predict("scores", rows), expected(rows), atol=1e-6)
-        # As a process does that looked before the first one's keys were there.
-        model = other._model("scores")
-        keys = model.local.generate_keys()
-        digest = model.keys._digest_there()
-        with server.http(token) as http:
-            told = http.put("/v1/models/scores/keys", content=keys).json()["digest"]
-        model.keys._note(told)
-        assert told != digest
-        model.keys._uploaded = True
-        for client in (one, other):
-            np.testing.assert_allclose(client.predict("scores", rows), expected(rows), atol=1e-6)
-    assert server.metric("hemera_key_uploads_total", status="201") == 2
-
-
 def test_clients_are_not_pickled(local: LocalModel) -> None:
     client = Client("http://127.0.0.1:1", token="a", security=None)
     for held in (client, local):
-        with pytest.raises(TypeError, match=r"does not pickle: it holds a secret key.*folder="):
-            pickle.dumps(held)
+        raises(TypeError, r"does not pickle: it holds a secret key.*folder=", pickle.dumps, held)

@@ -14,6 +14,7 @@ from hemera import _machine, errors
 from hemera.serving.configuration import Configuration, configure
 from hemera.serving.home import Home
 
+from ..refusals import raises
 from .conftest import BOUND, Process, client_of, expected
 
 tomllib = pytest.importorskip("tomllib")
@@ -96,8 +97,7 @@ def test_variables_with_wrong_names_are_refused(tmp_path: Path) -> None:
     with pytest.raises(errors.ParameterError, match=r"BATHC'\. Did you mean 'HEMERA_SERVE_BATCH"):
         configure({}, environment={"HEMERA_SERVE_BATHC": "3", "HEMERA_TOKEN": "x"})
     assert configure({}, environment={"HEMERA_SERVE_BATCH": ""}).batch == Configuration().batch
-    with pytest.raises(errors.FileError, match="none"):
-        configure({}, file=tmp_path / "none.toml", environment={})
+    raises(errors.FileError, "none", configure, {}, file=tmp_path / "none.toml", environment={})
 
 
 @pytest.mark.parametrize(

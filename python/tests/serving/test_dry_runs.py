@@ -18,6 +18,7 @@ from hemera.objects.cost import DryRun, FreshInput
 from hemera.package.dry_run import keys_of_a_run
 from hemera.times import DeviceTimes
 
+from ..refusals import raises
 from .operation_cases import CKKS, SLOTS
 
 VECTORS = Path(__file__).parents[3] / "tests" / "vectors" / "models"
@@ -254,11 +255,9 @@ def test_seconds_are_those_of_the_table(tmp_path: Path, monkeypatch: pytest.Monk
     DeviceTimes("made-up", [("add", package.params.degree, 50, 2 * limbs, 0.25)]).save()
     assert package.cost(device="made-up").seconds == pytest.approx(0.25)
     assert package.cost(8, device="made-up").seconds == pytest.approx(2)
-    with pytest.raises(hm.errors.DeviceError, match="hemera calibrate"):
-        package.cost(device="none")
+    raises(hm.errors.DeviceError, "hemera calibrate", package.cost, device="none")
     for few in (0, -1):
-        with pytest.raises(hm.errors.Error):
-            package.cost(few)
+        raises(hm.errors.Error, "", package.cost, few)
 
 
 def test_exporting_warns_of_no_budget(recwarn: pytest.WarningsRecorder) -> None:

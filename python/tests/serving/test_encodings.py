@@ -26,6 +26,8 @@ from hemera.package.encodings.watching import rows_text, tell_rows
 from hemera.package.finishing import Method
 from hemera.package.specs import InputSpec, Labels, OutputSpec
 
+from ..refusals import raises
+
 
 @pytest.mark.parametrize(
     ("rows", "told"),
@@ -140,8 +142,7 @@ def test_tables_are_scaled_or_compared(thresholds: tuple[float, ...], count: int
     wanted = rows > thresholds if thresholds else (rows - [0, 1]) / [1, 2]
     filled = wanted[[0, 0]] if count == 1 else wanted if count == 2 else wanted[[0, 1, 2, 2]]
     np.testing.assert_array_equal(found, np.reshape(filled, (-1, 2, 2)))
-    with pytest.raises(MismatchError, match="2 features"):
-        table(thresholds).prepared(rows[:, :1])
+    raises(MismatchError, "2 features", table(thresholds).prepared, rows[:, :1])
     with pytest.raises(ParameterError, match="missing or infinite"):
         table(thresholds).prepared(np.where(rows == rows[0, 0], np.nan, rows))
 
@@ -272,8 +273,7 @@ def test_ranges_of_columns() -> None:
     centre, half = column_ranges(rows, 2.0)
     np.testing.assert_allclose(centre, [2, -2, 0, 0, 0.3])
     np.testing.assert_allclose(half, [2, 2, 1, 2e150, 1])  # of constants their size, and at least 1
-    with pytest.raises(ParameterError, match="beyond 1e\\+150"):
-        column_ranges(rows * 1.01, 2.0)
+    raises(ParameterError, "beyond 1e\\+150", column_ranges, rows * 1.01, 2.0)
 
 
 @pytest.mark.parametrize("value", [-1.0, 2.0, -1.001, 2.001, np.nan, np.inf])
@@ -285,11 +285,9 @@ def test_values_at_the_ends_of_a_range(value: float) -> None:
         if inside:
             ask()
         else:
-            with pytest.raises(ParameterError, match=r"x: the model is for values from -1\.0 to 2\.0"):
-                ask()
+            raises(ParameterError, r"x: the model is for values from -1\.0 to 2\.0", ask)
     if not np.isfinite(value):  # also where there are no ends
-        with pytest.raises(ParameterError):
-            require_range(given, InputSpec("x", 1, 2))
+        raises(ParameterError, "", require_range, given, InputSpec("x", 1, 2))
     else:
         require_range(given, InputSpec("x", 1, 2))
         layout = Layout.raster((2,))
@@ -307,14 +305,12 @@ def test_arrays_and_columns_by_name() -> None:
     assert arrays_by_name([[5]], specs[:1]) == [[5]]
     assert arrays_by_name([1, 2], specs[:1]) == [[1, 2]]
     for wrong in ({"a": 1}, {"a": 1, "b": 2, "c": 3}, [1], [1, 2, 3]):
-        with pytest.raises(MismatchError):
-            arrays_by_name(wrong, specs)
+        raises(MismatchError, "", arrays_by_name, wrong, specs)
     frame = type("Frame", (), {"columns": ["a", "c", "b"]})()
     require_columns(frame, ("a", "c", "b"))
     require_columns(frame, ())
     require_columns([[1]], ("a", "b", "c"))
-    with pytest.raises(MismatchError, match="column 1 is 'c', and the model's is 'b'"):
-        require_columns(frame, ("a", "b", "c"))
+    raises(MismatchError, "column 1 is 'c', and the model's is 'b'", require_columns, frame, ("a", "b", "c"))
 
 
 LAYOUT = Layout.raster((2, 3))
@@ -360,5 +356,4 @@ def test_encodings_of_files_that_others_made(encoding: Any, changes: dict[str, A
     inputs, outputs = (1, 2) if encoding is SCALED else (1, 1)
     encoding.require_fit(inputs, outputs)
     for wrong in ((inputs + 1, outputs), (inputs, outputs - 1), (inputs, outputs + 1)):
-        with pytest.raises(FormatError, match="layouts of"):
-            encoding.require_fit(*wrong)
+        raises(FormatError, "layouts of", encoding.require_fit, *wrong)

@@ -21,6 +21,8 @@ from hemera.package.encodings import Arrays, Scaling, Table
 from hemera.package.finishing import Method
 from hemera.serving import InputSpec, Package, Symbol, export
 
+from ..refusals import raises
+
 
 @pytest.mark.parametrize("count", [1, 9, 10, 11, 19, 20, 21, 100, 101])
 def test_no_more_rows_are_compared_than_told(count: int) -> None:
@@ -78,8 +80,7 @@ def test_a_package_that_differs_from_its_library_is_refused(at: int, off: float,
         require_agreement(package, rows, wrong, slack, "Line.predict")
         return
     told = rf"Line.predict gives {wrong[at]:g}.* for row {at}, and the package {expected[at]:g}.*1 of 3 rows"
-    with pytest.raises(errors.MismatchError, match=told):
-        require_agreement(package, rows, wrong, slack, "Line.predict")
+    raises(errors.MismatchError, told, require_agreement, package, rows, wrong, slack, "Line.predict")
     with pytest.raises(errors.MismatchError, match=r"shape \(3, 1\), and the package one of \(3,\)"):
         require_agreement(package, rows, expected[:, None], slack, "Line.predict")
 
@@ -136,8 +137,7 @@ def test_inputs_of_an_export(inputs: Any, specs: Any) -> None:
         return given[0] + 1
 
     if isinstance(specs, str):
-        with pytest.raises(errors.ParameterError, match=specs):
-            export(first, inputs=inputs, name="m", security=None)
+        raises(errors.ParameterError, specs, export, first, inputs=inputs, name="m", security=None)
         return
     found = export(first, inputs=inputs, name="m", description="told", security=None)
     assert [(spec.name, spec.width, spec.slots) for spec in found.inputs] == specs

@@ -13,6 +13,8 @@ import hemera as hm
 from hemera import serving
 from hemera.interop import openfhe, seal
 
+from ..refusals import raises
+
 try:
     from tenseal import sealapi
 except ImportError:  # tenseal has no wheel for this Python
@@ -117,8 +119,7 @@ def test_ckks(tmp_path: Path) -> None:
     np.testing.assert_allclose(found["matrix"], expected["matrix"], atol=2**-18)
 
     deep = serving.export(lambda x: x**8, inputs=8, name="deep")
-    with pytest.raises(hm.errors.LevelError):
-        deep.check(client.session.context, client.session.keys)
+    raises(hm.errors.LevelError, "", deep.check, client.session.context, client.session.keys)
 
 
 @with_seal
@@ -139,8 +140,7 @@ def test_bfv(tmp_path: Path) -> None:
 
     other = hm.bfv.Parameters.for_circuit(1, plain_bits=20, slots=DEGREE)
     wrong = serving.export(lambda x: x + 1, inputs=DEGREE, name="other", params=other)
-    with pytest.raises(hm.errors.MismatchError, match="modulo 65537"):
-        wrong.check(client.session.context, client.session.keys)
+    raises(hm.errors.MismatchError, "modulo 65537", wrong.check, client.session.context, client.session.keys)
 
 
 class OpenFheFiles:

@@ -15,7 +15,6 @@ import pytest
 
 import hemera as hm
 from hemera import search
-from hemera.client.wire import write_body
 from hemera.interop import openfhe, seal
 from hemera.objects.devices import DeviceOptions
 from hemera.package.local_model import LocalModel
@@ -25,7 +24,7 @@ from hemera.serving.home import Home
 from hemera.serving.session_cache import Session
 from hemera.serving.sessions import Loader
 
-from .conftest import Running, client_of, expected, serving
+from .conftest import Running, client_of, expected, require_scores, serving
 from .indexes.index_cases import KEYS as INDEX_KEYS
 from .indexes.index_cases import PREPARE, QUERY, VECTORS
 from .replicas import ROWS, Bench
@@ -189,7 +188,7 @@ def test_keys_that_make_room_for_others(home: Home) -> None:
                         answer = http.post(EVALUATE, content=bytes(body))
                         assert code(answer) == (422, status) if status else answer.status_code == 200
                     watched.append(watch(session_of(running, first)))
-                    assert np.abs(bob.predict("scores", rows) - expected(rows)).max() < 1e-4
+                    require_scores(bob, rows)
                     assert [soon(each) for each in watched] == [True, True], status
         alice.close()
         bob.close()
@@ -216,29 +215,6 @@ def test_keys_that_were_replaced_or_removed(home: Home) -> None:
             if end != "of a client that was removed":
                 home.remove_client("alice")
             client.close()
-
-
-@pytest.mark.parametrize("library", ["SEAL", "OpenFHE"])
-def test_keys_of_another_library_that_make_room(library: str, tmp_path: Path) -> None:
-    package, files, name = (of_seal if library == "SEAL" else of_openfhe)(squares_of)
-    package.save(tmp_path / "m.hemera-model")
-    home = Home(tmp_path / "home")
-    home.add_model(tmp_path / "m.hemera-model")
-    kind, pieces = write_body(files)
-    tokens = [home.clients.add(each) for each in ("alice", "bob")]
-    with serving(home, loaded_key_bytes=1) as running:
-        watched: list[Watched] = []
-        for token in tokens:
-            with running.http(token) as http:
-                body = b"".join(pieces)
-                put = http.put("/v1/models/m/keys", content=body, headers={"Content-Type": kind})
-                assert put.status_code == 201
-                for bad in (True, False):
-                    data = b"rubbish" if bad else request_file(library, name)
-                    assert http.post("/v1/models/m/evaluate", content=data).status_code == (200, 422)[bad]
-            watched.append(watch(session_of(running, token, "m")))
-        assert soon(watched[0])
-        assert watched[1].alive
 
 
 def test_keys_for_an_index(tmp_path: Path) -> None:

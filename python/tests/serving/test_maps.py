@@ -19,6 +19,7 @@ from hemera.serving import Package
 from hemera.serving.home import Home
 from hemera.serving.settings import Settings
 
+from ..refusals import raises
 from ..search.threshold_cases import in_small_rings
 from .conftest import serving
 from .server_requests import code
@@ -158,8 +159,7 @@ def test_no_page_may_ask_where_no_origin_is_named(home: Home) -> None:
 
 @pytest.mark.parametrize("origin", ["*", "app.example.org", "https://app.example.org/", "https://a/b", ""])
 def test_what_is_no_origin_is_refused(origin: str) -> None:
-    with pytest.raises(ParameterError, match="an origin is a scheme and a host"):
-        Settings(origins=[origin])
+    raises(ParameterError, "an origin is a scheme and a host", Settings, origins=[origin])
 
 
 @pytest.mark.parametrize("answers", [None, hm.search.Threshold(), hm.search.Top()], ids=["", "near", "top"])

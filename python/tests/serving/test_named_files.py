@@ -20,6 +20,7 @@ from hemera.package.local_model import LocalModel
 from hemera.serving import Interface, Package, export
 from hemera.serving.home import Home
 
+from ..refusals import raises
 from .conftest import expected, serving
 from .server_requests import EVALUATE, KEYS, code
 from .test_replaced_models import classifiers, data
@@ -162,8 +163,7 @@ def test_each_file_of_several_names_the_model(files: Files, tmp_path: Path) -> N
     assert {model_of(each)[0] for each in answer.values()} == {versions[0].digest}
     found = first.decode(first.decrypt(answer), True, None)
     np.testing.assert_array_equal(found["sum"][:4], np.arange(4) * 2 + 1)
-    with pytest.raises(errors.MismatchError, match="the answer is of the model"):
-        second.decrypt(answer)
+    raises(errors.MismatchError, "the answer is of the model", second.decrypt, answer)
 
 
 def test_a_server_computes_files_that_name_its_model(home: Home, package: Package) -> None:
@@ -205,11 +205,9 @@ def test_the_name_before_a_file() -> None:
     for at in range(8, 48):
         damaged = bytearray(data_of)
         damaged[at] ^= 1
-        with pytest.raises(errors.FormatError):
-            model_of(bytes(damaged))
+        raises(errors.FormatError, "", model_of, bytes(damaged))
     for size in (8, 40, 47):
-        with pytest.raises(errors.FormatError):
-            model_of(data_of[:size])
+        raises(errors.FormatError, "", model_of, data_of[:size])
 
 
 def test_inspect_tells_the_model(package: Package) -> None:
@@ -221,8 +219,7 @@ def test_inspect_tells_the_model(package: Package) -> None:
     assert found.fields == {"model": package.digest, **inner.fields}
     assert (found.kind, found.bytes, inner.bytes) == ("ciphertext", len(body), len(plain))
     assert len(body) == len(plain) + 48
-    with pytest.raises(errors.FormatError):
-        hm.inspect(body[:40])
+    raises(errors.FormatError, "", hm.inspect, body[:40])
 
 
 def test_files_of_other_libraries_are_for_the_digest_that_is_asked_for(

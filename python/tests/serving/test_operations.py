@@ -1,4 +1,4 @@
-"""Each operation of a program, encrypted, against the same in the clear; levels are exact."""
+"""Each operation of a program, encrypted, against the same in the clear, and its keys."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ import numpy as np
 import pytest
 
 import hemera as hm
-from hemera import serving
+from hemera import _core, serving
 from hemera.package.interface import Interface
+from hemera.program.keys import KeyList, OwnKey
 from hemera.program.operations import Bootstraps, Encoded, Place, Running
 from hemera.program.operations.slots import Take
 from hemera.program.values import Form
 
 from ..conftest import Party
-from .operation_cases import CKKS, RNG, SLOTS, WIDE, Client
+from ..refusals import raises
+from .operation_cases import CKKS, MATRIX, RNG, SLOTS, Client
 
 INTEGERS: dict[str, Callable[..., Any]] = {
     "product and sum": lambda x, y: (x * y - x) * 3 + 1,
@@ -55,13 +57,6 @@ def test_integers(name: str, scheme: str) -> None:
     assert found.any()
 
 
-def test_the_clear_evaluation_is_numpy() -> None:
-    x, y = RNG.uniform(-1, 1, (2, 4, SLOTS))
-    package = serving.export(CKKS["several steps"], inputs=[SLOTS] * 2, name="steps", security=None)
-    expected = np.roll((x * y + 0.5) * WIDE, -1, axis=-1) * x + y * 0.5
-    np.testing.assert_allclose(package.evaluate_clear([x, y]), expected)
-
-
 def test_bootstrap() -> None:
     params = hm.ckks.Parameters.for_bootstrapping("test-40")
 
@@ -82,8 +77,7 @@ def test_bootstrap() -> None:
     for slots in (3, 2 * params.max_slots):
         told = package.interface.describe()
         told["keys"]["bootstraps"][0] = {**told["keys"]["bootstraps"][0], "slots": slots}
-        with pytest.raises(hm.errors.FormatError, match=f"a bootstrap of {slots} slots"):
-            Interface.from_dict(told)
+        raises(hm.errors.FormatError, f"a bootstrap of {slots} slots", Interface.from_dict, told)
     flat = hm.Context(hm.ckks.Parameters.for_circuit(depth=20, slots=16, security=None), "cpu")
     with pytest.raises(hm.errors.MismatchError, match="takes its own parameters"):
         package.check(flat, flat.generate_keys(flat.generate_secret_key()))
@@ -121,8 +115,7 @@ def test_a_bootstrap_of_values_whose_magnitude_is_known() -> None:
     values = RNG.uniform(-8, 8, 16)
     x = ctx.encrypt(ctx.encode(values, level=plan.input_level, largest=8.4), secret)
     np.testing.assert_allclose(ctx.decrypt(known.run(Running(ev, plan), x), secret), values, atol=2**-6)
-    with pytest.raises(hm.errors.RangeError, match=r"8\.4"):
-        unknown.run(Running(ev, plan), x)
+    raises(hm.errors.RangeError, r"8\.4", unknown.run, Running(ev, plan), x)
 
 
 def test_a_bootstrap_begins_above_its_own_levels() -> None:
@@ -235,21 +228,17 @@ def test_run_refuses_other_inputs() -> None:
     client = Client(package)
     prepared, keys = client.prepared, client.keys
     (x,) = client.encrypt(np.ones(8))
-    with pytest.raises(hm.errors.MismatchError, match="has 1 inputs, and 2 came"):
-        prepared.run(keys, [x, x])
+    raises(hm.errors.MismatchError, "has 1 inputs, and 2 came", prepared.run, keys, [x, x])
     narrow = client.ctx.encrypt(np.ones(4), client.sk)
-    with pytest.raises(hm.errors.MismatchError, match=r"has shape .* and 8 slots"):
-        prepared.run(keys, [narrow])
+    raises(hm.errors.MismatchError, r"has shape .* and 8 slots", prepared.run, keys, [narrow])
     with pytest.raises(hm.errors.LevelError, match="is needed at level 1, and came at 0"):
         prepared.run(keys, [client.ctx.bind(keys).at_level(x, 0)])
     other = Client(serving.export(lambda x: x**4, inputs=8, name="other", security=None))
-    with pytest.raises(hm.errors.MismatchError, match="belong to"):
-        prepared.run(other.keys, [x])
-    with pytest.raises(hm.errors.MismatchError):
-        prepared.run(keys, other.encrypt(np.ones(8)))
+    raises(hm.errors.MismatchError, "belong to", prepared.run, other.keys, [x])
+    raises(hm.errors.MismatchError, "", prepared.run, keys, other.encrypt(np.ones(8)))
     scaled = client.ctx.encrypt(client.ctx.encode(np.ones(8), scale=2.0**30), client.sk)
-    with pytest.raises(hm.errors.ScaleError, match=r"scale of 2\^30.00, and 2\^40.00 is needed"):
-        prepared.run(keys, [scaled])
+    raises(hm.errors.ScaleError, r"scale of 2\^30.00, and 2\^40.00 is needed", prepared.run, keys, [scaled])
+    raises(hm.errors.MismatchError, r"take 1 of values of shape \(2, 4\)", Take(1).clear, np.zeros((2, 4)))
     ciphertext = prepared.run(prepared.bind(keys), [x])
     np.testing.assert_allclose(client.decrypt(ciphertext), 0.5, atol=2**-20)
 
@@ -258,8 +247,7 @@ def test_coefficients_are_refused() -> None:
     params = hm.bfv.Parameters.for_circuit(1, slots=1024, security=None)
     client = Client(serving.export(lambda x: x + 1, inputs=params.max_slots, name="one", params=params))
     x = client.ctx.encrypt(np.ones(params.max_slots, int), client.sk, encoding="coefficients")
-    with pytest.raises(hm.errors.MismatchError, match="coefficients"):
-        client.prepared.run(client.keys, [x])
+    raises(hm.errors.MismatchError, "coefficients", client.prepared.run, client.keys, [x])
 
 
 def test_spent_noise_is_an_error() -> None:
@@ -273,6 +261,140 @@ def test_spent_noise_is_an_error() -> None:
         client.run(np.ones(params.max_slots, int))
 
 
-def test_an_index_of_values_in_the_clear_needs_the_program() -> None:
-    with pytest.raises(hm.errors.MismatchError, match=r"take 1 of values of shape \(2, 4\)"):
-        Take(1).clear(np.zeros((2, 4)))
+def test_a_matrix_with_few_keys() -> None:
+    few, many = (
+        serving.export(
+            lambda x, few=few: x.matmul(MATRIX, fewest_keys=few), inputs=SLOTS, name="matrix", security=None
+        ).describe()["keys"]["rotations"]
+        for few in (True, False)
+    )
+    assert len(few) <= 3 < len(many)
+
+
+def test_what_no_output_takes_is_left_out() -> None:
+    def circuit(x: Any, y: Any) -> Any:
+        _ = (x**8).rotate(5) * y
+        return x.rotate(1) - y
+
+    package = serving.export(circuit, inputs=[4, 4], name="lazy", security=None)
+    assert package.program.operations == {"rotate": 1, "subtract": 1}
+    assert package.describe()["keys"]["rotations"] == [[1, 1]]
+    np.testing.assert_array_equal(package.evaluate_clear([np.arange(4), np.ones(4)]), [0, 1, 2, -1])
+
+
+def test_check_names_every_missing_key() -> None:
+    package = serving.export(
+        lambda x: (x * x).rotate(5) + x.conjugate() + x @ np.eye(SLOTS, k=3),
+        inputs=SLOTS,
+        name="many",
+        security=None,
+    )
+    ctx = hm.Context(package.params, "cpu")
+    sk = ctx.generate_secret_key()
+    few = ctx.generate_keys(sk, relinearization=False)
+    with pytest.raises(hm.errors.MissingKeyError, match=r"relinearization; rotations by .*5.*; conjugation"):
+        package.check(ctx, few)
+    # A rotation may be made up of powers of two; those of a matrix may not.
+    steps = [steps for steps, _ in package.describe()["keys"]["rotations"] if steps != 5]
+    package.check(ctx, ctx.generate_keys(sk, rotations=[1, 4, *steps], conjugation=True))
+    with pytest.raises(hm.errors.MissingKeyError):
+        package.check(ctx, ctx.generate_keys(sk, rotations=[1, 2, 4, 8, 16], conjugation=True))
+    low = ctx.generate_keys(sk, rotations=[5, *steps], conjugation=True, galois_level=0)
+    package.check(ctx, low)
+    with pytest.raises(hm.errors.LevelError, match="limited to level 0"):
+        package.prepare(ctx).run(low, [ctx.encrypt(np.zeros(SLOTS), sk)])
+
+
+class OpenFheContext(hm.Context):
+    """With OpenFHE's rotations of BFV: from N/2 on they exchange the rows, too."""
+
+    _rotates_as_openfhe = True
+
+
+def test_check_knows_the_rotations_of_other_libraries() -> None:
+    params = hm.bfv.Parameters.from_bits(
+        degree=1024, plain_modulus=12289, prime_bits=[36] * 3, special_bits=[36], security=None
+    )
+    package = serving.export(lambda x: x.rotate(600), inputs=1024, name="m", params=params)
+    for kind, step, other in ((hm.Context, 88, 87), (OpenFheContext, 600, 88)):
+        ctx = kind(params, "cpu")
+        sk = ctx.generate_secret_key()
+        keys = ctx.generate_keys(sk, rotations=[step])
+        package.check(ctx, keys)
+        package.prepare(ctx).run(keys, [ctx.encrypt(np.arange(1024), sk)])
+        with pytest.raises(hm.errors.MissingKeyError, match="rotations by"):
+            package.check(ctx, ctx.generate_keys(sk, rotations=[other]))
+
+
+def test_check_tells_what_else_does_not_fit() -> None:
+    package = serving.export(lambda x: x**8, inputs=512, name="deep", security=None)
+    own = hm.Context(package.params, "cpu")
+    package.check(own, package.generate_keys(own, own.generate_secret_key()))  # which stands for no other
+    flat = hm.Context(hm.ckks.Parameters.for_circuit(depth=1, slots=512, security=None), "cpu")
+    keys = flat.generate_keys(flat.generate_secret_key())
+    raises(hm.errors.LevelError, "depth of 3", package.check, flat, keys)
+    exact = hm.Context(hm.bfv.Parameters.for_circuit(2, slots=1024, security=None), "cpu")
+    other = exact.generate_keys(exact.generate_secret_key())
+    raises(hm.errors.MismatchError, "is of CKKS, and the keys are of BFV", package.check, exact, other)
+    raises(hm.errors.MismatchError, "the keys belong to", package.check, flat, other)
+    small, large = (
+        hm.bfv.Parameters.from_bits(
+            degree=degree, plain_modulus=12289, prime_bits=[40, 40], special_bits=[40], security=None
+        )
+        for degree in (1024, 2048)
+    )
+    integers = serving.export(lambda x: x + 1, inputs=1024, name="small", params=small)
+    home = hm.Context(large, "cpu")
+    with pytest.raises(
+        hm.errors.MismatchError, match="for 1024 slots modulo 12289, and the parameters have 2048"
+    ):
+        integers.check(home, home.generate_keys(home.generate_secret_key()))
+    wide = serving.export(lambda x: x + 1, inputs=4096, name="wide", security=None)
+    raises(hm.errors.MismatchError, "needs 4096 slots", wide.check, flat, keys)
+
+
+KEYS: dict[str, dict[str, Any]] = {
+    "none": {},
+    "relinearization": {"relinearization": 0},
+    "rotations": {"rotations": {1: 2, -3: 0}},
+    "conjugation": {"conjugation": 1},
+    "of one level": {"own": (OwnKey("rotation", 5, 2, 1), OwnKey("conjugation", 0, 1, 1))},
+    "of one level, for products": {"own": (OwnKey("relinearization", 0, 2, 1),)},
+}
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_the_told_number_of_keys_is_that_of_those_made(name: str) -> None:
+    """Each kind of keys alone, and beside all others; by those that the core makes."""
+    params = hm.ckks.Parameters.for_circuit(3, slots=32, degree=1024, security=None)
+    ctx = hm.Context(params, "cpu")
+    sk = ctx.generate_secret_key()
+    merged: dict[str, Any] = {}
+    for own in KEYS.values():
+        merged |= own
+    for fields in (KEYS[name], merged | KEYS[name]):
+        listed = KeyList(**fields)
+        needs = listed.needs(ctx)
+        made = _core.generate_needed_keys(sk._native, needs)
+        assert listed.count == len({repr(need) for need in needs}) == len(needs)
+        assert hm.Keys(made, ctx).memory_bytes == sum(16 * key_limbs(need) * params.degree for need in needs)
+        assert KeyList.from_data(listed.to_data(), params) == listed
+
+
+def key_limbs(need: Any) -> int:
+    return int(need.digits * (len(need.primes) + len(need.special_primes)))
+
+
+def test_one_key_serves_all_levels_of_a_rotation() -> None:
+    """Up to the highest, in whichever order they come."""
+    for steps in ((1, 2), (2, 1)):
+        package = serving.export(
+            lambda x, s=steps: (x.rotate(s[0]) * 0.5).rotate(s[1]) * 0.5 + (x * 0.5).rotate(s[0]) * 0.25,
+            inputs=SLOTS,
+            name="m",
+            security=None,
+        )
+        assert package.describe()["keys"]["rotations"] == [[k, [2, 1][steps.index(k)]] for k in (1, 2)]
+        row = RNG.uniform(-1, 1, (1, SLOTS))
+        expected = np.real(package.evaluate_clear(row))
+        np.testing.assert_allclose(Client(package).run(row), expected, atol=2**-20)

@@ -14,19 +14,18 @@ import httpx
 import numpy as np
 import pytest
 
-from hemera import errors, search
+from hemera import errors
 from hemera.client.problems import ServerError
 from hemera.client.transport import Transport
 from hemera.package.local_model import LocalModel
 from hemera.serving.home import Home
 
 from ..hostile_damage import NESTED
-from .conftest import BOUND, Running, client_of, expected, serving
-from .indexes.index_cases import VECTORS
+from ..refusals import raises
+from .conftest import BOUND, ROWS, Running, client_of, require_scores
 from .server_requests import EVALUATE, KEYS, request_of
 
 NONCE = "Hemera-Nonce"
-ROWS = np.random.default_rng(1).uniform(-1, 1, (2, 8))
 
 
 class Between:
@@ -79,11 +78,6 @@ def between(url: str) -> Iterator[Between]:
         thread.join(BOUND)
 
 
-def without_nonce(answer: httpx.Response) -> tuple[int, bytes, dict[str, str]]:
-    kept = ("content-type", "hemera-keys", "hemera-model")
-    return answer.status_code, answer.content, {k: v for k, v in answer.headers.items() if k in kept}
-
-
 def test_a_server_repeats_the_name_of_each_request(server: Running, home: Home, local: LocalModel) -> None:
     name = "0123456789abcdef" * 2
     with server.http(home.clients.add("alice")) as http:
@@ -112,7 +106,7 @@ def test_a_server_repeats_the_name_of_each_request(server: Running, home: Home, 
 
 def test_the_answer_to_another_request_is_refused(server: Running, home: Home) -> None:
     with between(server.url) as proxy, client_of(proxy.url, home.clients.add("alice")) as client:
-        assert np.abs(client.predict("scores", ROWS) - expected(ROWS)).max() < 1e-4
+        require_scores(client)
         before: list[httpx.Response] = []
 
         def swap(answer: httpx.Response) -> tuple[int, bytes, dict[str, str]]:
@@ -123,52 +117,19 @@ def test_the_answer_to_another_request_is_refused(server: Running, home: Home) -
             return last.status_code, last.content, {k: v for k, v in last.headers.items() if k in kept}
 
         proxy.change = swap
-        assert np.abs(client.predict("scores", ROWS) - expected(ROWS)).max() < 1e-4
+        require_scores(client)
         decrypted: list[Any] = []
         local = client.local("scores")
         local.decrypt = lambda files: decrypted.append(files)  # type: ignore[assignment,method-assign,return-value]
         for ask in (lambda: client.predict("scores", ROWS + 1), client.models):
-            with pytest.raises(errors.MismatchError, match="the answer to another request"):
-                ask()
+            raises(errors.MismatchError, "the answer to another request", ask)
         del local.decrypt
         assert decrypted == []
         proxy.change = lambda _: None
-        assert np.abs(client.predict("scores", ROWS) - expected(ROWS)).max() < 1e-4
+        require_scores(client)
     names = [name for _, name in proxy.seen]
     assert len(set(names)) == len(names) > 5
     assert all(len(each) == 32 for each in names)
-
-
-def test_answers_without_a_name_are_of_older_servers_alone(server: Running, home: Home) -> None:
-    """A client that has met a server which repeats names takes no answer without one."""
-    token = home.clients.add("alice")
-    with between(server.url) as proxy:
-        proxy.change = without_nonce
-        with client_of(proxy.url, token) as client:
-            assert np.abs(client.predict("scores", ROWS) - expected(ROWS)).max() < 1e-4
-            proxy.change = lambda _: None
-            client.models()
-            proxy.change = without_nonce
-            with pytest.raises(errors.MismatchError, match="another request"):
-                client.predict("scores", ROWS)
-            # A refusal without a name says nothing about another request.
-            with pytest.raises(ServerError) as refused:
-                client.describe("nothing")
-            assert refused.value.code == "unknown_model"
-
-
-def test_answers_of_indexes_are_the_requests_own(tmp_path: Any) -> None:
-    search.Index(VECTORS, "dot", exact=True).save(tmp_path / "rows.index")
-    home = Home(tmp_path / "home")
-    home.add_index(tmp_path / "rows.index")
-    token = home.clients.add("alice")
-    with serving(home) as server, between(server.url) as proxy, client_of(proxy.url, token) as client:
-        index = client.index("rows")
-        assert index.query(VECTORS[3].astype(int), k=1)[1].tolist()
-        proxy.change = without_nonce
-        for ask in (lambda: index.query(VECTORS[0].astype(int)), lambda: index.prepare(1)):
-            with pytest.raises(errors.MismatchError, match="another request"):
-                ask()
 
 
 @pytest.mark.parametrize("status", [502, 504])
@@ -184,7 +145,7 @@ def test_a_proxy_whose_server_is_away_is_waited_for(server: Running, home: Home,
     token = home.clients.add("alice")
     with between(server.url) as proxy, client_of(proxy.url, token, patience=30) as client:
         proxy.change = fail
-        assert np.abs(client.predict("scores", ROWS) - expected(ROWS)).max() < 1e-4
+        require_scores(client)
         assert len(proxy.seen) == 3 + 4  # describe with its three refusals, GET and PUT of keys, POST
         assert len({name for _, name in proxy.seen}) == 7  # each time it is sent
         told = b'{"error": {"code": "timeout", "message": "not answered in 1 second"}}'
@@ -202,15 +163,6 @@ def test_a_proxy_whose_server_is_away_is_waited_for(server: Running, home: Home,
         assert 2 <= len(proxy.seen) <= 5  # at once, then after 0.1, 0.3, 0.7 and 1.5 seconds at the earliest
 
 
-@pytest.mark.parametrize("status", [400, 413, 500, 501])
-def test_other_statuses_of_a_proxy_are_told_at_once(server: Running, home: Home, status: int) -> None:
-    with between(server.url) as proxy, client_of(proxy.url, home.clients.add("alice")) as client:
-        proxy.change = lambda _: (status, b"<html>no</html>", {"Content-Type": "text/html"})
-        with pytest.raises(ServerError):
-            client.models()
-        assert len(proxy.seen) == 1
-
-
 def test_connections_that_gave_another_answer_are_let_go(server: Running) -> None:
     transport = Transport(
         server.url, token="x", certificates=None, seconds=BOUND, patience=0.0, progress=None
@@ -219,8 +171,7 @@ def test_connections_that_gave_another_answer_are_let_go(server: Running) -> Non
     transport.json("GET", "/health")
     assert transport._http.value is first
     first._transport = httpx.MockTransport(lambda _: httpx.Response(200, headers={NONCE: "0" * 32}, json={}))
-    with pytest.raises(errors.MismatchError):
-        transport.json("GET", "/health")
+    raises(errors.MismatchError, "", transport.json, "GET", "/health")
     assert transport._http.value is not first
     assert transport.json("GET", "/health")["status"] == "ok"
     transport.close()
@@ -326,8 +277,7 @@ def test_a_body_that_goes_on_has_its_patience_anew_with_each_byte(
     monkeypatch.setattr("hemera.client.transport.time", clock)
     client = transport_of(monkeypatch, answer, patience=11.0)
     if begins == [0, 0, 0]:
-        with pytest.raises(ServerError, match="in time"):
-            client.request("PUT", "/keys", part)
+        raises(ServerError, "in time", client.request, "PUT", "/keys", part)
         assert len(sent) == 2
     else:
         assert client.request("PUT", "/keys", part).status_code == 200
@@ -344,12 +294,11 @@ def test_a_late_answer_to_a_try_before_is_another_ones(monkeypatch: pytest.Monke
         return httpx.Response(status, headers={NONCE: sent[0], "Retry-After": "0"}, json={})
 
     client = transport_of(monkeypatch, answer, patience=9)
-    with pytest.raises(errors.MismatchError, match="another request"):
-        client.request("GET", "/v1/models")
+    raises(errors.MismatchError, "another request", client.request, "GET", "/v1/models")
     assert len(set(sent)) == 2
 
 
-@pytest.mark.parametrize("status", [200, 400, 503])
+@pytest.mark.parametrize("status", [200, 400, 501, 503])
 @pytest.mark.parametrize("body", [NESTED, b"", b"\xff", b"[]", b"{", b'"error"', b'{"error": [1e999]}'])
 @pytest.mark.parametrize("wait", ["nan", "-inf", "1e999", "soon"])
 def test_whatever_a_server_answers_is_an_error_of_hemera(
@@ -361,5 +310,4 @@ def test_whatever_a_server_answers_is_an_error_of_hemera(
     if status == 200 and body.startswith(b"{") and body.endswith(b"}"):
         assert transport.json("GET", "/v1/models") == {"error": [np.inf]}
         return
-    with pytest.raises(errors.FormatError if status == 200 else ServerError):
-        transport.json("GET", "/v1/models")
+    raises(errors.FormatError if status == 200 else ServerError, "", transport.json, "GET", "/v1/models")

@@ -18,6 +18,7 @@ import pytest
 import hemera as hm
 from hemera import serving
 
+from ..refusals import raises
 from .package_bytes import joined, parts
 
 WEIGHTS = np.linspace(-1, 1, 8)
@@ -59,10 +60,8 @@ def test_round_trip(tmp_path: Path) -> None:
     assert bytes(make()) == DATA
     assert bytes(serving.Package(loaded[0].interface, loaded[0].program)) == DATA
     assert json.loads(json.dumps(PACKAGE.describe())) == PACKAGE.describe()
-    with pytest.raises(hm.errors.FileError):
-        serving.Package.load(tmp_path / "missing")
-    with pytest.raises(hm.errors.FileError):
-        PACKAGE.save(tmp_path / "missing" / "model")
+    raises(hm.errors.FileError, "", serving.Package.load, tmp_path / "missing")
+    raises(hm.errors.FileError, "", PACKAGE.save, tmp_path / "missing" / "model")
     assert [found.name for found in tmp_path.iterdir()] == [path.name]
 
 
@@ -80,13 +79,11 @@ def test_damage() -> None:
     for _ in range(200):
         data = bytearray(DATA)
         data[random.integers(len(data))] ^= 1 << int(random.integers(8))
-        with pytest.raises(hm.errors.FormatError):
-            serving.Package.load(bytes(data))
+        raises(hm.errors.FormatError, "", serving.Package.load, bytes(data))
 
 
 def test_limit() -> None:
-    with pytest.raises(hm.errors.FormatError, match="more than 100 bytes"):
-        serving.Package.load(io.BytesIO(DATA), limit=100)
+    raises(hm.errors.FormatError, "more than 100 bytes", serving.Package.load, io.BytesIO(DATA), limit=100)
 
 
 HOSTILE: dict[str, Any] = {
@@ -140,8 +137,7 @@ def test_the_test_of_hostile_content_writes_files_that_load() -> None:
 def test_hostile_content(name: str) -> None:
     header, arrays = parts(DATA)
     HOSTILE[name](header)
-    with pytest.raises(hm.errors.FormatError):
-        serving.Package.load(joined(header, arrays))
+    raises(hm.errors.FormatError, "", serving.Package.load, joined(header, arrays))
 
 
 CUTS = [0, 1, 15, 16, 23, 24, 100, len(DATA) // 2, len(DATA) - 33, len(DATA) - 1]
@@ -166,8 +162,7 @@ NO_FILES = [
 @pytest.mark.parametrize("at", range(len(NO_FILES)))
 def test_bytes_that_are_no_file(at: int) -> None:
     """Cut off, too long, of another length of the header, or with a header of other JSON."""
-    with pytest.raises(hm.errors.FormatError):
-        serving.Package.load(NO_FILES[at])
+    raises(hm.errors.FormatError, "", serving.Package.load, NO_FILES[at])
 
 
 VALUES = [None, True, 0, -1, 1 << 70, 1.5, "x", [], {}, [[]], [1] * 50, {"array": 0}, {"array": 9}, [None]]
@@ -211,8 +206,7 @@ def test_any_change_of_a_header_loads_or_is_a_format_error() -> None:
 
 def test_arrays_of_another_size() -> None:
     header, arrays = parts(DATA)
-    with pytest.raises(hm.errors.FormatError, match="cut off in array 0"):
-        serving.Package.load(joined(header, arrays[:-8]))
+    raises(hm.errors.FormatError, "cut off in array 0", serving.Package.load, joined(header, arrays[:-8]))
     with pytest.raises(hm.errors.FormatError, match="8 bytes after its arrays"):
         serving.Package.load(joined(header, arrays + bytes(8)))
 
@@ -232,8 +226,7 @@ def test_an_interface_of_rubbish() -> None:
         PACKAGE.describe() | {"inputs": 3},
         PACKAGE.describe() | {"parameters": "?"},
     ):
-        with pytest.raises(hm.errors.FormatError):
-            serving.Interface.from_dict(data)
+        raises(hm.errors.FormatError, "", serving.Interface.from_dict, data)
 
 
 # --- Recording. ---
@@ -260,8 +253,7 @@ def test_python_code_that_depends_on_data() -> None:
         with pytest.raises(TypeError) as caught:
             serving.export(function, inputs=4, name=name, security=None)
         assert any(word in str(caught.value) for word in ("encrypted", "ciphertext", "np.exp takes")), name
-    with pytest.raises(TypeError, match=r"hm\.circuits\.exp"):
-        serving.export(np.exp, inputs=4, name="exp")
+    raises(TypeError, r"hm\.circuits\.exp", serving.export, np.exp, inputs=4, name="exp")
 
 
 EXACT = hm.bfv.Parameters.for_circuit(1, slots=1024, security=None)
@@ -283,26 +275,21 @@ FLAT = hm.ckks.Parameters.for_circuit(depth=1, slots=4, security=None)
     ],
 )
 def test_other_returns_and_operands(function: Any, error: Any, told: str, options: dict[str, Any]) -> None:
-    with pytest.raises(error, match=told):
-        serving.export(function, inputs=4, name="a", **options)
+    raises(error, told, serving.export, function, inputs=4, name="a", **options)
 
 
 def test_values_of_another_program() -> None:
     kept: list[Any] = []
     serving.export(lambda x: kept.append(x) or x + 1, inputs=4, name="a", security=None)
-    with pytest.raises(TypeError, match="another program"):
-        serving.export(lambda x: x + kept[0], inputs=4, name="a")
+    raises(TypeError, "another program", serving.export, lambda x: x + kept[0], inputs=4, name="a")
 
 
 def test_values_that_the_model_is_not_for() -> None:
     spec = serving.InputSpec("x", 4, low=-1, high=1)
     interface = serving.export(lambda x: x + 1, inputs=spec, name="a", security=None).interface
-    with pytest.raises(hm.errors.ParameterError, match="from -1 to 1"):
-        interface.encode(np.full(4, 2.0))
-    with pytest.raises(hm.errors.MismatchError, match=r"shape \(\.\.\., 4\)"):
-        interface.encode(np.zeros(5))
-    with pytest.raises(hm.errors.MismatchError, match="1 outputs"):
-        interface.decode([])
+    raises(hm.errors.ParameterError, "from -1 to 1", interface.encode, np.full(4, 2.0))
+    raises(hm.errors.MismatchError, r"shape \(\.\.\., 4\)", interface.encode, np.zeros(5))
+    raises(hm.errors.MismatchError, "1 outputs", interface.decode, [])
 
 
 def test_serving_is_imported_when_it_is_used() -> None:
@@ -349,6 +336,5 @@ def test_descriptions_of_older_packages_and_long_names() -> None:
     ):
         kept = dict(place)
         place.update({"description" if place is told else "name": text})
-        with pytest.raises(hm.errors.FormatError, match="short texts"):
-            serving.Interface.from_dict(told)
+        raises(hm.errors.FormatError, "short texts", serving.Interface.from_dict, told)
         place.update(kept)

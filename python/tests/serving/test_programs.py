@@ -29,6 +29,7 @@ from hemera.program.values import (
 )
 
 from ..conftest import Party
+from ..refusals import raises
 
 RNG = np.random.default_rng(12)
 SLOTS = 32
@@ -108,8 +109,7 @@ EDGES: list[tuple[Callable[[Any], Any], Any, Any, type[Exception], str]] = [
 def test_the_last_that_is_taken_and_the_first_that_is_not(at: int) -> None:
     tried, last, first, error, message = EDGES[at]
     tried(last)
-    with pytest.raises(error, match=message):
-        tried(first)
+    raises(error, message, tried, first)
 
 
 def test_values_are_brought_into_the_interval_of_each_input() -> None:
@@ -117,8 +117,7 @@ def test_values_are_brought_into_the_interval_of_each_input() -> None:
     program = program_of((op.OfNamedFunction("divide", DIVIDE), (0, 1)), inputs=[Form(4)] * 2)
     (found,) = program.evaluate_clear([x, y], clip=True)
     np.testing.assert_allclose(found, np.clip(x, -1, 1) / np.clip(y, 2, 4), atol=2.0**-8)
-    with pytest.raises(hm.errors.RangeError):
-        program.evaluate_clear([x, y])
+    raises(hm.errors.RangeError, "", program.evaluate_clear, [x, y])
     power = program_of((op.OfPolynomial.of(hm.circuits.Polynomial([0, 0, 1])), (0,)), inputs=[Form(4)])
     np.testing.assert_allclose(power.evaluate_clear([x], clip=True)[0], x**2)  # of any values
 
@@ -225,8 +224,7 @@ def test_lists_of_keys_as_data() -> None:
         {"bootstraps": [{"slots": 1, "real": True, "iterations": 1, "merge_parts": False}]},
         {"bootstraps": [{"slots": 2, "real": True, "iterations": 9, "merge_parts": False}]},
     ):
-        with pytest.raises(ParameterError):
-            KeyList.from_data({**data, **wrong}, PARAMS)
+        raises(ParameterError, "", KeyList.from_data, {**data, **wrong}, PARAMS)
 
 
 @pytest.mark.parametrize("modulus", [5, 8, 17])
@@ -248,8 +246,7 @@ def test_arrays_of_programs_are_copies_of_their_type() -> None:
         assert (kept.dtype, kept.flags.writeable, np.shares_memory(kept, given)) == (kind, False, False)
     assert constant(1j * given, "ckks", "it").dtype == np.complex128
     for wrong, scheme in ((given + 0.5, "bfv"), (np.zeros((2, 0)), "ckks"), (["a"], "ckks")):
-        with pytest.raises(TypeError, match="it: "):
-            constant(wrong, scheme, "it")  # type: ignore[arg-type]
+        raises(TypeError, "it: ", constant, wrong, scheme, "it")
 
 
 def test_arrays_of_files_are_made_once_for_each_type() -> None:
@@ -275,8 +272,7 @@ def test_outputs_have_names_of_their_places_or_keys() -> None:
         program, found = record(function, "ckks", forms)
         assert (found, program.outputs) == (names, outputs)
     for wrong in (lambda *_: [], lambda x, _: [x, 1], lambda *_: None):
-        with pytest.raises(TypeError, match="the function returns"):
-            record(wrong, "ckks", forms)
+        raises(TypeError, "the function returns", record, wrong, "ckks", forms)
 
 
 def test_keys_of_one_level_are_told() -> None:

@@ -14,6 +14,7 @@ from hemera import errors, serving
 from hemera.trees import Quantiser
 from hemera.trees.ensemble import LOWEST
 
+from ..refusals import raises
 from .estimator_cases import SMALL
 
 pytestmark = pytest.mark.filterwarnings("ignore::hemera.errors.HemeraWarning", "ignore::UserWarning")
@@ -58,11 +59,9 @@ def test_bins_are_those_of_each_column_alone(seed: int) -> None:
             lambda wrong=wrong: Quantiser.of_quantiles(wrong, bins),
             lambda wrong=wrong: quantiser.bins(wrong),
         ):  # type: ignore[misc]
-            with pytest.raises(errors.ParameterError, match="infinite"):
-                call()
+            raises(errors.ParameterError, "infinite", call)
     for shape in ((0, 2), (2, 0), (3,), (2, 2, 2)):
-        with pytest.raises(errors.MismatchError, match="rows of shape"):
-            Quantiser.of_quantiles(np.ones(shape), bins)
+        raises(errors.MismatchError, "rows of shape", Quantiser.of_quantiles, np.ones(shape), bins)
 
 
 @pytest.mark.parametrize("seed", range(15))

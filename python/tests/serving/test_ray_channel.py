@@ -29,6 +29,7 @@ from hemera.ray.requests import Asking, answer_requests
 from hemera.serving import Package
 from hemera.serving.settings import Settings
 
+from ..refusals import raises
 from .conftest import BOUND, expected, wait_until
 
 linux = pytest.mark.skipif(not channel._SHARES, reason="memory is shared on Linux alone")
@@ -191,8 +192,7 @@ def test_an_end_leaves_nothing_open(far: bool) -> None:
     other.open.set()
     assert one.ended.wait(BOUND)
     assert other.ended.wait(BOUND)
-    with pytest.raises(Lost):
-        one.channel.send(["x"], {"y": data_of(2 * MIB)})
+    raises(Lost, "", one.channel.send, ["x"], {"y": data_of(2 * MIB)})
     other.came.clear()
     wait_until(lambda: open_files() <= before)
 
@@ -220,8 +220,7 @@ def test_no_memory_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     before = open_files()
     with monkeypatch.context() as patch:
         patch.setattr("fcntl.fcntl", fail)
-        with pytest.raises(Full):
-            one.channel.send(["large"], {"x": data_of(2 * MIB)})
+        raises(Full, "", one.channel.send, ["large"], {"x": data_of(2 * MIB)})
     assert open_files() <= before
     one.channel.send(["small"], {"x": b"1"})
     wait_until(lambda: bool(other.came))
@@ -235,8 +234,7 @@ def test_strangers_are_not_admitted(far: bool) -> None:
     come: list[socket.socket] = []
     door = Door("127.0.0.1" if far else None, come.append)
     address = replace(door.address, name="") if far else door.address
-    with pytest.raises(Lost, match="somebody else"):
-        connect(replace(address, secret=b"0" * 32))
+    raises(Lost, "somebody else", connect, replace(address, secret=b"0" * 32))
     with contextlib.closing(channel._connected(address)) as echo:  # sends back what it gets
         echo.sendall(echo.recv(32))
         echo.sendall(echo.recv(32))
@@ -246,8 +244,7 @@ def test_strangers_are_not_admitted(far: bool) -> None:
         wait_until(lambda: len(come) == 1)
     silent.close()
     door.close()
-    with pytest.raises(Lost, match="not to be reached"):
-        connect(address)
+    raises(Lost, "not to be reached", connect, address)
 
 
 def test_a_replica_proves_itself() -> None:
@@ -255,11 +252,9 @@ def test_a_replica_proves_itself() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=lambda: listener.accept()[0].sendall(bytes(64)))
         thread.start()
-        with pytest.raises(Lost, match="somebody else"):
-            connect(Address("", "", listener.getsockname()[:2], b"1" * 32))
+        raises(Lost, "somebody else", connect, Address("", "", listener.getsockname()[:2], b"1" * 32))
         thread.join(BOUND)
-    with pytest.raises(Lost, match="of its own host"):
-        connect(Address("another", "name", None, b"1" * 32))
+    raises(Lost, "of its own host", connect, Address("another", "name", None, b"1" * 32))
 
 
 @pytest.fixture

@@ -26,7 +26,8 @@ from hemera.serving import Package
 from hemera.serving.home import Home
 from hemera.serving.settings import Settings
 
-from .conftest import BOUND, Process, client_of, expected, wait_until
+from ..refusals import raises
+from .conftest import BOUND, Process, client_of, expected, require_scores, wait_until
 from .conftest import serving as running
 
 ray = pytest.importorskip(
@@ -109,7 +110,7 @@ class Site:
             ) as own:
                 while number < requests or not harmed.is_set():
                     rows = generator.uniform(-1, 1, (1 + number % 3, 8))
-                    np.testing.assert_allclose(own.predict("scores", rows), expected(rows), atol=1e-6)
+                    require_scores(own, rows)
                     right += 1
                     if number == 0:
                         begun.wait(BOUND)
@@ -248,8 +249,7 @@ def test_the_store_is_full(site: Site, local: LocalModel, keys: bytes) -> None:
 @pytest.mark.usefixtures("driver")
 def test_secrets_do_not_travel(local: LocalModel) -> None:
     for held in (local.secret_key, local, local.context, {"deep": [local]}, lambda: local.secret_key):
-        with pytest.raises(TypeError, match="pickle"):
-            ray.put(held)
+        raises(TypeError, "pickle", ray.put, held)
 
 
 @pytest.mark.usefixtures("driver")
@@ -291,8 +291,7 @@ def test_tables_that_do_not_fit(tmp_path: Path, package: Package, local: LocalMo
     evaluator = Evaluator("scores", model, files, Settings(device="cpu", threads=1))
     (array,) = local.interface.encode(np.ones((1, 8)))
     good = bytes(local.context.encrypt(array, local.secret_key))
-    with pytest.raises(hm.errors.FormatError, match="row 1 of a batch"):
-        evaluator(pyarrow.table({"input": [good, b"rubbish"]}))
+    raises(hm.errors.FormatError, "row 1 of a batch", evaluator, pyarrow.table({"input": [good, b"rubbish"]}))
     with pytest.raises(hm.errors.MismatchError, match="no column input; it has other"):
         evaluator(pyarrow.table({"other": [good]}))
     found = evaluator(pyarrow.table({"input": [good, good], "name": ["a", "b"]}))
@@ -317,7 +316,7 @@ def test_the_head_is_killed(site: Site) -> None:
     def ask_on() -> None:
         with client_of(site.process.url, site.tokens[0], patience=0, folder=site.home.root / "f0") as own:
             for _ in range(int(10 * BOUND)):
-                np.testing.assert_allclose(own.predict("scores", rows), expected(rows), atol=1e-6)
+                require_scores(own, rows)
                 time.sleep(0.1)
 
     with pytest.raises(ServerError) as refused:
@@ -330,4 +329,4 @@ def test_the_head_is_killed(site: Site) -> None:
         Process(site.home.root) as process,
         client_of(process.url, site.tokens[0], folder=site.home.root / "f0") as again,
     ):
-        np.testing.assert_allclose(again.predict("scores", rows), expected(rows), atol=1e-6)
+        require_scores(again, rows)

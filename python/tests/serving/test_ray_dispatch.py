@@ -24,9 +24,7 @@ from .replicas import ROWS, Bench, refusal
 
 def test_answers_are_those_of_one_machine(bench: Callable[..., Bench]) -> None:
     """Bit for bit, also where requests run as a batch."""
-    ours = bench(2)
-    ours.start()
-    ours.add("alice")
+    ours = bench(2, clients=["alice"])
     files_of_keys = {"keys": Path(ours.keys["alice"].files["keys"])}
     session = Loader(DeviceOptions("cpu", 1)).load(ours.package, "Hemera", files_of_keys)
     ours.first("alice").open.clear()
@@ -44,9 +42,7 @@ def test_answers_are_those_of_one_machine(bench: Callable[..., Bench]) -> None:
 
 
 def test_requests_of_one_client_meet_and_run_as_a_batch(bench: Callable[..., Bench]) -> None:
-    ours = bench(3, batch=32)
-    ours.start()
-    ours.add("alice")
+    ours = bench(3, batch=32, clients=["alice"])
     first = ours.first("alice")
     gate = threading.Event()
     first.replica._scheduler.call(gate.wait)
@@ -102,9 +98,7 @@ def test_one_client_can_ask_for_all_replicas(settings: dict[str, Any]) -> None:
 
 
 def test_a_full_store_is_an_answer(bench: Callable[..., Bench]) -> None:
-    ours = bench(1)
-    ours.start()
-    ours.add("alice")
+    ours = bench(1, clients=["alice"])
     ours.ranch.fakes[0].full = True
     assert refusal(ours.ask("alice", ROWS)) == (503, "busy")
     ours.ranch.fakes[0].full = False
@@ -112,9 +106,7 @@ def test_a_full_store_is_an_answer(bench: Callable[..., Bench]) -> None:
 
 
 def test_a_slow_replica_gets_less(bench: Callable[..., Bench]) -> None:
-    ours = bench(2, {"step": 2})
-    ours.start()
-    ours.add("alice")
+    ours = bench(2, {"step": 2}, clients=["alice"])
     slow = ours.first("alice")
     ours.check(ours.ask("alice", ROWS), ROWS)
     slow.open.clear()
@@ -128,9 +120,7 @@ def test_a_slow_replica_gets_less(bench: Callable[..., Bench]) -> None:
 
 
 def test_a_tenant_loads_at_one_replica_at_a_time(bench: Callable[..., Bench]) -> None:
-    ours = bench(3, {"step": 2})
-    ours.start()
-    ours.add("alice")
+    ours = bench(3, {"step": 2}, clients=["alice"])
     first = ours.first("alice")
     for fake in ours.ranch.fakes:
         fake.open.clear()
@@ -150,9 +140,7 @@ def test_a_tenant_loads_at_one_replica_at_a_time(bench: Callable[..., Bench]) ->
 
 
 def test_the_same_number_is_computed_once(bench: Callable[..., Bench]) -> None:
-    ours = bench(1)
-    ours.start()
-    ours.add("alice")
+    ours = bench(1, clients=["alice"])
     (fake,) = ours.ranch.fakes
     gate = threading.Event()
     fake.replica._scheduler.call(gate.wait)
@@ -166,9 +154,7 @@ def test_the_same_number_is_computed_once(bench: Callable[..., Bench]) -> None:
 
 
 def test_who_leaves_takes_no_room(bench: Callable[..., Bench]) -> None:
-    ours = bench(1, {"client_requests": 1})
-    ours.start()
-    ours.add("alice")
+    ours = bench(1, {"client_requests": 1}, clients=["alice"])
     (fake,) = ours.ranch.fakes
     gate = threading.Event()
     fake.replica._scheduler.call(gate.wait)
@@ -184,9 +170,7 @@ def test_who_leaves_takes_no_room(bench: Callable[..., Bench]) -> None:
 
 
 def test_wrong_requests_are_refused_as_by_one_machine(bench: Callable[..., Bench]) -> None:
-    ours = bench(1)
-    ours.start()
-    ours.add("alice")
+    ours = bench(1, clients=["alice"])
     for data, wanted in (
         (b"rubbish", (422, "format")),
         (bytes(ours.locals["alice"].secret_key), (422, "secret_key")),

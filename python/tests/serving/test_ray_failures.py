@@ -13,14 +13,13 @@ from hemera.serving import Package
 from hemera.serving.evaluation import Evaluation
 from hemera.serving.settings import Settings
 
+from ..refusals import raises
 from .conftest import BOUND, wait_until
 from .replicas import ROWS, Bench, refusal
 
 
 def test_a_replica_dies_in_the_middle(bench: Callable[..., Bench]) -> None:
-    ours = bench(2)
-    ours.start()
-    ours.add("alice")
+    ours = bench(2, clients=["alice"])
     first = ours.first("alice")
     first.open.clear()
     asked = [ours.ask("alice", ROWS * scale) for scale in (1, 0.5, 0.25)]
@@ -41,9 +40,7 @@ def test_a_replica_dies_in_the_middle(bench: Callable[..., Bench]) -> None:
 
 
 def test_a_late_answer_of_a_replica_that_was_given_up_counts_no_more(bench: Callable[..., Bench]) -> None:
-    ours = bench(2, {"patience": 0.2})
-    ours.start()
-    ours.add("alice")
+    ours = bench(2, {"patience": 0.2}, clients=["alice"])
     first = ours.first("alice")
     (other,) = [fake for fake in ours.ranch.fakes if fake is not first]
     other.open.clear()
@@ -79,9 +76,7 @@ def test_a_request_that_kills_replicas_ends(bench: Callable[..., Bench]) -> None
 
 
 def test_requests_wait_for_a_replica_that_takes_the_place(bench: Callable[..., Bench]) -> None:
-    ours = bench(1)
-    ours.start()
-    ours.add("alice")
+    ours = bench(1, clients=["alice"])
     (only,) = ours.ranch.fakes
     only.open.clear()
     asked = ours.ask("alice", ROWS)
@@ -93,9 +88,7 @@ def test_requests_wait_for_a_replica_that_takes_the_place(bench: Callable[..., B
 
 def test_the_head_is_lost(bench: Callable[..., Bench]) -> None:
     """Replicas that are there go on; after a while the server ends, with an answer for whoever waits."""
-    ours = bench(2, {"head_seconds": 0.5})
-    ours.start()
-    ours.add("alice")
+    ours = bench(2, {"head_seconds": 0.5}, clients=["alice"])
     ours.ranch.head = False
     ours.check(ours.ask("alice", ROWS), ROWS)
     victim = ours.ranch.fakes[0]
@@ -106,15 +99,12 @@ def test_the_head_is_lost(bench: Callable[..., Bench]) -> None:
     assert ours.failed.wait(BOUND)
     assert refusal(asked) == (503, "cluster_lost")
     assert len(ours.ranch.fakes) == 2  # nobody starts others
-    with pytest.raises(Refused, match="stops"):
-        ours.ask("alice", ROWS)
+    raises(Refused, "stops", ours.ask, "alice", ROWS)
     assert not ours.dispatcher.alive
 
 
 def test_a_head_that_comes_back(bench: Callable[..., Bench]) -> None:
-    ours = bench(2, {"head_seconds": BOUND})
-    ours.start()
-    ours.add("alice")
+    ours = bench(2, {"head_seconds": BOUND}, clients=["alice"])
     ours.ranch.head = False
     ours.ranch.fakes[0].die()
     wait_until(lambda: ours.dispatcher.replaced == 1)
@@ -126,16 +116,13 @@ def test_a_head_that_comes_back(bench: Callable[..., Bench]) -> None:
 
 
 def test_a_stop_answers(bench: Callable[..., Bench]) -> None:
-    ours = bench(1)
-    ours.start()
-    ours.add("alice")
+    ours = bench(1, clients=["alice"])
     ours.ranch.fakes[0].open.clear()
     asked = ours.ask("alice", ROWS)
     ours.dispatcher.stop()
     assert refusal(asked) == (503, "stopping")
     for call in (lambda: ours.ask("alice", ROWS), lambda: ours.dispatcher.call(lambda: None)):
-        with pytest.raises(Refused, match="stops"):
-            call()
+        raises(Refused, "stops", call)
 
 
 def test_a_model_that_was_replaced(package: Package, tmp_path: Path) -> None:

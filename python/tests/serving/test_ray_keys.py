@@ -18,9 +18,7 @@ from .replicas import ROWS, Bench, refusal
 
 
 def test_keys_never_travel(bench: Callable[..., Bench]) -> None:
-    ours = bench(1)
-    ours.start()
-    ours.add("alice")
+    ours = bench(1, clients=["alice"])
     request = ours.ask("alice", ROWS)
     ours.check(request, ROWS)
     ours.dispatcher.check("scores", ours.keys["alice"])
@@ -34,9 +32,7 @@ def test_keys_never_travel(bench: Callable[..., Bench]) -> None:
 
 
 def test_keys_that_were_replaced_meanwhile(bench: Callable[..., Bench]) -> None:
-    ours = bench(1)
-    ours.start()
-    ours.add("alice")
+    ours = bench(1, clients=["alice"])
     ours.ranch.fakes[0].open.clear()
     asked = ours.ask("alice", ROWS)
     removed = ours.ask("alice", ROWS)
@@ -57,9 +53,7 @@ def test_keys_that_were_replaced_meanwhile(bench: Callable[..., Bench]) -> None:
 
 def test_replaced_keys_are_used(bench: Callable[..., Bench]) -> None:
     """A request whose keys were replaced while it waited is computed with the new ones, and says so."""
-    ours = bench(1)
-    ours.start()
-    ours.add("alice")
+    ours = bench(1, clients=["alice"])
     ours.ranch.fakes[0].open.clear()
     asked = ours.ask("alice", ROWS)
     old = ours.keys["alice"]
@@ -85,9 +79,7 @@ def test_keys_make_room_by_bytes(bench: Callable[..., Bench]) -> None:
 
 
 def test_upload_checks(bench: Callable[..., Bench]) -> None:
-    ours = bench(2)
-    ours.start()
-    ours.add("alice")
+    ours = bench(2, clients=["alice"])
     first = ours.first("alice")
     ours.dispatcher.check("scores", ours.keys["alice"])
     assert first.replica._cache.places == [
@@ -106,9 +98,7 @@ def test_upload_checks(bench: Callable[..., Bench]) -> None:
 
 def test_requests_wait_for_keys_that_are_checked(bench: Callable[..., Bench]) -> None:
     """A replica that loads keys for a check gets their requests, also when others have less to do."""
-    ours = bench(2, {"step": 1})
-    ours.start()
-    ours.add("alice")
+    ours = bench(2, {"step": 1}, clients=["alice"])
     first = ours.first("alice")
     others = (f"other{at}" for at in range(50))
     for other in others:

@@ -23,6 +23,8 @@ from hemera.serving.evaluation import Evaluation
 from hemera.serving.home import Home
 from hemera.serving.settings import Settings
 
+from ..refusals import raises
+
 
 @pytest.mark.parametrize(
     ("queue", "batch", "replicas", "client", "replica", "step"),
@@ -123,8 +125,7 @@ def test_a_batch_of_a_data_set_is_taken_whole(
     assert len(found) == count
     assert [len(each["output"]) for each in found] == [len(found[0]["output"])] * count
     # The number of the row is told.
-    with pytest.raises(FormatError, match="row 2 of a batch"):
-        evaluator._evaluate([row, row, {"input": row["input"][:-1]}])
+    raises(FormatError, "row 2 of a batch", evaluator._evaluate, [row, row, {"input": row["input"][:-1]}])
     found_settings = data._settings("auto", None, 7)
     assert (found_settings.batch, found_settings.device, found_settings.threads) == (7, "auto", None)
 

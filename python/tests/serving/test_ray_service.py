@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-import numpy as np
 import pytest
 
 import hemera as hm
@@ -20,7 +19,8 @@ from hemera.serving import Package
 from hemera.serving.home import Home
 from hemera.serving.settings import Settings
 
-from .conftest import BOUND, Running, client_of, expected, served, wait_until
+from ..refusals import raises
+from .conftest import BOUND, Running, client_of, require_scores, served, wait_until
 from .replicas import ROWS, Ranch
 
 
@@ -41,10 +41,10 @@ def test_the_server(site: tuple[Running, Ranch], home: Home, local: LocalModel) 
     token = home.clients.add("alice")
     with client_of(server.url, token, patience=0) as client:
         for rows in (ROWS, ROWS / 2):
-            np.testing.assert_allclose(client.predict("scores", rows), expected(rows), atol=1e-6)
+            require_scores(client, rows)
         assert sorted(len(fake.numbers()) for fake in ranch.fakes) == [0, 2]
         next(fake for fake in ranch.fakes if fake.numbers()).die()
-        np.testing.assert_allclose(client.predict("scores", ROWS), expected(ROWS), atol=1e-6)
+        require_scores(client, ROWS)
     with server.http(token) as http:
         secret = http.put("/v1/models/scores/keys", content=bytes(local.secret_key))
         assert (secret.status_code, secret.json()["error"]["code"]) == (422, "secret_key")
@@ -77,10 +77,9 @@ def test_models_that_changed_are_not_read_anew(site: tuple[Running, Ranch], home
     server, _ = site
     server.service.reload()
     home.model_file("scores").rename(home.model_file("scores@2"))
-    with pytest.raises(errors.ParameterError, match=r"start the server anew .*, of scores, scores@2"):
-        server.service.reload()
+    raises(errors.ParameterError, r"start the server anew .*, of scores, scores@2", server.service.reload)
     with client_of(server.url, home.clients.add("alice"), patience=0) as client:
-        np.testing.assert_allclose(client.predict("scores", ROWS), expected(ROWS), atol=1e-6)
+        require_scores(client, ROWS)
 
 
 def test_no_replica_is_no_health(site: tuple[Running, Ranch], home: Home) -> None:

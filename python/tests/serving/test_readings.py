@@ -1,7 +1,9 @@
-"""What clients make of scores: by SciPy, scikit-learn and formulas, also on the edges between classes."""
+"""What clients make of scores, and how many results may be shown."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,10 +13,17 @@ from sklearn.multiclass import OneVsOneClassifier
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.svm import LinearSVC
 
+import hemera as hm
+from hemera import errors
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.inputs.fields import damaged
 from hemera.package.finishing import Apply, Columns, Label, Method, Neighbours, Parts, finished
+from hemera.package.local_model import LocalModel
+from hemera.package.sharing import Sharing, Shown
 from hemera.package.specs import READINGS, Labels, class_numbers, read_as
+from hemera.serving import Package
+
+from ..refusals import raises
 
 SCORES = np.array([[0.0, 1.5, -2.0], [-0.0, 0.0, 0.0], [40.0, -40.0, 800.0], [-800.0, -900.0, -1000.0]])
 EACH = special.expit(SCORES)
@@ -85,8 +94,7 @@ def test_neighbours_are_as_scikit_learns(weighted: bool, count: int) -> None:
     assert untied.sum() >= 9
     np.testing.assert_allclose(found[untied], wanted[untied])
     np.testing.assert_allclose(shares[untied], judge.predict_proba(rows)[untied])
-    with pytest.raises(MismatchError, match="11 distances to 12"):
-        Neighbours(targets, count, weighted)(distances[:, 1:])
+    raises(MismatchError, "11 distances to 12", Neighbours(targets, count, weighted), distances[:, 1:])
 
 
 @pytest.mark.parametrize(
@@ -118,8 +126,7 @@ def test_parts_are_joined_by_their_weights() -> None:
         weights = tuple(map(float, given))
         assert Parts("majority", votes, weights, 2)(scores).tolist() == chosen
     assert Parts("stack", votes, (9.0, 1.0, 1.0))(scores).tolist() == [[1, 0, 1], [1, 0, 0]]
-    with pytest.raises(MismatchError, match="columns up to 6 of 5"):
-        Columns(4, 6)(scores)
+    raises(MismatchError, "columns up to 6 of 5", Columns(4, 6), scores)
     assert Columns(4, 5)(scores).tolist() == [[2.0], [0.0]]
 
 
@@ -135,13 +142,10 @@ def test_labels_have_their_type_and_their_numbers(kind: str) -> None:
         found = Label(again)(np.array(numbers, float))
         assert (found.dtype, found.tolist()) == (given.dtype, given[np.array(numbers, int)].tolist())
     for wrong in (-1, 2):
-        with pytest.raises(MismatchError, match=f"class {wrong}, and 2 classes"):
-            class_numbers(np.array([0, wrong, 5]), 2)
+        raises(MismatchError, f"class {wrong}, and 2 classes", class_numbers, np.array([0, wrong, 5]), 2)
     assert read_as(np.array([[0.0], [1e-9]]), "sign", again)[:, 0].tolist() == given.tolist()
-    with pytest.raises(ParameterError, match="train the model on such labels"):
-        Labels.of(np.array([1j, 2]))
-    with pytest.raises(FormatError, match="do not fit their type uint8"):
-        Labels.from_data({"kind": "uint8", "values": [256]})
+    raises(ParameterError, "train the model on such labels", Labels.of, np.array([1j, 2]))
+    raises(FormatError, "do not fit their type uint8", Labels.from_data, {"kind": "uint8", "values": [256]})
 
 
 @pytest.mark.parametrize(("kind", "shape"), [("int64", ()), ("float32", (2,)), ("bool", (2,)), ("str", ())])
@@ -152,8 +156,7 @@ def test_methods_give_the_shape_and_type_of_their_library(kind: str, shape: tupl
     found = method(np.array([[0.0, 1.0], [3.0, 2.0], [0.0, 0.0]]))
     assert (found.shape, found.dtype.kind) == ((3, *shape), np.dtype(kind).kind)
     assert method(np.zeros((0, 2))).shape == (0, *shape)
-    with pytest.raises(MismatchError):
-        Method(steps, kind, (3,))(np.zeros((2, 2)))
+    raises(MismatchError, "", Method(steps, kind, (3,)), np.zeros((2, 2)))
 
 
 NEIGHBOURS = {"kind": "neighbours", "targets": [[0.0], [2.0]], "count": 2, "weighted": True, "classes": 3}
@@ -184,6 +187,12 @@ LABELS = {"kind": "label", "labels": {"kind": "str", "values": ["a", "b"]}}
         ("label", {"labels": {"kind": "object", "values": ["a", []]}}),
         ("label", {"labels": {"kind": "str", "values": []}}),
         ("label", {"labels": {"kind": "text", "values": ["a"]}}),
+        ("label", {"labels": {"kind": "int64", "values": ["a", "b"]}}),
+        ("label", {"labels": {"kind": "str", "values": [1, 2]}}),
+        ("label", {"labels": {"kind": "uint8", "values": [1, 300]}}),
+        ("label", {"labels": {"kind": "U999999999", "values": ["a", "b"]}}),
+        ("label", {"labels": {"kind": "int64"}}),
+        ("label", {"labels": 3}),
         ("label", {"kind": "eval"}),
         ("", {}),
     ],
@@ -195,8 +204,71 @@ def test_steps_of_files_that_others_made(step: dict[str, Any], kind: str, change
 
     assert method(step).to_data() == {"steps": [step], "type": "float64", "shape": []}
     if step["kind"] == kind:
-        with pytest.raises(FormatError):
-            method({**step, **changes})
+        raises(FormatError, "", method, {**step, **changes})
     for wrong in ({"kind": "complex64"}, {"shape": (2, 2)}, {"shape": (0,)}):
-        with pytest.raises(FormatError):
-            method(step, **wrong)
+        raises(FormatError, "", method, step, **wrong)
+
+
+def shared(factor: float, scale_bits: int = 40) -> Package:
+    params = hm.ckks.Parameters.for_circuit(2, scale_bits=scale_bits, slots=4, security=None, degree=1024)
+    return hm.compile(lambda x: x * factor, hm.ArraySpec((4,), range=(0, 1)), params=params).package
+
+
+@pytest.mark.parametrize("in_folder", [False, True])
+def test_a_model_that_takes_anothers_place_counts_on(tmp_path: Path, in_folder: bool) -> None:
+    """With the same parameters the secret key stays, and what was shown under it counts."""
+    folder = tmp_path if in_folder else None
+
+    def side(package: Package, before: LocalModel | None = None) -> LocalModel:
+        return LocalModel(
+            package.interface, folder=folder, security=None, before=before, digest=package.digest
+        )
+
+    def show(local: LocalModel) -> None:
+        local._shown.add(1, 3)
+
+    first, second, other = shared(1.0), shared(2.0), shared(1.0, scale_bits=35)
+    local = side(first)
+    show(local)
+    show(local)
+    later = side(second, local)
+    assert (later.secret_key, later.context) == (local.secret_key, local.context)
+    assert (later.digest, later.interface) == (second.digest, second.interface)
+    show(later)
+    for each in (local, later, *([side(first)] if in_folder else [])):
+        raises(errors.SecurityError, "3 results of this secret key were shown", show, each)
+    anew = side(other, later)  # other parameters: another key
+    assert bytes(anew.secret_key) != bytes(later.secret_key)
+    assert anew.context.params == other.params
+    show(anew)
+    fresh = side(first)
+    assert (bytes(fresh.secret_key) == bytes(local.secret_key)) == in_folder
+
+
+@pytest.mark.parametrize(("before", "more"), [(0, 1), (0, 5), (3, 2), (4, 1)])
+def test_results_are_shown_up_to_their_number(tmp_path: Path, before: int, more: int) -> None:
+    """The last one that is taken and the first that is not; what is refused does not count."""
+    ways: list[Callable[[], Shown]] = [Shown, lambda: Shown(tmp_path / f"shown-{before}-{more}.json")]
+    for make in ways:
+        shown = make()
+        if before:
+            shown.add(before, 5)
+        beyond = 6 - before
+        with pytest.raises(
+            errors.SecurityError, match=f"{before} results .*, and {beyond} more would exceed the 5"
+        ):
+            shown.add(beyond, 5)
+        shown.add(more, 5)
+        left = 5 - before - more
+        raises(errors.SecurityError, "", shown.add, left + 1, 5)
+        if left:
+            shown.add(left, 5)
+    assert Shown(tmp_path / "other.json").add(5, 5) is None  # type: ignore[func-returns-value]
+
+
+def test_bounds_of_a_file_are_one_for_each_output() -> None:
+    sharing = Sharing((1.0, 2.0), 20, 7)
+    assert Sharing.from_data(sharing.to_data(), 2) == sharing
+    for outputs in (1, 3):
+        with pytest.raises(errors.FormatError, match=f"2 noise bounds, and the model has {outputs}"):
+            Sharing.from_data(sharing.to_data(), outputs)

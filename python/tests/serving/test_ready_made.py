@@ -1,25 +1,29 @@
-"""Ready-made packages: linear models, and boosted trees that score exactly as their own server does."""
+"""Ready-made packages, and every objective of xgboost and LightGBM: scored as their libraries do."""
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.ensemble import (
     GradientBoostingClassifier,
-    GradientBoostingRegressor,
     HistGradientBoostingClassifier,
 )
-from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 
 import hemera as hm
 from hemera import serving, trees
+from hemera.trees import read_model
+
+from ..refusals import raises
 
 SMALL = {"security": None, "rows": 64}
 
@@ -35,29 +39,6 @@ def answers(package: serving.Package, rows: Any) -> Any:
     inputs = [ctx.load(bytes(ctx.encrypt(values, sk))) for values in interface.encode(rows)]
     results = [ctx.load(bytes(y)) for y in package.prepare(ctx).run(keys, inputs)]
     return interface.decode([ctx.decrypt(y, sk) for y in results], len(rows))
-
-
-@pytest.mark.parametrize("table", [load_breast_cancer, load_wine])
-def test_probabilities(table: Any) -> None:
-    rows, labels = table(return_X_y=True)
-    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(rows, labels)
-    package = hm.compile(model, calibrate=rows, method="predict_proba", **SMALL).package
-    np.testing.assert_allclose(answers(package, rows), model.predict_proba(rows), atol=2**-20)
-    assert package.describe()["depth"] == 1
-    assert not package.describe()["keys"]["relinearization"]
-
-
-def test_regression_and_classes() -> None:
-    rows, values = load_diabetes(return_X_y=True)
-    model = LinearRegression().fit(rows, values)
-    package = hm.compile(model, calibrate=rows, **SMALL).package
-    np.testing.assert_allclose(answers(package, rows[:50]), model.predict(rows[:50]), atol=2**-12)
-    np.testing.assert_allclose(package.evaluate_clear(rows[:50]), model.predict(rows[:50]))
-    for table in (load_wine, load_breast_cancer):
-        rows, labels = table(return_X_y=True)
-        classifier = make_pipeline(StandardScaler(), RidgeClassifier()).fit(rows, labels)
-        package = hm.compile(classifier, calibrate=rows, **SMALL).package
-        np.testing.assert_array_equal(answers(package, rows), classifier.predict(rows))
 
 
 def test_linear_models_from_json(tmp_path: Path) -> None:
@@ -76,27 +57,11 @@ def test_linear_models_from_json(tmp_path: Path) -> None:
         '{"coefficients": "a"}',
     ):
         path.write_text(text)
-        with pytest.raises((hm.errors.FormatError, hm.errors.MismatchError)):
-            serving.LinearModel.from_json(path)
-    with pytest.raises(hm.errors.FileError):
-        serving.LinearModel.from_json(tmp_path / "missing")
+        raises((hm.errors.FormatError, hm.errors.MismatchError), "", serving.LinearModel.from_json, path)
+    raises(hm.errors.FileError, "", serving.LinearModel.from_json, tmp_path / "missing")
 
 
-def test_rows_that_do_not_fit() -> None:
-    model = serving.LinearModel.of([1.0, 2.0])
-    interface = hm.compile(model, clip=16, **SMALL).package.interface
-    with pytest.raises(hm.errors.MismatchError, match="2 features"):
-        interface.encode(np.zeros((3, 5)))
-    with pytest.raises(hm.errors.ParameterError, match="missing"):
-        interface.encode([[np.nan, 1]])
-    with pytest.warns(
-        hm.errors.HemeraWarning, match=r"1 of 2 rows.*column 0 has 1e\+09.*-16 to 16; column 1"
-    ):
-        (packed,) = interface.encode([[1e9, -1e9], [8, 4]])
-    np.testing.assert_array_equal(packed[0, [0, 1, 2, 3]], [1, -1, 0.5, 0.25])
-
-
-@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("depth", [1, 3])
 def test_trees_are_exact(depth: int) -> None:
     rows, kinds = load_wine(return_X_y=True)
     quantiser = trees.Quantiser.of_quantiles(rows, bins=4)
@@ -138,8 +103,7 @@ def test_deep_trees_with_missing_values() -> None:
     assert package.params == ring
     np.testing.assert_array_equal(answers(package, rows[:60]), trained.predict(rows[:60]))
     rows[0, 0] = np.inf
-    with pytest.raises(hm.errors.ParameterError, match="infinite"):
-        package.interface.encode(rows[:2])
+    raises(hm.errors.ParameterError, "infinite", package.interface.encode, rows[:2])
 
 
 def test_trees_after_bins_of_scikit_learn() -> None:
@@ -154,18 +118,173 @@ def test_trees_after_bins_of_scikit_learn() -> None:
         hm.compile(make_pipeline(StandardScaler(), boosted).fit(rows, labels), calibrate=rows)
 
 
-def test_trees_of_two_classes_and_of_a_regression() -> None:
-    rows, labels = load_breast_cancer(return_X_y=True)
-    quantiser = trees.Quantiser.of_quantiles(rows, bins=4)
-    trained = GradientBoostingClassifier(n_estimators=10, max_depth=2, random_state=0)
-    trained.fit(quantiser.bins(rows), labels)
-    model = quantiser.of_values(trees.read_model(trained))
-    package = hm.compile(model, quantiser=quantiser, name="tumours").package
-    np.testing.assert_array_equal(answers(package, rows[:60]), trained.predict(quantiser.bins(rows[:60])))
+TREES = Path(__file__).parents[1] / "trees"
+FILES = {
+    library: json.loads((TREES / "tree_objectives" / f"{library}.json").read_text())
+    for library in ("xgboost", "lightgbm")
+}
+STORED = [(library, name) for library, contents in FILES.items() for name in contents["models"]]
+PACKAGED = {
+    "xgboost": {
+        "reg:squarederror",
+        "reg:squarederror of two targets",
+        "reg:pseudohubererror",
+        "reg:absoluteerror",
+        "reg:quantileerror",
+        "binary:logistic",
+        "multi:softmax",
+        "multi:softprob",
+    },
+    "lightgbm": {
+        *("regression", "regression_l1", "huber", "fair", "quantile", "mape"),
+        *("binary", "multiclass", "multiclassova"),
+    },
+}
 
-    rows, values = load_diabetes(return_X_y=True)
-    regressor = GradientBoostingRegressor(n_estimators=5, max_depth=1, random_state=0).fit(rows, values)
-    package = hm.compile(regressor, name="progress").package
-    found = answers(package, rows[:20])
-    assert found.shape == (20,)
-    np.testing.assert_allclose(found, regressor.predict(rows[:20]), atol=1)
+
+def require_same(found: Any, expected: Any) -> None:
+    expected = np.asarray(expected)
+    assert found.shape == expected.shape
+    if expected.dtype.kind == "f":
+        # Leaves are rounded to steps; a sum of 4 is off by at most 2 of them.
+        np.testing.assert_allclose(found, expected, atol=2e-4)
+    else:
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(("library", "name"), STORED)
+def test_every_stored_model(library: str, name: str, tmp_path: Path) -> None:
+    rows, stored = np.array(FILES[library]["rows"]), FILES[library]["models"][name]
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(stored["model"]))
+    if name in PACKAGED[library]:
+        package = hm.compile(path, name="t", samples=16).package
+        require_same(package.evaluate_clear(rows), stored["predictions"])
+    else:
+        raises(hm.errors.ParameterError, r"the model('s| has).*; train ", hm.compile, path, name="t")
+
+
+def test_several_targets_under_encryption(tmp_path: Path) -> None:
+    rows = np.array(FILES["xgboost"]["rows"])
+    stored = FILES["xgboost"]["models"]["reg:squarederror of two targets"]
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(stored["model"]))
+    package = serving.Package.load(bytes(hm.compile(path, name="t", samples=8).package))
+    ctx = hm.Context(package.params, "cpu")
+    sk = ctx.generate_secret_key()
+    inputs = [ctx.encrypt(values, sk) for values in package.interface.encode(rows)]
+    results = package.prepare(ctx).run(package.generate_keys(ctx, sk), inputs)
+    found = package.interface.decode([ctx.decrypt(y, sk) for y in results], len(rows))
+    require_same(found, stored["predictions"])
+    assert np.ptp(found - np.array(stored["predictions"])[:, ::-1]) > 0.1  # targets differ
+
+
+# --- Where the libraries are installed. ---
+
+
+def maker() -> Any:
+    """The functions that trained what is stored."""
+    pytest.importorskip("xgboost")
+    pytest.importorskip("lightgbm")
+    spec = importlib.util.spec_from_file_location("maker", TREES / "make_tree_objectives.py")
+    assert spec is not None
+    assert spec.loader is not None
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
+
+
+def test_all_objectives_of_xgboost_are_stored() -> None:
+    xgboost = pytest.importorskip("xgboost")
+    with pytest.raises(xgboost.core.XGBoostError) as told:
+        xgboost.train({"objective": "?"}, xgboost.DMatrix(np.ones((2, 2)), label=[0, 1]), 1)
+    known = {line.rpartition(" ")[2] for line in str(told.value).splitlines() if "candidate:" in line}
+    stored = {name.partition(" ")[0] for name in FILES["xgboost"]["models"]}
+    assert known - {"reg:linear"} == stored  # an old name of reg:squarederror
+
+
+@pytest.mark.parametrize(("library", "name"), STORED)
+def test_every_live_model(library: str, name: str) -> None:
+    own = maker()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = getattr(own, f"of_{library}")(name)
+        if name not in PACKAGED[library]:
+            raises(hm.errors.ParameterError, "train", hm.compile, model, name="t")
+            return
+        for calibrate in (None, own.ROWS):
+            package = hm.compile(model, name="t", calibrate=calibrate, samples=16).package
+            require_same(package.evaluate_clear(own.ROWS), model.predict(own.ROWS))
+        booster = model.get_booster() if library == "xgboost" else model.booster_
+        package = hm.compile(booster, name="t", samples=16).package
+        require_same(package.evaluate_clear(own.ROWS), model.predict(own.ROWS))
+
+
+@pytest.mark.parametrize("library", ["xgboost", "lightgbm"])
+def test_labels_shapes_and_settings_of_live_models(library: str) -> None:
+    own = maker()
+    module = importlib.import_module(library)
+    prefix = "XGB" if library == "xgboost" else "LGBM"
+    settings = own.SETTINGS if library == "xgboost" else own.LIGHT
+    classifier, regressor = (getattr(module, f"{prefix}{kind}") for kind in ("Classifier", "Regressor"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if library == "lightgbm":
+            for labels in (np.array(["b", "a", "c"])[own.THREE], own.TWO * 2 - 1, own.THREE + 5):
+                model = classifier(**settings).fit(own.ROWS, labels)
+                found = hm.compile(model, name="t").package.evaluate_clear(own.ROWS)
+                require_same(found, model.predict(own.ROWS))
+                assert found.dtype.kind == model.predict(own.ROWS).dtype.kind
+        else:
+            column = regressor(**settings).fit(own.ROWS, own.VALUES[:, np.newaxis])
+            require_same(
+                hm.compile(column, name="t").package.evaluate_clear(own.ROWS), column.predict(own.ROWS)
+            )
+            zeros = regressor(**settings, missing=0.0).fit(own.ROWS, own.VALUES)
+            with pytest.raises(
+                hm.errors.ParameterError, match=r"takes 0 for a missing value.*missing=numpy.nan"
+            ):
+                hm.compile(zeros, name="t")
+            for kind, targets in ((module.XGBRFClassifier, own.THREE), (module.XGBRFRegressor, own.VALUES)):
+                forest = kind(n_estimators=4, max_depth=2, random_state=0).fit(own.ROWS, targets)
+                require_same(
+                    hm.compile(forest, name="t").package.evaluate_clear(own.ROWS), forest.predict(own.ROWS)
+                )
+            mine = regressor(**{**settings, "objective": own.squared_error}).fit(own.ROWS, own.VALUES)
+            require_same(hm.compile(mine, name="t").package.evaluate_clear(own.ROWS), mine.predict(own.ROWS))
+        for unfit in (classifier(), regressor()):
+            raises(hm.errors.ParameterError, "not fitted; call fit", hm.compile, unfit, name="t")
+    with pytest.raises(hm.errors.ParameterError, match="is not read; train one of Booster"):
+        hm.compile(getattr(module, "DMatrix" if library == "xgboost" else "Dataset")(own.ROWS), name="t")
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["the first is the best", "a later one is"])
+@pytest.mark.parametrize("kind", ["Regressor", "Classifier"])
+@pytest.mark.parametrize("library", ["xgboost", "lightgbm"])
+def test_rounds_up_to_the_best_one(library: str, kind: str, first: bool) -> None:
+    """Rounds that early stopping has tried after it are not read, and none before is left out."""
+    own, words = maker(), {"xgboost": ("XGB", "early_stopping_rounds", "output_margin")}
+    prefix, stopping, raw = words.get(library, ("LGBM", "early_stopping_round", "raw_score"))
+    settings = {**(own.SETTINGS if library == "xgboost" else own.LIGHT), "n_estimators": 40, stopping: 4}
+    model = getattr(importlib.import_module(library), prefix + kind)(**{**settings, "learning_rate": 0.9})
+    targets = own.VALUES if kind == "Regressor" else own.TWO
+    judge = targets if not first else -targets if kind == "Regressor" else 1 - targets  # worse at each round
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(own.ROWS[:60], targets[:60], eval_set=[(own.ROWS[60:], judge[60:])])
+        wanted = model.predict(own.ROWS, **{raw: True})
+    found = read_model(model).scores(own.ROWS)[:, 0]
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
+    if library == "xgboost":
+        assert (model.best_iteration == 0) == first
+        assert model.get_booster().num_boosted_rounds() == model.best_iteration + 5
+
+
+def test_a_file_that_its_library_reads_otherwise(tmp_path: Path, monkeypatch: Any) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(FILES["xgboost"]["models"]["reg:squarederror"]["model"]))
+    true = xgboost.Booster.predict
+    hm.compile(path, name="t")
+    monkeypatch.setattr(xgboost.Booster, "predict", lambda *given, **more: true(*given, **more) + 0.01)
+    raises(hm.errors.MismatchError, r"Booster.predict gives .*not packaged", hm.compile, path, name="t")

@@ -14,6 +14,8 @@ from hemera.errors import FormatError, MismatchError, NoiseError, ParameterError
 from hemera.search import Threshold, Top
 from hemera.search.answers import Scores
 
+from ..refusals import raises
+
 
 class Searching:
     """The search's client: what it is asked for, and messages that tell it."""
@@ -108,8 +110,7 @@ def test_payloads_come_where_they_are_asked_for(payloads: bool) -> None:
 )
 def test_what_other_answers_have_is_refused(answers: Any, options: dict[str, Any], why: str) -> None:
     index = remote(answers)
-    with pytest.raises(ParameterError, match=why):
-        index.query([1.0], **options)
+    raises(ParameterError, why, index.query, [1.0], **options)
     assert index._transport.bodies == []
 
 
@@ -161,8 +162,7 @@ def test_a_query_that_fails_keeps_no_other_from_being_sent(wrong: int) -> None:
             raise NoiseError("wrong")
 
     near._client.top = top
-    with pytest.raises(NoiseError):
-        near.query([[0], [1], [2]], 4)
+    raises(NoiseError, "", near.query, [[0], [1], [2]], 4)
     assert near._transport.bodies == [b"[0]", b"[1]", b"[2]"]
 
 
@@ -196,8 +196,7 @@ def test_what_was_sent_is_forgotten_whatever_comes(
         if error is None:
             assert len(index.query(x, 1, threshold=level)) == 3
         else:
-            with pytest.raises(type(error)):
-                index.query(x, 1, threshold=level)
+            raises(type(error), "", index.query, x, 1, threshold=level)
         assert index._client.forgotten[:2] == bodies
         assert len(index._client.forgotten) == (2 if wrong == "encrypted" else 3)
         assert index.is_doubtful == (doubted if is_doubtful is None else is_doubtful)

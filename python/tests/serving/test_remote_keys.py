@@ -16,6 +16,8 @@ from hemera import errors
 from hemera.client.problems import ServerError
 from hemera.client.remote_keys import RemoteKeys
 
+from ..refusals import raises
+
 KEYS = b"evaluation keys"
 DIGEST = hashlib.sha256(b"4:keys" + KEYS).hexdigest()
 
@@ -173,6 +175,5 @@ def test_the_newest_thousand_are_noted(tmp_path: Path) -> None:
 def test_a_server_that_has_more_than_there_is_is_not_believed(held: Any) -> None:
     server = Server()
     server.held = held
-    with pytest.raises(errors.FormatError, match="says that it has"):
-        keys_of(server).ensure()
+    raises(errors.FormatError, "says that it has", keys_of(server).ensure)
     assert server.seen == []

@@ -19,6 +19,7 @@ from hemera.package.local_model import LocalModel
 from hemera.serving import Package, export
 from hemera.serving.home import Home
 
+from ..refusals import raises
 from .conftest import BOUND, client_of, rollout, serving
 from .server_requests import code, request_of
 
@@ -103,8 +104,7 @@ def test_other_rows_keys_and_parameters(tmp_path: Path, keeps: str) -> None:
             np.testing.assert_allclose(client.predict("risk", rows), want, atol=1e-5)
             uploads.append(server.running.metric("hemera_key_uploads_total", status="201"))
             # Rows that the model does not take are refused as ever.
-            with pytest.raises(errors.MismatchError):
-                client.predict("risk", rows[:, :5])
+            raises(errors.MismatchError, "", client.predict, "risk", rows[:, :5])
     assert client is not None
     client.close()
     # Keys are sent where those there do not do, and only there: for products, and for another ring.

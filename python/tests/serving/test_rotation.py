@@ -18,6 +18,7 @@ from hemera.package.rotation import reencrypted
 from hemera.package.sharing import Sharing
 from hemera.serving import Package, export
 
+from ..refusals import raises
 from .conftest import expected
 from .test_named_files import ANY, ROWS, Files, run
 
@@ -115,10 +116,8 @@ def test_what_can_not_be_turned_is_refused(package: Package, files: Files) -> No
     files.encrypt(told, ROWS)
     assert rotate(files, told, files.switching) == 0
     interface, request = package.interface, {"x": files.request.read_bytes()}
-    with pytest.raises(MismatchError, match="switching key is needed"):
-        reencrypted(interface, files.keys, request)
+    raises(MismatchError, "switching key is needed", reencrypted, interface, files.keys, request)
     with pytest.raises(MismatchError, match="no ciphertext"):
         reencrypted(interface, files.switching, {"x": files.keys.read_bytes()})
     shared: Any = dataclasses.replace(interface, sharing=Sharing((0.1,), 1))
-    with pytest.raises(SecurityError, match="shown to others"):
-        reencrypted(shared, files.switching, request)
+    raises(SecurityError, "shown to others", reencrypted, shared, files.switching, request)

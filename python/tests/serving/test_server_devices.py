@@ -26,7 +26,8 @@ from hemera.serving.session_cache import Session, SessionCache
 from hemera.serving.sessions import Loader
 from hemera.serving.settings import Settings
 
-from .conftest import BOUND, client_of, expected, serving, wait_until
+from ..refusals import raises
+from .conftest import BOUND, client_of, expected, require_scores, serving, wait_until
 
 
 def rows(seed: int, *shape: int) -> Any:
@@ -176,19 +177,6 @@ def test_keys_go_to_an_idle_device_when_more_wait_than_run_together(bench: Any) 
     assert len(b.loaded) == 1
 
 
-def test_keys_that_are_nowhere_are_loaded_by_one_device(bench: Any) -> None:
-    b = bench()
-    b.add("alice")
-    b.scheduler.start()
-    asked = [b.ask("alice", 1)]
-    b.runs(1)
-    asked += [b.ask("alice", seed) for seed in (2, 3)]
-    b.let(100)
-    for seed, request in enumerate(asked, 1):
-        b.check(request, seed)
-    assert [copied for _, _, copied in b.loaded] == [False]
-
-
 def test_keys_that_are_being_loaded_are_not_loaded_by_another_device(bench: Any) -> None:
     b = bench()
     b.add("alice")
@@ -208,20 +196,6 @@ def test_keys_that_are_being_loaded_are_not_loaded_by_another_device(bench: Any)
     b.let(100)
     for seed, request in enumerate(asked, 1):
         b.check(request, seed)
-
-
-def test_an_idle_device_does_not_take_what_an_idle_holder_can(bench: Any) -> None:
-    """However many wait: the device without keys comes first, and leaves them."""
-    b = bench()
-    b.add("alice", 1)
-    asked = [b.ask("alice", seed) for seed in range(3)]
-    b.scheduler.start()
-    b.runs(1)
-    assert b.ran == [(1, "alice", 2)]
-    b.let(100)
-    for seed, request in enumerate(asked):
-        b.check(request, seed)
-    assert b.loaded == []
 
 
 def test_an_idle_device_learns_that_a_holder_has_become_busy(bench: Any) -> None:
@@ -253,8 +227,7 @@ def test_calls_go_to_their_device_and_a_stop_answers_all(bench: Any) -> None:
     assert b.scheduler.alive
     b.scheduler.stop()
     assert not b.scheduler.alive
-    with pytest.raises(Exception, match="stops"):
-        b.scheduler.call(threading.get_ident, 1)
+    raises(Exception, "stops", b.scheduler.call, threading.get_ident, 1)
 
 
 @pytest.mark.fact_of_the_cpu("names of devices")
@@ -266,9 +239,7 @@ def test_clients_of_a_server_on_two_devices(home: Home, monkeypatch: pytest.Monk
         tokens = {name: home.clients.add(name) for name in ("alice", "bob")}
         for name, token in tokens.items():
             with client_of(server.url, token, folder=home.root / name) as client:
-                np.testing.assert_allclose(
-                    client.predict("scores", rows(1, 2)), expected(rows(1, 2)), atol=1e-6
-                )
+                require_scores(client, rows(1, 2))
         assert [len(cache) for cache in service.caches] == [1, 1]
         assert server.metric("hemera_loaded_key_sets") == 2
         assert server.metric("hemera_loaded_key_bytes") == sum(cache.bytes for cache in service.caches)
@@ -285,9 +256,7 @@ def test_clients_of_a_server_on_two_devices(home: Home, monkeypatch: pytest.Monk
 
         def ask(seed: int) -> None:
             with client_of(server.url, tokens["alice"], folder=home.root / "alice") as client:
-                np.testing.assert_allclose(
-                    client.predict("scores", rows(seed)), expected(rows(seed)), atol=1e-6
-                )
+                require_scores(client, rows(seed))
 
         with ThreadPoolExecutor(4) as threads:
             answers = [threads.submit(ask, seed) for seed in range(4)]
@@ -324,8 +293,7 @@ def test_contexts_have_all_options_of_the_server(home: Home, device: str) -> Non
     for loader in service._loaders:
         assert loader.context(model.package)._options == DeviceOptions("cpu", 1, keys="host")
     for wrong in ({"storage": "four-byte"}, {"keys": "disk"}):
-        with pytest.raises(errors.ParameterError, match=r"must be one of"):
-            Settings(**wrong)  # type: ignore[arg-type]
+        raises(errors.ParameterError, r"must be one of", Settings, **wrong)
 
 
 def test_the_command_passes_the_options_on(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

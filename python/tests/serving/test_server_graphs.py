@@ -21,7 +21,8 @@ from hemera.serving.home import Home
 from hemera.serving.session_cache import Session, SessionCache
 from hemera.serving.sessions import Loader
 
-from .conftest import BOUND, client_of, expected, serving
+from ..refusals import raises
+from .conftest import BOUND, client_of, expected, require_scores, serving
 
 GPUS = [name for name in hm.devices() if name != "cpu"]
 
@@ -125,8 +126,7 @@ def test_what_no_graph_takes_is_left_to_the_caller(batch: hm.Ciphertext) -> None
     recorder.fails = errors.LevelError
     graphs = Graphs(limit=2)
     graphs.run([batch], recorder.capture)
-    with pytest.raises(errors.LevelError):
-        graphs.run([batch], recorder.capture)
+    raises(errors.LevelError, "", graphs.run, [batch], recorder.capture)
     none = Graphs(limit=0)
     assert [none.run([batch], recorder.capture) for _ in range(5)] == [None] * 5
 
@@ -214,7 +214,7 @@ def test_a_server_on_a_gpu_captures(home: Home) -> None:
 
         def ask(at: int) -> None:
             rows = np.random.default_rng(at).uniform(-1, 1, (1 + at % 3, 8))
-            np.testing.assert_allclose(clients[at % 2].predict("scores", rows), expected(rows), atol=1e-6)
+            require_scores(clients[at % 2], rows)
 
         for at in range(12):
             ask(at)
@@ -232,7 +232,7 @@ def test_a_server_on_a_gpu_captures(home: Home) -> None:
         assert server.metric("hemera_loaded_key_bytes") == 0
     with serving(home, device=GPUS[0], graphs=0) as server, client_of(server.url, tokens["bob"]) as client:
         for _ in range(3):
-            np.testing.assert_allclose(client.predict("scores", np.ones(8)), expected(np.ones(8)), atol=1e-6)
+            require_scores(client)
         assert server.metric("hemera_captured_graphs") == 0
 
 

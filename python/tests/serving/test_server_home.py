@@ -14,6 +14,8 @@ from hemera.cli import main
 from hemera.serving import Package, export
 from hemera.serving.home import Home
 
+from ..refusals import raises
+
 ROWS = np.random.default_rng(1).integers(-100, 100, (40, 8)).astype(np.int8)
 
 
@@ -31,8 +33,7 @@ def test_models_and_indexes_share_their_names(tmp_path: Path) -> None:
     home = Home(tmp_path / "home")
     assert home.add_index(index_file(tmp_path, "rows")) == "rows"
     home.add_model(model("scores"))
-    with pytest.raises(errors.ParameterError, match="there is an index 'rows' already"):
-        home.add_model(model("rows"))
+    raises(errors.ParameterError, "there is an index 'rows' already", home.add_model, model("rows"))
     with pytest.raises(errors.ParameterError, match="there is a model 'scores' already"):
         home.add_index(index_file(tmp_path, "scores"))
     # In place of one of its own kind.
@@ -71,10 +72,8 @@ def test_what_is_not_there_is_not_removed(tmp_path: Path, name: str) -> None:
         (home.remove_index, "index"),
         (home.remove_client, "client"),
     ):
-        with pytest.raises(errors.MismatchError, match=f"no {what} {name!r}"):
-            remove(name)
-        with pytest.raises(errors.ParameterError, match="needs a name"):
-            remove("../scores")
+        raises(errors.MismatchError, f"no {what} {name!r}", remove, name)
+        raises(errors.ParameterError, "needs a name", remove, "../scores")
     assert list(home.models()[0]) == ["scores"]
 
 
@@ -94,14 +93,10 @@ def test_models_that_can_not_be_served_are_told(tmp_path: Path) -> None:
         assert why.startswith(f"{home.model_file(name)}: ")
     assert "holds the model 'scores'" in damaged["other"]
     assert "holds the model 'a'" in damaged["b"]
-    with pytest.raises(errors.FormatError):
-        home.add_model(home.model_file("short"))
-    with pytest.raises(errors.FileError):
-        home.add_model(tmp_path / "missing")
-    with pytest.raises(errors.ParameterError, match="needs a name"):
-        home.add_model(model("a b"))
-    with pytest.raises(errors.FormatError):
-        home.add_index(home.model_file("scores"))
+    raises(errors.FormatError, "", home.add_model, home.model_file("short"))
+    raises(errors.FileError, "", home.add_model, tmp_path / "missing")
+    raises(errors.ParameterError, "needs a name", home.add_model, model("a b"))
+    raises(errors.FormatError, "", home.add_index, home.model_file("scores"))
 
 
 def test_a_client_that_is_removed_takes_its_keys_along(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import json
 import logging
@@ -13,7 +12,6 @@ import signal
 import socket
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -26,22 +24,14 @@ from hemera import errors
 from hemera.client.problems import ServerError
 from hemera.client.wire import read_body, write_body
 from hemera.package.local_model import LocalModel
-from hemera.serving import InputSpec, Package, export
+from hemera.serving import Package, export
 from hemera.serving.home import Home
 from hemera.serving.logs import _Lines
 from hemera.serving.server import listen
 
-from .conftest import BOUND, Process, Running, client_of, expected, serving, wait_until
+from ..refusals import raises
+from .conftest import Running, client_of, require_scores, serving, wait_until
 from .server_requests import EVALUATE, KEYS, code, request_of
-
-GPUS = [name for name in hm.devices() if name != "cpu"]
-
-
-def test_five_lines(server: Running, home: Home) -> None:
-    rows = np.random.default_rng(1).uniform(-1, 1, (70, 8))  # more than one request holds
-    with hm.Client(server.url, token=home.clients.add("alice"), security=None) as client:
-        scores = client.predict("scores", rows)
-    np.testing.assert_allclose(scores, expected(rows), atol=1e-6)
 
 
 def test_keys_are_sent_once(server: Running, home: Home, tmp_path: Path) -> None:
@@ -54,7 +44,7 @@ def test_keys_are_sent_once(server: Running, home: Home, tmp_path: Path) -> None
         ) as client:
             told.append(client.upload_bytes("scores"))
             for _ in range(2):
-                np.testing.assert_allclose(client.predict("scores", rows), expected(rows), atol=1e-6)
+                require_scores(client, rows)
             assert client.predict("scores", rows[0]).shape == (3,)
             assert client.upload_bytes("scores") == 0
     assert server.metric("hemera_key_uploads_total", status="201") == 1
@@ -69,29 +59,12 @@ def test_keys_are_sent_once(server: Running, home: Home, tmp_path: Path) -> None
     with client_of(server.url, token, folder=tmp_path / "mine") as client:
         client.predict("scores", rows)
         server.service.remove_keys(server.service.clients.of_token(token) or "", "scores")
-        np.testing.assert_allclose(client.predict("scores", rows), expected(rows), atol=1e-6)
+        require_scores(client, rows)
         client.remove_keys("scores")
         assert client.upload_bytes("scores") == told[0]
         with server.http(token) as http:
             assert code(http.get(KEYS)) == (404, "no_keys")
         client.predict("scores", rows)
-
-
-@pytest.mark.skipif(not GPUS, reason="there is no GPU")
-def test_on_a_gpu(home: Home) -> None:
-    """Two clients, each from several threads: what they load, compute and read has different streams."""
-    with serving(home, device=GPUS[0]) as server, contextlib.ExitStack() as stack:
-        clients = [
-            stack.enter_context(client_of(server.url, home.clients.add(name))) for name in ("alice", "bob")
-        ]
-
-        def ask(at: int) -> None:
-            rows = np.random.default_rng(at).uniform(-1, 1, (1 + at % 4, 8))
-            np.testing.assert_allclose(clients[at % 2].predict("scores", rows), expected(rows), atol=1e-6)
-
-        with ThreadPoolExecutor(8) as pool:
-            list(pool.map(ask, range(100), timeout=BOUND))
-        assert httpx.get(server.url + "/health", trust_env=False).json()["device"] == GPUS[0]
 
 
 def test_descriptions(server: Running, home: Home, package: Package) -> None:
@@ -105,12 +78,6 @@ def test_descriptions(server: Running, home: Home, package: Package) -> None:
         with pytest.raises(ServerError, match="no model") as error:
             client.describe("other")
         assert (error.value.status, error.value.code) == (404, "unknown_model")
-    api = httpx.get(server.url + "/openapi.json", trust_env=False).json()
-    assert api["openapi"].startswith("3.")
-    operation = api["paths"]["/v1/models/{model}/evaluate"]["post"]
-    assert {"200", "401", "409", "413", "422", "429", "503"} <= set(operation["responses"])
-    assert "application/octet-stream" in operation["requestBody"]["content"]
-    assert operation["security"]
     health = httpx.get(server.url + "/health", trust_env=False).json()
     assert (health["status"], health["models"]) == ("ok", ["scores"])
 
@@ -169,46 +136,16 @@ def test_multipart_answers_of_several_inputs_and_outputs(tmp_path: Path) -> None
         assert sorted(files) == ["product", "sum"]
 
 
-def test_inputs_that_are_batches(tmp_path: Path) -> None:
-    """Several ciphertexts for each evaluation, of one evaluation and of several."""
-    params = hm.ckks.Parameters.for_circuit(depth=1, scale_bits=40, slots=4, security=None, degree=1024)
-
-    def mixed(x: Any) -> Any:
-        return x[0] + x[1] * x[2]
-
-    spec = InputSpec("x", 4, 4, shape=(3,))
-    package = export(mixed, inputs=spec, name="mixed", params=params)
-    package.save(tmp_path / "mixed.hemera-model")
-    home = Home(tmp_path / "home")
-    home.add_model(tmp_path / "mixed.hemera-model")
-    rows = np.random.default_rng(4).uniform(-1, 1, (40, 3, 4))
-    with serving(home) as server, client_of(server.url, home.clients.add("alice")) as client:
-        for values in (rows, rows[0], rows[:1]):
-            found = client.predict("mixed", values)
-            wanted = values[..., 0, :] + values[..., 1, :] * values[..., 2, :]
-            assert found.shape == wanted.shape
-            np.testing.assert_allclose(found, wanted, atol=1e-6)
-        local = client.local("mixed")
-        with server.http(home.clients.add("bob")) as http:
-            assert http.put("/v1/models/mixed/keys", content=local.generate_keys()).status_code == 201
-            wrong = bytes(local.context.encrypt(rows[0, :2], local.secret_key))
-            response = http.post("/v1/models/mixed/evaluate", content=wrong)
-            assert code(response) == (422, "mismatch")
-
-
 def test_clients_say_what_is_wrong(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HEMERA_TOKEN", raising=False)
-    with pytest.raises(errors.ParameterError, match="needs its token"):
-        hm.Client("http://127.0.0.1:1")
-    with pytest.raises(errors.ParameterError, match="begins with http"):
-        hm.Client("127.0.0.1:1", token="x")
+    raises(errors.ParameterError, "needs its token", hm.Client, "http://127.0.0.1:1")
+    raises(errors.ParameterError, "begins with http", hm.Client, "127.0.0.1:1", token="x")
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
     listener.close()
     with pytest.raises(ServerError, match="not to be reached"):
         hm.Client(f"http://127.0.0.1:{port}", token="x", patience=0).models()
-    with pytest.raises(errors.DeviceError, match="cannot listen"):
-        listen("203.0.113.1", 80)
+    raises(errors.DeviceError, "cannot listen", listen, "203.0.113.1", 80)
     with serving(home) as server:
         with (
             pytest.raises(ServerError, match="token") as refused,
@@ -243,19 +180,6 @@ def test_answers_do_not_wait_for_acknowledgements(
         assert http.get("/v1/models").status_code == 200
         assert accepted
         assert all(each.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) for each in accepted)
-
-
-def test_tls(home: Home, tls: tuple[str, str]) -> None:
-    token = home.clients.add("alice")
-    certificate, key = tls
-    options = ("--tls-certificate", certificate, "--tls-key", key)
-    with Process(home.root, *options) as process:
-        assert process.url.startswith("https://")
-        with client_of(process.url, token, certificates=certificate) as client:
-            np.testing.assert_allclose(client.predict("scores", np.ones(8)), expected(np.ones(8)), atol=1e-6)
-        with client_of(process.url, token, patience=0) as client, pytest.raises(ServerError, match="reached"):
-            client.models()  # nobody vouches for the certificate
-        assert process.stop() == 0
 
 
 def test_a_terminal_shows_the_address_and_a_file_does_not(home: Home) -> None:

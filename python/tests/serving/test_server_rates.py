@@ -20,7 +20,7 @@ from hemera.serving.home import Home
 from hemera.serving.routes.answering import client_of as client_of_request
 from hemera.serving.settings import Settings
 
-from .conftest import client_of, expected, serving
+from .conftest import client_of, require_scores, serving
 
 
 class Clock:
@@ -174,7 +174,7 @@ def test_a_client_waits_as_it_is_told(home: Home, monkeypatch: pytest.MonkeyPatc
         client.predict("scores", np.ones(8))
         monkeypatch.setattr("hemera.client.transport.time.sleep", sleep)
         for _ in range(4):
-            np.testing.assert_allclose(client.predict("scores", np.ones(8)), expected(np.ones(8)), atol=1e-6)
+            require_scores(client)
     assert set(waited) == {2.0}
 
 

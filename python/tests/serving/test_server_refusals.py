@@ -6,14 +6,16 @@ import asyncio
 import errno
 import logging
 import os
+from pathlib import Path
 from typing import Any
 
+import httpx
 import numpy as np
 import pytest
 from starlette.requests import ClientDisconnect, Request
 
 import hemera as hm
-from hemera import errors
+from hemera import errors, search
 from hemera.client.problems import Refused, error_of, refusal_of
 from hemera.client.wire import write_body
 from hemera.package.local_model import LocalModel
@@ -21,31 +23,52 @@ from hemera.serving import Package
 from hemera.serving.home import Home
 from hemera.serving.metrics import Metrics
 from hemera.serving.reasons import answer_to, refuse
+from hemera.serving.routes import ROUTERS
 from hemera.serving.uploads import Upload
 
 from .conftest import Running, expected, serving
 from .server_requests import EVALUATE, KEYS, code, request_of
 
 
-def test_each_route_wants_a_token(server: Running, home: Home) -> None:
+def test_each_route_wants_a_token(home: Home, tmp_path: Path) -> None:
+    search.Index(np.eye(10, 8), "dot").save(tmp_path / "rows.index")
+    home.add_index(tmp_path / "rows.index")
     home.clients.add("alice")
     routes = [
-        ("GET", "/v1/models"),
-        ("GET", "/v1/models/scores"),
-        ("GET", KEYS),
-        ("PUT", KEYS),
-        ("DELETE", KEYS),
-        ("POST", EVALUATE),
+        (method, route.path)  # type: ignore[attr-defined]
+        for router in ROUTERS
+        for route in router.routes
+        for method in route.methods  # type: ignore[attr-defined]
+        if route.path.startswith("/v1")  # type: ignore[attr-defined]
     ]
-    for token in (".", "alice", "alice.guess", "x" * 5000):
-        with server.http(token) as http:
+    assert len(routes) > 20
+    own = {"{model}": "scores", "{index}": "rows", "{federation}": "fl"}
+
+    def ask(http: httpx.Client, method: str, path: str, names: dict[str, str]) -> httpx.Response:
+        for name, value in {**names, "{upload}": "0" * 32, "{place:path}": "ready/x"}.items():
+            path = path.replace(name, value)
+        return http.request(method, path, content=b"1" if method in ("PUT", "POST") else None)
+
+    with serving(home, federations=("fl",)) as server:
+        for token in (".", "alice", "alice.guess", "x" * 5000):
+            with server.http(token) as http:
+                for method, path in routes:
+                    response = ask(http, method, path, own)
+                    assert code(response) == (401, "unknown_token"), path
+                    assert response.headers["WWW-Authenticate"] == "Bearer"
+        with server.http(home.clients.add("bob")) as http:
+            assert code(http.get("/v1/nothing")) == (404, "unknown_address")
+            assert code(http.patch(KEYS)) == (405, "unknown_method")
             for method, path in routes:
-                response = http.request(method, path, content=b"1" if method in ("PUT", "POST") else None)
-                assert code(response) == (401, "unknown_token")
-                assert response.headers["WWW-Authenticate"] == "Bearer"
-    with server.http(home.clients.add("bob")) as http:
-        assert code(http.get("/v1/nothing")) == (404, "unknown_address")
-        assert code(http.patch(KEYS)) == (405, "unknown_method")
+                for kind in ("model", "index"):
+                    if f"{{{kind}}}" in path:
+                        there = ask(http, method, path, {**own, f"{{{kind}}}": "others"})
+                        assert code(there) == (404, f"unknown_{kind}"), path
+            for path in (KEYS, "/v1/indexes/rows/keys"):
+                assert code(http.get(path)) == code(http.delete(path)) == (404, "no_keys")
+            for path in (EVALUATE, "/v1/indexes/rows/query", "/v1/indexes/rows/prepare"):
+                assert code(http.post(path, content=b"1")) == (409, "no_keys")
+                assert code(http.get(path)) == (405, "unknown_method")
 
 
 def test_a_secret_key_is_refused_and_never_on_the_disk(

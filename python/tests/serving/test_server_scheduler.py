@@ -22,6 +22,7 @@ from hemera.serving.scheduler import Scheduler
 from hemera.serving.session_cache import Session, SessionCache
 from hemera.serving.sessions import Loader
 
+from ..refusals import raises
 from .conftest import BOUND, expected
 
 
@@ -130,48 +131,11 @@ def test_one_bad_request_harms_no_other(bench: Any) -> None:
     b.scheduler.start()
     np.testing.assert_allclose(b.read(good), expected(rows(1)), atol=1e-6)
     np.testing.assert_allclose(b.read(last), expected(rows(3)), atol=1e-6)
-    with pytest.raises(errors.FormatError):
-        rubbish.answer.result(BOUND)
-    with pytest.raises(errors.MismatchError, match="takes the inputs input"):
-        other_name.answer.result(BOUND)
-    with pytest.raises(errors.LevelError):
-        low.answer.result(BOUND)
-    with pytest.raises(Refused, match="secret key"):
-        secret.answer.result(BOUND)
+    raises(errors.FormatError, "", rubbish.answer.result, BOUND)
+    raises(errors.MismatchError, "takes the inputs input", other_name.answer.result, BOUND)
+    raises(errors.LevelError, "", low.answer.result, BOUND)
+    raises(Refused, "secret key", secret.answer.result, BOUND)
     assert good.batch == 2
-
-
-def test_where_a_batch_fails_each_is_tried_alone(bench: Any) -> None:
-    b = bench()
-    session = b.sessions["alice"]
-    run = session.run
-
-    def fails_together(requests: Any) -> Any:
-        if len(requests) > 1:
-            raise errors.OutOfMemoryError("no room for so many")
-        return run(requests)
-
-    session.run = fails_together
-    asked = [b.ask("alice", rows(at)) for at in range(3)]
-    b.scheduler.start()
-    for at, request in enumerate(asked):
-        np.testing.assert_allclose(b.read(request), expected(rows(at)), atol=1e-6)
-        assert request.batch == 1
-
-
-def test_nobody_computes_what_nobody_waits_for(bench: Any) -> None:
-    b = bench(waiting=3)
-    asked = [b.ask("alice", rows(at)) for at in range(3)]
-    with pytest.raises(Refused, match="3 of your requests") as refused:
-        b.ask("alice", rows(4))
-    assert (refused.value.status, refused.value.headers["Retry-After"]) == (429, "1")
-    b.ask("bob", rows(4))  # has a queue of its own
-    assert asked[1].answer.cancel()
-    later = b.ask("alice", rows(5))  # takes the place
-    b.scheduler.start()
-    for request in (asked[0], asked[2], later):
-        b.read(request)
-    assert b.ran[0] == ("alice", 3)
 
 
 def test_a_stop_answers_what_waits(bench: Any) -> None:
@@ -180,10 +144,8 @@ def test_a_stop_answers_what_waits(bench: Any) -> None:
     call = b.scheduler.call(lambda: 1)
     b.scheduler.stop()
     for future in (waiting.answer, call):
-        with pytest.raises(Refused, match="stops"):
-            future.result(BOUND)
-    with pytest.raises(Refused, match="stops"):
-        b.ask("alice", rows(1))
+        raises(Refused, "stops", future.result, BOUND)
+    raises(Refused, "stops", b.ask, "alice", rows(1))
     assert not b.scheduler.alive
 
 
@@ -192,8 +154,7 @@ def test_errors_of_a_session_are_answers(bench: Any) -> None:
     request = b.ask("alice", rows(1))
     del b.sessions["alice"]
     b.scheduler.start()
-    with pytest.raises(Refused, match="no keys"):
-        request.answer.result(BOUND)
+    raises(Refused, "no keys", request.answer.result, BOUND)
     assert b.scheduler.alive
 
 
@@ -344,8 +305,9 @@ def test_any_requests_in_any_order(seed: int) -> None:
             scheduler.submit(request)
             own.append(request)
         else:
-            with pytest.raises(Refused, match="3 of your requests"):
+            with pytest.raises(Refused, match="3 of your requests") as full:
                 scheduler.submit(request)
+            assert (full.value.status, full.value.headers["Retry-After"]) == (429, "1")
     sent = {id(each): each.files["input"].decode() for own in queues.values() for each in own}
     scheduler.start()
     for own in queues.values():

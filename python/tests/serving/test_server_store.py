@@ -19,6 +19,8 @@ from hemera.client.problems import Refused
 from hemera.serving.store import Store
 from hemera.serving.uploads import Upload
 
+from ..refusals import raises
+
 Place = tuple[str, str]
 
 
@@ -148,8 +150,7 @@ def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
     upload._file.close()
     upload._file = Path("/dev/full").open("wb")  # noqa: SIM115
     upload.write(b"x" * 4_000)  # stays in the program's buffer
-    with pytest.raises(Refused, match="disk is full"):
-        upload.end()
+    raises(Refused, "disk is full", upload.end)
     upload.discard()
     assert store.bytes == 0
 
@@ -200,8 +201,7 @@ def test_any_calls_in_any_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                 call = upload.write if what == "write" else functools.partial(store.require_room, upload)
                 given: Any = bytes(size) if what == "write" else size
                 if told:
-                    with pytest.raises(Refused, match=told):
-                        call(given)
+                    raises(Refused, told, call, given)
                 else:
                     call(given)
                     arriving[upload] = own, count + size * (what == "write")

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from hemera import errors
 from hemera.client.wire import BodyReader, Memory, read_body, write_body
 
+from ..refusals import raises
+
 BINARY = bytes(range(256)) * 3 + b"\r\n--\r\n\r\n--boundary"
 
 
@@ -43,8 +45,7 @@ def test_what_was_written_is_read(files: dict[str, bytes], size: int) -> None:
 )
 def test_damaged_bodies_are_refused(change, message: str) -> None:  # type: ignore[no-untyped-def]
     kind, pieces = write_body({"x": b"1", "y": b"2"})
-    with pytest.raises(errors.FormatError, match=message):
-        read_body(kind, change(b"".join(pieces)), "x")
+    raises(errors.FormatError, message, read_body, kind, change(b"".join(pieces)), "x")
 
 
 @pytest.mark.parametrize(
@@ -67,8 +68,7 @@ def test_names_of_parts_however_headers_are_written(header: str, name: str | Non
     body = f"{first}--b\r\n{header}\r\n\r\n2\r\n--b--\r\n".encode()
     for kind in ("multipart/form-data; boundary=b", 'Multipart/Form-Data ; boundary="b"; charset=x'):
         if name is None:
-            with pytest.raises(errors.FormatError, match="needs a name"):
-                read_body(kind, body, "x")
+            raises(errors.FormatError, "needs a name", read_body, kind, body, "x")
         else:
             assert read_body(kind, body, "x") == {"first": b"1", name: b"2"}
     assert read_body(None, body, "x") == {"x": body}
@@ -85,10 +85,8 @@ def test_any_bytes_are_files_or_a_format_error(data: bytes, size: int) -> None:
 
 
 def test_no_boundary_and_too_many_parts_are_refused() -> None:
-    with pytest.raises(errors.FormatError, match="without a boundary"):
-        read_body("multipart/form-data", b"", "x")
+    raises(errors.FormatError, "without a boundary", read_body, "multipart/form-data", b"", "x")
     kind, pieces = write_body({f"x{at}": b"" for at in range(64)})
     assert len(read_body(kind, b"".join(pieces), "x")) == 64
     kind, pieces = write_body({f"x{at}": b"" for at in range(65)})
-    with pytest.raises(errors.FormatError, match="more than 64"):
-        read_body(kind, b"".join(pieces), "x")
+    raises(errors.FormatError, "more than 64", read_body, kind, b"".join(pieces), "x")

@@ -9,6 +9,8 @@ import pytest
 
 from hemera.serving.session_cache import Session, SessionCache
 
+from ..refusals import raises
+
 Place = tuple[str, str]
 
 
@@ -79,8 +81,7 @@ def test_any_calls_in_any_order(seed: int) -> None:
                 assert cache.get(client, model, generation, lambda made=made: made) is (known or made)  # type: ignore[misc]
                 judge.use(place, generation, known or made)
             case "fail" if known is None:
-                with pytest.raises(AssertionError):
-                    cache.get(client, model, generation, never)
+                raises(AssertionError, "", cache.get, client, model, generation, never)
                 judge.make(model)
             case "put":
                 cache.put(client, model, generation, made)

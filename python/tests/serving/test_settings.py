@@ -11,6 +11,8 @@ import pytest
 from hemera import errors
 from hemera.serving.settings import GIB, MIB, Settings
 
+from ..refusals import raises
+
 NUMBERS = [
     each.name
     for each in dataclasses.fields(Settings)
@@ -53,8 +55,7 @@ def test_each_limit_is_above_nothing(name: str) -> None:
         if name in ("graphs", "drain_seconds") and wrong == 0:
             assert getattr(Settings(**{name: 0}), name) == 0
             continue
-        with pytest.raises(errors.ParameterError, match=f"{name} must be .*not {wrong}"):
-            Settings(**{name: wrong})
+        raises(errors.ParameterError, f"{name} must be .*not {wrong}", Settings, **{name: wrong})
     value = 1 << 40 if name == "waiting_bytes" else 1
     assert getattr(Settings(**{name: value}), name) == value
 
@@ -62,8 +63,7 @@ def test_each_limit_is_above_nothing(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in NUMBERS if name.endswith("_seconds")])
 def test_no_time_is_endless(name: str) -> None:
     assert getattr(Settings(**{name: 999_999_999}), name) == 999_999_999
-    with pytest.raises(errors.ParameterError, match=f"{name} must be below 1e"):
-        Settings(**{name: 1e9})
+    raises(errors.ParameterError, f"{name} must be below 1e", Settings, **{name: 1e9})
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from hemera.serving import Package
 from hemera.serving.clients import Aliases, chosen, is_model
 from hemera.serving.home import Home
 
+from ..refusals import raises
 from .conftest import BOUND, Process, client_of, serving, wait_until
 from .server_requests import code
 from .test_replaced_models import data
@@ -66,12 +67,9 @@ def test_an_alias_is_of_models_that_there_are(tmp_path: Path) -> None:
     there = ["m@1", "m@2"]
     assert aliases.names() == []
     for weight in (-1e-9, float("inf"), float("nan")):
-        with pytest.raises(errors.ParameterError, match="from 0"):
-            aliases.put("m", {"m@1": weight}, there)
-    with pytest.raises(errors.MismatchError, match="no model 'm@3': m@1, m@2"):
-        aliases.put("m", {"m@3": 1}, there)
-    with pytest.raises(errors.ParameterError, match="needs a name"):
-        aliases.put("m@1", {"m@1": 1}, there)
+        raises(errors.ParameterError, "from 0", aliases.put, "m", {"m@1": weight}, there)
+    raises(errors.MismatchError, "no model 'm@3': m@1, m@2", aliases.put, "m", {"m@3": 1}, there)
+    raises(errors.ParameterError, "needs a name", aliases.put, "m@1", {"m@1": 1}, there)
     assert reader.model("m", "alice", there) == "m"
     for weights in ({"m@1": 1.0}, {"m@1": 0.0, "m@2": 2.5}):
         aliases.put("m", weights, there)
@@ -87,8 +85,7 @@ def test_an_alias_is_of_models_that_there_are(tmp_path: Path) -> None:
     assert (reader.weights("m"), reader.names()) == ({}, [])
     for damaged in (b"", b"[]", b'{"m@1": 0}', b'{"m@1": "x"}', b'{"m@1": NaN}'):
         (tmp_path / "aliases" / "m.json").write_bytes(damaged)
-        with pytest.raises(errors.FileError, match="cannot read the file of the name 'm'"):
-            reader.weights("m")
+        raises(errors.FileError, "cannot read the file of the name 'm'", reader.weights, "m")
 
 
 @pytest.fixture(scope="module")
@@ -133,8 +130,7 @@ def test_versions_in_a_folder(home: Home, tmp_path: Path, capsys: pytest.Capture
         assert main(["models", str(home.root), "risk", wrong]) == 1
         assert why in capsys.readouterr().err
     for wrong in ("risk@2", "risk@2=x"):
-        with pytest.raises(SystemExit):
-            main(["models", str(home.root), "risk", wrong])
+        raises(SystemExit, "", main, ["models", str(home.root), "risk", wrong])
     # Keys are those of the name: they go with its last version.
     kept = [home.keys / "alice.1" / "risk", home.incoming / f"bob.1+{'0' * 32}+risk"]
     others = [home.keys / "alice.1" / "risk2", home.incoming / f"bob.1+{'0' * 32}+risk2"]
@@ -148,8 +144,7 @@ def test_versions_in_a_folder(home: Home, tmp_path: Path, capsys: pytest.Capture
     assert home.aliases.names() == []
     for name in ("risk@.hemera-model", "risk@a b.hemera-model", "risk@1@2.hemera-model"):
         (tmp_path / "risk@1.hemera-model").rename(tmp_path / name)
-        with pytest.raises(errors.ParameterError, match="needs a name"):
-            home.add_model(tmp_path / name)
+        raises(errors.ParameterError, "needs a name", home.add_model, tmp_path / name)
         (tmp_path / name).rename(tmp_path / "risk@1.hemera-model")
 
 

@@ -10,6 +10,8 @@ import pytest
 
 from hemera.ray.worth import WorthCache
 
+from ..refusals import raises
+
 SIZES = {"a": 6, "b": 2, "c": 2, "d": 4}
 
 
@@ -110,8 +112,7 @@ def test_keys_that_can_not_be_loaded_leave_no_counts() -> None:
     def fails() -> Any:
         raise MemoryError
 
-    with pytest.raises(MemoryError):
-        cache.get("a", "model", 0, fails)
+    raises(MemoryError, "", cache.get, "a", "model", 0, fails)
     assert memory_of(cache) == empty
 
 

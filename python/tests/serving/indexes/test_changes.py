@@ -17,6 +17,7 @@ from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.serving.home import Home
 from hemera.serving.settings import Settings
 
+from ...refusals import raises
 from ..conftest import Process, serving, wait_until
 from ..server_requests import code
 from .index_cases import DIMS, KEYS, ROWS, VECTORS, best, client_of, found, queries
@@ -47,8 +48,7 @@ def test_a_restart_keeps_keys(home: Home, tmp_path: Path) -> None:
             assert found(other.index("rows").query(x, k=1)) == best(x, 1)
         assert found(index.query(x, k=2)) == best(x, 2)
         home.remove_client("alice")
-        with pytest.raises(ServerError, match="token"):
-            index.query(x)
+        raises(ServerError, "token", index.query, x)
         assert index._client._waiting == {}
         server.service.sweep()
         assert len(server.service.caches[0]) == 0
@@ -72,8 +72,7 @@ def test_damaged_files_and_clashing_names(home: Home, tmp_path: Path, files: Pat
             assert found(client.index("rows").query(queries(1), k=1)) == best(queries(1), 1)
             assert client.predict("scores", np.ones((1, 8))).shape == (1, 3)
     home.remove_index("broken")
-    with pytest.raises(MismatchError, match="no index 'broken'"):
-        home.remove_index("broken")
+    raises(MismatchError, "no index 'broken'", home.remove_index, "broken")
 
 
 def test_changes_while_the_server_runs(
@@ -125,13 +124,11 @@ def test_changes_while_the_server_runs(
         home.index_file("second").write_bytes((files / "rows.index").read_bytes())
         service.sweep_indexes()
         assert service.damaged == {}
-        with pytest.raises(MismatchError, match="other settings"):
-            index.query(x)
+        raises(MismatchError, "other settings", index.query, x)
         assert found(client.index("second").query(x, k=2)) == best(x, 2)
         home.remove_index("second")
         service.sweep_indexes()
-        with pytest.raises(ServerError, match="no index 'second'"):
-            client.index("second").query(x)
+        raises(ServerError, "no index 'second'", client.index("second").query, x)
         assert [each["name"] for each in client.indexes()] == ["rows"]
         assert len(service.caches[0]) == 0
     with serving(home, sweep_seconds=0.05) as server:
@@ -149,8 +146,7 @@ def test_a_client_asks_for_an_index_of_other_settings_anew(home: Home, tmp_path:
         assert found(index.query(x, k=2)) == best(x, 2)
         # Whatever does not fit is no reason to make a client anew while the settings are the same.
         for wrong in (x[:, :5], x[0, :3]):
-            with pytest.raises(MismatchError, match="has 16 numbers"):
-                index.query(wrong)
+            raises(MismatchError, "has 16 numbers", index.query, wrong)
             assert client.index("rows") is index
         assert found(index.query(x, k=2)) == best(x, 2)
         assert server.metric("hemera_key_uploads_total", status="201") == 1
@@ -162,8 +158,7 @@ def test_a_client_asks_for_an_index_of_other_settings_anew(home: Home, tmp_path:
             made.save(tmp_path / "rows.index")
             home.add_index(tmp_path / "rows.index")
             server.service.sweep_indexes()
-            with pytest.raises(MismatchError):
-                client.index("rows").query(query)
+            raises(MismatchError, "", client.index("rows").query, query)
             scores, ids = client.index("rows").query(query, k=3)
             distances = ((judge[None] - query[:, None]) ** 2).sum(axis=2)
             assert scores.tolist() == np.sort(distances, axis=1)[:, :3].tolist()
@@ -172,8 +167,7 @@ def test_a_client_asks_for_an_index_of_other_settings_anew(home: Home, tmp_path:
         near.save(tmp_path / "rows.index")
         home.add_index(tmp_path / "rows.index")
         server.service.sweep_indexes()
-        with pytest.raises(FormatError, match="threshold query"):
-            client.index("rows").query(x[:, :10])
+        raises(FormatError, "threshold query", client.index("rows").query, x[:, :10])
         assert client.index("rows").settings == near.settings
 
 

@@ -15,10 +15,11 @@ import pytest
 from hemera import search
 from hemera.client.problems import ServerError
 from hemera.commands.client import _found
-from hemera.errors import FormatError, MismatchError, NoiseError, ParameterError
+from hemera.errors import NoiseError, ParameterError
 from hemera.search import wire
 from hemera.serving.home import Home
 
+from ...refusals import raises
 from ...search.threshold_cases import in_small_rings
 from ..conftest import BOUND, Running, serving, wait_until
 from ..server_requests import code
@@ -112,6 +113,8 @@ def test_each_kind_answers_its_clients(server: Running, home: Home, files: Path)
         before = (SCORES[FEW][None] > SCORES[FEW][:, None] + 2.0**-2).sum(axis=1)
         near_rows = (np.abs(SCORES[FEW][None] - SCORES[FEW][:, None]) <= 2.0**-2).sum(axis=1) - 1
         assert set(FEW[before + near_rows < 2]) <= set(first.ids.tolist()) <= set(FEW[before < 2])
+        best, worst = client.index("few").query(np.stack([X, -X]), 1)
+        assert (best.ids.tolist(), worst.ids.tolist()) == ([FEW[0]], [FEW[-1]])
         described = near.describe()
         local = search.Index.load(home.index_file("near"))
         assert described["expected_error"]["noise"] == local.expected_error.noise
@@ -133,56 +136,6 @@ def test_more_thresholds_than_a_request_may_have(home: Home) -> None:
             with server.http(token) as http:
                 sent = index._client.query(X, levels, "count")
                 assert code(http.post("/v1/indexes/near/query", content=sent)) == (422, "too_many")
-
-
-def test_several_queries_come_before_the_first_is_decrypted(server: Running, home: Home) -> None:
-    with client_of(server, home.clients.add("alice"), security=None) as client:
-        near, few = client.index("near"), client.index("few")
-        first, second = near.query([X, -X], threshold=-0.1)
-        require_right(first, -0.1)
-        got = np.isin(np.arange(ROWS), second.ids)
-        assert got[-SCORES > -0.1 + MARGIN].all()
-        assert not got[-SCORES < -0.1 - MARGIN].any()
-        best, worst = few.query(np.stack([X, -X]), 1)
-        assert (best.ids.tolist(), worst.ids.tolist()) == ([FEW[0]], [FEW[-1]])
-        near._client._secret_key = near._client._context.generate_secret_key()
-        with pytest.raises(NoiseError):
-            near.query([X, X, X], threshold=0.1)
-        assert server.metric("hemera_requests_total", model="near", status="200") == 5
-        assert near._client._waiting == {}
-
-
-def test_tenants_have_their_own_keys(server: Running, home: Home) -> None:
-    """Queries of tenants that wait at the same time are answered one by one, each by its tenant's keys."""
-    clients = [client_of(server, home.clients.add(name), security=None) for name in ("alice", "bob", "carol")]
-    indexes = [client.index("near") for client in clients]
-    levels = [-0.4, 0.0, 0.5]
-    for index, level in zip(indexes, levels, strict=True):
-        require_right(index.query(X, threshold=level), level)
-    with ThreadPoolExecutor(3) as pool:
-        with held(server):
-            asked = [
-                pool.submit(index.query, X, threshold=level)
-                for index, level in zip(indexes, levels, strict=True)
-            ]
-            wait_until(lambda: server.service.scheduler.waiting == 3)
-        for each, level in zip(asked, levels, strict=True):
-            require_right(each.result(BOUND), level)
-    assert len(server.service.caches[0]) == 3
-    assert server.metric("hemera_batch_requests_count", model="near") == 6
-    # Another tenant's answer tells nothing: neither that it waits, nor its rows.
-    with server.http(home.clients.add("dave")) as http:
-        own = search.Client(indexes[0].settings)
-        assert http.put("/v1/indexes/near/keys", content=own.keys).status_code == 201
-        sent = indexes[0]._client.query(X, 0.1)
-        answer = http.post("/v1/indexes/near/query", content=sent)
-        assert answer.status_code == 200  # by dave's keys: of use to nobody
-        with pytest.raises(MismatchError, match="no query of this client"):
-            own.decrypt(answer.content)
-        with pytest.raises(NoiseError):
-            indexes[0]._client.decrypt(answer.content)
-    for client in clients:
-        client.close()
 
 
 def test_queries_of_one_tenant_are_compared_together(server: Running, home: Home) -> None:
@@ -208,16 +161,11 @@ def test_queries_of_one_tenant_are_compared_together(server: Running, home: Home
 def test_what_is_not_for_an_index_is_refused(server: Running, home: Home) -> None:
     token = home.clients.add("alice")
     with client_of(server, token, security=None) as client:
-        with pytest.raises(ParameterError, match="'few' is none"):
-            client.index("few").query(X, threshold=0.1)
-        with pytest.raises(ParameterError, match="no index with thresholds"):
-            client.index("few").count(X, 0.1)
-        with pytest.raises(ParameterError, match="key of its owner"):
-            client.index("hidden")
-        with pytest.raises(ServerError, match="no index"):
-            client.index("others")
-        with pytest.raises(ParameterError, match="k must be"):
-            client.index("few").query(X, 0)
+        raises(ParameterError, "'few' is none", client.index("few").query, X, threshold=0.1)
+        raises(ParameterError, "no index with thresholds", client.index("few").count, X, 0.1)
+        raises(ParameterError, "key of its owner", client.index, "hidden")
+        raises(ServerError, "no index", client.index, "others")
+        raises(ParameterError, "k must be", client.index("few").query, X, 0)
     near = search.Client(search.Index.load(home.index_file("near")).settings)
     few = search.Client(search.Index.load(home.index_file("few")).settings)
     keys, query = "/v1/indexes/near/keys", "/v1/indexes/near/query"
@@ -259,36 +207,9 @@ def test_a_server_does_not_learn_that_a_count_can_not_be_read(server: Running, h
         index.query(X, k=2)
         rounds = server.metric("hemera_requests_total", model="near", status="200")
         index._client._secret_key = index._client._context.generate_secret_key()
-        with pytest.raises(NoiseError):
-            index.query(X, k=2)
+        raises(NoiseError, "", index.query, X, k=2)
         assert server.metric("hemera_requests_total", model="near", status="200") == 2 * rounds
         assert index._client._waiting == {}
-
-
-def test_changes_while_the_server_runs(home: Home, tmp_path: Path) -> None:
-    with serving(home, sweep_seconds=1000) as server:
-        with client_of(server, home.clients.add("alice"), security=None) as client:
-            index = client.index("near")
-            require_right(index.query(X, threshold=0.2), 0.2)
-            own = search.Index.load(home.index_file("near"))
-            assert isinstance(own, search.Index)
-            own.remove(np.arange(1, ROWS))
-            own.add(X[None], payloads=[[1, 2]], ids=[77])
-            own.save(tmp_path / "near.index")
-            home.add_index(tmp_path / "near.index")
-            server.service.sweep_indexes()
-            assert index.query(X, threshold=0.9).ids.tolist() == [77]
-            assert server.metric("hemera_key_uploads_total", status="201") == 1
-            assert index.describe()["rows"] == 2
-            # An index of scores in its place: its clients are told.
-            search.Index(VECTORS).save(tmp_path / "near.index")
-            home.add_index(tmp_path / "near.index")
-            server.service.sweep_indexes()
-            with pytest.raises((MismatchError, FormatError)):
-                index.query(X, threshold=0.2)
-        home.index_file("few").write_bytes(home.index_file("few").read_bytes()[:-1])
-        server.service.sweep_indexes()
-        assert set(server.service.damaged) == {"few"}
 
 
 def test_the_command_line(server: Running, home: Home, files: Path, tmp_path: Path) -> None:
@@ -309,7 +230,5 @@ def test_the_command_line(server: Running, home: Home, files: Path, tmp_path: Pa
         assert FEW[-1] in found("few")["ids"][1]
         hidden = found("hidden", -0.3, files / "owner.key")
         require_right(search.Matches(hidden["ids"][0], hidden["doubtful"][0]), -0.3)
-        with pytest.raises(ParameterError, match="'few' is none"):
-            found("few", 0.1)
-        with pytest.raises(ServerError, match="no index"):
-            found("others")
+        raises(ParameterError, "'few' is none", found, "few", 0.1)
+        raises(ServerError, "no index", found, "others")

@@ -8,6 +8,7 @@ from hemera import search
 from hemera.errors import ParameterError
 from hemera.serving.home import Home
 
+from ...refusals import raises
 from ..conftest import Running, serving
 from ..server_requests import code
 from .index_cases import KEYS, PREPARE, QUERY, best, client_of, found, local, queries
@@ -37,8 +38,7 @@ def test_prepared_queries(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
             assert index._client.prepared == 1  # its seed the server has no ticket for
             assert found(index.query(x[0], k=2))[1] == best(x[:1], 2)[1][0]
             assert by_keys == [1]
-            with pytest.raises(ParameterError, match="1 to 100000"):
-                index.prepare(0)
+            raises(ParameterError, "1 to 100000", index.prepare, 0)
         # Twice the same message: the second time its keys answer, with the same bits.
         own = local(server, token)
         with server.http(token) as http:

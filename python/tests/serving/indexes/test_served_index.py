@@ -16,6 +16,7 @@ from hemera.serving.served import ServedIndex
 from hemera.serving.session_cache import IndexSession
 from hemera.serving.settings import Settings
 
+from ...refusals import raises
 from .index_cases import DIMS, ROWS, VECTORS, queries
 
 EXPANDED = DIMS * 262_144
@@ -90,8 +91,7 @@ def test_copies_and_keys_of_devices(files: Path, tmp_path: Path, monkeypatch: py
     session = index.session(1, HEMERA, {"keys": keys})
     assert (session._index, session._room, session.is_current) == (index._copies[1], 7, True)
     for wrong in ({}, {"context": keys}, {"keys": keys, "galois": keys}):
-        with pytest.raises(errors.FormatError, match="takes keys of Hemera's clients"):
-            index.session(1, HEMERA, wrong)
+        raises(errors.FormatError, "takes keys of Hemera's clients", index.session, 1, HEMERA, wrong)
     index.retire()
     assert not session.is_current
 
@@ -143,5 +143,4 @@ def test_requests_run_together_where_they_may(files: Path) -> None:
         patch.setattr(type(index.settings.program), "queries_at_once", None)
         assert [one.fit(other) for one in asked for other in asked] == [True, False, False, True]
     for files_of in ({}, {"query": b"", "preparation": b""}):
-        with pytest.raises(errors.FormatError, match="one file"):
-            sessions[0].load(files_of)
+        raises(errors.FormatError, "one file", sessions[0].load, files_of)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -14,29 +13,10 @@ from hemera.errors import MismatchError
 from hemera.search import wire
 from hemera.serving.home import Home
 
+from ...refusals import raises
 from ..conftest import BOUND, Running, serving, wait_until
 from ..server_requests import code
-from .index_cases import KEYS, PREPARE, QUERY, best, client_of, found, held, local, queries
-
-
-def test_each_route_wants_a_token(server: Running, home: Home) -> None:
-    routes = [("GET", "/v1/indexes"), ("GET", "/v1/indexes/rows"), ("POST", QUERY), ("POST", PREPARE)]
-    routes += [(method, KEYS) for method in ("GET", "PUT", "DELETE")]
-    home.clients.add("alice")
-    with server.http("alice.guess") as http:
-        for method, path in routes:
-            body = b"1" if method in ("PUT", "POST") else None
-            assert code(http.request(method, path, content=body)) == (401, "unknown_token")
-    with server.http(home.clients.add("bob")) as http:
-        for method, path in routes[1:]:
-            body = b"1" if method in ("PUT", "POST") else None
-            there = http.request(method, path.replace("rows", "others"), content=body)
-            assert code(there) == (404, "unknown_index")
-        assert code(http.get(QUERY)) == (405, "unknown_method")
-        assert code(http.get(KEYS)) == (404, "no_keys")
-        assert code(http.delete(KEYS)) == (404, "no_keys")
-        assert code(http.post(QUERY, content=b"1")) == (409, "no_keys")
-        assert code(http.post(PREPARE, content=b"1")) == (409, "no_keys")
+from .index_cases import QUERY, best, found, held, local, queries
 
 
 def test_tenants_share_a_pass_and_nothing_else(
@@ -74,8 +54,7 @@ def test_tenants_share_a_pass_and_nothing_else(
         assert answers[name].headers["Hemera-Batch"] == "3"
         digests.add(answers[name].headers["Hemera-Keys"])
         for other in set(clients) - {name}:
-            with pytest.raises(MismatchError, match="no query of this client"):
-                clients[other].decrypt(answers[name].content)
+            raises(MismatchError, "no query of this client", clients[other].decrypt, answers[name].content)
         assert found(client.decrypt(answers[name].content, k=5)) == best(x[name], 5)
     assert len(digests) == 3
     assert server.metric("hemera_batch_requests_count", model="rows") == 1
@@ -123,20 +102,3 @@ def test_tenants_take_turns(home: Home) -> None:
         for client, asked in zip(clients, answers, strict=True):
             for seed, answer in enumerate(asked):
                 assert found(client.decrypt(answer.content, k=2)) == best(queries(1, seed), 2)
-
-
-def test_many_clients_at_once(server: Running, home: Home) -> None:
-    with contextlib.ExitStack() as stack:
-        indexes = [
-            stack.enter_context(client_of(server, home.clients.add(f"client{i}"))).index("rows")
-            for i in range(3)
-        ]
-
-        def ask(at: int) -> None:
-            x = queries(1 + at % 3, at)
-            assert found(indexes[at % 3].query(x, k=3)) == best(x, 3)
-
-        with ThreadPoolExecutor(9) as pool:
-            list(pool.map(ask, range(60), timeout=BOUND))
-    assert server.metric("hemera_requests_total", model="rows", status="200") == 60
-    assert server.metric("hemera_key_uploads_total", status="201") == 3
