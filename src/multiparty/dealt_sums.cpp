@@ -138,8 +138,8 @@ void require_context(const rlwe::Context& context, const Description& descriptio
 struct Batch {
   std::size_t number, first, count;
 };
-// Batches that begin while what all need is prepared.
-constexpr std::size_t most_ahead = 16;
+// Batches that begin while two threads of 16 sum the secrets: with more of them all would wait for the last.
+constexpr std::size_t most_ahead = 14;
 
 // Calls prepare(i) for i below `prepared` and, at the same time, begin(batch) for the first batches, at most
 // most_ahead; then work(batch) for all batches of a round. The context's threads share them; on a device the
