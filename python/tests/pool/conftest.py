@@ -16,8 +16,8 @@ def any_scheme(request: pytest.FixtureRequest) -> Iterator[Setting]:
     setting.pool.close()
 
 
-@pytest.fixture(scope="module", params=[2, 3])
-def ckks(request: pytest.FixtureRequest) -> Iterator[Setting]:
-    setting = make("ckks", request.param)
+@pytest.fixture(scope="module")
+def ckks() -> Iterator[Setting]:
+    setting = make("ckks", 3)
     yield setting
     setting.pool.close()

@@ -16,6 +16,7 @@ from hemera.objects.devices import DeviceOptions
 from hemera.pool import members as pool_members
 
 from ..conftest import make_params
+from ..refusals import raises
 from .setting import make, same
 
 GPUS = [name for name in hm.devices() if name.startswith("cuda")]
@@ -45,16 +46,11 @@ def test_devices_of_a_pool() -> None:
         assert all("1 thread" in context.description for context in pool.contexts)
         with pytest.raises(hm.errors.OutOfMemoryError):
             pool.generate_keys(pool.generate_secret_key(), rotations=range(1, 60))
-    with pytest.raises(hm.errors.ParameterError, match="at least one"):
-        hm.Pool(params, [])
-    with pytest.raises(hm.errors.ParameterError, match="alone"):
-        hm.Pool(params, ["cuda:*", "cpu"])
-    with pytest.raises(hm.errors.DeviceError):
-        hm.Pool(params, ["cpu", "cuda:99"])
-    with pytest.raises(TypeError, match="by their names"):
-        hm.Pool(params, ["cpu", 3])  # type: ignore[list-item]
-    with pytest.raises(TypeError, match="devices like"):
-        hm.Pool(params, 3)  # type: ignore[arg-type]
+    raises(hm.errors.ParameterError, "at least one", hm.Pool, params, [])
+    raises(hm.errors.ParameterError, "alone", hm.Pool, params, ["cuda:*", "cpu"])
+    raises(hm.errors.DeviceError, "", hm.Pool, params, ["cpu", "cuda:99"])
+    raises(TypeError, "by their names", hm.Pool, params, ["cpu", 3])
+    raises(TypeError, "devices like", hm.Pool, params, 3)
 
 
 def test_all_gpus_or_the_reason_why_there_are_none() -> None:
@@ -159,8 +155,7 @@ def test_members_of_the_cpu_are_bound_to_their_node(tmp_path: Path, monkeypatch:
         np.testing.assert_allclose(pool.decrypt(pool.encrypt(a, sk), sk), a, atol=2**-18)
     assert set(os.sched_getaffinity(0)) == set(allowed)  # the caller is bound to none
     monkeypatch.setattr(pool_members, "NODES", tmp_path / "missing")
-    with pytest.raises(hm.errors.DeviceError, match="does not list"):
-        hm.Pool(make_params("ckks"), "cpu:*")
+    raises(hm.errors.DeviceError, "does not list", hm.Pool, make_params("ckks"), "cpu:*")
 
 
 @pytest.mark.parametrize("numbers", [(2, 10), (10, 9), (0, 1, 2, 9, 10, 11, 99, 100), (20, 3, 100)], ids=str)

@@ -18,6 +18,7 @@ import hemera as hm
 from hemera.circuits import sigmoid
 
 from ..conftest import make_params
+from ..refusals import raises
 from .setting import SLOTS, Setting, make
 
 
@@ -33,23 +34,16 @@ def test_an_error_of_a_member_comes_with_its_type(ckks: Setting) -> None:
             raise OwnError("of the second member")
         return part
 
-    with pytest.raises(OwnError, match="second member"):
-        ckks.ev.map(fails, x)
-    with pytest.raises(hm.errors.LevelError):
-        x.at_level(7)
+    raises(OwnError, "second member", ckks.ev.map, fails, x)
+    raises(hm.errors.LevelError, "", x.at_level, 7)
     with pytest.raises(hm.errors.MismatchError, match="values"):
         x * np.ones((4, 3))
-    with pytest.raises(hm.errors.MissingKeyError):
-        ckks.pool._keyless.rotate(x, 1)
+    raises(hm.errors.MissingKeyError, "", ckks.pool._keyless.rotate, x, 1)
     table = pytest.importorskip("pandas").DataFrame(a)
-    with pytest.raises(TypeError, match="a table is no array"):
-        ckks.ev.encrypt(table)
-    with pytest.raises(hm.errors.ParameterError):
-        ckks.ev.encrypt(np.full((4, SLOTS), np.nan))
-    with pytest.raises(TypeError):
-        ckks.ev.add(3, x)  # type: ignore[arg-type]
-    with pytest.raises(AttributeError, match="no attribute 'decrypt'"):
-        ckks.ev.decrypt(x)  # type: ignore[attr-defined]
+    raises(TypeError, "a table is no array", ckks.ev.encrypt, table)
+    raises(hm.errors.ParameterError, "", ckks.ev.encrypt, np.full((4, SLOTS), np.nan))
+    raises(TypeError, "", ckks.ev.add, 3, x)
+    raises(AttributeError, "no attribute 'decrypt'", getattr, ckks.ev, "decrypt")
     ckks.check(x + 1, a + 1)  # and the pool goes on
 
 
@@ -64,8 +58,7 @@ def test_the_first_error_in_order_is_raised_and_the_rest_is_left_out() -> None:
         return rows
 
     with hm.Pool(make_params("ckks"), "cpu", threads=1) as pool:
-        with pytest.raises(ValueError, match="row 2"):
-            pool.map(fails, np.arange(1000.0).reshape(1000, 1), batch=1)
+        raises(ValueError, "row 2", pool.map, fails, np.arange(1000.0).reshape(1000, 1), batch=1)
         assert len(calls) < 900
     together = threading.Barrier(2, timeout=60)
 
@@ -84,10 +77,8 @@ def test_the_first_error_in_order_is_raised_and_the_rest_is_left_out() -> None:
 
 def test_a_function_of_a_member_can_not_call_its_pool(ckks: Setting) -> None:
     x = ckks.ev.encrypt(ckks.values(2))
-    with pytest.raises(hm.errors.ParameterError, match="would wait"):
-        ckks.ev.map(lambda *_: x + 1, x)
-    with pytest.raises(hm.errors.ParameterError, match="would wait"):
-        ckks.pool.map(lambda *_: ckks.pool.close(), x)
+    raises(hm.errors.ParameterError, "would wait", ckks.ev.map, lambda *_: x + 1, x)
+    raises(hm.errors.ParameterError, "would wait", ckks.pool.map, lambda *_: ckks.pool.close(), x)
     ckks.check(x, ckks.values(2))
 
 
@@ -139,8 +130,7 @@ def test_closing() -> None:
         lambda: bytes(x),
         lambda: setting.pool.map(slow, x),
     ):
-        with pytest.raises(hm.errors.DeviceError, match="closed"):
-            call()
+        raises(hm.errors.DeviceError, "closed", call)
     found = [part.context.decrypt(part, setting.sk.to(part.context)) for part in result.parts]
     np.testing.assert_array_equal(np.concatenate(found), a + 1)
 

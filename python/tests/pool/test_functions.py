@@ -14,6 +14,7 @@ from hemera.circuits import Bootstrap, MatrixVectorProduct
 from hemera.pool.parts import PoolCiphertext
 
 from ..conftest import make_params
+from ..refusals import raises
 from .setting import Setting, same
 
 
@@ -42,10 +43,8 @@ def test_map_gives_parts_to_a_function(ckks: Setting) -> None:
             batch, -(-7 // len(ckks.pool))
         )
         assert {id(evaluator) for evaluator, _ in seen} == {id(each) for each in ckks.ev.evaluators}
-    with pytest.raises(TypeError, match="returns ciphertexts"):
-        ckks.ev.map(lambda *_: None, x)
-    with pytest.raises(hm.errors.ParameterError, match="at least one element"):
-        ckks.ev.map(f, x, a, b, 2, batch=0)
+    raises(TypeError, "returns ciphertexts", ckks.ev.map, lambda *_: None, x)
+    raises(hm.errors.ParameterError, "at least one element", ckks.ev.map, f, x, a, b, 2, batch=0)
 
 
 def test_map_from_numpy_to_numpy(ckks: Setting) -> None:
@@ -70,8 +69,7 @@ def test_calls_in_flight_overlap_and_stay_in_order() -> None:
     with hm.Pool(make_params("ckks"), "cpu", threads=1, in_flight=2) as pool:
         a = np.arange(16.0).reshape(8, 2)
         np.testing.assert_array_equal(pool.map(meet, a, batch=1), a)
-    with pytest.raises(hm.errors.ParameterError, match="in_flight"):
-        hm.Pool(make_params("ckks"), "cpu", in_flight=0)
+    raises(hm.errors.ParameterError, "in_flight", hm.Pool, make_params("ckks"), "cpu", in_flight=0)
 
 
 def test_members_work_at_the_same_time(ckks: Setting) -> None:
@@ -103,12 +101,9 @@ def test_graphs_on_every_member(ckks: Setting) -> None:
     assert graph.memory_bytes > 0
     assert not graph.is_recorded  # on the CPU
     assert "graphs" in repr(graph)
-    with pytest.raises(hm.errors.MismatchError, match="its batch is"):
-        graph(x[:4], y[:4])
-    with pytest.raises(hm.errors.MismatchError):
-        graph(x)
-    with pytest.raises(hm.errors.ParameterError, match="example"):
-        ckks.ev.capture(circuit)
+    raises(hm.errors.MismatchError, "its batch is", graph, x[:4], y[:4])
+    raises(hm.errors.MismatchError, "", graph, x)
+    raises(hm.errors.ParameterError, "example", ckks.ev.capture, circuit)
 
 
 def test_bootstraps_and_encrypted_matrices() -> None:

@@ -11,6 +11,7 @@ import pytest
 import hemera as hm
 from hemera.errors import MismatchError, NoiseError, ParameterError
 
+from ..refusals import raises
 from .setting import SLOTS, Setting, make
 
 
@@ -78,8 +79,7 @@ def test_wrong_rows_are_named_by_their_places_in_the_whole(setting: Setting) -> 
     found = setting.pool.decrypt(x, setting.sk, errors="mask", out=out)
     assert np.ma.getmaskarray(found).all(axis=1).tolist() == [i == 4 for i in range(6)]
     np.testing.assert_allclose(out[[0, 1, 2, 3, 5], :SLOTS], rows[[0, 1, 2, 3, 5]], atol=1e-3)
-    with pytest.raises(NoiseError, match="row 4 of 6"):
-        setting.pool.decrypt(x, setting.sk, out=out)
+    raises(NoiseError, "row 4 of 6", setting.pool.decrypt, x, setting.sk, out=out)
 
 
 def test_parts_of_two_types_have_the_type_of_the_whole() -> None:
@@ -104,7 +104,5 @@ def test_arrays_that_do_not_fit_are_refused_before_members_work(setting: Setting
             setting.pool.decrypt(x, setting.sk, out=np.empty(wrong, x.dtype))
     with pytest.raises(ParameterError, match="not to float32"):
         setting.pool.decrypt(x, setting.sk, out=np.empty((4, x.filled), np.float32))
-    with pytest.raises(ParameterError, match="not to float32"):
-        setting.pool.decrypt(x, setting.sk, dtype=np.float32)
-    with pytest.raises(TypeError, match="out takes a NumPy array, not int"):
-        setting.pool.decrypt(x, setting.sk, out=1)  # type: ignore[arg-type]
+    raises(ParameterError, "not to float32", setting.pool.decrypt, x, setting.sk, dtype=np.float32)
+    raises(TypeError, "out takes a NumPy array, not int", setting.pool.decrypt, x, setting.sk, out=1)

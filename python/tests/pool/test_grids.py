@@ -17,6 +17,7 @@ from hemera.pool.parts import PoolCiphertext
 from hemera.times import DeviceTimes
 
 from ..conftest import make_params
+from ..refusals import raises
 
 SLOTS = 16
 RANDOM = np.random.default_rng(6)
@@ -101,19 +102,13 @@ def test_members_keep_the_plaintexts_of_their_rows(setting: Setting) -> None:
 def test_what_does_not_fit_is_named(setting: Setting) -> None:
     circuit = setting.pool.circuit(setting.plan, members=2)
     x, y = setting.encrypted(0, 0)
-    with pytest.raises(hm.errors.MismatchError, match="takes 2 vectors, not 1"):
-        circuit(x)
-    with pytest.raises(hm.errors.MismatchError, match="none came"):
-        circuit()
-    with pytest.raises(TypeError, match="ciphertext of the pool, not Ciphertext"):
-        circuit(x, y.parts[0])
-    with pytest.raises(hm.errors.LevelError):
-        circuit(x, setting.ev.at_level(y, 0))
+    raises(hm.errors.MismatchError, "takes 2 vectors, not 1", circuit, x)
+    raises(hm.errors.MismatchError, "none came", circuit)
+    raises(TypeError, "ciphertext of the pool, not Ciphertext", circuit, x, y.parts[0])
+    raises(hm.errors.LevelError, "", circuit, x, setting.ev.at_level(y, 0))
     keyless = setting.pool.bind(setting.pool.generate_keys(setting.sk))
-    with pytest.raises(hm.errors.MissingKeyError, match="rotation"):
-        circuit(keyless.bind(x), keyless.bind(y))
-    with pytest.raises(hm.errors.ParameterError, match="no magnitude"):
-        setting.pool.circuit(setting.plan, magnitude=2.0)  # type: ignore[call-overload]
+    raises(hm.errors.MissingKeyError, "rotation", circuit, keyless.bind(x), keyless.bind(y))
+    raises(hm.errors.ParameterError, "no magnitude", setting.pool.circuit, setting.plan, magnitude=2.0)
     with pytest.raises(hm.errors.ParameterError, match="5 members of a pool that has 4"):
         setting.pool.circuit(setting.plan, members=5)
     with pytest.raises(TypeError, match="a LinearTransform, a TransformGrid or a Bootstrap"):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import hemera as hm
 
+from ..refusals import raises
 from .setting import Setting, make, same
 
 
@@ -26,12 +26,9 @@ def test_keys_are_copied_once_and_secrets_by_request() -> None:
     x = pool.encrypt(setting.values(4), sk)
     assert pool.load(bytes(keys)).context is pool.contexts[0]
     other = hm.Context(pool.params, "cpu", threads=1)
-    with pytest.raises(hm.errors.MismatchError, match="no member"):
-        pool.bind(other.load(bytes(keys)))
-    with pytest.raises(hm.errors.MismatchError, match="no member"):
-        pool.decrypt(x, other.load(bytes(sk)))
-    with pytest.raises(TypeError, match="SecretKey"):
-        pool.bind(sk)  # type: ignore[arg-type]
+    raises(hm.errors.MismatchError, "no member", pool.bind, other.load(bytes(keys)))
+    raises(hm.errors.MismatchError, "no member", pool.decrypt, x, other.load(bytes(sk)))
+    raises(TypeError, "SecretKey", pool.bind, sk)
 
 
 def test_keys_are_written_by_the_member_of_the_secret(ckks: Setting, tmp_path: Path) -> None:
@@ -75,28 +72,5 @@ def test_the_client_s_side_in_one_context_s_words(any_scheme: Setting) -> None:
     assert any_scheme.ev.rotation_plan(x, -1) == any_scheme.one.rotation_plan(one, -1)
     same(any_scheme.ev.load(bytes(one)), one)
     same(pool.load(bytes(x)), one)
-    with pytest.raises(hm.errors.DeviceError, match="one GPU"):
-        pool.decrypt_on_device(x, sk)
-    with pytest.raises(hm.errors.DeviceError, match="one GPU"):
-        pool.decode_on_device(pool.encode(a))
-
-
-def test_wrong_rows_have_the_numbers_of_the_whole() -> None:
-    params = hm.ckks.Parameters.for_circuit(depth=1, slots=4, degree=1024, security=None)
-    assert params.checks_range
-    with hm.Pool(params, ["cpu", "cpu"], threads=1) as pool:
-        sk = pool.replicate(pool.generate_secret_key())
-        ev = pool.bind(pool.generate_keys(sk))
-        a = np.ones((4, 4))
-        other = pool.encrypt(a[3], pool.generate_secret_key())
-        x = ev._concatenated([ev.encrypt(a[:3]), hm.stack([other])])
-        one = x.to(pool.contexts[0])
-        with pytest.raises(hm.errors.NoiseError) as of_one:
-            pool.contexts[0].decrypt(one, sk)
-        with pytest.raises(hm.errors.NoiseError) as of_pool:
-            pool.decrypt(x, sk)
-        assert str(of_pool.value) == str(of_one.value)
-        assert "3" in str(of_pool.value)
-        found = pool.decrypt(x, sk, errors="mask")
-        assert isinstance(found, np.ma.MaskedArray)
-        assert found.mask[:, 0].tolist() == [False, False, False, True]
+    raises(hm.errors.DeviceError, "one GPU", pool.decrypt_on_device, x, sk)
+    raises(hm.errors.DeviceError, "one GPU", pool.decode_on_device, pool.encode(a))

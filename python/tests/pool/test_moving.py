@@ -10,6 +10,7 @@ import pytest
 import hemera as hm
 from hemera.pool.parts import PoolCiphertext
 
+from ..refusals import raises
 from .setting import Setting, same
 
 
@@ -38,12 +39,9 @@ def test_values_move_between_contexts_and_pools(any_scheme: Setting, tmp_path: P
         for mixed in (x.to(other), foreign):
             with pytest.raises(hm.errors.MismatchError, match=r"two pools|no member"):
                 x + mixed
-            with pytest.raises(hm.errors.MismatchError, match=r"another pool|no member"):
-                any_scheme.ev.bind(mixed)
-            with pytest.raises(hm.errors.MismatchError, match=r"two pools|no member|another pool"):
-                hm.concatenate([x, mixed])
-            with pytest.raises(hm.errors.MismatchError, match=r"two pools|no member"):
-                pool.decrypt(mixed, any_scheme.sk)
+            raises(hm.errors.MismatchError, r"another pool|no member", any_scheme.ev.bind, mixed)
+            raises(hm.errors.MismatchError, r"two pools|no member|another pool", hm.concatenate, [x, mixed])
+            raises(hm.errors.MismatchError, r"two pools|no member", pool.decrypt, mixed, any_scheme.sk)
         with pytest.raises(hm.errors.MismatchError, match="two pools"):
             x * other.encode(a)
     for misuse in (
@@ -51,15 +49,11 @@ def test_values_move_between_contexts_and_pools(any_scheme: Setting, tmp_path: P
         lambda: any_scheme.one.add(x, x),
         lambda: pool.contexts[0].decrypt(x, any_scheme.sk),
     ):
-        with pytest.raises(hm.errors.MismatchError, match="in parts on the members"):
-            misuse()
+        raises(hm.errors.MismatchError, "in parts on the members", misuse)
     with pytest.raises(hm.errors.MismatchError, match=r"pool\.contexts"):
         pool._native  # noqa: B018
     with pytest.raises(hm.errors.MismatchError, match="evaluators has"):
         any_scheme.ev._native  # noqa: B018
-    with pytest.raises(TypeError, match="to takes"):
-        x.to(3)
-    with pytest.raises(hm.errors.DeviceError, match="no member"):
-        x.to("cuda:7")
-    with pytest.raises(TypeError, match="pickle"):
-        pool.__reduce__()
+    raises(TypeError, "to takes", x.to, 3)
+    raises(hm.errors.DeviceError, "no member", x.to, "cuda:7")
+    raises(TypeError, "pickle", pool.__reduce__)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 import hemera as hm
 from hemera.circuits import LinearTransform, TransformGrid, sigmoid
 
+from ..refusals import raises
 from .setting import SLOTS, Setting, make, same
 from .test_interface import EVALUATOR_EXCEPTIONS, public
 
@@ -173,8 +174,7 @@ def test_indices_and_shapes_are_numpy_s(any_scheme: Setting) -> None:
     same(x.copy(), one)
     with pytest.raises(IndexError):
         x[4]
-    with pytest.raises(hm.errors.MismatchError, match="number of elements"):
-        x.reshape(5)
+    raises(hm.errors.MismatchError, "number of elements", x.reshape, 5)
 
 
 def test_joining(any_scheme: Setting) -> None:
@@ -201,10 +201,8 @@ def test_joining(any_scheme: Setting) -> None:
             assert getattr(x, bound) != getattr(noisy, bound)
     with pytest.raises(hm.errors.MismatchError):
         hm.concatenate([x, y.at_level(1)])  # of other levels, which never meet on a member
-    with pytest.raises(hm.errors.MismatchError, match="stack"):
-        hm.stack([x, y])
-    with pytest.raises(hm.errors.MismatchError, match="no axis"):
-        hm.concatenate([x[0], x[1]])
+    raises(hm.errors.MismatchError, "stack", hm.stack, [x, y])
+    raises(hm.errors.MismatchError, "no axis", hm.concatenate, [x[0], x[1]])
 
 
 @pytest.mark.parametrize("shape", [(1,), (4,), (4, 2), (1, 3), (2, 3, 2)], ids=str)
@@ -223,8 +221,7 @@ def test_every_axis_by_either_number(ckks: Setting, name: str, shape: tuple[int,
         assert operation(x, axis=axis, out=out) is out
         ckks.check(out, expected)
     for wrong in (-last - 2, last + 1):
-        with pytest.raises(hm.errors.ParameterError, match=rf"^{name}: axis {wrong} of a batch"):
-            operation(x, axis=wrong)
+        raises(hm.errors.ParameterError, rf"^{name}: axis {wrong} of a batch", operation, x, axis=wrong)
     ckks.check(x, a)
 
 

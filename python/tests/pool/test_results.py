@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 import hemera as hm
 
 from ..conftest import make_params
+from ..refusals import raises
 
 ROWS = np.random.default_rng(4).uniform(-1, 1, (11, 6))
 
@@ -84,8 +85,7 @@ def test_parts_that_do_not_fit_are_an_error_as_by_numpy(pool: hm.Pool) -> None:
         with lock:
             return rows[:, : next(widths)]
 
-    with pytest.raises(ValueError, match="must match exactly"):
-        pool.map(f, ROWS, batch=2)
+    raises(ValueError, "must match exactly", pool.map, f, ROWS, batch=2)
 
 
 def test_several_arrays_of_each_call(pool: hm.Pool) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
 import hemera as hm
@@ -16,7 +15,8 @@ from hemera.objects.devices import DeviceOptions
 from hemera.pool.evaluator import PoolEvaluator, PoolGraph
 from hemera.pool.members import places_of
 
-from .setting import Setting, make, same
+from ..refusals import raises
+from .setting import Setting, same
 
 COPIES: dict[str, Callable[[Setting, Any], Any]] = {
     "copy": lambda _, x: x.copy(),
@@ -152,8 +152,7 @@ def test_numbers_of_a_pool_are_those_of_all_members(ckks: Setting, monkeypatch: 
     for name, place in {"cpu": 0, "cuda": 1, "cuda:0": 1, "cuda:1": 2}.items():
         assert pool.on(name) is contexts[place]
     for name in ("cuda:2", "cuda:00"):
-        with pytest.raises(hm.errors.DeviceError, match="no member"):
-            pool.on(name)
+        raises(hm.errors.DeviceError, "no member", pool.on, name)
     assert (pool.host_memory_used, pool.memory_limit, pool.device) == (20, None, "cpu,cuda:0,cuda:1,cuda:0")
     for at, context in enumerate(contexts):
         context.memory_limit = 1 << at
@@ -199,39 +198,3 @@ def test_options_of_a_pool_are_those_of_a_context(ckks: Setting, name: str) -> N
     of_pool = OPTIONS[name](ckks.pool, ckks.sk, ckks.ev.keys, a)
     assert of_pool == OPTIONS[name](ckks.pool.contexts[0], ckks.sk, ckks.one.keys, a)
     assert len({str(each) for each in of_pool}) > 1 if "level" in name else of_pool
-
-
-@pytest.mark.parametrize("replicated", [False, True])
-@pytest.mark.parametrize("dtype", [None, np.float64, np.complex128])
-def test_values_are_decrypted_to_a_given_array(replicated: bool, dtype: Any) -> None:
-    setting = make("ckks", 2)
-    if replicated:
-        setting.pool.replicate(setting.sk)
-    a = setting.values(3)
-    x = setting.ev.encrypt(a)
-    expected = setting.pool.contexts[0].decrypt(x.to(setting.pool.contexts[0]), setting.sk, dtype=dtype)
-    found = setting.pool.decrypt(x, setting.sk, dtype=dtype)
-    assert found.dtype == expected.dtype
-    np.testing.assert_array_equal(found, expected)
-    out = np.full(a.shape, 7, expected.dtype)
-    assert setting.pool.decrypt(x, setting.sk, dtype=dtype, out=out) is out
-    np.testing.assert_array_equal(out, expected)
-    plain = setting.pool.encode(a)
-    out = np.full(a.shape, 7, expected.dtype)
-    assert setting.pool.decode(plain, dtype=dtype, out=out) is out
-    np.testing.assert_allclose(out, a, atol=1e-6)
-    setting.pool.close()
-
-
-@pytest.mark.parametrize("count", [-1, 0])
-def test_numbers_of_calls_begin_at_1(ckks: Setting, count: int) -> None:
-    with pytest.raises(hm.errors.ParameterError, match=f"in_flight must be 1 or more, not {count}"):
-        hm.Pool(ckks.pool.params, ["cpu"], in_flight=count)
-    x = ckks.ev.encrypt(ckks.values(3))
-    with pytest.raises(hm.errors.ParameterError, match=f"a batch has at least one element, not {count}"):
-        ckks.ev.map(lambda _, part: part, x, batch=count)
-    graph = ckks.ev.capture(lambda part: part + 1, x)
-    for wrong in (ckks.values(2), ckks.values(4), ckks.values(3, 1)):
-        with pytest.raises(hm.errors.MismatchError, match=r"not \(3,\)"):
-            graph(ckks.ev.encrypt(wrong))
-    ckks.check(graph(x), ckks.values(3) + 1)  # type: ignore[arg-type]

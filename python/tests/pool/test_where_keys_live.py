@@ -13,6 +13,7 @@ import hemera as hm
 from hemera.errors import MismatchError
 
 from ..conftest import make_params
+from ..refusals import raises
 
 HOMES = [(count, homes) for count in (1, 2, 3) for homes in ([], *([at] for at in range(count)))]
 HOMES += [(2, [1, 0]), (3, [0, 2]), (3, [2, 0]), (3, [1, 0]), (3, [1, 2, 0]), (3, [0, 1, 2])]
@@ -76,8 +77,7 @@ def test_a_secret_key_is_used_where_it_is_and_goes_nowhere(
         for name, call in CALLS.items():
             decrypting.clear()
             if not homes:
-                with pytest.raises(MismatchError, match="no member"):
-                    call(pool, x, sk, a)
+                raises(MismatchError, "no member", call, pool, x, sk, a)
                 continue
             found, expected = call(pool, x, sk, a), a * a if name == "product" else a
             np.testing.assert_allclose(found, expected, atol=0 if scheme != "ckks" else 1e-3, err_msg=name)
