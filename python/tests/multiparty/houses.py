@@ -38,8 +38,18 @@ def program_of(scheme: str, what: Callable[..., Any] = statistics) -> Any:
 class Houses:
     """The members of a group in one folder, each with a folder of its own."""
 
-    def __init__(self, folder: Path, program: Any, terms: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        program: Any,
+        terms: dict[str, Any] | None = None,
+        *,
+        url: str | None = None,
+        own: Callable[[str], dict[str, Any]] = lambda _: {},
+    ) -> None:
         self.folder, self.program, self.terms = folder, program, terms or TERMS
+        self.place, self.own = folder / "study", own
+        self.shared = url or self.place
         self.names = self.terms["members"]
         self.groups = {name: self.join(name) for name in self.names}
         if self.terms["receivers"]:
@@ -48,12 +58,10 @@ class Houses:
 
     def join(self, name: str) -> Group:
         """A process of a member."""
-        return Group.join(
-            self.folder / "study",
-            self.folder / f"{name}.party",
-            secrets=self.folder / "secrets",
-            **self.terms,
-        )
+        own = self.own(name)
+        if "identities" not in own:
+            own |= {"secrets": self.folder / "secrets"}
+        return Group.join(self.shared, self.folder / f"{name}.party", **own, **self.terms)
 
     def together(self, what: Callable[[Group, str], Any], names: Sequence[str] | None = None) -> list[Any]:
         chosen = self.names if names is None else names
@@ -69,13 +77,9 @@ class Houses:
         )
 
     def receiver(self) -> Receiver:
-        found = Receiver.join(self.folder / "study", self.folder / "r.party", **self.terms)
+        found = Receiver.join(self.shared, self.folder / "r.party", **self.own("r"), **self.terms)
         found.make_key(self.program)
         return found
-
-    @property
-    def place(self) -> Path:
-        return self.folder / "study"
 
 
 def expected(houses: Houses) -> dict[str, int]:

@@ -9,6 +9,7 @@ import pytest
 
 from hemera import _core, errors
 
+from ..refusals import raises
 from .federation_oracle import Integers, Ring, ternary, wide_gaussian
 from .federation_oracle import errors as drawn_errors
 from .federation_setting import DEGREE, Committee, integers, nonce, weighted
@@ -98,8 +99,7 @@ def test_k_a_malformed_upload_can_only_spoil_a_sum(committee: Committee, ring: R
         assert np.std((rest - oracle.delta * opened).astype(float)) > 2.0**margin.flooding_log2
         for secret in (*z.values(), sum(z.values())):
             assert not same((2 * rest + int(constant[0])) // (2 * int(constant[0])), secret)
-        with pytest.raises(errors.NoiseError):
-            total.open(shares)
+        raises(errors.NoiseError, "", total.open, shares)
 
 
 def test_b_one_flooding_for_two_products_is_the_piece(committee: Committee, ring: Ring) -> None:
@@ -166,15 +166,13 @@ def test_m_two_lists_of_a_round_open_one_contributor() -> None:
     assert np.array_equal(first - second, values["z"])
     # Here: by memory, and by the ledger of a process that starts again.
     for member in (committee.members[0], committee.member(0)):
-        with pytest.raises(errors.MismatchError, match="another list"):
-            member.share(fewer, 1)
+        raises(errors.MismatchError, "another list", member.share, fewer, 1)
         member.share(both, 1)
     memory_only = Committee(values=DEGREE)
     memory_only.members[0].share(both, 1)
     assert memory_only.ledgers[0] == {0: both.digest}  # before the first share leaves
     memory_only.ledgers[0].clear()
-    with pytest.raises(errors.MismatchError, match="another list"):
-        memory_only.members[0].share(fewer, 1)
+    raises(errors.MismatchError, "another list", memory_only.members[0].share, fewer, 1)
     committee.members[0].share(committee.list({"x": 1}, turn=1), 1)  # another round is another list
 
 
@@ -190,8 +188,7 @@ def test_m_no_share_leaves_before_the_ledger_has_its_list() -> None:
     )
     listed = committee.list({"x": 1})
     for _ in range(2):
-        with pytest.raises(OSError, match="no room"):
-            member.share(listed, 1)
+        raises(OSError, "no room", member.share, listed, 1)
 
 
 def test_m_noise_that_does_not_know_the_weights_gives_a_secret(committee: Committee, ring: Ring) -> None:
@@ -233,8 +230,7 @@ def test_names_without_their_dealt_secrets_isolate_nobody(committee: Committee) 
     values = integers(1, DEGREE)
     uploads = {"x": committee.upload(listed, "x", values), "absent": oracle.upload_of("absent", [0] * DEGREE)}
     shares = committee.shares(listed)
-    with pytest.raises(errors.NoiseError):
-        committee.sum(listed, uploads).open(shares)
+    raises(errors.NoiseError, "", committee.sum(listed, uploads).open, shares)
     phase = oracle.phase(uploads, weights, shares)
     assert np.std((phase / float(oracle.ring.modulus)).astype(float)) == pytest.approx(12**-0.5, rel=0.1)
     assert abs(np.corrcoef(phase.astype(float), values)[0, 1]) < 6 / DEGREE**0.5

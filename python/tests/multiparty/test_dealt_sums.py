@@ -13,6 +13,7 @@ import pytest
 
 from hemera import _core, errors
 
+from ..refusals import raises
 from .federation_oracle import wide_gaussian
 from .federation_setting import DEGREE, Committee, integers, nonce, weighted
 
@@ -34,15 +35,13 @@ def test_any_t_members_have_all_pieces_and_fewer_miss_one(threshold: int, member
 
 @pytest.mark.parametrize(("members", "threshold"), [(0, 1), (10, 2), (10, 9), (3, 0), (3, 4), (9, 10)])
 def test_other_committees_are_refused(members: int, threshold: int) -> None:
-    with pytest.raises(errors.ParameterError):
-        _core.FederationAccess(members, threshold)
+    raises(errors.ParameterError, "", _core.FederationAccess, members, threshold)
 
 
 def test_members_and_pieces_that_there_are_not() -> None:
     access = _core.FederationAccess(3, 2)
     for call in (lambda: access.holds(3, 0), lambda: access.holds(0, 3), lambda: access.held_by(3)):
-        with pytest.raises(errors.ParameterError):
-            call()
+        raises(errors.ParameterError, "", call)
 
 
 @pytest.mark.parametrize("values", [1, 1023, 1024, 1025, 2500])
@@ -71,7 +70,7 @@ def test_an_upload_is_the_formula_but_for_its_error() -> None:
         assert message == oracle.upload_of("x", b)
 
 
-@pytest.mark.parametrize(("threshold", "members"), COMMITTEES)
+@pytest.mark.parametrize(("threshold", "members"), [(1, 1), (1, 3), (2, 3), (4, 4), (5, 9), (9, 9)])
 def test_whoever_answers_in_any_order_sends_the_same_bytes(threshold: int, members: int) -> None:
     """Each holder of each piece: so each active set, in any order, with drops and repeats."""
     committee = Committee(members, threshold, values=8, made=(threshold, members))
@@ -87,8 +86,7 @@ def test_whoever_answers_in_any_order_sends_the_same_bytes(threshold: int, membe
     random.Random(5).shuffle(shares)
     assert np.array_equal(total.open(shares + shares[:1]), weighted(values, weights))
     if len(shares) > 1:  # one piece is missing
-        with pytest.raises(errors.MismatchError, match="more members"):
-            total.open(shares[1:] + shares[1:2])
+        raises(errors.MismatchError, "more members", total.open, shares[1:] + shares[1:2])
 
 
 def test_a_message_sent_again_after_a_crash_has_the_same_bytes() -> None:
@@ -117,8 +115,7 @@ def test_the_largest_values_with_the_largest_weights_are_exact(sign: int) -> Non
     values = {name: np.full(20, sign * (2**15 - 1)) for name in weights}
     total = committee.sum(listed, {name: committee.upload(listed, name, v) for name, v in values.items()})
     assert np.array_equal(total.open(committee.shares(listed)), weighted(values, weights))
-    with pytest.raises(errors.RangeError):
-        committee.upload(listed, "x", np.full(20, sign * 2**15))
+    raises(errors.RangeError, "", committee.upload, listed, "x", np.full(20, sign * 2**15))
 
 
 @pytest.mark.parametrize(
@@ -137,8 +134,7 @@ def test_the_largest_values_with_the_largest_weights_are_exact(sign: int) -> Non
 )
 def test_lists_that_are_refused(entries: list[tuple[str, int, bytes]]) -> None:
     committee = Committee(weight=4)
-    with pytest.raises(errors.ParameterError):
-        _core.FederationList(committee.description, 0, 0, entries)
+    raises(errors.ParameterError, "", _core.FederationList, committee.description, 0, 0, entries)
 
 
 def test_lists_are_read_whole_and_of_this_federation_alone() -> None:
@@ -147,15 +143,12 @@ def test_lists_are_read_whole_and_of_this_federation_alone() -> None:
     listed = _core.FederationList(committee.description, 99, 7, entries)
     again = _core.FederationList.read(committee.description, listed.data)
     assert (again.round, again.attempt, again.entries, again.digest) == (99, 7, entries, listed.digest)
-    with pytest.raises(errors.ParameterError, match="round 100"):
-        _core.FederationList(committee.description, 100, 0, entries)
+    raises(errors.ParameterError, "round 100", _core.FederationList, committee.description, 100, 0, entries)
     with pytest.raises(errors.MismatchError):
         _core.FederationList.read(Committee(weight=4, made=1).description, listed.data)
     for end in range(len(listed.data)):
-        with pytest.raises(errors.FormatError):
-            _core.FederationList.read(committee.description, listed.data[:end])
-    with pytest.raises(errors.FormatError):
-        _core.FederationList.read(committee.description, listed.data + b"\0")
+        raises(errors.FormatError, "", _core.FederationList.read, committee.description, listed.data[:end])
+    raises(errors.FormatError, "", _core.FederationList.read, committee.description, listed.data + b"\0")
 
 
 def test_what_differs_in_anything_has_another_name() -> None:
@@ -183,8 +176,7 @@ def test_no_two_lists_share_their_public_polynomials_or_secrets() -> None:
 def test_pieces_are_neither_printed_nor_pickled() -> None:
     piece = _core.FederationPiece(0, bytes(range(32)))
     assert bytes(range(32)).hex() not in repr(piece) + str(piece) + repr(vars(type(piece)))
-    with pytest.raises(TypeError):
-        pickle.dumps(piece)
+    raises(TypeError, "", pickle.dumps, piece)
     assert _core.FederationPiece.fresh(0).key_for_holder() != _core.FederationPiece.fresh(0).key_for_holder()
     committee = Committee()
     assert piece.commitment(committee.description) != piece.commitment(Committee(made=1).description)
@@ -198,11 +190,9 @@ def test_a_member_has_the_pieces_that_it_holds() -> None:
             _core.FederationMember(
                 committee.context._native, committee.description, 0, wrong, {}.get, {}.__setitem__
             )
-    with pytest.raises(errors.ParameterError):
-        committee.members[0].share(committee.list({"x": 1}), 0)
+    raises(errors.ParameterError, "", committee.members[0].share, committee.list({"x": 1}), 0)
     other = Committee(made=1)
-    with pytest.raises(errors.MismatchError):
-        committee.members[0].share(other.list({"x": 1}), 1)
+    raises(errors.MismatchError, "", committee.members[0].share, other.list({"x": 1}), 1)
 
 
 def test_uploads_that_are_refused() -> None:

@@ -17,6 +17,7 @@ from hemera import errors
 from hemera.multiparty import Federation, WaitingError, unreviewed
 from hemera.multiparty.layout import Layout
 
+from ..refusals import raises
 from .parties import Parties, arrays, expected, join, same
 
 pytestmark = pytest.mark.usefixtures("transport")
@@ -77,8 +78,7 @@ def test_ten_lines_in_processes_of_their_own(tmp_path: Path) -> None:
 def test_keys_are_carried_by_hand(tmp_path: Path) -> None:
     parties = Parties(tmp_path, "abcx", secrets=None)
     assert parties.of["c"].missing == ["piece-0", "piece-1", "dealt-0", "dealt-1", "dealt-2"]
-    with pytest.raises(WaitingError, match="x lacks dealt-0"):
-        parties.of["x"].push(0, arrays(1), wait=0.01)
+    raises(WaitingError, "x lacks dealt-0", parties.of["x"].push, 0, arrays(1), wait=0.01)
     for _ in range(2):  # the first holder's piece, then what follows from it
         for name in "abcx":
             for file in (tmp_path / f"{name}.party" / "outbox").glob("*/*"):
@@ -234,11 +234,9 @@ def test_a_party_belongs_to_one_federation(tmp_path: Path) -> None:
     parties = Parties(tmp_path)
     with pytest.raises(errors.MismatchError, match="folder of its own"):
         join(tmp_path / "another", tmp_path / "a.party", **parties.terms)
-    with pytest.raises(errors.ParameterError, match="no name"):
-        parties.join(".hidden")
+    raises(errors.ParameterError, "no name", parties.join, ".hidden")
     (tmp_path / "a.party" / "piece-1").write_bytes(b"short")
-    with pytest.raises(errors.FormatError, match="no key"):
-        parties.join("a")
+    raises(errors.FormatError, "no key", parties.join, "a")
 
 
 def test_two_pieces_of_one_number_are_noticed(tmp_path: Path) -> None:
@@ -257,31 +255,25 @@ def test_two_pieces_of_one_number_are_noticed(tmp_path: Path) -> None:
         fed._keys.prepare()
     assert parties.of["c"].missing == []
     (tmp_path / "c.party" / "piece-0").write_bytes(bytes(32))
-    with pytest.raises(errors.MismatchError, match="another piece 0 than c; b handed out two"):
-        parties.join("c")
+    raises(errors.MismatchError, "another piece 0 than c; b handed out two", parties.join, "c")
     for damage in (b"", b"{}", b"[]", json.dumps(content | {"to": "b"}).encode(), path.name.encode()):
         box = tmp_path / "carried" / "d" / "piece-0-from-a"
         box.parent.mkdir(exist_ok=True)
         box.write_bytes(damage)
-        with pytest.raises((errors.FormatError, errors.MismatchError)):
-            parties.join("d")
+        raises((errors.FormatError, errors.MismatchError), "", parties.join, "d")
 
 
 def test_calls_that_are_refused(tmp_path: Path) -> None:
     parties = Parties(tmp_path)
     fed = parties.of["a"]
     for turn in (-1, 5):
-        with pytest.raises(errors.ParameterError, match="flooding"):
-            fed.push(turn, arrays(1), wait=0)
+        raises(errors.ParameterError, "flooding", fed.push, turn, arrays(1), wait=0)
     for weight in (0, 2, 1.0, True):
-        with pytest.raises(errors.ParameterError, match="weight"):
-            fed.push(0, arrays(1), weight=weight, wait=0)  # type: ignore[arg-type]
+        raises(errors.ParameterError, "weight", fed.push, 0, arrays(1), weight=weight, wait=0)
     for wrong in ({"bias": np.zeros(7)}, arrays(1) | {"bias": np.zeros(8)}, np.zeros(23)):
-        with pytest.raises(errors.MismatchError):
-            fed.push(0, wrong, wait=0)
+        raises(errors.MismatchError, "", fed.push, 0, wrong, wait=0)
     for value in (np.inf, np.nan):
-        with pytest.raises(errors.RangeError):
-            fed.push(0, arrays(1) | {"bias": np.full(7, value)}, wait=0)
+        raises(errors.RangeError, "", fed.push, 0, arrays(1) | {"bias": np.full(7, value)}, wait=0)
     odd = [
         np.full(7, 1j),
         np.full(7, "1"),
@@ -290,8 +282,7 @@ def test_calls_that_are_refused(tmp_path: Path) -> None:
         np.full(7, b"1"),
     ]
     for wrong in odd:
-        with pytest.raises(TypeError, match="'bias': real numbers"):
-            fed.push(0, arrays(1) | {"bias": wrong}, wait=0)
+        raises(TypeError, "'bias': real numbers", fed.push, 0, arrays(1) | {"bias": wrong}, wait=0)
     with pytest.raises(errors.ParameterError, match="'bias': 1 value is masked"):
         fed.push(0, arrays(1) | {"bias": np.ma.array(np.ones(7), mask=np.arange(7) == 6)}, wait=0)
     with pytest.raises(errors.ParameterError, match="clip"):
@@ -299,10 +290,8 @@ def test_calls_that_are_refused(tmp_path: Path) -> None:
     assert Layout.of(np.zeros(1), 16, 2.0**-1007).quantized(np.full(1, 2.0**-1007)).values == 2**15 - 1
     assert not parties.file(0, "").exists()
     quiet = parties.join("quiet", contributes=False)
-    with pytest.raises(errors.ParameterError, match="contributes"):
-        quiet.push(0, arrays(1))
-    with pytest.raises(WaitingError, match="no list"):
-        quiet.average(0, wait=0.01)
+    raises(errors.ParameterError, "contributes", quiet.push, 0, arrays(1))
+    raises(WaitingError, "no list", quiet.average, 0, wait=0.01)
 
 
 def test_the_report_says_what_is_done(tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ..refusals import raises
+
 pytest.importorskip(
     "flwr", reason="Flower is not installed: tools/setup frameworks makes an environment with it"
 )
@@ -122,8 +124,7 @@ def test_a_server_with_other_terms_is_refused(tmp_path: Path) -> None:
     """A committee of its own, or one member who opens alone."""
     grid = LocalGrid(client_app(tmp_path))
     for number, other in enumerate(({"threshold": 1}, {"committee": ["x", "y", "z"]}, {"clip": 1.0})):
-        with pytest.raises(TimeoutError):
-            start(tmp_path / f"{number}", grid, arrays_of(begin()), 0.05, **other)
+        raises(TimeoutError, "", start, tmp_path / f"{number}", grid, arrays_of(begin()), 0.05, **other)
         assert all("MismatchError" in message.error.reason for message in grid.sees)
     assert not list(tmp_path.glob("carried/*/*"))
 

@@ -7,15 +7,15 @@ import os
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import hemera as hm
 from hemera import _core, errors
-from hemera.multiparty import Group, Receiver, WaitingError
+from hemera.multiparty import Group, WaitingError
 from hemera.multiparty.setup import newest_attempt
 from hemera.serving.home import Home
 
+from ..refusals import raises
 from ..serving.conftest import serving
 from .group_files import with_rows
 from .houses import SPEC, TERMS, Houses, expected, program_of, ready, statistics
@@ -28,18 +28,15 @@ def test_three_houses_open_a_study_to_a_receiver(houses: Houses) -> None:
     houses.put()
     request = houses.groups["b"].request(houses.program)
     assert request.missing == [0, 1, 2]
-    with pytest.raises(WaitingError, match="shares of 3 pieces"):
-        receiver.open(houses.program, wait=0)
+    raises(WaitingError, "shares of 3 pieces", receiver.open, houses.program, wait=0)
     houses.groups["a"].requests()[0].approve(houses.program)
-    with pytest.raises(WaitingError):
-        receiver.open(houses.program, wait=0)
+    raises(WaitingError, "", receiver.open, houses.program, wait=0)
     houses.groups["c"].requests()[0].approve(houses.program)
     found = receiver.open(houses.program, wait=0)
     assert {name: int(value) for name, value in found.items()} == expected(houses)
     assert "2 of 20 openings used" in houses.groups["a"].status()
     assert "0 of 20 openings used" in houses.groups["b"].status()
-    with pytest.raises(errors.MismatchError, match="who alone reads"):
-        request.open(houses.program, wait=0)
+    raises(errors.MismatchError, "who alone reads", request.open, houses.program, wait=0)
 
 
 def test_any_two_open_the_same_bytes_to_all(houses: Houses) -> None:
@@ -95,8 +92,7 @@ def test_a_process_that_starts_again_takes_part_in_another_attempt(houses: House
     first = houses.groups["a"]
     for name in houses.names:  # all have their pieces
         for _ in range(3):
-            with pytest.raises(WaitingError):
-                houses.groups[name].make_keys(houses.program, wait=0)
+            raises(WaitingError, "", houses.groups[name].make_keys, houses.program, wait=0)
     attempts = houses.place / "attempts"
     assert newest_attempt(attempts, houses.names)[0] == 0
     houses.groups["a"] = houses.join("a")
@@ -112,14 +108,11 @@ def test_inputs_come_after_all_digests(houses: Houses) -> None:
     """Who sees another's input can not make its own of it: 4000 times a ciphertext opens it (attack G)."""
     houses.keys()
     for name in ("a", "b"):
-        with pytest.raises(WaitingError, match="c"):
-            houses.groups[name].put(houses.rows[name], program=houses.program, wait=0)
+        raises(WaitingError, "c", houses.groups[name].put, houses.rows[name], program=houses.program, wait=0)
     inputs = houses.place / "inputs-0"
     assert {path.name for path in inputs.iterdir()} == {"digest-input-0-a", "digest-input-1-b"}
-    with pytest.raises(WaitingError):
-        houses.groups["c"].put(houses.rows["c"], program=houses.program, wait=0)
-    with pytest.raises(WaitingError):
-        houses.groups["a"].put(houses.rows["a"], program=houses.program, wait=0)
+    raises(WaitingError, "", houses.groups["c"].put, houses.rows["c"], program=houses.program, wait=0)
+    raises(WaitingError, "", houses.groups["a"].put, houses.rows["a"], program=houses.program, wait=0)
     seen = (inputs / "input-0-a").read_bytes()
     (inputs / "input-2-c").write_bytes(seen)
     with pytest.raises(errors.MismatchError, match="another input-2"):
@@ -128,8 +121,7 @@ def test_inputs_come_after_all_digests(houses: Houses) -> None:
 
 def test_a_process_that_starts_again_gives_the_same_input(houses: Houses) -> None:
     houses.keys()
-    with pytest.raises(WaitingError):
-        houses.groups["a"].put(houses.rows["a"], program=houses.program, wait=0)
+    raises(WaitingError, "", houses.groups["a"].put, houses.rows["a"], program=houses.program, wait=0)
     houses.groups["a"] = houses.join("a")
     houses.groups["a"].make_keys(houses.program, wait=0)
     houses.put()
@@ -154,17 +146,14 @@ def test_openings_are_counted_over_processes(tmp_path: Path) -> None:
     second = houses.groups["b"].request(program, to="members", turn=1)
     asked = {each.name: each for each in houses.groups["a"].requests()}
     asked[request.name].approve(program)  # again
-    with pytest.raises(errors.NoiseError, match="openings are used up"):
-        asked[second.name].approve(program)
+    raises(errors.NoiseError, "openings are used up", asked[second.name].approve, program)
 
 
 def test_terms_are_the_folders(houses: Houses) -> None:
     changed: list[dict[str, Any]] = [{"threshold": 3}, {"openings": 21}, {"receivers": []}]
     for terms in (*changed, {"members": ["a", "b", "d"]}, {"failure_bits": 128}):
-        with pytest.raises(errors.MismatchError):
-            Group.join(houses.place, houses.folder / "a.party", **(TERMS | terms))
-    with pytest.raises(errors.ParameterError):
-        Group.join(houses.place, houses.folder / "z.party", **TERMS)
+        raises(errors.MismatchError, "", Group.join, houses.place, houses.folder / "a.party", **TERMS | terms)
+    raises(errors.ParameterError, "", Group.join, houses.place, houses.folder / "z.party", **TERMS)
     with pytest.raises(errors.MismatchError):  # another group's folder
         Group.join(houses.folder / "other", houses.folder / "a.party", **TERMS)
 
@@ -193,8 +182,7 @@ def test_crafted_residues_are_read_back() -> None:
 def test_a_child_of_a_fork_has_no_nonce_of_its_parent(houses: Houses) -> None:
     for name in houses.names:
         for _ in range(3):
-            with pytest.raises(WaitingError):
-                houses.groups[name].make_keys(houses.program, wait=0)
+            raises(WaitingError, "", houses.groups[name].make_keys, houses.program, wait=0)
     group = houses.groups["a"]
     assert len(group._attempts.value) == 1
     child = os.fork()
@@ -208,17 +196,8 @@ def test_with_identities_pieces_are_sealed_and_files_signed(tmp_path: Path, prog
         "cryptography.hazmat.primitives.hpke",
         reason="cryptography is not installed: tools/setup frameworks brings it",
     )
-    known, study = tmp_path / "known", tmp_path / "study"
-    houses = Houses.__new__(Houses)
-    houses.folder, houses.program, houses.terms, houses.names = tmp_path, program, TERMS, TERMS["members"]
-    houses.rows = {n: np.random.default_rng(k).integers(0, 121, 40) for k, n in enumerate(houses.names)}
-
-    def join(name: str) -> Group:
-        return Group.join(study, tmp_path / f"{name}.party", identities=known, **TERMS)
-
-    houses.groups = {name: join(name) for name in houses.names}
-    receiver = Receiver.join(study, tmp_path / "r.party", identities=known, **TERMS)
-    receiver.make_key(program)
+    houses = Houses(tmp_path, program, own=lambda _: {"identities": tmp_path / "known"})
+    study, receiver = houses.place, houses.receiver()
     houses.keys()
     assert len(list((study / "sealed").glob("piece-*"))) == 3
     assert not (tmp_path / "a.party" / "outbox").exists()
@@ -242,17 +221,8 @@ def test_a_group_has_its_folder_on_a_server(tmp_path: Path, program: Any) -> Non
     with serving(home, federations=["fl"]) as running:
         tokens = {name: home.clients.add(name) for name in (*TERMS["members"], "r")}
         url = f"{running.url}/v1/federations/fl"
-        houses = Houses.__new__(Houses)
-        houses.folder, houses.program, houses.terms, houses.names = tmp_path, program, TERMS, TERMS["members"]
-        houses.rows = {n: np.random.default_rng(k).integers(0, 121, 40) for k, n in enumerate(houses.names)}
-        houses.groups = {
-            name: Group.join(
-                url, tmp_path / f"{name}.party", secrets=tmp_path / "secrets", token=tokens[name], **TERMS
-            )
-            for name in houses.names
-        }
-        receiver = Receiver.join(url, tmp_path / "r.party", token=tokens["r"], **TERMS)
-        receiver.make_key(program)
+        houses = Houses(tmp_path, program, url=url, own=lambda name: {"token": tokens[name]})
+        receiver = houses.receiver()
         houses.keys()
         houses.put()
         houses.groups["b"].request(program)

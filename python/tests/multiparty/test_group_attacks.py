@@ -15,6 +15,7 @@ import pytest
 import hemera as hm
 from hemera import _core, errors
 
+from ..refusals import raises
 from .federation_oracle import Integers, Ring, ternary, uniform, unpacked, wide_gaussian
 from .federation_oracle import errors as drawn_errors
 from .federation_setting import nonce
@@ -136,10 +137,8 @@ def test_c_who_speaks_last_makes_the_public_key_its_own(members: Members) -> Non
     sent = victim.message(1, 0)
     forged = oracle.envelope(1, 2, GroupMessages.packed(ring, rogue))
     assert len(forged) == len(sent)
-    with pytest.raises(errors.MismatchError, match="another digest"):
-        victim.accept(1, 2, forged)
-    with pytest.raises(errors.MismatchError, match="two messages"):
-        victim.accept_digest(1, 2, hashlib.sha256(forged).digest())
+    raises(errors.MismatchError, "another digest", victim.accept, 1, 2, forged)
+    raises(errors.MismatchError, "two messages", victim.accept_digest, 1, 2, hashlib.sha256(forged).digest())
     assert evil != members.sender(0)
 
 
@@ -169,14 +168,11 @@ def test_d_a_second_first_round_after_a_restored_disk(members: Members) -> None:
     needs = members.needs()
     of = [members.messages(k, nonce("attack d"), needs) for k in range(3)]
     victim = of[members.sender(0)]
-    with pytest.raises(errors.MismatchError, match="round 2 answers the sums of round 1"):
-        victim.digest(2, 0)
+    raises(errors.MismatchError, "round 2 answers the sums of round 1", victim.digest, 2, 0)
     members.round(of, 1)
     victim.digest(2, 0)
-    with pytest.raises(errors.MismatchError, match="two messages"):
-        victim.accept_digest(1, 1, nonce("another"))
-    with pytest.raises(errors.MismatchError):
-        victim.accept(1, 1, b"another")
+    raises(errors.MismatchError, "two messages", victim.accept_digest, 1, 1, nonce("another"))
+    raises(errors.MismatchError, "", victim.accept, 1, 1, b"another")
 
 
 # --- E.
@@ -217,8 +213,7 @@ def test_j_a_receivers_key_that_hides_nothing_is_refused(members: Members, keys:
     evil = members.context.load(data)
     opener = members.openers[members.sender(0)]
     opener.share_for(x._native, x.noise_bits, 0, honest._native)
-    with pytest.raises(errors.MismatchError, match="has a zero"):
-        opener.share_for(x._native, x.noise_bits, 0, evil._native)
+    raises(errors.MismatchError, "has a zero", opener.share_for, x._native, x.noise_bits, 0, evil._native)
 
 
 # --- K.
@@ -266,12 +261,10 @@ def test_no_damaged_message_is_accepted(members: Members) -> None:
     for piece in (1, 2):
         of.accept_digest(1, piece, hashlib.sha256(sent[piece]).digest())
     for data in _damaged(sent[1], rng, 1500):
-        with pytest.raises((errors.MismatchError, errors.FormatError)):
-            of.accept(1, 1, data)
+        raises((errors.MismatchError, errors.FormatError), "", of.accept, 1, 1, data)
     for piece in (1, 2):
         of.accept(1, piece, sent[piece])
-    with pytest.raises(errors.MismatchError, match="added before"):
-        of.accept(1, 1, sent[1])
+    raises(errors.MismatchError, "added before", of.accept, 1, 1, sent[1])
     assert hm.Keys(of.keys(), members.context).to_bytes() == hm.Keys(expected, members.context).to_bytes()
     # An insider who commits to what is no message.
     q = members.oracle(nonce("damage")).public.primes[0]
@@ -284,8 +277,7 @@ def test_no_damaged_message_is_accepted(members: Members) -> None:
         evil.digest(1, 0)
         evil.accept_digest(1, 1, hashlib.sha256(data).digest())
         evil.accept_digest(1, 2, hashlib.sha256(sent[2]).digest())
-        with pytest.raises((errors.MismatchError, errors.FormatError)):
-            evil.accept(1, 1, data)
+        raises((errors.MismatchError, errors.FormatError), "", evil.accept, 1, 1, data)
 
 
 def test_no_damaged_share_is_accepted(members: Members, keys: hm.Keys) -> None:
@@ -305,13 +297,11 @@ def test_no_damaged_share_is_accepted(members: Members, keys: hm.Keys) -> None:
     ):
         with pytest.raises(errors.MismatchError):
             _core.opening_piece(native, terms, ciphertext._native, bound, shares[1])
-    with pytest.raises(errors.MismatchError, match="2 pieces of 3"):
-        members.open(x, shares[:2])
+    raises(errors.MismatchError, "2 pieces of 3", members.open, x, shares[:2])
     wrong = bytearray(shares[1][:-32])
     wrong[SHARE] ^= 1
     forged = bytes(wrong) + hashlib.sha256(wrong).digest()
-    with pytest.raises(errors.MismatchError, match="differ"):
-        members.open(x, [*shares, forged])
+    raises(errors.MismatchError, "differ", members.open, x, [*shares, forged])
 
 
 def _damaged(data: bytes, rng: Any, count: int) -> list[bytes]:

@@ -15,7 +15,7 @@ from hemera import _core, errors
 from hemera.multiparty.bounds import Bounds
 from hemera.package.error_bounds import own_noise_bounds
 
-from .federation_setting import nonce
+from ..refusals import raises
 from .group_oracle import GroupMessages
 from .group_setting import DEGREE, Members, rows_of
 from .houses import OF_NUMBERS, TERMS, Houses, program_of
@@ -35,17 +35,6 @@ def bound_of(members: Members, x: hm.Ciphertext, depth: int) -> float:
     """What openings take."""
     noise = members.context.noise_bound(depth=depth, largest=1)
     return _core.coefficient_noise_log2(members.context._native, noise, x.scale)
-
-
-def test_messages_of_keys_are_those_of_the_formulas(members: Members) -> None:
-    attempt, needs = nonce("attempt"), members.needs([5])
-    elements = [members.context._native.galois_element(5)]
-    oracle = members.oracle(attempt)
-    of = [members.messages(m, attempt, needs) for m in range(members.count)]
-    first, second = members.round(of, 1), members.round(of, 2)
-    for number, key in enumerate(members.seeds):
-        assert first[number] == oracle.first(number, key, elements)
-        assert second[number] == oracle.second(number, key, members.seeds)
 
 
 def test_an_opening_is_the_phase_and_the_floodings(members: Members, keys: hm.Keys) -> None:
@@ -103,8 +92,7 @@ def test_what_leaves_no_precision_is_refused_at_the_edge(members: Members, keys:
     widest = last - openings.flooding_log2(DEGREE, 0)  # the largest noise with this flooding
     assert len(members.shares(x, noise_log2=widest)) == members.access.pieces
     for noise in (widest + 1, math.inf, math.nan):
-        with pytest.raises(errors.NoiseError):
-            members.shares(x, noise_log2=noise)
+        raises(errors.NoiseError, "", members.shares, x, noise_log2=noise)
 
 
 @pytest.mark.parametrize(("pieces", "count", "bits"), [(1, 1, 40), (3, 1000, 40), (10, 1000, 64)])
@@ -168,11 +156,9 @@ def test_a_claimed_result_is_recomputed_and_its_place_is_checked(tmp_path: Path,
     group = houses.groups["a"]
     results = program.package.prepare(group._own_keys().context).run(group._own_keys(), group.inputs())
     request = group.request(program, to="members", results=[each + 0.5 for each in results])
-    with pytest.raises(errors.MismatchError, match="not the result of the program"):
-        request.approve(program)
+    raises(errors.MismatchError, "not the result of the program", request.approve, program)
     other = group.request(program, to="members", results=[each + each for each in results])
-    with pytest.raises(errors.MismatchError, match="not the result of the program"):
-        other.approve(program)
+    raises(errors.MismatchError, "not the result of the program", other.approve, program)
 
 
 def test_bounds_follow_from_the_program_alone(program: Any) -> None:

@@ -12,6 +12,7 @@ import pytest
 import hemera as hm
 from hemera import _core, errors
 
+from ..refusals import raises
 from .federation_oracle import Integers, Ring, wide_gaussian
 from .federation_setting import nonce
 from .group_files import Residues, sections
@@ -94,8 +95,7 @@ def test_l_a_typical_error_in_the_place_of_a_bound(
     assert same(secret_in(ring, divided(ring, opened, many), x), s)
     # The bound is of the sum as it is, the members' own, from the program: no precision is left, and nothing
     # is opened.
-    with pytest.raises(errors.NoiseError, match="room"):
-        members.shares(total, noise_log2=bound_of_multiple(members, x, many))
+    raises(errors.NoiseError, "room", members.shares, total, noise_log2=bound_of_multiple(members, x, many))
 
 
 def test_l_a_sum_of_equal_errors_is_hidden(members: Members, keys: hm.Keys) -> None:

@@ -10,6 +10,7 @@ import pytest
 from hemera import errors
 from hemera.multiparty import WaitingError
 
+from ..refusals import raises
 from .federation_oracle import ternary
 from .group_files import Residues, sections
 from .group_oracle import GroupMessages, prf, ring_of
@@ -68,19 +69,14 @@ def test_requests_that_differ_are_refused(houses: Houses) -> None:
     context = ready(houses)
     other = program_of(houses.program.params.scheme, lambda a, b, c: (a + b + c).sum())
     request = houses.groups["c"].request(houses.program, to="members")
-    with pytest.raises(errors.MismatchError, match="asks for the program"):
-        request.approve(other)
-    with pytest.raises(errors.ParameterError, match="receivers"):
-        houses.groups["c"].request(houses.program, to="somebody")
+    raises(errors.MismatchError, "asks for the program", request.approve, other)
+    raises(errors.ParameterError, "receivers", houses.groups["c"].request, houses.program, to="somebody")
     mine = houses.groups["a"].requests()[0]
     request.content["inputs"][0] = "0" * 64
     mine.content["keys"] = "0" * 64
-    with pytest.raises(errors.MismatchError, match="other inputs"):
-        request.approve(houses.program)
-    with pytest.raises(errors.MismatchError, match="other keys"):
-        mine.approve(houses.program)
-    with pytest.raises(TypeError):
-        mine.approve(statistics)
+    raises(errors.MismatchError, "other inputs", request.approve, houses.program)
+    raises(errors.MismatchError, "other keys", mine.approve, houses.program)
+    raises(TypeError, "", mine.approve, statistics)
     assert context.params == houses.program.params
 
 
@@ -116,8 +112,7 @@ def test_shares_that_are_damaged_do_not_count(houses: Houses) -> None:
         data = bytearray(whole)
         data[int(rng.integers(len(data)))] ^= 1 << int(rng.integers(8))
         some.write_bytes(data)
-        with pytest.raises(WaitingError):
-            request.open(houses.program, wait=0)
+        raises(WaitingError, "", request.open, houses.program, wait=0)
     some.write_bytes(whole)
     for name in ("share-0-x", "share-0-99-a", "share-0-1-", "share-0-1-zz", "share-0-" + "9" * 20 + "-a"):
         (place / name).write_bytes(whole)

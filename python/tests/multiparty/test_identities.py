@@ -16,6 +16,7 @@ from hemera import _core, errors
 from hemera.multiparty import identity
 from hemera.multiparty.identity import Identity
 
+from ..refusals import raises
 from .federation_oracle import Messages
 from .federation_setting import DEGREE
 from .parties import Parties, arrays, expected, same
@@ -106,8 +107,7 @@ def test_who_sees_keys_on_their_way_opens_a_contributor_unless_they_are_sealed(t
         reader = sealed.of[other]._shared
         for path in files:
             data = reader.read(path, {path.name.split("-")[3]})
-            with pytest.raises(errors.FormatError, match="not sealed for"):
-                reader.unsealed(path.name, data)
+            raises(errors.FormatError, "not sealed for", reader.unsealed, path.name, data)
 
 
 @BOTH
@@ -239,8 +239,7 @@ def test_every_byte_is_signed_and_sealed(tmp_path: Path) -> None:
     assert b.read(path, {"a", "b"}) == b"some data"
     whole_file = path.read_bytes()
     for by in ({"b"}, set(), {"c"}):
-        with pytest.raises(errors.FormatError, match="not signed"):
-            b.read(path, by)
+        raises(errors.FormatError, "not signed", b.read, path, by)
     drawn = np.random.default_rng(1)
     damaged = [whole_file[:size] for size in range(len(whole_file))]
     damaged += [
@@ -252,13 +251,11 @@ def test_every_byte_is_signed_and_sealed(tmp_path: Path) -> None:
     damaged += [drawn.bytes(int(drawn.integers(200))) for _ in range(500)]
     for data in damaged:
         path.write_bytes(data)
-        with pytest.raises(errors.FormatError, match="not signed"):
-            b.read(path, {"a", "b"})
+        raises(errors.FormatError, "not signed", b.read, path, {"a", "b"})
     for elsewhere in ("round-1/list-0", "round-0/list-1"):  # the same bytes in another place
         (tmp_path / elsewhere).parent.mkdir(exist_ok=True)
         (tmp_path / elsewhere).write_bytes(whole_file)
-        with pytest.raises(errors.FormatError, match="not signed"):
-            b.read(tmp_path / elsewhere, {"a"})
+        raises(errors.FormatError, "not signed", b.read, tmp_path / elsewhere, {"a"})
     path.write_bytes(whole_file)
     with pytest.raises(errors.FormatError, match="not signed"):
         other.read(path, {"a"})  # of another federation
@@ -273,10 +270,8 @@ def test_every_byte_is_signed_and_sealed(tmp_path: Path) -> None:
         with pytest.raises(errors.FormatError, match="not sealed"):
             b.unsealed("dealt-0-from-a-to-b", data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
     for wrong in (data[:-1], b"", data + b"0"):
-        with pytest.raises(errors.FormatError, match="not sealed"):
-            b.unsealed("dealt-0-from-a-to-b", wrong)
-    with pytest.raises(errors.FormatError, match="not sealed"):
-        b.unsealed("dealt-1-from-a-to-b", data)
+        raises(errors.FormatError, "not sealed", b.unsealed, "dealt-0-from-a-to-b", wrong)
+    raises(errors.FormatError, "not sealed", b.unsealed, "dealt-1-from-a-to-b", data)
 
 
 def test_identities_of_a_party(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -290,18 +285,13 @@ def test_identities_of_a_party(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert text == hashlib.sha256((known / "a.identity").read_bytes()).hexdigest()[:32]
     assert own.fingerprint("nobody") == ""
     for secret in (fed, own):
-        with pytest.raises(TypeError):
-            pickle.dumps(secret)
+        raises(TypeError, "", pickle.dumps, secret)
     shutil.copy(known / "b.identity", known / "a.identity")
-    with pytest.raises(errors.FormatError, match="another's identity"):
-        parties.join("a")
+    raises(errors.FormatError, "another's identity", parties.join, "a")
     (tmp_path / "c.party" / "identity").write_bytes(b"0" * 127)
-    with pytest.raises(errors.FormatError, match="127 bytes"):
-        parties.join("c")
+    raises(errors.FormatError, "127 bytes", parties.join, "c")
     (known / "x.identity").write_bytes(b"0")
     assert own.fingerprint("x") == ""
-    with pytest.raises(errors.ParameterError, match="one of both"):
-        parties.join("b", secrets=tmp_path / "carried")
+    raises(errors.ParameterError, "one of both", parties.join, "b", secrets=tmp_path / "carried")
     monkeypatch.setattr(identity, "_problem", "No module named 'cryptography'")
-    with pytest.raises(errors.ParameterError, match="pip install cryptography"):
-        parties.join("b")
+    raises(errors.ParameterError, "pip install cryptography", parties.join, "b")

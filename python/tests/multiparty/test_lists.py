@@ -12,6 +12,7 @@ from hemera import _core, errors
 from hemera.multiparty import WaitingError
 
 from ..forked import in_child
+from ..refusals import raises
 from .parties import Parties, arrays, expected, same
 
 pytestmark = pytest.mark.usefixtures("transport")
@@ -22,8 +23,7 @@ def test_who_vanishes_after_the_list_costs_an_attempt(tmp_path: Path) -> None:
     given = {name: arrays(i) for i, name in enumerate("abcxy")}
     parties.push(given)
     parties.work(0, without="x")
-    with pytest.raises(WaitingError, match="lacks messages of x"):
-        parties.of["y"].average(0, wait=0)
+    raises(WaitingError, "lacks messages of x", parties.of["y"].average, 0, wait=0)
     assert not list(parties.file(0, "").glob("share-*"))  # nothing is answered for a list that is not whole
     parties.lose_patience(0)
     parties.work(0, without="x")
@@ -36,8 +36,7 @@ def test_a_late_client_joins_a_later_round(tmp_path: Path) -> None:
     parties = Parties(tmp_path)
     parties.round(0, {"a": 1, "b": 2, "c": 3})
     parties.of["late"] = parties.join("late")
-    with pytest.raises(WaitingError):
-        parties.of["late"].push(1, arrays(4), wait=0.01)
+    raises(WaitingError, "", parties.of["late"].push, 1, arrays(4), wait=0.01)
     for fed in parties.of.values():
         fed._keys.prepare()
     right = parties.round(1, {"a": 1, "b": 2, "c": 3, "late": 4})
@@ -83,8 +82,7 @@ def test_a_contributor_that_starts_again_never_sends_twice_for_a_list(tmp_path: 
     assert parties.file(0, "upload-1-x").read_bytes() == before
     # Nor may a process push other values.
     parties.of["a"].push(0, arrays(0), wait=0)
-    with pytest.raises(errors.MismatchError, match="other values"):
-        parties.of["a"].push(0, arrays(1), wait=0)
+    raises(errors.MismatchError, "other values", parties.of["a"].push, 0, arrays(1), wait=0)
 
 
 def test_a_child_of_fork_has_no_nonce_of_its_parent(tmp_path: Path) -> None:
@@ -114,10 +112,8 @@ def test_two_lists_of_a_round_are_refused(tmp_path: Path) -> None:
         fed._upload(fed._round(0))
     assert parties.file(0, "list-0").read_bytes() != parties.file(0, "hidden-list-0").read_bytes()
     for name in "ab":  # who answered the first list; then as a process that starts again
-        with pytest.raises(errors.MismatchError, match="two lists"):
-            parties.of[name].work(0)
-        with pytest.raises(errors.MismatchError, match="two lists"):
-            parties.join(name).work(0)
+        raises(errors.MismatchError, "two lists", parties.of[name].work, 0)
+        raises(errors.MismatchError, "two lists", parties.join(name).work, 0)
     assert not list(parties.file(0, "").glob("share-*"))
     parties.of["c"].work(0)  # has not answered: one of three alone opens nothing
     assert {path.name for path in parties.file(0, "").glob("share-*")} == {"share-0-0-c", "share-0-1-c"}
@@ -174,8 +170,7 @@ def test_a_false_result_is_found_by_who_verifies(tmp_path: Path) -> None:
     result = parties.file(0, "result")
     for damage in (result.read_bytes()[:-1], bytes(len(result.read_bytes()))):
         result.write_bytes(damage)
-        with pytest.raises(errors.FormatError, match="damaged"):
-            parties.of["a"].average(0, wait=0)
+        raises(errors.FormatError, "damaged", parties.of["a"].average, 0, wait=0)
 
 
 def test_a_spoiled_round_is_noticed_and_the_next_one_is_not(tmp_path: Path) -> None:
@@ -191,8 +186,7 @@ def test_a_spoiled_round_is_noticed_and_the_next_one_is_not(tmp_path: Path) -> N
         parties.of["x"]._keys._context._native, files._description, files.lists()[0], "x", parts, own.values
     )
     parties.file(0, files.upload_path(files.lists()[0], "x").name).write_bytes(upload)
-    with pytest.raises(errors.NoiseError, match="something else"):
-        parties.work(0)
+    raises(errors.NoiseError, "something else", parties.work, 0)
     assert not parties.file(0, "result").exists()
     right = parties.round(1, {name: 5 + i for i, name in enumerate("abcx")})
     assert same(parties.of["x"].average(1, wait=0), right)

@@ -11,6 +11,7 @@ import pytest
 
 from hemera import _core, errors
 
+from ..refusals import raises
 from .federation_setting import Committee, integers, nonce, weighted
 from .parties import arrays, expected, join, same
 
@@ -70,8 +71,7 @@ def test_sums_are_exact_at_both_ends(members: int, threshold: int) -> None:
         found.add(tuple(shares))
         assert np.array_equal(total.open(shares), weighted(values, weights))
     assert len(found) == 1
-    with pytest.raises(errors.RangeError):
-        committee.upload(listed, "x", ends + 2 * np.sign(ends))
+    raises(errors.RangeError, "", committee.upload, listed, "x", ends + 2 * np.sign(ends))
 
 
 def test_a_mask_of_a_round_alone_tells_a_difference() -> None:
@@ -104,8 +104,7 @@ def test_two_lists_of_a_round_would_open_a_contributor() -> None:
         assert number == len(sums) - 1
     assert np.array_equal(sums[0] - sums[1], values["x"])
     committee.shares(lists[0])
-    with pytest.raises(errors.MismatchError, match="another list"):
-        committee.shares(lists[1])
+    raises(errors.MismatchError, "another list", committee.shares, lists[1])
 
 
 def test_who_lacks_a_piece_sees_masked_values() -> None:
@@ -135,8 +134,7 @@ def test_what_a_contributor_sends_reaches_no_share() -> None:
     assert np.array_equal(total.open(shares), weighted(values, WEIGHTS) + 5)
     garbage = oracle.upload_of("x", [int(v) for v in integers(9, 3000, 24) % oracle.ring.modulus])
     assert committee.shares(listed) == shares
-    with pytest.raises(errors.NoiseError, match="in their range"):
-        committee.sum(listed, {**uploads, "x": garbage}).open(shares)
+    raises(errors.NoiseError, "in their range", committee.sum(listed, {**uploads, "x": garbage}).open, shares)
 
 
 def test_federations_average_by_masks(tmp_path: Path) -> None:
@@ -151,8 +149,7 @@ def test_federations_average_by_masks(tmp_path: Path) -> None:
     found = parties["b"].average(0, wait=5)
     assert same(found, expected(given, dict.fromkeys(given, 1)))
     assert "one-time masks" in parties["a"].report()
-    with pytest.raises(errors.MismatchError, match="method"):
-        join(tmp_path / "fl", tmp_path / "d.party", **terms)
+    raises(errors.MismatchError, "method", join, tmp_path / "fl", tmp_path / "d.party", **terms)
 
 
 def test_methods_are_of_their_own() -> None:
@@ -178,5 +175,4 @@ def test_methods_are_of_their_own() -> None:
         for plan in plans.values()
     }
     assert len(ids) == 2
-    with pytest.raises(errors.ParameterError, match="'lattice' or 'masks'"):
-        Committee(method="other")
+    raises(errors.ParameterError, "'lattice' or 'masks'", Committee, method="other")

@@ -9,6 +9,7 @@ import pytest
 
 from hemera import _core, errors
 
+from ..refusals import raises
 from .federation_oracle import rounded
 from .federation_setting import Committee, integers, nonce, weighted
 
@@ -38,8 +39,7 @@ def test_damaged_messages_are_refused() -> None:
             data[at : at + 4] = drawn.choice([b"\xff" * 4, bytes(4), drawn.randbytes(4)])
         if bytes(data) in (good["x"], shares[trial % 3]):
             continue
-        with pytest.raises((errors.FormatError, errors.MismatchError)):
-            total.add(bytes(data))
+        raises((errors.FormatError, errors.MismatchError), "", total.add, bytes(data))
         with pytest.raises((errors.FormatError, errors.MismatchError)):
             _core.share_piece(committee.description, listed, bytes(data))
     total.add(good["x"])
@@ -77,12 +77,10 @@ def test_messages_with_a_right_digest_and_wrong_contents() -> None:
     assert payload % 8 != 0
     for what, (message, error) in wrong.items():
         total = _core.UploadSum(committee.description, listed)
-        with pytest.raises(error):
-            total.add(message)
+        raises(error, "", total.add, message)
         assert total.missing == ["x"], what
     total = committee.sum(listed, {"x": good})
-    with pytest.raises(errors.MismatchError, match="already"):
-        total.add(good)
+    raises(errors.MismatchError, "already", total.add, good)
     total = committee.sum(listed, {"x": oracle.upload_of("x", [largest] * 30)})  # the largest is one
 
 
@@ -115,12 +113,10 @@ def test_a_list_of_messages_is_added_at_once(method: str, value_bits: int, weigh
     messages = [committee.upload(listed, name, values[name]) for name in weights]
     total = _core.UploadSum(committee.description, listed)
     assert total.add() == []
-    with pytest.raises(TypeError, match="bytes"):
-        total.add(messages)  # type: ignore[arg-type]
+    raises(TypeError, "bytes", total.add, messages)
     assert total.add(*messages[: count // 3]) == list(weights)[: count // 3]
     for wrong, told in refused(committee, listed, messages[count // 3 :]):
-        with pytest.raises((errors.FormatError, errors.MismatchError), match=told):
-            total.add(*wrong)
+        raises((errors.FormatError, errors.MismatchError), told, total.add, *wrong)
         assert total.missing == list(weights)[count // 3 :]
     assert total.add(*messages[count // 3 :]) == list(weights)[count // 3 :]
     assert np.array_equal(total.open(committee.shares(listed)), weighted(values, weights))
@@ -156,12 +152,9 @@ def test_shares_that_differ_or_are_false() -> None:
     total = committee.sum(listed, {"x": committee.upload(listed, "x", integers(1, 30))})
     shares, oracle = committee.shares(listed), committee.oracle(listed)
     false = oracle.share(1, nonce("no key"), weights)
-    with pytest.raises(errors.MismatchError, match="differ"):
-        total.open([*shares, false])
-    with pytest.raises(errors.NoiseError, match="something else"):
-        total.open([shares[0], false, shares[2]])
-    with pytest.raises(errors.MismatchError):
-        total.open([*shares, oracle.share(3, nonce("no key"), weights)])
+    raises(errors.MismatchError, "differ", total.open, [*shares, false])
+    raises(errors.NoiseError, "something else", total.open, [shares[0], false, shares[2]])
+    raises(errors.MismatchError, "", total.open, [*shares, oracle.share(3, nonce("no key"), weights)])
 
 
 def test_a_sum_with_a_missing_upload_is_not_opened() -> None:
@@ -169,5 +162,4 @@ def test_a_sum_with_a_missing_upload_is_not_opened() -> None:
     listed = committee.list({"x": 1, "y": 1})
     total = committee.sum(listed, {"x": committee.upload(listed, "x", integers(1, 40))})
     assert total.missing == ["y"]
-    with pytest.raises(errors.MismatchError, match="'y'"):
-        total.open(committee.shares(listed))
+    raises(errors.MismatchError, "'y'", total.open, committee.shares(listed))

@@ -11,6 +11,7 @@ import pytest
 
 from hemera import _core, errors
 
+from ..refusals import raises
 from .federation_oracle import errors as drawn_errors
 from .federation_setting import DEGREE, Committee, nonce
 
@@ -81,8 +82,7 @@ def test_flooding_and_margin_are_tied(given: dict[str, int]) -> None:
     for change in changes:
         moved = plan.margin
         change(moved)
-        with pytest.raises(errors.NoiseError):
-            moved.require()
+        raises(errors.NoiseError, "", moved.require)
 
 
 def test_errors_stay_below_their_bound() -> None:
@@ -125,8 +125,7 @@ def plan_with(**changed: Any) -> _core.FederationPlan:
     ],
 )
 def test_plans_that_are_refused(changed: dict[str, Any]) -> None:
-    with pytest.raises(errors.ParameterError):
-        plan_with(**changed)
+    raises(errors.ParameterError, "", plan_with, **changed)
 
 
 def test_fewer_failures_cost_a_bit() -> None:
@@ -143,8 +142,7 @@ def test_fewer_failures_cost_a_bit() -> None:
     margin.delta_log2 = margin.noise_log2 + 1.01
     margin.require()
     margin.failure_bits = 128
-    with pytest.raises(errors.NoiseError, match=r"stay below half|does not hide"):
-        margin.require()
+    raises(errors.NoiseError, r"stay below half|does not hide", margin.require)
 
 
 def test_a_plan_of_a_large_model() -> None:

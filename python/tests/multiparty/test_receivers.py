@@ -15,6 +15,7 @@ from hemera.multiparty.identity import Unsigned
 from hemera.multiparty.requests import Request
 from hemera.multiparty.shared import Shared
 
+from ..refusals import raises
 from .houses import Houses, expected, ready
 
 
@@ -68,11 +69,9 @@ def test_j_a_key_in_the_place_of_a_receivers(houses: Houses) -> None:
 
     answers = houses.place / f"request-{request.name}"
     for group in (houses.groups["a"], houses.groups["b"]):
-        with pytest.raises(errors.MismatchError, match="another key of r"):
-            group.requests()[0].approve(houses.program)
+        raises(errors.MismatchError, "another key of r", group.requests()[0].approve, houses.program)
     place.unlink()
-    with pytest.raises(errors.MismatchError, match="another key of r"):
-        request.approve(houses.program)
+    raises(errors.MismatchError, "another key of r", request.approve, houses.program)
     assert not list(answers.glob("share-*"))
     place.write_bytes(honest)
     for name in ("a", "b"):
@@ -93,16 +92,14 @@ class Shown(Unsigned):
 
 def test_j_a_folder_that_shows_members_two_keys(houses: Houses) -> None:
     houses.groups["c"]._shared = Shown(another_key(houses)[2])
-    with pytest.raises(errors.MismatchError, match="another key of r"):
-        houses.keys()
+    raises(errors.MismatchError, "another key of r", houses.keys)
     assert not list(houses.place.glob("keys-*/message-*"))
 
 
 def test_j_a_receiver_notices_a_key_in_its_place(houses: Houses) -> None:
     receiver = houses.receiver()
     (houses.place / "receivers" / "r").write_bytes(another_key(houses)[2])
-    with pytest.raises(errors.MismatchError, match="another key than r's"):
-        receiver.make_key(houses.program)
+    raises(errors.MismatchError, "another key than r's", receiver.make_key, houses.program)
 
 
 def test_keys_wait_for_those_of_receivers(houses: Houses) -> None:
@@ -111,8 +108,7 @@ def test_keys_wait_for_those_of_receivers(houses: Houses) -> None:
     for name in ("b", "c", "a"):
         with pytest.raises(WaitingError, match=r"lacks|receivers r: they call make_key"):
             houses.groups[name].make_keys(houses.program, wait=0)
-    with pytest.raises(WaitingError, match="receivers r: they call make_key"):
-        group.make_keys(houses.program, wait=0)
+    raises(WaitingError, "receivers r: they call make_key", group.make_keys, houses.program, wait=0)
     receiver = houses.receiver()
     houses.keys()
     assert f"r's key is {receiver.fingerprint}" in group.status().splitlines()
@@ -124,5 +120,4 @@ def test_a_receivers_key_of_other_parameters_is_refused(houses: Houses) -> None:
     context = hm.Context(other, threads=1)
     keys = context.generate_keys(context.generate_secret_key())
     (houses.place / "receivers" / "r").write_bytes(keys.to_bytes())
-    with pytest.raises(errors.MismatchError, match="parameters"):
-        houses.keys()
+    raises(errors.MismatchError, "parameters", houses.keys)

@@ -22,6 +22,7 @@ from hemera.multiparty import Federation, shared
 from hemera.multiparty.party import Party
 from hemera.serving.home import Home
 
+from ..refusals import raises
 from ..serving.conftest import Process, Running, serving
 
 TERMS = json.dumps({"committee": ["a", "b"]}).encode()
@@ -114,8 +115,7 @@ def test_of_several_writers_of_a_list_one_is_first(
     assert sorted(found) == [201, 409, 409, 409, 409, 409]
     assert clients.get("b", "/round-0/list-0").content == b"%d" % found.index(201) * 9
     folder = shared.shared_folder(f"{clients.running.url}/v1/federations/fl", tokens["a"])
-    with pytest.raises(FileExistsError):
-        shared.write(folder / "round-0" / "list-0", b"another", replace=False)
+    raises(FileExistsError, "", shared.write, folder / "round-0" / "list-0", b"another", replace=False)
 
 
 def test_a_party_has_its_share_of_the_disk_and_no_more(

@@ -18,6 +18,7 @@ from hemera import _core, errors
 from hemera.multiparty import WaitingError
 from hemera.multiparty.keys import Keys
 
+from ..refusals import raises
 from .federation_setting import nonce
 from .houses import Houses, expected, ready
 from .parties import Parties, arrays, same
@@ -122,8 +123,7 @@ def test_a_share_of_a_sum_that_is_not_its_pieces(tmp_path: Path) -> None:
     native = liar._keys._context._native
     member = _core.FederationMember(native, files._description, 1, pieces, lambda _: None, lambda *_: None)
     parties.file(0, files.share_path(listed, piece, "b").name).write_bytes(member.share(listed, piece))
-    with pytest.raises(errors.NoiseError, match="something else"):
-        parties.work(0)
+    raises(errors.NoiseError, "something else", parties.work, 0)
     holder = next(n for n in "ac" if piece in parties.of[n]._keys.held)
     with pytest.raises(errors.MismatchError, match=f"b gives another share of piece {piece}"):
         parties.of[holder].average(0, wait=0, verify=True)
