@@ -11,7 +11,7 @@ Mistake = tuple[Callable[[], object], type[Exception], str | None]
 """A call, its error, and words of the error's text; None: any words."""
 
 
-def raises(error: Any, words: str, call: Callable[..., object], *args: Any, **options: Any) -> None:
+def raises(error: Any, words: str, call: Callable[..., object], /, *args: Any, **options: Any) -> None:
     """The call gives the error, with these words if there are some."""
     with pytest.raises(error, match=words or None):
         call(*args, **options)

@@ -21,7 +21,7 @@ from .setting import context, operands
 from .steps import BINARY, FURTHER, RELOADED, UNARY, step_of
 
 
-@pytest.mark.parametrize(("name", "bits", "steps"), [("uint8", 8, 16), ("int16", 64, 6), ("int32", 32, 6)])
+@pytest.mark.parametrize(("name", "bits", "steps"), [("uint8", 8, 10), ("int16", 64, 4), ("int32", 32, 4)])
 @pytest.mark.parametrize("seed", range(int(os.environ.get("CHAINS", "1"))))
 def test_chains_have_no_end(name: str, bits: int, steps: int, seed: int) -> None:
     steps = int(os.environ.get("STEPS", steps))

@@ -29,8 +29,7 @@ def encrypted(engine: Engine, numbers: np.ndarray, sigma: float = 0) -> Bounded:
     return replace(x, error=max(sigma, x.error))
 
 
-@pytest.mark.parametrize("period", [32, 64, 128, 256])
-@pytest.mark.parametrize("sigma", [0, 2.0**-10])
+@pytest.mark.parametrize(("period", "sigma"), [(32, 0), (64, 2.0**-10), (128, 0), (256, 0), (256, 2.0**-10)])
 def test_a_number_is_taken_apart(period: int, sigma: float) -> None:
     ints = context(8)
     engine = ints._engine
@@ -76,11 +75,11 @@ def test_what_is_above_can_be_masked() -> None:
 
 
 COLUMNS = {
-    (64, 16): [16, 32, 47, 527, 4608, 61440],
-    (64, 8): [47, 4607],
+    (64, 16): [16, 47, 527, 61440],
+    (64, 8): [4607],
     (64, 4): [46, 528],
-    (64, 2): [47, 4608],
-    (32, 8): [4351, 61440],
+    (64, 2): [4608],
+    (32, 8): [4351],
     (16, 4): [31, 48, 4608],
     (8, 2): [31, 61440],
 }

@@ -12,9 +12,10 @@ import pytest
 import hemera as hm
 from hemera.errors import LevelError
 
+from ..refusals import raises
 from .setting import check, context, encrypted
 
-JOINED = [(0.5, 1), (1, 0.5), (1, 1), (2, 0.5), (0.5, 2), (1, 0.5, 1), (1, 1, 0.25), (0.25, 1, 1)]
+JOINED = [(0.5, 1), (1, 0.5), (1, 1), (2, 0.5), (1, 0.5, 1), (0.25, 1, 1)]
 """Sizes of arrays, in vectors."""
 
 
@@ -41,7 +42,7 @@ def test_shifts_are_of_the_bits_of_the_results_type(name: str, amounts: str) -> 
         check(x << np.dtype(amounts).type(amount), a << np.dtype(amounts).type(amount), ints)
 
 
-@pytest.mark.parametrize("count", [2, 3, 17, 18, 19, 34])
+@pytest.mark.parametrize("count", [2, 17, 18, 34])
 def test_sums_of_digits_at_the_edges_of_carries(count: int) -> None:
     """Sums of digits around the multiples of 16: what moves up fills the next column, and a carry comes."""
     ints, rng = context(16), np.random.default_rng(count)
@@ -101,7 +102,7 @@ def test_a_table_keeps_its_entries() -> None:
 
 
 @pytest.mark.parametrize("entries", [16, 256])
-@pytest.mark.parametrize("vectors", [1, 2, 3])
+@pytest.mark.parametrize("vectors", [1, 3])
 def test_tables_at_every_level(entries: int, vectors: int) -> None:
     ints, rng = context(8), np.random.default_rng(entries + vectors)
     table = rng.integers(0, 256, entries, np.uint8)
@@ -115,8 +116,7 @@ def test_truth_functions_take_no_integers_on_either_side(function: Any) -> None:
     ints = hm.integers.Context(8, preset="test-exact", device="ledger")
     mask, x = ints.encrypt(np.array([True, False])), ints.encrypt(np.array([1, 0], np.uint8))
     for pair in ((mask, x), (x, mask), (x, x), (x, np.array([True, True])), (np.array([True, True]), x)):
-        with pytest.raises(TypeError, match=f"np.{function.__name__} takes encrypted booleans; x != 0"):
-            function(*pair)
+        raises(TypeError, f"np.{function.__name__} takes encrypted booleans; x != 0", function, *pair)
 
 
 @pytest.mark.parametrize("bits", [8, 16, 32, 64])

@@ -18,9 +18,10 @@ import hemera as hm
 from hemera.integers.lookup import Lookup
 from hemera.integers.margins import MOST_LEFT
 
+from ..refusals import raises
 from .steps import BINARY, FURTHER, UNARY, step_of
 
-CHAINS = int(os.environ.get("CHAINS", "8"))
+CHAINS = int(os.environ.get("CHAINS", "4"))
 STEPS = 30
 TYPES = [f"{kind}int{bits}" for bits in (8, 16, 32, 64) for kind in ("u", "")]
 
@@ -98,8 +99,7 @@ def test_what_can_not_be_read_is_refused() -> None:
     assert engine.left(within) is within
     beyond = replace(x, error=1.1 * MOST_LEFT)
     assert engine.left(beyond).error < 2.0**-20
-    with pytest.raises(hm.errors.NoiseError, match="73 are needed"):
-        engine.left(replace(x, error=1.5 * MOST_LEFT))
+    raises(hm.errors.NoiseError, "73 are needed", engine.left, replace(x, error=1.5 * MOST_LEFT))
     columns = replace(x, error=1.5 * MOST_LEFT, largest=16)
     assert engine.left(columns) is columns
 

@@ -12,6 +12,7 @@ import pytest
 
 import hemera as hm
 
+from ..refusals import raises
 from .setting import check
 
 MOST = {8: 8, 16: 4, 32: 2, 64: 1}
@@ -68,8 +69,7 @@ def test_the_numbers_of_values_that_fit(bits: int) -> None:
     most = MOST[bits]
     assert few(bits, most).values == most
     for wrong in (0, -1, 3, 2 * most):
-        with pytest.raises(hm.errors.ParameterError, match=f"values={wrong}: .* up to {most}"):
-            few(bits, wrong)
+        raises(hm.errors.ParameterError, f"values={wrong}: .* up to {most}", few, bits, wrong)
     with pytest.raises(hm.errors.ParameterError, match=rf"up to {most}; say how many, Context\(values=\)"):
         hm.integers.Context(bits, preset="test-exact-few")
     with pytest.raises(TypeError, match="an integer as values, not float"):
@@ -85,8 +85,7 @@ def test_contexts_of_other_values_take_no_files_and_have_no_keys() -> None:
     server = hm.integers.Context(8, values=4, preset="test-exact-few", keys=bytes(ints.keys))
     check(ints.load(bytes(server.load(file) + server.encrypt(a))), a + a, ints)
     other = hm.integers.Context(8, values=8, keys=ints.keys)
-    with pytest.raises(hm.errors.MismatchError, match=r"of 4 values each, .* has 8 in one; .*values="):
-        other.load(file)
+    raises(hm.errors.MismatchError, r"of 4 values each, .* has 8 in one; .*values=", other.load, file)
     with pytest.raises(hm.errors.MismatchError, match="two contexts"):
         ints.encrypt(a) + other.encrypt(a)
     for context in (other, hm.integers.Context(16, values=2, secret_key=ints.secret_key)):

@@ -16,6 +16,7 @@ import hemera as hm
 from hemera.cli import main
 from hemera.errors import Error, FileError, FormatError, LevelError, MismatchError
 
+from ..refusals import raises
 from .setting import check, context
 
 BEGIN = 24
@@ -75,8 +76,7 @@ def test_a_client_sends_and_a_server_answers(tmp_path: Path) -> None:
     less = y < x
     with np.errstate(over="ignore"):
         expected = a * np.uint16(3) + a
-    with pytest.raises(TypeError, match="keys of a server"):
-        server().decrypt(y)
+    raises(TypeError, "keys of a server", server().decrypt, y)
     with pytest.raises(TypeError, match="keys of a server"):
         _ = server().secret_key
     check(client.load(bytes(y)), expected, client)
@@ -149,21 +149,15 @@ def test_damaged_files() -> None:
     ints, data = context(16), sample()
     random = np.random.default_rng(3)
     for length in (0, 1, 15, 16, 24, 50, 100, len(data) // 2, len(data) - 1):
-        with pytest.raises(FormatError):
-            ints.load(data[:length])
+        raises(FormatError, "", ints.load, data[:length])
     for position in [*range(0, 120, 3), *random.integers(0, len(data), 40)]:
         damaged = bytearray(data)
         damaged[position] ^= 1 << int(random.integers(8))
-        with pytest.raises(FormatError):
-            ints.load(damaged)
-    with pytest.raises(FormatError):
-        ints.load(data + b"\0")
-    with pytest.raises(FileError, match="missing"):
-        ints.load("missing.hemera")
-    with pytest.raises(FileError, match="cannot write"):
-        ints.load(data).save("/missing/x.hemera")
-    with pytest.raises(TypeError, match="do not pickle"):
-        pickle.dumps(ints.load(data))
+        raises(FormatError, "", ints.load, damaged)
+    raises(FormatError, "", ints.load, data + b"\0")
+    raises(FileError, "missing", ints.load, "missing.hemera")
+    raises(FileError, "cannot write", ints.load(data).save, "/missing/x.hemera")
+    raises(TypeError, "do not pickle", pickle.dumps, ints.load(data))
 
 
 @pytest.mark.parametrize(
@@ -200,8 +194,7 @@ def test_damaged_files() -> None:
 def test_headers_with_other_values(change: dict[str, Any]) -> None:
     header, ciphertext = parts(sample())
     expected = TypeError if change == {"dtype": "uint32"} else FormatError
-    with pytest.raises(expected):
-        context(16).load(file_of(header | change, ciphertext))
+    raises(expected, "", context(16).load, file_of(header | change, ciphertext))
 
 
 @pytest.mark.parametrize(
@@ -211,13 +204,10 @@ def test_headers_with_other_values(change: dict[str, Any]) -> None:
 )
 def test_headers_that_are_none(header: bytes) -> None:
     ciphertext = parts(sample())[1]
-    with pytest.raises(FormatError):
-        context(16).load(file_of(header, ciphertext))
-    with pytest.raises(FormatError, match="cut off"):
-        context(16).load(file_of(b" " * 70_000, ciphertext))
+    raises(FormatError, "", context(16).load, file_of(header, ciphertext))
+    raises(FormatError, "cut off", context(16).load, file_of(b" " * 70_000, ciphertext))
     header_of = {key: value for key, value in parts(sample())[0].items() if key != "error"}
-    with pytest.raises(FormatError, match="other fields"):
-        context(16).load(file_of(header_of, ciphertext))
+    raises(FormatError, "other fields", context(16).load, file_of(header_of, ciphertext))
     with pytest.raises(FormatError, match="does not begin"):
         context(16).load(file_of(parts(sample())[0], ciphertext, b"\x89HEMMODEL\r\n\x1a\n\0\0\0"))
 
@@ -248,10 +238,8 @@ def test_other_ciphertexts() -> None:
     other = hm.Context(hm.ckks.Parameters.for_circuit(depth=2, slots=1024))
     with pytest.raises(MismatchError, match="parameters"):
         ints.load(file_of(header, bytes(other.encrypt(ones, other.generate_secret_key()))))
-    with pytest.raises(MismatchError, match="16 bits, and this one has 8"):
-        context(8).load(sample())
-    with pytest.raises(FormatError, match="does not begin"):
-        ints.load(bytes(ints.secret_key))
+    raises(MismatchError, "16 bits, and this one has 8", context(8).load, sample())
+    raises(FormatError, "does not begin", ints.load, bytes(ints.secret_key))
 
 
 def test_files_that_lie_give_wrong_results_or_errors() -> None:
@@ -290,14 +278,11 @@ def test_keys_that_do_not_fit() -> None:
     other = hm.Context(hm.ckks.Parameters.for_circuit(depth=2, slots=1024))
     integer = hm.Context(hm.bfv.Parameters.for_circuit(depth=1))
     sk = other.generate_secret_key()
-    with pytest.raises(hm.errors.ParameterError, match="for_bootstrapping"):
-        hm.integers.Context(16, secret_key=sk)
-    with pytest.raises(MismatchError, match="of CKKS"):
-        hm.integers.Context(16, secret_key=integer.generate_secret_key())
+    raises(hm.errors.ParameterError, "for_bootstrapping", hm.integers.Context, 16, secret_key=sk)
+    raises(MismatchError, "of CKKS", hm.integers.Context, 16, secret_key=integer.generate_secret_key())
     with pytest.raises(MismatchError, match='than the preset "test-exact"'):
         hm.integers.Context(16, preset="test-exact", secret_key=sk)
-    with pytest.raises(MismatchError, match="parameters"):
-        hm.integers.Context(16, preset="test-exact", secret_key=bytes(sk))
+    raises(MismatchError, "parameters", hm.integers.Context, 16, preset="test-exact", secret_key=bytes(sk))
     with pytest.raises(MismatchError, match="takes Keys, and this is a SecretKey"):
         hm.integers.Context(16, keys=ints.secret_key)
     with pytest.raises(MismatchError, match="takes SecretKey, and this is a Ciphertext"):
@@ -308,8 +293,7 @@ def test_keys_that_do_not_fit() -> None:
         loaded = hm.Context(hm.load_parameters(bytes(ints.params)))
     restored = hm.integers.Context(16, secret_key=loaded.load(bytes(ints.secret_key)))
     assert restored.params == ints.params
-    with pytest.raises(FileError, match="missing"):
-        hm.integers.Context(16, preset="test-exact", keys="missing.hemera")
+    raises(FileError, "missing", hm.integers.Context, 16, preset="test-exact", keys="missing.hemera")
 
 
 def test_files_are_described(tmp_path: Path) -> None:
@@ -327,7 +311,6 @@ def test_files_are_described(tmp_path: Path) -> None:
         assert float(found.fields["error of a digit"]) == pytest.approx(held.error, rel=0.01)
         assert found.fields["failure"] == ("0" if held is x else f"2^{held.failure_log2:.1f}")
         assert main(["inspect", str(tmp_path / "x.hemera")]) == 0
-    with pytest.raises(FormatError, match="checksum"):
-        hm.inspect(sample()[:-1] + bytes([sample()[-1] ^ 1]))
+    raises(FormatError, "checksum", hm.inspect, sample()[:-1] + bytes([sample()[-1] ^ 1]))
     with pytest.raises(FormatError, match="this is a secret key"):
         hm.inspect(file_of(parts(sample())[0], bytes(ints.secret_key)))

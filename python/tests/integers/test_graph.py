@@ -13,7 +13,7 @@ import pytest
 
 import hemera as hm
 
-from ..refusals import refuse
+from ..refusals import raises, refuse
 from .setting import check, context, operands
 
 UINT8 = np.dtype(np.uint8)
@@ -166,8 +166,7 @@ def test_inputs_are_like_the_examples() -> None:
         graph(ints.encrypt(np.arange(5, dtype=np.int8)))
     with pytest.raises(refused, match="belongs to another context"):
         graph(hm.integers.Context(8, keys=ints.keys).encrypt(np.arange(5, dtype=UINT8)))
-    with pytest.raises(TypeError, match="input 0 is"):
-        graph(np.arange(5))  # type: ignore[arg-type]
+    raises(TypeError, "input 0 is", graph, np.arange(5))
 
 
 def test_larger_errors_are_refused() -> None:
@@ -176,8 +175,7 @@ def test_larger_errors_are_refused() -> None:
     graph = ints.capture(lambda a: a + a, x)
     worse = x._with(x._held[slice(None)], x.shape)
     object.__setattr__(worse._stored, "error", 1.01 * x.error)
-    with pytest.raises(hm.errors.MismatchError, match=r"with an error of .*refresh\(\) the input"):
-        graph(worse)
+    raises(hm.errors.MismatchError, r"with an error of .*refresh\(\) the input", graph, worse)
     better = x._with(x._held[slice(None)], x.shape)
     object.__setattr__(better._stored, "error", 0.5 * x.error)
     assert ints.decrypt(graph(better)).tolist() == [0, 2, 4, 6, 8]  # type: ignore[arg-type]
@@ -186,13 +184,9 @@ def test_larger_errors_are_refused() -> None:
 def test_what_is_no_function_of_arrays_is_refused() -> None:
     ints = context(8)
     x = ints.encrypt(np.arange(5, dtype=UINT8))
-    with pytest.raises(TypeError, match="returns encrypted arrays, not"):
-        ints.capture(lambda _: 3, x)  # type: ignore[arg-type, return-value]
-    with pytest.raises(TypeError, match="returns encrypted arrays, not"):
-        ints.capture(lambda a: [a, a.to_ckks()], x)
-    with pytest.raises(TypeError, match="examples are encrypted arrays, not"):
-        ints.capture(lambda a: a, np.arange(5))  # type: ignore[arg-type]
-    with pytest.raises(hm.errors.ParameterError, match="at least one example"):
-        ints.capture(lambda: x)
+    raises(TypeError, "returns encrypted arrays, not", ints.capture, lambda _: 3, x)
+    raises(TypeError, "returns encrypted arrays, not", ints.capture, lambda a: [a, a.to_ckks()], x)
+    raises(TypeError, "examples are encrypted arrays, not", ints.capture, lambda a: a, np.arange(5))
+    raises(hm.errors.ParameterError, "at least one example", ints.capture, lambda: x)
     with pytest.raises(hm.errors.MismatchError, match="another context"):
         ints.capture(lambda a: a, hm.integers.Context(8, keys=ints.keys).encrypt(np.arange(5, dtype=UINT8)))

@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import hemera as hm
+
+from ..refusals import raises
 
 BOUND = 120.0
 """Seconds."""
@@ -66,9 +67,7 @@ def test_keys_of_a_context_are_written_as_they_are_made(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     other = tmp_path / "other"
-    with pytest.raises(KeyboardInterrupt):
-        ctx.save_keys(other, secret, rotations=[1], progress=ends)
+    raises(KeyboardInterrupt, "", ctx.save_keys, other, secret, rotations=[1], progress=ends)
     assert list(tmp_path.iterdir()) == [path]
     deeper = hm.Context(hm.ckks.Parameters.for_circuit(depth=3, slots=64))
-    with pytest.raises(hm.errors.MismatchError):
-        ctx.save_keys(other, deeper.generate_secret_key())
+    raises(hm.errors.MismatchError, "", ctx.save_keys, other, deeper.generate_secret_key())

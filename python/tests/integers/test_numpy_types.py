@@ -13,6 +13,8 @@ import pytest
 
 import hemera as hm
 
+from ..refusals import raises
+
 TYPES = [np.dtype(f"{kind}{size}") for size in (1, 2, 8) for kind in "ui"]
 ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     **{f.__name__: f for f in (operator.add, operator.sub, operator.mul)},
@@ -117,8 +119,7 @@ def test_pythons_integers_at_the_edges_of_types(name: str) -> None:
         for number in (limits.min - 1, limits.min, -1, 0, 1, limits.max, limits.max + 1, 2**70, -(2**70)):
             is_held = limits.min <= number <= limits.max
             if name in SHIFTS and number < 0 and is_held:
-                with pytest.raises(TypeError, match="0 or more"):
-                    of(x, number)
+                raises(TypeError, "0 or more", of, x, number)
             elif name in ("np.where", "np.concatenate") and not is_held:
                 if name == "np.where":  # NumPy wraps around
                     assert outcome(of, x, number) == outcome(of, number, x) is OverflowError
@@ -190,21 +191,15 @@ def test_pythons_integers_have_the_contexts_type() -> None:
     assert counted().encrypt([1, 2**40]).dtype == np.int64
     assert counted().encrypt([2**63]).dtype == np.uint64
     for number in (128, -129):
-        with pytest.raises(OverflowError, match=f"Python integer {number} out of bounds for int8"):
-            narrow.encrypt([1, number])
-    with pytest.raises(OverflowError, match="out of bounds for int64"):
-        counted().encrypt([2**64])
+        raises(OverflowError, f"Python integer {number} out of bounds for int8", narrow.encrypt, [1, number])
+    raises(OverflowError, "out of bounds for int64", counted().encrypt, [2**64])
     condition = narrow.encrypt(TRUTHS)
     assert np.where(condition, 127, -128).dtype == np.int8
     for a, b in ((128, 0), (0, 128), (0, -129), (300, 0)):
-        with pytest.raises(OverflowError, match="out of bounds for int8"):
-            np.where(condition, a, b)
-    with pytest.raises(TypeError, match="of 8 bits, not int16"):
-        np.where(condition, np.int16(1), 0)
-    with pytest.raises(TypeError, match="of 8 bits, not int64"):
-        narrow.encrypt(TRUTHS).astype(np.int64)
-    with pytest.raises(TypeError, match="the values are integers, not"):
-        narrow.encrypt([1, None])
+        raises(OverflowError, "out of bounds for int8", np.where, condition, a, b)
+    raises(TypeError, "of 8 bits, not int16", np.where, condition, np.int16(1), 0)
+    raises(TypeError, "of 8 bits, not int64", narrow.encrypt(TRUTHS).astype, np.int64)
+    raises(TypeError, "the values are integers, not", narrow.encrypt, [1, None])
 
 
 def test_what_numpy_does_in_place() -> None:
@@ -277,7 +272,5 @@ def test_functions_of_numpy_that_are_not_there() -> None:
         lambda: np.where(np.arange(3), x, x): "the condition is an array of encrypted booleans",
         lambda: np.where(TRUTHS, 1, x < 2) + "a": "not the str 'a'",
     }.items():
-        with pytest.raises(TypeError, match=words):
-            of()
-    with pytest.raises(TypeError, match="unhashable"):
-        hash(x < 2)
+        raises(TypeError, words, of)
+    raises(TypeError, "unhashable", hash, x < 2)

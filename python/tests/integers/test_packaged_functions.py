@@ -15,6 +15,7 @@ from hemera.errors import FormatError, LevelError, MismatchError, MissingKeyErro
 from hemera.serving import Package, export_integers
 from hemera.serving.home import Home
 
+from ..refusals import raises
 from ..serving.conftest import serving
 from ..test_wasm_client import ROOT, module
 
@@ -150,8 +151,7 @@ def test_what_they_do_not_take_is_refused(
     function: Any, options: dict[str, Any], error: type[Exception]
 ) -> None:
     told: dict[str, Any] = {"inputs": {"x": EIGHT}, "bits": 8, "preset": "test-exact", "name": "m", **options}
-    with pytest.raises(error):
-        export_integers(function, **told)
+    raises(error, "", export_integers, function, **told)
 
 
 TEXT = '{"inputs":[["uint8",[4]]],"calls":[%s],"result":1}'
@@ -176,5 +176,4 @@ TEXT = '{"inputs":[["uint8",[4]]],"calls":[%s],"result":1}'
     ],
 )
 def test_forged_functions_are_refused(text: str) -> None:
-    with pytest.raises(FormatError):
-        hm.integers.recorded.Replayed(text)
+    raises(FormatError, "", hm.integers.recorded.Replayed, text)

@@ -13,6 +13,7 @@ from hemera.integers.bounded import Bounded
 from hemera.integers.engine import LEAST_DEVIATIONS, Engine, misread_log2
 from hemera.integers.lookup import Lookup, bits, lookup
 
+from ..refusals import raises
 from .setting import context, encrypted
 
 
@@ -110,10 +111,8 @@ def test_bits_are_right_or_refused(ints: hm.integers.Context) -> None:
     near = replace(encrypted(engine, numbers.astype(float), 15), error=0.8 * largest)
     assert engine.tables(near, circuit, clean=True)[0].risk.log2 < -128
     beyond = replace(near, error=1.1 * largest)
-    with pytest.raises(hm.errors.NoiseError, match="73 are needed"):
-        engine.tables(beyond, circuit, clean=True)
-    with pytest.raises(hm.errors.NoiseError, match="a digit"):
-        engine.tables(replace(near, error=0.036), circuit, clean=False)
+    raises(hm.errors.NoiseError, "73 are needed", engine.tables, beyond, circuit, clean=True)
+    raises(hm.errors.NoiseError, "a digit", engine.tables, replace(near, error=0.036), circuit, clean=False)
 
 
 @pytest.mark.parametrize("sigma", [0.2, 0.25])
