@@ -163,9 +163,6 @@ def test_values_outside_are_refused(deep):
     )
 
 
-# --- Functions of several values, written as formulas ---
-
-
 def test_formulas_are_functions(deep):
     ctx, sk, ev = deep
     relu = circuits.relu((-2, 2), bits=9)

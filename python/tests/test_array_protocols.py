@@ -87,9 +87,6 @@ def test_plaintexts_are_no_arrays_either(party):
         refuse((call, TypeError, r"takes no Plaintext: add it to a ciphertext|unsupported operand"))
 
 
-# --- What Python and arrays have, and ciphertexts do not: each names the call to make. ---
-
-
 @pytest.mark.parametrize("batch", [(), (3,)])
 def test_no_truth_value(party, batch):
     x = party.ev.encrypt(np.ones((*batch, 4), int))

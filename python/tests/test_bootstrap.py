@@ -72,14 +72,12 @@ def test_the_plan_tells_its_price(boot):
     mean, worst = boot.expected_precision()
     assert 20 < worst < mean < 26
     assert isinstance(boot, hm.circuits.Plan)
-    assert boot.level == boot.input_level
-    assert boot.depth == -4
+    assert (boot.level, boot.depth) == (boot.input_level, -4)
     # Real and imaginary parts have ten each, in eight sums.
     assert boot.operations["products"] == 20
     assert 2**-24 < boot.expected_error(0)[0] < 2**-20
     told = boot.as_dict()
-    assert told["levels_left"] == 4
-    assert told["expected_precision"] == {"mean": mean, "worst": worst}
+    assert (told["levels_left"], told["expected_precision"]) == (4, {"mean": mean, "worst": worst})
     kinds = [key["kind"] for key in told["keys"]]
     assert kinds.count("conjugation") == kinds.count("to ephemeral") == kinds.count("from ephemeral") == 1
     assert kinds.count("relinearization") == 8

@@ -6,8 +6,6 @@ import pytest
 
 import check_floors as check
 
-# --- C++. ---
-
 
 def write_source(root, file, *includes):
     path = root / file
@@ -77,9 +75,6 @@ def test_reports_every_clash_and_ignores_what_is_no_include(tmp_path):
         '// #include "io/b.hpp"\n#include <vector>\n  #  include "io/b.hpp"\n\n#include "io/b.hpp"  // why\n'
     )
     assert [clash.line for clash in check.include_clashes(tmp_path)] == [3, 5]
-
-
-# --- Python. ---
 
 
 def write(root, module, text=""):

@@ -183,8 +183,7 @@ def test_show_versions_names_each_package(capsys):
     hm.show_versions()
     lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
     assert lines["hemera"] == importlib.metadata.version("hemera")
-    assert lines["numpy"] == np.__version__
-    assert lines["python"] == platform.python_version()
+    assert (lines["numpy"], lines["python"]) == (np.__version__, platform.python_version())
     assert {"processor", "backend", "gpus", "torch", "ray", "scikit-learn"} <= set(lines)
     assert str(Path.home()) not in "".join(lines.values())
 
@@ -215,8 +214,7 @@ def test_params_as_json_and_file(scheme, capsys, tmp_path):
 
 def test_lists_may_begin_with_a_minus(capsys):
     found, again = (run_json(capsys, f"params ckks --rotations{each}-1,2") for each in " =")
-    assert found == again
-    assert found["rotations"] == [-1, 2]
+    assert (found, found["rotations"]) == (again, [-1, 2])
     shared = run_json(capsys, "params ckks --sharing-bits 40 --shares 9")
     assert shared["scale"] >= 2.0**67
     assert any("others see" in reason for reason in shared["why"])
@@ -237,8 +235,7 @@ def test_plan_of_a_bootstrap(capsys, calibrated):
         assert part in text
     found = run_json(capsys, f"{words} --batch 2")
     boot = hm.circuits.Bootstrap(hm.ckks.Parameters.for_bootstrapping("test-40"), 64)
-    assert found["bytes"]["keys"] == boot.key_bytes
-    assert found["memory_bytes"] == boot.memory_bytes(2)
+    assert (found["bytes"]["keys"], found["memory_bytes"]) == (boot.key_bytes, boot.memory_bytes(2))
     assert len(found["keys"]) == len(boot.needed_keys)
     assert "seconds" not in found
     few = run_json(capsys, f"{words} --key-memory {boot.key_bytes - 1}")

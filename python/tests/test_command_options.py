@@ -122,8 +122,7 @@ def test_calibrate_measures_as_it_is_asked(words, given, monkeypatch, capsys, tm
     asked = []
     monkeypatch.setattr("hemera.objects.calibration.calibrate", measure)
     assert main(["calibrate", *words, "--output", str(tmp_path / "table")]) == 0
-    assert asked == [given]
-    assert saved == [tmp_path / "table"]
+    assert (asked, saved) == ([given], [tmp_path / "table"])
     assert capsys.readouterr().out == f"a line\n2 times of a device, kept in {tmp_path / 'table'}\n"
 
 

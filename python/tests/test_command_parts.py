@@ -146,8 +146,7 @@ def test_inspect_tells_a_model_s_bytes(tmp_path, capsys):
     cost = package.cost()
     sizes = [size_text(each) for each in (cost.key_bytes, cost.plaintext_bytes, cost.workspace_bytes)]
     assert told["memory"] == "keys of {}, plaintexts of {}, workspace of {} a request".format(*sizes)
-    assert len(set(sizes)) == 3
-    assert told["bytes"] == str((tmp_path / "model").stat().st_size)
+    assert (len(set(sizes)), told["bytes"]) == (3, str((tmp_path / "model").stat().st_size))
     assert told["keys"].endswith(f"of {size_text(package.describe()['key_bytes_at_most'])} at most")
     assert main(["inspect", str(tmp_path / "model"), "--json", "-"]) == 0
     assert json.loads(capsys.readouterr().out)["cost"] == json.loads(json.dumps(cost.as_dict()))
@@ -187,8 +186,7 @@ def test_doctor_tells_memory_and_surroundings(memory, state, monkeypatch, capsys
     text = capsys.readouterr().out
     findings = json.loads(text)["findings"]
     (found,) = (each for each in findings if each["check"] == "memory")
-    assert found["state"] == state
-    assert ("want 4.00 GiB or more" in found["text"]) == (state == "note")
+    assert (found["state"], "want 4.00 GiB or more" in found["text"]) == (state, state == "note")
     assert [each["state"] for each in findings if each["check"] == "GPUs"] == ["ok", "broken"]
     told = [each["text"] for each in findings if each["check"] == "environment"]
     assert "HEMERA_OWN='shown' changes what Hemera does" in told

@@ -93,8 +93,7 @@ def test_operations_are_counted_by_kind():
     counted = hm.cost(lambda x, y: (x * y).rotate(1) + x.rotate(1), 512, 512, params=CKKS)
     assert counted.operations["products"] == 1
     # The product's relinearization, and two rotations.
-    assert counted.operations["key_products"] == 3
-    assert counted.operations["mod_ups"] == 3
+    assert (counted.operations["key_products"], counted.operations["mod_ups"]) == (3, 3)
     batch = hm.cost(lambda x: x.rotate(1), (5, 512), params=CKKS)
     assert batch.operations["key_products"] == 5
 

@@ -11,7 +11,7 @@ import pytest
 
 import hemera as hm
 from hemera import circuits
-from hemera.errors import ParameterError, RangeError, RangeWarning
+from hemera.errors import NoiseError, ParameterError, RangeError, RangeWarning
 
 from .refusals import refuse, refuse_each
 
@@ -67,8 +67,7 @@ def test_where_nothing_is_declared_there_is_one_warning(session):
         warnings.resetwarnings()
         for _ in range(3):
             y = function(ev.encrypt([1.0]))
-    assert [each.category for each in caught] == [RangeWarning]
-    assert caught[0].filename == __file__
+    assert ([each.category for each in caught], caught[0].filename) == ([RangeWarning], __file__)
     assert "from -8 to 8" in str(caught[0].message)
     assert y.largest == math.inf
     # A magnitude does not say that values are positive.
@@ -83,10 +82,8 @@ def test_where_nothing_is_declared_there_is_one_warning(session):
 def test_declared_bounds_are_checked_and_kept(session):
     ctx, sk, ev = session
     x = ev.encrypt([1.0, -3.0], largest=4)
-    assert x.largest == 4
-    assert ctx.encrypt([1.0], sk, largest=4).largest == 4
-    assert ctx.load(bytes(x)).largest == 4
-    assert (x * x - 1).largest == 17
+    assert (x.largest, ctx.encrypt([1.0], sk, largest=4).largest) == (4, 4)
+    assert (ctx.load(bytes(x)).largest, (x * x - 1).largest) == (4, 17)
     assert (x * ev.encode([2.0, 2.0], largest=2)).largest == 8
     assert x.polyval([1, -3, 0, 0.5]).largest == 1 + 12 + 32
     np.testing.assert_allclose(ctx.decrypt(x.polyval([1, -3, 0, 0.5]), sk), [-1.5, -3.5], atol=1e-4)
@@ -143,9 +140,6 @@ def test_clips_that_are_none_are_refused():
         circuits.from_recipe("clip", {"low": -1, "high": 1})
 
 
-# --- Bootstraps. ---
-
-
 Bootstrapped = tuple[hm.Context, hm.SecretKey, hm.Evaluator, circuits.Bootstrap]
 
 
@@ -197,8 +191,7 @@ def test_every_undeclared_bootstrap_warns(automatic):
             for run in (first, second, first, second):
                 run(x)
                 told.append(len(caught))
-        assert told == [1, 2, 3, 4]
-        assert {each.category for each in caught} == {RangeWarning}
+        assert (told, {each.category for each in caught}) == ([1, 2, 3, 4], {RangeWarning})
         assert "from -1 to 1" in str(caught[0].message)
         assert "magnitude=" in str(caught[0].message)
         assert {each.filename for each in caught} == {__file__}
@@ -252,3 +245,35 @@ def test_magnitudes_that_do_not_fit_are_refused(automatic):
     own = ctx.bind(ev.keys, bootstrap=boot, magnitude=100)
     low = own.at_level(own.encrypt(values(), largest=101), boot.input_level)
     refuse((lambda: low.bootstrap(), RangeError, "from -1 to 100"))
+
+
+def make_session(params):
+    ctx = hm.Context(params, "cpu")
+    sk = ctx.generate_secret_key()
+    return ctx, sk, ctx.bind(ctx.generate_keys(sk, sum_slots=4))
+
+
+def test_a_wrap_is_a_noise_error():
+    ctx, sk, ev = make_session(hm.ckks.Parameters.for_circuit(depth=1, slots=4))
+    x = ev.encrypt([1500.0] * 4)
+    refuse((lambda: ctx.decrypt(x * x, sk), NoiseError, r"quarter.*range_bits.*largest="))
+    small = hm.ckks.Parameters.for_circuit(depth=1, slots=4, range_bits=10)
+    assert not small.checks_range
+    assert small.range_bits == 10
+
+
+def test_a_declared_bound():
+    params = hm.ckks.Parameters.for_circuit(depth=1, slots=4, largest=3e6)
+    assert (params.largest, params.range_bits) == (3e6, 23)
+    ctx, sk, ev = make_session(params)
+    x = ev.encrypt([1500.0] * 4)
+    np.testing.assert_allclose(ctx.decrypt(x * x, sk), [2250000] * 4, rtol=1e-4)
+    assert (x.largest, (x * x).largest, (2 * x - 1).largest) == (3e6, 9e12, 6e6 + 1)
+    assert x.sum().largest == 1.2e7
+    refuse((lambda: ev.encrypt([4e6]), ParameterError, "exceeds the declared bound 3000000"))
+    assert hm.ckks.Parameters.for_circuit(1).largest is None
+    for bound in (0, -1, math.nan, math.inf, 1e30):
+        with pytest.raises(ParameterError, match="largest"):
+            hm.ckks.Parameters.for_circuit(1, largest=bound)
+    with pytest.raises(ParameterError, match="one of them"):
+        hm.ckks.Parameters.for_circuit(1, largest=10, range_bits=20)

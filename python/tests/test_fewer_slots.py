@@ -49,22 +49,6 @@ def test_slots_multiply_add_and_turn(scheme, t):
     equal(ev.dot([x, y, x], [y, y, x]), a * b + b * b + a * a)
 
 
-def test_coefficients_are_what_they_were():
-    params = parameters("bfv", 257)
-    ctx = hm.Context(params)
-    sk = ctx.generate_secret_key()
-    ev = ctx.bind(ctx.generate_keys(sk))
-    a, b = np.random.default_rng(5).integers(0, 257, (2, N))
-    x = ev.encrypt(a, encoding="coefficients")
-    product = np.append(np.convolve(a, b), 0)
-    found = ctx.decrypt(x * ev.encrypt(b, encoding="coefficients"), sk)
-    np.testing.assert_array_equal(found % 257, (product[:N] - product[N:]) % 257)
-    with pytest.raises(hm.errors.MismatchError, match="in coefficients"):
-        x.rotate(1)
-    with pytest.raises(hm.errors.MismatchError, match="encode both alike"):
-        x + ev.encrypt(a[:128])
-
-
 def test_refusals_name_the_slots():
     params = parameters("bfv", 257)
     ctx = hm.Context(params)

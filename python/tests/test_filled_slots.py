@@ -104,8 +104,7 @@ def test_sums_meet_values_of_any_number(ev):
     np.testing.assert_allclose(
         decrypt((x - full.sum()).sum())[0], (random() - random(SLOTS, seed=2).sum()).sum(), rtol=1e-5
     )
-    assert decrypt(few * x.sum()).shape == (17,)
-    assert decrypt(x.sum() + few).shape == (17,)
+    assert (decrypt(few * x.sum()).shape, decrypt(x.sum() + few).shape) == ((17,), (17,))
     np.testing.assert_allclose(
         decrypt((few + x.sum()).sum())[0], (random(17, 3) + random().sum()).sum(), rtol=1e-5
     )
@@ -141,8 +140,7 @@ def test_files_need_version_3_only_for_padding(party):
     if party.exact:  # the number of values says it
         assert version(part) == 1
     else:
-        assert version(part) == 3
-        assert hm.inspect(bytes(part)).fields["filled"] == str(VALUES)
+        assert (version(part), hm.inspect(bytes(part)).fields["filled"]) == (3, str(VALUES))
     assert version(part.sum()) == 3
     assert hm.inspect(bytes(part.sum())).fields["padding"] == "one value in all slots"
 
@@ -289,9 +287,6 @@ def test_inner_sums_ask_for_a_mask(ev, params):
     # One that keeps a slot which holds no value is no such mask.
     wide = hm.circuits.Mask(np.arange(SLOTS) <= VALUES, params, level=lifted.level)
     np.testing.assert_allclose(decrypt(wide(lifted).sum())[0], (random() + 2).sum(), rtol=1e-5)
-
-
-# --- Types. ---
 
 
 @pytest.mark.parametrize("values", [[1e30, 2], [1e30], [2, -1e30j], [[1.0, 2.0], [1e30, 2]]])

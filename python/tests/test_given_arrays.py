@@ -54,8 +54,7 @@ def test_real_arrays_have_the_bits_of_complex_ones(ctx, name):
     x = LAYOUTS[name](VALUES)
     before = x.copy()
     found, expected = ctx.encode(x), ctx.encode(x.astype(np.complex128))
-    assert found.dtype == np.float64
-    assert found.filled == x.shape[-1]
+    assert (found.dtype, found.filled) == (np.float64, x.shape[-1])
     values, complex_values = ctx.decode(found), ctx.decode(expected)
     np.testing.assert_array_equal(values, complex_values.real)
     np.testing.assert_array_equal(ctx.decode(found, dtype=complex), complex_values)

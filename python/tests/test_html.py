@@ -65,8 +65,7 @@ def ckks():
 def test_every_text_is_escaped():
     found = Reader(_html.table(HOSTILE, {HOSTILE: HOSTILE, "none": None}, HOSTILE))
     assert "script" not in found.tags
-    assert found.title == HOSTILE
-    assert found.facts == {HOSTILE: HOSTILE}
+    assert (found.title, found.facts) == (HOSTILE, {HOSTILE: HOSTILE})
     assert found.texts["pre"] == [HOSTILE]
 
 
@@ -81,8 +80,7 @@ def test_parameters(scheme, ckks):
     params = scheme.Parameters.for_circuit(depth=1, slots=4)
     found = read(params).facts
     assert found["plaintext modulus t"] == f"{params.plain_modulus:,}"
-    assert found["degree N"] == f"{params.degree:,}"
-    assert found["security"] == params.security
+    assert (found["degree N"], found["security"]) == (f"{params.degree:,}", params.security)
     assert "plaintext modulus t" not in read(ckks[0].params).facts
     assert read(ckks[0].params).facts["levels"] == "3"
 
@@ -100,10 +98,8 @@ def test_ciphertexts_and_plaintexts_show_no_values(ckks):
     ev = ctx.bind(keys)
     x = ev.encrypt(np.ones((2, 50)))
     found = read(x)
-    assert found.title == "CKKS ciphertext"
-    assert found.facts["shape of the batch"] == "(2,)"
-    assert found.facts["slots"] == "50 of 64 slots"
-    assert found.facts["level"] == "2"
+    assert (found.title, found.facts["shape of the batch"]) == ("CKKS ciphertext", "(2,)")
+    assert (found.facts["slots"], found.facts["level"]) == ("50 of 64 slots", "2")
     assert read(x.at_level(1)).facts["level"] == "1"
     assert read(ev.encrypt(np.zeros((2, 50)))).facts == found.facts
     assert read(ctx.encode(np.ones(64))).facts == read(ctx.encode(np.zeros(64))).facts
@@ -185,11 +181,9 @@ def test_compiled_programs_and_their_check():
     found = read(plan)
     assert found.title == "Compiled program study"
     assert found.facts["input ages"] == "shape (100,), from 0 to 1"
-    assert found.facts[f"result {HOSTILE}"] == "shape ()"
-    assert found.facts["depth"] == str(plan.depth)
+    assert (found.facts[f"result {HOSTILE}"], found.facts["depth"]) == ("shape ()", str(plan.depth))
     checked = plan.check(np.ones((3, 100)), encrypted=0)
     facts = read(checked).facts
-    assert facts["samples"] == "3"
-    assert facts["of them encrypted"] == "0"
+    assert (facts["samples"], facts["of them encrypted"]) == ("3", "0")
     assert facts["largest result"] == "100"
     assert "largest error encrypted" not in facts

@@ -70,8 +70,7 @@ def test_without_automatic_nothing_bootstraps_by_itself(party):
 def test_parameters_and_keys_load_elsewhere(party):
     with pytest.warns(hm.errors.SecurityWarning):
         params = type(party.params).load(party.params.to_bytes())
-    assert params == party.params
-    assert params.to_bytes() == party.params.to_bytes()
+    assert (params, params.to_bytes()) == (party.params, party.params.to_bytes())
     boot = hm.circuits.IntegerBootstrap(params)
     assert boot.as_dict() == party.boot.as_dict()
     server = hm.Context(params)
@@ -225,9 +224,6 @@ def test_the_settings_of_2_to_the_15_are_exact_many_times_in_a_row(scheme, t):
         assert x.guaranteed_noise_budget == pytest.approx(boot.budget_left)
         assert ctx.noise_budget(x, sk) >= int(boot.budget_left)
         assert (ctx.decrypt(x, sk) % t).tolist() == expected
-
-
-# --- Counted. ---
 
 
 def deep(boot):

@@ -169,8 +169,7 @@ def test_of_several_who_keep_a_file_one_writes_it(tmp_path):
         each.start()
     for each in threads:
         each.join()
-    assert [(tmp_path / "file").read_bytes()] == won
-    assert len(list(tmp_path.iterdir())) == 1
+    assert ([(tmp_path / "file").read_bytes()], len(list(tmp_path.iterdir()))) == (won, 1)
 
 
 def test_a_lock_is_one_ones_until_its_block_ends(tmp_path):

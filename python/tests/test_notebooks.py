@@ -59,6 +59,5 @@ def test_other_results_are_noticed_and_errors_are_raised(tmp_path):
     assert main(["--write", name]) == 0
     assert main([name]) == 0
     printed, value = stored(read(path))[0]
-    assert printed["text"] == ["1\n"]
-    assert value["data"] == {"text/plain": ["2"]}
+    assert (printed["text"], value["data"]) == (["1\n"], {"text/plain": ["2"]})
     refuse((lambda: main([write("1 / 0")]), ZeroDivisionError, None))

@@ -110,9 +110,6 @@ def test_orion(title, capsys):
     assert capsys.readouterr().out.splitlines()[-len(beside) :] == beside
 
 
-# --- The Python package: functions of plain and of encrypted arrays, beside SciPy. ---
-
-
 def test_python_functions_of_arrays(capsys):
     program = sections("python.md")["Functions of arrays"]
     exec(compile(program, "docs/python.md", "exec"), {})
@@ -121,9 +118,6 @@ def test_python_functions_of_arrays(capsys):
     plain, encrypted = (numbers(line) for line in capsys.readouterr().out.splitlines())
     np.testing.assert_allclose(plain, wanted, atol=1e-8)
     np.testing.assert_allclose(encrypted, wanted, atol=2**-12 + 1e-8)
-
-
-# --- Networks: a file and images as the page has them. ---
 
 
 def test_a_network(tmp_path, monkeypatch):
@@ -140,8 +134,6 @@ def test_a_network(tmp_path, monkeypatch):
     exec(compile(program, "docs/compile-networks.md", "exec"), {"print": printed.append})
     np.testing.assert_allclose(printed[-1], np.tanh(images[0].ravel() @ weights), atol=2**-10)
 
-
-# --- Circuits: each program by itself, beside NumPy. ---
 
 CIRCUITS = re.findall(
     r"^```python\n(.*?)^```", (DOCS / "circuits.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL

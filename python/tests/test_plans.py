@@ -258,8 +258,7 @@ def test_what_fills_up_is_no_value(client, params):
 def test_options_of_sums_and_copies(client, params):
     ctx, sk = client
     few = SUM(params, SLOTS, 16, fewest_keys=True)
-    assert few.rotations == [1, 2, 4, 8]
-    assert SUM(params, SLOTS, 16).rotations == [1, 2, 3, 4, 8, 12]
+    assert (few.rotations, SUM(params, SLOTS, 16).rotations) == ([1, 2, 4, 8], [1, 2, 3, 4, 8, 12])
     # The usual rotation keys serve, and sums work at every level.
     y = few(ctx.bind(ctx.generate_keys(sk, rotations=[1, 2, 4, 8])).encrypt(np.ones(SLOTS)).at_level(1))
     assert y.level == 1
@@ -294,9 +293,6 @@ def test_the_page_has_a_program(client, params):
     exec(compile(program, "matrices.md", "exec"), names)
     found = names["layer"].unpack(ctx.decrypt(names["y"], sk))
     np.testing.assert_allclose(found, names["tokens"] @ names["wide"].T, atol=1e-4)
-
-
-# --- Integers times rows. ---
 
 
 @pytest.mark.parametrize("kind", [np.int64, np.int8, np.bool_, np.uint16])
@@ -334,9 +330,6 @@ def test_integers_are_exact(scheme):
         (lambda: np.ones((2, 6)) @ x, TypeError, "integers"),
         (lambda: np.ones(6, int) @ x, MismatchError, "two axes"),
     )
-
-
-# --- Grids of transforms. ---
 
 
 def block(*numbers, seed=1):

@@ -57,8 +57,7 @@ def test_products_have_the_bits_of_one_context(setting, members, home):
     x = setting.encrypted(home)
     y = circuit(x)
     assert isinstance(y, PoolCiphertext)
-    assert (y.members, y.shape) == ([0], ())
-    assert bytes(y) == bytes(setting.plan(x))
+    assert ((y.members, y.shape), bytes(y)) == (([0], ()), bytes(setting.plan(x)))
     assert y.largest == pytest.approx(np.abs(MATRIX).sum(axis=1).max())
     np.testing.assert_allclose(setting.pool.decrypt(y, setting.sk), MATRIX @ setting.values, atol=2**-18)
     out = setting.encrypted()
@@ -147,17 +146,13 @@ def test_an_error_of_a_member_waits_for_the_others(setting, monkeypatch):
     assert bytes(circuit(x)) == bytes(setting.plan(x))
 
 
-# --- Where to cut. ---
-
-
 def test_slow_links_leave_a_circuit_on_one_member_and_fast_ones_share_it():
     steps = [
         Step("matrix", {1: 3e-3, 2: 1.7e-3, 4: 1e-3}, 1e-4, input_bytes=2**24, sum_bytes=2**25),
         Step("halves", {1: 2e-3, 2: 1e-3}, input_bytes=2**24, sum_bytes=2**23, ends_on_one=True),
     ]
     fast, slow = (best_cut(steps, links, 4) for links in (NVLINK, LinkTimes(1e9, 1e-3)))
-    assert fast.members == (4, 2)
-    assert slow.members == (1, 1)
+    assert (fast.members, slow.members) == ((4, 2), (1, 1))
     assert slow.seconds == slow.alone == pytest.approx(5.1e-3)
     assert fast.seconds < 0.6 * fast.alone
     assert best_cut(steps, NVLINK, 3).members == (2, 2)
@@ -269,8 +264,7 @@ def test_work_of_a_transform_by_members():
     assert sorted(step.seconds) == [1, 2, 4]
     assert step.seconds[1] > step.seconds[2] > step.seconds[4] > step.seconds[1] / 4
     # Two polynomials over the level's primes, and over the special ones as well.
-    assert step.input_bytes == 2 * 28 * 65536 * 8
-    assert step.sum_bytes == 2 * 36 * 65536 * 8
+    assert (step.input_bytes, step.sum_bytes) == (2 * 28 * 65536 * 8, 2 * 36 * 65536 * 8)
     # Four H200 take 1.50 ms, two 1.37: the transfers begin one after the other.
     assert best_cut([step], NVLINK, 4).members == (2,)
     assert best_cut([step], LinkTimes(NVLINK.bytes_per_second, 0), 4).members == (4,)
@@ -300,9 +294,6 @@ def test_the_number_of_members_is_found(setting, monkeypatch):
     assert isinstance(every, PoolCircuit)
 
 
-# --- Bootstraps. ---
-
-
 @pytest.fixture(scope="module")
 def bootstraps():
     params = hm.ckks.Parameters.for_bootstrapping("test-40")
@@ -323,9 +314,7 @@ def test_bootstraps_have_the_bits_of_one_context(bootstraps):
     assert (circuit.plan, circuit.members) == (plan, 2)
     y = circuit(x)
     assert isinstance(y, PoolCiphertext)
-    assert y.members == [0]
-    assert bytes(y) == bytes(plan(x))
-    assert y.level == plan.result_level
+    assert (y.members, bytes(y), y.level) == ([0], bytes(plan(x)), plan.result_level)
     np.testing.assert_allclose(pool.decrypt(y, sk), values[2], atol=2**-12)
     assert bytes(pool.circuit(plan, members=1)(x)) == bytes(y)
     np.testing.assert_allclose(
@@ -362,8 +351,7 @@ def test_values_without_levels_are_bootstrapped_first(bootstraps):
     values = np.linspace(-1, 1, 16)
     x = ev.at_level(ev.encrypt(values), boot.input_level)
     y = pool.circuit(plan, members=2)(x)
-    assert y.level == boot.result_level - 1
-    assert bytes(y) == bytes(plan(x))
+    assert (y.level, bytes(y)) == (boot.result_level - 1, bytes(plan(x)))
     np.testing.assert_allclose(pool.decrypt(y, sk), matrix @ values, atol=2**-12)
 
 

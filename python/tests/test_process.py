@@ -64,8 +64,7 @@ def test_a_child_that_is_forked_within_a_lock_leaves_and_takes_it():
     if pid == 0:
         os.write(writing, _enter(lock).encode())
         os._exit(0)
-    assert os.read(reading, 100) == b"entered"
-    assert os.waitpid(pid, 0)[1] == 0
+    assert (os.read(reading, 100), os.waitpid(pid, 0)[1]) == (b"entered", 0)
     assert _enter(lock) == "entered"
 
 
@@ -114,8 +113,7 @@ def test_a_cached_property_holds_up_no_child_while_a_thread_computes_it():
     done.set()
     thread.join()
     assert slow.value is slow.value
-    assert slow.value == [1]
-    assert Slow.value.__doc__ == "What it is."
+    assert (slow.value, Slow.value.__doc__) == ([1], "What it is.")
 
 
 def test_threads_that_compute_a_cached_property_together_get_one_value():
@@ -155,8 +153,7 @@ def test_a_value_is_made_once_by_threads_that_ask_together():
             each.join()
         return len(made), len({id(each) for each in found})
 
-    assert ask() == (1, 1)
-    assert in_child(ask) == "(2, 1)"
+    assert (ask(), in_child(ask)) == ((1, 1), "(2, 1)")
 
 
 def test_a_child_is_not_held_up_by_a_value_that_a_thread_makes_as_it_is_forked():

@@ -28,9 +28,7 @@ def require_steady(calls, stage):
     assert {call[0] for call in calls} == {stage}
     (total,) = {call[2] for call in calls}
     done = [call[1] for call in calls]
-    assert done == sorted(done)
-    assert done[0] == 0
-    assert done[-1] == total
+    assert (done, done[0], done[-1]) == (sorted(done), 0, total)
     return total
 
 

@@ -51,8 +51,7 @@ def test_softmax_is_that_of_numpy(deep, count, interval, bits):
     assert np.abs(function(values) - softmax_of(values)).max() <= function.error
     x = ev.encrypt(values[:40], largest=max(map(abs, interval)))
     y = function(x)
-    assert (y.shape, y.filled) == ((40,), count)
-    assert x.level - level_of(y) == function.depth
+    assert ((y.shape, y.filled), x.level - level_of(y)) == (((40,), count), function.depth)
     np.testing.assert_allclose(ctx.decrypt(y, sk), softmax_of(values[:40]), atol=function.error + 1e-4)
     assert np.abs(ctx.decrypt(y, sk).sum(axis=-1) - 1).max() < count * (function.error + 1e-4)
 

@@ -183,8 +183,7 @@ def test_what_can_not_be_installed(tmp_path):
     assert "requirements/demo.txt could not be installed" in text
     # It is tried again, and the benchmark's packages may be missing.
     status, calls, text = run_setup(tmp_path, "test", fails="bench")
-    assert status == 0
-    assert names(calls) == ["test", "bench"]
+    assert (status, names(calls)) == (0, ["test", "bench"])
     assert "Going on without the packages for 'bench'" in text
     # Nor is an environment of its own there without its packages.
     status, _, text = run_setup(tmp_path, "atheris")
@@ -238,18 +237,6 @@ def test_every_installation_by_a_script_has_hashes_or_no_index():
                     line,
                 )
     assert found >= 6
-
-
-def test_every_action_and_image_is_named_by_its_digest():
-    actions, images = [], []
-    for workflow in (REPOSITORY / ".github" / "workflows").iterdir():
-        text = workflow.read_text()
-        actions += [each for each in re.findall(r"uses: (\S+)", text) if not each.startswith("./")]
-        images += re.findall(r"image: (\S+)", text)
-    assert len(actions) >= 8
-    assert len(images) >= 3
-    assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", each) for each in actions)
-    assert all(re.fullmatch(r"\S+@sha256:[0-9a-f]{64}|\$\{\{ \S+ \}\}", each) for each in images)
 
 
 @pytest.mark.parametrize(

@@ -148,8 +148,7 @@ def test_fences_end_where_they_began():
         return run
 
     text = "a\n````md\n```\nb\n```\n````\nc\n~~~\nd\n~~~\n"
-    assert outside_of_code(text, note) == text
-    assert [each for each in seen if each] == ["a\n", "c\n"]
+    assert (outside_of_code(text, note), [each for each in seen if each]) == (text, ["a\n", "c\n"])
 
 
 def test_tables_have_the_values_of_the_file(root):

@@ -62,8 +62,7 @@ def test_diagonals_lie_where_the_definition_says(client, params, name, fewest_ke
     expected = x @ dense_of(diagonals).T
     np.testing.assert_allclose(run(client, transform, x), expected, atol=1e-5)
     np.testing.assert_allclose(transform.evaluate_clear(x), expected, atol=1e-12)
-    assert transform.shape == (SLOTS, SLOTS)
-    assert transform._native.diagonals == len(diagonals)
+    assert (transform.shape, transform._native.diagonals) == ((SLOTS, SLOTS), len(diagonals))
 
 
 def test_the_type_of_results_is_that_of_the_diagonals(client, params):

@@ -36,8 +36,7 @@ def test_packed_keys_change_nothing_on_a_cpu():
 def test_the_former_name_of_packed_storage_is_told():
     with pytest.warns(DeprecationWarning, match="'six-byte' is storage='packed' now") as told:
         ctx = hm.Context(parameters(50), "cpu", storage="six-byte")
-    assert told[0].filename == __file__
-    assert ctx.on("cpu").storage == "eight-byte"
+    assert (told[0].filename, ctx.on("cpu").storage) == (__file__, "eight-byte")
     assert DeviceOptions(storage="six-byte").storage == "packed"  # as pools and servers take it
 
 

@@ -213,8 +213,7 @@ def test_measured_products_of_matrices_have_their_own_times():
     ]
     product = hm.circuits.PlainMatrixProduct(np.ones((8, 8)), PARAMS, bits=8)
     measured, other = DeviceTimes("cpu-avx512-2", rows), DeviceTimes("cpu-avx512-2", rows[:2])
-    assert measured._all_rows == rows
-    assert other._all_rows[:2] == rows[:2]
+    assert (measured._all_rows, other._all_rows[:2]) == (rows, rows[:2])
     assert {row[0] for row in other._all_rows[2:]} == {"multiply_matrix"}
     # Rates that are not known leave the times of sums.
     assert DeviceTimes("cpu-scalar-2", rows[:2])._all_rows == rows[:2]

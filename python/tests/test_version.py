@@ -71,13 +71,11 @@ def test_examples_ask_for_this_minor_version(file):
 def test_changelog_has_releases_in_order():
     versions = [Version(name) for name, _ in releases()]
     dates = [datetime.date.fromisoformat(date) for _, date in releases()]
-    assert versions == sorted(set(versions), reverse=True)
-    assert dates == sorted(dates, reverse=True)
+    assert (versions, dates) == (sorted(set(versions), reverse=True), sorted(dates, reverse=True))
 
 
 def test_citation_is_of_this_release():
     cited = citation()
     assert (cited["cff-version"], cited["type"]) == ("1.2.0", "software")
-    assert cited["version"] == cmake_version()
-    assert str(cited["date-released"]) == releases()[0][1]
+    assert (cited["version"], str(cited["date-released"])) == (cmake_version(), releases()[0][1])
     assert found_in("pyproject.toml", r'^license = "([^"]+)"') == {cited["license"]}

@@ -76,3 +76,5 @@ def test_one_job_may_write_and_no_index_is_named(path):
     assert writing == (["publish"] if path.stem == "release" else [])
     assert not re.search(r"twine|index-url|gh-action", path.read_text())
     assert not any("secrets." in text for text in texts(workflow))
+    images = re.findall(r"image: (\S+)", path.read_text())
+    assert all(re.fullmatch(r"\S+@sha256:[0-9a-f]{64}|\$\{\{ \S+ \}\}", each) for each in images)

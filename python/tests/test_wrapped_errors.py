@@ -4,6 +4,7 @@ import ast
 import builtins
 import importlib
 import pkgutil
+import string
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import hemera
 from hemera import errors
 from hemera.inputs.fields import MALFORMED, SAYS_MORE, damaged
+from hemera.serving import reasons
 
 EVERY = [each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, errors.Error)]
 
@@ -77,3 +79,14 @@ def test_handlers_do_not_tell_of_damage_where_an_error_says_more():
             )
             seen += 1
     assert seen > 100
+
+
+def test_reasons_get_the_facts_of_their_messages():
+    found = set()
+    for path in Path(reasons.__file__).parents[1].rglob("*.py"):
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            name = ast.unparse(call.func).removesuffix(".refused") if isinstance(call, ast.Call) else ""
+            if isinstance(reason := getattr(reasons, name, None), reasons.Reason):
+                facts = {fact for _, fact, *_ in string.Formatter().parse(reason.code + reason.message)}
+                found.add({key.arg for key in call.keywords} - {"after"} == facts - {None})
+    assert found == {True}

@@ -64,9 +64,6 @@ def test_mistakes_are_told(words, told, tmp_path, monkeypatch, capsys):
     assert told in capsys.readouterr().err
 
 
-# --- Applications. ---
-
-
 def test_trees_beside_seal(run):
     pytest.importorskip("tenseal")
     rows = run("apps --app trees --n 8192 --samples 2 --rounds 1")["rows"]
@@ -90,9 +87,6 @@ def test_training(run, tmp_path):
         each = row["iteration_ms"] + row["bootstrap_ms"] / row["bootstrap_every"]
         assert row["hemera_ms"] == pytest.approx(each, rel=1e-3) > row["iteration_ms"]
     assert "training" in plot.read_text()
-
-
-# --- Networks. ---
 
 
 @pytest.mark.fact_of_the_cpu("no graphs")
@@ -120,9 +114,6 @@ def test_resnet_20_has_its_layers(monkeypatch):
     assert networks.resnet(3)(np.zeros((3, 32, 32))).shape == (10,)
     assert sum(each.shape[-1] == 3 for each in kernels) == 19
     assert 0.26e6 < sum(each.size for each in kernels) < 0.28e6
-
-
-# --- Plans and tables of times. ---
 
 
 @pytest.mark.fact_of_the_cpu("bytes that the CPU's pool hands out")
@@ -175,9 +166,6 @@ def test_a_table_can_be_measured_first(run):
     assert found["table"].startswith("cpu-")
     assert found["made"]["calibrated"]["date"]
     assert all(row["estimated"] > 0 for row in found["rows"])
-
-
-# --- Servers. ---
 
 
 def test_servers_are_asked(run, tmp_path):
@@ -245,8 +233,6 @@ def test_ratios_are_of_each_round():
     assert told["requests_per_second_ratio"] == pytest.approx(2 / 3, abs=1e-3)
 
 
-# --- Bootstraps. ---
-
 OF_TEST_40 = "bootstraps --preset test-40 --slots 16"
 
 
@@ -283,9 +269,6 @@ def test_real_values_are_bootstrapped_as_such(run):
     assert real["memory_bytes"] < whole["memory_bytes"]
     assert all(20 < row["worst_bits"] < 32 for row in real["rows"])
     assert not np.any(np.imag(list(bootstraps.inputs(16, real=True).values())))
-
-
-# --- Matrices. ---
 
 
 @pytest.mark.parametrize(

@@ -74,33 +74,25 @@ class Training:
 @pytest.mark.parametrize("name", TRAININGS)
 @pytest.mark.fact_of_the_cpu("bytes of the CPU's keys and workspaces")
 def test_an_iteration_and_a_bootstrap_are_counted_as_they_run(name):
+    """z v, the polynomial with its mask, and the product with the gradient's z take levels."""
     plan = training(name)
-    run = Training(plan)
-    for position, counted in enumerate(plan.costs):
+    run, own = Training(plan), plan.settings
+    start = plan.bootstrap.input_level + plan.bootstrap_every * own.depth
+    for position, (counted, one) in enumerate(zip(plan.costs, plan.iterations, strict=True)):
         found, peak = run.counted(lambda position=position: run.iterate(position))
         assert counted._cost.calls == found.calls
         assert counted._cost.calls
         assert counted.workspace_bytes == peak
         assert {**counted.operations, "rotations": None} == {**plan.operations(position), "rotations": None}
+        level = start - position * own.depth
+        after = level - 1 - own.sigmoid.depth
+        assert (run.states[position].level, one.level, one.result_level) == (level, level, level - own.depth)
+        assert (one.scores.level, one.sigmoid.level, one.copies.level) == (level - 1, level - 1, after)
+        assert (one.gradient_level, one.gradient.level) == (after, after - 1)
+    assert run.states[-1].level == plan.bootstrap.input_level
     found, peak = run.counted(lambda: run.server._bootstrap(run.states[-1]))
     assert plan.bootstrap_cost._cost.calls == found.calls
     assert plan.bootstrap_cost.workspace_bytes == peak
-
-
-@pytest.mark.parametrize("name", TRAININGS)
-def test_levels_of_iterations_are_those_of_ciphertexts(name):
-    """z v, the polynomial with its mask, and the product with the gradient's z take levels."""
-    plan = training(name)
-    own, start = plan.settings, plan.bootstrap.input_level + plan.bootstrap_every * plan.settings.depth
-    run = Training(plan)
-    for position, one in enumerate(plan.iterations):
-        level = start - position * own.depth
-        assert (one.level, one.result_level) == (level, level - own.depth)
-        after = level - 1 - own.sigmoid.depth
-        assert (one.scores.level, one.sigmoid.level, one.copies.level) == (level - 1, level - 1, after)
-        assert (one.gradient_level, one.gradient.level) == (after, after - 1)
-        assert run.states[position].level == level
-    assert run.states[-1].level == plan.bootstrap.input_level
 
 
 def whole_training(plan, needs):

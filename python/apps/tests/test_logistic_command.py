@@ -41,8 +41,7 @@ def test_small_run_with_json_and_plot(tmp_path, capsys):
     losses = [losses[0] for losses in found["losses"]["encrypted"]]
     assert len(losses) == 30
     assert losses[-1] < losses[0] < 0.6932
-    assert found["plan"]["bootstrap_every"] == 3
-    assert found["plan"]["bootstraps"] == 9
+    assert (found["plan"]["bootstrap_every"], found["plan"]["bootstraps"]) == (3, 9)
     seconds = found["seconds"]
     assert 0 < seconds["iteration"] < seconds["iteration_on_average"] < seconds["iteration_with_bootstrap"]
     assert len(seconds["iteration_by_level"]) == 3
@@ -72,8 +71,7 @@ def test_plan_alone(capsys):
     plan = json.loads(capsys.readouterr().out)["plan"]
     assert (plan["degree"], plan["rows"], plan["width"]) == (32768, 512, 32)
     assert (plan["ciphertexts"], plan["bootstrap"]["levels_left"]) == (2, 8)
-    assert plan["security"] == ">=128"
-    assert (plan["depth"], plan["levels"]) == (4, [9, 5])
+    assert (plan["security"], (plan["depth"], plan["levels"])) == (">=128", (4, [9, 5]))
     for clash in (["--small"], ["--preset", "n16-40"], ["--field", "levels=5"]):
         assert main(["train-logistic", "--plan", *clash, *blocks]) != 0
         assert "--ephemeral-secret blocks chooses" in capsys.readouterr().err
@@ -102,8 +100,7 @@ def test_the_set_of_the_paper(capsys):
     assert main(["train-logistic", *own, "--json", "-"]) == 0
     shown = capsys.readouterr()
     found = json.loads(shown.out)
-    assert found["plan"]["degree"] == 4096
-    assert found["plan"]["levels"] == plan["levels"]
+    assert (found["plan"]["degree"], found["plan"]["levels"]) == (4096, plan["levels"])
     assert (found["plan"]["bootstraps"], found["difference"] < 1e-5) == (1, True)
     assert "NOT SECURE" in shown.err
 
@@ -120,11 +117,9 @@ def test_own_table_and_folds(tmp_path, capsys):
     length = ["--folds", "2", "--epochs", "1", "--method", "gradient"]
     assert main(["train-logistic", *QUICK, *own, *length, "--json", str(told)]) == 0
     found = json.loads(told.read_text(encoding="utf-8"))
-    assert found["settings"]["models"] == 2
-    assert found["settings"]["features"] == 8
+    assert (found["settings"]["models"], found["settings"]["features"]) == (2, 8)
     assert found["settings"]["iterations"] == found["batches"] == 8  # 120 samples of a fold, 16 at once
-    assert [mark["model"] for mark in found["marks"]] == [0, 1]
-    assert len(found["scikit_learn"]) == 2
+    assert ([mark["model"] for mark in found["marks"]], len(found["scikit_learn"])) == ([0, 1], 2)
     assert found["difference"] < 1e-4
     assert "model" in capsys.readouterr().out
 

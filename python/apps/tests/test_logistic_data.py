@@ -9,6 +9,7 @@ from hemera.errors import FileError, FormatError, MismatchError, ParameterError
 from hemera_apps import logistic_regression as logistic
 from hemera_apps import table_files
 from hemera_apps.logistic_regression.clear import require_bounds
+from hemera_apps.logistic_regression.preparation import Preparation
 
 
 @pytest.fixture(scope="module")
@@ -136,8 +137,7 @@ def test_features_are_standardised_and_clipped():
     np.testing.assert_array_equal(rows[:, 0], 1)
     np.testing.assert_array_equal(rows[:, 4:], 0)
     np.testing.assert_array_equal(rows[:, 2], 0)
-    assert rows[0, 1] == 3
-    assert np.abs(rows).max() == 3
+    assert (rows[0, 1], np.abs(rows).max()) == (3, 3)
     assert abs(rows[:, 3].mean()) < 0.01
     with pytest.raises(MismatchError, match="3 columns"):
         logistic.Preparation.of(features).apply(features[:, :2], 8)
@@ -218,8 +218,7 @@ def test_settings_out_of_range(fields, words, refuse):
 
 def test_settings_go_through_json():
     settings = logistic.Settings(25, batch=64, rates=(0.5, 1.0), momentum=0.7)
-    assert settings.models == 2
-    assert logistic.Settings(**settings.as_dict()) == settings
+    assert (settings.models, logistic.Settings(**settings.as_dict())) == (2, settings)
     assert (settings.width, settings.depth) == (32, 4)
     assert [logistic.Settings(n).width for n in (1, 3, 4, 31, 32)] == [2, 4, 8, 32, 64]
 
@@ -308,3 +307,15 @@ def test_measures():
     assert logistic.quality(logits, labels).accuracy == 3 / 5
     assert logistic.loss(np.zeros(5), labels) == pytest.approx(np.log(2))
     assert logistic.loss(np.array([-1e4, -1e4, 1e4, 1e4, 1e4]), labels) == 0
+
+
+@pytest.mark.parametrize("value", [0.1, -0.7, 1e6 / 3, 0.0])
+def test_columns_of_one_value_become_0(value):
+    column = np.full((1000, 1), value)
+    # The mean of 1,000 times 0.1 is not 0.1, so NumPy's deviation is not 0.
+    assert value != 0.1 or column.std(axis=0)[0] > 0
+    other = np.linspace(-1, 1, 1000)[:, None]
+    features = np.hstack([column, other])
+    rows = Preparation.of(features).apply(features, 4)
+    np.testing.assert_allclose(rows[:, 1], 0, atol=1e-6)
+    np.testing.assert_allclose(rows[:, 2], (other[:, 0] - other.mean()) / other.std(), rtol=1e-12)

@@ -168,8 +168,7 @@ def test_plans_tell_levels_keys_and_operations():
     plan = logistic.TrainingPlan(whole, SMALL)
     assert [one.level for one in plan.iterations] == [15, 11, 7]
     assert plan.bootstrap.merge_parts
-    assert plan.bootstrap.slots == 8
-    assert plan.bootstrap.levels_left == 12
+    assert (plan.bootstrap.slots, plan.bootstrap.levels_left) == (8, 12)
     assert plan.bootstrap.join_parts
     operations = plan.operations()
     assert operations["products"] == 4  # two with z, two of a polynomial of degree 3
@@ -201,8 +200,7 @@ def test_plans_tell_levels_keys_and_operations():
     for words in ("an iteration takes 4 levels", "level 3 to 15", "4 ciphertext products", "below 128"):
         assert words in text
     told = plan.as_dict()
-    assert told["levels"] == [15, 11, 7]
-    assert told["bytes"]["keys"] == plan.key_bytes
+    assert (told["levels"], told["bytes"]["keys"]) == ([15, 11, 7], plan.key_bytes)
     assert own.encrypt(np.zeros((64, 8))).memory_bytes == told["bytes"]["batch"]
 
 
@@ -254,9 +252,6 @@ def test_weights_beyond_their_bound_are_told(params, refuse):
     batches = batches_of(settings, table())
     assert np.abs(next(logistic.train_clear(settings, batches))).max() > 0.2
     refuse((lambda: trained(plan, batches), NoiseError, "larger weight_bound"))
-
-
-# --- Parts side by side, and plans of the fastest. ---
 
 
 def test_parts_are_apart_where_joining_them_has_no_level():

@@ -5,7 +5,6 @@ import shutil
 import sys
 import types
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -93,50 +92,31 @@ def test_weights_of_transformers(tmp_path, monkeypatch):
         def numpy(self):
             return np.asarray(self)
 
-    class Tokenizer:
-        @classmethod
-        def from_pretrained(cls, name):
-            asked.append(name)
-            return cls()
+    def tokenizer(first, second, **options):
+        assert second == "x"
+        assert options == {"max_length": 128, "padding": "max_length", "truncation": True}
+        mask = [1] * len(first) + [0] * (128 - len(first))
+        return {"input_ids": [7] * 128, "token_type_ids": [0] * 128, "attention_mask": mask}
 
-        def save_pretrained(self, folder):
-            folder.mkdir()
+    tokenizer.save_pretrained = lambda folder: folder.mkdir()
+    sizes = {"hidden_size": 16, "num_attention_heads": 2, "intermediate_size": 32, "num_hidden_layers": 2}
+    network = types.SimpleNamespace(
+        config=types.SimpleNamespace(**sizes, num_labels=2, vocab_size=30),
+        state_dict=lambda: {name: each.view(Tensor) for name, each in state.items()},
+    )
 
-        def __call__(self, first, second, **options):
-            assert second == "x"
-            assert options == {"max_length": 128, "padding": "max_length", "truncation": True}
-            mask = [1] * len(first) + [0] * (128 - len(first))
-            return {"input_ids": [7] * 128, "token_type_ids": [0] * 128, "attention_mask": mask}
-
-    class Model:
-        config = types.SimpleNamespace(
-            hidden_size=16,
-            num_attention_heads=2,
-            intermediate_size=32,
-            num_hidden_layers=2,
-            num_labels=2,
-            vocab_size=30,
-        )
-
-        @classmethod
-        def from_pretrained(cls, name):
-            asked.append(name)
-            return cls()
-
-        def state_dict(self):
-            return {name: each.view(Tensor) for name, each in state.items()}
-
-    class Rows(list[Any]):
+    class Rows(list):
         def select(self, places):
             return [self[place] for place in places]
 
-    transformers = types.ModuleType("transformers")
-    transformers.AutoTokenizer, transformers.BertForSequenceClassification = Tokenizer, Model
-    datasets = types.ModuleType("datasets")
+    def kept(found):
+        return types.SimpleNamespace(from_pretrained=lambda name: asked.append(name) or found)
+
     rows = Rows({"sentence1": f"{n}", "sentence2": "b"} for n in range(99))
-    datasets.load_dataset = lambda *names: {("nyu-mll/glue", "mrpc"): {"train": rows}}[names]
-    monkeypatch.setitem(sys.modules, "transformers", transformers)
-    monkeypatch.setitem(sys.modules, "datasets", datasets)
+    transformers = {"AutoTokenizer": kept(tokenizer), "BertForSequenceClassification": kept(network)}
+    datasets = {"load_dataset": lambda *names: {("nyu-mll/glue", "mrpc"): {"train": rows}}[names]}
+    for name, members in (("transformers", transformers), ("datasets", datasets)):
+        monkeypatch.setitem(sys.modules, name, types.SimpleNamespace(**members))
     make_model.write_transformers(tmp_path / "model")
     assert asked == ["google-bert/bert-base-cased-finetuned-mrpc"] * 2
     assert NetworkConfig.load(tmp_path / "model" / "config.json") == config

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hemera.cli import main
 from hemera.errors import FileError, NoiseError
 from hemera_apps.bench.official_images import Images
 
@@ -126,8 +125,7 @@ def test_files_of_cifar10(tmp_path):
     labels, pixels = np.loadtxt(data / "test_labels.txt", int), np.loadtxt(data / "test_pixels.txt")
     assert pixels.shape == (100, 3072)
     places = [int(np.flatnonzero((rows[:, 1:] == np.rint(each * 255)).all(1))[0]) for each in pixels]
-    assert len(set(places)) == 100
-    assert labels.tolist() == rows[places, 0].tolist()
+    assert (len(set(places)), labels.tolist()) == (100, rows[places, 0].tolist())
     rows.tofile(tmp_path / "test_batch.bin")
     with (tmp_path / "test_batch.bin").open("ab") as file:
         file.write(b"1")
@@ -135,19 +133,6 @@ def test_files_of_cifar10(tmp_path):
         Images(tmp_path).make_data(tmp_path / "other", "small", np.random.default_rng(2))
     with pytest.raises(FileError, match=r"can not read .*missing.test_batch\.bin: No such file"):
         Images(tmp_path / "missing").make_data(tmp_path / "third", "small", np.random.default_rng(2))
-
-
-def test_rows(tmp_path):
-    """Rows of the command, with each stage as a process."""
-    file = tmp_path / "rows.json"
-    options = ["--only", "images", "--sizes", "toy", "--repeats", "0", "--device", "cpu", "--threads", "1"]
-    entries = str(ENTRY.parents[1])
-    assert main(["bench", "official", *options, "--entries", entries, "--json", str(file)]) == 0
-    (row,) = json.loads(file.read_text(encoding="utf-8"))["rows"]
-    assert (row["workload"], row["size"], row["count"]) == ("ml-inference, CIFAR-10", "toy", 6)
-    assert row["as_in_the_clear"] == 6
-    assert row["compute_again_seconds"] is None
-    assert list(row["stage_seconds"]) == [stage for stage, _ in Images().stages("toy")]
 
 
 @pytest.mark.parametrize("before", [True, False])

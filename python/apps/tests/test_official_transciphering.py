@@ -76,7 +76,7 @@ def stages(run_stage, root, size, method, monkeypatch, rounds=2):
     return workload
 
 
-@pytest.mark.parametrize(("size", "method"), [("toy", "inner"), ("small", "maximum"), ("small", "inner")])
+@pytest.mark.parametrize(("size", "method"), [("toy", "inner"), ("small", "maximum")])
 @pytest.mark.filterwarnings("ignore::hemera.errors.SecurityWarning")
 def test_stages(tmp_path, run_stage, monkeypatch, size, method, refuse):
     workload = stages(run_stage, tmp_path, size, method, monkeypatch)

@@ -20,8 +20,6 @@ from hemera_apps.logistic_regression.clear import within_bounds
 from hemera_apps.transformer.approximations import Approximations, Depths, Levels
 from hemera_apps.transformer.clear import Ranges
 
-# --- Times. ---
-
 
 class Clock:
     """Time that passes when something says so: of the clock and of the processors."""
@@ -80,9 +78,6 @@ def test_two_actions_take_turns(monkeypatch, seconds, calls):
     assert len(done) == 2 + 3 * max(1, int(seconds / 3 / 2))
 
 
-# --- Servers. ---
-
-
 def measured(began, *seconds, answers=(b"right",)):
     ends = began + sum(seconds)
     return Measured(began, ends, list(seconds), [1, 3][: len(seconds)], set(answers))
@@ -128,9 +123,6 @@ def test_every_answer_is_checked(change, right, place):
     client, connection = place
     found[client][connection] = replace(found[client][connection], **change)
     assert crowd.check(found) == right
-
-
-# --- Bounds, bytes and levels. ---
 
 
 @pytest.mark.parametrize("bias", [-1000, -3, 0, 3, 1000])
@@ -200,9 +192,6 @@ def test_levels_of_a_block(exponential, gelu, inverse, roots, levels):
 
 
 # --- Reports. ---
-
-
-# --- What fails, and what is measured. ---
 
 
 @pytest.mark.parametrize(

@@ -159,21 +159,6 @@ def test_values_outside_of_ranges_are_noticed():
         require_in_ranges(trace, prepared.ranges)
 
 
-def test_blocks_follow_each_other():
-    prepared, secret_key, evaluator, x = encrypted_run(SMALL)
-    block, shape = prepared.block(), SMALL.shape
-    once = block(prepared.encrypt(x, evaluator, block.levels.fresh))
-    # The ranges of the second block's values are those of its own inputs.
-    first = clear_block(prepared.weights, shape, x)["output"]
-    second = clear_block(prepared.weights, shape, first)
-    functions = Approximations(Ranges.seen(second, 0.2), shape.features)
-    following = EncryptedBlock(
-        prepared.weights, shape, prepared.layout, functions, prepared.params, prepared.bootstrap, size=8
-    )
-    found = prepared.decrypt(following(once), secret_key)
-    assert agreement(found, second["output"]) > 14
-
-
 def test_the_page_has_programs():
     """They run, and their errors are small."""
     page = Path(__file__).parents[3] / "docs" / "transformers.md"

@@ -155,16 +155,3 @@ def test_too_few_levels_of_one_input_are_refused():
     params = hm.ckks.Parameters.for_bootstrapping("test-40", levels=8, security=None)
     with pytest.raises(ParameterError, match="needs bootstraps that leave 11 levels, and these leave 8"):
         plans(prepared, params=params, bootstrap=hm.circuits.Bootstrap(params))
-
-
-def test_full_size_of_one_input_fits_a_device():
-    """BERT-base by a run that counts. Its ranges are those of one input."""
-    prepared = PreparedBlock(Settings(Shape(), calibration=1, single=True))
-    assert (prepared.params.degree, prepared.params.security) == (65536, ">=128")
-    cost, stages = prepared.cost("nvidia-h200")
-    assert sum(each["seconds"] for each in stages) == pytest.approx(cost.seconds, rel=0.01)
-    assert cost.seconds is not None
-    assert cost.seconds < 0.8
-    assert cost.key_bytes < 21e9
-    assert cost.key_bytes + cost.plaintext_bytes + cost.workspace_bytes < 60e9
-    assert cost.result_level == cost.level

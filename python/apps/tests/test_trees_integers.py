@@ -109,8 +109,7 @@ def test_too_many_thresholds():
 def test_bits_tell_each_bin_from_the_others(edges, depth):
     quantiser = Quantiser((np.arange(1.0, edges + 1), np.arange(1.0))).for_depth(depth)
     bits = np.stack(quantiser.bits(np.arange(edges + 1)), axis=1)
-    assert bits.shape == (edges + 1, quantiser.planes)
-    assert len(np.unique(bits, axis=0)) == edges + 1
+    assert (bits.shape, len(np.unique(bits, axis=0))) == ((edges + 1, quantiser.planes), edges + 1)
     # One digit: the lower ones, and all of them, are set. Two: each digit's.
     upper, lower = divmod(edges, quantiser.digit)
     top = bits[-1].tolist()
@@ -130,8 +129,7 @@ def test_missing_values_have_a_bin_or_a_bit(refuse):
     ]
     model = Ensemble.of([trees], [0.0], feature_count=5, single=False, classes=0)
     quantiser = Quantiser.of_model(model)
-    assert quantiser.missing == (0, 2, 1, -1, -1)
-    assert quantiser.planes == 2 + 1
+    assert (quantiser.missing, quantiser.planes) == ((0, 2, 1, -1, -1), 2 + 1)
     rows = np.full((2, 5), np.nan)
     rows[1] = 1.0
     integers = quantise(model, quantiser)
@@ -225,8 +223,7 @@ def test_layout(degree, scores, trees, samples, depth):
     weights = random.integers(-9, 9, (scores, trees))
     bits = random.integers(0, 2, (samples, scores, trees))
     packed, spread = layout.pack(bits), layout.spread(weights)
-    assert packed.shape == (layout.groups, layout.chunks, degree)
-    assert packed.sum() == bits.sum()
+    assert (packed.shape, packed.sum()) == ((layout.groups, layout.chunks, degree), bits.sum())
     total = (packed * spread[:, None]).sum(axis=0).reshape(layout.chunks, 2, -1)
     for steps in layout.rotations:
         total = total + np.roll(total, -steps, axis=-1)
@@ -262,8 +259,7 @@ def test_genome(refuse):
     assert table.shape == (400, 256)
     assert np.array_equal(table, again)
     assert not np.array_equal(table, other)
-    assert set(np.unique(table)) == {0, 1, 2}
-    assert set(labels) == set(range(11))
+    assert (set(np.unique(table)), set(labels)) == ({0, 1, 2}, set(range(11)))
     assert 0.6 < (table == 0).mean() < 0.98
     # Copy numbers change in segments: neighbours are alike far more often than distant genes.
     numbers = table[:, 128:]
