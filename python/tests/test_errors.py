@@ -207,6 +207,9 @@ def test_operations_of_other_schemes(party):
     if party.scheme == "ckks":
         refuse(
             (lambda: x.swap_rows(), TypeError, "conjugate"),
+            (lambda: x.mod_switch(), TypeError, "call rescale"),
+            (lambda: x / x, TypeError, "only be divided by plain numbers"),
+            (lambda: x / party.ctx.encode([1.0]), TypeError, "only be divided by plain numbers"),
             (lambda: party.ctx.generate_keys(party.sk, swap_rows=True), ParameterError, "swap_rows"),
             (lambda: party.ev.encode([1.0], encoding="coefficients"), ParameterError, "name it, as level=0"),
             (lambda: party.ctx.noise_budget(x, party.sk), ParameterError, r"hemera\.ckks\.precision"),
