@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator, MutableMapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, TypeVar, overload
@@ -28,7 +29,7 @@ from hemera.integers.layout import BASE, DIGIT_BITS
 from hemera.integers.margins import fresh_error
 from hemera.integers.needs import Needs, asked, needs, require_room
 from hemera.integers.points import Points
-from hemera.integers.refreshes import refreshes
+from hemera.integers.refreshes import deviations, refreshes
 from hemera.integers.report import report
 from hemera.integers.types import WIDTHS, as_words, digits_of, from_words, integer_type, plain_values
 from hemera.objects.ciphertext import Ciphertext
@@ -101,10 +102,16 @@ class Context:
             raise _core.MismatchError(f"integers stand in ciphertexts of CKKS, and the keys are of {params}")
         self._bits, self._params = bits, params
         values = None if values is None else as_integer(values, "Context", "values")
-        self._layout, self._whole, self._real = refreshes(params, values, bits // DIGIT_BITS)
-        self._points = Points(params, self._layout)
+        with ThreadPoolExecutor(4) as threads:  # a server reads GB, while its refreshes are made ready
+            reading = threads.submit(self._key_of, "keys", keys, Keys)
+            self._layout, self._whole, self._real = refreshes(params, values, bits // DIGIT_BITS)
+            self._points = Points(params, self._layout)
+            if not (keys is None or isinstance(keys, Keys)) and secret_key is None:
+                preparing = threads.map(lambda plan: plan.prepare(self._ckks), {self._whole, self._real})
+                deviations(self._whole)
+                list(preparing)
+            self._given = reading.result()
         self._of_thread = threading.local()
-        self._given = self._key_of("keys", keys, Keys)
         self._secret = self._key_of("secret_key", secret_key, SecretKey)
         if keys is None and secret_key is None:
             self._secret = self._ckks.generate_secret_key()
@@ -297,11 +304,21 @@ class Context:
             value = self._ckks.encrypt(encoded, self.keys if self._secret is None else self._secret)
         if constants is not None:
             constants[place] = value
-        error = fresh_error(self._params, self._whole.result_scale)
-        risk = Risk.encrypted(None if place is None else hash(place))
-        if is_boolean:
-            return Booleans(self, Bounded(value, 1, error, risk), shape, dtype)
-        return Integers(self, Bounded(value, BASE - 1, error, risk), shape, dtype)
+        return self._array(value, shape, dtype, Risk.encrypted(None if place is None else hash(place)))
+
+    def _array(
+        self,
+        value: Ciphertext,
+        shape: tuple[int, ...],
+        dtype: DTypeLike,
+        risk: Risk,
+        error: float | None = None,
+    ) -> Integers | Booleans:
+        """The array of digits or bits with this error; None: that of an encryption."""
+        error = fresh_error(self._params, self._whole.result_scale) if error is None else error
+        if np.dtype(dtype).kind == "b":
+            return Booleans(self, Bounded(value, 1, error, risk), shape, np.dtype(dtype))
+        return Integers(self, Bounded(value, BASE - 1, error, risk), shape, integer_type(dtype, self._bits))
 
     def _as_levels(self, levels: int, what: str) -> int:
         found = as_integer(levels, what, "levels")
@@ -341,10 +358,7 @@ class Context:
 
     def of_digits(self, x: Ciphertext, dtype: DTypeLike, shape: tuple[int, ...]) -> Integers | Booleans:
         """The array of digits that a client encrypted, of shape (vectors,), bound to these keys."""
-        error, value = fresh_error(self._params, self._whole.result_scale), self._engine.evaluator.bind(x)
-        if np.dtype(dtype).kind == "b":
-            return Booleans(self, Bounded(value, 1, error), shape, np.dtype(dtype))
-        return Integers(self, Bounded(value, BASE - 1, error), shape, integer_type(dtype, self._bits))
+        return self._array(self._engine.evaluator.bind(x), shape, dtype, Risk.encrypted())
 
     def digits_of(self, x: Integers | Booleans) -> Ciphertext:
         """The digits of an array, without levels: of shape (vectors,)."""
@@ -456,15 +470,11 @@ class Context:
                 f"load: values of shape {tuple(header.shape)} stand in {vectors} ciphertexts with all slots "
                 f"filled, and there are {value}"
             )
-        is_boolean = header.dtype == "bool"
         events = [] if header.failure_log2 is None else [header.failure_log2]
         risk = Risk.of(*events) | Risk.encrypted(hash(ciphertext))
-        held = Bounded(value, 1 if is_boolean else BASE - 1, header.error, risk)
         if not self._whole.input_level <= finished_level(value) <= self._whole.result_level:
             raise _core.FormatError(f"load: level {value.level} is none of the values'")
-        if is_boolean:
-            return Booleans(self, held, tuple(header.shape), header.type)
-        return Integers(self, held, tuple(header.shape), integer_type(header.type, self._bits))
+        return self._array(value, tuple(header.shape), header.type, risk, header.error)
 
     def __repr__(self) -> str:
         return f"<integers of {self._bits} bits, {self.values} in a ciphertext>"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import hypot, log2, pi, sqrt
@@ -33,15 +32,11 @@ from hemera.integers.margins import (
 from hemera.integers.noise import Noise
 from hemera.integers.parts import in_parts
 from hemera.integers.points import Points
+from hemera.integers.refreshes import deviations
 from hemera.objects.batches import concatenate, stack
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.evaluator import Evaluator
 
-_LARGEST_SAMPLE = 2.0**14
-"""The largest of the values at which the part of a bootstrap's error that grows with them is read off the
-model."""
-_LEAST_SAMPLES = 4096
-"""The values, at least, by which the model's deviation is estimated."""
 _LARGEST_READING_ERROR = 2.0**-11.5
 """The largest error, growing with a number, that a bootstrap adds to one that is read modulo 256."""
 LEAST_READ = 2 * (BASE - 1) ** 2 * (BASE + 1)
@@ -92,22 +87,10 @@ class Engine:
         self.fresh = fresh_error(params, scale)
         self.least = 1.5 * hypot(*(1 << i for i in range(DIGIT_BITS))) * cleaned_rounding(self.rounding)
         """The error that refreshed digits can be brought to; no operation asks for less."""
-        shape = max(1, _LEAST_SAMPLES // whole.slots), whole.slots
-        zeros, sample = np.zeros(shape), np.random.default_rng(1).uniform(0, _LARGEST_SAMPLE, shape)
-        with ThreadPoolExecutor(2) as threads:  # a third of a second each at N = 2^16
-            self._torus, of_sample = threads.map(self._torus_error, (zeros, sample))
+        self._torus, self._relative = deviations(whole)
         self._radial = 2 * pi * self._torus
-        size = sqrt(float((sample**2).mean()))
-        self._relative = sqrt(max(of_sample**2 - self._torus**2, 0.0)) / size
         self.most_read = max(LEAST_READ, _LARGEST_READING_ERROR / (BASE**2 * self._relative))
         """The largest number that is read modulo 256."""
-
-    def _torus_error(self, values: NDArray[np.float64]) -> float:
-        """The deviation of t in exp(2 pi i t) after bootstraps of slots with these parts, row by row."""
-        exact = np.exp(2j * np.pi * values / self._whole.ratio)
-        parts = values if self._whole.real else values * (1 + 1j)
-        found = [self._whole.simulate(row, seed=1 + i) for i, row in enumerate(parts)]
-        return float(np.sqrt((np.abs(np.stack(found, axis=-2) - exact) ** 2).mean())) / (2 * np.pi)
 
     # --- Levels. ---
 

@@ -18,7 +18,7 @@ from hemera.integers.layout import DIGIT_BITS, Layout
 from hemera.integers.points import Points
 from hemera.integers.refreshes import refreshes
 from hemera.objects.context import Context
-from hemera.objects.keys import SecretKey
+from hemera.objects.keys import Keys, SecretKey
 
 _log = logging.getLogger("hemera.integers")
 _GIGA = 1e9
@@ -35,17 +35,13 @@ class Needs:
     seconds: float
     """The seconds that making them takes here, about."""
 
+    @property
+    def memory(self) -> str:
+        """Both numbers of bytes, in words."""
+        return f"keys of {_told(self.key_bytes)}, {_told(self.peak_bytes)} while they are made"
+
     def __str__(self) -> str:
-        return (
-            f"keys of {_told(self.key_bytes)}, {_told(self.peak_bytes)} while they are made, in about "
-            f"{self.seconds:.0f} s"
-        )
-
-
-def memory_text(params: Parameters, layout: Layout) -> str:
-    """The memory of keys, for a report."""
-    key_bytes, peak_bytes = counted(params, layout)
-    return f"keys of {_told(key_bytes)}, {_told(peak_bytes)} while they are made"
+        return f"{self.memory}, in about {self.seconds:.0f} s"
 
 
 def _told(count: float) -> str:
@@ -71,11 +67,7 @@ class NeededKeys(KeyNeeds):
     `hemera.integers.Context`."""
 
     def __init__(self, params: Parameters, bits: int, values: int) -> None:
-        ledger = Context(params, "ledger")
-        layout, *plans = refreshes(params, values, bits // DIGIT_BITS)
-        made = ledger.generate_keys(
-            ledger.generate_secret_key(), **asked(layout, Points(params, layout), *plans)
-        )
+        made, _ = _on_ledger(params, values, bits // DIGIT_BITS)
         self._needs, self.key_bytes = _core.listed_needs(made._native), made.memory_bytes
 
     @property
@@ -86,12 +78,18 @@ class NeededKeys(KeyNeeds):
 @lru_cache(maxsize=16)
 def counted(params: Parameters, layout: Layout) -> tuple[int, int]:
     """The bytes of the keys, and the most while they are made: counted."""
+    keys, peak_bytes = _on_ledger(params, layout.values, layout.digits)
+    return keys.memory_bytes, peak_bytes
+
+
+def _on_ledger(params: Parameters, values: int, digits: int) -> tuple[Keys, int]:
+    """The keys, counted, and the most bytes while they are made."""
     ledger = Context(params, "ledger")
     secret = ledger.generate_secret_key()
-    _, *plans = refreshes(params, layout.values, layout.digits)
+    layout, *plans = refreshes(params, values, digits)
     ledger._native.reset_memory_peak()
     keys = ledger.generate_keys(secret, **asked(layout, Points(params, layout), *plans))
-    return keys.memory_bytes, ledger._native.memory_peak
+    return keys, ledger._native.memory_peak
 
 
 def needs(ckks: Context, secret: SecretKey, layout: Layout) -> Needs:

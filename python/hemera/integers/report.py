@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import and_
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from hemera.integers import operations
 from hemera.integers.bounded import Bounded
 from hemera.integers.engine import Engine
 from hemera.integers.layout import BASE, DIGIT_BITS, Layout
-from hemera.integers.needs import memory_text
+from hemera.integers.needs import Needs, counted
 from hemera.integers.points import Points
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.cost import cost
@@ -24,15 +25,11 @@ _OPERATIONS: tuple[tuple[str, Operation], ...] = (
     ("a + b, a - b, -a", lambda e, a, b, d: operations.add(e, a, b, d)[0]),
     ("a < b, <=, >, >=", lambda e, a, b, d: operations.less(e, a, b, d, False)),
     ("a == b, !=", lambda e, a, b, _: operations.equal(e, a, b)),
-    ("a & b, |, ^", lambda e, a, b, _: operations.bitwise(e, a, b, _and)),
+    ("a & b, |, ^", lambda e, a, b, _: operations.bitwise(e, a, b, and_)),
     ("a << k, >>", lambda e, a, _, d: operations.shift(e, a, 3, d, False)),
     ("a * b", operations.multiply),
     ("a table of 256 entries", lambda e, a, *_: operations.look_up(e, a, _ENTRIES, 2)),
 )
-
-
-def _and(a: int, b: int) -> int:
-    return a & b
 
 
 def report(params: Parameters, layout: Layout, whole: Bootstrap, real: Bootstrap, device: str | None) -> str:
@@ -52,7 +49,7 @@ def report(params: Parameters, layout: Layout, whole: Bootstrap, real: Bootstrap
             f"{layout.values} values in a ciphertext",
             f"{whole.levels_left} levels after a refresh; exponentials of {mean:.1f} bits, {worst:.1f} in "
             "the worst slot",
-            memory_text(params, layout),
+            Needs(*counted(params, layout), 0.0).memory,
             f"of each operation, for {'one ciphertext' if whole.real else 'two ciphertexts at once'}{on}:",
             *rows,
             "  minimum, maximum: as a < b; ~a, where, booleans, astype to fewer bits: no refresh",

@@ -62,10 +62,11 @@ class Workload(Instance):
 
     def server(self) -> tuple[hm.integers.Context, Steps]:
         """With the keys to compute with, whose reading is the first step."""
-        ctx = hm.Context(hm.ckks.Parameters.for_bootstrapping(_PRESET), self.device)
-        steps = Steps(ctx)
+        steps = Steps()
         with steps.of("Reading"):
-            return hm.integers.Context(16, keys=ctx.load(self.keys / "keys.bin")), steps
+            server = hm.integers.Context(16, preset=_PRESET, device=self.device, keys=self.keys / "keys.bin")
+            steps.contexts.append(server.keys.context)
+        return server, steps
 
     def report(self, steps: Steps, name: str, *before: str) -> None:
         """Save the seconds of a server's process, and those of processes before with them: sums, and each

@@ -83,13 +83,13 @@ class Steps:
     """Seconds of the server's steps, each added up over the parts of the instance."""
 
     def __init__(self, *contexts: hm.Context) -> None:
-        self._contexts = contexts
+        self.contexts = list(contexts)
         self._began = time.perf_counter()
         self._seconds: dict[str, float] = {}
 
     def _wait(self) -> None:
         """Until all devices have done their work."""
-        for context in self._contexts:
+        for context in self.contexts:
             context.synchronize()
 
     @contextmanager
