@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hemera.arrays import conv, layout_search
+from hemera.arrays import conv
 from hemera.arrays.array import Array
 from hemera.arrays.folding import folded
 from hemera.arrays.layout import Layout
@@ -95,27 +95,6 @@ def test_costs_of_searches_are_those_of_their_maps() -> None:
             rotations = 2 * math.sqrt(count) - (2 if 0 in numbers else 1)
             wanted += 2 + 0.06 * count + 0.7 * rotations + len(packed(own, source, target).folds)
         assert choice.cost == pytest.approx(wanted)
-
-
-def test_what_searches_remember_changes_no_choice(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Groups are not settled again next to the same layouts, which counts as if they were."""
-
-    def found(*, remembers: bool) -> Any:
-        trials: list[int] = []
-
-        def tried(own: Any, name: int, first: Any) -> Any:
-            own._settled = own._settled if remembers else {}
-            changed = settle(own, name, first)
-            trials.append(own.trials)
-            return changed
-
-        monkeypatch.setattr(layout_search._Search, "_settle", tried)
-        x = Array(recorder := Recorder(), recorder.input("x", (2, 8, 8), -1, 1))
-        recorder.program.outputs = [("y", residual(x, (2, 4, 8))._number)]
-        return layout_choices(folded(recorder.program), most_slots=512), trials
-
-    settle = layout_search._Search._settle
-    assert found(remembers=True) == found(remembers=False)
 
 
 @pytest.mark.parametrize("shape", [(3, 5), (6,)])

@@ -13,6 +13,7 @@ from hemera.arrays.array import Array
 from hemera.arrays.chains import Chain, after, one_polynomial, product, total
 from hemera.arrays.facts import common_step, range_of
 from hemera.arrays.folding import folded
+from hemera.arrays.operations import LookUp
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.tensor import TensorProgram
 from hemera.errors import MismatchError, ParameterError, RangeError
@@ -307,3 +308,17 @@ def test_steps_and_ranges_of_exact_programs() -> None:
     for array, step, low, high in found:
         assert array.step == step
         np.testing.assert_array_equal(recorder.facts[array._number].bounds, (low, high))
+
+
+@pytest.mark.parametrize("points", [2, 3, 4, 5, 33, 64])
+@pytest.mark.parametrize("kinds", [1, 2])
+def test_look_ups_take_the_levels_of_a_polynomial(points: int, kinds: int) -> None:
+    """The degree is below the number of its points; one more where tables differ."""
+    own = LookUp(np.zeros((points, kinds), np.int64), np.zeros(4, np.int64))
+    assert own.depth == int(np.ceil(np.log2(points))) + (kinds > 1)
+
+
+def test_samples_of_one_input_alone_are_not_enough() -> None:
+    x = Array(recorder := Recorder(), recorder.input("x", (1,), -1, 1, np.zeros((2, 1))))
+    y = Array(recorder, recorder.input("y", (1,), -1, 1))
+    assert (x + y).range == (-2, 2)

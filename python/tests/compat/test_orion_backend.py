@@ -464,6 +464,8 @@ def test_a_top_prime_of_another_size() -> None:
         values = values**2
         assert backend.GetCiphertextLevel(x) == level
     np.testing.assert_allclose(decrypted(backend, x), values, atol=4 * CLOSE)
+    with pytest.raises(hm.errors.LevelError):
+        backend.Rescale(backend.MulRelinCiphertext(x, x))
 
 
 def test_the_conjugation_invariant_ring_has_a_slot_for_each_coefficient() -> None:

@@ -23,6 +23,7 @@ OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "add a number": lambda x, _: 2 + x,
     "subtract from a number": lambda x, _: 3 - x,
     "multiply by a number": lambda x, _: x * -3,
+    "multiply by zero": lambda x, _: x * 0,
     "negate": lambda x, _: -x,
     "square": lambda x, _: x**2,
     "power 0": lambda x, _: x**0,
@@ -147,6 +148,14 @@ def test_the_same_matrix_at_another_level_and_for_another_vector(ckks: ts.Contex
         close(encrypted.mm(matrix).decrypt(), x @ matrix)
         close(encrypted.mm(matrix).mm(matrix).decrypt(), x @ matrix @ matrix, 2**-12)  # of both levels
         close(ts.ckks_vector(ckks, y).mm(matrix).decrypt(), y @ matrix)
+
+
+def test_matrices_of_the_same_numbers_in_other_shapes(ckks: ts.Context) -> None:
+    numbers = np.random.default_rng(13).normal(size=12)
+    for rows in (3, 4, 12, 1, 4, 3):
+        x, matrix = ckks_values(rows, rows), numbers.reshape(rows, -1)
+        close(ts.ckks_vector(ckks, x).mm(matrix).decrypt(), x @ matrix, 2**-12)
+        close(ts.ckks_vector(ckks, x).mm(-matrix).decrypt(), -x @ matrix, 2**-12)
 
 
 @pytest.mark.parametrize(("room", "kept"), [(1, "c"), (2, "bc"), (9, "abc")])

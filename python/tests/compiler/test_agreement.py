@@ -259,3 +259,27 @@ def test_groups_of_operations_take_the_levels_of_their_longest_way() -> None:
     last = program.add(op.Multiply(), total, 1)
     found = bootstraps._group(program, [half - 2, total - 2, last - 2])
     assert (found.depth, found.before, found.operands, found.result) == (2, (0, 1, 1), (0, 1), last)
+
+
+def test_budgets_are_above_by_a_bit_somewhere() -> None:
+    low = Budget(10, 10, more_bits={1: 2.0, 3: 1.0})
+    for noise, more, above in (
+        *((11, {}, False), (11.01, {}, True), (10, {1: 2.99, 3: 1}, False), (10, {1: 3.0}, True)),
+        *((10, {2: 0.99}, False), (10, {2: 1.0, 1: -5.0}, True)),
+    ):
+        assert Budget(noise, 10, more_bits=more).is_above(low) == above
+    high = Budget(14, 10, True, {1: 6.0, 2: 3.0})
+    assert high.between(low, 0.5) == Budget(12, 10, True, {1: 4.0, 2: 1.5})
+    assert high.between(low, 0.125) == Budget(10.5, 10, True, {1: 2.5, 2: 0.5})  # upwards by a quarter
+
+
+def test_alike_tiles_have_one_number_among_the_values_of_a_placement() -> None:
+    """Tiles of one array, one depth, and operands of the same numbers."""
+    given = [(1, (0,)), (2, (0,)), (1, (1,)), (1, (2,)), (1, (4,)), (1, (0,)), (1, (0, 3))]
+    groups = [bootstraps._Group((at,), own, depth, at + 2, (0,)) for at, (depth, own) in enumerate(given)]
+    arrays = [7, 7, 5, 5, 5, 6, 6, None, 5]
+    found = bootstraps._numbers(2, groups, arrays)
+    assert [found[value] for value in range(9)] == [0, 0, 1, 2, 1, 3, 3, 4, 5]
+    assert len(set(bootstraps._numbers(2, groups, [None] * 9).values())) == 9
+    other = bootstraps._numbers(2, groups, [7, 8, *arrays[2:]])
+    assert other[2] != other[4]

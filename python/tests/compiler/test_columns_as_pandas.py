@@ -50,6 +50,7 @@ COMPARED = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, ope
 
 BY_ROWS: dict[str, tuple[Operation, str]] = {
     "abs": (abs, "axmf"),
+    "abs()": (lambda c: c.abs(), "axmf"),
     "-": (operator.neg, "axmf"),
     "+": (operator.pos, "axmf"),
     "~": (operator.inv, "f"),
@@ -99,6 +100,11 @@ BY_ROWS: dict[str, tuple[Operation, str]] = {
     "round": (lambda c: c.round(), "amf"),
     "rounded twice": (lambda c: c.round() + c.round(), "amf"),
     "np.round": (lambda c: np.round(c), "amf"),
+    "np.isin": (lambda c: np.isin(c, [1, 2]), "amf"),
+    "isfinite": (lambda c: np.isfinite(c), "axmf"),
+    "np.clip": (lambda c: np.clip(c, 1, 2), "axm"),
+    "np.minimum": (lambda c: np.minimum(1, c), "axmf"),
+    "np.logical_or": (lambda c: np.logical_or(c, False), "axmf"),
     "np.floor": (lambda c: np.floor(c), "amf"),
     "np.sign": (lambda c: np.sign(c), "am"),
     "np.exp": (lambda c: np.exp(c), "axmf"),

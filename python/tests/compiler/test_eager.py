@@ -93,22 +93,6 @@ def test_integers_and_booleans_can_be_compared() -> None:
     assert np.round(found).tolist() == [(answers > 3).sum(), ((answers == 2) & member).sum()]
 
 
-def test_ranges_are_those_of_the_arrays() -> None:
-    x = hm.array(RNG.integers(1, 6, 12), range=(1, 5))
-    results = {
-        "mask": x > 3,
-        "rare": np.maximum(x, 4),
-        "spread": ((x - 3) ** 2).mean(),
-        "distance": abs(x - 2),
-        "deviation": (x - x.mean()).var(),
-        "sorted": np.sort(x[:4]),
-    }
-    plan = hm.compile(results, params=None)
-    for name, number in plan._program.outputs:
-        found, expected = plan._program.nodes[number].range, results[name].range
-        assert found == pytest.approx(expected, abs=1e-9), name
-
-
 def test_values_must_fit() -> None:
     for values, options, error, words in (
         ([1.0, 2.0], {}, ParameterError, "range="),

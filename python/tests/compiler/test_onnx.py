@@ -273,6 +273,14 @@ MASKS: dict[str, tuple[list[Any], dict[str, Any]]] = {
         [node("Where", ["m", "x", "inf"], ["a"]), node("Softmax", ["a"], ["y"])],
         {"m": CLOSED == 0, "inf": np.float32(-np.inf)},
     ),
+    "condition of the closed": (
+        [node("Where", "m inf x", "a"), node("Softmax", "a", "y")],
+        {"m": CLOSED != 0, "inf": np.float32([-np.inf])},
+    ),
+    "a row of numbers far below": (
+        [node("Add", "x m", "a"), node("Softmax", "a", "y")],
+        {"m": np.where(np.arange(4)[:, None] == 1, np.float32(-200), CLOSED)},
+    ),
     "with a guard": (
         [
             node("Where", ["m", "zero", "inf"], ["b"]),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,7 @@ from hemera.arrays.recorder import Recorder
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tiling import SplitProgram
-from hemera.compiler import parameter_search, scaling, unscaled
-from hemera.compiler.attempts import NotPossibleError
+from hemera.compiler import scaling, unscaled
 from hemera.compiler.costs import CostModel
 from hemera.compiler.lowering import InSlots
 from hemera.compiler.parameter_search import Search
@@ -129,27 +127,6 @@ def test_magnitudes_hold_for_slots_without_elements(ends: tuple[float, float]) -
 
 
 # --- What takes less time. ---
-
-
-@pytest.mark.parametrize("order", [*itertools.permutations([3.0, 1.0, 2.0])])
-def test_the_levels_of_least_time_are_taken(order: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Levels of the preset that hold the program; the last refusal is raised where none does."""
-    times = dict(zip((8, 9, 10), order, strict=True))
-
-    def levelled(_: Search, steps: Any, levels: int) -> Any:
-        del steps
-        if times[levels] == 3.0:
-            raise NotPossibleError(f"no {levels}")
-        return SimpleNamespace(placement=SimpleNamespace(time=times[levels]))
-
-    monkeypatch.setattr(parameter_search, "_of_preset", lambda _, levels, __: levels)
-    monkeypatch.setattr(Search, "_levelled", levelled)
-    own: Any = search(recorded(lambda x: x, (4,)), 25)
-    found = own.bootstrapped(None)
-    assert times[found.params] == found.steps.placement.time == 1.0
-    times.update(dict.fromkeys(times, 3.0))
-    with pytest.raises(NotPossibleError, match="no 10"):
-        own.bootstrapped(None)
 
 
 @pytest.mark.parametrize(

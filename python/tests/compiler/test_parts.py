@@ -12,6 +12,7 @@ import pytest
 import hemera as hm
 from hemera.arrays import conv
 from hemera.compiler.compiled import Compiled
+from hemera.compiler.samples import in_parts
 from hemera.program import operations as op
 
 from .compile_cases import deep
@@ -181,6 +182,28 @@ def test_random_graphs() -> None:
         x = RNG.uniform(-1, 1, (2, MOST))
         assert_gives(plan, program, x, bits=40, encrypted=False)
     assert {"join", "parts", "bootstrap", "map", "add array", "multiply by number"} <= kinds
+
+
+def test_what_placement_is_told_of_values() -> None:
+    """Halves have half the range, and all that is made of an array belongs to it."""
+
+    def program(x: Any, y: Any) -> Any:
+        z = np.roll(x, 5) * 3 + y * 0.75
+        return {"last": (z * z + z) * x, "z": z}
+
+    shallow = hm.ckks.Parameters.for_circuit(4, scale_bits=40, degree=1024, security=None)
+    steps = in_parts(hm.compile(program, *[hm.ArraySpec((1024,), (-1, 1))] * 2, params=shallow)._lowered)
+    assert steps.arrays[0] == steps.arrays[1] != steps.arrays[2] == steps.arrays[3]
+    halved = 0
+    for at, node in enumerate(steps.program.nodes, len(steps.program.inputs)):
+        is_half = node.operation == op.MultiplyNumber(0.5)
+        if is_half or isinstance(node.operation, op.Join):
+            before = node.operands[0]
+            assert steps.arrays[at] == steps.arrays[before]
+            if at in steps.magnitudes:
+                halved += is_half
+                assert steps.magnitudes[at] == steps.magnitudes[before] * (0.5 if is_half else 1)
+    assert halved
 
 
 @pytest.mark.parametrize(

@@ -72,17 +72,6 @@ def test_levels_count_from_the_lowest():
     assert (found.bootstrapped, found.time) == ((1,), 6 + 3 + 7)
 
 
-def test_a_cost_is_called_once_a_level():
-    called = []
-
-    def cost(level: int) -> float:
-        called.append(level)
-        return float(level)
-
-    place([Input(4, 2)], [Step((0,), 1, cost, 2)], result_level=4)
-    assert called == [1, 2, 3, 4]
-
-
 def test_steps_are_taken_in_an_order_with_few_values_between_them():
     """Sixty branches that are given side by side: one after the other, three values are there at a time."""
     branches = 60

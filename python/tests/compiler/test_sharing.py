@@ -40,6 +40,12 @@ def rows(count: int, seed: int = 0) -> Any:
     return np.random.default_rng(seed).uniform(0, 20, (count, 8))
 
 
+def test_more_shares_take_a_larger_scale() -> None:
+    spec = hm.ArraySpec((8,), range=(0, 20))
+    more = hm.compile(study, spec, share=True, shares=512 << 20, precision_bits=12, security=None)
+    assert 9 <= math.log2(more.params._native.scale / shared().params._native.scale) <= 12
+
+
 @functools.cache
 def run(count: int = 250) -> tuple[Any, Any]:
     """Results of many requests at once, of one key, and the exact ones."""

@@ -12,7 +12,6 @@ import hemera as hm
 from hemera.arrays.layout import COPY, FREE, Layout
 from hemera.arrays.packing import packed
 from hemera.arrays.sparse_map import SparseMap
-from hemera.compiler.bootstraps import seconds_without
 from hemera.compiler.costs import weighed
 from hemera.compiler.layouts import Samples
 from hemera.errors import LevelError, ParameterError
@@ -106,15 +105,6 @@ def test_whole_numbers_are_summed_in_place_too() -> None:
     x = RNG.integers(0, 8, (32, 30))
     np.testing.assert_array_equal(plan.local()(x), x @ weights)
     assert plan.cost().operations["key_products"] == 5
-
-
-@pytest.mark.parametrize("name", ["one score", "a perceptron"])
-def test_seconds_of_operations_add_up_to_those_of_the_program(name: str) -> None:
-    program, shape, _ = PROGRAMS[name]
-    plan = hm.compile(program, Spec(shape, (-1, 1)))
-    wanted = plan.cost("cpu-avx512-16").seconds
-    found = seconds_without(plan._lowered, plan.params, device="cpu-avx512-16")
-    assert found == pytest.approx(wanted, rel=0.1)
 
 
 def test_prices_are_seconds_and_keys() -> None:

@@ -71,12 +71,6 @@ def test_ranges_and_reaches_of_results_and_watched_values(
         assert found[2] == pytest.approx((*ends, reach))
 
 
-def test_what_samples_show_in_full_is_told_of_no_result() -> None:
-    plan = compiled(lambda x: x * 2, hm.ArraySpec((6,), range=(LOW, HIGH)), None, calibrate=None)
-    (spec,) = plan.package.outputs
-    assert (spec.low, spec.high, spec.reach) == (None, None, None)
-
-
 @pytest.mark.parametrize("middle", [1e4, -1e4])
 @pytest.mark.parametrize("watch", [True, False])
 def test_scaled_results_reach_what_is_decrypted_of_them(middle: float, watch: bool) -> None:
