@@ -18,7 +18,7 @@
 #include "refusals.hpp"
 #include "schemes/ckks_support.hpp"
 
-namespace hemera::circuits {
+namespace hemera::circuits::automatic_tests {
 namespace {
 
 using ckks::Complex;
@@ -40,13 +40,6 @@ BootstrapSettings standard_order() {
   settings.last_bits = 49;
   settings.ratio_bits = 9;
   settings.slots_to_coefficients = {43, 43, 43};
-  return settings;
-}
-
-BootstrapSettings two_matrices() {
-  BootstrapSettings settings = bootstrap_preset("n15-31");
-  settings.degree = slots_first().degree;
-  settings.security = std::nullopt;
   return settings;
 }
 
@@ -126,8 +119,6 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"RealSlots", slots_first, {.slots = slots, .real = true}},
                     Case{"MergedSlots", slots_first, {.slots = slots, .merges_parts = true}},
                     Case{"FewKeys", slots_first, {.slots = slots, .key_memory_limit = std::size_t{40} << 20}},
-                    Case{"TwoMatrices", two_matrices, {.slots = slots}},
-                    Case{"TwoIterations", large_scale, {.slots = slots, .iterations = 2}},
                     Case{"TwoRealIterations", large_scale, {.slots = slots, .real = true, .iterations = 2}},
                     Case{"ThreeIterations", large_scale, {.slots = slots, .iterations = 3}}),
     [](const auto& own) { return own.param.name; });
@@ -445,4 +436,4 @@ TEST(Automatic, InputsOfSeveralStagesAreBootstrappedOnce) {
 }
 
 }  // namespace
-}  // namespace hemera::circuits
+}  // namespace hemera::circuits::automatic_tests

@@ -14,11 +14,11 @@
 #include "hemera/circuits/automatic.hpp"
 #include "hemera/runtime/error.hpp"
 
-namespace hemera::circuits {
+namespace hemera::circuits::bootstrap_errors_tests {
 namespace {
 
 // Values up to 1 by name; all but the uniform ones are structured.
-const std::vector<std::string> kinds_of_input = {"uniform", "ones", "alternating", "one slot", "blocks"};
+const std::vector<std::string> kinds_of_input = {"uniform", "ones", "one slot"};
 
 Values real_input(const std::string& kind, std::size_t slots) {
   Values values(slots, 0);
@@ -26,8 +26,6 @@ Values real_input(const std::string& kind, std::size_t slots) {
   for (std::size_t i = 0; i < slots; ++i) {
     if (kind == "uniform") values[i] = values[i].real();
     if (kind == "ones" || (kind == "one slot" && i == slots / 3)) values[i] = 1;
-    if (kind == "alternating") values[i] = i % 2 == 0 ? 1 : -1;
-    if (kind == "blocks") values[i] = i / (slots / 8) % 2 == 0 ? 1 : -1;
   }
   return values;
 }
@@ -52,8 +50,7 @@ BootstrapSettings settings_of(const SmallRing& ring) {
 class FewRealSlots : public testing::TestWithParam<SmallRing> {};
 
 INSTANTIATE_TEST_SUITE_P(Presets, FewRealSlots,
-                         testing::Values(SmallRing{"n15-40", 64}, SmallRing{"n15-36", 64},
-                                         SmallRing{"n15-34", 256}, SmallRing{"n15-30", 256}),
+                         testing::Values(SmallRing{"n15-40", 64}, SmallRing{"n15-30", 256}),
                          [](const auto& tested) { return "Scale" + std::string(tested.param.preset + 4); });
 
 // The model of each kind, and the one number that a plan tells, which no kind is below.
@@ -180,7 +177,7 @@ double reference(const Bootstrap& plan, std::size_t runs) {
 TEST(ExpectedPrecision, ScattersLittleForFewSlots) {
   for (const char* preset : {"test-40", "test-exact"}) {
     const rlwe::Parameters parameters = parameters_for_bootstrapping(bootstrap_preset(preset));
-    for (const std::size_t slots : {2, 4, 8, 16}) {
+    for (const std::size_t slots : {2, 8}) {
       SCOPED_TRACE(preset + std::string(", slots ") + std::to_string(slots));
       const Bootstrap plan(parameters, {.slots = slots});
       EXPECT_NEAR(plan.expected_precision().mean_bits, reference(plan, 8192 / slots), 0.08);
@@ -226,4 +223,4 @@ TEST(ExpectedPrecision, ErrorsAreThoseOfTheWorseKind) {
 }
 
 }  // namespace
-}  // namespace hemera::circuits
+}  // namespace hemera::circuits::bootstrap_errors_tests

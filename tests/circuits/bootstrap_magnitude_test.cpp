@@ -28,8 +28,7 @@ BootstrapSettings few_levels() {
 
 INSTANTIATE_TEST_SUITE_P(
     Values, BootstrapMagnitudes,
-    ::testing::Values(Large{"Small", few_levels, {}, 0.5}, Large{"Fraction", few_levels, {}, 3.5},
-                      Large{"Hundred", few_levels, {}, 100}, Large{"Largest", few_levels, {}, 32000},
+    ::testing::Values(Large{"Small", few_levels, {}, 0.5}, Large{"Largest", few_levels, {}, 32000},
                       Large{"Real", few_levels, {.slots = 64, .real = true}, 1000},
                       Large{"Merged", few_levels, {.slots = 64, .merges_parts = true}, 1000},
                       Large{"Iterations", few_levels, {.slots = 256, .iterations = 2}, 1000},

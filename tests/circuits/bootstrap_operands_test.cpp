@@ -68,9 +68,9 @@ TEST(CircuitOperands, OfBootstraps) {
     EXPECT_THROW(static_cast<void>(prepared(evaluator, encrypt(ckks::random_values(other, 1), {}, low))),
                  MismatchError);
   }
-  if (low > 0) {
-    EXPECT_THROW(static_cast<void>(prepared(evaluator, encrypt(x, {}, low - 1))), LevelError);
-  }
+  EXPECT_THROW(static_cast<void>(prepared(evaluator, Ciphertext{})), MismatchError);
+  ASSERT_GT(low, 0U);
+  EXPECT_THROW(static_cast<void>(prepared(evaluator, encrypt(x, {}, low - 1))), LevelError);
   for (const KeyNeed& need : plan.needed_keys()) {
     rlwe::EvaluationKeys fewer = keys;
     fewer.switching.at(need.role).erase(need.gadget);

@@ -13,7 +13,7 @@
 #include "hemera/arith/primes.hpp"
 #include "hemera/runtime/error.hpp"
 
-namespace hemera::circuits {
+namespace hemera::circuits::bootstrap_tests {
 namespace {
 
 BootstrapSettings one_matrix_standard_order() {
@@ -77,32 +77,24 @@ class BootstrapTest : public testing::TestWithParam<Case> {};
 INSTANTIATE_TEST_SUITE_P(
     Options, BootstrapTest,
     testing::Values(
-        Case{"Full", small_settings, {}}, Case{"Real", small_settings, {.real = true}},
-        Case{"HalfOfTheSlots", small_settings, {.slots = 512}},
-        Case{"FewSlots", small_settings, {.slots = 32}}, Case{"TwoSlots", small_settings, {.slots = 2}},
+        Case{"Full", small_settings, {}}, Case{"FewSlots", small_settings, {.slots = 32}},
+        Case{"TwoSlots", small_settings, {.slots = 2}},
         Case{"FewRealSlots", small_settings, {.slots = 64, .real = true}},
         Case{"FewMergedSlots", small_settings, {.slots = 32, .merges_parts = true}},
-        Case{"HalfOfTheSlotsMerged", small_settings, {.slots = 512, .merges_parts = true}},
         Case{"StandardOrder", standard_order, {}},
-        Case{"FewMergedSlotsStandardOrder", standard_order, {.slots = 32, .merges_parts = true}},
         Case{"HalfOfTheSlotsMergedStandardOrder", standard_order, {.slots = 512, .merges_parts = true}},
         Case{"OneMatrixOfMergedSlotsStandardOrder",
              one_matrix_standard_order,
              {.slots = 8, .merges_parts = true}},
-        Case{"TwoMergedIterations", small_settings, {.slots = 64, .iterations = 2, .merges_parts = true}},
         Case{"ThreeMergedIterations", large_scale, {.slots = 512, .iterations = 3, .merges_parts = true}},
         Case{"TwoMergedIterationsStandardOrder",
              standard_order,
              {.slots = 64, .iterations = 2, .merges_parts = true}},
-        Case{"FewSlotsStandardOrder", standard_order, {.slots = 32}}, Case{"Arcsine", with_arcsine, {}},
-        Case{"TwoMatrices", two_matrices, {}}, Case{"SparseSecret", sparse_secret, {}},
-        Case{"Comparison", small_comparison, {}},
+        Case{"Arcsine", with_arcsine, {}}, Case{"TwoMatrices", two_matrices, {}},
+        Case{"SparseSecret", sparse_secret, {}},
         Case{"ComparisonOfFewSlots", small_comparison, {.slots = 64}},
-        Case{"TwoIterations", small_settings, {.iterations = 2}},
         Case{"TwoRealIterations", small_settings, {.slots = 64, .real = true, .iterations = 2}},
-        Case{"TwoIterationsLargeScale", large_scale, {.iterations = 2}},
-        Case{"ThreeIterations", large_scale, {.iterations = 3}},
-        Case{"TwoIterationsStandardOrder", standard_order, {.iterations = 2}}),
+        Case{"ThreeIterations", large_scale, {.iterations = 3}}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
 // Inputs by name; structured ones have few, large coefficients.
@@ -147,7 +139,6 @@ TEST(Bootstrap, MergedPartsTakeFewerProductsAndSlotsFirstALevel) {
   const rlwe::Ciphertext out =
       session.prepared(session.evaluator, session.encrypt(ckks::random_values(64, 6)));
   EXPECT_EQ(out.meta.level, merged.result_level());
-  EXPECT_EQ(out.meta.level, merged.result_level());
   EXPECT_NEAR(out.meta.scale / merged.ends().result_scale, 1, 0x1p-40);
   EXPECT_EQ(out.meta.slots, 64);
   EXPECT_THROW(Bootstrap(parameters, {.slots = 1024, .merges_parts = true}), ParameterError);
@@ -177,38 +168,6 @@ TEST(Bootstrap, TheComparisonHasTheModuliThatItIsComparedWith) {
   BootstrapSettings secure = comparison();
   secure.security = 128;
   EXPECT_THROW(static_cast<void>(parameters_for_bootstrapping(secure)), ParameterError);
-}
-
-// The judge are the values that went in: of real ones EvalMod of one part alone gives others in the standard
-// order, where it takes coefficients.
-TEST(Bootstrap, OfRealSlotsGivesThemBackOrIsRefused) {
-  for (const auto& settings : {small_settings(), standard_order(), one_matrix_standard_order()}) {
-    const rlwe::Parameters parameters = parameters_for_bootstrapping(settings);
-    const bool is_standard = settings.order == BootstrapOrder::standard;
-    for (const std::size_t slots : {2, 8}) {
-      for (const std::size_t iterations : {1, 2}) {
-        SCOPED_TRACE(std::to_string(slots) + " slots, iterations: " + std::to_string(iterations));
-        const BootstrapOptions options{.slots = slots, .real = true, .iterations = iterations};
-        Values values = ckks::random_values(slots, 21);
-        for (Complex& value : values) value = value.real();
-        if (is_standard) {
-          EXPECT_THROW(Bootstrap(parameters, options), ParameterError);
-          continue;
-        }
-        if (slots != 8 || iterations != 1) continue;  // BootstrapTest has others
-        const Bootstrap plan(parameters, options);
-        EXPECT_LT(ckks::largest_difference(BootstrapSession(parameters, plan).bootstrapped(values), values),
-                  0x1p-18);
-      }
-    }
-    // Where it is refused, both parts are the way out.
-    if (!is_standard) continue;
-    const Bootstrap plan(parameters, {.slots = 8});
-    Values values = ckks::random_values(8, 22);
-    for (Complex& value : values) value = value.real();
-    EXPECT_LT(ckks::largest_difference(BootstrapSession(parameters, plan).bootstrapped(values), values),
-              0x1p-12);
-  }
 }
 
 TEST(Bootstrap, PrecisionIsOfAsManyValues) {
@@ -280,20 +239,6 @@ TEST(Bootstrap, ParametersHaveWhatTheirSettingsSay) {
   }
 }
 
-TEST(Bootstrap, GivesTheUsersHighestLevelAndItsScale) {
-  const rlwe::Parameters parameters = parameters_for_bootstrapping(small_settings());
-  const Bootstrap plan(parameters, {.slots = 8});
-  const BootstrapSession session(parameters, plan);
-  const Values values = ckks::random_values(3 * plan.slots(), 6);
-  const rlwe::Ciphertext out = session.prepared(session.evaluator, session.encrypt(values, {3}));
-  const rlwe::ScalePolicy& scales = session.client.context->scales();
-  EXPECT_EQ(out.meta.batch, rlwe::BatchShape{3});
-  EXPECT_EQ(out.meta.level, parameters.highest_user_level());
-  EXPECT_EQ(out.meta.noise_scale_degree, 1);
-  EXPECT_TRUE(scales.close(out.meta.scale, scales.level_scale(out.meta.level)));
-  EXPECT_LT(ckks::largest_difference(session.client.decrypt(out), values), 0x1p-19);
-}
-
 TEST(Bootstrap, GoesOnAndOn) {
   // A product a time, its depth used up, and each time the error of one bootstrap alone is added.
   const rlwe::Parameters parameters = parameters_for_bootstrapping(small_settings());
@@ -301,22 +246,10 @@ TEST(Bootstrap, GoesOnAndOn) {
   const BootstrapSession session(parameters, plan);
   const Values values = ckks::random_values(plan.slots(), 7, 0.7);
   rlwe::Ciphertext x = session.encrypt(values);
-  for (int i = 0; i < 50; ++i) {
+  for (int i = 0; i < 20; ++i) {
     x = session.prepared(session.evaluator, x);
     ASSERT_LT(ckks::largest_difference(session.client.decrypt(x), values), (i + 1) * 0x1p-20) << i;
   }
-}
-
-TEST(Bootstrap, BringsHigherOnesDown) {
-  const rlwe::Parameters parameters = parameters_for_bootstrapping(small_settings());
-  const Bootstrap plan(parameters, {.slots = 8});
-  const BootstrapSession session(parameters, plan);
-  const Values values = ckks::random_values(plan.slots(), 8);
-  const rlwe::Ciphertext product = session.evaluator.multiply(
-      session.client.encrypt(values), session.client.encrypt(Values(plan.slots(), 1)));
-  EXPECT_LT(
-      ckks::largest_difference(session.client.decrypt(session.prepared(session.evaluator, product)), values),
-      0x1p-19);
 }
 
 TEST(Bootstrap, BringsHigherOnesDownByOneRounding) {
@@ -340,81 +273,44 @@ TEST(Bootstrap, RefusesWhatDoesNotFit) {
   EXPECT_THROW(Bootstrap(parameters, {.slots = parameters.degree()}), ParameterError);
   EXPECT_THROW(Bootstrap(ckks::small_parameters(2)), ParameterError);
   EXPECT_THROW(static_cast<void>(bootstrap_preset("n16-41")), ParameterError);
-
-  const Bootstrap plan(parameters, {.slots = 8});
-  const BootstrapSession session(parameters, plan);
-  const auto boot = [&](const rlwe::Ciphertext& x) {
-    static_cast<void>(session.prepared(session.evaluator, x));
-  };
-  EXPECT_THROW(boot(session.encrypt(Values(16, 0.5))), MismatchError);
-  EXPECT_THROW(boot({}), MismatchError);
-  rlwe::Ciphertext low = session.encrypt(Values(8, 0.5));
-  const rlwe::Ciphertext other_scale = session.evaluator.multiply(low, low);
-  EXPECT_THROW(boot(other_scale), ScaleError);
-  session.evaluator.rescale_inplace(low);
-  EXPECT_THROW(boot(low), LevelError);
-  EXPECT_THROW(
-      static_cast<void>(session.prepared(*session.client.evaluator, session.encrypt(Values(8, 0.5)))),
-      MissingKeyError);
-  // A key that only the last steps need is missed before the first one.
-  const rlwe::EvaluationKeys& all = session.evaluator.keys();
-  for (const auto& [role, of_role] : all.switching) {
-    for (const auto& [gadget, key] : of_role) {
-      rlwe::EvaluationKeys others = all;
-      others.switching.at(role).erase(gadget);
-      const bool needed =
-          role.from == rlwe::ephemeral_secret || role.to == rlwe::ephemeral_secret ||
-          std::any_of(plan.needed_keys().begin(), plan.needed_keys().end(), [&](const KeyNeed& need) {
-            return need == KeyNeed{role, gadget};
-          });
-      if (!needed) continue;  // the client's own
-      const ckks::Evaluator lacking(session.client.context, others);
-      EXPECT_THROW(static_cast<void>(session.prepared(lacking, session.encrypt(Values(8, 0.5)))),
-                   MissingKeyError);
-    }
+  // In the standard order EvalMod takes coefficients: that of one part gives other values.
+  for (const auto& settings : {standard_order(), one_matrix_standard_order()}) {
+    EXPECT_THROW(Bootstrap(parameters_for_bootstrapping(settings), {.slots = 8, .real = true}),
+                 ParameterError);
   }
-  const ckks::Session stranger(ckks::small_parameters(2));
-  EXPECT_THROW(PreparedBootstrap(stranger.context, plan), MismatchError);
-  EXPECT_THROW(static_cast<void>(plan.generate_keys(stranger.secret)), MismatchError);
+  const Bootstrap plan(parameters, {.slots = 8});
+  EXPECT_THROW(static_cast<void>(plan.generate_keys(ckks::Session(ckks::small_parameters(2)).secret)),
+               MismatchError);
   EXPECT_THROW(static_cast<void>(plan.simulate(Values(4))), ParameterError);
 }
 
-TEST(Bootstrap, IterationsTakeALevelEach) {
+TEST(Bootstrap, IterationsAddPrecision) {
   const rlwe::Parameters parameters = parameters_for_bootstrapping(large_scale());
   const Bootstrap once(parameters), twice(parameters, {.iterations = 2});
-  EXPECT_EQ(twice.iterations(), 2U);
-  EXPECT_EQ(twice.input_level(), once.input_level());
-  EXPECT_EQ(twice.result_level(), once.result_level() - 1);
-  EXPECT_EQ(twice.cost().key_products, 2 * once.cost().key_products);
   EXPECT_EQ(twice.cost().key_bytes, once.cost().key_bytes);
   // The second adds what the first has, less the margin.
   EXPECT_GT(twice.expected_precision().worst_bits, 2 * once.expected_precision().worst_bits - 4);
-  EXPECT_THROW(Bootstrap(parameters, {.iterations = 0}), ParameterError);
-  EXPECT_THROW(Bootstrap(parameters, {.iterations = 5}), ParameterError);  // of 4 levels
-  EXPECT_THROW(Bootstrap(parameters, {.iterations = 4}), ParameterError);  // nothing more to gain
-
+  for (const std::size_t wrong : {0, 5, 4}) {  // of 4 levels; nothing more to gain by the fourth
+    EXPECT_THROW(Bootstrap(parameters, {.iterations = wrong}), ParameterError);
+  }
   const Bootstrap few(parameters, {.slots = 4, .iterations = 2});
   const BootstrapSession session(parameters, few);
   const Values values = ckks::random_values(3 * few.slots(), 11);
   const rlwe::Ciphertext out = session.prepared(session.evaluator, session.encrypt(values, {3}));
-  const rlwe::ScalePolicy& scales = session.client.context->scales();
   EXPECT_EQ(out.meta.batch, rlwe::BatchShape{3});
-  EXPECT_EQ(out.meta.level, few.result_level());
   EXPECT_EQ(out.meta.level, few.result_level());
   EXPECT_NEAR(out.meta.scale / few.ends().result_scale, 1, 0x1p-40);
   EXPECT_EQ(out.meta.noise_scale_degree, 1);
-  EXPECT_TRUE(scales.close(out.meta.scale, scales.level_scale(out.meta.level)));
   EXPECT_LT(ckks::largest_difference(session.client.decrypt(out), values), 0x1p-38);
 }
 
 TEST(Bootstrap, RealIterationsDropImaginaryParts) {
   const rlwe::Parameters parameters = parameters_for_bootstrapping(small_settings());
   const Bootstrap plan(parameters, {.slots = 16, .real = true, .iterations = 2});
-  const BootstrapSession session(parameters, plan);
   const Values values = ckks::random_values(plan.slots(), 12);
   Values real = values;
   for (Complex& value : real) value = value.real();
-  EXPECT_LT(ckks::largest_difference(session.bootstrapped(values), real), 0x1p-28);
+  EXPECT_LT(ckks::largest_difference(BootstrapSession(parameters, plan).bootstrapped(values), real), 0x1p-28);
 }
 
 TEST(Bootstrap, TakesValuesBeyondTheRangeWithLessPrecision) {
@@ -434,22 +330,6 @@ TEST(Bootstrap, TakesValuesBeyondTheRangeWithLessPrecision) {
   EXPECT_LT(ckks::largest_difference(session.bootstrapped(values), Values(plan.slots(), 0)), 1);
 }
 
-TEST(Bootstrap, FewerSlotsAreNoWorse) {
-  const rlwe::Parameters parameters = parameters_for_bootstrapping(small_settings());
-  const Precision all = Bootstrap(parameters).expected_precision();
-  const Values values = ckks::random_values(512, 13);
-  for (const std::size_t slots : {256, 64}) {
-    SCOPED_TRACE(slots);
-    const Bootstrap plan(parameters, {.slots = slots});
-    const BootstrapSession session(parameters, plan);
-    const rlwe::BatchShape batch{values.size() / slots};
-    const rlwe::Ciphertext out = session.prepared(session.evaluator, session.encrypt(values, batch));
-    const Precision found = precision_of(session.client.decrypt(out), values);
-    EXPECT_GT(found.mean_bits, all.mean_bits - 0.3);
-    EXPECT_GT(found.worst_bits, all.worst_bits - 0.7);
-  }
-}
-
 TEST(Bootstrap, KeysBelowTheSecurityAskedForAreRefused) {
   BootstrapSettings settings = small_settings();
   settings.security = 128;
@@ -467,4 +347,4 @@ TEST(Bootstrap, KeysBelowTheSecurityAskedForAreRefused) {
 }
 
 }  // namespace
-}  // namespace hemera::circuits
+}  // namespace hemera::circuits::bootstrap_tests

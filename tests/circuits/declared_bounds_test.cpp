@@ -213,21 +213,6 @@ TEST(DeclaredBounds, AreThoseOfTheSlotWithTheLargestCoefficients) {
   }
 }
 
-TEST(DeclaredBounds, StagesPassThemOn) {
-  const Function function = maximum(0x1p-8, 100);
-  for (const FunctionStage& stage : stages_of(function, 5, 5)) {
-    std::vector<double> largest;
-    for (const Interval& interval : stage.function.inputs()) {
-      largest.push_back(std::max(std::abs(interval.low), std::abs(interval.high)));
-    }
-    EXPECT_NO_THROW(stage.function.require_in_intervals(largest));
-    EXPECT_EQ(stage.function.largest().size(), stage.outputs.size());
-  }
-  const auto last = stages_of(function, 5, 5).back().function.largest();
-  ASSERT_EQ(last.size(), 1U);
-  EXPECT_NEAR(last.front(), 100, 0.5);
-}
-
 // --- Bootstraps. ---
 
 class BootstrapBounds : public ::testing::Test {

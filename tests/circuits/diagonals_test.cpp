@@ -11,7 +11,7 @@
 #include "hemera/circuits/linear/linear_transform.hpp"
 #include "hemera/runtime/error.hpp"
 
-namespace hemera::circuits {
+namespace hemera::circuits::diagonals_tests {
 namespace {
 
 using ckks::Complex;
@@ -166,4 +166,4 @@ TEST(MatrixDiagonals, RefusesWhatIsNotInTheMatrix) {
 }
 
 }  // namespace
-}  // namespace hemera::circuits
+}  // namespace hemera::circuits::diagonals_tests

@@ -11,119 +11,76 @@
 #include "circuits/function_support.hpp"
 #include "hemera/runtime/error.hpp"
 
-namespace hemera::circuits {
+namespace hemera::circuits::elementary_tests {
 namespace {
 
-struct Case {
+struct ElementaryCase {
   const char* name;
-  std::function<Function()> make;
+  std::function<Function(const Interval&, double)> make;
+  Interval interval;
   RealFunction expected;
   double tolerance;
   std::size_t depth;  // at most
+  double gap = 0;     // of signs, which have no values in it
 };
 
-double gaussian_unit(double x) { return x * 0.5 * (1 + std::erf(x / std::numbers::sqrt2)); }
-
-std::vector<Case> cases() {
+// What iterations compute is beyond what a polynomial of degree 127 does.
+std::vector<ElementaryCase> elementary_cases() {
+  const RealFunction exponent = [](double x) { return std::exp(x); },
+                     root = [](double x) { return std::sqrt(x); },
+                     reciprocal = [](double x) { return 1 / x; },
+                     signum = [](double x) { return x < 0 ? -1.0 : 1.0; },
+                     logistic = [](double x) { return 1 / (1 + std::exp(-x)); },
+                     swish = [](double x) { return x / (1 + std::exp(-x)); },
+                     gaussian_unit =
+                         [](double x) { return x * 0.5 * (1 + std::erf(x / std::numbers::sqrt2)); },
+                     log_sum = [](double x) { return std::log1p(std::exp(x)); };
   return {
-      {"Sigmoid",
-       [] {
-         return sigmoid({-8, 8}, 0x1p-16);
-       },
-       [](double x) { return 1 / (1 + std::exp(-x)); }, 0x1p-16, 6},
-      {"Tanh",
-       [] {
-         return hyperbolic_tangent({-4, 4}, 0x1p-16);
-       },
-       [](double x) { return std::tanh(x); }, 0x1p-16, 6},
-      {"Gelu",
-       [] {
-         return gelu({-6, 6}, 0x1p-12);
-       },
-       gaussian_unit, 0x1p-12, 6},
-      {"Silu",
-       [] {
-         return silu({-6, 6}, 0x1p-12);
-       },
-       [](double x) { return x / (1 + std::exp(-x)); }, 0x1p-12, 6},
-      {"Softplus",
-       [] {
-         return softplus({-20, 30}, 0x1p-6);
-       },
-       [](double x) { return std::log1p(std::exp(x)); }, 0x1p-6, 6},
-      {"Exponential",
-       [] {
-         return exponential({-2, 2}, 0x1p-18);
-       },
-       [](double x) { return std::exp(x); }, 0x1p-18, 5},
-      {"Logarithm",
-       [] {
-         return logarithm({0.5, 4}, 0x1p-16);
-       },
-       [](double x) { return std::log(x); }, 0x1p-16, 5},
-      {"Inverse",
-       [] {
-         return inverse({0.5, 2}, 0x1p-16);
-       },
-       [](double x) { return 1 / x; }, 0x1p-16, 5},
-      {"InverseFarFromOne",
-       [] {
-         return inverse({-200, -100}, 0x1p-20);
-       },
-       [](double x) { return 1 / x; }, 0x1p-20, 4},
-      // Beyond what a polynomial of degree 127 does.
-      {"InverseByIterations",
-       [] {
-         return inverse({0.004, 4}, 0x1p-6);
-       },
-       [](double x) { return 1 / x; }, 0x1p-6, 12},
-      {"SquareRoot",
-       [] {
-         return square_root({0.5, 2}, 0x1p-16);
-       },
-       [](double x) { return std::sqrt(x); }, 0x1p-16, 5},
-      {"SquareRootFromZero",
-       [] {
-         return square_root({0, 1}, 0x1p-6);
-       },
-       [](double x) { return std::sqrt(x); }, 0x1p-6, 6},
-      {"SquareRootByIterations",
-       [] {
-         return square_root({0.0001, 1}, 0x1p-17);
-       },
-       [](double x) { return std::sqrt(x); }, 0x1p-17, 14},
-      {"Sign", [] { return sign(0x1p-5, 0x1p-16); }, [](double x) { return x < 0 ? -1.0 : 1.0; }, 0x1p-16,
-       10},
-      {"SignOfLargerValues", [] { return sign(2, 0x1p-12, 40); }, [](double x) { return x < 0 ? -1.0 : 1.0; },
-       0x1p-12, 10},
+      {"Sigmoid", sigmoid, {-8, 8}, logistic, 0x1p-16, 6},
+      {"Tanh", hyperbolic_tangent, {-4, 4}, [](double x) { return std::tanh(x); }, 0x1p-16, 6},
+      {"Gelu", gelu, {-6, 6}, gaussian_unit, 0x1p-12, 6},
+      {"Silu", silu, {-6, 6}, swish, 0x1p-12, 6},
+      {"Softplus", softplus, {-20, 30}, log_sum, 0x1p-6, 6},
+      {"Exponential", exponential, {-2, 2}, exponent, 0x1p-18, 5},
+      {"Logarithm", logarithm, {0.5, 4}, [](double x) { return std::log(x); }, 0x1p-16, 5},
+      {"Inverse", inverse, {0.5, 2}, reciprocal, 0x1p-16, 5},
+      {"InverseFarFromOne", inverse, {-200, -100}, reciprocal, 0x1p-20, 4},
+      {"InverseByIterations", inverse, {0.004, 4}, reciprocal, 0x1p-6, 12},
+      {"SquareRoot", square_root, {0.5, 2}, root, 0x1p-16, 5},
+      {"SquareRootFromZero", square_root, {0, 1}, root, 0x1p-6, 6},
+      {"SquareRootByIterations", square_root, {0.0001, 1}, root, 0x1p-17, 14},
+      {"Sign",
+       [](const Interval&, double e) { return sign(0x1p-5, e); },
+       {-1, 1},
+       signum,
+       0x1p-16,
+       10,
+       0x1p-5},
+      {"SignOfLargerValues",
+       [](const Interval& x, double e) { return sign(2, e, x.high); },
+       {-40, 40},
+       signum,
+       0x1p-12,
+       10,
+       2},
   };
 }
 
-class ElementaryTest : public testing::TestWithParam<Case> {};
+class ElementaryTest : public testing::TestWithParam<ElementaryCase> {};
 
-INSTANTIATE_TEST_SUITE_P(Cases, ElementaryTest, testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(Cases, ElementaryTest, testing::ValuesIn(elementary_cases()),
                          [](const auto& tested) { return std::string(tested.param.name); });
 
-// Values of an interval; of a sign's those that are not in its gap.
-Values values_for(const Case& tested, const Interval& interval) {
-  Values x = spread(interval);
-  const double gap = std::string(tested.name) == "Sign"                 ? 0x1p-5
-                     : std::string(tested.name) == "SignOfLargerValues" ? 2
-                                                                        : 0;
-  for (Complex& value : x) {
-    if (std::abs(value) < gap) value = value.real() < 0 ? -gap : gap;
-  }
-  return x;
-}
-
 TEST_P(ElementaryTest, IsTheFunction) {
-  const Case& tested = GetParam();
-  const Function function = tested.make();
+  const ElementaryCase& tested = GetParam();
+  const Function function = tested.make(tested.interval, tested.tolerance);
   EXPECT_LE(function.error(), tested.tolerance);
   EXPECT_GT(function.error(), tested.tolerance / 0x1p14);
   EXPECT_LE(function.depth(), tested.depth);
-  const Values x = values_for(tested, function.inputs().front());
-  Values expected;
+  Values x = spread(function.inputs().front()), expected;
+  for (Complex& value : x) {
+    if (std::abs(value) < tested.gap) value = value.real() < 0 ? -tested.gap : tested.gap;
+  }
   for (const Complex& value : x) expected.push_back(tested.expected(value.real()));
   const double clear_error = ckks::largest_difference(function.evaluate(Rows{x}).front(), expected);
   EXPECT_LE(clear_error, function.error() + 1e-13);
@@ -214,7 +171,6 @@ TEST(Elementary, SaysWhatItCanNot) {
   EXPECT_THROW(static_cast<void>(maximum(2, 1)), ParameterError);
 }
 
-// Iterations take over where polynomials of their depth do not reach.
 // A clip in front of functions of all kinds of parts, some of which take values in between and not the last.
 TEST(Elementary, ClippedFunctionsAreThoseOfTheClip) {
   const auto of_parts = [](const Interval& interval, double) {
@@ -311,4 +267,4 @@ TEST(Elementary, ChoosesTheLeastDepth) {
 }
 
 }  // namespace
-}  // namespace hemera::circuits
+}  // namespace hemera::circuits::elementary_tests

@@ -20,7 +20,7 @@
 #include "hemera/runtime/error.hpp"
 #include "schemes/ckks_support.hpp"
 
-namespace hemera::circuits {
+namespace hemera::circuits::eval_mod_tests {
 namespace {
 
 using ckks::Complex;
@@ -56,7 +56,8 @@ struct EvalModTest : ::testing::Test {
 };
 
 TEST_F(EvalModTest, TakesIntegersUpToTheEdgeAway) {
-  for (int integer = 0; integer < static_cast<int>(layout.sine.range); ++integer) {
+  const int last = static_cast<int>(layout.sine.range) - 1;
+  for (const int integer : {0, 1, 7, 12, last}) {
     SCOPED_TRACE(integer);
     const double series =
         layout.ratio * std::exp2(eval_mod.series().error_log2[static_cast<std::size_t>(integer)]);
@@ -155,13 +156,13 @@ TEST(SineFunction, IsASineByOneProductALevel) {
 TEST_F(EvalModTest, BeyondTheEdgeResultsAreWrong) {
   // What the probability of a failure speaks of.
   const int edge = static_cast<int>(layout.sine.range);
-  for (const int integer : {edge, edge + 1, -edge, -edge - 1}) {
+  for (const int integer : {edge, -edge}) {
     EXPECT_GT(error(integer), 0.1) << integer;
   }
 }
 
 TEST_F(EvalModTest, IntegersAreAsRareAsTheModelSays) {
-  constexpr std::size_t batch = 16;
+  constexpr std::size_t batch = 8;
   const Values values = ckks::random_values(batch * plan.slots(), 10);
   const rlwe::Ciphertext low = ckks::encrypt(client.encoder->encode(values, {batch}, 0), client.secret);
   const auto key = [&](const rlwe::KeyRole& role) { return keys.switching.at(role).begin()->second; };
@@ -199,4 +200,4 @@ TEST_F(EvalModTest, IntegersAreAsRareAsTheModelSays) {
 }
 
 }  // namespace
-}  // namespace hemera::circuits
+}  // namespace hemera::circuits::eval_mod_tests

@@ -28,7 +28,7 @@
 #include "hemera/circuits/linear/slot_circuit.hpp"
 #include "hemera/runtime/error.hpp"
 
-namespace hemera::circuits {
+namespace hemera::circuits::formulas_tests {
 namespace {
 
 rlwe::Parameters parameters() { return ckks::small_parameters(6, 2); }
@@ -154,83 +154,6 @@ TEST(FunctionFormula, ErrorsOfComparisons) {
   }
 }
 
-// ceil(log2(degree + 1)), one for a sum, the largest of all outputs.
-TEST(FunctionFormula, DepthsOfPolynomialsAndSums) {
-  for (std::size_t degree = 1; degree <= 40; ++degree) {
-    Values coefficients(degree + 1, 0.5);
-    const auto depth = static_cast<std::size_t>(std::ceil(std::log2(static_cast<double>(degree) + 1)));
-    const Function function(Polynomial(coefficients, Basis::power));
-    EXPECT_EQ(function.depth(), depth);
-    if (depth > 6) continue;
-    const FunctionPlan plan(parameters(), function);
-    EXPECT_EQ(plan.ends().depth(), depth);
-    EXPECT_EQ(plan.level() - depth, plan.result_level());
-  }
-  Function sums(std::vector(2, Interval{}));
-  const auto first = sums.add({.products = {{0, 1}}});
-  const auto second = sums.add({.terms = {{first, {2}}, {1, {3}}}});
-  sums.set_outputs({first, 0, second});
-  EXPECT_EQ(sums.depth(), 2U);
-}
-
-// The declared bound of a result is one: at values of the inputs' largest magnitude, for each part by the
-// triangle inequality.
-TEST(FunctionFormula, BoundsOfResults) {
-  const Interval left{-8, 2}, right{-1, 3};
-  struct Case {
-    Function::Sum sum;
-    double bound;  // |factor| sum |a| |b| + sum |c| |x| + |constant|, with |x| <= 8 and |y| <= 3
-  };
-  const std::vector<Case> cases = {{{.products = {{0, 1}}}, 24},
-                                   {{.factor = 2, .products = {{0, 0}}}, 128},
-                                   {{.factor = -1, .products = {{1, 1}}}, 9},
-                                   {{.terms = {{0, {-2}}, {1, {0.5}}}, .constant = {-4}}, 21.5},
-                                   {{.factor = 2, .products = {{0, 1}, {1, 1}}, .terms = {{0, {1}}}}, 74}};
-  const ckks::Session session(parameters());
-  for (const auto& [sum, bound] : cases) {
-    Function function({left, right});
-    function.set_outputs({function.add(sum)});
-    const FunctionPlan plan(parameters(), function);
-    const Ciphertext x = ckks::encrypt(session.encoder->encode(Values(8, -8), {}, {}, {}, 8), session.secret),
-                     y = ckks::encrypt(session.encoder->encode(Values(8, 3), {}, {}, {}, 3), session.secret);
-    const Ciphertext z =
-        std::move(PreparedFunction(session.context, plan)(*session.evaluator, std::vector{&x, &y}).front());
-    EXPECT_DOUBLE_EQ(z.meta.largest, bound);
-    EXPECT_LE(std::abs(session.decrypt(z).front()), bound + 1e-3);
-  }
-}
-
-// Each stage's inputs are where the values before it lie: the stages one after the other are the function.
-TEST(FunctionFormula, IntervalsOfStagesHoldTheirValues) {
-  const Function function = sign(0.05, 0x1p-8, 3);
-  const auto stages = stages_of(function, 3, 5);
-  ASSERT_GT(stages.size(), 1U);
-  std::vector<Values> values(1, spread({-3, 3}, 2001));
-  std::map<std::size_t, Values> known = {{0, values.front()}};
-  for (const auto& stage : stages) {
-    Rows inputs;
-    for (std::size_t i = 0; i < stage.inputs.size(); ++i) {
-      inputs.push_back(known.at(stage.inputs[i]));
-      const auto& [low, high] = stage.function.inputs()[i];
-      const double room = 0.02 * (high - low);
-      double least = HUGE_VAL, most = -HUGE_VAL;
-      for (const Complex& value : inputs.back()) {
-        EXPECT_GE(value.real(), low - room);
-        EXPECT_LE(value.real(), high + room);
-        least = std::min(least, value.real());
-        most = std::max(most, value.real());
-      }
-      // And no wider than they need be.
-      EXPECT_NEAR(least, low, 0.1 * (high - low));
-      EXPECT_NEAR(most, high, 0.1 * (high - low));
-    }
-    const Rows outputs = stage.function.evaluate(inputs);
-    for (std::size_t i = 0; i < stage.outputs.size(); ++i) known[stage.outputs[i]] = outputs[i];
-  }
-  const Values whole = function.evaluate(values).front();
-  EXPECT_LT(ckks::largest_difference(known.at(stages.back().outputs.front()), whole), 1e-9);
-}
-
 // --- Bootstraps ---
 
 // Density of a sum of n uniforms on [-1/2, 1/2] at the half-integer j + 1/2 - n/2: B(n - 1, j) / (2^(n - 1)
@@ -271,15 +194,6 @@ TEST(BootstrapFormula, FailureIsTheTailOfASumOfUniforms) {
   }
   // The number of the page.
   EXPECT_NEAR(failure_log2(16, 32, 65536), -132.7, 0.05);
-}
-
-TEST(BootstrapFormula, FailuresOfIterationsAddUp) {
-  const rlwe::Parameters own = parameters_for_bootstrapping(bootstrap_preset("test-40"));
-  for (const std::size_t slots : {2, 64}) {
-    const double once = failure_log2(16, rlwe::usual_ephemeral_weight, 2 * slots);
-    EXPECT_DOUBLE_EQ(Bootstrap(own, {.slots = slots}).failure_log2(), once);
-    EXPECT_NEAR(Bootstrap(own, {.slots = slots, .iterations = 2}).failure_log2(), once + 1, 1e-12);
-  }
 }
 
 // EvalMod takes a coefficient for each part of each slot, merged or not; of real slots it takes one.
@@ -471,23 +385,6 @@ TEST(PlanFormula, CountsOfMatrices) {
   }
 }
 
-// A matrix of d diagonals by b baby steps: (b - 1) + (g - 1) rotations, one ModUp for all baby steps and one
-// for each giant step, and as many divisions of one component, with one of both at the end.
-TEST(PlanFormula, CountsOfLinearTransforms) {
-  const rlwe::Parameters own = parameters();
-  constexpr std::size_t slots = 32;
-  const Values matrix = ckks::random_values(slots * slots, 1);
-  for (const std::size_t babies : {1, 4, 8, 32}) {
-    const LinearTransform plan(own, diagonals_of(matrix, slots, slots, slots), slots, {.baby_steps = babies});
-    const std::size_t giants = slots / babies;
-    EXPECT_EQ(plan.cost().plain_products, slots);
-    EXPECT_EQ(plan.cost().key_products, babies - 1 + giants - 1);
-    EXPECT_EQ(plan.cost().mod_ups, (babies > 1 ? 1 : 0) + giants - 1);
-    EXPECT_EQ(plan.cost().divisions, giants - 1 + 1);
-    EXPECT_EQ(plan.rotations().size(), babies - 1 + giants - 1);
-  }
-}
-
 // Expected errors beside measured ones, where one of their terms is what counts.
 TEST(PlanFormula, ErrorsOfMasksAndOfCoarseMatrices) {
   const rlwe::Parameters own = parameters();
@@ -522,4 +419,4 @@ TEST(PlanFormula, ErrorsOfMasksAndOfCoarseMatrices) {
 }
 
 }  // namespace
-}  // namespace hemera::circuits
+}  // namespace hemera::circuits::formulas_tests

@@ -10,7 +10,7 @@
 #include "hemera/circuits/bootstrap/bootstrap_parameters.hpp"
 #include "hemera/runtime/error.hpp"
 
-namespace hemera::circuits {
+namespace hemera::circuits::function_batches_tests {
 namespace {
 
 using Sum = Function::Sum;
@@ -214,23 +214,6 @@ TEST(FunctionBatches, LeaveTheLastRescale) {
   EXPECT_THROW(FunctionPlan(parameters(), function, {.level = lowest, .leaves_rescale = true}), LevelError);
 }
 
-TEST(FunctionBatches, OutputsMayBeListedTwice) {
-  Function function(std::vector{Interval{}});
-  const Value square = function.add({.products = {{0, 0}}});
-  function.set_outputs({square, square, 0, 0});
-  const FunctionSession session(parameters());
-  const FunctionPlan plan(parameters(), function);
-  const Values x = spread({});
-  const Rows expected = function.evaluate(Rows{x});
-  std::vector<Ciphertext> in;
-  in.push_back(session.client.encrypt(x));
-  const PreparedFunction prepared(session.client.context, plan);
-  const std::vector<Ciphertext> out = prepared(*session.client.evaluator, std::move(in));
-  ASSERT_EQ(out.size(), 4U);
-  for (std::size_t i = 0; i < out.size(); ++i)
-    EXPECT_LT(ckks::largest_difference(session.client.decrypt(out[i]), expected[i]), ckks::tolerance) << i;
-}
-
 // Where a level has primes that the levels above have not, its limbs are not the first ones of theirs.
 TEST(FunctionBatches, ValuesComeDownToLevelsOfOtherPrimes) {
   const rlwe::Parameters own = parameters_for_bootstrapping(bootstrap_preset("test-40"));
@@ -296,4 +279,4 @@ TEST(FunctionBatches, PartsNeedALastProduct) {
 }
 
 }  // namespace
-}  // namespace hemera::circuits
+}  // namespace hemera::circuits::function_batches_tests

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "hemera/circuits/functions/elementary.hpp"
 #include "hemera/circuits/functions/function_stages.hpp"
 #include "hemera/runtime/error.hpp"
+#include "member_count.hpp"
 
 namespace hemera::circuits::function_plans {
 namespace {
@@ -27,42 +29,19 @@ TEST(PlanNumbers, ComplexConstantsMakeAFunctionComplex) {
   EXPECT_THROW(function.add({.terms = {{0, {1}}}, .constant = {HUGE_VAL}}), ParameterError);
 }
 
-// With iterations, too.
-TEST(PlanNumbers, ARootIsAtMostThatOfTheEnd) {
-  const Function function = square_root({0.1, 1000}, 0x1p-15);
-  ASSERT_GT(function.parts().size(), 1U);
-  EXPECT_EQ(function.largest(), std::vector<double>{std::sqrt(1000.0)});
-}
-
-// A clip adds its error to that of the function, which it leaves as it is where the function is flat.
-TEST(PlanNumbers, ErrorsOfClippedFunctionsAreThoseOfBoth) {
-  const RealFunction exact = [](double x) { return 1 / (1 + std::exp(-std::clamp(x, -8.0, 8.0))); };
-  for (const double tolerance : {0x1p-4, 0x1p-6}) {
-    const Function function = clipped(sigmoid, {-8, 8}, tolerance, 20);
-    EXPECT_LE(function.error(), tolerance);
-    const Values x = spread({-20, 20}, 8001);
-    const Values y = function.evaluate(Rows{x}).front();
-    double worst = 0;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      worst = std::max(worst, std::abs(y[i].real() - exact(x[i].real())));
-    }
-    EXPECT_LE(worst, function.error() * (1 + 1e-3));
-    EXPECT_GE(worst, function.error() / 4);
-  }
-}
-
 // Each of several outputs has its own bound: |x y| <= 24, |x - 2 y| <= 14, |x| <= 8.
 TEST(PlanNumbers, EachOutputHasItsOwnBound) {
   Function function({Interval{-8, 2}, Interval{-1, 3}});
   const auto product = function.add({.products = {{0, 1}}});
   const auto sum = function.add({.terms = {{0, {1}}, {1, {-2}}}});
-  const std::map<Function::Value, double> bounds = {{product, 24}, {sum, 14}, {0, 8}};
+  const auto twice = function.add({.factor = 2, .products = {{0, 1}}, .constant = {1}});
+  const std::map<Function::Value, double> bounds = {{product, 24}, {sum, 14}, {twice, 49}, {0, 8}};
   const FunctionSession session(parameters());
   const Ciphertext x =
       ckks::encrypt(session.client.encoder->encode(Values(8, -8), {}, {}, {}, 8), session.client.secret);
   const Ciphertext y =
       ckks::encrypt(session.client.encoder->encode(Values(8, 3), {}, {}, {}, 3), session.client.secret);
-  for (const auto& outputs : {std::vector<Function::Value>{product, sum, 0}, {0, sum, product, sum}}) {
+  for (const auto& outputs : {std::vector<Function::Value>{product, sum, 0}, {0, sum, twice, product, sum}}) {
     function.set_outputs(outputs);
     const auto results = session.run(FunctionPlan(parameters(), function), {&x, &y});
     ASSERT_EQ(results.size(), outputs.size());
@@ -149,6 +128,42 @@ TEST(PlanNumbers, AWeightThatIsNotEvenLeavesNoParity) {
     sign = error;
   }
   EXPECT_GE(alternations, degree + 2);
+}
+
+TEST(PlanNumbers, WorkOfAllLevelsAddsUp) {
+  const Cost cost{.work = {{3, {11, 22, 33, 44}}, {2, {50, 60, 70, 80}}}};
+  ASSERT_EQ(tests::member_count<Work>(), 4U);  // all of them are below
+  const Work work = cost.total_work();
+  EXPECT_EQ((std::array{work.mod_ups, work.key_products, work.divisions, work.products}),
+            (std::array<std::size_t, 4>{61, 82, 103, 124}));
+}
+
+// A sum goes over two components of each limb once for each term and once for its rescale, a product over
+// four pairs of components; what is relinearized is rescaled on the way.
+TEST(PlanNumbers, WorkOfAFunctionIsThatOfItsSums) {
+  const rlwe::Parameters own = parameters();
+  Function function(std::vector<Interval>(2));
+  const auto a = function.add({.terms = {{0, {0.5}}, {1, {0.25}}, {0, {0.125}}}});
+  const auto b = function.add({.terms = {{a, {0.5}}}, .constant = {1}});
+  const auto c = function.add({.products = {{b, b}, {a, b}}, .terms = {{b, {0.25}}}});
+  function.set_outputs({c});
+  const Cost cost = FunctionPlan(own, function).cost();
+  const auto limbs = [&](std::size_t level) { return own.literal().levels[level].size(); };
+  const auto at = [&](std::size_t level) { return cost.work.at(level); };
+  EXPECT_EQ(at(6).products, 3 * 2 * limbs(6));
+  EXPECT_EQ(at(6).divisions, 2 * limbs(6));
+  EXPECT_EQ(at(6).key_products + at(6).mod_ups, 0U);
+  // Beside its own sum, a comes down to where it is multiplied.
+  // One sum is multiplied: the other is lowered, a multiple that the division takes.
+  EXPECT_EQ(at(5).products, 2 * limbs(5));
+  EXPECT_EQ(at(5).divisions, 2 * 2 * limbs(5));
+  const std::size_t extended = limbs(4) + own.default_gadget(4).special.size();
+  EXPECT_EQ(at(4).products, (2 * 4 + 2) * limbs(4));
+  EXPECT_EQ(at(4).divisions, 2 * extended);
+  EXPECT_EQ(cost.rescales, 3U);
+  EXPECT_EQ(cost.plain_products, 3U + 1U + 1U);
+  EXPECT_EQ(cost.products, 2U);
+  EXPECT_EQ(cost.key_products, 1U);
 }
 
 }  // namespace

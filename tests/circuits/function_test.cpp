@@ -13,7 +13,7 @@
 #include "hemera/circuits/functions/elementary.hpp"
 #include "hemera/runtime/error.hpp"
 
-namespace hemera::circuits {
+namespace hemera::circuits::function_tests {
 namespace {
 
 using Sum = Function::Sum;
@@ -38,8 +38,13 @@ TEST(Function, IsAsItWasAfterARefusedPart) {
       {.terms = {{0, Values(4, i)}}, .constant = Values(8, 1)},
       {.terms = {{0, Values(4, i)}}, .constant = {}},
       {.factor = 3, .terms = {{0, Values(4, i)}}},
+      {.factor = 3, .products = {{0, 0}}},
       {.constant = Values(4, i)},
+      {.terms = {{0, {1, 2, 3}}}},
+      {},
   };
+  EXPECT_THROW(Function(std::vector<Interval>{}), ParameterError);
+  EXPECT_THROW(Function(std::vector{Interval{1, 1}}), ParameterError);
   for (std::size_t number = 0; number < refused.size(); ++number) {
     SCOPED_TRACE(number);
     Function function(std::vector{Interval{}});
@@ -153,7 +158,7 @@ TEST(Function, ProductsOfOneSumHaveOneScale) {
       {{2, 3}, {3, 4}}, {{2, 2}, {3, 0}}, {{2, 2}, {3, 3}, {3, 2}}, {{0, 2}, {0, 4}, {3, 3}},
   };
   std::size_t refused = 0;
-  for (const double factor : {1.0, 0.5, 1.0 / 3, 1 + 0x1p-11, 1 - 0x1p-14}) {
+  for (const double factor : {1.0, 1.0 / 3, 1 - 0x1p-14}) {
     const double scale = factor * usual;
     const Ciphertext a =
         ckks::encrypt(session.client.encoder->encode(x, {}, 4, scale), session.client.secret);
@@ -275,4 +280,4 @@ TEST(Function, ComplexCoefficientsMakeTheResultsThatTakeThemComplex) {
 }
 
 }  // namespace
-}  // namespace hemera::circuits
+}  // namespace hemera::circuits::function_tests

@@ -8,7 +8,7 @@
 #include "circuits/integer_bootstrap_support.hpp"
 #include "hemera/rlwe/noise.hpp"
 
-namespace hemera::circuits {
+namespace hemera::circuits::exact::integer_bootstrap_slots_tests {
 namespace {
 
 template <typename S>
@@ -247,4 +247,4 @@ TYPED_TEST(IntegerSums, SumsOfSlotsBootstrapOnce) {
 }
 
 }  // namespace
-}  // namespace hemera::circuits
+}  // namespace hemera::circuits::exact::integer_bootstrap_slots_tests

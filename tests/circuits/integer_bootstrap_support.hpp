@@ -16,7 +16,7 @@
 #include "hemera/rlwe/encryption.hpp"
 #include "schemes/integer_support.hpp"
 
-namespace hemera::circuits {
+namespace hemera::circuits::exact {
 
 using rlwe::Ciphertext;
 using testing::Bfv;
@@ -157,4 +157,4 @@ void add_noise(const ExactSession<S>& session, Ciphertext& x, double fraction) {
   x.meta.noise_log2 = S::capacity(x) - session.plan.needed_budget();
 }
 
-}  // namespace hemera::circuits
+}  // namespace hemera::circuits::exact

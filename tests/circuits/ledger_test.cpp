@@ -109,6 +109,10 @@ void expect_same(const Plan& plan, const rlwe::Parameters& parameters, const std
   EXPECT_EQ(told.mod_ups * batch, ran.cost.mod_ups);
   EXPECT_EQ(told.divisions * batch, ran.cost.divisions);
   EXPECT_EQ(told.rescales * batch, ran.cost.rescales);
+  EXPECT_EQ(told.plaintext_bytes, counted.plaintext_bytes);
+  if (batch == 1) {
+    EXPECT_EQ(told.workspace_bytes, ran.peak);
+  }
 }
 
 rlwe::Parameters small() { return ckks::small_parameters(8, 3); }
@@ -140,7 +144,7 @@ TEST(Ledger, MatricesAndSumsAreCountedAsTheyRun) {
 TEST(Ledger, BootstrapsAreCountedAsTheyRun) {
   const rlwe::Parameters parameters = parameters_for_bootstrapping(bootstrap_preset("test-40"));
   for (const BootstrapOptions& options : std::initializer_list<BootstrapOptions>{
-           {}, {.slots = 64, .real = true}, {.slots = 32, .merges_parts = true}}) {
+           {}, {.slots = 2}, {.slots = 64, .real = true}, {.slots = 32, .merges_parts = true}}) {
     const Bootstrap plan(parameters, options);
     expect_same<PreparedBootstrap>(plan, parameters, {{plan.slots()}});
   }

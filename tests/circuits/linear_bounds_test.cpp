@@ -12,7 +12,7 @@
 #include "hemera/circuits/linear/matrix_vector_product.hpp"
 #include "hemera/circuits/linear/slot_circuit.hpp"
 
-namespace hemera::circuits {
+namespace hemera::circuits::linear_bounds_tests {
 namespace {
 
 using ckks::Values;
@@ -126,4 +126,4 @@ TEST(DeclaredBounds, OfPermutationsAndProductsOfMatrices) {
 }
 
 }  // namespace
-}  // namespace hemera::circuits
+}  // namespace hemera::circuits::linear_bounds_tests

@@ -11,7 +11,6 @@
 
 #include "circuits/circuit_gadgets.hpp"
 #include "circuits/matrix_support.hpp"
-#include "circuits/workspace_support.hpp"
 #include "hemera/circuits/bootstrap/bootstrap_parameters.hpp"
 #include "hemera/circuits/linear/matrix_product.hpp"
 #include "hemera/circuits/linear/matrix_vector_product.hpp"
@@ -19,7 +18,7 @@
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/bfv.hpp"
 
-namespace hemera::circuits {
+namespace hemera::circuits::linear_numbers_tests {
 namespace {
 
 using ckks::Values;
@@ -115,29 +114,6 @@ TEST(LinearNumbers, WorkOfProductsIsThatOfTheirOwnLevel) {
   }
 }
 
-// Every shape that a transform has: no rotation, baby steps alone (one of them, too), giant steps alone,
-// both, and sums that are turned at the end.
-TEST(LinearNumbers, WorkspacesOfTransformsAreThoseOfARun) {
-  constexpr std::size_t slots = 64;
-  for (const Kind& kind : {kinds()[0], kinds()[1], kinds()[2]}) {
-    for (const auto& numbers : std::vector<std::vector<std::size_t>>{
-             {0}, {5}, {0, 5}, {5, 6}, {0, 1, 63}, {0, 16, 32, 48}, {3, 11, 19, 27, 35}}) {
-      for (const bool fewest_keys : {false, true}) {
-        for (const std::size_t babies : {1, 64}) {
-          SCOPED_TRACE(std::string(kind.name) + ", from diagonal " + std::to_string(numbers.front()) + " " +
-                       std::to_string(numbers.size()) + ", " + std::to_string(babies) +
-                       (fewest_keys ? " baby steps, few keys" : " baby steps"));
-          Diagonals diagonals;
-          for (const std::size_t number : numbers) diagonals[number] = Values(slots, 0.5);
-          const LinearTransform plan(kind.parameters, diagonals, slots,
-                                     {.baby_steps = babies, .fewest_keys = fewest_keys});
-          expect_workspace<PreparedLinearTransform>(kind.parameters, plan, {{}}, {slots});
-        }
-      }
-    }
-  }
-}
-
 // Elements are powers of the generator modulo 2N, of which N/2 differ; 1 is that of no rotation.
 TEST(LinearNumbers, RotationsOfKeysAreBelowHalfTheDegree) {
   const rlwe::Parameters integers = bfv::parameters_for({.depth = 1, .security = std::nullopt});
@@ -179,27 +155,6 @@ TEST(LinearNumbers, ErrorsOfWindowsAreThoseOfARun) {
   }
 }
 
-// Just as much as is left is enough, for each of the three that ask; a byte more is not.
-TEST(LinearNumbers, RoomIsNeededToTheLastByte) {
-  const rlwe::Parameters own = ckks::small_parameters(2);
-  constexpr std::size_t slots = 8;
-  const SlotCircuit plan = SlotCircuit::inner_sum(own, slots, {.count = 4}, true);
-  const auto context = rlwe::Context::make(own, {}, {.threads = 1, .memory_limit = std::size_t{1} << 26});
-  const std::size_t room = context->memory()->available();
-  EXPECT_NO_THROW(require_room(*context, 0, "a test"));
-  EXPECT_NO_THROW(require_room(*context, room, "a test"));
-  EXPECT_THROW(require_room(*context, room + 1, "a test"), OutOfMemoryError);
-  const Cost& cost = plan.cost();
-  for (const std::size_t batch : {0, 1, 3}) {
-    EXPECT_EQ(plan.memory_bytes(batch), cost.key_bytes + cost.plaintext_bytes + batch * cost.workspace_bytes);
-  }
-  const std::size_t most = (room - cost.key_bytes - cost.plaintext_bytes) / cost.workspace_bytes;
-  if (context->key_word() == poly::Word::u64) {
-    EXPECT_NO_THROW(plan.require_memory(*context, most));
-    EXPECT_THROW(plan.require_memory(*context, most + 1), OutOfMemoryError);
-  }
-}
-
 // Baby steps share a ModUp; each giant step has one, and divides one component, the end two. Every diagonal
 // multiplies two components, and is stored by its period.
 TEST(LinearNumbers, WorkOfTransformsIsThatOfTheirSteps) {
@@ -223,12 +178,5 @@ TEST(LinearNumbers, WorkOfTransformsIsThatOfTheirSteps) {
   }
 }
 
-TEST(LinearNumbers, WorkspacesOfMasksAreThoseOfARun) {
-  std::vector<bool> kept(64);
-  kept[3] = true;
-  const rlwe::Parameters own = ckks::small_parameters(4, 2);
-  expect_workspace<PreparedSlotCircuit>(own, SlotCircuit::mask(own, kept), {{}}, {64});
-}
-
 }  // namespace
-}  // namespace hemera::circuits
+}  // namespace hemera::circuits::linear_numbers_tests

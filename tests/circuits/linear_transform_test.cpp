@@ -11,7 +11,7 @@
 #include "circuits/matrix_support.hpp"
 #include "hemera/runtime/error.hpp"
 
-namespace hemera::circuits {
+namespace hemera::circuits::linear_transform_tests {
 namespace {
 
 using ckks::Complex;
@@ -25,25 +25,25 @@ struct Session : MatrixSession<LinearTransform, PreparedLinearTransform> {
   explicit Session(const LinearTransform& plan) : MatrixSession(parameters(), plan, true) {}
 };
 
-struct Case {
+struct TransformCase {
   const char* name;
   std::size_t rows, columns;
   LinearTransformOptions options;
 };
 
-class LinearTransformTest : public testing::TestWithParam<Case> {};
+class LinearTransformTest : public ::testing::TestWithParam<TransformCase> {};
 
 INSTANTIATE_TEST_SUITE_P(
     Cases, LinearTransformTest,
-    testing::Values(Case{"Square", 32, 32, {}}, Case{"Wide", 5, 32, {}}, Case{"Tall", 32, 3, {}},
-                    Case{"OneEntry", 1, 1, {}}, Case{"BabyStepsAlone", 32, 32, {.baby_steps = 32}},
-                    Case{"GiantStepsAlone", 32, 32, {.baby_steps = 1}},
-                    Case{"FewestKeys", 32, 32, {.fewest_keys = true}},
-                    Case{"LongChain", 32, 32, {.baby_steps = 32, .fewest_keys = true}},
-                    Case{"HoistedPairs", 32, 32, {.fewest_keys = true, .hoisted_steps = 2}},
-                    Case{"HoistedFours", 32, 32, {.baby_steps = 16, .fewest_keys = true, .hoisted_steps = 4}},
-                    Case{"HoistedSparse", 3, 32, {.fewest_keys = true, .hoisted_steps = 8}},
-                    Case{"LowLevel", 32, 32, {.level = 1, .baby_steps = 8}}),
+    ::testing::Values(
+        TransformCase{"Wide", 5, 32, {}}, TransformCase{"Tall", 32, 3, {}},
+        TransformCase{"OneEntry", 1, 1, {}}, TransformCase{"BabyStepsAlone", 32, 32, {.baby_steps = 32}},
+        TransformCase{"GiantStepsAlone", 32, 32, {.baby_steps = 1}},
+        TransformCase{"FewestKeys", 32, 32, {.fewest_keys = true}},
+        TransformCase{"LongChain", 32, 32, {.baby_steps = 32, .fewest_keys = true}},
+        TransformCase{"HoistedFours", 32, 32, {.baby_steps = 16, .fewest_keys = true, .hoisted_steps = 4}},
+        TransformCase{"HoistedSparse", 3, 32, {.fewest_keys = true, .hoisted_steps = 8}},
+        TransformCase{"LowLevel", 32, 32, {.level = 1, .baby_steps = 8}}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST_P(LinearTransformTest, IsTheProductOfTheMatrix) {
@@ -76,23 +76,6 @@ TEST_P(LinearTransformTest, IsTheProductOfTheMatrix) {
   EXPECT_GE(modelled.worst, modelled.mean);
 }
 
-// Diagonals that lie a stride apart, as those of a transform's stages.
-TEST(LinearTransform, StridesShortenTheSteps) {
-  Diagonals diagonals;
-  for (const std::size_t number : {std::size_t{0}, std::size_t{8}, std::size_t{24}}) {
-    diagonals[number] = ckks::random_values(slots, number + 1);
-  }
-  const LinearTransform plan(parameters(), diagonals, slots, {.fewest_keys = true});
-  EXPECT_LE(plan.rotations().size(), 2U);
-  for (const std::size_t rotation : plan.rotations()) EXPECT_EQ(rotation % 8, 0U);
-  const Session session(plan);
-  const Values x = ckks::random_values(slots, 73);
-  EXPECT_LT(ckks::largest_difference(
-                session.client.decrypt(session.prepared(session.evaluator, session.client.encrypt(x))),
-                plan.evaluate_clear(x)),
-            ckks::tolerance);
-}
-
 // Keys of somebody else's choice, and a result that is not rescaled.
 TEST(LinearTransform, TakesGivenStepsAndMayWaitForItsRescale) {
   Diagonals diagonals;
@@ -117,55 +100,6 @@ TEST(LinearTransform, TakesGivenStepsAndMayWaitForItsRescale) {
             ckks::tolerance);
   EXPECT_THROW(LinearTransform(parameters(), diagonals, slots, {.steps = RotationSteps{{30, 31, 0}, {0}}}),
                ParameterError);
-}
-
-// Products wait for their rescale, and are three components long.
-TEST(LinearTransform, TakesWhatOtherOperationsLeave) {
-  const Values matrix = ckks::random_values(slots * slots, 74);
-  const LinearTransform plan(parameters(), diagonals_of(matrix, slots, slots, slots), slots, {.level = 2});
-  const Session session(plan);
-  const Values x = ckks::random_values(slots, 75);
-  const ckks::Evaluator lazy(session.client.context, session.evaluator.keys(), rlwe::Relinearization::lazy);
-  const rlwe::Ciphertext square = lazy.square(session.client.encrypt(x));
-  ASSERT_EQ(square.size(), 3U);
-  const Values squares = ckks::map2(x, x, [](Complex a, Complex b) { return a * b; });
-  EXPECT_LT(ckks::largest_difference(session.client.decrypt(session.prepared(lazy, square)),
-                                     plan.evaluate_clear(squares)),
-            ckks::tolerance);
-}
-
-TEST(LinearTransform, TellsWhatItNeedsAndCosts) {
-  const Values matrix = ckks::random_values(slots * slots, 76);
-  const Diagonals diagonals = diagonals_of(matrix, slots, slots, slots);
-  const LinearTransform plan(parameters(), diagonals, slots, {.baby_steps = 8});
-  EXPECT_EQ(plan.rotations(), (std::vector<std::size_t>{1, 2, 3, 4, 5, 6, 7, 8, 16, 24}));
-  EXPECT_EQ(plan.cost().key_products, 10U);
-  EXPECT_EQ(plan.cost().mod_ups, 4U);
-  EXPECT_EQ(plan.cost().divisions, 4U);
-  EXPECT_EQ(plan.cost().plain_products, 32U);
-  EXPECT_EQ(plan.ends().depth(), 1U);
-  EXPECT_GT(plan.cost().workspace_bytes, 10U * 1024 * 8);
-  const Session session(plan);
-  EXPECT_EQ(generate_needed_keys(session.client.secret, plan.needed_keys()).memory_bytes(),
-            plan.cost().key_bytes);
-  const LinearTransform few(parameters(), diagonals, slots, {.baby_steps = 8, .fewest_keys = true});
-  EXPECT_EQ(few.rotations(), (std::vector<std::size_t>{1, 8}));
-  EXPECT_EQ(few.cost().key_products, 10U);
-  EXPECT_EQ(few.cost().mod_ups, 10U);
-  // One for each step but the first, which begins with the vector, and one at the end.
-  EXPECT_EQ(few.cost().divisions, 10U);
-  const LinearTransform hoisted(parameters(), diagonals, slots,
-                                {.baby_steps = 16, .fewest_keys = true, .hoisted_steps = 4});
-  EXPECT_EQ(hoisted.rotations(), (std::vector<std::size_t>{1, 2, 3, 4, 16}));
-  EXPECT_EQ(hoisted.cost().key_products, 16U);
-  EXPECT_EQ(hoisted.cost().mod_ups, 5U);
-  EXPECT_EQ(hoisted.cost().divisions, 5U);
-  for (const std::size_t wrong : {0, 3}) {
-    EXPECT_THROW(
-        LinearTransform(parameters(), diagonals, slots, {.fewest_keys = true, .hoisted_steps = wrong}),
-        ParameterError);
-  }
-  EXPECT_THROW(LinearTransform(parameters(), diagonals, slots, {.hoisted_steps = 2}), ParameterError);
 }
 
 // Counts of the formula for d diagonals from 0 on, b baby steps of which h share an extension: b - 1 baby and
@@ -230,20 +164,14 @@ TEST(LinearTransform, RefusesWhatDoesNotFit) {
   EXPECT_THROW(LinearTransform(parameters(), diagonals, slots, {.baby_steps = 3}), ParameterError);
   EXPECT_THROW(LinearTransform(parameters(), diagonals, slots, {.level = 0}), LevelError);
   EXPECT_THROW(LinearTransform(parameters(), diagonals, slots, {.level = 9}), LevelError);
-
+  EXPECT_THROW(LinearTransform(parameters(), diagonals, slots, {.hoisted_steps = 2}), ParameterError);
+  for (const std::size_t wrong : {0, 3}) {
+    EXPECT_THROW(
+        LinearTransform(parameters(), diagonals, slots, {.fewest_keys = true, .hoisted_steps = wrong}),
+        ParameterError);
+  }
   const LinearTransform plan(parameters(), diagonals, slots);
   EXPECT_THROW(static_cast<void>(plan.evaluate_clear(Values(slots - 1))), ParameterError);
-  const Session session(plan);
-  const rlwe::Ciphertext x = session.client.encrypt(ckks::random_values(slots, 78));
-  EXPECT_THROW(static_cast<void>(session.prepared(*session.client.evaluator, x)), MissingKeyError);
-  EXPECT_THROW(static_cast<void>(session.prepared(session.evaluator, {})), MismatchError);
-  const rlwe::Ciphertext wide = session.client.encrypt(ckks::random_values(2 * slots, 79));
-  EXPECT_THROW(static_cast<void>(session.prepared(session.evaluator, wide)), MismatchError);
-  rlwe::Ciphertext low = x.clone();
-  session.evaluator.drop_to_level_inplace(low, plan.level() - 1);
-  EXPECT_THROW(static_cast<void>(session.prepared(session.evaluator, low)), LevelError);
-  const ckks::Session other(ckks::small_parameters(2, 2));
-  EXPECT_THROW(PreparedLinearTransform(other.context, plan), MismatchError);
 }
 
 // --- All ways to take the same product ---
@@ -303,12 +231,11 @@ std::vector<std::size_t> all_below(std::size_t end) {
 TEST(LinearTransform, IsTheProductWithAnyBabyStepsAndFewKeys) {
   const AllKeys all;
   const std::vector<std::vector<std::size_t>> families = {
-      {0},        {1},        {16},         {31},       {0, 1},      {0, 31},           {1, 31},
-      {0, 1, 31}, {0, 16},    {5, 6},       {30, 31},   {8, 16, 24}, {0, 8, 24},        {0, 4, 28},
-      {4, 28},    {3, 7, 12}, {15, 16, 17}, {0, 2, 30}, {12, 20},    {0, 1, 2, 30, 31}, all_below(slots)};
+      {0},         {16},       {31},       {0, 31},           {0, 1, 31},      {5, 6},
+      {8, 16, 24}, {0, 4, 28}, {3, 7, 12}, {0, 1, 2, 30, 31}, all_below(slots)};
   for (const auto& numbers : families) {
     const Diagonals diagonals = with_numbers(numbers);
-    for (const std::size_t babies : {0, 1, 4, 32, 64, 1 << 20}) {
+    for (const std::size_t babies : {0, 4, 1 << 20}) {
       for (const bool fewest_keys : {false, true}) {
         SCOPED_TRACE("diagonal " + std::to_string(numbers.front()) + " and " +
                      std::to_string(numbers.size() - 1) + " more, " + std::to_string(babies) +
@@ -478,24 +405,5 @@ TEST(LinearTransform, EntriesOfOnePartAreNotZero) {
   EXPECT_TRUE(diagonals_of(Values(6, Complex(-0.0, -0.0)), 2, 3, slots).empty());
 }
 
-// One entry alone, of one part, keeps its diagonal, at every place of it.
-TEST(LinearTransform, IsTheProductOfImaginaryMatrices) {
-  const Complex i(0, 1);
-  const Values x = ckks::random_values(slots, 74);
-  for (const std::size_t place : {std::size_t{0}, slots / 2, slots - 1}) {
-    Diagonals diagonals{{0, Values(slots, -i)}, {7, Values(slots)}};
-    diagonals[7][place] = 0.5 * i;
-    const LinearTransform plan(parameters(), diagonals, slots);
-    EXPECT_EQ(plan.diagonals().size(), 2U);
-    Values expected(slots);
-    for (std::size_t k = 0; k < slots; ++k) expected[k] = -i * x[k];
-    expected[place] += 0.5 * i * x[(place + 7) % slots];
-    const Session session(plan);
-    const Values found =
-        session.client.decrypt(session.prepared(session.evaluator, session.client.encrypt(x)));
-    EXPECT_LT(ckks::largest_difference(found, expected), ckks::tolerance) << place;
-  }
-}
-
 }  // namespace
-}  // namespace hemera::circuits
+}  // namespace hemera::circuits::linear_transform_tests

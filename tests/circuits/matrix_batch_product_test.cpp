@@ -30,12 +30,13 @@ struct BatchCase {
   std::size_t digits = 2;
 };
 
-class MatrixBatchTest : public testing::TestWithParam<BatchCase> {};
+class MatrixBatchTest : public ::testing::TestWithParam<BatchCase> {};
 
 INSTANTIATE_TEST_SUITE_P(Cases, MatrixBatchTest,
-                         testing::Values(BatchCase{"Two", 2, {}}, BatchCase{"Four", 4, {}},
-                                         BatchCase{"Sixteen", 16, {}}, BatchCase{"LowLevel", 8, {.level = 1}},
-                                         BatchCase{"ManyDigits", 4, {}, 4}),
+                         ::testing::Values(BatchCase{"Two", 2, {}}, BatchCase{"Four", 4, {}},
+                                           BatchCase{"Sixteen", 16, {}},
+                                           BatchCase{"LowLevel", 8, {.level = 1}},
+                                           BatchCase{"ManyDigits", 4, {}, 4}),
                          [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST_P(MatrixBatchTest, IsTheProductOfEachPair) {
@@ -108,28 +109,6 @@ TEST(MatrixBatchProduct, DeclaresWhatASlotCanBe) {
   EXPECT_EQ(session.prepared(session.evaluator, x, x).meta.largest, HUGE_VAL);
   x.meta.largest = 3;
   EXPECT_EQ(session.prepared(session.evaluator, x, x).meta.largest, 9 * 16);
-}
-
-TEST(MatrixBatchProduct, TellsItsKeys) {
-  const MatrixBatchProduct plan(batch_parameters(), 8, {.level = 2});
-  // Rotations by multiples of the number of pairs, and products with their results.
-  std::set<rlwe::KeyRole> wanted{rlwe::KeyRole::relinearization()};
-  for (std::int64_t step = 1; step < 8; ++step) {
-    const std::uint64_t element = batch_parameters().galois_element(step * 64);
-    wanted.insert({rlwe::KeyRole::galois(element), rlwe::KeyRole::turned_product(element)});
-  }
-  std::set<rlwe::KeyRole> asked;
-  for (const KeyNeed& need : plan.needed_keys()) asked.insert(need.role);
-  EXPECT_EQ(asked, wanted);
-  EXPECT_EQ(plan.needed_keys().size(), 15U);
-  for (const KeyNeed& need : plan.needed_keys()) {
-    EXPECT_EQ(need.gadget.base, batch_parameters().literal().levels.at(2));
-  }
-  const BatchSession session(batch_parameters(), plan);
-  EXPECT_EQ(generate_needed_keys(session.client.secret, plan.needed_keys()).memory_bytes(),
-            plan.cost().key_bytes);
-  EXPECT_GT(plan.cost().mod_ups, 0U);
-  EXPECT_GT(plan.cost().workspace_bytes, 0U);
 }
 
 TEST(MatrixBatchProduct, RefusesWhatDoesNotFit) {

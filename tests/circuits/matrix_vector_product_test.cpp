@@ -12,7 +12,7 @@
 #include "circuits/matrix_support.hpp"
 #include "hemera/runtime/error.hpp"
 
-namespace hemera::circuits {
+namespace hemera::circuits::matrix_vector_product_tests {
 namespace {
 
 using ckks::Complex;
@@ -79,53 +79,6 @@ TEST_P(MatrixVectorTest, IsTheProduct) {
       << measured << " " << plan.expected_error().mean;
 }
 
-TEST(MatrixVectorProduct, TellsWhatItNeedsAndCosts) {
-  const MatrixVectorProduct plan(parameters(), 16, 64, {.baby_steps = 4});
-  EXPECT_EQ(plan.diagonals(), 16U);
-  EXPECT_EQ(plan.rotations(), (std::vector<std::size_t>{1, 2, 3, 4, 8, 12, 16, 32, 48}));
-  EXPECT_EQ(plan.needed_keys().size(), 10U);
-  EXPECT_EQ(plan.cost().products, 16U);
-  EXPECT_EQ(plan.cost().key_products, 3U + 4U + 3U + 3U);
-  EXPECT_EQ(plan.cost().mod_ups, 1U + 4U + 3U + 1U);
-  EXPECT_EQ(plan.ends().depth(), 1U);
-  const Session session(plan);
-  EXPECT_EQ(generate_needed_keys(session.client.secret, plan.needed_keys()).memory_bytes(),
-            plan.cost().key_bytes);
-  EXPECT_LT(plan.expected_error(0).mean, plan.expected_error().mean);
-  EXPECT_LT(plan.expected_error().mean, plan.expected_error(1e-3).mean);
-}
-
-// The last sum is a level lower.
-TEST(MatrixVectorProduct, OwnKeysAreOverThePrimesOfTheirLevelsAlone) {
-  const auto levels = parameters().literal().levels;
-  const MatrixVectorProduct plan(parameters(), 4, 32, {.level = 2, .baby_steps = 2, .own_keys = true});
-  std::size_t lower = 0;
-  for (const KeyNeed& need : plan.needed_keys()) {
-    lower += need.gadget.base == levels.at(1) ? 1 : 0;
-    EXPECT_TRUE(need.gadget.base == levels.at(1) || need.gadget.base == levels.at(2));
-  }
-  EXPECT_GT(lower, 0U);
-  EXPECT_LT(lower, plan.needed_keys().size());
-  const Session session(plan);
-  EXPECT_EQ(generate_needed_keys(session.client.secret, plan.needed_keys()).memory_bytes(),
-            plan.cost().key_bytes);
-}
-
-TEST(MatrixVectorProduct, TakesWhatOtherOperationsLeave) {
-  const MatrixVectorProduct plan(parameters(), 8, 8, {.level = 2});
-  const Session session(plan);
-  // The square is of the level above the plan's, which the plan's keys do not serve.
-  rlwe::EvaluationKeys keys = session.evaluator.keys();
-  keys.merge(rlwe::generate_keys(session.client.secret, {.public_key = false, .relinearization = true}));
-  const ckks::Evaluator lazy(session.client.context, keys, rlwe::Relinearization::lazy);
-  const Values matrix = ckks::random_values(64, 33), x = ckks::random_values(8, 34);
-  const rlwe::Ciphertext encrypted = session.client.encrypt(plan.pack(matrix), {plan.diagonals()});
-  const rlwe::Ciphertext y = session.prepared(lazy, encrypted, lazy.square(session.client.encrypt(x)));
-  const Values squares = ckks::map2(x, x, [](Complex a, Complex b) { return a * b; });
-  EXPECT_LT(ckks::largest_difference(session.client.decrypt(y), product(matrix, squares, 8, 8)),
-            ckks::tolerance);
-}
-
 TEST(MatrixVectorProduct, RefusesWhatDoesNotFit) {
   EXPECT_THROW(MatrixVectorProduct(parameters(), 0, 4), ParameterError);
   EXPECT_THROW(MatrixVectorProduct(parameters(), 4, 0), ParameterError);
@@ -136,21 +89,6 @@ TEST(MatrixVectorProduct, RefusesWhatDoesNotFit) {
   const MatrixVectorProduct plan(parameters(), 4, 8);
   EXPECT_THROW(static_cast<void>(plan.pack(Values(31))), ParameterError);
   EXPECT_THROW(static_cast<void>(plan.evaluate_clear(Values(32), Values(4))), ParameterError);
-  const Session session(plan);
-  const rlwe::Ciphertext matrix = session.client.encrypt(plan.pack(Values(32)), {4});
-  const rlwe::Ciphertext x = session.client.encrypt(Values(8));
-  const auto run = [&](const ckks::Evaluator& evaluator, const rlwe::Ciphertext& a,
-                       const rlwe::Ciphertext& b) { static_cast<void>(session.prepared(evaluator, a, b)); };
-  EXPECT_THROW(run(session.evaluator, x, x), MismatchError);
-  EXPECT_THROW(run(session.evaluator, matrix, session.client.encrypt(Values(4))), MismatchError);
-  EXPECT_THROW(run(session.evaluator, session.client.encrypt(Values(32), {8}), x), MismatchError);
-  EXPECT_THROW(run(*session.client.evaluator, matrix, x), MissingKeyError);
-  rlwe::Ciphertext low = x.clone();
-  session.evaluator.drop_to_level_inplace(low, 2);
-  EXPECT_THROW(run(session.evaluator, matrix, low), LevelError);
-  EXPECT_THROW(PreparedMatrixVectorProduct(session.client.context,
-                                           MatrixVectorProduct(ckks::small_parameters(2, 2), 4, 8)),
-               MismatchError);
 }
 
 // d_j[k] = M[k mod R, (k + j) mod C], R and C powers of two, with zeros beyond the matrix; diagonal j turned
@@ -184,22 +122,5 @@ TEST(MatrixVectorProduct, PacksDiagonalsWithZerosBeyondTheMatrix) {
   }
 }
 
-// Slots of the vector beyond the columns meet zeros, whatever they are; the result has zeros beyond the rows.
-TEST(MatrixVectorProduct, ValuesBeyondTheColumnsDoNotCount) {
-  for (const auto& [rows, columns] : {std::pair<std::size_t, std::size_t>{3, 5}, {5, 3}, {2, 13}, {13, 1}}) {
-    SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(columns));
-    const MatrixVectorProduct plan(parameters(), rows, columns);
-    const Session session(plan);
-    const Values matrix = ckks::random_values(rows * columns, 35),
-                 x = ckks::random_values(plan.vector_slots(), 36);
-    const rlwe::Ciphertext y =
-        session.prepared(session.evaluator, session.client.encrypt(plan.pack(matrix), {plan.diagonals()}),
-                         session.client.encrypt(x));
-    Values expected = product(matrix, std::span(x).first(columns), rows, columns);
-    expected.resize(plan.result_slots());
-    EXPECT_LT(ckks::largest_difference(session.client.decrypt(y), expected), ckks::tolerance);
-  }
-}
-
 }  // namespace
-}  // namespace hemera::circuits
+}  // namespace hemera::circuits::matrix_vector_product_tests

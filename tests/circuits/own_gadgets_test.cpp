@@ -22,9 +22,8 @@ namespace {
 
 using PrimeList = std::vector<std::uint64_t>;
 
-const std::vector<std::string> presets = {"n16-40", "n16-40-light", "n16-40-precise", "n16-45",
-                                          "n16-59", "n15-31",       "n15-40",         "n15-36",
-                                          "n15-34", "n15-30",       "n16-exact",      "test-40"};
+const std::vector<std::string> presets = {"n16-40", "n16-40-precise", "n16-59",
+                                          "n15-31", "n16-exact",      "test-40"};
 
 long double bits_of(const PrimeList& primes) {
   long double bits = 0;

@@ -156,36 +156,6 @@ TEST(PackedRowsProduct, MultipliesProducts) {
   EXPECT_EQ(session.client.decrypt(low), session.client.decrypt(same));
 }
 
-TEST(PackedRowsProduct, TellsItsKeys) {
-  const PackedRowsProduct plan(packed_parameters(), 20, 20, std::vector<double>(400, 0.5), 64, {.level = 2});
-  EXPECT_EQ(plan.needed_keys().size(), 8U);
-  for (const KeyNeed& need : plan.needed_keys()) {
-    const auto part = rlwe::part_of(need.role);
-    ASSERT_TRUE(part.has_value());
-    EXPECT_EQ(part->parts, 8U);
-    EXPECT_EQ(need.gadget.base, packed_parameters().literal().levels.at(2));
-  }
-  const MatrixSession<PackedRowsProduct, PreparedPackedRowsProduct> session(packed_parameters(), plan, false);
-  EXPECT_EQ(generate_needed_keys(session.client.secret, plan.needed_keys()).memory_bytes(),
-            plan.cost().key_bytes);
-  EXPECT_GT(plan.cost().mod_ups, 0U);
-  EXPECT_GT(plan.cost().workspace_bytes, 0U);
-  EXPECT_LT(plan.expected_error(0).mean, plan.expected_error(1e-3).mean);
-  EXPECT_LE(plan.expected_error().mean, plan.expected_error().worst);
-}
-
-// With weights that are all zero the formula leaves the errors of packing and the rescale.
-TEST(PackedRowsProduct, TellsTheErrorOfPacking) {
-  const PackedRowsProduct plan(packed_parameters(), 4, 4, std::vector<double>(16, 0.0), 32);
-  const double rounding = division_error(plan.parameters(), plan.parameters().max_slots());
-  const double key =
-      switching_error(plan.parameters(), plan.needed_keys().front().gadget, plan.parameters().max_slots());
-  const double packing = (squared(rounding) + 16 * squared(key)) / squared(plan.ends().scale);
-  const double rescale = squared(rounding / plan.ends().result_scale);
-  EXPECT_GT(plan.product().factor(), 0.999);
-  EXPECT_NEAR(plan.expected_error().mean / std::sqrt((packing + rescale) / 16), 1, 1e-3);
-}
-
 // The bound of a slot of the result: a sum of 16 rows, each a sum with weights.
 TEST(PackedRowsProduct, DeclaresWhatASlotCanBe) {
   const PackedRowsProduct plan(packed_parameters(), 2, 3, std::vector<double>{1, -2, 3, 0.5, 0, 0.25}, 32);

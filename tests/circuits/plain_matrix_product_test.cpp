@@ -12,7 +12,7 @@
 #include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
 
-namespace hemera::circuits {
+namespace hemera::circuits::plain_matrix_product_tests {
 namespace {
 
 using ckks::Values;
@@ -81,17 +81,6 @@ TEST_P(PlainMatrixTest, IsTheProduct) {
   // Draws of few slots: a part of 0.005 of them is off by 0.6.
   EXPECT_LT(std::abs(std::log2(std::sqrt(own / count) / noise)), 1.0)
       << std::sqrt(own / count) << " " << noise;
-}
-
-TEST(PlainMatrixProduct, TakesNoKeyAndItsTimeIsOfProducts) {
-  const PlainMatrixProduct plan(parameters(), 4, 6, random_weights(24, 1, 53));
-  EXPECT_TRUE(plan.needed_keys().empty());
-  EXPECT_EQ(plan.cost().key_products, 0U);
-  EXPECT_EQ(plan.cost().rescales, 4U);  // a row each
-  EXPECT_EQ(plan.ends().depth(), 1);
-  EXPECT_GT(plan.cost().workspace_bytes, 0U);
-  EXPECT_LT(plan.expected_error(0).mean, plan.expected_error(1e-3).mean);
-  EXPECT_LE(plan.expected_error().mean, plan.expected_error().worst);
 }
 
 // Other axes of the batch go along, inputs come from higher levels and wait for their rescale, and a second
@@ -182,4 +171,4 @@ TEST(PlainMatrixProduct, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace hemera::circuits
+}  // namespace hemera::circuits::plain_matrix_product_tests

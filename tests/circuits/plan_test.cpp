@@ -14,9 +14,10 @@
 #include "hemera/circuits/functions/function_plan.hpp"
 #include "hemera/circuits/linear/linear_transform.hpp"
 #include "hemera/runtime/error.hpp"
+#include "refusals.hpp"
 #include "schemes/ckks_support.hpp"
 
-namespace hemera::circuits {
+namespace hemera::circuits::plan_tests {
 namespace {
 
 using ckks::Values;
@@ -35,107 +36,21 @@ struct Session {
         x(ckks::encrypt(ckks::Encoder(context).encode(ckks::random_values(slots, 3), {}, plan.level()),
                         secret)) {}
 
-  // The most memory that the run had beside what there was.
-  template <typename Run>
-  std::size_t peak_of(const Run& run) const {
-    run();  // constants of levels and keys are made at the first run
-    const std::size_t before = context->memory_used();
-    context->memory()->reset_peak();
-    run();
-    return context->memory()->peak() - before;
-  }
-
   std::shared_ptr<const rlwe::Context> context;
   rlwe::SecretKey secret;
   ckks::Evaluator evaluator;
   rlwe::Ciphertext x;
 };
 
-TEST(Plan, CountsTheWorkspaceOfABootstrap) {
-  for (const BootstrapOptions& options :
-       std::initializer_list<BootstrapOptions>{{},
-                                               {.real = true},
-                                               {.slots = 32},
-                                               {.slots = 2},
-                                               {.slots = 32, .real = true},
-                                               {.slots = 32, .iterations = 2}}) {
-    SCOPED_TRACE(std::to_string(options.slots) + (options.real ? " real slots, " : " slots, ") +
-                 std::to_string(options.iterations) + " iterations");
-    const Bootstrap plan(parameters(), options);
-    const Session session(plan, plan.slots());
-    const PreparedBootstrap prepared(session.context, plan);
-    EXPECT_EQ(plan.cost().workspace_bytes,
-              session.peak_of([&] { static_cast<void>(prepared(session.evaluator, session.x)); }));
-  }
-}
-
-TEST(Plan, CountsTheWorkspaceOfBootstrapsWithFewKeys) {
-  const Bootstrap all(parameters());
-  const Bootstrap plan(parameters(), {.key_memory_limit = all.cost().key_bytes * 3 / 5});
-  const Session session(plan, plan.slots());
-  const PreparedBootstrap prepared(session.context, plan);
-  EXPECT_EQ(plan.cost().workspace_bytes,
-            session.peak_of([&] { static_cast<void>(prepared(session.evaluator, session.x)); }));
-}
-
-TEST(Plan, CountsTheWorkspaceOfATransformAndAFunction) {
-  for (const bool fewest_keys : {false, true}) {
-    for (const std::size_t slots : {64, 1024}) {
-      const std::size_t rows = 64;
-      const LinearTransform plan(parameters(),
-                                 diagonals_of(ckks::random_values(rows * rows, 4), rows, rows, slots), slots,
-                                 {.fewest_keys = fewest_keys});
-      const Session session(plan, slots);
-      const PreparedLinearTransform prepared(session.context, plan);
-      EXPECT_EQ(plan.cost().workspace_bytes,
-                session.peak_of([&] { static_cast<void>(prepared(session.evaluator, session.x)); }));
-    }
-  }
-  const FunctionPlan plan(parameters(), sigmoid({-8, 8}, 0x1p-16));
-  const Session session(plan, 64);
-  const PreparedFunction prepared(session.context, plan);
-  const std::vector inputs{&session.x};
-  EXPECT_EQ(plan.cost().workspace_bytes,
-            session.peak_of([&] { static_cast<void>(prepared(session.evaluator, inputs)); }));
-}
-
-// Values are given back after their last use, and outputs never: a chain of sums holds two of them, one of
-// which all are outputs holds all.
-TEST(Plan, CountsTheWorkspaceOfValuesInBetween) {
-  constexpr std::size_t length = 10;
-  enum class Kind { sums, with_the_first, all_outputs, of_the_input };
-  for (const Kind kind : {Kind::sums, Kind::with_the_first, Kind::all_outputs, Kind::of_the_input}) {
-    SCOPED_TRACE(static_cast<int>(kind));
-    Function function(std::vector{Interval{}});
-    std::vector<Function::Value> values{0};
-    for (std::size_t i = 0; i < length; ++i) {
-      Function::Sum sum{.terms = {{values.back(), {0.5}}}};
-      if (kind == Kind::with_the_first && i > 0) sum.terms.push_back({values[1], {0.25}});
-      if (kind == Kind::of_the_input) sum.terms.push_back({0, {0.25}});
-      values.push_back(function.add(sum));
-    }
-    function.set_outputs(kind == Kind::all_outputs ? values : std::vector{values.back()});
-    const FunctionPlan plan(parameters(), function);
-    const Session session(plan, 64);
-    const PreparedFunction prepared(session.context, plan);
-    const std::vector inputs{&session.x};
-    EXPECT_EQ(plan.cost().workspace_bytes,
-              session.peak_of([&] { static_cast<void>(prepared(session.evaluator, inputs)); }));
-  }
-}
-
 TEST(Plan, FewerKeysFitALimitAndArePrecise) {
   const Bootstrap all(parameters());
   const std::size_t limit = all.cost().key_bytes * 3 / 4;
   const Bootstrap some(parameters(), {.key_memory_limit = limit});
-  std::size_t least = 0;
-  try {
-    static_cast<void>(Bootstrap(parameters(), {.key_memory_limit = 1}));
-    FAIL() << "keys of a byte";
-  } catch (const OutOfMemoryError& error) {
-    const std::string text = error.what(), before = "at least ";
-    least = std::stoull(text.substr(text.find(before) + before.size()));
-  }
+  const std::string before = "at least ", text = tests::refusal<OutOfMemoryError>([] {
+                                            return Bootstrap(parameters(), {.key_memory_limit = 1});
+                                          });
+  ASSERT_NE(text.find(before), std::string::npos);
+  const std::size_t least = std::stoull(text.substr(text.find(before) + before.size()));
   const Bootstrap fewest(parameters(), {.key_memory_limit = least});
   EXPECT_THROW(Bootstrap(parameters(), {.key_memory_limit = least - 1}), OutOfMemoryError);
   EXPECT_LE(some.cost().key_bytes, limit);
@@ -240,14 +155,8 @@ TEST(Plan, FewerKeysAreThoseOfTheBestSetOfMatrices) {
     EXPECT_EQ(sets[0].bytes, all.cost().key_bytes);
     ASSERT_LT(sizes[0], sizes[1]);
     ASSERT_EQ(sizes[0], sets.back().bytes);  // that of all matrices
-    try {
-      static_cast<void>(Bootstrap(own, {.key_memory_limit = sizes[0] - 1}));
-      FAIL() << "fewer keys than the fewest";
-    } catch (const OutOfMemoryError& error) {
-      EXPECT_NE(std::string(error.what()).find("at least " + std::to_string(sizes[0]) + " bytes"),
-                std::string::npos)
-          << error.what();
-    }
+    tests::expect_error<OutOfMemoryError>([&] { Bootstrap(own, {.key_memory_limit = sizes[0] - 1}); },
+                                          {"at least " + std::to_string(sizes[0]) + " bytes"});
     for (const std::size_t limit :
          {sizes[0], sizes[1] - 1, sizes[1], sizes[sizes.size() / 2], all.cost().key_bytes - 1}) {
       SCOPED_TRACE(limit);
@@ -285,63 +194,5 @@ TEST(Plan, FewerKeysFitALimitForFewSlots) {
   EXPECT_THROW(Bootstrap(parameters(), {.slots = 2, .key_memory_limit = smallest - 1}), OutOfMemoryError);
 }
 
-// Matrices of diagonals on both sides of the main one, as those of bootstrapping are.
-TEST(Plan, FewestKeysTakeFewStepsAroundTheMainDiagonal) {
-  const std::size_t slots = 1024;
-  Diagonals diagonals;
-  for (const std::size_t number : {0, 4, 8, 12, 1012, 1016, 1020}) {
-    diagonals[number] = ckks::random_values(slots, number);
-  }
-  const LinearTransform plan(parameters(), diagonals, slots, {.fewest_keys = true});
-  EXPECT_EQ(plan.rotations().size(), 3U);
-  EXPECT_LE(plan.cost().key_products, 5U);
-  const Session session(plan, slots);
-  const PreparedLinearTransform prepared(session.context, plan);
-  const Values found = ckks::Encoder(session.context)
-                           .decode(ckks::decrypt(prepared(session.evaluator, session.x), session.secret));
-  EXPECT_LT(ckks::largest_difference(found, plan.evaluate_clear(ckks::random_values(slots, 3))), 0x1p-20);
-}
-
-TEST(Plan, WorkOfALevelIsThatOfItsParts) {
-  const Bootstrap plan(parameters(), {.slots = 64});
-  const Work total = plan.cost().total_work();
-  std::size_t divisions = 0;
-  for (const auto& [level, work] : plan.cost().work) divisions += work.divisions;
-  EXPECT_EQ(total.divisions, divisions);
-  for (const auto& matrices : {plan.slots_to_coefficients(), plan.coefficients_to_slots()}) {
-    for (const LinearTransform& matrix : matrices) {
-      EXPECT_EQ(matrix.cost().work.size(), 1U);
-      EXPECT_GE(plan.cost().work.at(matrix.level()).key_products, matrix.cost().total_work().key_products);
-    }
-  }
-}
-
-// Elements are powers of 5 modulo 2N; others are no rotations.
-TEST(Plan, RotationsOfKeysAreFound) {
-  const rlwe::Parameters& own = parameters();
-  std::vector<KeyNeed> needs = {{rlwe::KeyRole::relinearization(), {}},
-                                {rlwe::KeyRole::galois(2 * own.degree() - 1), {}}};
-  std::map<std::uint64_t, std::size_t> expected;
-  std::uint64_t element = 1;
-  const std::set<std::size_t> steps = {1, own.max_slots() / 2 - 1, own.max_slots() / 2, own.max_slots() - 1};
-  for (std::size_t step = 0; step < own.max_slots(); ++step) {
-    if (steps.contains(step)) {
-      expected.emplace(element, step);
-      needs.push_back({rlwe::KeyRole::galois(element), {}});
-    }
-    element = element * 5 % (2 * own.degree());
-  }
-  EXPECT_EQ(rotation_steps(own, needs), expected);
-}
-
-TEST(Plan, ExpectedErrorsAgreeWithTheExpectedPrecision) {
-  const Bootstrap plan(parameters(), {.slots = 256});
-  const ExpectedError error = plan.expected_error(0);
-  const Precision precision = plan.expected_precision();
-  EXPECT_NEAR(-std::log2(error.worst), precision.worst_bits, 1e-9);
-  EXPECT_NEAR(-std::log2(error.mean), precision.mean_bits, 1);
-  EXPECT_GT(plan.expected_error(1e-3).mean, 1e-3);
-}
-
 }  // namespace
-}  // namespace hemera::circuits
+}  // namespace hemera::circuits::plan_tests

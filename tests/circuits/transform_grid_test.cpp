@@ -10,7 +10,7 @@
 #include "circuits/matrix_support.hpp"
 #include "hemera/runtime/error.hpp"
 
-namespace hemera::circuits {
+namespace hemera::circuits::transform_grid_tests {
 namespace {
 
 using ckks::Complex;
@@ -58,8 +58,9 @@ std::vector<Blocks2> grids() {
 }
 
 TEST(TransformGrid, IsTheSumOfTheProductsOfARow) {
-  for (std::size_t grid = 0; grid < grids().size(); ++grid) {
-    const Blocks2 blocks = grids()[grid];
+  const std::vector<Blocks2> all = grids();
+  for (std::size_t grid = 0; grid < all.size(); ++grid) {
+    const Blocks2& blocks = all[grid];
     for (const bool own_keys : {false, true}) {
       SCOPED_TRACE(std::to_string(grid) + (own_keys ? ", own keys" : ""));
       const TransformGrid plan(parameters(), blocks, slots, {.level = 2, .own_keys = own_keys});
@@ -170,4 +171,4 @@ TEST(TransformGrid, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace hemera::circuits
+}  // namespace hemera::circuits::transform_grid_tests

@@ -11,7 +11,7 @@
 #include "hemera/circuits/linear/linear_transform.hpp"
 #include "hemera/runtime/error.hpp"
 
-namespace hemera::circuits {
+namespace hemera::circuits::wrapped_transform_tests {
 namespace {
 
 using ckks::Complex;
@@ -76,7 +76,7 @@ TEST(WrappedDiagonals, AreTheProductOfWideMatrices) {
   const Values matrix = ckks::random_values(rows * columns, 1);
   Values x = ckks::random_values(slots, 2);  // what lies behind the columns does not matter
   const Values y = product(matrix, x, rows, columns);
-  for (std::size_t period = 4; period <= slots; period *= 2) {
+  for (std::size_t period = 4; period <= slots; period *= 4) {
     Values expected(slots);
     for (std::size_t k = 0; k < slots; ++k) expected[k] = k % period < rows ? y[k % period] : 0;
     for (const bool fewest_keys : {false, true}) {
@@ -126,7 +126,7 @@ TEST(WrappedDiagonals, AreTheProductOfWideMatrices) {
 TEST(WrappedDiagonals, AreTheProductOfTallMatrices) {
   const std::size_t rows = 50, columns = 3;
   const Values matrix = ckks::random_values(rows * columns, 3);
-  for (std::size_t period = 4; period <= slots; period *= 2) {
+  for (std::size_t period = 4; period <= slots; period *= 4) {
     const Wrapping wrapping{.vector_period = period};
     const LinearTransform plan(parameters(), diagonals_of(dense(matrix, rows, columns), slots, wrapping),
                                slots, {.wrapping = wrapping});
@@ -166,7 +166,7 @@ TEST(WrappedDiagonals, AreChosenWhereTheyCostLess) {
   for (std::size_t i = 0; i < slots; ++i) all[i] = i;
   for (const bool fewest_keys : {false, true}) {
     for (const auto& numbers : {all, few, apart}) {
-      for (const std::size_t rows : {1, 3, 4, 16, 33, 64}) {
+      for (const std::size_t rows : {1, 3, 16, 33}) {
         const LinearTransformOptions options{.fewest_keys = fewest_keys};
         const std::size_t period = std::bit_ceil(rows);
         const auto work = [&](std::size_t of) {
@@ -190,13 +190,13 @@ TEST(WrappedDiagonals, AreChosenWhereTheyCostLess) {
 TEST(OwnKeys, HaveTheSpecialPrimesThatCostLeast) {
   const rlwe::Parameters own = ckks::small_parameters(9, 1);
   ASSERT_GT(own.literal().special_primes.size(), 5U);
-  for (const std::size_t count : {2, 16, 64}) {
+  for (const std::size_t count : {2, 64}) {
     MatrixDiagonals diagonals;
     for (std::size_t number = 0; number < count; ++number) {
       diagonals.add(number, std::vector<double>(slots, 0.5));
     }
     for (const bool fewest_keys : {false, true}) {
-      for (const std::size_t level : {1, 3, 6, 9}) {
+      for (const std::size_t level : {1, 6, 9}) {
         const LinearTransform chosen(own, diagonals, slots,
                                      {.level = level, .fewest_keys = fewest_keys, .own_keys = true});
         double least =
@@ -245,4 +245,4 @@ TEST(OwnKeys, OptionsThatExcludeEachOtherAreRefused) {
 }
 
 }  // namespace
-}  // namespace hemera::circuits
+}  // namespace hemera::circuits::wrapped_transform_tests
