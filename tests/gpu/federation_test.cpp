@@ -54,7 +54,8 @@ TEST_P(FederationSameBits, SharesAndSums) {
     const std::vector<poly::Seed> dealt{Piece(0, keys[0]).dealt(description, each.name),
                                         Piece(1, keys[1]).dealt(description, each.name)};
     const std::vector<std::int64_t> own(values, each.name == "x" ? 32767 : -5);
-    uploads.push_back(upload(each.name == "x" ? device : cpu, description, list, each.name, dealt, own));
+    uploads.emplace_back(upload_bytes(description, each.name));
+    upload(each.name == "x" ? device : cpu, description, list, each.name, dealt, own, uploads.back());
   }
   UploadSum sum(description, list);
   sum.add(std::vector<std::span<const std::byte>>(uploads.begin(), uploads.end()));
