@@ -36,9 +36,6 @@ Primes first_of_pool(const rlwe::Parameters& parameters, std::size_t count) {
   return pool;
 }
 
-// Bits by which digits of keys for products may exceed P: primes near 2^50 lie around the special ones.
-constexpr double excess_bits = 0.5;
-
 // As many primes as the security and `most` allow, at most one more than the base has.
 Primes special_primes(const rlwe::Parameters& parameters, const Primes& base, std::size_t most) {
   const auto& wanted = parameters.literal().security;
@@ -74,6 +71,9 @@ double switching_work(const rlwe::Parameters& parameters, const rlwe::GadgetPrim
 // Bits of P over digits of rotations.
 constexpr double least_margin_bits = 10;
 
+// Digits of a key for products of several levels, at most.
+constexpr std::size_t most_common_digits = 4;
+
 // Digits in the order of the base. The longest primes first, each to the digit that is shortest till then.
 std::vector<Primes> spread_digits(const Primes& base, std::size_t count) {
   std::vector<std::size_t> order(base.size());
@@ -97,10 +97,14 @@ std::vector<Primes> spread_digits(const Primes& base, std::size_t count) {
   return digits;
 }
 
+double longest_digit(const rlwe::GadgetPrimes& gadget) {
+  double longest = 0;
+  for (const Primes& digit : gadget.digits) longest = std::max(longest, arith::log2_product(digit));
+  return longest;
+}
+
 bool exceeds_special(const rlwe::GadgetPrimes& gadget) {
-  const double special = arith::log2_product(gadget.special);
-  return std::any_of(gadget.digits.begin(), gadget.digits.end(),
-                     [&](const Primes& digit) { return arith::log2_product(digit) > special + excess_bits; });
+  return longest_digit(gadget) > arith::log2_product(gadget.special) + rlwe::digit_excess_bits;
 }
 
 }  // namespace
@@ -133,10 +137,24 @@ rlwe::GadgetPrimes spread_rotation_gadget(const rlwe::Parameters& parameters, st
   return usual;
 }
 
-namespace {
+rlwe::GadgetPrimes short_rotation_gadget(const rlwe::Parameters& parameters, std::size_t level) {
+  rlwe::GadgetPrimes gadget = spread_rotation_gadget(parameters, level);
+  std::set<std::uint64_t> others{gadget.special.back()};
+  for (const Primes& base : parameters.literal().levels) others.insert(base.begin(), base.end());
+  for (const Primes* taken : {&gadget.base, &gadget.special}) {
+    for (const std::uint64_t prime : *taken) others.erase(prime);
+  }
+  const double least = longest_digit(gadget) + least_margin_bits;
+  for (const std::uint64_t prime : others) {
+    rlwe::GadgetPrimes own = gadget;
+    own.special.back() = prime;
+    if (arith::log2_product(own.special) >= least) return own;
+  }
+  return gadget;
+}
 
-rlwe::GadgetPrimes product_gadget_over(const rlwe::Parameters& parameters, const Primes& base,
-                                       std::size_t most) {
+rlwe::GadgetPrimes product_gadget(const rlwe::Parameters& parameters, std::size_t level, std::size_t most) {
+  const Primes& base = parameters.literal().levels.at(level);
   const Primes special = special_primes(parameters, base, most);
   rlwe::GadgetPrimes best;
   double least = std::numeric_limits<double>::infinity();
@@ -145,7 +163,7 @@ rlwe::GadgetPrimes product_gadget_over(const rlwe::Parameters& parameters, const
         .base = base,
         .special = {special.begin(), special.begin() + static_cast<std::ptrdiff_t>(count)},
         .digits = {}};
-    gadget.digits = rlwe::consecutive_digits(base, gadget.special, excess_bits);
+    gadget.digits = rlwe::consecutive_digits(base, gadget.special, rlwe::digit_excess_bits);
     // Single primes above all special ones together have digits of their own all the same.
     const bool is_last = count == special.size() && best.digits.empty();
     if (!is_last && exceeds_special(gadget)) continue;
@@ -157,21 +175,52 @@ rlwe::GadgetPrimes product_gadget_over(const rlwe::Parameters& parameters, const
   return best;
 }
 
-}  // namespace
-
-rlwe::GadgetPrimes product_gadget(const rlwe::Parameters& parameters, std::size_t level, std::size_t most) {
-  return product_gadget_over(parameters, parameters.literal().levels.at(level), most);
+SwitchSize product_switch_size(const rlwe::Parameters& parameters, const rlwe::GadgetPrimes& gadget,
+                               std::size_t level) {
+  const Primes& base = parameters.literal().levels.at(level);
+  const Primes lent = rlwe::lent_primes(gadget, base);
+  const auto has = [](const Primes& primes, std::uint64_t prime) {
+    return std::find(primes.begin(), primes.end(), prime) != primes.end();
+  };
+  SwitchSize size{.digits = 0, .special = gadget.special.size() + lent.size()};
+  for (const Primes& digit : gadget.digits) {
+    Primes own = digit;
+    std::erase_if(own, [&](std::uint64_t prime) { return !has(base, prime) && !has(lent, prime); });
+    if (std::none_of(own.begin(), own.end(), [&](std::uint64_t prime) { return has(base, prime); })) continue;
+    ++size.digits;
+    size.longest = std::max(size.longest, arith::log2_product(own));
+  }
+  size.longest -= arith::log2_product(gadget.special) + arith::log2_product(lent);
+  return size;
 }
 
-rlwe::GadgetPrimes common_product_gadget(const rlwe::Parameters& parameters,
-                                         const std::set<std::size_t>& levels, std::size_t most) {
+std::vector<rlwe::GadgetPrimes> common_product_gadgets(const rlwe::Parameters& parameters,
+                                                       const std::set<std::size_t>& levels) {
+  // The lowest level's primes first.
   Primes base;
-  for (auto level = levels.rbegin(); level != levels.rend(); ++level) {
-    for (const std::uint64_t prime : parameters.literal().levels.at(*level)) {
+  for (const std::size_t level : levels) {
+    for (const std::uint64_t prime : parameters.literal().levels.at(level)) {
       if (std::find(base.begin(), base.end(), prime) == base.end()) base.push_back(prime);
     }
   }
-  return product_gadget_over(parameters, base, most);
+  const Primes special = special_primes(parameters, base, most_special_primes);
+  std::vector<rlwe::GadgetPrimes> result;
+  for (std::size_t count = 1; count <= special.size(); ++count) {
+    const Primes own(special.begin(), special.begin() + static_cast<std::ptrdiff_t>(count));
+    std::vector<std::vector<Primes>> tried{rlwe::consecutive_digits(base, own, rlwe::digit_excess_bits)};
+    for (std::size_t digits = 1; digits <= most_common_digits; ++digits) {
+      tried.push_back(spread_digits(base, digits));
+    }
+    for (std::vector<Primes>& digits : tried) {
+      rlwe::GadgetPrimes gadget{.base = base, .special = own, .digits = std::move(digits)};
+      const bool serves = std::all_of(levels.begin(), levels.end(), [&](std::size_t level) {
+        const SwitchSize size = product_switch_size(parameters, gadget, level);
+        return size.special <= most_special_primes && size.longest <= rlwe::digit_excess_bits + 1e-9;
+      });
+      if (serves) result.push_back(std::move(gadget));
+    }
+  }
+  return result;
 }
 
 rlwe::GadgetPrimes to_ephemeral_gadget(const rlwe::Parameters& parameters) {

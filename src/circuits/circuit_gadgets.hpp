@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <set>
+#include <vector>
 
 #include "hemera/rlwe/parameters.hpp"
 
@@ -25,6 +26,8 @@ rlwe::GadgetPrimes rotation_gadget(const rlwe::Parameters& parameters, std::size
 /// then has an error of 2^8 or so where a division's rounding is 2^14. Digits are as equal in bits as they
 /// can be.
 rlwe::GadgetPrimes spread_rotation_gadget(const rlwe::Parameters& parameters, std::size_t level);
+/// The same of the fewest bytes: its last special prime is the shortest of all levels' that is long enough.
+rlwe::GadgetPrimes short_rotation_gadget(const rlwe::Parameters& parameters, std::size_t level);
 /// For products: digits are as long as P, or longer by half a bit at most. The number of special primes is
 /// that with the least work as it is counted (work_of), of equal ones the smallest.
 ///
@@ -33,10 +36,20 @@ rlwe::GadgetPrimes spread_rotation_gadget(const rlwe::Parameters& parameters, st
 /// it divides the error by some 2^30 to 2^60.
 rlwe::GadgetPrimes product_gadget(const rlwe::Parameters& parameters, std::size_t level, std::size_t most);
 
-/// The same for products at all of some levels, over the primes that any of them has: levels are quotients of
-/// moduli, so a higher one may lack primes of a lower one.
-rlwe::GadgetPrimes common_product_gadget(const rlwe::Parameters& parameters,
-                                         const std::set<std::size_t>& levels, std::size_t most);
+/// A product's switch at a level: digits, special primes with those that are lent, and by how many bits the
+/// longest digit is longer than these.
+struct SwitchSize {
+  std::size_t digits = 0, special = 0;
+  double longest = 0;
+};
+SwitchSize product_switch_size(const rlwe::Parameters& parameters, const rlwe::GadgetPrimes& gadget,
+                               std::size_t level);
+/// For products at all of some levels, over the primes that any of them has: levels are quotients of moduli,
+/// so a higher one may lack primes of a lower one. Those that a level lacks are lent to P
+/// (rlwe::lent_primes), so that digits may be longer than P. Some numbers of digits and special primes, to
+/// choose from.
+std::vector<rlwe::GadgetPrimes> common_product_gadgets(const rlwe::Parameters& parameters,
+                                                       const std::set<std::size_t>& levels);
 
 /// Gadgets to an ephemeral secret at level 0, with one special prime, and back at `level`: the second one's
 /// digit is the whole base, for what is raised is below q_0.

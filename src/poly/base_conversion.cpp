@@ -10,11 +10,15 @@ using arith::BigInteger;
 using arith::Modulus;
 using arith::ShoupFactor;
 
-BaseConversion::BaseConversion(const RnsBase& source, const RnsBase& target, Kind kind)
+BaseConversion::BaseConversion(const RnsBase& source, const RnsBase& target, Kind kind,
+                               const RnsBase& multiple)
     : source_(source), target_(target), kind_(kind) {
   const std::size_t count = source.size();
-  const BigInteger whole = arith::product(source.values());
-  std::vector<BigInteger> parts(count);  // A_i
+  const BigInteger whole = arith::product(source.values()) * arith::product(multiple.values());
+  if (!multiple.empty() && (count < 2 || kind == Kind::exact)) {
+    throw ParameterError("base conversion: a multiple of others is made from two moduli or more, inexactly");
+  }
+  std::vector<BigInteger> parts(count);  // A_i, times F
   BigInteger shift = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const Modulus& a = source.modulus(i);

@@ -1,3 +1,4 @@
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -5,24 +6,42 @@
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::poly {
+namespace {
+
+std::vector<std::uint64_t> product_modulo_each(const RnsBase& base, const RnsBase& factors) {
+  std::vector<std::uint64_t> products;
+  for (std::size_t i = 0; i < base.size(); ++i) {
+    const arith::Modulus& q = base.modulus(i);
+    std::uint64_t product = 1;
+    for (const std::uint64_t prime : factors.values()) product = q.multiply(product, q.reduce(prime));
+    products.push_back(product);
+  }
+  return products;
+}
+
+}  // namespace
 
 ModUp::ModUp(const RnsBase& base, const RnsBase& special, std::vector<GadgetDigit> digits,
-             const RnsBase& key_base)
+             const RnsBase& key_base, LentModuli lent)
     : base_(base),
       extended_(base.united(special)),
       key_base_(key_base),
       digits_(std::move(digits)),
-      key_positions_(key_base.positions(extended_)) {
+      key_positions_(key_base.positions(extended_)),
+      lent_(std::move(lent)) {
   if (digits_.empty()) throw ParameterError("mod up: the gadget has no digits at this level");
   if (extended_.size() != base.size() + special.size()) {
     throw ParameterError("mod up: the base and the special moduli have a modulus in common");
   }
-  for (std::size_t i = 0; i < base.size(); ++i) {
-    const arith::Modulus& q = base.modulus(i);
-    std::uint64_t product = 1;
-    for (const std::uint64_t prime : special.values()) product = q.multiply(product, q.reduce(prime));
-    special_residues_.push_back(product);
+  special_residues_ = product_modulo_each(base, special);
+  const RnsBase& all_lent = lent_.all;
+  lent_.of_digits.resize(digits_.size());
+  for (const RnsBase& own : lent_.of_digits) {
+    if (!own.without(all_lent).empty() || !all_lent.without(special).empty()) {
+      throw ParameterError("mod up: moduli of digits are lent that are not among the special ones");
+    }
   }
+  if (!all_lent.empty()) lent_residues_ = product_modulo_each(base, all_lent);
   for (std::size_t d = 0; d < digits_.size(); ++d) {
     const GadgetDigit& digit = digits_[d];
     const std::string name = "mod up: digit " + std::to_string(d);
@@ -48,9 +67,16 @@ ModUp::ModUp(const RnsBase& base, const RnsBase& special, std::vector<GadgetDigi
     own_positions_.push_back(extended_.positions(digit.moduli));
     const bool windowed = digit.width != 0;
     const RnsBase others = windowed ? RnsBase() : extended_.without(digit.moduli);
-    conversions_.emplace_back(windowed ? RnsBase() : digit.moduli, others, BaseConversion::Kind::approximate);
+    conversions_.emplace_back(windowed ? RnsBase() : digit.moduli, others, BaseConversion::Kind::approximate,
+                              lent_.of_digits[d]);
     other_positions_.push_back(extended_.positions(others));
   }
+  if (all_lent.empty()) return;
+  ModUp multiples = *this;
+  multiples.lent_residues_.clear();
+  of_multiples_ = std::make_shared<const ModUp>(multiples);
+  multiples.special_residues_ = product_modulo_each(base, special.without(all_lent));
+  with_addends_ = std::make_shared<const ModUp>(std::move(multiples));
 }
 
 }  // namespace hemera::poly

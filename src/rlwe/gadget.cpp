@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "hemera/arith/modulus.hpp"
+#include "hemera/arith/primes.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::rlwe {
@@ -55,6 +56,48 @@ std::vector<Primes> equal_digits(std::span<const std::uint64_t> primes, std::siz
     first += size;
   }
   return digits;
+}
+
+// Digits of a level, of one prime or more: none of a single one may be a multiple of others.
+Primes lent_primes(const GadgetPrimes& gadget, const Primes& level) {
+  const double special = arith::log2_product(gadget.special);
+  const auto is_long = [&](const Primes& digit) {
+    return digit.size() > 1 && arith::log2_product(digit) > special + 2 * digit_excess_bits;
+  };
+  if (gadget.window_bits != 0 || std::none_of(gadget.digits.begin(), gadget.digits.end(), is_long)) return {};
+  struct Digit {
+    Primes left;         // to be lent, the longest last
+    double missing = 0;  // bits by which it is too long for what others have lent
+  };
+  const std::set<std::uint64_t> own(level.begin(), level.end());
+  std::vector<Digit> digits;
+  for (const Primes& digit : gadget.digits) {
+    Digit& each = digits.emplace_back();
+    Primes there;
+    for (const std::uint64_t prime : digit) (own.contains(prime) ? there : each.left).push_back(prime);
+    each.missing = there.empty() ? 0 : arith::log2_product(there) - special - digit_excess_bits;
+    if (there.size() == 1) each.left.clear();
+    std::stable_sort(each.left.begin(), each.left.end());
+  }
+  Primes lent;
+  while (true) {
+    const auto least = [](const Digit& a, const Digit& b) { return a.missing < b.missing; };
+    const auto worst = std::max_element(digits.begin(), digits.end(), least);
+    if (worst->missing <= 0) break;
+    Digit* lender = nullptr;
+    for (Digit& other : digits) {
+      if (&other == &*worst || other.left.empty()) continue;
+      if (lender == nullptr || lender->left.back() < other.left.back()) lender = &other;
+    }
+    if (lender == nullptr) return {};
+    const std::uint64_t prime = lender->left.back();
+    lender->left.pop_back();
+    lent.push_back(prime);
+    for (Digit& other : digits) {
+      if (&other != lender) other.missing -= std::log2(prime);
+    }
+  }
+  return lent;
 }
 
 std::size_t key_digits(const Primes& digit, int window_bits) {
@@ -122,6 +165,8 @@ Gadget::Gadget(const poly::ModulusChain& chain, const GadgetPrimes& primes, poly
   for (std::size_t level = 0; level < levels; ++level) {
     serves_.push_back(chain_.base(level).without(base_).empty());
     if (serves_.back()) highest_level_ = level;
+    lent_.push_back(serves_.back() ? base_of(chain_, lent_primes(primes_, chain_.base(level).values()))
+                                   : poly::RnsBase());
   }
   if (!serves_[highest_level_]) {
     throw ParameterError("a gadget whose base holds no level of the modulus chain switches nothing");
@@ -143,11 +188,16 @@ const poly::ModUp& Gadget::mod_up(std::size_t level) const {
   auto& plan = mod_up_[level];
   if (!plan) {
     std::vector<poly::GadgetDigit> digits;
+    poly::LentModuli lent{.all = lent_[level]};
     for (poly::GadgetDigit digit : digits_) {
+      const poly::RnsBase own_lent = digit.moduli.intersected(lent.all);
       digit.moduli = digit.moduli.intersected(chain_.base(level));
-      if (!digit.moduli.empty()) digits.push_back(std::move(digit));
+      if (digit.moduli.empty()) continue;
+      digits.push_back(std::move(digit));
+      lent.of_digits.push_back(own_lent);
     }
-    plan = std::make_unique<const poly::ModUp>(chain_.base(level), special_, std::move(digits), modulus_);
+    plan = std::make_unique<const poly::ModUp>(chain_.base(level), special_.united(lent_[level]),
+                                               std::move(digits), modulus_, std::move(lent));
   }
   return *plan;
 }
@@ -160,14 +210,14 @@ const poly::Division* Gadget::mod_down(std::size_t level, std::size_t target) co
     throw LevelError("ModDown goes from level " + std::to_string(level) + " down, not up to level " +
                      std::to_string(target));
   }
-  if (special_.empty() && target == level) return nullptr;
+  if (special_.empty() && lent_[level].empty() && target == level) return nullptr;
   const std::lock_guard lock(mutex_);
   auto& plans = mod_down_[level];
   plans.resize(level + 1);
   auto& plan = plans[target];
   if (!plan) {
-    plan = std::make_unique<const poly::Division>(chain_.base(level).united(special_), chain_.base(target),
-                                                  plain_);
+    plan = std::make_unique<const poly::Division>(chain_.base(level).united(special_).united(lent_[level]),
+                                                  chain_.base(target), plain_);
   }
   return plan.get();
 }

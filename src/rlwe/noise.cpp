@@ -133,10 +133,12 @@ double switching_noise_log2(const Context& context, const Gadget& gadget, std::s
   // 2^w.
   double largest = -1;
   double sum = 0;  // of max|x_d|^2 in units of 2^(2 largest)
-  for (const poly::GadgetDigit& digit : gadget.mod_up(level).digits()) {
-    const double size = digit.width != 0
-                            ? digit.width
-                            : digit.moduli.log2() - 1 + std::log2(static_cast<double>(digit.moduli.size()));
+  const poly::ModUp& up = gadget.mod_up(level);
+  for (std::size_t d = 0; d < up.digits().size(); ++d) {
+    const poly::GadgetDigit& digit = up.digits()[d];
+    const double size = digit.width != 0 ? digit.width
+                                         : digit.moduli.log2() + up.lent().of_digits[d].log2() - 1 +
+                                               std::log2(static_cast<double>(digit.moduli.size()));
     if (size > largest) {
       sum = sum * std::exp2(2 * (largest - size)) + 1;
       largest = size;
@@ -146,8 +148,8 @@ double switching_noise_log2(const Context& context, const Gadget& gadget, std::s
   }
   const ParametersLiteral& literal = context.parameters().literal();
   double result = std::log2(literal.sigma * tail) + 0.5 * std::log2(degree * sum) + largest -
-                  gadget.special().log2() + factor_log2;
-  if (!gadget.special().empty()) {
+                  gadget.special().log2() - up.lent().all.log2() + factor_log2;
+  if (!gadget.special().empty() || !up.lent().all.empty()) {
     // ModDown rounds both components: 1/2 (1, s), subgaussian with parameter sqrt(1 + |s|^2) / 2.
     const double norms = degree * static_cast<double>(literal.secret.terms) + 1;
     result = add_log2(result, std::log2(0.5 * std::sqrt(norms) * tail));

@@ -15,6 +15,9 @@
 #include "circuits/rounding_model.hpp"
 #include "hemera/arith/primes.hpp"
 #include "hemera/circuits/bootstrap/bootstrap.hpp"
+#include "hemera/rlwe/encryption.hpp"
+#include "hemera/rlwe/key_switching.hpp"
+#include "hemera/rlwe/noise.hpp"
 #include "schemes/ckks_support.hpp"
 
 namespace hemera::circuits {
@@ -216,8 +219,61 @@ TEST(OwnGadgets, AreToldByTheirNumberOfSpecialPrimes) {
       if (own.literal().security) {
         EXPECT_LE(bits_of(need.gadget.base) + bits_of(need.gadget.special), limit);
       }
+      for (const PrimeList& base : levels) EXPECT_TRUE(rlwe::lent_primes(need.gadget, base).empty());
     }
   }
+}
+
+// Keys of several levels whose digits are far longer than P: primes that a level lacks are lent to it. The
+// largest of N coefficients of a switch's error is 4 to 5.5 times the deviation that sigma, N and the digits
+// give it, with the rounding of the division.
+TEST(OwnGadgets, KeysOfSeveralLevelsHaveTheErrorOfEachLevelsDigits) {
+  const rlwe::Parameters own = parameters_for_bootstrapping(bootstrap_preset("test-40"));
+  const ckks::Session client(own);
+  const auto degree = static_cast<long double>(own.degree());
+  const std::uint64_t element = own.galois_element(1);
+  std::size_t tested = 0;
+  for (const rlwe::GadgetPrimes& gadget : common_product_gadgets(own, {17, 20, 22, 24})) {
+    if (gadget.digits.size() > 3 || bits_of(gadget.digits.front()) < bits_of(gadget.special) + 50) continue;
+    if (++tested % 3 != 1) continue;
+    const auto shared = client.context->gadget(gadget);
+    const rlwe::SwitchingKey key = rlwe::generate_galois_key(client.secret, element, shared);
+    for (const std::size_t level : {17, 20, 22, 24}) {
+      SCOPED_TRACE(std::to_string(gadget.special.size()) + " special primes, level " + std::to_string(level));
+      const PrimeList& base = own.literal().levels[level];
+      const PrimeList lent = rlwe::lent_primes(gadget, base);
+      if (level == 24) {
+        ASSERT_FALSE(lent.empty());
+      }
+      const auto has = [](const PrimeList& primes, std::uint64_t prime) {
+        return std::find(primes.begin(), primes.end(), prime) != primes.end();
+      };
+      long double variance = (1 + 2 * degree / 3) / 12;
+      for (const PrimeList& digit : gadget.digits) {
+        long double bits = -bits_of(gadget.special) - bits_of(lent);
+        std::size_t primes = 0;
+        for (const std::uint64_t prime : digit) {
+          primes += has(base, prime) ? 1 : 0;
+          if (has(base, prime) || has(lent, prime)) bits += std::log2(static_cast<long double>(prime));
+        }
+        EXPECT_LT(bits, 0.51L);
+        variance += degree * own.literal().sigma * own.literal().sigma * static_cast<long double>(primes) /
+                    12 * std::exp2(2 * bits);
+      }
+      rlwe::Metadata meta;
+      meta.level = level;
+      meta.slots = 1;
+      const rlwe::Ciphertext rotated =
+          rlwe::apply_galois(rlwe::encrypt_zero(client.secret, meta), element, key);
+      const double largest =
+          rlwe::largest_coefficient_log2(*client.context, rlwe::decrypt_phase(rotated, client.secret), 1);
+      const auto deviation = static_cast<double>(std::log2(variance) / 2);
+      EXPECT_GT(largest, deviation + 1.3);
+      EXPECT_LT(largest, deviation + 2.5);
+      EXPECT_LT(largest, rlwe::switching_noise_log2(*client.context, *shared, level));
+    }
+  }
+  EXPECT_GT(tested, 0U);
 }
 
 // Errors of rotations grow by the ratio of digits to P, as the model says, whatever it is.

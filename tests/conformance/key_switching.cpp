@@ -18,8 +18,10 @@ struct Gadget {
     std::size_t key_digit;
     std::vector<std::uint32_t> moduli;
     int shift, width;
+    std::vector<std::uint32_t> lent = {};
   };
   std::vector<Digit> digits;
+  std::vector<std::uint32_t> lent = {};
 };
 
 const std::vector<Gadget>& gadgets() {
@@ -85,6 +87,13 @@ const std::vector<Gadget>& gadgets() {
        {3, 4},
        {0, 1, 2, 3, 4},
        {{0, {0, 1}, 0, 0}, {1, {2}, 0, 0}}},
+      {"digits of lent primes, and one that nobody's digit is a multiple of",
+       {50, 45, 50, 45, 50, 36, 30, 36},
+       {0, 1, 2, 3},
+       {4, 5, 6, 7},
+       {0, 1, 5, 2, 3, 6, 7, 4},
+       {{0, {0, 1}, 0, 0, {5}}, {1, {2, 3}, 0, 0, {6}}},
+       {5, 6, 7}},
   };
   return list;
 }
@@ -99,30 +108,37 @@ struct Prepared {
 Prepared prepare(Rig& rig, const Gadget& gadget, std::size_t batch) {
   std::vector<GadgetDigit> digits;
   std::size_t key_digits = 0;
+  poly::LentModuli lent{.all = rig.choose(gadget.lent)};
   for (const Gadget::Digit& digit : gadget.digits) {
+    lent.of_digits.push_back(rig.choose(digit.lent));
     digits.push_back({digit.key_digit, rig.choose(digit.moduli), digit.shift, digit.width});
     key_digits = std::max(key_digits, digit.key_digit + 1);
   }
   const RnsBase base = rig.choose(gadget.base);
-  return {.plan = ModUp(base, rig.choose(gadget.special), digits, rig.choose(gadget.key)),
+  return {.plan = ModUp(base, rig.choose(gadget.special), digits, rig.choose(gadget.key), lent),
           .in = adversarial(rig, base, batch, 1),
           .key = rig.random(rig.choose(gadget.key), key_digits, 2)};
 }
 
-// The digits in coefficient form, [batch, digit, limb of extended, N].
+// The digits in coefficient form, [batch, digit, limb of extended, N]: with the product R of what is lent,
+// and F of what is lent of a digit, it is F times that of R / F x.
 Host expected_digits(const ModUp& plan, const Host& in) {
   Host result(plan.extended(), in.shape.batch, plan.digits().size());
   for (std::size_t d = 0; d < plan.digits().size(); ++d) {
     const GadgetDigit& digit = plan.digits()[d];
     const ExactBase exact(digit.moduli);
+    const BigInteger lent = arith::product(plan.lent().all.values()),
+                     own = arith::product(plan.lent().of_digits[d].values());
     for (std::size_t b = 0; b < in.shape.batch; ++b) {
       for (std::size_t n = 0; n < in.shape.degree; ++n) {
         std::vector<std::uint64_t> residues;
         for (std::size_t i = 0; i < digit.moduli.size(); ++i) {
-          residues.push_back(in.at(b, 0, in.base.position(digit.moduli.index(i)), n));
+          const arith::Modulus& q = digit.moduli.modulus(i);
+          const std::uint64_t factor = arith::modulo(lent / own, q.value());
+          residues.push_back(q.multiply(in.at(b, 0, in.base.position(digit.moduli.index(i)), n), factor));
         }
         const BigInteger value =
-            digit.width == 0 ? exact.approximate(residues)
+            digit.width == 0 ? own * exact.approximate(residues)
                              : BigInteger((residues[0] >> digit.shift) % (std::uint64_t{1} << digit.width));
         for (std::size_t j = 0; j < plan.extended().size(); ++j) {
           result.at(b, d, j, n) = arith::modulo(value, plan.extended().modulus(j).value());

@@ -26,6 +26,8 @@ const std::vector<Switch>& switches() {
       {"more sources than the tensor cores take", 8192, std::vector<int>(27, 50), 14, 13, 1},
       {"two passes, primes of 61 bits", 16384, {61, 61, 61, 61}, 2, 2, 1},
       {"two passes, primes that are 1 modulo 2^32", 16384, {-60, -60, -60}, 2, 1, 1},
+      {"lent moduli", 8192, {50, 50, 45, 50, 50, 36, 50, 30, 36}, 4, 2, 2, 4},
+      {"lent moduli in a small ring", 2048, {-60, -60, -60, -60, -60, -60}, 3, 2, 1, 2},
       {"a larger ring", 16384, {50, 50, 50, 50, 50, 50, 50}, 5, 2, 1},
       {"the largest ring", 131072, {50, 50, 50}, 2, 2, 1},
       {"the largest ring, one prime a digit", 131072, {60, 60, 60}, 2, 1, 1},
@@ -49,7 +51,7 @@ struct Plans {
       : rig(backend_case, given.degree, bits, {65537}),
         base(rig.primes(0, given.base)),
         special(rig.primes(given.base, given.bits.size() - given.base)),
-        up(base, special, digits_of(given), rig.all()) {}
+        up(base, special, digits_of(given), rig.all(), lent_of(given)) {}
 
   std::vector<GadgetDigit> digits_of(const Switch& given) {
     std::vector<GadgetDigit> digits;
@@ -58,6 +60,18 @@ struct Plans {
                         .moduli = rig.primes(first, std::min(given.digit, given.base - first))});
     }
     return digits;
+  }
+  poly::LentModuli lent_of(const Switch& given) {
+    const std::size_t digits = (given.base + given.digit - 1) / given.digit;
+    poly::LentModuli lent{.all = rig.primes(given.bits.size() - given.lent, given.lent),
+                          .of_digits = std::vector<RnsBase>(digits)};
+    for (std::size_t i = 0; i < given.lent; ++i) {
+      // A digit of one modulus is a multiple of no others.
+      const std::size_t digit = i % (digits + 1);
+      if (digit == digits || (digit + 1) * given.digit > given.base) continue;
+      lent.of_digits[digit] = lent.of_digits[digit].united(rig.primes(given.bits.size() - given.lent + i, 1));
+    }
+    return lent;
   }
   // The division by the special limbs; null if there are none.
   [[nodiscard]] std::unique_ptr<const Division> division(bool corrected) const {

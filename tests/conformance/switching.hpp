@@ -14,6 +14,7 @@ struct Switch {
   std::size_t base;   // limbs; the others are special
   std::size_t digit;  // limbs
   std::size_t batch;
+  std::size_t lent = 0;  // of the special limbs, the last ones: by turns to the digits, and to none of them
 };
 
 const std::vector<Switch>& switches();

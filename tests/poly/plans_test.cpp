@@ -126,6 +126,14 @@ TEST_F(Plans, ModUpRefusesWhatDoesNotFit) {
   EXPECT_THROW(ModUp(base({0, 4}), base({3}), {digit}, key), MismatchError) << "the key lacks a prime";
   EXPECT_THROW(ModUp(base({1}), base({3}), {digit}, key), ParameterError) << "a digit outside the base";
   EXPECT_THROW(ModUp(base({0}), base({3}), {GadgetDigit{}}, key), ParameterError) << "a digit of no moduli";
+  const GadgetDigit both{.key_digit = 0, .moduli = base({0, 1})};
+  EXPECT_NO_THROW(ModUp(base({0, 1}), base({3}), {both}, key, {base({3}), {base({3})}}));
+  EXPECT_THROW(ModUp(base({0, 1}), base({3}), {both}, key, {base({2}), {}}), ParameterError)
+      << "lent, and not special";
+  EXPECT_THROW(ModUp(base({0, 1}), base({2, 3}), {both}, key, {base({3}), {base({2})}}), ParameterError)
+      << "a digit's, and not lent";
+  EXPECT_THROW(ModUp(base({0, 1}), base({3}), {digit}, key, {base({3}), {base({3})}}), ParameterError)
+      << "a single modulus that is a multiple of another";
   for (const auto& [shift, width] : {std::pair{50, 1}, {-1, 5}, {0, -1}}) {
     EXPECT_THROW(ModUp(base({0}), base({3}),
                        {{.key_digit = 0, .moduli = base({0}), .shift = shift, .width = width}}, key),

@@ -32,7 +32,8 @@ inline constexpr int fraction_bits = 64;
 ///
 /// approximate: y_i centred in [-(a_i-1)/2, (a_i-1)/2]; the result is sum y_i A_i mod b_j, that is the
 /// residue of
-///   some x + u A with |u| <= k/2 (uncorrected; commutes with automorphisms).
+///   some x + u A with |u| <= k/2 (uncorrected; commutes with automorphisms). With a multiple F: some x + u A
+///   that F divides, |u| <= F k/2; A_i is F A_i in all of this.
 /// exact: the centred representative of x modulo A, in [-(A-1)/2, (A-1)/2], modulo b_j. The quotient is
 ///   v = floor((sum_i floor(y_i * r_i / 2^(bits_i - 1)) + 2^63) / 2^64) with r_i = floor(2^(63 + bits_i) /
 ///   a_i) and y_i in [0, a_i): wrong by one only if x / A is within 3k * 2^-64 of +-1/2. (S. Halevi, Y.
@@ -44,8 +45,9 @@ class BaseConversion {
   enum class Kind : std::uint8_t { approximate, exact };
 
   /// Every source modulus must be odd and coprime to the others unless the source has one modulus only;
-  /// throws ParameterError otherwise. An empty source converts to zero.
-  BaseConversion(const RnsBase& source, const RnsBase& target, Kind kind);
+  /// throws ParameterError otherwise. An empty source converts to zero. `multiple`: the moduli of F, of an
+  /// approximate conversion from two moduli or more.
+  BaseConversion(const RnsBase& source, const RnsBase& target, Kind kind, const RnsBase& multiple = {});
 
   [[nodiscard]] const RnsBase& source() const { return source_; }
   [[nodiscard]] const RnsBase& target() const { return target_; }
@@ -237,15 +239,24 @@ struct GadgetDigit {
   int width = 0;
 };
 
+/// Moduli of a key's base that a level lacks, lent to the special ones.
+struct LentModuli {
+  RnsBase all;
+  /// One base for each digit at the level, of the key digit's own primes: such a digit is a multiple of them.
+  std::vector<RnsBase> of_digits = {};
+};
+
 /// ModUp at one level: from the level's base to each digit extended to base u special primes, evaluation
 /// form. An RNS digit is extended by the approximate conversion (its own limbs stay as they are); a windowed
 /// digit is the unsigned integer (residue >> shift) mod 2^width, reduced modulo every limb.
+///
+/// With lent moduli, of product R, digits are those of R x (docs/arithmetic.md, "ModUp and gadgets").
 class ModUp {
  public:
-  /// Every digit's moduli must be a part of `base`; windowed digits have one modulus. Throws ParameterError
-  /// otherwise.
-  ModUp(const RnsBase& base, const RnsBase& special, std::vector<GadgetDigit> digits,
-        const RnsBase& key_base);
+  /// Every digit's moduli must be a part of `base`, and the lent ones of `special`; windowed digits have one
+  /// modulus. Throws ParameterError otherwise.
+  ModUp(const RnsBase& base, const RnsBase& special, std::vector<GadgetDigit> digits, const RnsBase& key_base,
+        LentModuli lent = {});
 
   [[nodiscard]] const RnsBase& base() const { return base_; }
   /// base u special, in this order: the base of the extended digits and of the inner product.
@@ -267,6 +278,15 @@ class ModUp {
   [[nodiscard]] const std::vector<std::uint32_t>& key_positions() const { return key_positions_; }
   /// P, the product of the special primes, modulo each limb of `base`.
   [[nodiscard]] const std::vector<std::uint64_t>& special_residues() const { return special_residues_; }
+  [[nodiscard]] const LentModuli& lent() const { return lent_; }
+  /// R modulo each limb of `base`; empty if nothing is lent.
+  [[nodiscard]] const std::vector<std::uint64_t>& lent_residues() const { return lent_residues_; }
+  /// The same plan for polynomials that are multiplied by R already, and with `addends` for such addends,
+  /// too.
+  [[nodiscard]] const ModUp& of_multiples(bool addends = false) const {
+    const auto& plan = addends ? with_addends_ : of_multiples_;
+    return plan ? *plan : *this;
+  }
   [[nodiscard]] const PlanIdentity& identity() const { return identity_; }
 
  private:
@@ -280,6 +300,9 @@ class ModUp {
   std::vector<std::uint32_t> key_positions_;
   std::vector<std::uint64_t> special_residues_;
   PlanIdentity identity_;
+  LentModuli lent_;
+  std::vector<std::uint64_t> lent_residues_;
+  std::shared_ptr<const ModUp> of_multiples_, with_addends_;
 };
 
 }  // namespace hemera::poly

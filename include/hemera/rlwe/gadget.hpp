@@ -41,6 +41,13 @@ std::vector<std::vector<std::uint64_t>> consecutive_digits(const std::vector<std
 std::vector<std::vector<std::uint64_t>> equal_digits(std::span<const std::uint64_t> primes,
                                                      std::size_t count);
 
+/// Bits by which digits of keys for products may exceed P: primes near 2^50 lie around the special ones.
+inline constexpr double digit_excess_bits = 0.5;
+
+/// The primes of a gadget's base that a level lends to P (docs/arithmetic.md, "ModUp and gadgets"): none
+/// where digits are single primes, or no longer than P to a bit.
+std::vector<std::uint64_t> lent_primes(const GadgetPrimes& gadget, const std::vector<std::uint64_t>& level);
+
 /// Number of a key's digits: one for each digit of the gadget, or for each window of a digit.
 std::size_t key_digits(const GadgetPrimes& gadget);
 /// The same of one digit.
@@ -58,8 +65,10 @@ using GadgetPointer = runtime::CheckedPointer<const Gadget>;
 
 /// Immutable, shared by the keys that have it; makes the plans of each level once. A key over base u P works
 /// at every level whose base is a part of the gadget's: there, a digit is its intersection with the level's
-/// base. (K. Han and D. Ki, "Better bootstrapping for approximate homomorphic encryption", 2019/688, section
-/// 4; a gadget for each level: A. Kim, Y. Polyakov and V. Zucca, 2021/204, appendix, "dynamic gadgets".)
+/// base; where it is longer than P, primes that the level lacks are lent to P, as few as make it shorter than
+/// P and those of other digits. (K. Han and D. Ki, "Better bootstrapping for approximate homomorphic
+/// encryption", 2019/688, section 4; a gadget for each level: A. Kim, Y. Polyakov and V. Zucca, 2021/204,
+/// appendix, "dynamic gadgets".)
 class Gadget {
  public:
   /// Bases of the chain's ring. `plain` is t of BGV, empty otherwise. Throws ParameterError where digits are
@@ -83,7 +92,7 @@ class Gadget {
   [[nodiscard]] std::size_t highest_level() const { return highest_level_; }
 
   // Plans of a level that the gadget serves (throws LevelError otherwise), made at their first use.
-  /// From the level's base to the digits over base u P.
+  /// From the level's base to the digits over base u P, with what is lent.
   [[nodiscard]] const poly::ModUp& mod_up(std::size_t level) const;
   /// The division by P, from base u P back. Null without special primes.
   [[nodiscard]] const poly::Division* mod_down(std::size_t level) const;
@@ -113,6 +122,7 @@ class Gadget {
   mutable runtime::ForkSafeMutex mutex_;
   mutable std::vector<std::unique_ptr<const poly::ModUp>> mod_up_;                    // [level]
   mutable std::vector<std::vector<std::unique_ptr<const poly::Division>>> mod_down_;  // [level][target]
+  std::vector<poly::RnsBase> lent_;                                                   // [level]
 };
 
 }  // namespace hemera::rlwe

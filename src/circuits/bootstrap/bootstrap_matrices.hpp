@@ -32,6 +32,7 @@ BootstrapMatrices bootstrap_matrices(const rlwe::Parameters& parameters, const B
 struct MatrixKeys {
   std::size_t hoisted = 0;
   bool one_key = false;
+  bool has_short_prime = false;  // short_rotation_gadget
 };
 /// The same matrix.
 LinearTransform by_keys(const LinearTransform& transform, const MatrixKeys& keys);

@@ -23,12 +23,16 @@ namespace {
 
 // The time of a limb's transform over that of a limb that is read, on GPUs, where products are fused.
 constexpr double transform = 8;
+// The time that an extension takes whatever its size.
+constexpr double launch = 400;
 
 // From the fastest to that of the fewest keys.
-constexpr MatrixKeys matrix_ways[] = {
-    {}, {.hoisted = 8}, {.hoisted = 4}, {.hoisted = 2}, {.hoisted = 1}, {.hoisted = 1, .one_key = true}};
-
-using Groups = std::vector<std::set<std::size_t>>;
+constexpr MatrixKeys matrix_ways[] = {{},
+                                      {.hoisted = 8, .has_short_prime = true},
+                                      {.hoisted = 4, .has_short_prime = true},
+                                      {.hoisted = 2, .has_short_prime = true},
+                                      {.hoisted = 1, .has_short_prime = true},
+                                      {.hoisted = 1, .one_key = true, .has_short_prime = true}};
 
 // Keys by number, each once, with their bytes.
 class KeyTable {
@@ -52,7 +56,7 @@ class KeyTable {
 // A way of taking a matrix, or all products: its keys, and its time in words of memory traffic.
 struct Way {
   MatrixKeys matrix = {};
-  Groups groups = {};  // of levels whose products share a key
+  std::vector<SharedKey> products = {};
   std::vector<std::size_t> keys = {};
   double time = 0;
   std::size_t uploaded = 0;
@@ -60,7 +64,7 @@ struct Way {
 
 double switch_time(double digits, double base, double special, double switches, double extensions) {
   const double extended = base + special;
-  return switches * 2 * digits * extended + extensions * transform * (digits + 1) * extended;
+  return switches * 2 * digits * extended + extensions * (transform * (digits + 1) * extended + launch);
 }
 
 // Ways that are slower than another one and upload no less are left out.
@@ -78,7 +82,7 @@ std::vector<Way> ways_of(const LinearTransform& matrix, bool has_few, KeyTable& 
   for (const MatrixKeys& keys : matrix_ways) {
     if (keys.hoisted != 0 && !has_few) break;
     const LinearTransform own = by_keys(matrix, keys);
-    const rlwe::GadgetPrimes gadget = spread_rotation_gadget(own.parameters(), own.level());
+    const rlwe::GadgetPrimes& gadget = own.gadget();
     const LinearTransform::Turns turns = own.turns();
     Way way{.matrix = keys,
             .time = switch_time(static_cast<double>(rlwe::key_digits(gadget)),
@@ -95,8 +99,7 @@ std::vector<Way> ways_of(const LinearTransform& matrix, bool has_few, KeyTable& 
   return ways;
 }
 
-// All ways of sharing keys among levels that follow each other; each level's own first. As levels are
-// quotients of moduli, a group needs the primes that any of its levels has.
+// All ways of sharing keys among levels that follow each other; each level's own first.
 std::vector<Way> product_ways(const FunctionPlan& plan, double parts, KeyTable& table) {
   const rlwe::Parameters& parameters = plan.parameters();
   std::map<std::size_t, double> products;  // by level
@@ -112,30 +115,27 @@ std::vector<Way> product_ways(const FunctionPlan& plan, double parts, KeyTable& 
     for (std::size_t begin = end; begin-- > 0;) {
       const std::set<std::size_t> group(levels.begin() + static_cast<std::ptrdiff_t>(begin),
                                         levels.begin() + static_cast<std::ptrdiff_t>(end));
-      const rlwe::GadgetPrimes gadget = group.size() == 1
-                                            ? product_gadget(parameters, *group.begin(), most_special_primes)
-                                            : common_product_gadget(parameters, group, most_special_primes);
-      const std::size_t key = table.number_of({rlwe::KeyRole::relinearization(), gadget});
-      double time = 0;
-      for (const std::size_t level : group) {
-        const auto& base = parameters.literal().levels[level];
-        const auto has_prime = [&](std::uint64_t prime) {
-          return std::find(base.begin(), base.end(), prime) != base.end();
-        };
-        const auto digits = std::count_if(gadget.digits.begin(), gadget.digits.end(), [&](const auto& digit) {
-          return std::any_of(digit.begin(), digit.end(), has_prime);
-        });
-        time +=
-            products.at(level) * switch_time(static_cast<double>(digits), static_cast<double>(base.size()),
-                                             static_cast<double>(gadget.special.size()), 1, 1);
-      }
-      for (const Way& before : ways[begin]) {
-        Way way = before;
-        if (group.size() > 1) way.groups.push_back(group);
-        way.keys.push_back(key);
-        way.time += time;
-        way.uploaded += table.uploaded[key];
-        add_way(ways[end], std::move(way));
+      const bool is_own = group.size() == 1;
+      const auto gadgets = is_own
+                               ? std::vector{product_gadget(parameters, *group.begin(), most_special_primes)}
+                               : common_product_gadgets(parameters, group);
+      for (const rlwe::GadgetPrimes& gadget : gadgets) {
+        const std::size_t key = table.number_of({rlwe::KeyRole::relinearization(), gadget});
+        double time = 0;
+        for (const std::size_t level : group) {
+          const SwitchSize size = product_switch_size(parameters, gadget, level);
+          const double limbs = static_cast<double>(parameters.literal().levels[level].size());
+          time += products.at(level) * switch_time(static_cast<double>(size.digits), limbs,
+                                                   static_cast<double>(size.special), 1, 1);
+        }
+        for (const Way& before : ways[begin]) {
+          Way way = before;
+          if (!is_own) way.products.push_back({group, gadget});
+          way.keys.push_back(key);
+          way.time += time;
+          way.uploaded += table.uploaded[key];
+          add_way(ways[end], std::move(way));
+        }
       }
     }
   }
@@ -241,26 +241,46 @@ std::vector<LinearTransform*> Bootstrap::all_matrices() {
 
 // Turns of slots go through everything between matrices: ModRaise and the trace, for they are automorphisms,
 // and EvalMod, which takes each slot alone. So a bootstrap of slots that are turned to the left by what all
-// its matrices owe is that of the slots themselves. Of several ciphertexts at once the sum's matrix pays.
+// its matrices owe is that of the slots themselves. Where that is all slots, nobody pays; else the first
+// matrix does, and of several ciphertexts at once the sum's.
 std::vector<LinearTransform> Bootstrap::owing_matrices() const {
   const bool is_same = joins_parts_ && !gives_parts() && !to_coefficients_.empty() && !to_slots_.empty();
   if (!is_same) return {};
   const bool is_first = order_ == BootstrapOrder::slots_first && together_ == 1;
   std::vector<LinearTransform> to_coefficients = to_coefficients_, to_slots = to_slots_, join = join_;
+  std::vector<LinearTransform*> turned;  // in their order
+  std::vector<const MatrixDiagonals*> diagonals;
+  const auto add = [&](LinearTransform& matrix) {
+    turned.push_back(&matrix);
+    diagonals.push_back(&matrix.diagonals());
+  };
+  std::vector<std::size_t> low;
+  for (std::size_t i = 0; i < to_coefficients.size() && is_first; ++i) add(to_coefficients[i]);
+  for (LinearTransform& matrix : to_slots) add(matrix);
+  if (is_first && join.empty()) low = balanced_numbers(diagonals, slots_);
+  const bool is_balanced = !low.empty();
+  if (!is_balanced) {
+    if (is_first) turned.erase(turned.begin());
+    diagonals.clear();
+    for (const LinearTransform* matrix : turned) diagonals.push_back(&matrix->diagonals());
+    low = lowest_numbers(diagonals, raised_slots());
+  }
   std::size_t owed = 0;
-  const auto owe = [&](LinearTransform& matrix, std::size_t period) {
-    OwingMatrix own = owing(matrix.diagonals(), matrix.slots(), period, owed);
+  const auto owe = [&](LinearTransform& matrix, std::size_t period, std::size_t from) {
+    OwingMatrix own = owing(matrix.diagonals(), matrix.slots(), period, from, owed);
     matrix = by_keys(matrix, std::move(own.diagonals));
     owed = own.owed;
   };
-  for (std::size_t i = 1; i < to_coefficients.size() && is_first; ++i) owe(to_coefficients[i], slots_);
-  for (LinearTransform& matrix : to_slots) owe(matrix, raised_slots());
+  for (std::size_t i = 0; i < turned.size(); ++i) owe(*turned[i], raised_slots(), low[i]);
   if (together_ > 1) {
     if (join.empty()) return {};
     join.front() = by_keys(join.front(), paying(join.front().diagonals(), join.front().slots(), owed));
-  } else {
+  } else if (!is_balanced) {
     // Merged parts stay turned as they are joined.
-    for (LinearTransform& matrix : join) owe(matrix, matrix.slots());
+    for (LinearTransform& matrix : join) {
+      const MatrixDiagonals* only = &matrix.diagonals();
+      owe(matrix, matrix.slots(), lowest_numbers(std::span(&only, 1), matrix.slots()).front());
+    }
     LinearTransform& first = to_coefficients.front();
     first = by_keys(first, paying(first.diagonals(), first.slots(), owed));
   }
@@ -300,18 +320,19 @@ void Bootstrap::fit_upload(std::size_t limit, std::size_t memory_limit) {
   const std::shared_ptr<const EvalMod> eval_mod = eval_mod_;
   // Makes it the plan, and adds the keys that it needs beyond to the others: whether there were some.
   const auto take = [&](const Choice& choice) {
-    Groups groups;
+    std::vector<SharedKey> products;
     std::set<std::size_t> known = others;
     for (std::size_t i = 0; i < choice.ways.size(); ++i) {
       const Way& way = rows[choice.base][i][choice.ways[i]];
       known.insert(way.keys.begin(), way.keys.end());
       if (i == matrices.size()) {
-        groups = way.groups;
+        products = way.products;
         continue;
       }
       *matrices[i] = by_keys(bases[choice.base][i], way.matrix);
     }
-    if (eval_mod) eval_mod_ = std::make_shared<const EvalMod>(eval_mod->with_shared_keys(std::move(groups)));
+    if (eval_mod)
+      eval_mod_ = std::make_shared<const EvalMod>(eval_mod->with_shared_keys(std::move(products)));
     count_again();
     bool has_more = false;
     for (const KeyNeed& need : needed_keys()) {

@@ -48,10 +48,10 @@ class EvalMod {
   /// sine does not fit (checked_series).
   EvalMod(const rlwe::Parameters& parameters, const BootstrapLayout& layout, bool joins_parts);
 
-  /// The same with one key for the products of all levels of each group.
-  [[nodiscard]] EvalMod with_shared_keys(std::vector<std::set<std::size_t>> groups) const {
+  /// FunctionPlan::with_shared_keys.
+  [[nodiscard]] EvalMod with_shared_keys(std::vector<SharedKey> keys) const {
     EvalMod result = *this;
-    result.plan_ = plan_.with_shared_keys(std::move(groups));
+    result.plan_ = plan_.with_shared_keys(std::move(keys));
     return result;
   }
   /// The plan from the layout's level, with its scale.

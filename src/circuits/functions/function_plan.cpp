@@ -183,16 +183,16 @@ Plan::Evaluation FunctionPlan::bound(const rlwe::ContextPointer& context) const 
 std::optional<rlwe::GadgetPrimes> FunctionPlan::gadget_of(const rlwe::KeyRole& /*role*/,
                                                           std::size_t level) const {
   if (!own_keys_) return std::nullopt;
-  for (const std::set<std::size_t>& group : shared_keys_) {
-    if (group.contains(level)) return common_product_gadget(parameters(), group, most_special_primes);
+  for (const SharedKey& key : shared_keys_) {
+    if (key.levels.contains(level)) return key.gadget;
   }
   return product_gadget(parameters(), level, most_special_primes);
 }
 
-FunctionPlan FunctionPlan::with_shared_keys(std::vector<std::set<std::size_t>> groups) const {
+FunctionPlan FunctionPlan::with_shared_keys(std::vector<SharedKey> keys) const {
   FunctionPlan result = *this;
   result.own_keys_ = true;
-  result.shared_keys_ = std::move(groups);
+  result.shared_keys_ = std::move(keys);
   result.count_again();
   return result;
 }

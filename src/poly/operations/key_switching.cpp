@@ -6,6 +6,18 @@
 #include "poly/shapes.hpp"
 
 namespace hemera::poly {
+namespace {
+
+/// R times a polynomial over the level's base, where the plan lends moduli.
+ConstPolyView multiple_of(const Backend& backend, runtime::Queue& queue, const ConstPolyView& in,
+                          const ModUp& up, runtime::Workspace& scratch) {
+  if (up.lent_residues().empty()) return in;
+  const PolyView scaled = take(scratch, in.shape);
+  if (!scratch.measures()) backend.multiply_scalar(queue, scaled, in, up.lent_residues(), up.base());
+  return scaled;
+}
+
+}  // namespace
 
 void Backend::mod_up(Queue& queue, const PolyView& out, const ConstPolyView& in, const ModUp& plan, Form form,
                      Workspace& workspace) const {
@@ -15,7 +27,11 @@ void Backend::mod_up(Queue& queue, const PolyView& out, const ConstPolyView& in,
   check_count("mod_up", "components of the output", out.shape.components, plan.digits().size());
   check_count("mod_up", "components of the input", in.shape.components, 1);
   check_broadcast("mod_up", "input", in.shape, out.shape);
-  with_scratch(workspace, [&](Workspace& scratch) { do_mod_up(queue, out, in, plan, form, scratch); });
+  with_scratch(workspace, [&](Workspace& scratch) {
+    const Workspace::Frame frame(scratch);
+    const ConstPolyView x = multiple_of(*this, queue, in, plan, scratch);
+    do_mod_up(queue, out, x, plan.of_multiples(), form, scratch);
+  });
 }
 
 void Backend::key_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& digits,
@@ -62,8 +78,11 @@ void Backend::switch_keys(Queue& queue, std::span<const KeySwitch> switches, con
     }
   }
   if (switches.empty()) return;
-  with_scratch(workspace,
-               [&](Workspace& scratch) { do_switch_keys(queue, switches, in, up, down, addend, scratch); });
+  with_scratch(workspace, [&](Workspace& scratch) {
+    const Workspace::Frame frame(scratch);
+    const ConstPolyView x = multiple_of(*this, queue, in, up, scratch);
+    do_switch_keys(queue, switches, x, up.of_multiples(), down, addend, scratch);
+  });
 }
 
 void Backend::multiply_relinearize(Queue& queue, const PolyView& out, const ConstPolyView& a,
@@ -77,7 +96,19 @@ void Backend::multiply_relinearize(Queue& queue, const PolyView& out, const Cons
   check_pair(operation, "a", a, out, up.base());
   check_pair(operation, "b", b, out, up.base());
   with_scratch(workspace, [&](Workspace& scratch) {
-    do_multiply_relinearize(queue, out, a, b, key, up, down, scratch);
+    if (up.lent_residues().empty()) {
+      return do_multiply_relinearize(queue, out, a, b, key, up, down, scratch);
+    }
+    const Workspace::Frame frame(scratch);
+    if (down != nullptr && !(down->target() == up.base())) {
+      const ConstPolyView multiple = multiple_of(*this, queue, b, up, scratch);
+      return do_multiply_relinearize(queue, out, a, multiple, key, up.of_multiples(true), down, scratch);
+    }
+    const PolyView product = take(scratch, with_components(with_limbs(out.shape, up.base().size()), 3));
+    if (!scratch.measures()) inner_product(queue, product, std::span(&a, 1), std::span(&b, 1), up.base());
+    const KeySwitch only{out, key, 1};
+    const ConstPolyView x = multiple_of(*this, queue, product.components(2, 1), up, scratch);
+    do_switch_keys(queue, std::span(&only, 1), x, up.of_multiples(), down, product.components(0, 2), scratch);
   });
 }
 

@@ -77,6 +77,12 @@ struct FunctionStep {
   [[nodiscard]] bool is_mapped() const { return !rescaled && fraction_bits == 0 && products.empty(); }
 };
 
+/// A relinearization key of several levels.
+struct SharedKey {
+  std::set<std::size_t> levels;
+  rlwe::GadgetPrimes gadget;
+};
+
 /// A plan: how a function is taken at a level. Polynomials are split as p = q T_g + r, g a power of two (M.
 /// Paterson, L. Stockmeyer, "On the number of nonscalar multiplications necessary to evaluate polynomials",
 /// 1973; in the Chebyshev basis H. Chen, I. Chillotti, Y. Song, 2018/1043), with scales chosen from the
@@ -99,8 +105,8 @@ class FunctionPlan : public Plan {
   [[nodiscard]] const std::vector<rlwe::PlainOperand>& results() const { return results_; }
   /// The steps in their order; step i makes value inputs + i, which products and terms name.
   [[nodiscard]] const std::vector<FunctionStep>& steps() const { return steps_; }
-  /// The same with own_keys, and one key for the products of all levels of each group.
-  [[nodiscard]] FunctionPlan with_shared_keys(std::vector<std::set<std::size_t>> groups) const;
+  /// The same with own_keys, and these keys for the products of their levels.
+  [[nodiscard]] FunctionPlan with_shared_keys(std::vector<SharedKey> keys) const;
   /// Whether the last step joins real and imaginary parts.
   [[nodiscard]] bool joins_parts() const { return joins_parts_; }
   /// [output][slot] in the clear, by these steps. ParameterError as Function::evaluate.
@@ -127,7 +133,7 @@ class FunctionPlan : public Plan {
 
   Function function_;
   bool own_keys_, joins_parts_;
-  std::vector<std::set<std::size_t>> shared_keys_ = {};  // groups of levels with a key in common
+  std::vector<SharedKey> shared_keys_ = {};
   double scale_rest_;
   std::size_t slots_;
   std::vector<FunctionStep> steps_;

@@ -102,6 +102,7 @@ class LinearTransform : public Plan {
   [[nodiscard]] bool has_one_step() const { return groups_.size() == 1 && groups_.begin()->first == 0; }
   [[nodiscard]] bool is_precise() const { return precise_; }
   [[nodiscard]] bool is_rescaled() const { return rescaled_; }
+  [[nodiscard]] const rlwe::GadgetPrimes& gadget() const { return gadget_; }
   /// The scale at which diagonals are encoded.
   [[nodiscard]] double plaintext_scale() const { return plaintext_scale_; }
   /// Key switches of a product, and the extensions of digits that they take.
