@@ -12,13 +12,23 @@ from hemera.arrays.array import Array
 from hemera.arrays.recorder import Recorder
 from hemera.errors import ParameterError
 
-OVER = """sum mean prod max min cumsum var std argmax argmin sort argsort
-median"""
+OVER = (
+    "sum",
+    "mean",
+    "prod",
+    "max",
+    "min",
+    "cumsum",
+    "var",
+    "std",
+    "argmax",
+    "argmin",
+    "sort",
+    "argsort",
+    "median",
+)
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **{
-        name: getattr(np, name)
-        for name in (*OVER.split(), "count_nonzero", "average", "flip", "squeeze", "diff")
-    },
+    **{name: getattr(np, name) for name in (*OVER, "count_nonzero", "average", "flip", "squeeze", "diff")},
     "any": lambda x, **axis: np.any(x > 1, **axis),
     "all": lambda x, **axis: np.all(x > 1, **axis),
     "norm": np.linalg.norm,

@@ -26,6 +26,7 @@ VALUES: dict[Kind, tuple[Any, Any]] = {
 }
 PAIRS = [(a, b) for a in "bif" for b in "bif"]
 
+TRUTHS = [True, False, True]
 UFUNCS = """add subtract multiply maximum minimum fmax fmin equal not_equal less less_equal greater
 greater_equal bitwise_and bitwise_or bitwise_xor logical_and logical_or logical_xor inner outer kron"""
 BINARY: dict[str, Program] = {
@@ -34,6 +35,7 @@ BINARY: dict[str, Program] = {
     **{name: getattr(np, name) for name in UFUNCS.split()},
     "dot": lambda x, y: np.dot(x, y),
     "matmul": lambda x, y: x @ y,
+    "np.matmul": lambda x, y: np.matmul(x, y),
     "tensordot": lambda x, y: np.tensordot(x, y, 1),
     "vdot": lambda x, y: np.vdot(x[0], y),
     "einsum": lambda x, y: np.einsum("ij,j->i", x, y),
@@ -43,9 +45,13 @@ BINARY: dict[str, Program] = {
     "where": lambda x, y: np.where(x != 0, x, y),
     "concatenate": lambda x, y: np.concatenate([x, y[None]]),
     "append": lambda x, y: np.append(x, y),
+    "stack": lambda x, y: np.stack([x[0], y]),
     "insert": lambda x, y: np.insert(x, 1, y, axis=0),
+    "outer of add": lambda x, y: np.add.outer(x[0], y),
     "compared twice": lambda x, y: (x > 0) + (y > 0),
+    "three": lambda x, y: (x > 0) + (y > 0) + (x == y),
     "counted": lambda x, y: ((x > 0) + (y > 0)).sum(),
+    "sum of sums": lambda x, y: (x > 0).sum() + (y > 0).sum(),
     "isin": lambda x, y: np.isin(x, [0, 1, 1]) * y,
 }
 FUNCTIONS = """negative positive invert logical_not absolute square sign conjugate fabs sum mean prod max min
@@ -58,20 +64,26 @@ UNARY: dict[str, Callable[[Any], Any]] = {
     **{f"{name} of an axis": functools.partial(getattr(np, name), axis=1) for name in OVER_AXES},
     "or True": lambda x: x | True,
     "and a list": lambda x: x & [True, False, True],
+    "plus a list": lambda x: x + TRUTHS,
     "list on the left": lambda x: [True, False, True] * x,
+    "minus on the left": lambda x: np.array([True, False, True]) - x,
     "plus 0.5": lambda x: x + 0.5,
     "above False": lambda x: x > False,
     "diff of diffs": lambda x: np.diff(x, 2),
+    "diff of columns": lambda x: np.diff(x, axis=0),
     "add.reduce": lambda x: np.add.reduce(x),
     "logical_or.reduce": lambda x: np.logical_or.reduce(x),
     "as int": lambda x: (x > 0).astype(int) + (x > 1),
+    "as float": lambda x: (x > 0).astype(float) * 2,
     "as bool": lambda x: x.astype(bool) + (x > 0),
     "clip": lambda x: np.clip(x, 0, 1),
     "where of numbers": lambda x: np.where(x > 0, 1, 0.5),
     "where of truths": lambda x: np.where(x > 0, x > 1, True) + (x == 0),
     "choose": lambda x: np.choose((x > 0) * 1, [False, True]) + (x == 0),
+    "pad": lambda x: np.pad(x, 1),
     "pad with 1": lambda x: np.pad(x, 1, constant_values=1),
     "index": lambda x: x[0, 1:] + x[1, :2],
+    "reshape": lambda x: x.reshape(3, 2) + x.T,
     "digitize": lambda x: np.digitize(x, [0, 1]),
     "heaviside": lambda x: np.heaviside(x, 1),
     "dot with itself": lambda x: x[0] @ x[1],
@@ -180,6 +192,13 @@ def test_kinds_with_a_plain_number(number: Any, exact: bool) -> None:
                     assert_is_numpy_s(name, exact, program, x, y, "x")
 
 
+def _alias(x: Any) -> Any:
+    y = x * 2
+    z = y
+    z += 1
+    return y + z
+
+
 def _of_all(x: Any) -> Any:
     y, z = x + 0, x + 3
     y -= 1
@@ -219,6 +238,16 @@ def _unchanged(x: Any) -> Any:
     return other + kept[1] + kept[2] + kept[3] + kept[5] + kept[6] + y
 
 
+def _numbers(x: Any) -> Any:
+    total = x.sum()
+    other = total
+    other += 1
+    first = x[0, 0]
+    second = first
+    second *= 3
+    return np.stack([total, other, first, second])
+
+
 def _masks(x: Any) -> Any:
     y = x > 0
     z = y
@@ -228,7 +257,7 @@ def _masks(x: Any) -> Any:
     return z.sum() + y
 
 
-@pytest.mark.parametrize("program", [_of_all, _accumulated, _copied, _unchanged, _masks])
+@pytest.mark.parametrize("program", [_alias, _of_all, _accumulated, _copied, _unchanged, _numbers, _masks])
 def test_operators_in_place_are_numpy_s(program: Callable[[Any], Any]) -> None:
     x = VALUES["f"][0]
     expected = program(x.copy())
@@ -239,21 +268,36 @@ def test_operators_in_place_are_numpy_s(program: Callable[[Any], Any]) -> None:
 
 
 DECIDED: dict[str, Callable[[Any], Any]] = {
+    "above": lambda x: (x > 9) | (x == 3),
     "any above": lambda x: np.any(x > 9),
     "within": lambda x: x <= 7,
     "both": lambda x: (x <= 7) & (x > 1),
+    "sum": lambda x: (x < 9).sum(),
     "sum of none": lambda x: ((x > 9) * x).sum(),
+    "from 0 on": lambda x: (x >= 0) + (x < 2),
     "other": lambda x: x != 8,
     "equal": lambda x: (x == 7.5) ^ (x == 2),
+    "none of": lambda x: np.isin(x, [7, 8.5]) | (x > 4),
     "some of": lambda x: np.isin(x, [7, 2]),
     "where": lambda x: np.where(x > 9, x, -x),
     "each": lambda x: x > np.array([9, 2, -1, 3]),
     "difference": lambda x: x[:2] - x[2:] > 5,
+    "far": lambda x: x > 10**9,
     "all": lambda x: np.all(x <= 5),
+    "not": lambda x: ~(x > 5),
     "then compared": lambda x: ((x > 9) * 1 + x) > 3,
 }
 WITHOUT_STEP = {
-    *("from 0 on", "any above", "difference", "within", "sum", "sum of none", "other", "where", "far", "all"),
+    "from 0 on",
+    "any above",
+    "difference",
+    "within",
+    "sum",
+    "sum of none",
+    "other",
+    "where",
+    "far",
+    "all",
     "not",
 }
 GIVEN = np.array([0, 5, 3, 2])
@@ -348,11 +392,32 @@ def test_eager_arrays_have_the_kind_of_their_values() -> None:
             tried()
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"dtype": complex}, "truth values, whole numbers or real ones"),
+        ({"dtype": str}, "truth values, whole numbers or real ones"),
+        ({"dtype": bool, "range": (0, 2)}, r"range \(0, 1\) and the step 1"),
+        ({"dtype": bool, "step": 0.5}, r"range \(0, 1\) and the step 1"),
+    ],
+)
+def test_types_of_inputs(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        hm.ArraySpec((2,), **options)
+    assert hm.ArraySpec((2,), dtype=bool) == hm.ArraySpec((2,), (0, 1), "", 1, dtype=np.bool_)
+    assert hm.ArraySpec((2,), (0, 9), dtype=np.int8).step == 1
+    assert hm.ArraySpec((2,), (0, 9), dtype=float).step is None
+
+
 def test_types_of_values() -> None:
     x = Array(recorder := Recorder(), recorder.input("x", (3,), -3, 200, step=1))
     for dtype in (np.int16, np.int64, np.float32, float, int):
         assert x.astype(dtype).dtype.kind == np.dtype(dtype).kind
-    for dtype, message in ((np.int8, "beyond the type"), (complex, "can not be of complex128")):
+    for dtype, message in (
+        (np.int8, "beyond the type"),
+        (np.uint8, "beyond the type"),
+        (complex, "can not be of complex128"),
+    ):
         with pytest.raises(TypeError, match=message):
             x.astype(dtype)
     with pytest.raises(TypeError, match="need not be whole"):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hemera.arrays import conv
+from hemera.arrays import conv, layout_search
 from hemera.arrays.array import Array
 from hemera.arrays.folding import folded
 from hemera.arrays.layout import Layout
@@ -97,7 +97,32 @@ def test_costs_of_searches_are_those_of_their_maps() -> None:
         assert choice.cost == pytest.approx(wanted)
 
 
-@pytest.mark.parametrize("shape", [(3, 5), (6,)])
+def test_what_searches_remember_changes_no_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Groups are not settled again next to the same layouts, which counts as if they were."""
+
+    def found(*, remembers: bool) -> Any:
+        trials: list[int] = []
+
+        def tried(own: Any, name: int, first: Any) -> Any:
+            own._settled = own._settled if remembers else {}
+            changed = settle(own, name, first)
+            trials.append(own.trials)
+            return changed
+
+        monkeypatch.setattr(layout_search._Search, "_settle", tried)
+        x = Array(recorder := Recorder(), recorder.input("x", (2, 8, 8), -1, 1))
+        recorder.program.outputs = [("y", residual(x, (2, 4, 8))._number)]
+        return layout_choices(folded(recorder.program), most_slots=512), trials
+
+    settle = layout_search._Search._settle
+    assert found(remembers=True) == found(remembers=False)
+
+
+def test_the_search_is_deterministic() -> None:
+    assert len({tuple(diagonals(lambda x: residual(x, (2, 4)), (2, 8, 8))) for _ in range(2)}) == 1
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (4, 8), (1, 7), (6,)])
 def test_layouts_of_neighbours_carry_over_a_transposition(shape: tuple[int, ...]) -> None:
     """A transposed array lies as the array does: the map moves nothing."""
     assert diagonals(lambda x: (x**2).T ** 2, shape) == []
@@ -109,3 +134,9 @@ def test_copies_only_where_there_is_room() -> None:
     wide = diagonals(lambda x: conv(x, kernel, padding=1) ** 2, (8, 8, 8), most_slots=1 << 13)
     assert sum(wide) <= sum(tight)
     assert Layout.raster((8, 8, 8)).period == 512
+
+
+def test_convolutions_that_differ_in_one_field_are_different_maps() -> None:
+    x = Array(recorder := Recorder(), recorder.input("x", (1, 9), -1, 1))
+    fields: list[dict[str, int]] = [{}, {"stride": 2}, {"padding": 1}, {"dilation": 2}]
+    assert [conv(x, np.ones((1, 1, 3)), **each).shape[1] for each in fields] == [7, 4, 9, 5]

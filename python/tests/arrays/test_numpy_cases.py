@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from hemera.arrays.numpy_moves import MOVING
-from hemera.errors import MismatchError, NoiseError, ParameterError, RangeError
 
 from .judged import called, judged
 
@@ -96,35 +95,3 @@ def test_what_was_wrong_is_not(name: str) -> None:
     verdicts = list(judged(function, arguments, options, wanted))
     assert verdicts
     assert [each.told for each in verdicts if each.found == "wrong"] == []
-
-
-ERRORS: list[tuple[Exception, bool]] = [
-    (MismatchError("arrays of shapes (2,) and (3,): give equal ones"), True),
-    (ParameterError("log is not finite (study.py:7)"), True),
-    (RangeError("the range has 0 in it; keep it from 0"), True),
-    (ParameterError("that is wrong"), False),  # without a way out
-    (NoiseError("no room: give larger parameters"), False),
-    (KeyError("give"), False),
-    (TypeError("not from the package: give another"), False),
-]
-
-
-@pytest.mark.parametrize(("error", "refuses"), ERRORS)
-def test_refusals_are_typed_and_name_the_way_out(error: Exception, refuses: bool) -> None:
-    def raises(*_: Any) -> Any:
-        raise error
-
-    for wanted in (np.arange(3.0), IndexError("of the judge")):
-        (verdict,) = judged(raises, [np.arange(3.0)], {}, wanted)
-        # Where the judge refuses too, words are its own affair, but not another kind of error.
-        typed = isinstance(error, (MismatchError, ParameterError, RangeError, TypeError))
-        expected = refuses if isinstance(wanted, np.ndarray) else typed
-        assert verdict.found == ("refused" if expected else "wrong"), verdict
-
-
-def test_errors_of_the_package_refuse() -> None:
-    arguments = [np.array([True, False]), np.array([1.5, 2.0])]
-    verdicts = list(judged(np.copysign, arguments[1:] * 2, {}, np.arange(2.0)))
-    assert [each.found for each in verdicts] == ["refused"] * 3
-    (plain,) = judged(lambda _: int("a"), arguments[:1], {}, called(int, ["a"], {}))
-    assert plain.found == "refused"  # as the judge

@@ -39,9 +39,19 @@ KINDS: list[tuple[str, float, float, float | None]] = [
 SHAPES = [(), (1,), (3,), (4,), (1, 3), (3, 1), (2, 3), (2, 2), (3, 3), (4, 1, 2), (2, 3, 2), (2, 1, 3)]
 EXACT = {
     *("ceil", "floor", "trunc", "rint", "round", "floor_divide", "remainder", "sign", "heaviside", "isin"),
-    *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "x == y", "digitize", "where"),
+    *(
+        "equal",
+        "not_equal",
+        "less",
+        "less_equal",
+        "greater",
+        "greater_equal",
+        "x == y",
+        "digitize",
+        "histogram",
+    ),
     *("searchsorted", "argmax", "argmin", "argsort", "astype", "bincount", "count_nonzero", "ufunc.reduce"),
-    *("all", "any", "logical_and", "logical_or", "logical_not", "logical_xor", "choose", "histogram"),
+    *("all", "any", "logical_and", "logical_or", "logical_not", "logical_xor", "choose", "where"),
 }
 """Functions that jump: of values that are exact in float64."""
 

@@ -36,21 +36,20 @@ def levels_of(function: Program, *inputs: Given) -> int:
     [
         # A square and the map, which takes the factor in.
         (lambda x: x * (0.1 * x + 0.5) @ WEIGHTS, 2),
+        (lambda x: (0.1 * x + 0.5) * x @ WEIGHTS, 2),
+        (lambda x: (0.1 * x * x + 0.5 * x + 3) @ WEIGHTS, 2),
         (lambda x: (0.1 * x**2 + 0.5 * x - 1) @ WEIGHTS, 2),
         (lambda x: (0.3 * x + 1) * (0.2 * x - 1) @ WEIGHTS, 2),
         (lambda x: (x * (FACTORS * x + 0.1)) @ WEIGHTS, 2),
         (lambda x: (-(x * (0.1 * x + 0.5))).reshape(2, 3) @ WEIGHTS[:3], 2),
         (lambda x: (x[::-1] ** 2 / 10 + x[::-1] / 2) @ WEIGHTS, 2),
         (lambda x: ((x @ SQUARE) ** 2 / 10 + x @ SQUARE / 2) @ WEIGHTS, 3),
-        # Elements without a square, and products of two arrays, are left.
-        (lambda x: (x * (np.array([0.1, 0, 0.1, 0.1, 0.1, 0.1]) * x + 0.5)) @ WEIGHTS, 3),
-        (lambda x: (x * (0.1 * (x @ SQUARE) + 0.5)) @ WEIGHTS, 4),
-        # A sum with a shortcut takes the factor in as well.
-        (lambda x: (lambda y: y @ SQUARE + y)(x * (0.1 * x + 0.5)), 2),
+        (lambda x: (x * (np.array([2, 0.3, 0.4, 0.5, 0.6, 0.7]) * x + 0.1)) @ WEIGHTS, 2),
         # The same for the square of a square.
         (lambda x: (lambda y: y * (0.4 * y + 0.5))(x * (0.4 * x + 0.5)) @ WEIGHTS, 3),
         # As a result, the factor takes the level that is saved.
         (lambda x: x * (0.1 * x + 0.5), 2),
+        (lambda x: 0.2 * x * (0.1 * x + 0.5) * 0.3, 2),
         # A function takes it too.
         (lambda x: (x * (0.1 * x + 0.5)) * (x[::-1] + 1), 3),
     ],
@@ -66,6 +65,18 @@ def test_whole_factors_are_left(function: Program):
     """Products by them take no level."""
     before = recorded(function, [Given(VALUES)])[0].program
     assert len(folded(with_squares(before)).nodes) == len(folded(before).nodes)
+
+
+def test_both_uses_of_a_value():
+    """The sum with a shortcut takes the factor in as well."""
+    small = WEIGHTS[:, :4].T @ WEIGHTS / 10
+
+    def block(x: Any) -> Any:
+        first = x[:4]
+        y = first * (0.1 * first + 0.5)
+        return y @ small + y
+
+    assert levels_of(block) == 2
 
 
 @pytest.mark.parametrize("linear", [0.5, 20.0, -500.0])
@@ -107,7 +118,16 @@ def test_factors_do_not_grow():
     assert max(largest) < 32
 
 
-@settings(max_examples=40, deadline=None)
+def test_elements_without_a_square_are_left():
+    assert levels_of(lambda x: (x * (np.array([0.1, 0, 0.1, 0.1, 0.1, 0.1]) * x + 0.5)) @ WEIGHTS) == 3
+
+
+def test_products_of_two_arrays_are_left():
+    other = Given(VALUES[::-1].copy())
+    assert levels_of(lambda x, y: (x * (0.1 * y + 0.5)) @ WEIGHTS, Given(VALUES), other) == 3
+
+
+@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**31))
 def test_random_polynomials(seed: int):
     """Factors of all signs and sizes, on ranges around and beside 0, of one number and of one for each."""

@@ -1,4 +1,4 @@
-"""Arrays cut into tiles, programs of one sample, and maps as blocks: next to NumPy."""
+"""Arrays cut into tiles, and programs on tiles, next to NumPy."""
 
 from __future__ import annotations
 
@@ -8,26 +8,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hemera.arrays import contraction
-from hemera.arrays.array import Array
-from hemera.arrays.batches import blocks_of, over_samples
 from hemera.arrays.folding import folded
 from hemera.arrays.layout import Layout
 from hemera.arrays.layout_search import layout_choices
 from hemera.arrays.operations import Affine
-from hemera.arrays.recorder import Recorder
-from hemera.arrays.sparse_map import SparseMap
-from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tiling import Tiling, split
 from hemera.errors import FormatError, MismatchError, ParameterError
 
 from .programs import Given, on_tiles, recorded
 
 RNG = np.random.default_rng(5)
-SHAPES = [(), (1,), (64,), (65,), (3, 5, 7), (12, 1, 5), (2, 2, 33)]
+SHAPES = [(), (1,), (7,), (64,), (65,), (3, 5, 7), (1, 9, 2), (12, 1, 5), (2, 2, 33), (30, 30)]
 
 
-@pytest.mark.parametrize("slots", [1, 16, 64])
+@pytest.mark.parametrize("slots", [1, 2, 16, 64, 1024])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_tiles_fit_and_are_the_array(shape: tuple[int, ...], slots: int) -> None:
     tiling = Tiling.of(shape, slots)
@@ -47,15 +41,20 @@ def test_tiles_fit_and_are_the_array(shape: tuple[int, ...], slots: int) -> None
         assert tiling.count == 1
 
 
-def test_the_fewest_tiles() -> None:
-    for shape, slots, tile in (
+@pytest.mark.parametrize(
+    ("shape", "slots", "tile"),
+    [
         ((100_000,), 32768, (25_000,)),  # four equal ones, not three full ones and a rest
         ((100_001,), 32768, (25_001,)),
         ((64, 32, 32), 32768, (32, 32, 32)),
         ((5, 1, 9), 32, (2, 1, 9)),
-        *(((3, 5, 7), 8, (1, 1, 7)), ((3, 5, 7), 16, (1, 2, 7)), ((3, 5, 7), 4, (1, 1, 4))),
-    ):
-        assert Tiling.of(shape, slots).tile == tile
+        ((3, 5, 7), 8, (1, 1, 7)),
+        ((3, 5, 7), 16, (1, 2, 7)),
+        ((3, 5, 7), 4, (1, 1, 4)),
+    ],
+)
+def test_the_fewest_tiles(shape: tuple[int, ...], slots: int, tile: tuple[int, ...]) -> None:
+    assert Tiling.of(shape, slots).tile == tile
 
 
 def test_refused_tilings() -> None:
@@ -128,130 +127,3 @@ def test_tiles_of_an_array_take_one_layout() -> None:
     for tiles in cut.tiles:
         assert len(tiles) > 1
         assert len({layouts[at] for at in tiles if layouts[at].shape == layouts[tiles[0]].shape}) == 1
-
-
-WEIGHTS = RNG.normal(size=(5, 4))
-
-
-def program_of(function: Any, *shapes: tuple[int, ...]) -> TensorProgram:
-    recorder = Recorder()
-    arrays = [Array(recorder, recorder.input(f"x{at}", each, -1, 1)) for at, each in enumerate(shapes)]
-    recorder.program.outputs = [("y", function(*arrays)._number)]
-    return recorder.program
-
-
-PROGRAMS: dict[str, tuple[tuple[int, ...], tuple[int, int], Any]] = {
-    # The shape of the input, the axes of the samples before and after, the program.
-    "rows": ((7, 5), (0, 0), lambda x: x @ WEIGHTS + np.arange(4.0)),
-    "columns": ((5, 7), (1, 1), lambda x: WEIGHTS.T @ x),
-    "turned": ((7, 5), (0, 1), lambda x: WEIGHTS.T @ x.T),
-    "square": ((5, 5), (0, 0), lambda x: x @ np.diag(np.arange(1.0, 6.0)) + x[:, ::-1]),
-    "products": ((7, 3, 5), (0, 0), lambda x: x @ np.swapaxes(x, 1, 2)),
-    "functions": ((7, 5), (0, 0), lambda x: np.exp(x).sum(1)),
-}
-
-
-@pytest.mark.parametrize("most_listed", [0, 1 << 22])
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_the_program_of_one_sample(name: str, most_listed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With maps that list their entries, and with those that are repeated."""
-    monkeypatch.setattr(contraction, "_MOST_LISTED", most_listed)
-    shape, (before, after), function = PROGRAMS[name]
-    program = program_of(function, shape)
-    batch = over_samples(program, 5)
-    assert batch is not None
-    assert batch.count == shape[before]
-    assert (batch.inputs, batch.outputs) == ((before,), (after,))
-    x = RNG.uniform(-1, 1, shape)
-    wanted = function(x)
-    (found,) = batch.one.evaluate_clear([np.moveaxis(x, before, 0)])
-    np.testing.assert_allclose(np.moveaxis(found, 0, after), wanted, atol=2.0**-14)
-    for one, whole in zip(batch.one.nodes, program.nodes, strict=True):
-        assert (one.range, one.where) == (whole.range, whole.where)
-        assert one.size * batch.count == whole.size
-
-
-@pytest.mark.parametrize("most_listed", [0, 1 << 22])
-def test_programs_of_several_samples_are_none_of_one(
-    most_listed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(contraction, "_MOST_LISTED", most_listed)
-    for function in (
-        lambda x: np.ones((7, 7)) @ x,
-        lambda x: x - x.mean(0),
-        lambda x: np.roll(x, 1, axis=0),
-        lambda x: x * np.arange(1.0, 8.0)[:, None],
-        lambda x: x + np.arange(7.0)[:, None],
-        lambda x: x[:6],
-        lambda x: x * np.array([1.0, 1, 1, 0, 1, 1, 1])[:, None],
-        lambda x: x.sum(),
-        lambda x: x * np.roll(x, 1, axis=0),
-    ):
-        assert over_samples(program_of(function, (7, 4)), 5) is None
-    assert over_samples(program_of(lambda x: x + 1, (7, 4)), 8) is None
-    assert over_samples(program_of(lambda a, b: a * b, (7, 4), (7, 4)), 5) is not None
-    assert over_samples(program_of(lambda a, b: a @ b, (7, 4), (4, 6)), 5) is None
-
-
-def applied(blocks: list[Any], x: Any, outputs: int) -> Any:
-    found = np.full(outputs, np.nan)
-    for each in blocks:
-        for part in range(each.count):
-            assert np.isnan(found[each.rows[:, part]]).all()
-            found[each.rows[:, part]] = each.matrix @ x[each.columns[:, part]]
-    return found
-
-
-def test_blocks_give_the_map() -> None:
-    matrix = RNG.normal(size=(3, 4))
-    other = RNG.normal(size=(3, 4))
-    maps = {
-        "tokens": (np.kron(np.eye(6), matrix), 16, [(3, 4, 6)]),
-        "features first": (np.kron(matrix, np.eye(6)), 16, [(3, 4, 6)]),
-        "one": (matrix, 16, [(3, 4, 1)]),
-        "two kinds": (
-            np.block([[matrix, np.zeros((3, 4))], [np.zeros((3, 4)), other]]),
-            2,
-            [(3, 4, 1), (3, 4, 1)],
-        ),
-        "of one kind but for the shape": (
-            np.block(
-                [
-                    [np.arange(1.0, 7).reshape(2, 3), np.zeros((2, 2))],
-                    [np.zeros((3, 3)), np.arange(1.0, 7).reshape(3, 2)],
-                ]
-            ),
-            16,
-            [(2, 3, 1), (3, 2, 1)],
-        ),
-        "overlapping": (np.array([[1.0, 2, 0, 0], [0, 1, 2, 0], [0, 0, 1, 2]]), 16, [(1, 2, 3)]),
-    }
-    for entries, most, kinds in maps.values():
-        own = SparseMap.dense(entries)
-        found = blocks_of(own, most)
-        assert found is not None
-        assert [(*each.matrix.shape, each.count) for each in found] == kinds
-        x = RNG.normal(size=own.inputs)
-        np.testing.assert_allclose(applied(found, x, own.outputs), entries @ x, atol=1e-12)
-    assert blocks_of(SparseMap.dense(maps["two kinds"][0]), 1) is None
-    assert blocks_of(SparseMap.dense([[1.0, 2], [0, 0]]), 16) is None  # a row without an element
-
-
-def test_layouts_of_elements() -> None:
-    layout = Layout.in_ciphertexts((2, 3), 8, axis=1)
-    x = RNG.normal(size=(4, 8, 2, 3))
-    (packed,) = layout.encode(x, 8)
-    assert packed.shape == (4, 6, 8)
-    assert packed[3, 4, 5] == x[3, 5, 1, 1]
-    np.testing.assert_array_equal(layout.decode([packed]), x)
-    assert Layout.from_data(layout.to_data()) == layout
-    with pytest.raises(MismatchError, match=r"\(\.\.\., 8, 2, 3\) is needed"):
-        layout.encode(x[:, :7], 8)
-    with pytest.raises(ParameterError, match="12 slots are not a multiple of the layout's 8"):
-        layout.encode(x, 12)
-    for shape, samples, axis in (((2, 0), 8, 0), ((2,), 6, 0), ((2,), 1, 0), ((2,), 8, 2), ((2,), 8, -1)):
-        with pytest.raises(ParameterError, match=r"have no layout|has no tiles"):
-            Layout.in_ciphertexts(shape, samples, axis=axis)
-    for wrong in ({"length": 0}, {"length": 3}, {"tokens": 0}, {"length": 2, "axis": 1}):
-        with pytest.raises(ParameterError, match="have no layout"):
-            Layout.in_ciphertexts((1, 2), 8, **wrong)

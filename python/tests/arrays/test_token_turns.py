@@ -43,6 +43,7 @@ MAPS: dict[str, tuple[tuple[int, ...], Any]] = {
     ),
     "sum": ((TOKENS, 3), lambda x: 0.5 * x.sum(0)),
     "sum of pairs": ((2, TOKENS, TOKENS), lambda x: x.sum(2)),
+    "sum of the other": ((2, TOKENS, TOKENS), lambda x: x.sum(1)),
     "pairs with themselves": ((TOKENS, TOKENS), lambda x: np.diagonal(x)),
     "pairs": ((TOKENS, TOKENS), lambda x: x.T + 2 * x),
     "to pairs": ((TOKENS, 2), lambda x: x[:, None, 0] - 3 * x[None, :, 1]),
@@ -102,12 +103,14 @@ def test_what_differs_between_tokens_is_none(function: Any) -> None:
 
 PRODUCTS: dict[str, tuple[str, tuple[int, ...], tuple[int, ...]]] = {
     # Subscripts of numpy.einsum, and the shapes of the factors.
+    "scores": ("if,jf->ij", (8, 3), (8, 3)),
     "scores of heads": ("hif,hjf->hij", (2, 8, 3), (2, 8, 3)),
     "weighted values": ("ij,jf->if", (8, 8), (8, 3)),
     "values of the other": ("ij,if->jf", (8, 8), (8, 3)),
     "norms": ("if,if->i", (8, 3), (8, 3)),
     "covariances": ("if,ig->fg", (8, 3), (8, 2)),
     "all": ("if,if->", (8, 3), (8, 3)),
+    "with one for all": ("if,f->i", (8, 3), (3,)),
     "without tokens": ("fg,g->f", (3, 2), (2,)),
 }
 

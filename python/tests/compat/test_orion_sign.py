@@ -20,7 +20,9 @@ def test_degree_1_has_a_formula() -> None:
     assert error == pytest.approx(0.6)
 
 
-@pytest.mark.parametrize(("degree", "low"), [(3, 0.5), (15, 2.0**-12), (27, 0.6)])
+@pytest.mark.parametrize(
+    ("degree", "low"), [(3, 0.5), (7, 2.0**-5), (15, 2.0**-6), (15, 2.0**-12), (27, 0.6)]
+)
 def test_errors_alternate(degree: int, low: float) -> None:
     """An odd polynomial with (degree + 1) / 2 coefficients is the nearest one if its error has one extremum
     more than that, of alternating signs."""

@@ -20,9 +20,13 @@ from hemera.errors import SecurityWarning
 CKKS, BFV = ts.SCHEME_TYPE.CKKS, ts.SCHEME_TYPE.BFV
 TUTORIALS = [
     (8192, [60, 40, 40, 60], 2**40),
+    (4096, [40, 20, 40], 2**20),
     (8192, [40, 21, 21, 21, 21, 21, 21, 40], 2**21),
+    (8192, [31, 26, 26, 26, 26, 26, 26, 31], 2**26),
     (16384, [60, 40, 40, 40, 40, 60], 2**40),
+    (4096, [30, 20, 30], 2**20),
     (2048, [20, 20], 2**18),
+    (2048, [18, 18, 18], 2**16),
     (8192, [60, 60], 2**38),
 ]
 
@@ -45,7 +49,7 @@ def test_parameters_of_the_tutorials(degree: int, bits: list[int], scale: float)
 
 
 def test_bfv_has_parameters_of_its_own() -> None:
-    for degree, plain_modulus in ((4096, 1032193), (16384, 786433)):
+    for degree, plain_modulus in ((4096, 1032193), (8192, 1032193), (16384, 786433)):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             context = ts.context(BFV, degree, plain_modulus)
@@ -55,7 +59,7 @@ def test_bfv_has_parameters_of_its_own() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::hemera.errors.NoiseWarning")
-@pytest.mark.parametrize("bits", [[19, 19, 19], [20, 20, 20, 22]])
+@pytest.mark.parametrize("bits", [[19, 19, 19], [20, 20, 20], [20, 20, 20, 22], [21, 21, 21]])
 def test_bfv_takes_a_plaintext_modulus_above_the_last_prime(bits: list[int]) -> None:
     """As SEAL, whose chain of moduli ends where the plaintext modulus fits."""
     context = ts.context(BFV, 4096, 786433, bits)
@@ -114,10 +118,12 @@ def test_scale_and_flags() -> None:
 def test_keys_of_a_private_context() -> None:
     context = ts.context(CKKS, 4096, -1, [40, 20, 40])
     context.global_scale = 2**20
-    has = {"private": True, "secret_key": True, "public_key": True, "relin_keys": True, "galois_keys": False}
-    for kind, held in has.items():
-        assert getattr(context, f"{'is' if kind == 'private' else 'has'}_{kind}")() is held, kind
+    assert context.is_private()
     assert not context.is_public()
+    assert context.has_secret_key()
+    assert context.has_public_key()
+    assert context.has_relin_keys()
+    assert not context.has_galois_keys()
     assert isinstance(context.public_key(), ts.PublicKey)
     assert isinstance(context.relin_keys(), ts.RelinKeys)
     x = ts.ckks_vector(context, [1, 2, 3])

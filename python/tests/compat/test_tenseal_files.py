@@ -61,9 +61,12 @@ def test_a_client_and_a_server(ckks: ts.Context) -> None:
 
 
 def test_keys_that_are_left_out(ckks: ts.Context) -> None:
-    left_out = {"save_public_key": False, "save_galois_keys": False, "save_relin_keys": False}
-    bare = ts.context_from(ckks.serialize(**left_out))
-    assert [bare.has_public_key(), bare.has_galois_keys(), bare.has_relin_keys()] == [False] * 3
+    bare = ts.context_from(
+        ckks.serialize(save_public_key=False, save_galois_keys=False, save_relin_keys=False)
+    )
+    assert not bare.has_public_key()
+    assert not bare.has_galois_keys()
+    assert not bare.has_relin_keys()
     for refused, reason in ((bare.public_key, "Public key"), (bare.relin_keys, "Relinearization keys")):
         with pytest.raises(ValueError, match=reason):
             refused()
@@ -86,6 +89,10 @@ def test_keys_that_are_left_out(ckks: ts.Context) -> None:
         near(found.decrypt(ckks.secret_key()), expected, what=what)
     with pytest.raises(ValueError, match="Public key"):
         ts.ckks_vector(bare, X)
+    private = ts.context_from(ckks.serialize(save_secret_key=True, save_galois_keys=False))
+    assert private.is_private()
+    assert private.has_relin_keys()
+    assert not private.has_galois_keys()
     whole = ts.context_from(ckks.serialize(save_secret_key=True, save_public_key=False))
     assert whole.has_galois_keys()
     assert not whole.has_public_key()
@@ -224,6 +231,8 @@ def test_vectors_that_repeat_beyond_their_values(ckks: ts.Context, bfv: ts.Conte
         "values": (x, X),
         "sum": (x.sum(), X.sum()),
         "sum of a product": ((x * own).sum(), X @ X),
+        "sum of a square": (x.square().sum(), X @ X),
+        "sum after a number": ((x + 1).sum(), X.sum() + 3),
         "sum after a difference": ((x - own).sum(), 0),
         "dot": (x.dot(X), X @ X),
         "sum as an operand": (x.sum() * x, X.sum() * X),

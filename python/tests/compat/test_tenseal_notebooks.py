@@ -93,9 +93,22 @@ def test_names_are_cut_and_seeded(tmp_path: Path) -> None:
     assert texts[0] == texts[1]
 
 
-def test_distance_of_printed_numbers() -> None:
-    for ours, theirs, wanted in (
-        *(("a 1.5 b -2e-3", "a 1 b 0", 0.5), ("1", "2\n3", 1), ("x1 y2", "x3 y4", None)),
-        *(("time: 5 ms", "time: 7 ms", None), ("", "", None)),
-    ):
-        assert tenseal_notebooks.distance(ours, theirs) == wanted
+@pytest.mark.parametrize(
+    ("ours", "theirs", "wanted"),
+    [
+        ("a 1.5 b -2e-3", "a 1 b 0", 0.5),
+        ("1", "2\n3", 1),
+        ("x1 y2", "x3 y4", None),
+        ("time: 5 ms", "time: 7 ms", None),
+        ("", "", None),
+    ],
+)
+def test_distance_of_printed_numbers(ours: str, theirs: str, wanted: float | None) -> None:
+    assert tenseal_notebooks.distance(ours, theirs) == wanted
+
+
+def test_an_error_before_the_import_is_told(notebook: Path) -> None:
+    text = notebook.read_text(encoding="utf-8").replace("sizes = [3, 4]", "sizes = missing")
+    notebook.write_text(text, encoding="utf-8")
+    with pytest.raises(RuntimeError, match=r"One\.ipynb, before the import: NameError"):
+        tenseal_notebooks.compared(notebook, {})

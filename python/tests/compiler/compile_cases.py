@@ -21,17 +21,6 @@ def shallow() -> hm.Parameters:
     return hm.ckks.Parameters.for_circuit(8, scale_bits=40, slots=1024, range_bits=10, security=None)
 
 
-def insecure(depth: int) -> hm.Parameters:
-    """With 512 slots."""
-    return hm.ckks.Parameters.for_circuit(depth, scale_bits=40, range_bits=10, degree=1024, security=None)
-
-
-def bits_of(found: Any, wanted: Any) -> float:
-    """The bits of the largest error, relative to the largest value."""
-    return float(-np.log2(np.abs(found - wanted).max() / np.abs(wanted).max()))
-
-
-@functools.cache
 def deep() -> hm.Parameters:
     """Insecure ones with bootstraps."""
     return hm.ckks.Parameters.for_bootstrapping("test-40")

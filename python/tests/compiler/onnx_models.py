@@ -15,14 +15,7 @@ __all__ = ["I64", "Nodes", "compiled", "model", "node", "residual"]
 
 I64 = np.int64
 Nodes = Sequence[onnx.NodeProto]
-
-
-def node(operator: str, inputs: Sequence[str] | str, outputs: Sequence[str] | str, **attributes: Any) -> Any:
-    """A node; names of operands and results may stand in one text, with spaces between them."""
-    names = [
-        each if not isinstance(each, str) else each.split(" ") if each else [] for each in (inputs, outputs)
-    ]
-    return helper.make_node(operator, *names, **attributes)
+node = helper.make_node
 
 
 def model(

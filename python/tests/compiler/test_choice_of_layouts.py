@@ -11,8 +11,7 @@ import hemera as hm
 from hemera.compiler.layouts import Samples
 from hemera.compiler.parameter_search import Search
 from hemera.errors import ParameterError
-
-from .compile_cases import insecure
+from hemera.package.encodings import Arrays
 
 RNG = np.random.default_rng(43)
 Spec = hm.ArraySpec
@@ -20,6 +19,11 @@ TOKENS, FEATURES, SLOTS = 4, 6, 512
 SHAPE = TOKENS, FEATURES
 SQUARE, NARROW = RNG.normal(size=(FEATURES, FEATURES)) / 4, RNG.normal(size=(FEATURES, 3)) / 3
 NAMES = {"ciphertexts": "an element in each ciphertext", "sequences": "tokens and samples in slots"}
+
+
+def insecure(depth: int) -> hm.Parameters:
+    """With 512 slots."""
+    return hm.ckks.Parameters.for_circuit(depth, scale_bits=40, range_bits=10, degree=1024, security=None)
 
 
 def attention(x: Any) -> Any:
@@ -80,7 +84,10 @@ def test_slots_are_taken_where_they_are_faster() -> None:
     assert plan.layout_seconds["slots"] < plan.layout_seconds["sequences"]
     assert plan.layout_seconds["slots"] == pytest.approx(plan.package.cost(1, device="cpu-avx512-16").seconds)
     assert f"s with {NAMES['sequences']}" in plan.report()
+    assert "at least" not in plan.report().split("not possible")[0]
     assert "not possible: matrices as pairs: the function is none of two" in plan.report()
+    named = hm.compile(program, Spec((4, 4), (-1, 1)), samples=1024, precision_bits=14, layout="slots")
+    assert plan.package.program.operations == named.package.program.operations
     x = RNG.uniform(-1, 1, (3, 4, 4))
     np.testing.assert_allclose(plan.evaluate_clear(x), [program(each) for each in x], atol=2.0**-12)
     full = hm.compile(program, Spec((4, 4), (-1, 1)), samples=2048, precision_bits=14)
@@ -99,18 +106,46 @@ def test_what_sequences_refuse_takes_another_layout() -> None:
         compiled(differences, layout="sequences")
 
 
-@pytest.mark.parametrize(("device", "program"), [("cpu-avx512-16", attention), ("nvidia-h200", layer)])
-def test_an_element_in_each_ciphertext_is_compared_too(device: str, program: Any) -> None:
+@pytest.mark.parametrize("device", ["cpu-avx512-16", "nvidia-h200"])
+def test_an_element_in_each_ciphertext_is_compared_too(device: str) -> None:
     """Samples that fill the slots by themselves."""
-    plan = compiled(program, samples=SLOTS, device=device)
-    seconds = plan.layout_seconds
-    assert {"ciphertexts", "sequences"} <= set(seconds)
-    assert plan.layout == min(seconds, key=seconds.__getitem__)
-    for name, words in NAMES.items():
-        own = compiled(program, samples=SLOTS, device=device, layout=name)
-        assert seconds[name] == pytest.approx(own.package.cost(SLOTS // own.samples, device=device).seconds)
-        assert words in plan.report()
-    require_numpys(plan, program, 3)
+    for program in (attention, layer):
+        plan = compiled(program, samples=SLOTS, device=device)
+        seconds = plan.layout_seconds
+        assert {"ciphertexts", "sequences"} <= set(seconds)
+        assert plan.layout == min(seconds, key=seconds.__getitem__)
+        for name, words in NAMES.items():
+            own = hm.compile(
+                program,
+                Spec(SHAPE, (-1, 1)),
+                samples=SLOTS,
+                params=insecure(12),
+                precision_bits=14,
+                device=device,
+                layout=name,
+            )
+            requests = SLOTS // own.samples
+            assert seconds[name] == pytest.approx(own.package.cost(requests, device=device).seconds)
+            assert words in plan.report()
+        require_numpys(plan, program, 3)
+
+
+def test_inputs_without_tokens_are_given_as_they_are() -> None:
+    """Clients give and get the same arrays, whatever the layout is."""
+
+    def program(x: Any, shift: Any) -> Any:
+        return np.tanh(x @ NARROW + shift)
+
+    specs = Spec(SHAPE, (-1, 1)), Spec((3,), (-1, 1), "shift")
+    plan = compiled(program, *specs)
+    encoding = plan.package.interface.encoding
+    assert isinstance(encoding, Arrays)
+    assert [each.to_data()["tokens"] for each in encoding.inputs] == [0, None]
+    slots = compiled(program, *specs, layout="slots")
+    x, shift = (RNG.uniform(-1, 1, (7, *spec.shape)) for spec in specs)
+    wanted = np.stack([program(*each) for each in zip(x, shift, strict=True)])
+    for own in (plan, slots):
+        np.testing.assert_allclose(own.local(threads=1)(x, shift), wanted, atol=2.0**-12)
 
 
 @pytest.mark.parametrize(
@@ -135,6 +170,21 @@ def test_hopeless_programs_are_not_tried(
 
     monkeypatch.setattr(Samples, "in_sequences", tried)
     assert compiled(program, Spec(shape, (-1, 1)), **options).layout == "slots"
+
+
+def test_half_of_the_slots_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried, plan_of = [], Samples.in_sequences
+
+    def watched(self: Samples, **options: Any) -> Any:
+        tried.append(self.count)
+        return plan_of(self, **options)
+
+    monkeypatch.setattr(Samples, "in_sequences", watched)
+    for samples in (32, 64):
+        compiled(layer, samples=samples)
+    without_layer = compiled(lambda x: np.tanh(x) + 1)
+    assert tried == [64, 128]
+    assert (without_layer.layout, without_layer.layout_seconds) == ("slots", {})
 
 
 def test_slots_are_planned_only_where_they_may_be_faster(monkeypatch: pytest.MonkeyPatch) -> None:

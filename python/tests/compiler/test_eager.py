@@ -31,7 +31,13 @@ def close(found: Any, expected: Any, bits: float = 14) -> None:
     np.testing.assert_allclose(found, expected, rtol=0, atol=room)
 
 
-@pytest.mark.parametrize("seed", range(3))
+def test_results_are_numpy_s() -> None:
+    x = hm.array(AGES, range=(0, 120))
+    z = (x - x.mean()) / 30
+    close((z**2).mean().decrypt(params=shallow()), (((AGES - AGES.mean()) / 30) ** 2).mean())
+
+
+@pytest.mark.parametrize("seed", range(6))
 def test_random_expressions_of_two_arrays(seed: int) -> None:
     rng = np.random.default_rng(seed)
     a, b, w = rng.uniform(-1, 1, (4, 6)), rng.uniform(-1, 1, (6,)), rng.uniform(-1, 1, (6, 3))
@@ -81,6 +87,13 @@ def test_a_plan_takes_other_values_and_is_a_model(tmp_path: Any) -> None:
     close(clear["sums"], other.sum(axis=0))
 
 
+def test_order_of_inputs_is_that_of_their_making() -> None:
+    x, y = hm.array([1.0, 2.0], range=(0, 2), name="x"), hm.array([3.0, 4.0], range=(0, 4), name="y")
+    plan = hm.compile(y - x, params=shallow())
+    assert [spec.name for spec in plan.inputs] == ["x", "y"]
+    close(plan.local()(np.array([2.0, 0.0]), np.array([1.0, 1.0])), [-1, 1])
+
+
 def test_integers_and_booleans_can_be_compared() -> None:
     answers = RNG.integers(1, 6, 40)
     member = RNG.integers(0, 2, 40).astype(bool)
@@ -93,19 +106,48 @@ def test_integers_and_booleans_can_be_compared() -> None:
     assert np.round(found).tolist() == [(answers > 3).sum(), ((answers == 2) & member).sum()]
 
 
+def test_functions_keep_their_ranges_and_lines() -> None:
+    x = hm.array(AGES / 120, range=(0, 1))
+    y = np.exp(x)
+    y = y * x[::-1]
+    plan = hm.compile(y, params=shallow())
+    assert plan.report().count("test_eager.py") >= 2
+    close(plan.local()(AGES / 120), np.exp(AGES / 120) * AGES[::-1] / 120, bits=12)
+
+
+def test_ranges_are_those_of_the_arrays() -> None:
+    x = hm.array(RNG.integers(1, 6, 12), range=(1, 5))
+    results = {
+        "mask": x > 3,
+        "rare": np.maximum(x, 4),
+        "spread": ((x - 3) ** 2).mean(),
+        "distance": abs(x - 2),
+        "deviation": (x - x.mean()).var(),
+        "sorted": np.sort(x[:4]),
+    }
+    plan = hm.compile(results, params=None)
+    for name, number in plan._program.outputs:
+        found, expected = plan._program.nodes[number].range, results[name].range
+        assert found == pytest.approx(expected, abs=1e-9), name
+
+
 def test_values_must_fit() -> None:
-    for values, options, error, words in (
-        ([1.0, 2.0], {}, ParameterError, "range="),
-        ([1.0, 5.0], {"range": (0, 4)}, RangeError, r"from 1 to 5 .* from 0 to 4"),
-        ([-1.0, 3.0], {"range": (0, 4)}, RangeError, "from -1 to 3"),
-        ([1.0, np.nan], {"range": (0, 4)}, RangeError, "."),
-        ([1.0, 2.5], {"range": (0, 4), "step": 1}, ParameterError, "step"),
-        ([1j], {"range": (0, 1)}, TypeError, "complex"),
-        (["a"], {"range": (0, 1)}, TypeError, "real numbers"),
-        ([], {"range": (0, 1)}, ParameterError, "no elements"),
-    ):
-        with pytest.raises(error, match=words):
-            hm.array(values, **options)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="range="):
+        hm.array([1.0, 2.0])
+    with pytest.raises(RangeError, match=r"from 1 to 5 .* from 0 to 4"):
+        hm.array([1.0, 5.0], range=(0, 4))
+    with pytest.raises(RangeError, match="from -1 to 3"):
+        hm.array([-1.0, 3.0], range=(0, 4))
+    with pytest.raises(RangeError):
+        hm.array([1.0, np.nan], range=(0, 4))
+    with pytest.raises(ParameterError, match="step"):
+        hm.array([1.0, 2.5], range=(0, 4), step=1)
+    with pytest.raises(TypeError, match="complex"):
+        hm.array([1j], range=(0, 1))
+    with pytest.raises(TypeError, match="real numbers"):
+        hm.array(["a"], range=(0, 1))
+    with pytest.raises(ParameterError, match="no elements"):
+        hm.array([], range=(0, 1))
 
 
 def test_arrays_of_one_precision_go_together() -> None:
@@ -124,6 +166,16 @@ def test_arrays_of_one_precision_go_together() -> None:
             hm.compile(several)
     with pytest.raises(TypeError, match="precision_bits= is not for arrays"):
         hm.compile(x, precision_bits=12)
+
+
+def test_precision_is_that_of_the_arrays() -> None:
+    exact, rough = (
+        hm.compile(np.tanh(hm.array(TABLE, range=(-1, 1), precision_bits=bits))) for bits in (20, 8)
+    )
+    assert rough.depth < exact.depth
+    assert isinstance(rough.params, hm.ckks.Parameters)
+    assert isinstance(exact.params, hm.ckks.Parameters)
+    assert rough.params.scale < exact.params.scale
 
 
 def test_threads_record_for_themselves() -> None:

@@ -198,6 +198,11 @@ def test_compiled_ones_agree(name: str) -> None:
         _agrees(plan.evaluate_clear(UNSEEN, method=method), expected, 0.02)
 
 
+def test_at_least_30_are_compiled() -> None:
+    assert len(KNOWN) >= 30
+    assert set(KNOWN) <= set(KINDS)
+
+
 def test_the_page_lists_exactly_the_compiled_ones() -> None:
     assert sorted(LISTED) == sorted([*KNOWN, *BOOSTED])
     for row in REFUSED_ROWS:

@@ -1,11 +1,10 @@
-"""What a packaged estimator tells its clients: read as written, refused where it is damaged, and served."""
+"""What a packaged estimator tells its clients: read as written, and refused where it is damaged."""
 
 from __future__ import annotations
 
 import copy
 import json
 import random
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,10 +12,8 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.ensemble import VotingClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.naive_bayes import BernoulliNB, GaussianNB
+from sklearn.naive_bayes import BernoulliNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import hemera as hm
@@ -24,15 +21,11 @@ from hemera.errors import FormatError, MismatchError
 from hemera.package.encodings import Table, encoding_from_data
 from hemera.package.finishing import Apply, Columns, Label, Method, Neighbours, Parts
 from hemera.package.specs import Labels
-from hemera.serving.home import Home
-
-from ..serving.conftest import client_of
-from ..serving.conftest import serving as running
 
 ROWS, TARGETS = load_iris(return_X_y=True)
 MODELS = {
     "votes": VotingClassifier([("a", LogisticRegression()), ("b", LogisticRegression(C=0.1))], voting="soft"),
-    "hard votes": VotingClassifier([("a", LogisticRegression()), ("b", GaussianNB())]),
+    "hard votes": VotingClassifier([("a", LogisticRegression()), ("b", BernoulliNB(binarize=None))]),
     "neighbours": KNeighborsClassifier(3, weights="distance"),
     "thresholds": BernoulliNB(binarize=3.0),
     "pairs": SVC(kernel="linear"),
@@ -41,7 +34,9 @@ MODELS = {
 
 @pytest.fixture(scope="module", params=MODELS)
 def data(request: pytest.FixtureRequest) -> dict[str, Any]:
-    plan = hm.compile(MODELS[request.param].fit(ROWS, TARGETS), calibrate=ROWS, rows=8, security=None)
+    model = MODELS[request.param].fit(np.clip(ROWS, 0, 1) if request.param == "hard votes" else ROWS, TARGETS)
+    rows = np.clip(ROWS, 0, 1) if request.param == "hard votes" else ROWS
+    plan = hm.compile(model, calibrate=rows, rows=8, security=None)
     found = plan.package.interface.encoding
     assert isinstance(found, Table)
     return json.loads(json.dumps(found.to_data()))  # type: ignore[no-any-return]
@@ -81,7 +76,7 @@ def test_damaged_encodings_are_typed_errors(data: dict[str, Any]) -> None:
     choose = random.Random(30)
     scores = np.random.default_rng(3).normal(size=(1, 1 << 12))
     refused = 0
-    for _ in range(250):
+    for _ in range(400):
         changed = _changed(data, choose)
         try:
             table = encoding_from_data(changed, (), ())
@@ -95,7 +90,7 @@ def test_damaged_encodings_are_typed_errors(data: dict[str, Any]) -> None:
                     table.read([scores[:, ::1]] * table.output.count, name, 3)
             except hm.errors.Error:
                 refused += 1
-    assert refused > 60
+    assert refused > 100
 
 
 @pytest.mark.parametrize(
@@ -169,20 +164,3 @@ def test_classes_beyond_the_labels_are_refused(number: int) -> None:
     for step, values in ((labels, [1, number]), (votes, [[0.0, 1.0], [0.0, float(number)]])):
         with pytest.raises(MismatchError, match=f"class {number}, and 2 classes"):
             step(np.array(values))
-
-
-def test_a_table_is_predicted_by_a_server(tmp_path: Path) -> None:
-    data = load_iris(as_frame=True)
-    names = load_iris().target_names[data.target]
-    model = make_pipeline(StandardScaler(), SVC(kernel="poly", degree=2)).fit(data.data, names)
-    plan = hm.compile(model, calibrate=data.data, rows=32, name="irises", security=None)
-    plan.save(tmp_path / "irises.hemera-model")
-    home = Home(tmp_path / "home")
-    home.add_model(tmp_path / "irises.hemera-model")
-    token = home.clients.add("clinic")
-    with running(home) as server, client_of(server.url, token) as client:
-        found = client.predict("irises", data.data[::3])
-        np.testing.assert_array_equal(found, model.predict(data.data[::3]))
-        assert found.shape == (50,)
-        with pytest.raises(hm.errors.MismatchError, match="the model's order"):
-            client.predict("irises", data.data[data.data.columns[::-1]])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,9 @@ from hemera.compiler.exact_bootstraps import all_passes, placed_with
 from hemera.errors import MismatchError, NoiseError, ParameterError
 from hemera.package.dry_run import keys_of_a_run
 from hemera.package.package import Package
+from hemera.program import operations as op
 from hemera.program.program import Program
+from hemera.program.values import Form
 from hemera.serving.home import Home
 
 from ..serving.conftest import client_of
@@ -160,7 +163,7 @@ def without(program: Program, left_out: int) -> Program:
     return result
 
 
-@pytest.mark.parametrize("name", ["machine"])
+@pytest.mark.parametrize("name", ["life", "machine"])
 def test_no_bootstrap_can_be_left_out(name: str) -> None:
     function, specs, scheme = PROGRAMS[name]
     model = compiled(function, *specs, scheme=scheme).package
@@ -190,14 +193,32 @@ def test_a_run_has_the_fewest_passes() -> None:
         assert all_passes(plan.package.program) == min(found) < max(found)
 
 
+def test_the_fewest_bootstraps_are_taken_wherever_they_stand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before one operation there may be several."""
+    program, plan = Program("bfv", [Form(64)] * 3), hm.circuits.IntegerBootstrap(preset("bfv"))
+    program.give(program.add(op.Add(), program.add(op.Add(), 0, 1), 2))
+    for answers in (
+        [{0: [0, 1], 1: [2]}, {1: [2, 3]}],
+        [{1: [2, 3]}, {0: [0], 1: [2, 3]}],
+        [{0: [0, 1, 2]}, {0: [0], 1: [3]}],
+    ):
+        placings = iter([SimpleNamespace(found=lambda answer=each: answer) for each in answers])
+        monkeypatch.setattr("hemera.compiler.exact_bootstraps._Placing", lambda *_, own=placings: next(own))
+        assert all_passes(placed_with(program, preset("bfv"), plan)) == 2
+
+
+def test_the_last_product_needs_no_budget_of_a_bootstrap() -> None:
+    """What no bootstrap takes any more may have less than it needs."""
+    plan = compiled(lambda x: x**4, Spec((3,), (-1, 1)))
+    assert bootstraps(plan) == 0 < bootstraps(compiled(lambda x: x**64, Spec((3,), (-1, 1))))
+
+
 @both_schemes
 def test_a_shallow_program_has_no_bootstraps_and_none_of_their_keys(scheme: str) -> None:
     plan = compiled(lambda x: (3 * x).sum() - 2, Spec((5,), (-9, 9)), scheme=scheme)
     assert bootstraps(plan) == 0
     assert plan.describe()["keys"]["bootstraps"] == []
     assert " bootstrap" not in plan.report()
-    # What no bootstrap takes any more may have less than it needs.
-    assert bootstraps(compiled(lambda x: x**4, Spec((3,), (-1, 1)), scheme=scheme)) == 0
     x = np.array([1, -2, 3, -4, 9])
     assert plan.local(threads=1)(x) == 3 * x.sum() - 2
 
@@ -214,6 +235,13 @@ def test_cost_and_report_have_the_bootstraps() -> None:
     assert of_all is not None
     assert count * of_all < cost.seconds < 2 * count * of_all
     assert f"a probability of 2^{boot.failure_log2 + np.log2(count):.1f}" in plan.report()
+
+
+def test_samples_share_the_bootstraps() -> None:
+    plan = compiled(few_products, *SIGNS, samples=8)
+    assert bootstraps(plan) == bootstraps(compiled(few_products, *SIGNS))
+    x, y = drawn(SIGNS, 7)
+    np.testing.assert_array_equal(plan.local(threads=1)(x, y), few_products(x, y))
 
 
 def test_a_deep_program_is_served(tmp_path: Path) -> None:
@@ -293,8 +321,9 @@ def test_what_bootstraps_do_not_hold_is_refused() -> None:
         compiled(lambda x: x * x, Spec((3,), (-1, 1)), device="nvidia-h200")
 
 
-def test_programs_bootstrap_with_few_slots() -> None:
-    params = preset(scheme := "bgv", 257)  # which has 128 slots at N = 2^11
+@both_schemes
+def test_programs_bootstrap_with_few_slots(scheme: str) -> None:
+    params = preset(scheme, 257)  # which has 128 slots at N = 2^11
     assert params.max_slots == 128
 
     def function(x: Any, y: Any) -> Any:

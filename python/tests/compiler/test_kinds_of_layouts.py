@@ -45,7 +45,7 @@ LAYOUTS = {
         {"samples": 4, "params": DEEP},
         [("", "parts", each) for each in (0, 1, 3, "2", 1 << 40)] + [("", "samples", 1)],
     ),
-    "tiles": (squares, [(1300,)], {}, [("", "inputs", []), ("", "outputs", []), ("", "inputs", [{}, {}])]),
+    "tiles": (squares, [(1300,)], {}, [("", "inputs", []), ("", "outputs", [])]),
     "ciphertexts": (
         layer,
         [(12,)],

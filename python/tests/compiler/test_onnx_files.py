@@ -92,6 +92,12 @@ def test_results_that_depend_on_no_input_are_refused() -> None:
         compiled(network, hm.ArraySpec((4,), (0, 1)))
 
 
+def test_values_are_made_once() -> None:
+    nodes = [node("Relu", ["x"], ["a"]), node("Neg", ["x"], ["a"]), node("Identity", ["a"], ["y"])]
+    with pytest.raises(hm.errors.FormatError, match="makes 'a', which is there already"):
+        graph_of(model(nodes), {})
+
+
 # --- Domains and functions of the file. ---
 
 
@@ -226,7 +232,13 @@ def test_replacements_of_what_is_not_there_are_refused() -> None:
         graph_of(network, {})
 
 
-@pytest.mark.parametrize("outputs", [["y"], ["", "y", ""]])
+def test_an_operator_of_onnx_can_be_replaced() -> None:
+    network = model([node("Relu", ["x"], ["a"]), node("Add", ["a", "x"], ["y"])])
+    x = np.array([-1.0, 0, 1, 2])
+    np.testing.assert_array_equal(graph_of(network, {"Relu": lambda x: 5 * x})(x), 6 * x)
+
+
+@pytest.mark.parametrize("outputs", [["y"], ["", "y"], ["y", ""], ["", "y", ""], ["", "", "y"]])
 def test_a_replacement_gives_results_up_to_the_last_that_is_used(outputs: list[str]) -> None:
     used, x, network = 1 + outputs.index("y"), np.arange(4.0), model([node("Split", ["x"], outputs)])
 
@@ -241,22 +253,43 @@ def test_a_replacement_gives_results_up_to_the_last_that_is_used(outputs: list[s
 
 # --- Limits. ---
 
-WIDE = np.ones((1, 60000), np.float32)
-MADE: dict[str, tuple[str, dict[str, Any], dict[str, Any], int]] = {
-    # The operator, its operands, attributes and constants, and the elements of what it would make.
-    "ConstantOfShape": ("s", {}, {"s": I64([100000, 100000])}, 10**10),
-    "Expand": ("o s", {}, {"o": np.float32([1]), "s": I64([1 << 34])}, 1 << 34),
-    "Tile": ("o s", {}, {"o": np.float32([1, 2]), "s": I64([1 << 30])}, 1 << 31),
-    "Pad": ("o s", {}, {"o": np.float32([1]), "s": I64([0, 1 << 31])}, (1 << 31) + 1),
-    "Range": ("a b c", {}, {"a": I64(0), "b": I64(1 << 40), "c": I64(1)}, 1 << 40),
-    "MatMul": ("a b", {}, {"a": WIDE.T, "b": WIDE}, 36 * 10**8),
-    "Gemm": ("a b", {"transA": 1}, {"a": WIDE, "b": WIDE}, 36 * 10**8),
-    "Einsum": ("a b", {"equation": "i,j->ij"}, {"a": WIDE[0], "b": WIDE[0]}, 36 * 10**8),
-    "Gather": ("a i", {}, {"a": WIDE, "i": np.zeros(60000, I64)}, 36 * 10**8),
-    "Add": ("a b", {}, {"a": WIDE, "b": WIDE.T}, 36 * 10**8),
+MADE: dict[str, tuple[list[onnx.NodeProto], dict[str, Any], int]] = {
+    "ConstantOfShape": ([node("ConstantOfShape", ["s"], ["y"])], {"s": I64([100000, 100000])}, 10**10),
+    "Expand": ([node("Expand", ["o", "s"], ["y"])], {"o": np.float32([1]), "s": I64([1 << 34])}, 1 << 34),
+    "Tile": ([node("Tile", ["o", "s"], ["y"])], {"o": np.float32([1, 2]), "s": I64([1 << 30])}, 1 << 31),
+    "Pad": ([node("Pad", ["o", "s"], ["y"])], {"o": np.float32([1]), "s": I64([0, 1 << 31])}, (1 << 31) + 1),
+    "Range": (
+        [node("Range", ["a", "b", "c"], ["y"])],
+        {"a": I64(0), "b": I64(1 << 40), "c": I64(1)},
+        1 << 40,
+    ),
+    "MatMul": (
+        [node("MatMul", ["a", "b"], ["y"])],
+        {"a": np.ones((60000, 1), np.int32), "b": np.ones((1, 60000), np.int32)},
+        36 * 10**8,
+    ),
+    "Gemm": (
+        [node("Gemm", ["a", "b"], ["y"], transA=1)],
+        {"a": np.ones((1, 60000), np.float32), "b": np.ones((1, 60000), np.float32)},
+        36 * 10**8,
+    ),
+    "Einsum": (
+        [node("Einsum", ["a", "b"], ["y"], equation="i,j->ij")],
+        {"a": np.ones(60000, np.float32), "b": np.ones(60000, np.float32)},
+        36 * 10**8,
+    ),
+    "Gather": (
+        [node("Gather", ["a", "i"], ["y"])],
+        {"a": np.ones((1, 60000), np.float32), "i": np.zeros(60000, I64)},
+        36 * 10**8,
+    ),
+    "Add": (
+        [node("Add", ["a", "b"], ["y"])],
+        {"a": np.ones((1, 60000), np.float32), "b": np.ones((60000, 1), np.float32)},
+        36 * 10**8,
+    ),
     "Where": (
-        "c a b",
-        {},
+        [node("Where", ["c", "a", "b"], ["y"])],
         {"c": np.ones((3, 1, 1), np.bool_), "a": np.ones((1, 9000), I64), "b": np.ones((9000, 1), I64)},
         3 * 81 * 10**6,
     ),
@@ -265,8 +298,8 @@ MADE: dict[str, tuple[str, dict[str, Any], dict[str, Any], int]] = {
 
 @pytest.mark.parametrize("name", list(MADE))
 def test_large_constants_are_refused_before_they_are_made(name: str) -> None:
-    operands, attributes, constants, count = MADE[name]
-    network = model([node(name, operands, "y", **attributes)], constants)
+    nodes, constants, count = MADE[name]
+    network = model(nodes, constants)
     tracemalloc.start()
     try:
         with pytest.raises(hm.errors.ParameterError, match=f"{name} 'number 0'") as caught:

@@ -127,6 +127,23 @@ def test_integers_divided_by_zero_are_refused() -> None:
         graph_of(model([node("Div", ["c", "d"], ["y"])], {"c": I64([1, 2]), "d": I64([1, 0])}), {})
 
 
+def test_shapes_are_computed_in_integers() -> None:
+    """(7 // 2) * 2 = 6 of 7 columns."""
+    nodes = [
+        node("Shape", ["x"], ["s"]),
+        node("Gather", ["s", "last"], ["w"]),
+        node("Div", ["w", "two"], ["h"]),
+        node("Mul", ["h", "two"], ["e"]),
+        node("Slice", ["x", "zero", "e", "one"], ["y"]),
+    ]
+    constants = {"last": I64([1]), "two": I64([2]), "zero": I64([0]), "one": I64([1])}
+    x = np.arange(7.0)
+    graph = graph_of(model(nodes, constants, shape=(1, 7)), {})
+    np.testing.assert_array_equal(graph(x), x[:6])
+    plan = hm.compile(model(nodes, constants, shape=(1, 7)), hm.ArraySpec((7,), (0, 6)), security=None)
+    np.testing.assert_allclose(plan.evaluate_clear(x), x[:6], atol=1e-6)
+
+
 @pytest.mark.parametrize("ends", [(-1, -9, -1), (2, -1, 2), (-9, 9, 1), (9, -9, -3), (-9, -9, -1), (1, 1, 1)])
 def test_slices_bring_their_ends_inside(ends: tuple[int, int, int]) -> None:
     """As ONNX's page has it: start and end plus the extent where they are negative, then clamped."""
@@ -208,6 +225,35 @@ def test_a_number_to_an_encrypted_power() -> None:
     np.testing.assert_allclose(plan.evaluate_clear(x), 2**x, atol=8 * 2.0**-12)
 
 
+def truths() -> onnx.ModelProto:
+    nodes = [
+        node("Greater", ["x", "one"], ["a"]),
+        node("Less", ["x", "three"], ["b"]),
+        node("Equal", ["x", "two"], ["c"]),
+        node("And", ["a", "b"], ["d"]),
+        node("Xor", ["d", "c"], ["e"]),
+        node("Or", ["e", "no"], ["f"]),
+        node("Not", ["f"], ["g"]),
+        node("Where", ["g", "x", "ten"], ["h"]),
+        node("GreaterOrEqual", ["x", "two"], ["i"]),
+        node("LessOrEqual", ["x", "two"], ["j"]),
+        node("Where", ["i", "h", "zero"], ["k"]),
+        node("Cast", ["j"], ["l"], to=T.FLOAT),
+        node("Add", ["k", "l"], ["y"]),
+    ]
+    names = {"zero": 0, "one": 1, "two": 2, "three": 3, "ten": 10}
+    constants = {name: np.float32(each) for name, each in names.items()}
+    return model(nodes, {**constants, "no": np.array([False, True, False, False])})
+
+
+def test_truth_values() -> None:
+    x = np.array([0.0, 1, 2, 3])
+    (expected,) = ReferenceEvaluator(truths()).run(None, {"x": x[None].astype(np.float32)})
+    np.testing.assert_array_equal(graph_of(truths(), {})(x), expected[0])
+    plan = compiled(truths(), hm.ArraySpec((4,), (0, 3), step=1))
+    np.testing.assert_allclose(plan.evaluate_clear(x), expected[0], atol=2.0**-8)
+
+
 def test_truth_values_are_no_numbers() -> None:
     """ONNX adds none; encrypted inputs of truth values have their range and step."""
     two = [node("Greater", ["x", "c"], ["a"]), node("Add", ["a", "a"], ["y"])]
@@ -236,8 +282,13 @@ def test_what_is_not_finite_is_refused_next_to_encrypted_values() -> None:
     np.testing.assert_allclose(plan.evaluate_clear(np.ones(4)), [1, 1, 0, 1], atol=1e-9)
 
 
-def test_arrays_have_at_most_16_axes() -> None:
-    own, other = (onnx.helper.make_tensor("c", TensorProto.FLOAT, [1] * axes, [2.5]) for axes in (16, 17))
-    assert array_of(onnx, "file", own).shape == (1,) * 16
-    with pytest.raises(hm.errors.FormatError, match=r"file: 'c' of type float and shape .* no such array"):
-        array_of(onnx, "file", other)
+@pytest.mark.parametrize(("axes", "taken"), [(16, True), (17, False)])
+def test_arrays_have_at_most_16_axes(axes: int, taken: bool) -> None:
+    tensor = onnx.helper.make_tensor("c", TensorProto.FLOAT, [1] * axes, [2.5])
+    if taken:
+        assert array_of(onnx, "file", tensor).shape == (1,) * axes
+    else:
+        with pytest.raises(
+            hm.errors.FormatError, match=r"file: 'c' of type float and shape .* no such array"
+        ):
+            array_of(onnx, "file", tensor)

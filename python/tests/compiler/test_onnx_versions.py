@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 import hemera as hm
 from hemera.compiler.networks import resolving
@@ -21,7 +21,6 @@ from hemera.compiler.networks.resolving import OPERATORS, meaning_of
 
 from . import onnx_cases
 from .onnx_cases import Case, Verdict
-from .onnx_models import I64, model, node
 
 PAGE = Path(__file__).parents[3] / "docs" / "compile-networks.md"
 CHUNKS = 2
@@ -56,6 +55,17 @@ def all_cases() -> tuple[Case, ...]:
     return tuple(onnx_cases.cases())
 
 
+def model(
+    nodes: list[onnx.NodeProto], shape: tuple[int, ...], constants: dict[str, Any], opset: int
+) -> onnx.ModelProto:
+    """A network from `x` to `y`, whose constants keep their types."""
+    given = [numpy_helper.from_array(np.asarray(value), name) for name, value in constants.items()]
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, *shape])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    graph = helper.make_graph(nodes, "made", [x], [y], given)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+
+
 # --- The table, by ONNX's schemas. ---
 
 
@@ -77,14 +87,14 @@ def test_versions_and_attributes_are_those_of_the_schemas(operator: str) -> None
             assert {each for each in schema.attributes if f'"{each}"' not in code} <= WITHOUT_EFFECT, version
         elif not has_function(schema):
             names = ["x"] * max(1, schema.min_input)
-            network = model([node(operator, names, "y")], shape=(1, 3), opset=version)
+            network = model([helper.make_node(operator, names, ["y"])], (3,), {}, version)
             way_out = rf'{operator} of ONNX {version} \(node .*replace=\{{"{operator}": function\}}'
             with pytest.raises(hm.errors.ParameterError, match=way_out):
                 graph_of(network, {})
 
 
 def test_what_changes_later_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    network = model([node("Cast", "x", "y", to=TensorProto.DOUBLE)], shape=(1, 3), opset=19)
+    network = model([helper.make_node("Cast", ["x"], ["y"], to=TensorProto.DOUBLE)], (3,), {}, 19)
     graph_of(network, {})
     monkeypatch.setattr(resolving, "NEWEST", 18)
     with pytest.raises(hm.errors.ParameterError, match=r"Cast of ONNX 19 .*its versions 6, 9, 13 are there"):
@@ -93,19 +103,19 @@ def test_what_changes_later_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_versions_newer_than_the_package_are_refused() -> None:
     newest = onnx.defs.onnx_opset_version()
-    relu = node("Relu", "x", "y")
-    graph_of(model([relu], shape=(1, 3), opset=newest), {})
+    node = helper.make_node("Relu", ["x"], ["y"])
+    graph_of(model([node], (3,), {}, newest), {})
     with pytest.raises(hm.errors.ParameterError, match=f"ONNX {newest + 1}.*opset_version="):
-        graph_of(model([relu], shape=(1, 3), opset=newest + 1), {})
+        graph_of(model([node], (3,), {}, newest + 1), {})
 
 
 def test_operators_that_came_later_are_refused() -> None:
-    later = [node("Trilu", "x", "y")]
-    graph_of(model(later, shape=(1, 3), opset=14), {})
+    later = [helper.make_node("Trilu", ["x"], ["y"])]
+    graph_of(model(later, (3,), {}, 14), {})
     with pytest.raises(hm.errors.ParameterError, match=r"Trilu of ONNX 13 .*its versions 14 are there"):
-        graph_of(model(later, shape=(1, 3), opset=13), {})
+        graph_of(model(later, (3,), {}, 13), {})
     with pytest.raises(hm.errors.ParameterError, match="did you mean Relu"):
-        graph_of(model([node("ReLu", "x", "y")], shape=(1, 3), opset=20), {})
+        graph_of(model([helper.make_node("ReLu", ["x"], ["y"])], (3,), {}, 20), {})
 
 
 # --- Old versions, by formulas. ---
@@ -123,6 +133,7 @@ def of(*channels: float) -> Any:
 
 
 B, PADDED = np.array([1.0, -10, 100]), np.pad(X, [(0, 0), (0, 2), (1, 0)], constant_values=5)
+I64 = np.int64
 OLD: dict[str, tuple[int, list[tuple[str, str, dict[str, Any]]], dict[str, Any], Any]] = {
     # The axis of samples is there: axis 1 of the file is axis 0 of X.
     "Softmax 11, default": (11, [("Softmax", "x", {})], {}, softmax(X.reshape(-1), 0).reshape(X.shape)),
@@ -132,15 +143,19 @@ OLD: dict[str, tuple[int, list[tuple[str, str, dict[str, Any]]], dict[str, Any],
         {},
         softmax(X.reshape(2, 12), 1).reshape(X.shape),
     ),
+    "Softmax 1": (1, [("Softmax", "x", {"axis": 1})], {}, softmax(X.reshape(-1), 0).reshape(X.shape)),
     "Softmax 13, default": (13, [("Softmax", "x", {})], {}, softmax(X, -1)),
     "Softmax 13, axis 1": (13, [("Softmax", "x", {"axis": 1})], {}, softmax(X, 0)),
     "Add 6, axis": (6, [("Add", "x b", {"broadcast": 1, "axis": 2})], {"b": B}, X + B[:, None]),
+    "Add 1, axis": (1, [("Add", "x b", {"broadcast": 1, "axis": 2})], {"b": B}, X + B[:, None]),
     "Sub 6, last axes": (6, [("Sub", "x b", {"broadcast": 1})], {"b": X[0]}, X - X[0]),
     "Mul 6, scalar": (6, [("Mul", "x b", {"broadcast": 1})], {"b": 3.0}, X * 3),
     "Div 6, same": (6, [("Div", "x b", {})], {"b": X[None] + 9}, X / (X + 9)),
     "Pow 1, axis": (1, [("Pow", "x b", {"broadcast": 1})], {"b": 2.0}, X**2),
+    "Add 7": (7, [("Add", "x b", {})], {"b": B[:, None]}, X + B[:, None]),
     "Clip 6": (6, [("Clip", "x", {"min": -0.5, "max": 0.75})], {}, np.clip(X, -0.5, 0.75)),
     "Clip 6, one end": (6, [("Clip", "x", {"max": 0.75})], {}, np.minimum(X, 0.75)),
+    "Clip 11": (11, [("Clip", "x l h", {})], {"l": -0.5, "h": 0.75}, np.clip(X, -0.5, 0.75)),
     "Sum 8": (8, [("Sum", "x b", {})], {"b": B[:, None]}, X + B[:, None]),
     "Max 6": (6, [("Max", "x b", {})], {"b": 0 * X[None]}, np.maximum(X, 0)),
     "Reshape 1": (1, [("Reshape", "x", {"shape": [0, 6, -1]})], {}, X.reshape(6, 4)),
@@ -155,6 +170,7 @@ OLD: dict[str, tuple[int, list[tuple[str, str, dict[str, Any]]], dict[str, Any],
     "Pad 2": (2, [("Pad", "x", {"pads": [0, 0, 0, 1, 0, 0, 2, 0], "value": 5.0})], {}, PADDED),
     "Flatten 9": (9, [("Flatten", "x", {"axis": 2})], {}, X.reshape(2, 12)),
     "Flatten 11, -1": (11, [("Flatten", "x", {"axis": -1})], {}, X.reshape(6, 4)),
+    "Flatten 13, -2": (13, [("Flatten", "x", {"axis": -2})], {}, X.reshape(2, 12)),
     "Flatten 13, 0": (13, [("Flatten", "x", {"axis": 0})], {}, X.reshape(24)),
     "Concat 1": (1, [("Concat", "x x", {})], {}, np.concatenate([X, X])),
     "LeakyRelu 1": (
@@ -173,6 +189,7 @@ OLD: dict[str, tuple[int, list[tuple[str, str, dict[str, Any]]], dict[str, Any],
         (X - of(0.1, 0.2)) / np.sqrt(of(1.0, 2.5)) * of(1.0, 2) + of(0.5, -1),
     ),
     "Swish 24": (24, [("Swish", "x", {"alpha": 2.0})], {}, X / (1 + np.exp(-2 * X))),
+    "Identity 1": (1, [("Identity", "x", {})], {}, X),
 }
 
 
@@ -183,15 +200,18 @@ def test_versions_by_formulas(name: str) -> None:
     made = []
     for at, (operator, inputs, attributes) in enumerate(nodes):
         outputs = [names[at + 1], "rest"] if operator == "Split" else [names[at + 1]]
-        made.append(node(operator, inputs, outputs, **attributes))
+        made.append(helper.make_node(operator, inputs.split(), outputs, **attributes))
     typed = {
         key: np.asarray(each, I64 if np.asarray(each).dtype.kind == "i" else np.float32)
         for key, each in constants.items()
     }
-    network = model(made, typed, shape=(1, *X.shape), opset=opset)
+    network = model(made, X.shape, typed, opset)
     if opset >= onnx.defs.onnx_opset_version():
         pytest.skip("the installed package is older")
     np.testing.assert_allclose(graph_of(network, {})(X), expected, atol=1e-6)
+    spec = hm.ArraySpec(X.shape, (-1, 2))
+    plan = hm.compile(network, spec, calibrate=[X[None]], precision_bits=10, security=None)
+    np.testing.assert_allclose(plan.evaluate_clear(X), expected, atol=2.0**-8 * np.abs(expected).max())
 
 
 REFUSED: dict[str, tuple[int, str, str, dict[str, Any], str]] = {
@@ -233,11 +253,11 @@ def test_what_is_not_known_is_refused(name: str) -> None:
         "pads": np.zeros(6, I64),
     }
     outputs = ["y", "second"] if name in ("several results", "too many results", "uneven") else ["y"]
-    made = [node(operator, inputs, outputs, **attributes)]
+    made = [helper.make_node(operator, inputs.split(" ") if inputs else [], outputs, **attributes)]
     takes_second = len(outputs) > 1 and name != "too many results"
     if takes_second:
-        made.append(node("Identity", "second", "z"))
-    network = model(made, constants, shape=(1, 2, 3), opset=opset)
+        made.append(helper.make_node("Identity", ["second"], ["z"]))
+    network = model(made, (2, 3), constants, opset)
     if takes_second:
         network.graph.output.append(helper.make_tensor_value_info("z", TensorProto.FLOAT, None))
     with pytest.raises((hm.errors.ParameterError, hm.errors.FormatError, hm.errors.MismatchError)) as caught:
@@ -295,7 +315,7 @@ def test_cases_of_encrypted_inputs(chunk: int) -> None:
 
 def test_a_wrong_result_is_wrong() -> None:
     """The judge finds a result that is one rounding of bfloat16 away, and one of another type."""
-    network, x = model([node("Relu", "x", "y")], shape=(1, *X.shape), opset=14), X[None].astype(np.float32)
+    network, x = model([helper.make_node("Relu", ["x"], ["y"])], X.shape, {}, 14), X[None].astype(np.float32)
     expected = np.maximum(x, 0)
     near = expected + np.float32(2.0**-8 * expected.max())
     for found, result in (("right", expected), ("wrong", near), ("wrong", expected.reshape(-1))):

@@ -95,3 +95,17 @@ def test_progress_ends_with_its_compilation(fails: bool) -> None:
     told("trace", 0, 1)
     plan_of()
     assert len(stages) == seen
+
+
+def test_facts_of_the_table_for_notebooks() -> None:
+    plan = hm.compile(lambda x: {"a": x * 0.5, "b": x.sum()}, SPEC, samples=4, security=None)
+    facts = plan._html_facts()
+    assert facts["samples in a ciphertext"] == 4
+    assert facts["slots"] == plan.slots == 16
+    assert facts["input x"] == "shape (4,), from 0 to 1"
+    assert (facts["result a"], facts["result b"]) == ("shape (4,)", "shape ()")
+    assert facts["depth"] == plan.depth == 1
+    two = hm.compile(lambda x, y: x + y, SPEC, hm.ArraySpec((4,), (-2.5, 7)), security=None)._html_facts()
+    assert [two[f"input {name}"] for name in ("x", "x1")] == [facts["input x"], "shape (4,), from -2.5 to 7"]
+    counts = plan.package.program.operations
+    assert facts["operations"] == ", ".join(f"{count} {kind}" for kind, count in counts.items())

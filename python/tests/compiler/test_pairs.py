@@ -9,13 +9,17 @@ import numpy as np
 import pytest
 
 import hemera as hm
+from hemera.arrays.layout import Layout
 from hemera.errors import FormatError, LevelError, MismatchError, MissingKeyError, ParameterError, RangeError
 from hemera.program.program import ExpectedNoise
 
-from .compile_cases import insecure
-
 RNG = np.random.default_rng(35)
 Spec = hm.ArraySpec
+
+
+def insecure(depth: int = 2, degree: int = 1024) -> hm.Parameters:
+    """With 512 slots: 128 pairs of 4 x 4."""
+    return hm.ckks.Parameters.for_circuit(depth, scale_bits=40, range_bits=12, degree=degree, security=None)
 
 
 def turned(x: Any) -> Any:
@@ -24,8 +28,10 @@ def turned(x: Any) -> Any:
 
 PROGRAMS: dict[str, tuple[list[tuple[int, ...]], Callable[..., Any]]] = {
     # The shapes of a sample's inputs, and the program.
+    "two": ([(4, 4), (4, 4)], lambda a, b: a @ b),
     "rectangular": ([(4, 3), (3, 2)], lambda a, b: a @ b),
     "turned right": ([(4, 3), (2, 3)], lambda a, b: a @ turned(b)),
+    "turned left": ([(3, 4), (3, 2)], lambda a, b: turned(a) @ b),
     "other order": ([(4, 3), (2, 4)], lambda a, b: b @ a),
     "both turned": ([(4, 3), (2, 4)], lambda a, b: turned(a) @ turned(b)),
     "three": ([(4, 3), (3, 2), (2, 4)], lambda a, b, c: a @ (b @ c)),
@@ -37,7 +43,7 @@ PROGRAMS: dict[str, tuple[list[tuple[int, ...]], Callable[..., Any]]] = {
 def test_pairs_have_numpys_products(name: str) -> None:
     shapes, program = PROGRAMS[name]
     specs = [Spec(shape, (-1, 1)) for shape in shapes]
-    plan = hm.compile(program, *specs, samples=128, params=insecure(2), layout="pairs")
+    plan = hm.compile(program, *specs, samples=128, params=insecure(), layout="pairs")
     assert (plan.layout, plan.samples, plan.depth) == ("pairs", 128, len(shapes) - 1)
     assert [each.shape for each in plan.package.inputs] == [(4,)] * len(shapes)
     assert "matrices as pairs" in plan.report()
@@ -54,7 +60,7 @@ def test_pairs_have_numpys_products(name: str) -> None:
 
 def test_errors_are_the_plans() -> None:
     plan = hm.compile(
-        lambda a, b: a @ b, *[Spec((128, 4, 4), (-1, 1))] * 2, params=insecure(2), layout="pairs"
+        lambda a, b: a @ b, *[Spec((128, 4, 4), (-1, 1))] * 2, params=insecure(), layout="pairs"
     )
     a, b = (RNG.uniform(-1, 1, (128, 4, 4)) for _ in range(2))
     error = plan.local(threads=1)(a, b) - a @ b
@@ -80,48 +86,60 @@ def test_many_pairs_are_multiplied_at_once() -> None:
 
 
 def test_other_programs_are_no_pairs() -> None:
-    spec = Spec((4, 4), (-1, 1))
-    for program, count in (
-        (lambda a, b: (a @ b) * 2, 2),
-        (lambda a, b: a * b, 2),
-        (lambda a, b: (a @ b) @ np.eye(4)[::-1], 2),
-        (lambda a, b: {"product": a @ b, "a": a}, 2),
-        (lambda a, b: a @ a + 0 * b, 2),
-        (lambda a, b, c: (a @ b) @ c, 3),
-        (lambda a: a @ a, 1),
+    specs = [Spec((4, 4), (-1, 1))] * 2
+    for program in (
+        lambda a, b: (a @ b) * 2,
+        lambda a, b: a @ b + 1,
+        lambda a, b: a * b,
+        lambda a, b: a @ b + a,
+        lambda a, b: (a @ b) @ np.eye(4)[::-1],
+        lambda a, b: {"product": a @ b, "a": a},
+        lambda a, b: a @ a + 0 * b,
     ):
-        with pytest.raises(ParameterError, match="take another layout"):
-            hm.compile(program, *[spec] * count, samples=128, params=insecure(4), layout="pairs")
+        with pytest.raises(ParameterError, match=r"x @ \(y @ z\).*take another layout"):
+            hm.compile(program, *specs, samples=128, params=insecure(4), layout="pairs")
+    with pytest.raises(ParameterError, match="take another layout"):
+        hm.compile(
+            lambda a, b, c: (a @ b) @ c, *specs, specs[0], samples=128, params=insecure(4), layout="pairs"
+        )
+    with pytest.raises(ParameterError, match="take another layout"):
+        hm.compile(lambda a: a @ a, specs[0], samples=128, params=insecure(4), layout="pairs")
 
 
 def test_refusals_name_the_way_out() -> None:
-    specs, narrow = (
-        [Spec((4, 4), (-1, 1))] * 2,
-        hm.ckks.Parameters.for_circuit(2, range_bits=3, degree=1024, security=None),
-    )
-    given = {"samples": 128, "params": insecure(2), "layout": "pairs"}
-    hm.compile(lambda a, b: a @ b, *specs, **{**given, "samples": 64})
-    three = [*specs, specs[0]]
-    unlike = [Spec((64, 1), (-1, 1)), Spec((1, 64), (-1, 1))]  # 64 x 64 is beyond N/64
-    for own, options, error, words in (
-        (specs, {"samples": 32}, ParameterError, "32 samples fill too few of the 512 slots; at least 64"),
-        (specs, {"params": narrow}, RangeError, "hold values up to 16; give parameters with range_bits=6"),
-        (unlike, {"samples": 8}, ParameterError, "power of two"),
-        (three, {"params": insecure(1)}, LevelError, "."),
-    ):
-        with pytest.raises(error, match=words):
-            hm.compile(lambda a, *b: a @ (b[0] @ b[1] if b[1:] else b[0]), *own, **{**given, **options})
-    plan = hm.compile(lambda a, b: a @ b, *specs, **given)
+    def program(a: Any, b: Any) -> Any:
+        return a @ b
+
+    specs = [Spec((4, 4), (-1, 1))] * 2
+    with pytest.raises(ParameterError, match="32 samples fill too few of the 512 slots; at least 64"):
+        hm.compile(program, *specs, samples=32, params=insecure(), layout="pairs")
+    hm.compile(program, *specs, samples=64, params=insecure(), layout="pairs")
+    narrow = hm.ckks.Parameters.for_circuit(2, range_bits=3, degree=1024, security=None)
+    with pytest.raises(RangeError, match="slots hold values up to 16; give parameters with range_bits=6"):
+        hm.compile(program, *specs, samples=128, params=narrow, layout="pairs")
+    with pytest.raises(ParameterError, match="power of two"):  # 64 x 64 is beyond N/64
+        hm.compile(
+            program,
+            *[Spec((64, 1), (-1, 1)), Spec((1, 64), (-1, 1))],
+            samples=8,
+            params=insecure(),
+            layout="pairs",
+        )
+    plan = hm.compile(program, *specs, samples=128, params=insecure(), layout="pairs")
     a = RNG.uniform(-1, 1, (5, 4, 4))
     with pytest.raises(MismatchError, match=r"\(samples, 4, 4\)"):
         plan.evaluate_clear(a, a[:, :3])
     with pytest.raises(ParameterError, match="the model is for values from -1"):
         plan.evaluate_clear(a, 2 + a)
+    with pytest.raises(LevelError):
+        hm.compile(
+            lambda a, b, c: a @ (b @ c), *specs, specs[0], samples=128, params=insecure(1), layout="pairs"
+        )
 
 
 def test_keys_of_pairs() -> None:
     specs = [Spec((128, 3, 4), (-1, 1))] * 2
-    package = hm.compile(lambda a, b: a @ turned(b), *specs, params=insecure(2), layout="pairs").package
+    package = hm.compile(lambda a, b: a @ turned(b), *specs, params=insecure(), layout="pairs").package
     ctx = hm.Context(package.params, threads=1)
     sk = ctx.generate_secret_key()
     keys = ctx.load(package.generate_keys(ctx, sk).to_bytes())
@@ -142,3 +160,27 @@ def test_keys_of_pairs() -> None:
     for wrong in ([[3, 2]], [[4, 99]], [[1024, 2]]):
         with pytest.raises(FormatError):
             type(package.interface).from_dict({**described, "keys": {**described["keys"], "pairs": wrong}})
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_matrices_are_packed_as_the_circuit_takes_them(side: Any) -> None:
+    product = hm.circuits.MatrixBatchProduct(insecure(), 8)
+    matrices = RNG.normal(size=(product.pairs, 8, 8))
+    (packed,) = Layout.in_pairs((8, 8), 8, product.pairs, left=side == "left").encode(matrices, 512)
+    np.testing.assert_allclose(packed, product.pack(matrices, side), atol=1e-12)
+    # Transposed matrices: lines are columns of those that clients have where the factor's are rows.
+    layout = Layout.in_pairs((5, 8), 8, product.pairs, left=side == "right", axis=2)
+    assert Layout.from_data(layout.to_data()) == layout
+    written = {"left": side == "left", "turned": True}
+    assert Layout.from_data({**layout.to_data(), **written}) == layout
+    x = RNG.normal(size=(3, product.pairs, 5, 8))
+    (own,) = layout.encode(x, 512)
+    assert own.shape == (3, 8, 512)
+    np.testing.assert_allclose(layout.decode([own]), x, atol=1e-12)
+    whole = np.zeros((product.pairs, 8, 8))
+    whole[:, :, :5] = turned(x[1])
+    np.testing.assert_allclose(own[1], product.pack(whole, side), atol=1e-12)
+    with pytest.raises(MismatchError, match="is needed"):
+        layout.encode(x[..., :7], 512)
+    with pytest.raises(ParameterError, match="layout's matrices take 512"):
+        layout.encode(x, 256)

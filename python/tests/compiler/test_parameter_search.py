@@ -1,9 +1,9 @@
-"""The search for parameters at its edges, maps in layouts, and seconds of operations: by hand and NumPy."""
+"""The search for parameters at its edges, bounds of approximations, maps in layouts: by hand and NumPy."""
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,9 @@ from hemera.arrays.recorder import Recorder
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tiling import SplitProgram
-from hemera.compiler import scaling, unscaled
-from hemera.compiler.costs import CostModel
+from hemera.compiler import parameter_search, scaling, unscaled
+from hemera.compiler.attempts import NotPossibleError
+from hemera.compiler.estimators.features import Features
 from hemera.compiler.lowering import InSlots
 from hemera.compiler.parameter_search import Search
 from hemera.compiler.report import deepest_text
@@ -26,7 +27,6 @@ from hemera.compiler.specs import are_far, centre_of
 from hemera.program import operations as op
 from hemera.program.program import ExpectedNoise, Program
 from hemera.program.values import Form
-from hemera.times.table import DeviceTimes
 
 RNG = np.random.default_rng(8)
 TANH, WIDE = (
@@ -47,18 +47,27 @@ def search(program: TensorProgram, bits: float = 16, **options: Any) -> Search:
     return Search(program, 1, bits, None, "cpu-avx512-16", **options)
 
 
-def test_presets_and_scales_by_the_bits() -> None:
-    for bits, preset, scale in (
-        *((1, "n16-40", 30), (6, "n16-40", 30), (6.5, "n16-40", 31), (18, "n16-40", 42)),
-        *((18.1, "n16-40-precise", 43), (20, "n16-40-precise", 44), (20.1, "n16-45", 45)),
-        *((31, "n16-45", 55), (99, "n16-45", 55)),
-    ):
-        own = search(recorded(lambda x: x, (4,)), bits)
-        assert (own._preset[0], own.scale_bits) == (preset, scale)
+@pytest.mark.parametrize(
+    ("bits", "preset", "scale"),
+    [
+        (1, "n16-40", 30),
+        (6, "n16-40", 30),
+        (6.5, "n16-40", 31),
+        (18, "n16-40", 42),
+        (18.1, "n16-40-precise", 43),
+        (20, "n16-40-precise", 44),
+        (20.1, "n16-45", 45),
+        (31, "n16-45", 55),
+        (99, "n16-45", 55),
+    ],
+)
+def test_presets_and_scales_by_the_bits(bits: float, preset: str, scale: int) -> None:
+    own = search(recorded(lambda x: x, (4,)), bits)
+    assert (own._preset[0], own.scale_bits) == (preset, scale)
 
 
-@pytest.mark.parametrize("depth", [1, 9])
-@pytest.mark.parametrize("bits", [6, 16, 28])
+@pytest.mark.parametrize("depth", [1, 4, 9])
+@pytest.mark.parametrize("bits", [6, 16, 20, 24, 28])
 @pytest.mark.parametrize("largest", [1.0, 100.0])
 def test_room_beyond_samples_takes_no_time(depth: int, bits: float, largest: float) -> None:
     """No larger ring and no further prime; up to 2^8 times what samples show, and never less than that."""
@@ -79,6 +88,31 @@ def test_room_beyond_samples_takes_no_time(depth: int, bits: float, largest: flo
         assert rooms[1] == 2
 
 
+def test_bounds_of_approximations_by_hand() -> None:
+    small, large = TANH.error, WIDE.error
+    assert small < large / 8
+    matrix = RNG.normal(size=(3, 2))
+    slope = 4 * 2.0  # of 3 + 2x^2 at 2
+
+    def bound(function: Any) -> Any:
+        (found,) = recorded(function, (3,), largest=2.0).error_bounds()
+        return found
+
+    # Magnitudes are those of the ranges: 1 (and a little) of tanh, 11 of the polynomial.
+    ends = {each: float(np.abs(each.evaluate_clear(np.linspace(-2, 2, 4097))).max()) for each in (TANH, WIDE)}
+    product = ends[TANH] * large + ends[WIDE] * small + small * large
+    np.testing.assert_allclose(bound(lambda x: x @ matrix), 0)
+    np.testing.assert_allclose(bound(lambda x: x.apply(TANH)), small)
+    np.testing.assert_allclose(bound(lambda x: x.apply(WIDE) * -3 + 1), 3 * large)
+    np.testing.assert_allclose(bound(lambda x: x.apply(WIDE) @ matrix), large * np.abs(matrix).sum(0))
+    np.testing.assert_allclose(bound(lambda x: x.apply(WIDE) - x.apply(TANH)), large + small)
+    for own in (lambda x: x.apply(TANH) * x.apply(WIDE), lambda x: x.apply(WIDE) * x.apply(TANH)):
+        np.testing.assert_allclose(bound(own), product, rtol=0.02)
+        assert (bound(own) >= product * (1 - 1e-6)).all()
+    chained = bound(lambda x: (x.apply(TANH) * 2).apply(WIDE))
+    np.testing.assert_allclose(chained, large + slope * ends[TANH] * 2 * small, rtol=0.02)
+
+
 def test_errors_of_depth_name_the_function_of_most_levels() -> None:
     for first, second in ((TANH, WIDE), (WIDE, TANH)):
         program = recorded(lambda x, a=first, b=second: x.apply(a) + x.apply(b), (3,))
@@ -87,6 +121,38 @@ def test_errors_of_depth_name_the_function_of_most_levels() -> None:
         assert "for values from -2 to 2: fewer precision_bits" in told
     assert TANH.depth > WIDE.depth
     assert deepest_text(recorded(lambda x: x * x, (3,))) == ""
+
+
+def test_features_are_normalised_column_by_column() -> None:
+    sizes = np.array([1000.0, 3.0, 2.0**-20, 0.0])
+    recorder = Recorder(precision_bits=16)
+    x = Array(recorder, recorder.input("x", (5, 4), -1.0, 1.0, RNG.uniform(-1, 1, (9, 5, 4))))
+    own = Features(x * sizes, np.array([1.0, 2, 3, 4]), np.array([5.0, 6, 7, 8]))
+    found = own.normalised()
+    units = np.array([1024.0, 4.0, 2.0**-20, 1.0])
+    np.testing.assert_array_equal(found.scale, own.scale * units)
+    np.testing.assert_array_equal(found.offset, own.offset)
+    low, high = recorder.facts[found.scaled._number].bounds
+    np.testing.assert_allclose(np.maximum(-low, high).reshape(5, 4).max(axis=0), sizes / units)
+
+
+@pytest.mark.parametrize("first", [Layout.raster((4, 2)), Layout.by_columns((4, 2))])
+@pytest.mark.parametrize("second", [Layout.raster((4, 2)), Layout.by_columns((4, 2))])
+def test_equal_maps_of_values_in_other_layouts_are_other_operations(first: Layout, second: Layout) -> None:
+    matrix = RNG.normal(size=(8, 8))
+
+    def function(x: Any, y: Any) -> Any:
+        return (x.reshape(8) @ matrix).reshape(4, 2) * (y.reshape(8) @ matrix).reshape(4, 2)
+
+    program = recorded(function, (4, 2), (4, 2))
+    target = Layout.raster((4, 2))
+    own = [Layout.raster(node.shape) for node in program.nodes]
+    for at, layout in zip(program.inputs, (first, second), strict=True):
+        own[at] = layout
+    steps = InSlots(SplitProgram.whole_arrays(program), tuple(own), 8).run()
+    x, y = RNG.normal(size=(2, 4, 2))
+    (found,) = steps.program.evaluate_clear([first.pack(x, 8), second.pack(y, 8)])
+    np.testing.assert_allclose(target.unpack(found), function(x, y), atol=1e-9)
 
 
 def test_values_that_nothing_takes_are_left_out_with_their_sizes() -> None:
@@ -129,6 +195,44 @@ def test_magnitudes_hold_for_slots_without_elements(ends: tuple[float, float]) -
 # --- What takes less time. ---
 
 
+def chosen(seconds: float | None) -> Any:
+    """A program with bootstraps of some seconds; None: without."""
+    placement = None if seconds is None else SimpleNamespace(time=seconds)
+    return SimpleNamespace(steps=SimpleNamespace(placement=placement))
+
+
+@pytest.mark.parametrize(("seconds", "taken"), [(0.9, True), (1.0, False), (1.1, False), (None, False)])
+def test_bootstraps_are_taken_where_they_take_less_time(seconds: float | None, taken: bool) -> None:
+    plain, refreshed = chosen(None), chosen(seconds)
+    assert (Search._faster(plain, 1.0, lambda: refreshed) is refreshed) == taken
+
+    def impossible() -> Any:
+        raise NotPossibleError("no")
+
+    assert Search._faster(plain, 1.0, impossible) is plain
+
+
+@pytest.mark.parametrize("order", [*itertools.permutations([3.0, 1.0, 2.0])])
+def test_the_levels_of_least_time_are_taken(order: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Levels of the preset that hold the program; the last refusal is raised where none does."""
+    times = dict(zip((8, 9, 10), order, strict=True))
+
+    def levelled(_: Search, steps: Any, levels: int) -> Any:
+        del steps
+        if times[levels] == 3.0:
+            raise NotPossibleError(f"no {levels}")
+        return SimpleNamespace(placement=SimpleNamespace(time=times[levels]))
+
+    monkeypatch.setattr(parameter_search, "_of_preset", lambda _, levels, __: levels)
+    monkeypatch.setattr(Search, "_levelled", levelled)
+    own: Any = search(recorded(lambda x: x, (4,)), 25)
+    found = own.bootstrapped(None)
+    assert times[found.params] == found.steps.placement.time == 1.0
+    times.update(dict.fromkeys(times, 3.0))
+    with pytest.raises(NotPossibleError, match="no 10"):
+        own.bootstrapped(None)
+
+
 @pytest.mark.parametrize(
     ("ends", "size"),
     [((0.3, 0.9), 1), ((-1, 0.5), 1), ((-1.01, 0), 2), ((0, 0), 1), ((0, 2.0**-20), 2.0**-20), ((3, 5), 8)],
@@ -161,81 +265,3 @@ def test_noise_is_relative_to_the_largest_result_or_what_it_may_be() -> None:
         np.abs(program.evaluate_clear([x.T], changed=noise.added)[0] - exact[0]).max() for _ in range(50)
     ]
     assert bits[0] == pytest.approx(-np.log2(np.sqrt(np.mean(np.square(drawn))) / 4.5), abs=0.3)
-
-
-PARAMS = hm.ckks.Parameters.for_circuit(6, scale_bits=40, slots=256, security=None)
-DEVICE = "cpu-avx512-16"
-
-
-def rows(count: int, width: int, taken: Any = None) -> op.MatrixRows:
-    own = np.arange(width) if taken is None else np.array(taken)
-    return op.MatrixRows(np.ones((count, width)) / 3, own[:, np.newaxis], 8)
-
-
-def diagonals(*numbers: int, **options: Any) -> op.Map:
-    return dataclasses.replace(op.Map.of(list(numbers), np.ones((len(numbers), 256)) / 3), **options)
-
-
-def polynomial(*coefficients: float, basis: Any = "power") -> op.OfPolynomial:
-    return op.OfPolynomial.of(hm.circuits.Polynomial(coefficients, basis=basis))
-
-
-ALIKE: list[list[tuple[Any, Any]]] = [
-    [(op.Multiply(), [(64,)] * 2), (op.Multiply(), [()] * 2), (op.Multiply(), [(8,)] * 2)],
-    [(op.Negate(), [(64,)]), (op.Negate(), [()])],
-    [(rows(8, 4), [(4,)]), (rows(2, 4), [(4,)]), (rows(8, 2), [(2,)])],
-    [(diagonals(0, 1, 2), [()]), (diagonals(0, 7), [()]), (diagonals(*range(16)), [()])],
-    [(op.Rotations((1, 2, 3)), [(4,)]), (op.Rotations((1,)), [(4,)]), (op.Rotations((0, 1, 2)), [(4,)])],
-    [(diagonals(0, 1, 2), [()]), (diagonals(1, 2, 3), [()])],
-    [(diagonals(*range(16), **own), [()]) for own in ({}, {"baby_steps": 1}, {"own_keys": True})],
-    [(op.Power(exponent), [()]) for exponent in (5, 6, 7, 8)],
-    [(op.Matmul(matrix, 4), [()]) for matrix in (np.ones((16, 16)), np.ones((4, 4)), np.eye(16))],
-    [(polynomial(*own), [()]) for own in ([1] * 8, [0, 1] * 4, [0] * 7 + [1], [1] * 7)],
-    [(polynomial(*[0.1] * 8, basis=basis), [()]) for basis in ("power", "chebyshev")],
-    [(op.SumsOfProducts(own, own), [(4,)] * 2) for own in (np.array([[0, 1]]), np.array([[0, 0]]))],
-    [(rows(8, 4, taken), [(4,)]) for taken in (None, (1, 0, 3, 2))],
-]
-"""Operations of one kind that differ in one field, and shapes of their operands."""
-
-
-@pytest.mark.parametrize("questions", ALIKE, ids=lambda each: each[0][0].name)
-def test_answers_do_not_depend_on_what_was_asked_before(questions: Any) -> None:
-    def seconds(own: CostModel, operation: Any, shapes: Any) -> tuple[float, ...]:
-        forms = [Form(256, shape) for shape in shapes]
-        line = own.of(operation, forms)
-        return own.least(operation, forms), line(2), line(6)
-
-    def first_of_all() -> CostModel:
-        DeviceTimes.find(DEVICE).prices.clear()
-        return CostModel(PARAMS, 6, 1, DEVICE)
-
-    alone = [seconds(first_of_all(), *each) for each in questions]
-    assert len(set(alone)) == len(alone)
-    assert all(least > 0 and low < 1.01 * high for least, low, high in alone)
-    for order in itertools.permutations(range(len(questions)), 2):
-        own = first_of_all()
-        for at in order:
-            assert seconds(own, *questions[at]) == pytest.approx(alone[at]), order
-
-
-@pytest.mark.parametrize("requests", [1, 5])
-def test_seconds_are_those_of_hm_cost_less_the_way_down(requests: int) -> None:
-    """At the level where fresh ciphertexts are there is no way down."""
-    own, forms = CostModel(PARAMS, 6, 0, DEVICE, requests), [Form(256, (3,))] * 2
-    shape = ((requests,) if requests > 1 else ()) + (3, 256)
-
-    def counted(run: Any) -> float:
-        return hm.cost(run, shape, shape, params=PARAMS, device=DEVICE).seconds or 0.0
-
-    assert own.of(op.Multiply(), forms)(6) == pytest.approx(counted(lambda x, y: x * y))
-    whole = counted(lambda x, y: x.evaluator.at_level(x, 1) * y.evaluator.at_level(y, 1))
-    down = counted(lambda x, y: (x.evaluator.at_level(x, 1), y.evaluator.at_level(y, 1)))
-    assert own.least(op.Multiply(), forms) == pytest.approx(whole - down)
-
-
-def test_no_operation_is_above_the_level_of_fresh_ciphertexts() -> None:
-    line = CostModel(PARAMS, 7, 0, DEVICE).of(op.Negate(), [Form(256)])
-    assert line(7) == np.inf
-    line = CostModel(PARAMS, 3, 3, DEVICE).of(op.Multiply(), [Form(256)] * 2)
-    assert line(3) == np.inf  # it leaves level 2
-    assert CostModel(PARAMS, 4, 3, DEVICE).of(op.Multiply(), [Form(256)] * 2)(4) < np.inf

@@ -15,10 +15,14 @@ from hemera.compiler.compiled import Compiled
 from hemera.compiler.samples import in_parts
 from hemera.program import operations as op
 
-from .compile_cases import deep
-
 RNG = np.random.default_rng(8)
 Program = Callable[..., Any]
+
+
+@functools.cache
+def deep() -> hm.Parameters:
+    """Insecure ones with bootstraps."""
+    return hm.ckks.Parameters.for_bootstrapping("test-40")
 
 
 MOST = deep().max_slots
@@ -56,8 +60,8 @@ def blocks(x: Any) -> Any:
     return x
 
 
-def test_residual_blocks() -> None:
-    samples = 8
+@pytest.mark.parametrize("samples", [2, 8])
+def test_residual_blocks(samples: int) -> None:
     plan = full(blocks, samples=samples)
     assert len(plan.package.inputs) == 1
     assert (plan.samples, plan.slots) == (samples, MOST)
@@ -119,10 +123,12 @@ def image(x: Any) -> Any:
 
 KINDS: dict[str, Program] = {
     "square of an input": lambda x: x * x,
+    "nothing": lambda x: x,
     "linear": lambda x: 3 * x - np.roll(x, 1) / 2 + 1,
     "constants": lambda x: {"a": (x * 0.5 + 0.25) ** 2, "b": 0.75 - x, "c": x - x},
     "used in each form": lambda x: {"a": x / 2, "b": (x / 2) ** 2, "c": np.roll(x / 2, 4) * (x / 2)},
     "products after products": lambda x: ((x * x - 0.5) * 3 + 0.25) * (x * x),
+    "joined and moved": lambda x: np.roll(x * x, 7) * x + np.roll(x * x, 7),
     "polynomials by slot": lambda x: np.where(np.arange(MOST) % 2 == 0, x**3, 1 - x),
     "masks": lambda x: x**2 * (np.arange(MOST) % 3 == 0) - x * (np.arange(MOST) % 5),
     "function": lambda x: np.exp(x / 2) * x,
@@ -140,6 +146,16 @@ def test_results_are_numpys(kind: str) -> None:
     assert_gives(
         plan, program, RNG.uniform(-1, 1, (3, MOST)), bits={"masks": 4, "of several values": 3}.get(kind, 7)
     )
+
+
+def test_several_inputs_and_functions_of_several() -> None:
+    def both(x: Any, y: Any) -> Any:
+        z = x * y
+        return {"z": z, "sum": x + np.roll(y, 2), "more": (z - x) * (x + y / 2) / 2}
+
+    plan = full(both, inputs=2)
+    assert len(plan.package.inputs) == 2
+    assert_gives(plan, both, *RNG.uniform(-1, 1, (2, 3, MOST)))
 
 
 def test_random_graphs() -> None:
@@ -175,7 +191,7 @@ def test_random_graphs() -> None:
         return {"last": values[places[-1]], "other": values[places[len(places) // 2]]}
 
     kinds: set[str] = set()
-    for seed in range(6):
+    for seed in range(8):
         program = functools.partial(graph, seed)
         plan = full(program)
         kinds |= plan.package.program.operations.keys()
@@ -191,24 +207,29 @@ def test_what_placement_is_told_of_values() -> None:
         z = np.roll(x, 5) * 3 + y * 0.75
         return {"last": (z * z + z) * x, "z": z}
 
+    spec = hm.ArraySpec((1024,), (-1, 1))
     shallow = hm.ckks.Parameters.for_circuit(4, scale_bits=40, degree=1024, security=None)
-    steps = in_parts(hm.compile(program, *[hm.ArraySpec((1024,), (-1, 1))] * 2, params=shallow)._lowered)
+    steps = in_parts(hm.compile(program, spec, spec, params=shallow)._lowered)
+    found = steps.program
+    assert len(found.inputs) == 4
+    assert len(steps.arrays) == len(found.forms)
     assert steps.arrays[0] == steps.arrays[1] != steps.arrays[2] == steps.arrays[3]
     halved = 0
-    for at, node in enumerate(steps.program.nodes, len(steps.program.inputs)):
-        is_half = node.operation == op.MultiplyNumber(0.5)
-        if is_half or isinstance(node.operation, op.Join):
-            before = node.operands[0]
-            assert steps.arrays[at] == steps.arrays[before]
-            if at in steps.magnitudes:
-                halved += is_half
-                assert steps.magnitudes[at] == steps.magnitudes[before] * (0.5 if is_half else 1)
+    for at, node in enumerate(found.nodes, len(found.inputs)):
+        own = node.operation
+        if isinstance(own, op.Join) or own == op.MultiplyNumber(0.5):
+            assert steps.arrays[at] == steps.arrays[node.operands[0]]
+        if own == op.MultiplyNumber(0.5) and at in steps.magnitudes:
+            halved += 1
+            assert steps.magnitudes[at] == steps.magnitudes[node.operands[0]] / 2
+        if isinstance(own, op.Join) and at in steps.magnitudes:
+            assert steps.magnitudes[at] == steps.magnitudes[node.operands[0]]
     assert halved
 
 
 @pytest.mark.parametrize(
     ("program", "most"),
-    [(KINDS["products after products"], 1.5), (blocks, 3)],
+    [(KINDS["products after products"], 1.5), (KINDS["joined and moved"], 1.5), (blocks, 3)],
 )
 def test_expected_bits_are_those_of_runs(program: Program, most: float) -> None:
     plan = full(program)

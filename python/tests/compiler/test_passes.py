@@ -16,7 +16,7 @@ from hemera.compiler import passes
 from hemera.compiler.attempts import TooDeepError
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.parameter_search import Search
-from hemera.compiler.passes import ARRAYS, LEVELS, OnArrays, OnSlots, Stage, traced
+from hemera.compiler.passes import ARRAYS, LEVELS, SLOTS, OnArrays, OnSlots, Stage, traced
 
 RNG = np.random.default_rng(2027)
 WEIGHTS = RNG.normal(size=(6, 4))
@@ -132,3 +132,11 @@ def test_levels_that_there_are_not_are_a_refusal() -> None:
     assert LEVELS.run(at).steps is plan._lowered
     with pytest.raises(TooDeepError):
         LEVELS.run(dataclasses.replace(at, params=few))
+
+
+def test_a_stage_checks_each_pass() -> None:
+    checked: list[int] = []
+    stage = Stage[int]("numbers", (lambda at: at + 1, lambda at: at * 10), checked.append)
+    assert (stage.run(2), checked) == (30, [3, 30])
+    assert [each.name for each in passes.PASSES] == ["arrays", "slots", "levels"]
+    assert SLOTS.passes == (passes.lower, passes.samples, passes.imaginary_parts)

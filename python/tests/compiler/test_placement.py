@@ -1,11 +1,6 @@
-"""Levels and bootstraps of programs: what a placement may be, errors, and placements of ResNet-20, whose
-known results were found by a shortest path over (operation, level), by a program of its own."""
+"""Levels and bootstraps of programs: what a placement may be, and errors."""
 
 from __future__ import annotations
-
-import importlib
-import math
-from collections.abc import Callable
 
 import pytest
 
@@ -72,6 +67,17 @@ def test_levels_count_from_the_lowest():
     assert (found.bootstrapped, found.time) == ((1,), 6 + 3 + 7)
 
 
+def test_a_cost_is_called_once_a_level():
+    called = []
+
+    def cost(level: int) -> float:
+        called.append(level)
+        return float(level)
+
+    place([Input(4, 2)], [Step((0,), 1, cost, 2)], result_level=4)
+    assert called == [1, 2, 3, 4]
+
+
 def test_steps_are_taken_in_an_order_with_few_values_between_them():
     """Sixty branches that are given side by side: one after the other, three values are there at a time."""
     branches = 60
@@ -125,114 +131,3 @@ def test_a_step_that_can_run_nowhere_is_named():
         LevelError, match=r"so its operands need level 5 at least; step 0 \(fc\) comes at 4 at most"
     ):
         place([Input(5)], fast, result_level=6, lowest=2)
-
-
-def limbs(level: int) -> int:
-    return math.ceil((147 + 40 * level) / 48)
-
-
-def transform(babies: int, giants: int, megabytes: float) -> tuple[int, Callable[[int], float]]:
-    def cost(level: int) -> float:
-        n = limbs(level)
-        return (82 + 6.7 * n) + babies * (1 + 1.08 * n) + giants * (8 + 7.7 * n) + megabytes * (n + 8) / 4
-
-    return 1, cost
-
-
-def activation(depth: int, products: int) -> tuple[int, Callable[[int], float]]:
-    return depth, lambda level: sum(products / depth * (95 + 6 * limbs(level - i)) for i in range(depth))
-
-
-CONVOLUTIONS = [
-    *[transform(17, 7, 37.7)] * 7,
-    transform(25, 15, 84),
-    *[transform(48, 7, 51.4)] * 5,
-    transform(50, 25, 111),
-    *[transform(59, 15, 59)] * 5,
-]
-
-
-LAST = transform(10, 6, 5)
-
-
-def chain_of(act: tuple[int, Callable[[int], float]], levels: int) -> Program:
-    layers = [layer for convolution in CONVOLUTIONS for layer in (convolution, act)] + [LAST]
-    bootstrap = 7300 * 1.06 ** (levels - 13)
-    steps = [Step((i,), depth, cost, bootstrap) for i, (depth, cost) in enumerate(layers)]
-    return Program([Input(levels, bootstrap)], steps, levels)
-
-
-def residual(act: tuple[int, Callable[[int], float]], levels: int) -> Program:
-    """With its nine shortcuts, of which two are 1 x 1 convolutions."""
-    bootstrap = 7300 * 1.06 ** (levels - 13)
-    steps: list[Step] = []
-
-    def add(operands: tuple[int, ...], layer: tuple[int, Callable[[int], float]]) -> int:
-        steps.append(Step(operands, *layer, bootstrap))
-        return len(steps)
-
-    x = add((add((0,), CONVOLUTIONS[0]),), act)
-    for block in range(9):
-        first, second = CONVOLUTIONS[1 + 2 * block : 3 + 2 * block]
-        y = add((add((add((x,), first),), act),), second)
-        shortcut = add((x,), transform(8, 8, 20)) if block in (3, 6) else x
-        x = add((add((shortcut, y), (0, lambda level: 5 + limbs(level))),), act)
-    add((x,), LAST)
-    return Program([Input(levels, bootstrap)], steps, levels)
-
-
-def late(program: Program) -> tuple[float, int]:
-    """The time of a chain whose bootstraps stand where a level is missing, and their number."""
-    level, total, count = program.inputs[0].level, 0.0, 0
-    for step in program.steps:
-        if level < step.depth:
-            assert isinstance(step.bootstrap, float)
-            level, total, count = program.result_level, total + step.bootstrap, count + 1
-        total, level = total + step.cost(level), level - step.depth
-    return total, count
-
-
-@pytest.mark.parametrize(
-    ("act", "levels", "bootstraps", "milliseconds", "of_late"),
-    [
-        (activation(12, 19), 13, 19, 211, 237),
-        (activation(14, 22), 15, 19, 239, 270),
-        (activation(16, 28), 17, 19, 279, 315),
-        (activation(6, 8), 13, 12, 137, 147),
-        (activation(2, 1), 13, 4, 60, 64),
-    ],
-)
-def test_the_chain_of_resnet_20_takes_its_known_time(act, levels, bootstraps, milliseconds, of_late):
-    program = chain_of(act, levels)
-    found = program.place()
-    check(program, found)
-    assert (found.exact, found.method) == (True, "dynamic programming")
-    assert (round(found.time / 1000), len(found.bootstrapped)) == (milliseconds, bootstraps)
-    assert (round(late(program)[0] / 1000), late(program)[1]) == (of_late, bootstraps)
-
-
-@pytest.mark.parametrize("act", [activation(16, 28), activation(6, 8)], ids=["ReLU", "SiLU"])
-def test_resnet_20_with_shortcuts_is_solved_exactly_by_both_methods(act):
-    program = residual(act, 17)
-    found = program.place()
-    check(program, found)
-    solved = program.place("integer program")
-    check(program, solved)
-    assert found.exact
-    assert solved.exact
-    assert found.time == pytest.approx(solved.time, rel=1e-9)
-    assert len(program.steps) == 50
-
-
-def test_without_scipy_the_integer_program_is_refused(monkeypatch):
-    import_module = importlib.import_module
-
-    def without(name: str) -> object:
-        if name.startswith("scipy"):
-            raise ModuleNotFoundError("No module named 'scipy'")
-        return import_module(name)
-
-    monkeypatch.setattr(importlib, "import_module", without)
-    with pytest.raises(ModuleNotFoundError, match="scipy"):
-        chain_of(activation(2, 1), 13).place("integer program")
-    assert chain_of(activation(2, 1), 13).place().exact

@@ -16,7 +16,6 @@ from hemera.program.program import Program
 from hemera.program.values import Form
 
 from ..arrays.programs import listed
-from .compile_cases import insecure
 
 RNG = np.random.default_rng(21)
 Spec = hm.ArraySpec
@@ -24,8 +23,14 @@ MATRIX = RNG.uniform(-1, 1, (7, 12)) / 3
 KERNEL = RNG.uniform(-1, 1, (3, 2, 3, 3)) / 4
 
 
+def shallow(depth: int = 8) -> hm.Parameters:
+    """Insecure ones with 512 slots."""
+    return hm.ckks.Parameters.for_circuit(depth, scale_bits=40, range_bits=10, degree=1024, security=None)
+
+
 PROGRAMS: dict[str, tuple[tuple[int, ...], Any]] = {
     "moments": ((12,), lambda x: {"mean": x.mean(), "centred": x - x.mean(), "sum": x.sum()}),
+    "matrix": ((12,), lambda x: MATRIX @ x),
     "wide matrix": ((3, 12), lambda x: x @ MATRIX.T + np.arange(7.0)),
     "places": ((3, 4), lambda x: [np.roll(x, 1), x.T, x[::-1, 1:]]),
     "functions": ((9,), lambda x: np.exp(x) * np.arange(9.0)),
@@ -36,11 +41,11 @@ PROGRAMS: dict[str, tuple[tuple[int, ...], Any]] = {
 }
 
 
+@pytest.mark.parametrize("samples", [2, 8])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_each_sample_has_numpys_results(name: str) -> None:
+def test_each_sample_has_numpys_results(name: str, samples: int) -> None:
     shape, program = PROGRAMS[name]
-    samples = 2 if name == "number" else 8
-    options: dict[str, Any] = {"params": insecure(8), "precision_bits": 14}
+    options: dict[str, Any] = {"params": shallow(), "precision_bits": 14}
     one = hm.compile(program, Spec(shape, (-1, 1)), **options)
     plan = hm.compile(program, Spec(shape, (-1, 1)), samples=samples, **options)
     assert (one.samples, plan.samples) == (1, samples)
@@ -53,20 +58,32 @@ def test_each_sample_has_numpys_results(name: str) -> None:
             assert plan.cost().operations == one.cost().operations
     assert f"{samples} samples in each ciphertext" in plan.report()
     local = plan.local(threads=1)
-    for count in (1, samples + 1):
+    for count in (1, samples, samples + 1, 3 * samples - 1):
         x = RNG.uniform(-1, 1, (count, *shape))
         wanted = [listed(program(each)) for each in x]
         for found in (listed(local(x)), listed(plan.evaluate_clear(x))):
-            for own, expected in zip(found, map(np.stack, zip(*wanted, strict=True)), strict=True):
-                room = 2.0**-12 * max(1, np.abs(expected).max())
-                np.testing.assert_allclose(own, expected, rtol=0, atol=room, strict=True)
+            assert len(found) == len(wanted[0])
+            for at, own in enumerate(found):
+                expected = np.stack([each[at] for each in wanted])
+                assert own.shape == expected.shape
+                np.testing.assert_allclose(
+                    own, expected, rtol=0, atol=2.0**-12 * max(1, np.abs(expected).max())
+                )
+
+
+def test_checks_and_bits_are_of_samples() -> None:
+    x = RNG.uniform(-1, 1, (5, 12))
+    plan = hm.compile(lambda x: {"y": MATRIX @ x}, Spec((12,), (-1, 1)), samples=4, params=shallow(2))
+    found = plan.check(x, encrypted=2, threads=1)
+    assert (found.samples, found.encrypted) == (5, 2)
+    assert plan.expected_bits(x) == pytest.approx(found.bits, abs=2.5)
 
 
 def test_several_inputs() -> None:
     def program(a: Any, b: Any) -> Any:
         return {"outer": np.outer(a, b), "sum": a.sum() + b.sum()}
 
-    plan = hm.compile(program, Spec((3,), (-1, 1)), Spec((5,), (0, 2)), samples=4, params=insecure(3))
+    plan = hm.compile(program, Spec((3,), (-1, 1)), Spec((5,), (0, 2)), samples=4, params=shallow(3))
     a, b = RNG.uniform(-1, 1, (6, 3)), RNG.uniform(0, 2, (6, 5))
     found = plan.local(threads=1)(a, b)
     named = plan.package.evaluate_clear({"x": a, "x1": b})
@@ -79,6 +96,13 @@ def test_several_inputs() -> None:
             plan.evaluate_clear(*wrong)
     with pytest.raises(ParameterError, match="x1: the model is for values from 0"):
         plan.evaluate_clear(a, b - 1)
+
+
+def test_samples_of_several_ciphertexts() -> None:
+    plan = hm.compile(lambda x: x * x - x.mean(), Spec((600,), (-1, 1)), samples=2, params=shallow(3))
+    assert len(plan.package.inputs) == 3  # of 256 slots for each sample
+    x = RNG.uniform(-1, 1, (3, 600))
+    np.testing.assert_allclose(plan.local(threads=1)(x), x * x - x.mean(1, keepdims=True), atol=1e-5)
 
 
 @pytest.mark.parametrize("scheme", ["bfv", "bgv"])
@@ -103,11 +127,21 @@ def test_exact_programs(scheme: str) -> None:
         plan.evaluate_clear(x + 1)
 
 
+def test_steps_are_checked() -> None:
+    plan = hm.compile(
+        lambda x: x > 2, Spec((4,), (0, 5), step=1), samples=2, params=shallow(12), precision_bits=8
+    )
+    x = RNG.integers(0, 6, (3, 4)).astype(float)
+    np.testing.assert_allclose(plan.evaluate_clear(x), x > 2, atol=2e-2)
+    with pytest.raises(ParameterError, match="multiples of 1"):
+        plan.evaluate_clear(x / 2 + 0.25)
+
+
 @pytest.mark.parametrize("scheme", ["ckks", "bfv"])
 def test_files_have_the_numbers_of_one_sample(scheme: str) -> None:
     kernel = np.arange(1, 19).reshape(2, 1, 3, 3)
     options: dict[str, Any] = (
-        {"params": insecure(2)} if scheme == "ckks" else {"security": None, "scheme": scheme}
+        {"params": shallow(2)} if scheme == "ckks" else {"security": None, "scheme": scheme}
     )
     sizes = []
     for samples in (1, 8):
@@ -126,7 +160,7 @@ def test_files_have_the_numbers_of_one_sample(scheme: str) -> None:
 def test_what_is_refused() -> None:
     for wrong in (0, -1, 3, 1024):
         with pytest.raises(ParameterError, match=rf"samples={wrong}: a ciphertext of 512 slots"):
-            hm.compile(lambda x: x, Spec((4,), (0, 1)), samples=wrong, params=insecure(8))
+            hm.compile(lambda x: x, Spec((4,), (0, 1)), samples=wrong, params=shallow())
     with pytest.raises(ParameterError, match="samples=3"):
         hm.compile(lambda x: x, Spec((4,), (0, 1)), samples=3, scheme="bfv")
     frame = {"age": np.array([30.0, 60.0])}
@@ -153,15 +187,16 @@ def test_exact_rings_have_room_for_all_samples() -> None:
     assert right(given, x)
 
 
-@pytest.mark.parametrize("samples", [64, 512])
+@pytest.mark.parametrize("samples", [64, 256, 512])
 def test_samples_of_few_slots(samples: int) -> None:
     """Down to one slot for each sample."""
-
-    def program(x: Any) -> Any:
-        return {"y": 3 * x * x - x, "s": x.sum()}
-
-    options: dict[str, Any] = {"samples": samples, "params": insecure(2), "layout": "slots"}
-    plan = hm.compile(program, Spec((2,), (-1, 1)), **options)
+    plan = hm.compile(
+        lambda x: {"y": 3 * x * x - x, "s": x.sum()},
+        Spec((2,), (-1, 1)),
+        samples=samples,
+        params=shallow(2),
+        layout="slots",
+    )
     assert plan.slots == 512 or samples == 64
     x = RNG.uniform(-1, 1, (samples + 3, 2))
     found = plan.local(threads=1)(x)
@@ -169,19 +204,12 @@ def test_samples_of_few_slots(samples: int) -> None:
     np.testing.assert_allclose(found["s"], x.sum(1), atol=1e-5)
 
 
-def test_exact_samples_take_the_operations_of_one() -> None:
-    """And copies in slots leave room for samples: with 16 there would be none."""
-    square, wide = RNG.integers(-2, 3, (16, 16)), RNG.integers(-2, 3, (4, 64))
+def test_exact_copies_leave_room_for_samples() -> None:
+    matrix = RNG.integers(-2, 3, (4, 64))
     params = hm.bfv.Parameters.for_circuit(2, plain_bits=25, degree=4096, security=None)
-    one, many = (
-        hm.compile(lambda x: square @ x, Spec((16,), (0, 3)), scheme="bfv", samples=samples, params=params)
-        for samples in (1, 8)
-    )
-    assert many.cost().operations == one.cost().operations
-    assert len(many.cost().needed_keys) == len(one.cost().needed_keys)
 
     def program(x: Any) -> Any:
-        return {"a": x @ wide, "b": np.outer(x, x), "c": (x @ wide) @ wide.T}
+        return {"a": x @ matrix, "b": np.outer(x, x), "c": (x @ matrix) @ matrix.T}
 
     plan = hm.compile(program, Spec((4,), (0, 3)), scheme="bfv", samples=32, params=params)
     x = RNG.integers(0, 4, (40, 4))
@@ -190,7 +218,25 @@ def test_exact_samples_take_the_operations_of_one() -> None:
         np.testing.assert_array_equal(found[name][39], value)
 
 
-@pytest.mark.parametrize("compare", [np.greater, np.less_equal, np.not_equal])
+def test_exact_samples_take_the_operations_of_one() -> None:
+    matrix = RNG.integers(-2, 3, (16, 16))
+    params = hm.bfv.Parameters.for_circuit(2, plain_bits=25, degree=4096, security=None)
+    one, many = (
+        hm.compile(lambda x: matrix @ x, Spec((16,), (0, 3)), scheme="bfv", samples=samples, params=params)
+        for samples in (1, 8)  # 16 leave no slots for copies
+    )
+    assert many.cost().operations == one.cost().operations
+    assert len(many.cost().needed_keys) == len(one.cost().needed_keys)
+
+
+def test_samples_take_no_larger_ring_than_they_need() -> None:
+    """Copies in slots save rotations, but not at the price of a larger ring."""
+    weights = RNG.normal(size=(4, 3))
+    plan = hm.compile(lambda x: x @ weights + 1, Spec((100, 4), (-1, 1)), samples=8)
+    assert plan.params.degree == hm.ckks.Parameters.for_circuit(1, scale_bits=40, slots=8 * 512).degree
+
+
+@pytest.mark.parametrize("compare", [np.greater, np.greater_equal, np.less, np.less_equal, np.not_equal])
 @pytest.mark.parametrize("swapped", [False, True])
 def test_what_samples_show_decides_no_comparison(compare: Any, swapped: bool) -> None:
     """An input with a computed value that is 0 in all samples, and anything in its range in other rows: these

@@ -11,15 +11,16 @@ import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.compiler.batches import in_batches
+from hemera.arrays.layout import Layout
+from hemera.arrays.tokens import Places
+from hemera.compiler.batches import alike_nodes, in_batches
 from hemera.compiler.bootstraps import seconds_without
 from hemera.compiler.parameter_search import Chosen, Search
 from hemera.compiler.placement import Placement
-from hemera.errors import ParameterError
+from hemera.errors import MismatchError, ParameterError
 from hemera.program.operations import Bootstraps
 
 from ..arrays.programs import listed
-from .compile_cases import bits_of, insecure
 
 RNG = np.random.default_rng(41)
 Spec = hm.ArraySpec
@@ -29,6 +30,15 @@ SQUARE = RNG.normal(size=(FEATURES, FEATURES)) / 4
 WIDE, NARROW = RNG.normal(size=(FEATURES, 9)) / 3, RNG.normal(size=(FEATURES, 3)) / 3
 POSITIONS = RNG.normal(size=(TOKENS, FEATURES))
 MASK = np.tril(np.ones((TOKENS, TOKENS)))
+
+
+def insecure(depth: int) -> hm.Parameters:
+    """With 512 slots."""
+    return hm.ckks.Parameters.for_circuit(depth, scale_bits=40, range_bits=10, degree=1024, security=None)
+
+
+def bits_of(found: Any, wanted: Any) -> float:
+    return float(-np.log2(np.abs(found - wanted).max() / np.abs(wanted).max()))
 
 
 def heads(x: Any, count: int) -> Any:
@@ -49,24 +59,31 @@ def norm(x: Any) -> Any:
 PROGRAMS: dict[str, Callable[..., Any]] = {
     # Each token by itself.
     "layer": lambda x: x @ WIDE + np.arange(9.0) / 9,
+    "features first": lambda x: WIDE.T @ x.T,
     "norm": norm,
+    "function": lambda x: np.tanh(x @ NARROW),
     "positions": lambda x: x @ SQUARE + POSITIONS,
     "factors of tokens": lambda x: x * POSITIONS - 2 * x,
     "features moved": lambda x: np.concatenate([x[:, 3:], x[:, :2] * x[:, 1:3]], axis=1),
     "constants": lambda x: [0 * x + POSITIONS, x],
     # Sums over tokens.
     "mean of tokens": lambda x: x.mean(0),
+    "centred": lambda x: (x - x.mean(0)) @ NARROW,
     "all": lambda x: {"sum": x.sum(), "squares": (x * x).mean()},
+    "weighted mean": lambda x: (x.sum(0) @ WIDE) ** 2,
     "one for all tokens": lambda x: x * (x.sum(0) @ SQUARE),
     "turned values": lambda x: np.roll(x, 1, axis=0) * x + np.roll(x * x, 1, axis=0) * x,
     "some of the features turned": lambda x: x + np.roll(np.pad(x[:, :2], ((0, 0), (2, 2))), 1, axis=0),
+    "turned tokens": lambda x: np.roll(x, 1, axis=0) - 2 * np.roll(x, -3, axis=0),
     "covariances": lambda x: x.T @ x / 4,
     # Tokens with tokens.
     "attention": attention,
+    "softmax": lambda x: (lambda e: (e / e.sum(-1, keepdims=True)) @ x)(np.exp(x @ x.T / 8)),
     "heads": lambda x: (lambda y: ((y @ y.transpose(0, 2, 1) / 4) @ y).transpose(1, 0, 2).reshape(x.shape))(
         heads(x, 2)
     ),
     "masked scores": lambda x: ((x @ x.T) ** 2 * MASK + MASK / 2) @ x,
+    "masked products": lambda x: ((x @ x.T) * MASK + MASK / 2) @ x,
     "scaled copies": lambda x: ((x / 8) @ (x * np.arange(1.0, 7.0)).T) @ (x * POSITIONS),
     "turned scores": lambda x: (x @ x.T).T @ (x @ NARROW),
     "sums of scores": lambda x: [(x @ x.T).sum(0), (x @ x.T).sum(1), (x @ (x @ SQUARE).T).mean()],
@@ -89,12 +106,13 @@ def test_each_sequence_has_numpys_results(name: str) -> None:
     x = RNG.uniform(-1, 1, (SAMPLES + 3, TOKENS, FEATURES))
     wanted = [listed(program(each)) for each in x]
     for found in (plan.local(threads=1)(x), plan.evaluate_clear(x)):
-        for own, expected in zip(listed(found), map(np.stack, zip(*wanted, strict=True)), strict=True):
-            room = 2.0**-12 * max(1, np.abs(expected).max())
-            np.testing.assert_allclose(own, expected, rtol=0, atol=room, strict=True)
+        for at, own in enumerate(listed(found)):
+            expected = np.stack([each[at] for each in wanted])
+            assert own.shape == expected.shape
+            np.testing.assert_allclose(own, expected, rtol=0, atol=2.0**-12 * max(1, np.abs(expected).max()))
 
 
-@pytest.mark.parametrize("shape", [(4, 4, 4), (8, 8)])
+@pytest.mark.parametrize("shape", [(4, 4), (4, 4, 4), (8, 8)])
 def test_axes_of_one_extent_are_told_apart(shape: tuple[int, ...]) -> None:
     """Tokens are the first axis of inputs, though features are as many."""
     matrix = RNG.normal(size=shape[-2:]) / 3
@@ -194,15 +212,16 @@ def test_other_meetings_of_tokens_are_refused(program: Callable[..., Any]) -> No
 
 def test_refusals() -> None:
     spec = Spec((TOKENS, FEATURES), (-1, 1))
-    for program, own, options, words in (
-        (lambda x: x @ x.T, spec, {}, "several axes of tokens"),
-        (lambda x: x @ SQUARE, Spec((3, FEATURES), (-1, 1)), {}, "a power of two, filled up"),
-        (lambda x: x + 1, Spec((), (-1, 1)), {}, "whose first axis is that of tokens"),
-        (lambda x: x @ SQUARE, spec, {"samples": 32}, r"32 samples fill too few of the 512 .* at least 64"),
-        (lambda x: x @ SQUARE, spec, {"share": True, "params": None}, 'take layout="slots" with share=True'),
-    ):
-        with pytest.raises(ParameterError, match=words):
-            compiled(program, own, **options)
+    with pytest.raises(ParameterError, match="several axes of tokens"):
+        compiled(lambda x: x @ x.T, spec)
+    with pytest.raises(ParameterError, match="a power of two, filled up"):
+        compiled(lambda x: x @ SQUARE, Spec((3, FEATURES), (-1, 1)))
+    with pytest.raises(ParameterError, match="whose first axis is that of tokens"):
+        compiled(lambda x: x + 1, Spec((), (-1, 1)))
+    with pytest.raises(ParameterError, match=r"32 samples fill too few of the 512 slots; at least 64"):
+        compiled(lambda x: x @ SQUARE, spec, samples=32)
+    with pytest.raises(ParameterError, match='take layout="slots" with share=True'):
+        compiled(lambda x: x @ SQUARE, spec, share=True, params=None)
 
 
 def test_bootstraps_are_of_all_tokens_and_samples() -> None:
@@ -225,6 +244,44 @@ def test_bootstraps_are_of_all_tokens_and_samples() -> None:
     assert {program.forms[node.operands[0]].shape for node in found} == {(2,)}
     bits = bits_of(plan.local(threads=1)(x), np.stack([long(each) for each in x]))
     assert bits > 9
+
+
+def test_heads_have_one_place_among_levels() -> None:
+    def program(x: Any) -> Any:
+        parts = []
+        for head in range(3):
+            own = x @ SQUARE[:, 2 * head : 2 * head + 2]
+            parts.append((own @ own.T / 8) ** 2 @ own)
+        return np.concatenate(parts, axis=1) @ SQUARE
+
+    plan = compiled(program, Spec((TOKENS, FEATURES), (-1, 1)), params=insecure(14))
+    arrays = plan._lowered.arrays
+    kinds: dict[int, list[str]] = {}
+    first = len(plan.package.program.inputs)
+    for value, array in enumerate(arrays):
+        if array is not None and value >= first:
+            kinds.setdefault(array, []).append(plan.package.program.nodes[value - first].operation.name)
+    assert all(len(set(names)) == 1 for names in kinds.values())
+    assert list(kinds.values()).count(["sums of products"] * 3) == 2
+    assert ["power"] * 3 in kinds.values()
+    assert plan.package.program.operations["joined"] == 1  # one matrix for the results of all heads
+
+
+def test_operations_of_a_class_do_the_same() -> None:
+    def program(x: Any) -> Any:
+        a, b, c, d = (x @ SQUARE[:, at : at + 1] for at in range(4))
+        return np.tanh(a) + np.tanh(b) + c * d
+
+    plan = compiled(program, Spec((TOKENS, FEATURES), (-1, 1)))
+    whole = plan._lowered.cut.whole
+    classes: dict[int, list[Any]] = {}
+    for node, own in zip(whole.nodes, alike_nodes(whole), strict=True):
+        classes.setdefault(own, []).append(node)
+    for nodes in classes.values():
+        assert len({(type(node.operation), node.shape, len(node.operands)) for node in nodes}) == 1
+    counts = sorted((type(nodes[0].operation).__name__, len(nodes)) for nodes in classes.values())
+    assert ("Apply", 2) in counts
+    assert ("Affine", 2) in counts  # what the functions take
 
 
 def test_bootstraps_are_compared_with_deep_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,3 +314,37 @@ def test_results_are_sent_with_their_tokens_in_slots(program: Any, tokens: Any, 
     encoding = plan.package.interface.encoding
     assert [each.to_data()["tokens"] for each in encoding.outputs] == tokens
     assert [each.shape for each in plan.package.outputs] == ciphertexts
+
+
+@pytest.mark.parametrize(
+    ("shape", "tokens"), [((4, 3), 0), ((2, 4), 1), ((2, 4, 3), 1), ((3,), None), ((), None)]
+)
+def test_slots_of_layouts(shape: tuple[int, ...], tokens: int | None) -> None:
+    layout = Layout.in_ciphertexts(shape, 2, 4, tokens)
+    x = RNG.normal(size=(3, 2, *shape))
+    (slots,) = layout.encode(x, 8)
+    assert slots.shape == (3, *layout.batch, 8)
+    for element, places in enumerate(np.ndindex(*(each for at, each in enumerate(shape) if at != tokens))):
+        for token in range(4):
+            for sample in range(2):
+                index = places if tokens is None else (*places[:tokens], token, *places[tokens:])
+                assert (slots[:, element, 2 * token + sample] == x[(slice(None), sample, *index)]).all()
+    np.testing.assert_array_equal(layout.decode([slots]), x)
+    with pytest.raises(ParameterError, match="12 slots"):
+        layout.encode(x, 12)
+    with pytest.raises(MismatchError):
+        layout.encode(x[:, :1], 8)
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (2, 8, 8), (8, 3, 8)])
+def test_each_pair_of_tokens_has_a_place(shape: tuple[int, ...]) -> None:
+    own, other = (axis for axis, extent in enumerate(shape) if extent == 8)
+    places = Places.turned(shape, own, other)
+    slots = places.ciphertexts * 8 + places.tokens
+    assert sorted(slots) == list(range(math.prod(shape)))
+    index = np.indices(shape).reshape(len(shape), -1)
+    offset = (index[other] - index[own]) % 8
+    giant = offset // 4 * 4
+    # The first token's slot is turned by the giant step, and the second's by the baby step.
+    np.testing.assert_array_equal((places.tokens - index[own]) % 8, giant)
+    np.testing.assert_array_equal((index[other] - places.tokens) % 8, offset - giant)

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LinearRegression
 
 import hemera as hm
 from hemera.compiler import Compiled
@@ -38,12 +37,6 @@ def shared() -> Compiled:
 
 def rows(count: int, seed: int = 0) -> Any:
     return np.random.default_rng(seed).uniform(0, 20, (count, 8))
-
-
-def test_more_shares_take_a_larger_scale() -> None:
-    spec = hm.ArraySpec((8,), range=(0, 20))
-    more = hm.compile(study, spec, share=True, shares=512 << 20, precision_bits=12, security=None)
-    assert 9 <= math.log2(more.params._native.scale / shared().params._native.scale) <= 12
 
 
 @functools.cache
@@ -88,6 +81,12 @@ def test_results_of_large_values_are_right_to_a_quarter() -> None:
     np.testing.assert_allclose(plan.local(threads=1)(x), 2 * x, rtol=0, atol=0.25)
 
 
+def test_results_of_small_values_have_the_bits() -> None:
+    plan = hm.compile(lambda x: x * 0.001, hm.ArraySpec((4,), range=(-1, 1)), share=True, security=None)
+    x = np.array([1, -1, 0.3, 0.0])
+    np.testing.assert_allclose(plan.local(threads=1)(x), 0.001 * x, rtol=0, atol=0.001 * 2**-16)
+
+
 def test_the_same_ciphertext_gives_the_same_values() -> None:
     plan = shared()
     ctx = hm.Context(plan.params, threads=1)
@@ -128,7 +127,7 @@ def test_bounds_cover_the_errors_of_random_programs() -> None:
     params = hm.ckks.Parameters.for_circuit(26, scale_bits=45, slots=64, range_bits=22, security=None)
     spec = hm.ArraySpec((8,), range=(-1, 1))
     ratios = []
-    for seed in range(6):
+    for seed in range(12):
         program, samples = random_program(seed)
         plan = hm.compile(program, spec, calibrate=samples, params=params, precision_bits=10)
         bound = noise_bounds(plan._lowered.program, plan.params, [1.0], plan._lowered.magnitudes)[0]
@@ -137,6 +136,26 @@ def test_bounds_cover_the_errors_of_random_programs() -> None:
         assert worst < bound, seed
         ratios.append(bound / worst)
     assert np.median(ratios) < 2.0**18
+
+
+def test_bounds_grow_with_what_is_done() -> None:
+    params = hm.ckks.Parameters.for_circuit(8, scale_bits=45, slots=64, range_bits=22, security=None)
+
+    def bound(function: Any, largest: float = 1) -> float:
+        plan = hm.compile(function, hm.ArraySpec((8,), range=(-largest, largest)), params=params)
+        return noise_bounds(plan._lowered.program, params, [largest], plan._lowered.magnitudes)[0]
+
+    unit = hm.Context(params, "ledger").noise_bound(depth=0, largest=1)
+    assert bound(lambda x: x + 0) >= 2 * unit
+    assert bound(lambda x: 1024 * x) >= 1024 * unit
+    assert bound(lambda x: x * np.arange(100, 108)) >= 107 * unit
+    assert bound(lambda x: x * x, 100) >= 200 * unit
+    assert bound(lambda x: (x * x) * x, 100) >= 3 * 100**2 * unit
+    ones = np.ones((8, 8)) * 0.7
+    assert bound(lambda x: (x * x) @ ones, 100) >= 200 * 0.7 * 8 * unit
+    steep = hm.circuits.Polynomial([0, 1000], interval=(-1, 1))
+    assert bound(steep) >= 1000 * unit
+    assert bound(lambda x: np.sin(12 * x)) >= 10 * 12 * unit
 
 
 def test_given_parameters_without_room_are_refused_with_the_bits_that_lack() -> None:
@@ -175,6 +194,19 @@ def test_bootstraps_and_too_much_depth_are_refused() -> None:
 def test_numbers_of_shares_out_of_range_are_refused(shares: int) -> None:
     with pytest.raises(ParameterError, match="shares"):
         hm.compile(study, hm.ArraySpec((8,), range=(0, 20)), share=True, shares=shares, security=None)
+
+
+def test_more_shares_take_a_larger_scale() -> None:
+    spec = hm.ArraySpec((8,), range=(0, 20))
+    more = hm.compile(study, spec, share=True, shares=512 << 20, precision_bits=12, security=None)
+    assert 9 <= math.log2(more.params._native.scale / shared().params._native.scale) <= 12
+
+
+def test_a_plan_without_it_says_the_way_out() -> None:
+    plan = hm.compile(study, hm.ArraySpec((8,), range=(0, 20)), security=None)
+    with pytest.raises(ParameterError, match="share=True"):
+        _ = plan.sharing
+    assert "sharing" not in plan.describe()
 
 
 def test_files_keep_it_and_old_ones_are_without() -> None:
@@ -241,8 +273,9 @@ def test_a_damaged_count_is_no_count(tmp_path: Path) -> None:
 
 
 def test_a_shared_estimator() -> None:
+    linear = pytest.importorskip("sklearn.linear_model")
     x = np.random.default_rng(3).normal(size=(60, 4))
-    fitted = LinearRegression().fit(x, x @ [1.0, -2.0, 0.5, 0.0])
+    fitted = linear.LinearRegression().fit(x, x @ [1.0, -2.0, 0.5, 0.0])
     model = hm.compile(fitted, calibrate=x, share=True, rows=4, security=None, precision_bits=10)
     assert isinstance(model.sharing, Sharing)
     np.testing.assert_allclose(model.local().predict(x[:4]), fitted.predict(x[:4]), atol=0.02)
@@ -252,12 +285,23 @@ def test_a_shared_estimator() -> None:
 def test_polynomials_of_powers_are_bounded_on_the_range_of_their_values(times: float) -> None:
     """They take all values, and have no interval of their own: x^3 + 2x^2 + 3x + 4 changes by 10 at 1, and by
     282 at 9."""
-    spec, options = hm.ArraySpec((4,), range=(0, times)), {"share": True, "security": None}
-    plan = hm.compile(lambda x: np.polyval([1.0, 2, 3, 4], x), spec, **options)
-    assert plan.check(np.linspace(0, times, 4)[None], encrypted=0).bits > 30
+    values = np.linspace(0, times, 4)
+    plan = hm.compile(
+        lambda x: np.polyval([1.0, 2, 3, 4], x),
+        hm.ArraySpec((4,), range=(0, times)),
+        share=True,
+        security=None,
+    )
+    assert plan.check(values[None], encrypted=0).bits > 30
     assert plan.expected_bits() > 16
     slope = 3 * times**2 + 4 * times + 3
-    line = hm.compile(lambda x: x * 3 + x, spec, params=plan.params, **options)
+    line = hm.compile(
+        lambda x: x * 3 + x,
+        hm.ArraySpec((4,), range=(0, times)),
+        share=True,
+        security=None,
+        params=plan.params,
+    )
     assert plan.sharing.noise_bounds[0] > slope / 4 * line.sharing.noise_bounds[0] / 2
 
 

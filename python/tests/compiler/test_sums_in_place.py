@@ -12,9 +12,10 @@ import hemera as hm
 from hemera.arrays.layout import COPY, FREE, Layout
 from hemera.arrays.packing import packed
 from hemera.arrays.sparse_map import SparseMap
+from hemera.compiler.bootstraps import seconds_without
 from hemera.compiler.costs import weighed
 from hemera.compiler.layouts import Samples
-from hemera.errors import LevelError, ParameterError
+from hemera.errors import LevelError, ParameterError, RangeError
 from hemera.package.package import Package
 
 from ..arrays.programs import applied
@@ -79,7 +80,7 @@ def test_results_are_numpys_at_no_more_operations(name: str) -> None:
     assert {key: operations[key] <= count for key, count in most.items()} == dict.fromkeys(most, True)
 
 
-@pytest.mark.parametrize("name", ["a sigmoid of a score", "a perceptron"])
+@pytest.mark.parametrize("name", ["one score", "ten classes", "a sigmoid of a score", "a perceptron"])
 def test_free_slots_stay_in_the_range_that_is_known(name: str) -> None:
     program, shape, _ = PROGRAMS[name]
     plan = hm.compile(program, Spec(shape, (-1, 1)))
@@ -107,18 +108,31 @@ def test_whole_numbers_are_summed_in_place_too() -> None:
     assert plan.cost().operations["key_products"] == 5
 
 
-def test_prices_are_seconds_and_keys() -> None:
-    for prices, taken in (
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_seconds_of_operations_add_up_to_those_of_the_program(name: str) -> None:
+    program, shape, _ = PROGRAMS[name]
+    plan = hm.compile(program, Spec(shape, (-1, 1)))
+    for device in ("cpu-avx512-16", "cpu-avx2-16"):
+        wanted = plan.cost(device).seconds
+        assert seconds_without(plan._lowered, plan.params, device=device) == pytest.approx(wanted, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("prices", "taken"),
+    [
         ([(1.0, 5), (1.0, 6)], 0),  # fewer keys
+        ([(1.0, 9), (1.0, 8)], 1),
         ([(1.07, 8), (1.0, 16)], 0),  # half of them are worth 2^0.1, 7.2 %
         ([(1.073, 8), (1.0, 16)], 1),
         ([(1.0, 0), (1.0, 1)], 0),  # no key is as one
         ([(math.inf, 0), (9.0, 99)], 1),
-    ):
-        assert min(range(2), key=lambda at, prices=prices: weighed(*prices[at])) == taken
+    ],
+)
+def test_prices_are_seconds_and_keys(prices: list[tuple[float, int]], taken: int) -> None:
+    assert min(range(len(prices)), key=lambda at: weighed(*prices[at])) == taken
 
 
-@pytest.mark.parametrize("error", [ParameterError, LevelError])
+@pytest.mark.parametrize("error", [ParameterError, LevelError, RangeError])
 def test_faults_do_not_lose_a_layout_in_silence(
     monkeypatch: pytest.MonkeyPatch, error: type[Exception]
 ) -> None:

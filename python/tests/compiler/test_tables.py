@@ -14,83 +14,32 @@ import pytest
 import hemera as hm
 from hemera.errors import ParameterError
 
-from .table_cases import RANGES, ROWS, assert_is_pandas_s, assert_like, close, patients, shallow, spec_of
+from .table_cases import RANGES, ROWS, assert_is_pandas_s, close, patients, shallow, spec_of
 
 STATISTICS = ["sum", "count", "mean", "var", "std"]
-Study = Callable[[Any], Any]
 
 
-def statistic_of(t: Any, column: str, name: str) -> Any:
-    of_truths = isinstance(t, pd.DataFrame) and column == "smokes"
-    return getattr(t[column] * 1.0 if of_truths else t[column], name)()
+@pytest.mark.parametrize("column", ["age", "income", "stay", "visits", "smokes"])
+@pytest.mark.parametrize("statistic", STATISTICS)
+def test_statistics_of_a_column(column: str, statistic: str) -> None:
+    def of(t: Any) -> Any:
+        found = t[column] * 1.0 if isinstance(t, pd.DataFrame) else t[column]
+        return getattr(found, statistic)()
+
+    if statistic == "count" and column in ("age", "income", "smokes"):
+        with pytest.raises(ParameterError, match="public"):  # how many rows there are
+            hm.compile(of, spec_of(patients()), params=shallow())
+        return
+    assert_is_pandas_s(of, of)
 
 
-STUDIES: dict[str, Study] = {
-    **{
-        f"{name} of {column}": lambda t, column=column, name=name: statistic_of(t, column, name)
-        for column in ("income", "visits", "smokes")
-        for name in STATISTICS
-    },
-    **{
-        f"{name} of groups": lambda t, name=name: getattr(t[t.age > 50].groupby("ward").stay, name)()
-        for name in [*STATISTICS, "size"]
-    },
-    "groups by two keys": lambda t: t.groupby(["ward", "year"])[["stay", "income"]].agg(
-        ["mean", "count", "sum", "std"]
-    ),
-    "a statistic of two columns": lambda t: t.groupby("year")[["stay", "age"]].mean(),
-    "two statistics of a column": lambda t: t.groupby("ward").stay.agg(["mean", "count"]),
-    "filter of a filter": lambda t: (u := t[t.ward != "A"])[u.age > 40].groupby("year").stay.mean(),
-    "arithmetic": lambda t: (((t.income - t.income.mean()) / 1000) ** 2 + t.stay * 0.01 - t.age / 100).mean(),
-    "a function": lambda t: (np.tanh(t.stay / 30) * t.visits).sum(),
-    "filled": lambda t: (1 - t.visits).fillna(4).mean(),
-    "missing in both, and not 0 there": lambda t: ((t.stay + 1) * (t.visits - 3)).sum(),
-    "missing in one": lambda t: ((t.stay + 1) * t.visits).std(),
-    "magnitudes": lambda t: abs(-t.visits).sum(),
-    "assigned": lambda t: t.assign(double=t.stay * 2).groupby("ward").double.mean(),
-    "sums go on": lambda t: (t.income - t[t.ward == "A"].income.mean()).sum() / 1000,
-    "a column": lambda t: t.stay * 2 + 1,
-    "a mask": lambda t: t.age > 60,
-}
-MASKS: list[Study] = [
-    lambda t: (t.age >= 30) & (t.age <= 60),
-    lambda t: (t.age < 30) | (t.smokes == 1),
-    lambda t: ~(t.visits > 5),  # true where it is missing
-    lambda t: t.visits != 3,
-    lambda t: t.visits < 4,  # not where it is missing
-    lambda t: ~(t.visits <= 4) | (t.stay.isna()),
-    lambda t: t.visits.between(2, 4),
-    lambda t: t.visits.notna() & (t.blood == "AB"),
-    lambda t: t.blood.isin(["A", "B"]),
-    lambda t: (t.age > 60) ^ (t.smokes == 1),
-    lambda t: t.age == t.age,
-]
-STUDIES |= {
-    f"mean of mask {at}": lambda t, mask=mask: t[mask(t)].stay.mean() for at, mask in enumerate(MASKS)
-}
-STUDIES |= {
-    f"rows of mask {at}": lambda t, mask=mask: t[mask(t)].age.count() for at, mask in enumerate(MASKS)
-}
+@pytest.mark.parametrize("statistic", [*STATISTICS, "size"])
+@pytest.mark.parametrize("column", ["income", "stay"])
+def test_statistics_of_groups(column: str, statistic: str) -> None:
+    def of(t: Any) -> Any:
+        return getattr(t[t.age > 50].groupby("ward")[column], statistic)()
 
-
-@pytest.mark.parametrize("part", range(4))
-def test_studies(part: int) -> None:
-    """Several results of a program, for two tables of which it was made for the first one."""
-    names = [*STUDIES][part::4]
-
-    def study(t: Any) -> dict[str, Any]:
-        return {name: STUDIES[name](t) for name in names}
-
-    plan = hm.compile(study, spec_of(patients()), params=shallow())
-    run = plan.local(threads=1)
-    for seed in (1, 2):
-        assert_like(run(patients(seed)), study(patients(seed)), room=1e-3)
-
-
-@pytest.mark.parametrize("column", ["age", "smokes"])
-def test_how_many_rows_there_are_is_public(column: str) -> None:
-    with pytest.raises(ParameterError, match="public"):
-        hm.compile(lambda t: t[column].count(), spec_of(patients()), params=shallow())
+    assert_is_pandas_s(of, of)
 
 
 def test_results_of_groups_are_named_as_pandas_names_them() -> None:
@@ -119,8 +68,57 @@ def test_results_of_groups_are_named_as_pandas_names_them() -> None:
             pd.testing.assert_series_equal(local[name], wanted)
 
 
+STUDIES: dict[str, Callable[[Any], Any]] = {
+    "groups by two keys": lambda t: t.groupby(["ward", "year"])[["stay", "income"]].agg(
+        ["mean", "count", "sum", "std"]
+    ),
+    "a statistic of two columns": lambda t: t.groupby("year")[["stay", "age"]].mean(),
+    "two statistics of a column": lambda t: t.groupby("ward").stay.agg(["mean", "count"]),
+    "filter of a filter": lambda t: (u := t[t.ward != "A"])[u.age > 40].groupby("year").stay.mean(),
+    "arithmetic": lambda t: (((t.income - t.income.mean()) / 1000) ** 2 + t.stay * 0.01 - t.age / 100).mean(),
+    "a function": lambda t: (np.tanh(t.stay / 30) * t.visits).sum(),
+    "filled": lambda t: (1 - t.visits).fillna(4).mean(),
+    "missing in both, and not 0 there": lambda t: ((t.stay + 1) * (t.visits - 3)).sum(),
+    "missing in one": lambda t: ((t.stay + 1) * t.visits).std(),
+    "magnitudes": lambda t: abs(-t.visits).sum(),
+    "assigned": lambda t: t.assign(double=t.stay * 2).groupby("ward").double.mean(),
+    "sums go on": lambda t: (t.income - t[t.ward == "A"].income.mean()).sum() / 1000,
+}
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_studies(name: str) -> None:
+    assert_is_pandas_s(STUDIES[name], STUDIES[name])
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        lambda t: t.age > 60,
+        lambda t: (t.age >= 30) & (t.age <= 60),
+        lambda t: (t.age < 30) | (t.smokes == 1),
+        lambda t: ~(t.visits > 5),  # true where it is missing
+        lambda t: t.visits != 3,
+        lambda t: t.visits < 4,  # not where it is missing
+        lambda t: ~(t.visits <= 4) | (t.stay.isna()),
+        lambda t: t.visits.between(2, 4),
+        lambda t: t.visits.isna(),
+        lambda t: t.visits.notna() & (t.blood == "AB"),
+        lambda t: t.blood.isin(["A", "B"]),
+        lambda t: t.blood != "0",
+        lambda t: (t.age > 60) ^ (t.smokes == 1),
+        lambda t: t.age == t.age,
+    ],
+)
+def test_filters(mask: Callable[[Any], Any]) -> None:
+    assert_is_pandas_s(lambda t: t[mask(t)].stay.mean(), lambda f: f[mask(f).astype(bool)].stay.mean())
+    assert_is_pandas_s(lambda t: t[mask(t)].count(), lambda f: len(f[mask(f).astype(bool)]))
+
+
 def test_filters_by_public_keys_take_no_product() -> None:
-    plan = assert_is_pandas_s(lambda t: t[t.ward == "B"].income.mean())
+    plan = assert_is_pandas_s(
+        lambda t: t[t.ward == "B"].income.mean(), lambda f: f[f.ward == "B"].income.mean()
+    )
     assert "product" not in plan.explain().partition("operation")[2]
 
 
@@ -138,6 +136,13 @@ def test_empty_groups_are_nan_and_0() -> None:
     close(found["mean"], expected["mean"])
     close(found["std"], expected["std"])
     assert 12 < plan.check(frame, threads=1).bits < 60  # of the function in the clear, too
+
+
+def test_columns_are_results_too() -> None:
+    assert_is_pandas_s(lambda t: t.stay * 2 + 1, lambda f: (f.stay * 2 + 1).to_numpy())
+    assert_is_pandas_s(lambda t: t.age > 60, lambda f: (f.age > 60).to_numpy())
+    with pytest.raises(TypeError, match="which rows are left is not known"):
+        hm.compile(lambda t: t[t.age > 60].stay, spec_of(patients()), params=shallow())
 
 
 def test_several_results_and_what_is_public_among_them() -> None:
@@ -181,6 +186,8 @@ def test_tables_with_values() -> None:
     assert table.age.count().decrypt() == ROWS  # public: nothing is encrypted
     with pytest.raises(ParameterError, match="public"):
         table.age.count().explain()
+    plan = hm.compile(lambda t: t.age.mean(), table.spec, params=shallow())
+    close(plan.local()(frame), frame.age.mean())
 
 
 def test_dicts_have_dicts_as_results() -> None:
@@ -219,11 +226,12 @@ def test_tables_of_other_libraries(library: str) -> None:
     spec = hm.TableSpec.of(frame, ranges={"x": (0, 5), "n": (0, 5)}, keys=["k"])
     told = [(own.name, own.step, own.may_miss) for own in spec.columns]
     assert told == [("x", None, True), ("n", 1, True), ("b", 1, True)]
-
-    def study(t: Any) -> dict[str, Any]:
-        return {"x": t.x.mean(), "n": t.groupby("k").n.sum(), "b": t[t.b == 1].x.sum()}
-
-    found = hm.compile(study, spec, params=shallow()).local()(frame)
+    plan = hm.compile(
+        lambda t: {"x": t.x.mean(), "n": t.groupby("k").n.sum(), "b": t[t.b == 1].x.sum()},
+        spec,
+        params=shallow(),
+    )
+    found = plan.local()(frame)
     close([found["x"], found["n"]["u"], found["n"]["v"], found["b"]], [8.5 / 3, 4, 4, 5.5])
 
 
@@ -233,10 +241,20 @@ def test_checks_and_files(tmp_path: Any) -> None:
         spec_of(patients()),
         params=shallow(),
     )
+    either = hm.compile(
+        lambda t: t[(t.age < 30) | (t.smokes == 1)].stay.sum(), spec_of(patients()), params=shallow()
+    )
+    assert either.check(patients(2), threads=1).bits > 12
     agreed = plan.check(patients(1), patients(2), encrypted=2, threads=1)
     assert (agreed.samples, agreed.encrypted) == (2, 2)
     assert agreed.bits > 12
     assert "bits" in str(agreed)
+    # A group of one row has no deviation, here and there.
+    frame = pd.DataFrame({"k": list("aab"), "x": [1.5, 2.5, 4.0]})
+    of_one = hm.compile(
+        lambda t: t.groupby("k").x.std(), hm.TableSpec.of(frame, ranges={"x": (0, 5)}, keys=["k"])
+    )
+    assert 12 < of_one.check(frame, threads=1).bits < 60
     frame = patients(3)
     close(plan.clear(frame)["a"], frame[frame.age > 60].stay.mean())
     plan.save(tmp_path / "study.hemera-model")
@@ -255,7 +273,7 @@ def test_ranges_by_tables() -> None:
     plain = hm.compile(of, spec_of(frames[0]))
     tables = hm.compile(of, spec_of(frames[0]), calibrate=frames)
     assert tables.params.degree <= plain.params.degree
-    assert_is_pandas_s(of, *frames, calibrate=frames)
+    assert_is_pandas_s(of, of, *frames, calibrate=frames)
 
 
 @pytest.mark.parametrize("scheme", ["bfv", "bgv"])

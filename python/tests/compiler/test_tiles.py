@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import LinearRegression
 
 import hemera as hm
 from hemera.arrays.layout import Layout
@@ -17,7 +16,8 @@ from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tiling import split
 from hemera.compiler import bootstraps
 from hemera.compiler.lowering import InSlots
-from hemera.errors import MismatchError, ParameterError
+from hemera.errors import FormatError, MismatchError, ParameterError
+from hemera.package.interface import Interface
 from hemera.serving import Package
 
 from ..arrays.programs import listed
@@ -45,6 +45,9 @@ PROGRAMS: dict[str, tuple[tuple[int, ...], Any]] = {
     "encrypted matrices": ((600, 3), lambda x: x.T @ x / 100),
     "neighbours": ((1500,), lambda x: np.convolve(x, KERNEL)),
     "small to large": ((30,), lambda x: (MATRIX @ x)[:, None] * np.outer(np.ones(40), x)),
+    "large to small": ((800,), lambda x: x.reshape(20, 40) @ MATRIX),
+    "polynomial": ((700,), lambda x: np.polyval([1, -2, 3.0, 0.5], x)),
+    "constant": ((600,), lambda x: np.concatenate([x[:10] * 3, np.arange(800.0) / 800])),
 }
 
 
@@ -53,17 +56,20 @@ def test_encrypted_results_are_numpys(name: str) -> None:
     shape, program = PROGRAMS[name]
     x = RNG.uniform(-1, 1, shape)
     plan = hm.compile(program, Spec(shape, (-1, 1)), params=shallow(), precision_bits=14)
-    for found in (plan.local(threads=1)(x), plan.evaluate_clear(x)):
-        for own, value in zip(listed(found), listed(program(x)), strict=True):
-            room = 2.0**-13 * max(1.0, np.abs(value).max())
-            np.testing.assert_allclose(own, value, rtol=0, atol=room, strict=True)
+    found, wanted = listed(plan.local(threads=1)(x)), listed(program(x))
+    assert len(found) == len(wanted)
+    for own, value in zip(found, wanted, strict=True):
+        assert own.shape == value.shape
+        np.testing.assert_allclose(own, value, rtol=0, atol=2.0**-13 * max(1.0, np.abs(value).max()))
+    for own, value in zip(listed(plan.evaluate_clear(x)), wanted, strict=True):
+        np.testing.assert_allclose(own, value, rtol=0, atol=2.0**-13 * max(1.0, np.abs(value).max()))
     report = plan.report()
     assert " in " in report.split("where", 1)[1]  # a count of ciphertexts
     assert plan.expected_bits(x[None]) > 10
 
 
 def test_shapes_beside_the_number_of_slots() -> None:
-    for size in (SLOTS, SLOTS + 1, 2 * SLOTS + 1):
+    for size in (SLOTS - 1, SLOTS, SLOTS + 1, 2 * SLOTS, 2 * SLOTS + 1):
         plan = hm.compile(
             lambda x: {"twice": 2 * x, "sum": x.sum()}, Spec((size,), (-1, 1)), params=shallow(1)
         )
@@ -92,6 +98,19 @@ def test_several_inputs_of_different_sizes() -> None:
     # The array's own name, not that of one of its ciphertexts.
     with pytest.raises(ParameterError, match=r"x1: the model is for values from 0\.0 to 2\.0"):
         plan.evaluate_clear(x, y - 1, z)
+
+
+def test_samples_and_checks() -> None:
+    samples = RNG.uniform(-1, 1, (6, 900))
+    plan = hm.compile(
+        lambda x: np.tanh(2 * x), samples[0], calibrate=samples, params=shallow(), precision_bits=10
+    )
+    found = plan.check(samples, encrypted=2, threads=1)
+    assert found.bits > 9
+    assert not found.outside
+    far = samples.copy()
+    far[3, 800] = 5
+    assert sum(plan.check(far, encrypted=0).outside.values()) == 2  # the input, and the argument
 
 
 @pytest.mark.parametrize("scheme", ["bfv", "bgv"])
@@ -151,9 +170,10 @@ def test_more_rows_than_slots() -> None:
 
 
 def test_too_many_ciphertexts_are_refused_before_anything_is_made() -> None:
-    for scheme in ("ckks", "bgv"):
-        with pytest.raises(ParameterError, match="8192 ciphertexts; at most 4096"):
-            hm.compile(lambda x: x, Spec((1 << 28,), (0, 1)), scheme=scheme)
+    with pytest.raises(ParameterError, match="8192 ciphertexts; at most 4096"):
+        hm.compile(lambda x: x, Spec((1 << 28,), (0, 1)))
+    with pytest.raises(ParameterError, match="8192 ciphertexts; at most 4096"):
+        hm.compile(lambda x: x, Spec((1 << 28,), (0, 1)), scheme="bgv")
 
 
 def study(t: Any) -> Any:
@@ -184,12 +204,40 @@ def test_tables() -> None:
 
 
 def test_estimators_of_many_features() -> None:
+    linear = pytest.importorskip("sklearn.linear_model")
     x = RNG.normal(size=(60, 700))
-    model = LinearRegression().fit(x, x[:, :3].sum(1))
+    model = linear.LinearRegression().fit(x, x[:, :3].sum(1))
     plan = hm.compile(model, calibrate=x, params=shallow(2))
     np.testing.assert_allclose(plan.local(threads=1).predict(x[:5]), model.predict(x[:5]), atol=1e-2)
     loaded = Package.load(bytes(plan.package))
     np.testing.assert_allclose(loaded.evaluate_clear(x[:5]), model.predict(x[:5]), atol=1e-2)
+
+
+def test_arrays_with_values() -> None:
+    values = RNG.uniform(-1, 1, 1300)
+    x = hm.array(values, range=(-1, 1))
+    found = (x * x).mean().decrypt(params=shallow(3), threads=1)
+    assert found == pytest.approx((values**2).mean(), abs=1e-5)
+
+
+def squares() -> Any:
+    return hm.compile(
+        lambda x: {"y": x * x, "m": x.mean()}, Spec((1300,), (-1, 1)), params=shallow(2), name="large"
+    )
+
+
+def test_files_whose_layouts_do_not_fit() -> None:
+    interface = squares().package.interface
+    data = interface.describe()
+    assert Interface.from_dict(data).encoding == interface.encoding
+    arrays = data["encoding"]
+    for wrong in (
+        {**arrays, "inputs": arrays["inputs"] * 2},
+        {**arrays, "outputs": arrays["outputs"][:1]},
+        {**arrays, "inputs": arrays["outputs"][1:]},
+    ):
+        with pytest.raises(FormatError, match="layouts of"):
+            Interface.from_dict({**data, "encoding": wrong})
 
 
 def test_tiles_are_placed_as_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 
 import hemera as hm
+from hemera.compiler import compiling
+from hemera.compiler.scaling import Scaled
+from hemera.compiler.watching import Known
 from hemera.errors import RangeWarning
 from hemera.package.encodings import Arrays
 from hemera.package.encodings.base import chunked
@@ -46,8 +49,9 @@ def told(plan: hm.Compiled) -> list[tuple[float, float, float]]:
     return found
 
 
+@pytest.mark.parametrize("margin", [0.1, 0.5])
 @pytest.mark.parametrize("watch", [True, False])
-@pytest.mark.parametrize(("factor", "number", "margin"), [(3.0, 1.0, 0.1), (-2.0, 5.0, 0.5)])
+@pytest.mark.parametrize(("factor", "number"), [(3.0, 1.0), (-2.0, 5.0), (0.5, 0.0)])
 def test_ranges_and_reaches_of_results_and_watched_values(
     margin: float, watch: bool, factor: float, number: float
 ) -> None:
@@ -69,6 +73,12 @@ def test_ranges_and_reaches_of_results_and_watched_values(
     assert len(found) == (3 if watch else 2)
     if watch:
         assert found[2] == pytest.approx((*ends, reach))
+
+
+def test_what_samples_show_in_full_is_told_of_no_result() -> None:
+    plan = compiled(lambda x: x * 2, hm.ArraySpec((6,), range=(LOW, HIGH)), None, calibrate=None)
+    (spec,) = plan.package.outputs
+    assert (spec.low, spec.high, spec.reach) == (None, None, None)
 
 
 @pytest.mark.parametrize("middle", [1e4, -1e4])
@@ -112,6 +122,39 @@ def test_scaled_results_reach_what_is_decrypted_of_them(middle: float, watch: bo
     outputs = [replace(first, low=(middle - 0.75) * total, high=(middle + 0.75) * total), *others]
     with pytest.warns(RangeWarning, match="rows 1, 2 of 3 leave the range of result 'sum', .* may have left"):
         encoding.decode(decrypted, outputs, 3)
+
+
+def test_what_is_encrypted_of_samples_and_told_of_results() -> None:
+    """(x - number) / factor; None stays None."""
+    whole = compiled(
+        lambda x: {"a": x, "b": x}, hm.ArraySpec((6,), (LOW, HIGH)), None, calibrate=None
+    )._program
+    own = Scaled(whole, ((2.0, 10.0), (4.0, 0.0)), ((8.0, -3.0), (0.5, 1.0)))
+    first, second = own.examples([np.array([[10.0, 14.0]]), None])
+    assert second is None
+    np.testing.assert_array_equal(first, [[0, 2]])
+    known = {"a": Known("", -1, 2, (-5.0, 4.0)), "b": Known("f", 0, 1, (-3.0, 3.0))}
+    found = own.known(known)
+    assert found == {"a": Known("", -1, 2, (-0.25, 0.875)), "b": Known("f", 0, 1, (-8.0, 4.0))}
+    assert (found["a"].reach, found["b"].reach) == (0.875, 8.0)
+    assert own.known({"b": Known("", None, None, None)}) == {"b": Known()}
+    assert Known().reach is None
+
+
+@pytest.mark.parametrize("watch", [True, False])
+def test_room_for_results_is_each_one_by_its_own_scale(watch: bool, monkeypatch: Any) -> None:
+    """A large result of a large factor needs no more room than a small one: 4 at most, whatever the units."""
+    reaches = []
+    made = compiling.Search
+    monkeypatch.setattr(compiling, "Search", lambda *args: reaches.append(made(*args).reach) or made(*args))
+
+    def program(x: Any) -> Any:
+        return {"large": 3000 * x[0], "small": x[1] / 4096, "bent": np.tanh(x[2] - 1e4)}
+
+    samples = 1e4 + SAMPLES / np.abs(SAMPLES).max() / 2
+    compiled(program, hm.ArraySpec((6,), range=(1e4 - 1, 1e4 + 1)), samples, watch=watch)
+    assert reaches
+    assert 0 < max(reaches) < 4
 
 
 @pytest.mark.parametrize(

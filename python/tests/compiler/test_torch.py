@@ -47,11 +47,25 @@ MODULES = {
         ),
         (1, 12, 12),
     ),
+    "normalised": (
+        lambda: nn.Sequential(nn.Linear(6, 8), nn.SiLU(), nn.LayerNorm(8, eps=0.1), nn.Linear(8, 2)),
+        (6,),
+    ),
     "sequence": (
         lambda: nn.Sequential(
             nn.Conv1d(3, 4, 3, dilation=2, padding=2), nn.ELU(), nn.Flatten(), nn.Linear(40, 2)
         ),
         (3, 10),
+    ),
+    "depthwise": (
+        lambda: nn.Sequential(
+            nn.Conv2d(3, 3, 3, padding=1, groups=3),
+            nn.ReLU6(),
+            nn.Conv2d(3, 5, 1),
+            nn.LeakyReLU(),
+            nn.Flatten(),
+        ),
+        (3, 4, 4),
     ),
 }
 
@@ -71,6 +85,17 @@ def test_modules_are_pytorchs(name: str) -> None:
     for sample, own in zip(samples[:4], expected, strict=False):
         np.testing.assert_allclose(plan.evaluate_clear(sample.astype(float)), own, atol=room)
     assert plan.package.name == type(module).__name__
+
+
+def test_a_module_encrypted() -> None:
+    torch.manual_seed(2)
+    module = nn.Sequential(nn.Linear(8, 6), nn.Tanh(), nn.Linear(6, 3)).eval()
+    samples = RNG.uniform(-1, 1, (24, 8)).astype(np.float32)
+    plan = hm.compile(
+        module, hm.ArraySpec((8,), (-1, 1)), calibrate=samples, precision_bits=10, security=None
+    )
+    expected = module(torch.from_numpy(samples[:1])).detach().numpy()[0]
+    np.testing.assert_allclose(plan.local(threads=2)(samples[0].astype(float)), expected, atol=2**-8)
 
 
 def test_errors() -> None:

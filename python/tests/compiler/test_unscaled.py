@@ -53,8 +53,11 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], int, int, int]] = {
     # The program, samples, N, and primes.
     "layer": (lambda x: layer(x, 0), 1024, 2048, 1),
     "square": (lambda x: layer(x, 0) ** 2, 1024, 4096, 2),
+    "square first": (lambda x: (x**2) @ WEIGHTS[0], 1024, 4096, 2),
+    "two layers": (two_layers, 1024, 4096, 2),
     "products of two scales": (lambda x: (x @ WEIGHTS[0]) * (x @ OTHERS), 1024, 4096, 2),
     "sums of one scale": (lambda x: (layer(x, 0) - layer(x[..., ::-1], 0)) ** 2, 1024, 4096, 2),
+    "sums of products": (lambda x: ((x @ WEIGHTS[0]) * (x @ OTHERS)).sum(-1), 1024, 4096, 2),
     "fourth powers": (lambda x: layer(x, 0) ** 4, 1024, 4096, 3),
     "three layers": (three_layers, 2048, 8192, 3),
     "fewer primes of the same ring": (two_layers, 4096, 8192, 2),
@@ -101,6 +104,7 @@ def is_matrix(operation: Any) -> bool:
 @pytest.mark.parametrize(
     ("program", "options"),
     [
+        (two_layers, {"precision_bits": 16}),  # weights of 32 bits
         (two_layers, {"precision_bits": 12}),  # of 16 bits, for which a prime below 2^50 is too small
         (lambda x: np.tanh(layer(x, 0)) @ WEIGHTS[1], {}),
         (lambda x: layer(x, 0) ** 3, {}),
@@ -117,6 +121,13 @@ def test_others_are_rescaled(program: Callable[..., Any], options: dict[str, Any
     assert bits_of(plan, program) > 5
 
 
+def test_given_parameters_are_taken() -> None:
+    params = hm.ckks.Parameters.for_circuit(3, scale_bits=30, range_bits=9, slots=1024, security=None)
+    plan = compiled(two_layers, 1024, params=params)
+    assert plan.params == params
+    assert not is_unscaled(plan)
+
+
 def test_results_at_the_ends_of_their_range() -> None:
     """All slots alike are one large coefficient, which decryption must not refuse."""
     weights = np.full((30, 2), 1 / 30) * [1, -3.97]
@@ -126,6 +137,15 @@ def test_results_at_the_ends_of_their_range() -> None:
     assert is_unscaled(plan)
     found = plan.local(threads=1)(np.ones((1024, 30)))
     assert np.abs(found - [1, 3.97**2] @ more).max() < 0.6
+
+
+def test_samples_along_an_axis() -> None:
+    plan = hm.compile(
+        two_layers, hm.ArraySpec(SAMPLES.shape, range=(-1, 1)), precision_bits=6, layout="ciphertexts"
+    )
+    assert is_unscaled(plan)
+    assert plan.params.degree == 4096
+    assert bits_of(plan, two_layers) > 5.5
 
 
 def test_models_keep_it_in_their_files() -> None:

@@ -47,7 +47,8 @@ def splits(count: int, at: int) -> Node:
     return last if count == 1 else Node(threshold=float(at % 8 + 1), left=last, right=splits(count - 1, at))
 
 
-@pytest.mark.parametrize(("digit", "depth"), [(1, 2), (2, 1), (3, 2), (8, 1)])
+@pytest.mark.parametrize("digit", [1, 2, 3, 8])
+@pytest.mark.parametrize("depth", [1, 2])
 def test_a_node_splits_at_every_bin(digit: int, depth: int) -> None:
     """Alone in its circuit: no other tree has bits in its planes."""
     quantiser = Quantiser((np.arange(1.0, 9),), integral=True, digit=digit)
@@ -115,7 +116,7 @@ def test_classes_of_scores() -> None:
 
 
 @pytest.mark.parametrize("fraction", [0.0, 0.5])
-@pytest.mark.parametrize("largest", [1, 1022, 1023, 1024, 2**17, 2**18])
+@pytest.mark.parametrize("largest", [1, 1000, 1022, 1023, 1024, 2046, 2**17, 2**18, 2**20])
 def test_a_modulus_holds_scores_in_fine_steps(largest: int, fraction: float) -> None:
     """Whole leaves in steps of 1 at least, others of 1 / 256: of the usual 20 bits where these have them."""
     tree = Node(threshold=1.0, left=Node(-float(largest)), right=Node(largest - fraction))
@@ -127,7 +128,8 @@ def test_a_modulus_holds_scores_in_fine_steps(largest: int, fraction: float) -> 
     assert (bits == 20) == (largest * (256 if fraction else 1) < 2**18)
 
 
-@pytest.mark.parametrize(("depth", "digit"), [(1, 1), (2, 3), (3, 1)])
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("digit", [1, 3])
 def test_parameters_are_of_the_products_one_after_the_other(depth: int, digit: int) -> None:
     """A comparison and the tree's products; one more for bins of two digits."""
     model = random_ensemble(1, 2, depth, feature_count=1, levels=9, seed=1)

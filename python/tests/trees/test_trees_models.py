@@ -32,6 +32,11 @@ def read(model: dict[str, Any], folder: Path) -> Ensemble:
     return read_model(path)
 
 
+def test_there_are_models_of_both_libraries() -> None:
+    assert len([path for path in FILES if path.stem.startswith("xgboost")]) == 10
+    assert len([path for path in FILES if path.stem.startswith("lightgbm")]) == 4
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_scores_are_those_of_the_library(path: Path, tmp_path: Path) -> None:
     contents = json.loads(path.read_text())
@@ -64,9 +69,9 @@ def test_the_first_row_lies_on_a_threshold(path: Path, tmp_path: Path) -> None:
     assert not np.array_equal(model.scores(rows), other.scores(rows))
 
 
-@pytest.mark.parametrize(
-    ("table", "depth", "init"), [("breast_cancer", 1, "zero"), ("wine", 2, None), ("diabetes", 3, None)]
-)
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("table", ["breast_cancer", "wine", "diabetes"])
+@pytest.mark.parametrize("init", [None, "zero"])
 def test_scikit_learn(table: str, depth: int, init: str | None) -> None:
     datasets, ensemble = pytest.importorskip("sklearn.datasets"), pytest.importorskip("sklearn.ensemble")
     data, target = getattr(datasets, f"load_{table}")(return_X_y=True)
@@ -123,16 +128,21 @@ def test_xgboost_that_can_not_be_used(change: Change, words: str, tmp_path: Path
         ("missing_type", "Zero", "zero_as_missing=False"),
         ("left_child", {"leaf_coeff": [1.0], "leaf_value": 0.0}, "linear_tree=False"),
         ("right_child", {}, "model of LightGBM is damaged"),
-        ("average_output", True, "averages"),
-        ("objective", "poisson", "objective is poisson"),
     ],
 )
 def test_lightgbm_that_can_not_be_used(where: str, value: object, words: str, tmp_path: Path) -> None:
     model = stored("lightgbm-wine-2")["model"]
-    place = model if where in model else model["tree_info"][0]["tree_structure"]
-    place[where] = value
+    model["tree_info"][0]["tree_structure"][where] = value
     with pytest.raises((ParameterError, FormatError), match=words):
         read(model, tmp_path)
+
+
+def test_lightgbm_objective_and_forest(tmp_path: Path) -> None:
+    model = stored("lightgbm-wine-2")["model"]
+    with pytest.raises(ParameterError, match="averages"):
+        read(model | {"average_output": True}, tmp_path)
+    with pytest.raises(ParameterError, match="objective is poisson"):
+        read(model | {"objective": "poisson"}, tmp_path)
 
 
 def test_too_deep(tmp_path: Path) -> None:
