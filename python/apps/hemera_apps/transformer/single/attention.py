@@ -6,17 +6,17 @@ features. With tokens turned by their place, K'[i, f] = K[i + f, f], and V' like
 
     S_c[i, e] = sum over f of Q[i, f] K[i + w c + e, f]
               = sum over m of (rot(Q, m) in the head) rot(K'_c, m - p m),
-    O[i, f] = sum over c and m of rot(E_c, m) (rot(V', p (w c + m)) in the head),
+    O[i, f] = sum over c and m of rot(E_c, m) (rot(V'_c, p m) in the head),
 
-where K'_c is K' turned by w c tokens, p is the period, -w < m < w, and "in the head" keeps the places e with
-0 <= e + m < w. Rotations share their preparation, and products are summed before they are relinearized: the
-scores of 12 heads with 128 tokens and 64 features take 762 products and 6 relinearizations. (These are steps
-of the product of matrices of X. Jiang, M. Kim, K. Lauter, Y. Song, 2018/1041.)
+where K'_c and V'_c are turned by w c tokens, p is the period, and "in the head" keeps the places e with 0 <=
+e + m < w. Two shares are one complex number: K'_c + i K'_d gives S_c + i S_d, and the real part of (E_c - i
+E_d) (V'_c + i V'_d) is what both add to O. `hemera_apps.transformer.single.turned` has the sums over m.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,10 +33,6 @@ from hemera_apps.transformer.softmax import DividedExponentials, NormalizedSquar
 from hemera_apps.transformer.watch import Watch
 
 Array = NDArray[np.float64]
-
-_BABIES = 32
-"""Rotations that share a preparation: fewer have fewer keys, and more preparations."""
-
 
 class SingleAttention:
     """The weights of all heads as plans.
@@ -63,12 +59,14 @@ class SingleAttention:
         width, biases, ranges = self._layout.shape.width, weights.biases, functions.ranges
         self._softmax = functions.softmax
         # Both factors of a score have the root of its factor, so that they round alike.
-        root = (math.sqrt(width) * self._softmax.half) ** -0.5
+        doubled = len(self._pairs[0])  # by their conjugates
+        root = (math.sqrt(width) * self._softmax.half * doubled) ** -0.5
         both = np.concatenate([weights.query, weights.key]) * root
         bias = np.concatenate([biases["query"], biases["key"]]) * root
         params, levels = plans.params, plans.levels
         self._factors = FeatureLayer(both, bias, self._layout, params, levels.fresh, kept=kept)
-        value = weights.value / ranges.mixed, biases["value"] / ranges.mixed
+        unit = ranges.mixed * doubled
+        value = weights.value / unit, biases["value"] / unit
         self._values = FeatureLayer(*value, self._layout, params, levels.values, kept=kept)
 
     def prepare(self, context: hm.Context) -> None:
@@ -82,9 +80,19 @@ class SingleAttention:
             self._plans.head_sums[level].prepare(context)
 
     @property
-    def _shares(self) -> range:
-        """The shares of the tokens: each has as many tokens as a head has features."""
-        return range(self._layout.shape.tokens // self._layout.shape.width)
+    def _pairs(self) -> list[tuple[int, ...]]:
+        """The shares of the tokens, each of which has as many tokens as a head has features, in pairs, which
+        are one complex number; or a single share."""
+        shares = range(self._layout.shape.tokens // self._layout.shape.width)
+        return [(c, c + 1) for c in shares[::2]] if len(shares) > 1 else [(0,)]
+
+    def _paired(self, x: hm.Ciphertext) -> hm.Ciphertext:
+        """x of the tokens of the first share of a pair, and i times x of those of the second one: of shape
+        (pairs, ciphertexts)."""
+        tokens = self._layout.shape.width * self._layout.period
+        return _stacked(
+            _complex([x.rotate(c * tokens) if c else x for c in pair], 1j) for pair in self._pairs
+        )
 
     def weights_of(self, x: hm.Ciphertext, padding: Padding | None = None) -> list[hm.Ciphertext]:
         """The exponentials of scores over `ranges.sums[1]`, or the softmax of scores whose range is wide; a
@@ -96,80 +104,86 @@ class SingleAttention:
         """
         factors = self._factors(x)
         count = self._layout.ciphertexts
-        turned = _turned(factors[:count], self._plans.distances, 1)
-        queries = [self._plans.query_masks[m](rows) for m, rows in turned.items()]
-        del turned
-        keys = (self._plans if padding is None else padding).turned_keys(factors[count:])
+        queries = factors[:count]
+        keys = self._paired((self._plans if padding is None else padding).turned_keys(factors[count:]))
         del factors
         self._watch.stage("queries and keys")
-        period, width = self._layout.period, self._layout.shape.width
+        both = self._plans.scores(queries.reshape(1, count), keys)
+        del queries, keys
         scores = []
-        for c in self._shares:
-            of_share = keys.rotate(c * width * period) if c else keys
-            scores.append(
-                x.evaluator.dot(queries, list(_turned(of_share, self._plans.distances, 1 - period).values()))
-            )
-        del queries
+        for pair, found in zip(self._pairs, both, strict=True):
+            if len(pair) == 2:
+                turned = found.conjugate()
+                scores += [found + turned, (found - turned) * -1j]
+            else:
+                scores.append(found)
         self._watch.see("scores", scores[0], self._softmax.half)
         self._watch.stage("scores")
         found = self._weights(hm.concatenate(scores), padding)
-        return [found[c * count : (c + 1) * count] for c in self._shares]
+        return [found[first : first + count] for first in range(0, len(found), count)]
 
     def _weights(self, scores: hm.Ciphertext, padding: Padding | None) -> hm.Ciphertext:
-        """The weights from scores over `softmax.half`, which are 0 where they are those with padding."""
+        """The weights from scores over `softmax.half`. Those of padding are a known number if exponentials
+        are divided by their sums, else 0."""
         softmax = self._softmax
-        root, shift = softmax.exponential, -softmax.middle / softmax.half
-        known: Array | None = None
-        if padding is not None:
-            root = hm.circuits.Polynomial(root.coefficients * padding.factor, basis=root.basis)
+        shift = -softmax.middle / softmax.half
+        found = self._root(padding)(declared(scores + shift if shift else scores))
+        if isinstance(softmax, DividedExponentials):
+            found = found.square().rescale()
+        elif padding is not None:
             rows = np.repeat(padding.rows, self._layout.ciphertexts, axis=0)
-            known = rows * float(in_the_clear(root, np.array(shift)))
-        found = root(declared(scores + shift if shift else scores))
-        divided = isinstance(softmax, DividedExponentials)
-        if divided:
-            found = found.square()
-        if known is not None:
-            found -= known**2 if divided else known
+            found -= rows * self._of_padding(padding)
         self._watch.stage("exponentials")
         if isinstance(softmax, NormalizedSquares):
             found = normalized(found, softmax, self._plans)
             self._watch.stage("softmax")
         return found
 
-    def sums(self, weights: list[hm.Ciphertext]) -> hm.Ciphertext:
-        """Their sums over all tokens, in each place of a head, a level lower."""
-        return self._plans.head_sums[self._plans.levels.base + 2](hm.add_many(weights))
+    def _root(self, padding: Padding | None) -> hm.circuits.Polynomial:
+        """The polynomial of exponentials, or of their roots, whose sums of few tokens are as large as those
+        of all."""
+        own = self._softmax.exponential
+        if padding is None:
+            return own
+        return hm.circuits.Polynomial(own.coefficients * padding.factor, basis=own.basis)
 
-    def weighted(self, x: hm.Ciphertext, weights: list[hm.Ciphertext]) -> hm.Ciphertext:
+    def _of_padding(self, padding: Padding) -> float:
+        """The value of `_root` for the score 0."""
+        shift = -self._softmax.middle / self._softmax.half
+        return float(in_the_clear(self._root(padding), np.array(shift)))
+
+    def sums(self, weights: list[hm.Ciphertext], padding: Padding | None = None) -> hm.Ciphertext:
+        """The sums of exponentials over all tokens but padding, in each place of a head, a level lower."""
+        found = self._plans.head_sums[self._plans.levels.base + 2](hm.add_many(weights))
+        return found if padding is None else found - padding.count * self._of_padding(padding) ** 2
+
+    def weighted(
+        self, x: hm.Ciphertext, weights: list[hm.Ciphertext], padding: Padding | None = None
+    ) -> hm.Ciphertext:
         """The sums of the tokens' values times the weights, divided by `ranges.mixed`, a level lower.
 
         Args:
             x: the features, at `SingleLevels.values` or higher.
             weights: those of `weights_of`.
+            padding: tokens whose values do not count.
         """
-        values = self._plans.turned_values(self._values(x))
-        period, width, tokens = self._layout.period, self._layout.shape.width, self._layout.shape.tokens
-        turned = _turned(values, range(tokens), period)
+        plans = self._plans
+        values = self._paired((plans if padding is None else padding).turned_values(self._values(x)))
         self._watch.stage("values")
-        found = []
-        for c, of_share in zip(self._shares, weights, strict=True):
-            left = _turned(of_share, self._plans.distances, 1)
-            right = [self._plans.value_masks[m](turned[(width * c + m) % tokens]) for m in left]
-            found.append(x.evaluator.dot(list(left.values()), right))
-            del left, right
-        total = hm.add_many(found)
+        factors = _stacked(_complex([weights[c] for c in pair], -1j) for pair in self._pairs)
+        found = plans.weighted(values, factors)
+        total = found.sum(axis=0)
+        if len(self._pairs[0]) == 2:
+            total += total.conjugate()
         self._watch.stage("weighted sums")
         return total
 
 
-def _turned(x: hm.Ciphertext, numbers: range, unit: int) -> dict[int, hm.Ciphertext]:
-    """x turned by each number of units: by a multiple of `_BABIES`, then by the rest, to need few keys."""
-    found: dict[int, hm.Ciphertext] = {}
-    for giant in range(numbers.start // _BABIES * _BABIES, numbers.stop, _BABIES):
-        start = x.rotate(giant * unit) if giant else x
-        babies = [n - giant for n in numbers if 0 < n - giant < _BABIES]
-        if giant in numbers:
-            found[giant] = start
-        turned = start.rotate_many([baby * unit for baby in babies]) if babies else []
-        found |= {giant + baby: rows for baby, rows in zip(babies, turned, strict=True)}
-    return found
+def _complex(parts: list[hm.Ciphertext], unit: complex) -> hm.Ciphertext:
+    """The first part, and the second one times i or -i if there is one."""
+    return parts[0] if len(parts) == 1 else parts[0] + parts[1] * unit
+
+
+def _stacked(batches: Iterable[hm.Ciphertext]) -> hm.Ciphertext:
+    """Batches along a new first axis."""
+    return hm.concatenate([batch.reshape(1, len(batch)) for batch in batches])

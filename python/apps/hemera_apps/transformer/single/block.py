@@ -120,9 +120,9 @@ class SingleBlock:
         """Attention's output, divided by half of `ranges.mixed`."""
         levels, functions, refresh = self.levels, self._functions, self._refresh
         weights = self._attention.weights_of(x, padding)
-        divided = self._attention.weighted(x, weights).at_level(levels.base + 1)
+        divided = self._attention.weighted(x, weights, padding).at_level(levels.base + 1)
         if isinstance(functions.softmax, DividedExponentials):
-            sums = self._attention.sums(weights).at_level(levels.base)
+            sums = self._attention.sums(weights, padding).at_level(levels.base)
             doubled = hm.concatenate(refresh.twice(sums, levels.top))
             self._watch.see("sums", doubled, functions.ranges.sums[1] / 2)
             divided *= functions.softmax.inverse(doubled).at_level(levels.base + 1)

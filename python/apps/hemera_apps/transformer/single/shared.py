@@ -14,6 +14,7 @@ from hemera_apps.transformer.refresh import Refresh
 from hemera_apps.transformer.single.layers import FeatureLayer
 from hemera_apps.transformer.single.layout import SingleLayout
 from hemera_apps.transformer.single.levels import SingleLevels
+from hemera_apps.transformer.single.turned import TurnedProducts
 
 Array = NDArray[np.float64]
 
@@ -27,9 +28,8 @@ class SharedPlans:
         mean: of the block's features, from a batch of one.
         sums: of all features, from a batch of one, for each layer norm.
         head_sums: of the places of each head, by the level of these.
-        distances: those between the places of a head.
-        query_masks, value_masks: of each distance: the places that stay in the head.
         turned_keys, turned_values: K' and V', see `hemera_apps.transformer.single.attention`.
+        scores, weighted: the products of queries and K', and of V' and exponentials.
 
     Args:
         layout: of features in slots.
@@ -66,27 +66,21 @@ class SharedPlans:
             for level in (levels.base + 2, levels.top, levels.top - 1)
         }
 
-        self.distances = range(-width + 1, width)
-        place = np.arange(layout.slots) % width
-        in_head = {m: (place + m >= 0) & (place + m < width) for m in self.distances}
-
-        def masks(level: int) -> dict[int, hm.circuits.Mask]:
-            return {m: hm.circuits.Mask(kept, params, level=level) for m, kept in in_head.items()}
-
         everywhere = np.ones(layout.shape.tokens)
         self.turned_keys = self.turned(everywhere, levels.fresh - 1)
         self.turned_values = self.turned(everywhere, levels.values - 1)
-        self.query_masks, self.value_masks = masks(levels.fresh - 1), masks(levels.values - 2)
+        period = layout.period
+        self.scores = TurnedProducts(layout, params, levels.fresh - 1, 1, 1 - period)
+        self.weighted = TurnedProducts(layout, params, levels.values - 2, period, 1)
 
     def prepare(self, context: hm.Context) -> None:
-        """Encode constants now and not in the first call: all but those of keys, which padding changes, and
-        of sums in the softmax, which differ between blocks."""
+        """Encode constants now and not in the first call: all but those of K' and V', which padding changes,
+        and of sums in the softmax, which differ between blocks."""
         self.refresh.prepare(context)
         for layer in (self.mean, *self.sums):
             layer.prepare(context)
-        for mask in (*self.query_masks.values(), *self.value_masks.values()):
-            mask.prepare(context)
-        self.turned_values.prepare(context)
+        for products in (self.scores, self.weighted):
+            products.prepare(context)
 
     def turned(self, tokens: Array, level: int) -> hm.circuits.LinearTransform:
         """In place f of token i, place f of token i + f, times that token's entry of `tokens`."""
@@ -107,7 +101,8 @@ class Padding:
     are the scores with them, whose exponentials are a known number: that of 0.
 
     Attributes:
-        turned_keys: K' without the keys of padding.
+        count: the number of these tokens.
+        turned_keys, turned_values: K' and V' without those of padding.
         rows: 1 where a score is one with padding, else 0; of shape (tokens / w, slots), for heads of w
             features.
         factor: of the roots of exponentials, whose sums of few tokens are then as large as those of many.
@@ -127,7 +122,10 @@ class Padding:
             raise RangeError(f"{real} tokens count, of {tokens}: give 1 to {tokens}")
         counted = token_weights(layout.shape, real).ravel() > 0
         self.factor = math.sqrt(tokens / real)
-        self.turned_keys = plans.turned(counted.astype(float), plans.levels.fresh - 1)
+        self.count = tokens - real
+        weights = counted.astype(float)
+        self.turned_keys = plans.turned(weights, plans.levels.fresh - 1)
+        self.turned_values = plans.turned(weights, plans.levels.values - 1)
         slots = np.arange(layout.slots)
         second = slots // layout.period + slots % width + np.arange(0, tokens, width)[:, None]
         self.rows: Array = 1.0 - counted[second % tokens]
