@@ -16,7 +16,8 @@ work = workload.Workload.parse()
 circuit = work.circuit
 ctx = hm.Context(circuit.params, work.device)
 weights = Network(work.config, workload.weights("weights"))
-network = circuit.network(weights, Calibration.load(work.calibration))
+kept = ctx.device != "cpu" and os.environ.get("HEMERA_WEIGHTS") != "raw"
+network = circuit.network(weights, Calibration.load(work.calibration), kept=kept)
 network.prepare(ctx)
 ev = ctx.bind(ctx.load(work.keys / "keys.bin"))
 ctx.synchronize()

@@ -43,8 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--blocks",
         type=_options.positive,
-        help="of a whole network on one input, with padding, pooler and classifier; BERT-base has 12. The "
-        "weights stay numbers, and sharpness is 0.5 (default: one block alone)",
+        help="of a whole network on one input, with padding, pooler and classifier; BERT-base has 12. Its "
+        "sharpness is 0.5 (default: one block alone)",
     )
     parser.add_argument("--preset", help="of bootstrapping parameters (default: n16-40; test-40 if small)")
     _options.add_bootstrap_fields(parser)
@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--raw-weights",
         action="store_true",
-        help="of one block and one input: encode the weights in each call, in place of keeping them encoded",
+        help="of one input: encode the weights in each call, in place of keeping them encoded",
     )
     _options.add_runs(parser, 1)
     parser.add_argument("--check-stages", action="store_true", help="decrypt some values of each stage")
@@ -126,6 +126,7 @@ def _run_network(
         settings.margin,
         options.sharpness or 0.5,
         wide=options.wide,
+        kept=settings.kept,
     )
     found = {"measurement": "transformer network", **vars(settings.shape), "blocks": options.blocks}
     if options.wide:

@@ -38,7 +38,7 @@ class NetworkRun:
     sharpness: float = 0.5
     wide: bool = False
     """Whether ranges are as wide as those of trained weights, by `Widening` in place of `sharpness`."""
-    kept: bool = False
+    kept: bool = True
     """Whether encoded weights stay in memory."""
     seed: int = 23
 
@@ -46,7 +46,9 @@ class NetworkRun:
         """Counted alone, with seconds of a device's table."""
         circuit = NetworkCircuit(self.config)
         count = self.config.blocks
-        cost, stages = circuit.cost(device, blocks=0 if self.wide else count, wide=count if self.wide else 0)
+        cost, stages = circuit.cost(
+            device, blocks=0 if self.wide else count, wide=count if self.wide else 0, kept=self.kept
+        )
         say(cost.report())
         by_name: dict[str, float] = {}
         for row in stages:

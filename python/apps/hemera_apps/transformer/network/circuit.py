@@ -101,7 +101,7 @@ class NetworkCircuit:
         return EncryptedNetwork(plans, blocks, head)
 
     def cost(
-        self, device: str | None = None, *, blocks: int = 1, wide: int = 0
+        self, device: str | None = None, *, blocks: int = 1, wide: int = 0, kept: bool = False
     ) -> tuple[Cost, list[dict[str, Any]]]:
         """The keys, operations and bytes, by a run that computes nothing, on random weights; and the stages.
         All blocks on narrow ranges need the keys of one, and so do those on wide ranges.
@@ -111,12 +111,13 @@ class NetworkCircuit:
                 stages.
             blocks: of a network on narrow ranges.
             wide: of another one, whose functions are all those on wide ranges.
+            kept: whether encoded weights stay in memory.
         """
         context = hm.Context(self.params, "ledger")
         times = None if device is None else DeviceTimes.find(device)
         stages = None if times is None else PlannedStages(context, times)
         networks = [
-            self._random(count, functions(), pooled, stages)
+            self._random(count, functions(), pooled, stages, kept)
             for count, functions, pooled in (
                 (blocks, self._stand_in, _POOLED),
                 (wide, lambda: self.config.functions(_WIDE), _WIDE_POOLED),
@@ -142,19 +143,22 @@ class NetworkCircuit:
         return cost, [] if stages is None else stages.rows
 
     def _random(
-        self, blocks: int, functions: Approximations, pooled: float, watch: Watch | None
+        self, count: int, functions: Approximations, pooled: float, watch: Watch | None, kept: bool
     ) -> EncryptedNetwork:
-        """The same random block over and over."""
+        """The same random block over and over; if weights are kept, as many blocks of these weights."""
         shape, plans = self.config.shape, self.plans()
-        block = SingleBlock(Weights.random(shape, 1), functions, plans, kept=False, watch=watch)
+        weights = Weights.random(shape, 1)
+        blocks = [
+            SingleBlock(weights, functions, plans, kept=kept, watch=watch) for _ in range(count if kept else 1)
+        ]
         rng = np.random.default_rng(1)
         square, few = (
             rng.normal(size=(rows, shape.features)) for rows in (shape.features, self.config.classes)
         )
-        weights = HeadWeights(square, square[0], few, few[:, 0])
+        of_head = HeadWeights(square, square[0], few, few[:, 0])
         tanh = HeadFunctions(pooled, self.config.degrees)
-        head = EncryptedHead(weights, tanh, self.layout, self.params, self.levels.fresh)
-        return EncryptedNetwork(plans, [block] * blocks, head)
+        head = EncryptedHead(of_head, tanh, self.layout, self.params, self.levels.fresh, kept=kept)
+        return EncryptedNetwork(plans, blocks if kept else blocks * count, head)
 
     def generate_keys(self, context: hm.Context, secret_key: hm.SecretKey) -> hm.Keys:
         """The keys of the network, of any weights."""

@@ -39,7 +39,7 @@ class TurnedProducts:
     ) -> None:
         width = layout.shape.width
         self._unit, self._other, self._width = unit, other, width
-        self._babies = range(1 << width.bit_length() // 2)
+        self._babies = range(1 << (width.bit_length() + 1) // 2)
         place = np.arange(layout.slots) % width
         self._inside: list[list[hm.circuits.Mask]] = []
         self._beyond: list[list[hm.circuits.Mask]] = []
