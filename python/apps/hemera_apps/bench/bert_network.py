@@ -157,7 +157,7 @@ class _Session:
             for stage in self.stages.rows:
                 by_name[stage["stage"]] = round(by_name.get(stage["stage"], 0.0) + stage["seconds"], 4)
             peak = max(stage["peak_bytes"] for stage in self.stages.rows)
-            values = self.circuit.layout.unpack(x.context.decrypt(x, self.secret_key).real)
+            values = block.norm(self.circuit.layout.unpack(x.context.decrypt(x, self.secret_key).real))
             bits = agreement(values[:, :real], expected[:, :real])
             rows.append({"seconds": round(seconds, 4), "bits": bits, "peak_bytes": peak})
             self.say(f"block {number + 1}: {seconds:.3f} s, {bits} bits, peak {peak / 1e9:.2f} GB")

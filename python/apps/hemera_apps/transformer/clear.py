@@ -105,7 +105,7 @@ def clear_block(weights: Weights, shape: Shape, x: Array, real: ArrayLike | None
     Returns:
         "scores": (inputs, heads, tokens, tokens), 0 of padding; "sums", of their exponentials, weighted by
         `token_weights`: (inputs, heads, tokens); "mixed", "centred1", "scaled1", "normed", "hidden",
-        "centred2", "output": (inputs, tokens, features), hidden values before GELU; "variance1",
+        "centred2", "scaled2", "output": (inputs, tokens, features), hidden values before GELU; "variance1",
         "variance2": (inputs, tokens).
     """
     inputs = len(x)
@@ -131,10 +131,11 @@ def clear_block(weights: Weights, shape: Shape, x: Array, real: ArrayLike | None
         variance = (centred * centred).mean(-1)
         scaled = centred / np.sqrt(variance + EPSILON)[..., None]
         normed = scaled * weights.gains[step] + weights.shifts[step]
-        trace |= {f"centred{step + 1}": centred, f"variance{step + 1}": variance}
+        name = str(step + 1)
+        trace |= {f"centred{name}": centred, f"variance{name}": variance, f"scaled{name}": scaled}
         if step == 0:
             hidden = linear(weights.up, "up", normed)
-            trace |= {"scaled1": scaled, "normed": normed, "hidden": hidden}
+            trace |= {"normed": normed, "hidden": hidden}
             residual = normed + linear(weights.down, "down", np.stack([gelu(each) for each in hidden]))
     trace["output"] = normed
     return trace

@@ -17,6 +17,7 @@ from hemera_apps.transformer.clear import Ranges, Shape, Weights, clear_block, r
 from hemera_apps.transformer.layers import chunks
 from hemera_apps.transformer.layout import Layout
 from hemera_apps.transformer.single.block import SingleBlock
+from hemera_apps.transformer.single.layers import Norm
 from hemera_apps.transformer.single.layout import SingleLayout
 from hemera_apps.transformer.single.levels import SingleLevels
 from hemera_apps.transformer.single.shared import SharedPlans
@@ -127,9 +128,11 @@ class PreparedBlock:
         return hm.concatenate(parts)
 
     def decrypt(self, rows: hm.Ciphertext, secret_key: hm.SecretKey) -> Array:
-        """The other way round."""
+        """The features of a block's output, of shape (inputs, tokens, features), with the gains of the last
+        norm."""
         parts = [
             rows.context.decrypt(rows[part], secret_key).real
             for part in chunks(len(rows), self.settings.size)
         ]
-        return self.layout.unpack(np.concatenate(parts))
+        found = self.layout.unpack(np.concatenate(parts))
+        return Norm.behind(self.weights, self.functions)(found) if self.settings.single else found

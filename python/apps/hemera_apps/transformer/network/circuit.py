@@ -17,6 +17,7 @@ from hemera_apps.transformer.network.encrypted import EncryptedNetwork
 from hemera_apps.transformer.network.head import EncryptedHead, HeadFunctions
 from hemera_apps.transformer.network.model import HeadWeights
 from hemera_apps.transformer.single.block import SingleBlock
+from hemera_apps.transformer.single.layers import Norm
 from hemera_apps.transformer.single.layout import SingleLayout
 from hemera_apps.transformer.single.levels import SingleLevels
 from hemera_apps.transformer.single.shared import SharedPlans
@@ -86,19 +87,20 @@ class NetworkCircuit:
             watch: gets the steps of the blocks.
         """
         plans = self.plans()
-        blocks = [
-            SingleBlock(
-                weights,
-                self.config.functions(ranges),
-                plans,
-                kept=kept,
-                watch=watch,
-            )
-            for weights, ranges in zip(network.blocks, calibration.ranges, strict=True)
-        ]
-        functions = HeadFunctions(calibration.pooled, self.config.degrees)
-        head = EncryptedHead(network.head, functions, self.layout, self.params, self.levels.fresh, kept=kept)
-        return EncryptedNetwork(plans, blocks, head)
+        blocks: list[SingleBlock] = []
+        before: Norm | None = None
+        for weights, ranges in zip(network.blocks, calibration.ranges, strict=True):
+            functions = self.config.functions(ranges)
+            blocks.append(SingleBlock(weights, functions, plans, before=before, kept=kept, watch=watch))
+            before = blocks[-1].norm
+        return EncryptedNetwork(plans, blocks, self._head(network.head, calibration.pooled, before, kept))
+
+    def _head(
+        self, weights: HeadWeights, pooled: float, before: Norm | None, kept: bool
+    ) -> EncryptedHead:
+        functions = HeadFunctions(pooled, self.config.degrees)
+        level = self.levels.fresh
+        return EncryptedHead(weights, functions, self.layout, self.params, level, before=before, kept=kept)
 
     def cost(
         self, device: str | None = None, *, blocks: int = 1, wide: int = 0, kept: bool = False
@@ -148,17 +150,19 @@ class NetworkCircuit:
         """The same random block over and over; if weights are kept, as many blocks of these weights."""
         shape, plans = self.config.shape, self.plans()
         weights = Weights.random(shape, 1)
+        before = Norm.behind(weights, functions)
         blocks = [
-            SingleBlock(weights, functions, plans, kept=kept, watch=watch) for _ in range(count if kept else 1)
+            SingleBlock(weights, functions, plans, before=before, kept=kept, watch=watch)
+            for _ in range(count if kept else 1)
         ]
         rng = np.random.default_rng(1)
         square, few = (
             rng.normal(size=(rows, shape.features)) for rows in (shape.features, self.config.classes)
         )
         of_head = HeadWeights(square, square[0], few, few[:, 0])
-        tanh = HeadFunctions(pooled, self.config.degrees)
-        head = EncryptedHead(of_head, tanh, self.layout, self.params, self.levels.fresh, kept=kept)
-        return EncryptedNetwork(plans, blocks if kept else blocks * count, head)
+        return EncryptedNetwork(
+            plans, blocks if kept else blocks * count, self._head(of_head, pooled, before, kept)
+        )
 
     def generate_keys(self, context: hm.Context, secret_key: hm.SecretKey) -> hm.Keys:
         """The keys of the network, of any weights."""

@@ -13,7 +13,7 @@ from hemera.errors import ParameterError
 from hemera_apps.transformer.approximations import Degrees
 from hemera_apps.transformer.functions import in_the_clear
 from hemera_apps.transformer.refresh import declared
-from hemera_apps.transformer.single.layers import FeatureLayer
+from hemera_apps.transformer.single.layers import FeatureLayer, Norm
 from hemera_apps.transformer.single.layout import SingleLayout
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ class EncryptedHead:
         layout: of features in slots.
         params: of the ciphertexts.
         level: of the features.
+        before: the gains and shifts that these lack; None: they have them.
         kept: whether encoded weights stay in memory.
 
     Raises:
@@ -77,11 +78,14 @@ class EncryptedHead:
         params: hm.ckks.Parameters,
         level: int,
         *,
+        before: Norm | None = None,
         kept: bool = False,
     ) -> None:
         self._tanh = functions.tanh
         last = level - 1 - self._tanh.depth
         pooler = weights.pooler / functions.pooled, weights.pooler_bias / functions.pooled
+        if before is not None:
+            pooler = before.folded(*pooler)
         self._pooler = FeatureLayer(*pooler, layout, params, level, kept=kept)
         # Whole periods: rows of zeros behind the classes.
         more = layout.period - len(weights.classifier)

@@ -26,7 +26,7 @@ from hemera_apps.transformer.approximations import Approximations
 from hemera_apps.transformer.clear import Weights
 from hemera_apps.transformer.functions import in_the_clear
 from hemera_apps.transformer.refresh import declared
-from hemera_apps.transformer.single.layers import FeatureLayer
+from hemera_apps.transformer.single.layers import FeatureLayer, Norm
 from hemera_apps.transformer.single.shared import Padding, SharedPlans
 from hemera_apps.transformer.single.softmax import normalized
 from hemera_apps.transformer.softmax import DividedExponentials, NormalizedSquares
@@ -42,6 +42,7 @@ class SingleAttention:
         functions: of the block's ranges.
         plans: those that blocks share.
         watch: gets the steps.
+        before: the gains and shifts that the features lack; None: they have them.
         kept: whether encoded weights stay in memory.
     """
 
@@ -52,6 +53,7 @@ class SingleAttention:
         plans: SharedPlans,
         watch: Watch,
         *,
+        before: Norm | None = None,
         kept: bool,
     ) -> None:
         self._plans, self._watch = plans, watch
@@ -64,9 +66,11 @@ class SingleAttention:
         both = np.concatenate([weights.query, weights.key]) * root
         bias = np.concatenate([biases["query"], biases["key"]]) * root
         params, levels = plans.params, plans.levels
-        self._factors = FeatureLayer(both, bias, self._layout, params, levels.fresh, kept=kept)
         unit = ranges.mixed * doubled
         value = weights.value / unit, biases["value"] / unit
+        if before is not None:
+            (both, bias), value = before.folded(both, bias), before.folded(*value)
+        self._factors = FeatureLayer(both, bias, self._layout, params, levels.fresh, kept=kept)
         self._values = FeatureLayer(*value, self._layout, params, levels.values, kept=kept)
 
     def prepare(self, context: hm.Context) -> None:
@@ -74,10 +78,10 @@ class SingleAttention:
         first call."""
         self._factors.prepare(context)
         self._values.prepare(context)
-        base, top = self._plans.levels.base, self._plans.levels.top
+        plans = self._plans
         divided = isinstance(self._softmax, DividedExponentials)
-        for level in (base + 2,) if divided else (top, top - 1):
-            self._plans.head_sums[level].prepare(context)
+        for sums in (plans.merged_sums, plans.spread_sums) if divided else plans.head_sums.values():
+            sums.prepare(context)
 
     @property
     def _pairs(self) -> list[tuple[int, ...]]:
@@ -153,8 +157,8 @@ class SingleAttention:
         return float(in_the_clear(self._root(padding), np.array(shift)))
 
     def sums(self, weights: list[hm.Ciphertext], padding: Padding | None = None) -> hm.Ciphertext:
-        """The sums of exponentials over all tokens but padding, in each place of a head, a level lower."""
-        found = self._plans.head_sums[self._plans.levels.base + 2](hm.add_many(weights))
+        """The sums of exponentials over all tokens but padding, as `SharedPlans.merged_sums` has them."""
+        found = self._plans.merged_sums(hm.add_many(weights))
         return found if padding is None else found - padding.count * self._of_padding(padding) ** 2
 
     def weighted(

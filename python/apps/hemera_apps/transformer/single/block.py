@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 import hemera as hm
@@ -13,7 +11,7 @@ from hemera_apps.transformer.clear import Weights
 from hemera_apps.transformer.folded import FoldedWeights
 from hemera_apps.transformer.refresh import declared
 from hemera_apps.transformer.single.attention import SingleAttention
-from hemera_apps.transformer.single.layers import FeatureLayer
+from hemera_apps.transformer.single.layers import FeatureLayer, Norm
 from hemera_apps.transformer.single.levels import SingleLevels
 from hemera_apps.transformer.single.shared import Padding, SharedPlans
 from hemera_apps.transformer.softmax import DividedExponentials
@@ -24,12 +22,18 @@ class SingleBlock:
     """A block of BERT on one input, with the polynomials of `hemera_apps.transformer.block.EncryptedBlock`.
 
     A call takes a batch of the ciphertexts of `SingleLayout`, bound to an evaluator, at `levels.fresh` or
-    higher, and gives such a batch at `levels.fresh`: blocks follow each other.
+    higher, and gives such a batch at `levels.fresh`: blocks follow each other. The gains and shifts of the
+    last layer norm are left to the next layer.
+
+    Attributes:
+        levels: of the steps.
+        norm: the gains and shifts that the output lacks.
 
     Args:
         weights: of the block.
         functions: on the ranges of the block's values.
         plans: those that blocks share.
+        before: the gains and shifts that the input lacks; None: it has them.
         kept: whether encoded weights stay in memory. If not, each call encodes them.
         watch: gets the steps.
 
@@ -43,6 +47,7 @@ class SingleBlock:
         functions: Approximations,
         plans: SharedPlans,
         *,
+        before: Norm | None = None,
         kept: bool = True,
         watch: Watch | None = None,
     ) -> None:
@@ -55,7 +60,8 @@ class SingleBlock:
         self._functions, self._plans = functions, plans
         self._layout, self._refresh = plans.layout, plans.refresh
         self._watch: Watch = watch or Unwatched()
-        self._attention = SingleAttention(weights, functions, plans, self._watch, kept=kept)
+        self._before = before
+        self._attention = SingleAttention(weights, functions, plans, self._watch, before=before, kept=kept)
         self._plan(weights, kept)
 
     def _plan(self, weights: Weights, kept: bool) -> None:
@@ -71,16 +77,9 @@ class SingleBlock:
         )
         both = np.concatenate([folded.down, folded.straight], axis=1)
         self._down = FeatureLayer(both, folded.straight_bias, layout, params, levels.base + 1, kept=kept)
-        # Twice the refreshed features, times twice the refreshed roots with these gains, times an integer.
-        last_gain, last_shift, last_root = (
-            weights.gains[1],
-            weights.shifts[1],
-            self._functions.largest_roots[1],
-        )
-        factor = last_root * self._functions.ranges.centred / 4
-        self._times = max(1, math.ceil(factor * float(np.abs(last_gain).max())))
-        self._last_gain = layout.spread(last_gain * factor / self._times)
-        self._last_shift = layout.spread(last_shift)
+        self.norm = Norm.behind(weights, self._functions)
+        before = self._before
+        self._own = None if before is None else (layout.spread(before.gain), layout.spread(before.shift))
 
     def prepare(self, context: hm.Context) -> None:
         """Bring the weights to a context's device now, and not in the first call. Shared plans have a method
@@ -109,8 +108,9 @@ class SingleBlock:
         levels, refresh = self.levels, self._refresh
         mixed = self._mixed(x, padding)
         self._watch.see("mixed", mixed, self._functions.ranges.mixed / 2)
-        mean = self._plans.mean(_whole(x))
-        centred = self._output(mixed) + (x.at_level(levels.centred) - mean)
+        own = x if self._own is None else x * self._own[0] + self._own[1]
+        mean = self._plans.mean(_whole(own.at_level(levels.centred + 1)))
+        centred = self._output(mixed) + (own.at_level(levels.centred) - mean)
         self._watch.see("centred1", centred, 1)
         self._watch.stage("output layer")
         root = refresh.one(self._inverse_root(centred, 0)).at_level(levels.centred)
@@ -122,10 +122,10 @@ class SingleBlock:
         weights = self._attention.weights_of(x, padding)
         divided = self._attention.weighted(x, weights, padding).at_level(levels.base + 1)
         if isinstance(functions.softmax, DividedExponentials):
-            sums = self._attention.sums(weights, padding).at_level(levels.base)
-            doubled = hm.concatenate(refresh.twice(sums, levels.top))
-            self._watch.see("sums", doubled, functions.ranges.sums[1] / 2)
-            divided *= functions.softmax.inverse(doubled).at_level(levels.base + 1)
+            sums = refresh.one(self._attention.sums(weights, padding).at_level(levels.base))
+            self._watch.see("sums", sums, functions.ranges.sums[1])
+            inverse = functions.softmax.inverse(sums.at_level(levels.top) * 2)
+            divided *= self._plans.spread_sums(inverse.at_level(levels.base + 2))
             self._watch.stage("softmax")
         del weights
         found = hm.concatenate(refresh.twice(divided.at_level(levels.base), levels.centred + 1))
@@ -153,10 +153,9 @@ class SingleBlock:
         centred = hm.concatenate(refresh.twice(total.at_level(levels.base), levels.fresh + 1))
         self._watch.see("centred2", centred, functions.ranges.centred / 2)
         self._watch.stage("second bootstraps")
-        root = (self._inverse_root(centred, 1) * self._last_gain).rescale()
-        roots = hm.concatenate(refresh.twice(root.at_level(levels.base), levels.fresh + 1))
-        found = (centred * roots).rescale() * self._times + self._last_shift
-        self._watch.see("output", found, 1)
+        root = refresh.one(self._inverse_root(centred, 1).at_level(levels.base))
+        found = (centred * root.at_level(levels.fresh + 1)).rescale()
+        self._watch.see("scaled2", found, functions.largest_roots[1] * functions.ranges.centred / 2)
         self._watch.stage("second layer norm")
         return found
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 import hemera as hm
+from hemera_apps.transformer.approximations import Approximations
+from hemera_apps.transformer.clear import Weights
 from hemera_apps.transformer.single.layout import SingleLayout
 
 Array = NDArray[np.float64]
@@ -44,3 +48,27 @@ class FeatureLayer:
         """The product, a level lower."""
         found = self._product(rows)
         return found if self._bias is None else found + self._bias
+
+
+@dataclass(frozen=True)
+class Norm:
+    """The last step of a layer norm, gain * z + shift for each feature, which is left to the layers behind
+    it: it takes neither a level nor a bootstrap of its own there."""
+
+    gain: Array
+    shift: Array
+
+    @classmethod
+    def behind(cls, weights: Weights, functions: Approximations) -> Norm:
+        """That of the second layer norm of a block: its features are z = gain * centred features * inverse
+        root, as the block computes them."""
+        unit = functions.largest_roots[1] * functions.ranges.centred / 2
+        return cls(weights.gains[1] * unit, weights.shifts[1])
+
+    def __call__(self, z: Array) -> Array:
+        """Features in the clear, along the last axis."""
+        return z * self.gain + self.shift
+
+    def folded(self, matrix: Array, bias: Array) -> tuple[Array, Array]:
+        """Weights and bias of a layer that takes z in place of the features."""
+        return matrix * self.gain, bias + matrix @ self.shift

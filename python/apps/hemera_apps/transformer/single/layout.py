@@ -48,6 +48,19 @@ class SingleLayout:
         """The ciphertexts of the block's features."""
         return self.shape.features // self.period
 
+    @property
+    def merging(self) -> Array:
+        """The matrix that takes one place of each head from each ciphertext of the features, and has all of
+        them in one ciphertext, or in as few as there is room for: places of a head are those of ciphertexts
+        in turn."""
+        count, width, period = self.ciphertexts, self.shape.width, self.period
+        together = min(count, width)
+        place = np.arange(-(-count // together) * period)
+        source = (place // period * together + place % width % together) % count
+        found = np.zeros((len(place), self.shape.features))
+        found[place, source * period + place % period] = 1
+        return found
+
     def spread(self, features: Array) -> Array:
         """Values of shape (features,), the same for every token, as rows (ciphertexts, slots)."""
         return np.tile(features.reshape(-1, self.period), self.slots // self.period)
@@ -72,5 +85,5 @@ class SingleLayout:
             turned = values[0][:, own[:, None], (own[:, None] + own[:width]) % tokens]
             values = turned.swapaxes(0, 1).reshape(1, tokens, -1)
         elif name == "sums":  # (1, heads, tokens)
-            values = np.repeat(values.swapaxes(1, 2), width, axis=2)
+            values = np.repeat(values.swapaxes(1, 2), width, axis=2) @ self.merging.T
         return self.pack(values)[:count]

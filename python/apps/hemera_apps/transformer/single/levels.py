@@ -33,7 +33,7 @@ class SingleLevels:
         # Squares and their sums over the features.
         first, second = (depth + 2 for depth in depths.inverse_roots)
         centred = max(centred, base + first)
-        # With the gains, behind the inverse root.
         fresh = max(attention, centred + 1, base + second)
-        top = max(fresh + 1, base + 1 + depths.inverse)
+        # The inverse, and its places.
+        top = max(fresh + 1, base + 2 + depths.inverse)
         return cls(base, fresh, base + 5, centred, top)

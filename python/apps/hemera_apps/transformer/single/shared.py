@@ -28,6 +28,8 @@ class SharedPlans:
         mean: of the block's features, from a batch of one.
         sums: of all features, from a batch of one, for each layer norm.
         head_sums: of the places of each head, by the level of these.
+        merged_sums, spread_sums: such sums, in fewer ciphertexts (`SingleLayout.merging`), and the other way
+            round.
         turned_keys, turned_values: K' and V', see `hemera_apps.transformer.single.attention`.
         scores, weighted: the products of queries and K', and of V' and exponentials.
 
@@ -59,12 +61,16 @@ class SharedPlans:
         self.sums = [
             FeatureLayer(ones, None, layout, params, level) for level in (levels.centred - 1, levels.fresh)
         ]
-        # Sums of exponentials, and of squares behind bootstraps (hemera_apps.transformer.single.softmax).
         of_heads: Array = np.kron(np.eye(layout.shape.heads), np.ones((width, width))).astype(np.float64)
         self.head_sums = {
             level: FeatureLayer(of_heads, None, layout, params, level)
-            for level in (levels.base + 2, levels.top, levels.top - 1)
+            for level in (levels.top, levels.top - 1)
         }
+        merged = layout.merging @ of_heads
+        spread = (merged > 0).T / (merged > 0).sum(0)[:, None]  # the mean of the places that have a sum
+        self.merged_sums, self.spread_sums = (
+            FeatureLayer(each, None, layout, params, levels.base + 2) for each in (merged, spread)
+        )
 
         everywhere = np.ones(layout.shape.tokens)
         self.turned_keys = self.turned(everywhere, levels.fresh - 1)
