@@ -81,12 +81,14 @@ void bind_periodic_transforms(nb::module_& m) {
   nb::class_<PeriodicTransform, circuits::Plan> plan(m, "PeriodicTransform");
   plan.def(
           "__init__",
-          [](PeriodicTransform* self, const rlwe::Parameters& parameters, const Matrix<double>& weights,
-             std::size_t period, std::optional<std::size_t> level, std::size_t baby_steps, bool kept) {
+          [](PeriodicTransform* self, const rlwe::Parameters& parameters,
+             const Matrix<std::complex<double>>& weights, std::size_t period,
+             std::optional<std::size_t> level, std::size_t baby_steps, bool kept) {
             const ReleasedGil released;
-            new (self) PeriodicTransform(parameters, weights.shape(0), weights.shape(1),
-                                         {weights.data(), weights.size()}, period,
-                                         {.level = level, .baby_steps = baby_steps, .kept = kept});
+            new (self)
+                PeriodicTransform(parameters, weights.shape(0), weights.shape(1),
+                                  std::span<const std::complex<double>>(weights.data(), weights.size()),
+                                  period, {.level = level, .baby_steps = baby_steps, .kept = kept});
           },
           "parameters"_a, "weights"_a, "period"_a, "level"_a.none(), "baby_steps"_a, "kept"_a)
       .def_prop_ro("baby_steps", [](const PeriodicTransform& self) { return self.baby_steps(); })

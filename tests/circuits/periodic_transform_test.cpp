@@ -22,13 +22,15 @@ struct PeriodicCase {
   std::size_t rows, columns, period;
   PeriodicTransformOptions options = {};
   std::size_t digits = 2;
+  bool is_complex = false;
 };
 
-std::vector<double> uniform_weights(std::size_t count, std::uint64_t seed) {
+// Their imaginary parts are 0 unless they are complex.
+Values uniform_weights(std::size_t count, bool is_complex, std::uint64_t seed) {
   std::mt19937_64 generator(seed);
   std::uniform_real_distribution<double> uniform(-1, 1);
-  std::vector<double> weights(count);
-  for (double& weight : weights) weight = uniform(generator);
+  Values weights(count);
+  for (auto& weight : weights) weight = {uniform(generator), is_complex ? uniform(generator) : 0};
   return weights;
 }
 
@@ -46,14 +48,16 @@ INSTANTIATE_TEST_SUITE_P(
                     PeriodicCase{"ManyDigits", 24, 24, 8, {}, 4},
                     PeriodicCase{"GroupsOfResults", 40, 24, 8, {.results_at_once = 2}},
                     PeriodicCase{"EncodedInEachCall", 40, 24, 8, {.kept = false, .results_at_once = 3}},
-                    PeriodicCase{"ManyDiagonals", 192, 192, 16}),
+                    PeriodicCase{"ManyDiagonals", 192, 192, 16},
+                    PeriodicCase{"ComplexWeights", 40, 24, 8, {}, 2, true},
+                    PeriodicCase{"ComplexInEachCall", 40, 24, 8, {.kept = false}, 2, true}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST_P(PeriodicTransformTest, IsTheProductWithEachVector) {
-  const auto& [name, rows, columns, period, options, digits] = GetParam();
+  const auto& [name, rows, columns, period, options, digits, is_complex] = GetParam();
   const rlwe::Parameters parameters = ckks::small_parameters(3, digits);
   const std::size_t slots = parameters.max_slots(), vectors = slots / period;
-  const std::vector<double> weights = uniform_weights(rows * columns, 51);
+  const Values weights = uniform_weights(rows * columns, is_complex, 51);
   const PeriodicTransform plan(parameters, rows, columns, weights, period, options);
   EXPECT_EQ(plan.input_ciphertexts(), (columns + period - 1) / period);
   EXPECT_EQ(plan.result_ciphertexts(), (rows + period - 1) / period);
@@ -75,7 +79,7 @@ TEST_P(PeriodicTransformTest, IsTheProductWithEachVector) {
     EXPECT_EQ(y.meta.level, plan.result_level());
     EXPECT_TRUE(session.client.context->scales().close(y.meta.scale, plan.ends().result_scale));
     const Values found = session.client.decrypt(y);
-    const Values expected = product(Values(weights.begin(), weights.end()), x, rows, columns, vectors);
+    const Values expected = product(weights, x, rows, columns, vectors);
     double largest = 0;
     for (std::size_t row = 0; row < plan.result_ciphertexts() * period; ++row) {
       for (std::size_t v = 0; v < vectors; ++v) {

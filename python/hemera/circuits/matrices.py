@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -348,9 +348,26 @@ def real_matrix(values: ArrayLike, operation: str) -> NDArray[np.float64]:
             f"{operation} takes a matrix of real numbers, not of {given.dtype}; multiply by the real and the "
             "imaginary part"
         )
+    return np.ascontiguousarray(_of_two_axes(given, operation), dtype=np.float64)
+
+
+def complex_matrix(values: ArrayLike, operation: str) -> Matrix:
+    """A matrix of numbers.
+
+    Raises:
+        TypeError: for no numbers.
+        MismatchError: for another number of axes than two.
+    """
+    given = plain_array(values, "a matrix")
+    if given.dtype.kind not in "biufc":
+        raise TypeError(f"{operation} takes a matrix of numbers, not of {given.dtype}")
+    return np.ascontiguousarray(_of_two_axes(given, operation), dtype=np.complex128)
+
+
+def _of_two_axes(given: NDArray[Any], operation: str) -> NDArray[Any]:
     if given.ndim != 2:
         raise _core.MismatchError(f"{operation}: a matrix has two axes, and this has shape {given.shape}")
-    return np.ascontiguousarray(given, dtype=np.float64)
+    return given
 
 
 class RowsProduct(ClearPlan):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
-from hemera.circuits.matrices import Matrix, RowsProduct, real_matrix
+from hemera.circuits.matrices import Matrix, RowsProduct, complex_matrix
 from hemera.inputs.plain import plain_array
 from hemera.parameters import require_naturals
 
@@ -30,20 +30,21 @@ class PeriodicTransform(RowsProduct):
     the next.
 
     Args:
-        weights: real numbers of shape (rows, columns), not all zero.
+        weights: numbers of shape (rows, columns), not all zero. Complex ones have two real products in the
+            time of one: (a + i b) @ x for real vectors.
         params: `hemera.ckks.Parameters`.
         period: the entries of a vector in a ciphertext, a power of two from 2 to N/4.
         level: the level of the ciphertexts; None: that of fresh encryptions.
         baby_steps: the number of rotations that share one preparation of the vectors, a power of two up to
             the period; 0: the cheapest.
         kept: whether encoded diagonals stay in memory. If not, each call encodes them, from 16 bytes for each
-            weight.
+            weight, or 32 if some are complex.
 
     Raises:
         MismatchError: if the matrix has other axes, or the parameters are of another scheme.
         ParameterError: if a weight is not finite, all are zero, or the period or the steps are others.
         LevelError: if there is no such level, or none below it.
-        TypeError: if the weights are no real numbers.
+        TypeError: if the weights are no numbers.
     """
 
     _native: _core.PeriodicTransform
@@ -59,7 +60,7 @@ class PeriodicTransform(RowsProduct):
         kept: bool = True,
     ) -> None:
         require_naturals(period=period, level=level or 0, baby_steps=baby_steps)
-        self._weights = real_matrix(weights, "PeriodicTransform")
+        self._weights = complex_matrix(weights, "PeriodicTransform")
         native = _core.PeriodicTransform(params._native, self._weights, period, level, baby_steps, kept)
         super().__init__(native, params)
         self._period = period

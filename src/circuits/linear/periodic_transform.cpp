@@ -20,6 +20,7 @@
 namespace hemera::circuits {
 namespace {
 
+using Complex = std::complex<double>;
 using poly::ConstPolyView;
 using poly::Form;
 using poly::PolyView;
@@ -40,11 +41,18 @@ constexpr std::size_t most_encoded_bytes = std::size_t{1} << 24;
 PeriodicTransform::PeriodicTransform(const rlwe::Parameters& parameters, std::size_t rows,
                                      std::size_t columns, std::span<const double> weights, std::size_t period,
                                      const PeriodicTransformOptions& options)
+    : PeriodicTransform(parameters, rows, columns, std::vector<Complex>(weights.begin(), weights.end()),
+                        period, options) {}
+
+PeriodicTransform::PeriodicTransform(const rlwe::Parameters& parameters, std::size_t rows,
+                                     std::size_t columns, std::span<const Complex> weights,
+                                     std::size_t period, const PeriodicTransformOptions& options)
     : Plan(parameters),
       rows_(rows),
       columns_(columns),
       period_(period),
-      weights_(std::make_shared<const std::vector<double>>(weights.begin(), weights.end())),
+      weights_(std::make_shared<const std::vector<Complex>>(weights.begin(), weights.end())),
+      is_complex_(std::ranges::any_of(weights, [](const Complex& weight) { return weight.imag() != 0; })),
       kept_(options.kept),
       results_at_once_(options.results_at_once) {
   if (parameters.scheme() != rlwe::Scheme::ckks) {
@@ -59,10 +67,12 @@ PeriodicTransform::PeriodicTransform(const rlwe::Parameters& parameters, std::si
     throw ParameterError("a periodic transform of " + std::to_string(rows) + " x " + std::to_string(columns) +
                          " weights was given " + std::to_string(weights.size()));
   }
-  if (!std::ranges::all_of(weights, [](double weight) { return std::isfinite(weight); })) {
+  if (!std::ranges::all_of(weights, [](const Complex& weight) {
+        return std::isfinite(weight.real()) && std::isfinite(weight.imag());
+      })) {
     throw ParameterError("a periodic transform with a weight that is not finite");
   }
-  if (std::ranges::all_of(weights, [](double weight) { return weight == 0; })) {
+  if (std::ranges::all_of(weights, [](const Complex& weight) { return weight == 0.0; })) {
     throw ParameterError("a periodic transform whose weights are all zero: its product is zero");
   }
   if (options.baby_steps != 0 && (!std::has_single_bit(options.baby_steps) || options.baby_steps > period)) {
@@ -77,8 +87,8 @@ PeriodicTransform::PeriodicTransform(const rlwe::Parameters& parameters, std::si
   switching_ = switching_error(parameters, gadget_, parameters.max_slots());
 }
 
-double PeriodicTransform::weight(std::size_t row, std::size_t column) const {
-  return row < rows_ && column < columns_ ? (*weights_)[row * columns_ + column] : 0;
+Complex PeriodicTransform::weight(std::size_t row, std::size_t column) const {
+  return row < rows_ && column < columns_ ? (*weights_)[row * columns_ + column] : Complex();
 }
 
 void PeriodicTransform::choose(std::size_t baby_steps) {
@@ -86,7 +96,7 @@ void PeriodicTransform::choose(std::size_t baby_steps) {
   std::vector<bool> is_used(2 * period_);
   for (std::size_t row = 0; row < rows_; ++row) {
     for (std::size_t column = 0; column < columns_; ++column) {
-      if (weight(row, column) != 0) is_used[period_ + column % period_ - row % period_] = true;
+      if (weight(row, column) != 0.0) is_used[period_ + column % period_ - row % period_] = true;
     }
   }
   const std::size_t slots = parameters().max_slots();
@@ -119,14 +129,14 @@ void PeriodicTransform::choose(std::size_t baby_steps) {
   }
 }
 
-void PeriodicTransform::turned_diagonal(std::span<double> out, std::size_t result, std::size_t input,
+void PeriodicTransform::turned_diagonal(std::span<Complex> out, std::size_t result, std::size_t input,
                                         std::size_t giant, std::size_t baby) const {
   // Row r meets column r + giant + baby of the block, which stands at place r + giant of the sum.
   const std::size_t slots = parameters().max_slots();
   for (std::size_t place = 0; place < period_; ++place) {
     const std::size_t row = (place + slots - giant) % period_;
     const std::size_t column = (row + giant + baby) % slots;  // beyond the period: no column of the block
-    out[place] = column < period_ ? weight(result * period_ + row, input * period_ + column) : 0;
+    out[place] = column < period_ ? weight(result * period_ + row, input * period_ + column) : Complex();
   }
 }
 
@@ -145,7 +155,7 @@ ExpectedError PeriodicTransform::error_from(double input_error) const {
   double total = 0, worst = 0;
   for (std::size_t row = 0; row < rows_; ++row) {
     double norm = 0;
-    for (std::size_t column = 0; column < columns_; ++column) norm += squared(weight(row, column));
+    for (std::size_t column = 0; column < columns_; ++column) norm += std::norm(weight(row, column));
     total += norm;
     worst = std::max(worst, norm);
   }
@@ -179,7 +189,7 @@ PreparedPeriodicTransform::PreparedPeriodicTransform(const rlwe::ContextPointer&
   }
   // Weights that do not fit the level's base are refused before anything is encoded.
   const double largest = std::abs(*std::ranges::max_element(
-      *plan.weights_, [](double a, double b) { return std::abs(a) < std::abs(b); }));
+      *plan.weights_, [](const Complex& a, const Complex& b) { return std::abs(a) < std::abs(b); }));
   static_cast<void>(ckks::Encoder(context).encode_number(largest, plan.level(), plan.plaintext_scale_));
   upload();
   if (!plan.kept_) return;
@@ -190,14 +200,25 @@ PreparedPeriodicTransform::PreparedPeriodicTransform(const rlwe::ContextPointer&
 void PreparedPeriodicTransform::upload() {
   const std::size_t inputs = plan_.input_ciphertexts(), period = plan_.period_;
   const std::size_t terms = plan_.babies_.size() * inputs;
-  std::vector<double> values(plan_.giants_.size() * plan_.result_ciphertexts() * terms * period);
+  const std::size_t words = (plan_.is_complex_ ? 2 : 1) * period;
+  std::vector<double> values(plan_.giants_.size() * plan_.result_ciphertexts() * terms * words);
+  std::vector<Complex> diagonal(period);
   std::size_t first = 0;
   for (const Group& group : groups_) {
     for (const std::size_t giant : plan_.giants_) {
       for (std::size_t result = group.first; result < group.first + group.count; ++result) {
         for (const std::size_t baby : plan_.babies_) {
-          for (std::size_t input = 0; input < inputs; ++input, first += period) {
-            plan_.turned_diagonal(std::span(values).subspan(first, period), result, input, giant, baby);
+          for (std::size_t input = 0; input < inputs; ++input, first += words) {
+            plan_.turned_diagonal(diagonal, result, input, giant, baby);
+            for (std::size_t place = 0; place < period; ++place) {
+              const Complex number = diagonal[place];
+              if (!plan_.is_complex_) {
+                values[first + place] = number.real();
+              } else {
+                values[first + 2 * place] = number.real();
+                values[first + 2 * place + 1] = number.imag();
+              }
+            }
           }
         }
       }
@@ -210,7 +231,6 @@ void PreparedPeriodicTransform::upload() {
 }
 
 poly::Poly PreparedPeriodicTransform::encoded(const Group& group) const {
-  using Complex = std::complex<double>;
   const poly::Backend& backend = context_->backend();
   const poly::RnsBase& base = gadget_->mod_up(plan_.level()).extended();
   const std::size_t period = plan_.period_,
@@ -222,11 +242,13 @@ poly::Poly PreparedPeriodicTransform::encoded(const Group& group) const {
   const std::size_t at_once = std::clamp<std::size_t>(most_encoded_bytes / own, 1, count);
   runtime::Buffer slots(context_->memory(), at_once * period * sizeof(Complex));
   auto* const numbers = reinterpret_cast<double*>(const_cast<std::byte*>(values_.data()));  // to be read
+  const std::size_t words = (plan_.is_complex_ ? 2 : 1) * period;
   auto workspace = context_->make_workspace();
   for (std::size_t first = 0; first < count; first += at_once) {
     const std::size_t some = std::min(at_once, count - first);
     const poly::SlotView placed{reinterpret_cast<Complex*>(slots.data()), some, period};
-    backend.place_slots(context_->queue(), placed, {numbers + (start + first) * period, false, some, period});
+    backend.place_slots(context_->queue(), placed,
+                        {numbers + (start + first) * words, plan_.is_complex_, some, period});
     backend.embed(context_->queue(), found.view().batches(first, some), placed, plan_.plaintext_scale_,
                   plan_.parameters().literal().galois_generator, base, workspace, Form::evaluation);
   }

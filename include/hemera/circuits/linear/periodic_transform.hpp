@@ -1,6 +1,7 @@
 // Matrices in the clear times many short vectors, side by side in the slots of few ciphertexts (CKKS).
 #pragma once
 
+#include <complex>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -18,7 +19,8 @@ struct PeriodicTransformOptions {
   std::optional<std::size_t> level = std::nullopt;
   /// Rotations that share one preparation of a vector, a power of two; 0: the cheapest.
   std::size_t baby_steps = 0;
-  /// Whether encoded diagonals stay in memory. If not, each call encodes them, from 16 bytes for each weight.
+  /// Whether encoded diagonals stay in memory. If not, each call encodes them, from 16 bytes for each weight,
+  /// or 32 if weights are complex.
   bool kept = true;
   /// Results whose sums are in memory at the same time; 0: as many as have room in 4 GiB.
   std::size_t results_at_once = 0;
@@ -43,6 +45,10 @@ class PeriodicTransform : public Plan {
   PeriodicTransform(const rlwe::Parameters& parameters, std::size_t rows, std::size_t columns,
                     std::span<const double> weights, std::size_t period,
                     const PeriodicTransformOptions& options = {});
+  /// The same for complex weights.
+  PeriodicTransform(const rlwe::Parameters& parameters, std::size_t rows, std::size_t columns,
+                    std::span<const std::complex<double>> weights, std::size_t period,
+                    const PeriodicTransformOptions& options = {});
 
   [[nodiscard]] std::size_t rows() const { return rows_; }
   [[nodiscard]] std::size_t columns() const { return columns_; }
@@ -63,15 +69,16 @@ class PeriodicTransform : public Plan {
   /// is that of one row.
   [[nodiscard]] ExpectedError error_from(double input_error) const override;
 
-  [[nodiscard]] double weight(std::size_t row, std::size_t column) const;
+  [[nodiscard]] std::complex<double> weight(std::size_t row, std::size_t column) const;
   /// Steps and gadget of the least cost, for the diagonals that are not zero.
   void choose(std::size_t baby_steps);
   /// The diagonal of a giant and a baby step of block (result, input), turned to the right by the giant step.
-  void turned_diagonal(std::span<double> out, std::size_t result, std::size_t input, std::size_t giant,
-                       std::size_t baby) const;
+  void turned_diagonal(std::span<std::complex<double>> out, std::size_t result, std::size_t input,
+                       std::size_t giant, std::size_t baby) const;
 
   std::size_t rows_, columns_, period_;
-  std::shared_ptr<const std::vector<double>> weights_;  // shared by copies
+  std::shared_ptr<const std::vector<std::complex<double>>> weights_;  // shared by copies
+  bool is_complex_;
   std::vector<std::size_t> babies_, giants_;
   rlwe::GadgetPrimes gadget_;
   double switching_ = 0;        // of a key switch, without its division

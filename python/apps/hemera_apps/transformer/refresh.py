@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import hemera as hm
 from hemera.errors import ParameterError
 from hemera_apps.transformer.layers import chunks
@@ -10,6 +12,12 @@ from hemera_apps.transformer.layers import chunks
 def declared(x: hm.Ciphertext) -> hm.Ciphertext:
     """The same values, of which calibration says that they lie from -1 to 1."""
     return x.evaluator.declare(x, 1)
+
+
+def twice_parts(z: hm.Ciphertext) -> tuple[hm.Ciphertext, hm.Ciphertext]:
+    """Twice the real and twice the imaginary parts."""
+    turned = z.conjugate()
+    return z + turned, (z - turned) * -1j
 
 
 class Refresh:
@@ -58,17 +66,21 @@ class Refresh:
             *found, last = self.twice(hm.concatenate([rows, rows[-1:]]), level)
             return [*found, last[:-1]] if len(last) > 1 else found
         half = len(rows) // 2
-        real, imaginary = [], []
-        for part in chunks(half, self._size):
-            first, second = self.pair(rows[part], rows[half + part.start : half + part.stop], level)
-            real.append(first)
-            imaginary.append(second)
-        return [*real, *imaginary]
+        return self._twice_each(
+            (rows[part] + rows[half + part.start : half + part.stop] * 1j for part in chunks(half, self._size)),
+            level,
+        )
+
+    def twice_pairs(self, z: hm.Ciphertext, level: int) -> list[hm.Ciphertext]:
+        """The same of pairs that are complex numbers already, whose parts are from -1 to 1."""
+        return self._twice_each((z[part] for part in chunks(len(z), self._size)), level)
+
+    def _twice_each(self, batches: Iterable[hm.Ciphertext], level: int) -> list[hm.Ciphertext]:
+        parts = [twice_parts(self.one(z).at_level(level)) for z in batches]
+        return [real for real, _ in parts] + [imaginary for _, imaginary in parts]
 
     def pair(
         self, first: hm.Ciphertext, second: hm.Ciphertext, level: int
     ) -> tuple[hm.Ciphertext, hm.Ciphertext]:
         """Twice the values of two ciphertexts, or batches, from -1 to 1, at a level, by one bootstrap."""
-        z = self.one(first + second * 1j).at_level(level)
-        turned = z.conjugate()
-        return z + turned, (z - turned) * -1j
+        return twice_parts(self.one(first + second * 1j).at_level(level))

@@ -25,7 +25,7 @@ import hemera as hm
 from hemera_apps.transformer.approximations import Approximations
 from hemera_apps.transformer.clear import Weights
 from hemera_apps.transformer.functions import in_the_clear
-from hemera_apps.transformer.refresh import declared
+from hemera_apps.transformer.refresh import declared, twice_parts
 from hemera_apps.transformer.single.layers import FeatureLayer, Norm
 from hemera_apps.transformer.single.shared import Padding, SharedPlans
 from hemera_apps.transformer.single.softmax import normalized
@@ -117,8 +117,7 @@ class SingleAttention:
         scores = []
         for pair, found in zip(self._pairs, both, strict=True):
             if len(pair) == 2:
-                turned = found.conjugate()
-                scores += [found + turned, (found - turned) * -1j]
+                scores += twice_parts(found)
             else:
                 scores.append(found)
         self._watch.see("scores", scores[0], self._softmax.half)

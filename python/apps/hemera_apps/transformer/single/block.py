@@ -76,7 +76,9 @@ class SingleBlock:
             folded.hidden, folded.hidden_bias, layout, params, levels.centred - 1, kept=kept
         )
         both = np.concatenate([folded.down, folded.straight], axis=1)
-        self._down = FeatureLayer(both, folded.straight_bias, layout, params, levels.base + 1, kept=kept)
+        self._down = FeatureLayer(
+            both, folded.straight_bias, layout, params, levels.base + 1, paired=True, kept=kept
+        )
         self.norm = Norm.behind(weights, self._functions)
         before = self._before
         self._own = None if before is None else (layout.spread(before.gain), layout.spread(before.shift))
@@ -150,7 +152,8 @@ class SingleBlock:
         total = self._down(hm.concatenate(both))
         del activated, normed, both
         self._watch.stage("second layer")
-        centred = hm.concatenate(refresh.twice(total.at_level(levels.base), levels.fresh + 1))
+        parts = refresh.twice_pairs(total.at_level(levels.base), levels.fresh + 1)
+        centred = hm.concatenate(parts)[: self._layout.ciphertexts]
         self._watch.see("centred2", centred, functions.ranges.centred / 2)
         self._watch.stage("second bootstraps")
         root = refresh.one(self._inverse_root(centred, 1).at_level(levels.base))

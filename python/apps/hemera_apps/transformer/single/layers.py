@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 import hemera as hm
 from hemera_apps.transformer.approximations import Approximations
 from hemera_apps.transformer.clear import Weights
+from hemera_apps.transformer.refresh import twice_parts
 from hemera_apps.transformer.single.layout import SingleLayout
 
 Array = NDArray[np.float64]
@@ -18,12 +19,16 @@ Array = NDArray[np.float64]
 class FeatureLayer:
     """matrix @ x + bias for each token, in one level.
 
+    Products of two ciphertexts are the parts of complex ones, so that they take one product. The first half
+    of all, with that in the middle, are real parts.
+
     Args:
         matrix: of shape (outputs, inputs), multiples of the layout's period.
         bias: of shape (outputs,); None: there is none.
         layout: of features in slots.
         params: of the ciphertexts.
         level: of the inputs.
+        paired: whether a call gives these complex numbers, and not their parts.
         kept: whether encoded weights stay in memory.
     """
 
@@ -35,10 +40,15 @@ class FeatureLayer:
         params: hm.ckks.Parameters,
         level: int,
         *,
+        paired: bool = False,
         kept: bool = True,
     ) -> None:
-        self._product = hm.circuits.PeriodicTransform(matrix, params, layout.period, level=level, kept=kept)
-        self._bias = None if bias is None else layout.spread(bias)
+        self._count = len(matrix) // layout.period
+        self._splits = self._count > 1 and not paired
+        unit = 0.5 if self._splits else 1.0  # parts are sums of two conjugates
+        weights = _paired(matrix, layout.period) * unit
+        self._product = hm.circuits.PeriodicTransform(weights, params, layout.period, level=level, kept=kept)
+        self._bias = None if bias is None else layout.spread(_paired(bias, layout.period) * unit)
 
     def prepare(self, context: hm.Context) -> None:
         """Bring the weights to a context's device now, and not in the first call."""
@@ -47,7 +57,22 @@ class FeatureLayer:
     def __call__(self, rows: hm.Ciphertext) -> hm.Ciphertext:
         """The product, a level lower."""
         found = self._product(rows)
-        return found if self._bias is None else found + self._bias
+        if self._bias is not None:
+            found += self._bias
+        if not self._splits:
+            return found
+        return hm.concatenate(twice_parts(found))[: self._count]
+
+
+def _paired(rows: Array, period: int) -> Array | NDArray[np.complex128]:
+    """Rows of the first half of the ciphertexts, and i times those of the second half. Real rows if there is
+    one ciphertext."""
+    half = -(-len(rows) // (2 * period)) * period
+    if half == len(rows):
+        return rows
+    found = rows[:half].astype(np.complex128)
+    found[: len(rows) - half] += 1j * rows[half:]
+    return found
 
 
 @dataclass(frozen=True)
