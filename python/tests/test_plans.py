@@ -116,8 +116,8 @@ def packed_rows(params, shape, vectors, bits, tolerance):
     return Case(plan, (x,), (packed,), weights @ x, plan.unpack, tolerance, tolerance)
 
 
-def periodic(params, shape, period, **options):
-    weights = random(*shape)
+def periodic(params, shape, period, numbers=random, **options):
+    weights = numbers(*shape)
     plan = circuits.PeriodicTransform(weights, params, period, **options)
     assert (plan.shape, plan.period, plan.vectors) == (shape, period, params.max_slots // period)
     x = random(plan.vectors, shape[1], seed=2)
@@ -169,6 +169,7 @@ CASES = {
         )
         for shape, n, bits, by in (((20, 24), 32, 8, 0.15), ((9, 5), 3, 16, 6e-4), ((3, 40), 100, 16, 6e-4))
     },
+    "periodic, complex": lambda p: periodic(p, (40, 32), 16, complexes),
     "periodic": lambda p: periodic(p, (16, 16), 16),
     "periodic, several": lambda p: periodic(p, (48, 32), 16, kept=False),
     "periodic, baby steps": lambda p: periodic(p, (32, 48), 16, baby_steps=4),
