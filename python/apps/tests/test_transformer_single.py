@@ -117,9 +117,7 @@ def test_blocks_of_one_input_follow_each_other(refuse):
         SingleBlock(
             weights, Approximations(functions.ranges, shape.features, degrees=OTHERS), plans(prepared)
         )
-    following = SingleBlock(
-        weights, functions, plans(prepared, functions), before=block.norm, kept=False
-    )
+    following = SingleBlock(weights, functions, plans(prepared, functions), before=block.norm, kept=False)
     assert following.levels.fresh <= once.level
     rows = prepared.layout.unpack(once.context.decrypt(following(once), secret_key).real)
     found = following.norm(rows)

@@ -67,7 +67,10 @@ class Refresh:
             return [*found, last[:-1]] if len(last) > 1 else found
         half = len(rows) // 2
         return self._twice_each(
-            (rows[part] + rows[half + part.start : half + part.stop] * 1j for part in chunks(half, self._size)),
+            (
+                rows[part] + rows[half + part.start : half + part.stop] * 1j
+                for part in chunks(half, self._size)
+            ),
             level,
         )
 

@@ -95,9 +95,7 @@ class NetworkCircuit:
             before = blocks[-1].norm
         return EncryptedNetwork(plans, blocks, self._head(network.head, calibration.pooled, before, kept))
 
-    def _head(
-        self, weights: HeadWeights, pooled: float, before: Norm | None, kept: bool
-    ) -> EncryptedHead:
+    def _head(self, weights: HeadWeights, pooled: float, before: Norm | None, kept: bool) -> EncryptedHead:
         functions = HeadFunctions(pooled, self.config.degrees)
         level = self.levels.fresh
         return EncryptedHead(weights, functions, self.layout, self.params, level, before=before, kept=kept)

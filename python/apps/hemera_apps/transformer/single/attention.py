@@ -34,6 +34,7 @@ from hemera_apps.transformer.watch import Watch
 
 Array = NDArray[np.float64]
 
+
 class SingleAttention:
     """The weights of all heads as plans.
 
@@ -114,7 +115,7 @@ class SingleAttention:
         self._watch.stage("queries and keys")
         both = self._plans.scores(queries.reshape(1, count), keys)
         del queries, keys
-        scores = []
+        scores: list[hm.Ciphertext] = []
         for pair, found in zip(self._pairs, both, strict=True):
             if len(pair) == 2:
                 scores += twice_parts(found)

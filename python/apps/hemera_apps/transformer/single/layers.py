@@ -85,8 +85,8 @@ class Norm:
 
     @classmethod
     def behind(cls, weights: Weights, functions: Approximations) -> Norm:
-        """That of the second layer norm of a block: its features are z = gain * centred features * inverse
-        root, as the block computes them."""
+        """The step of the second layer norm of a block, whose z are the centred features times the inverse
+        root, both as the block has them."""
         unit = functions.largest_roots[1] * functions.ranges.centred / 2
         return cls(weights.gains[1] * unit, weights.shifts[1])
 

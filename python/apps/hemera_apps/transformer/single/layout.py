@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +62,7 @@ class SingleLayout:
         found[place, source * period + place % period] = 1
         return found
 
-    def spread(self, features: Array) -> Array:
+    def spread(self, features: NDArray[Any]) -> NDArray[Any]:
         """Values of shape (features,), the same for every token, as rows (ciphertexts, slots)."""
         return np.tile(features.reshape(-1, self.period), self.slots // self.period)
 

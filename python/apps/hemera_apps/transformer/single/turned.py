@@ -49,7 +49,11 @@ class TurnedProducts:
             beyond = [before + giant + baby >= width for baby in self._babies]
             for masks, wraps in ((self._inside, False), (self._beyond, True)):
                 masks.append(
-                    [hm.circuits.Mask(out == wraps, params, level=level) for out in beyond if wraps <= out.any()]
+                    [
+                        hm.circuits.Mask(out == wraps, params, level=level)
+                        for out in beyond
+                        if wraps <= out.any()
+                    ]
                 )
 
     def prepare(self, context: hm.Context) -> None:
