@@ -47,7 +47,11 @@ class NetworkRun:
         circuit = NetworkCircuit(self.config)
         count = self.config.blocks
         cost, stages = circuit.cost(
-            device, blocks=0 if self.wide else count, wide=count if self.wide else 0, kept=self.kept
+            device,
+            blocks=0 if self.wide else count,
+            wide=count if self.wide else 0,
+            kept=self.kept,
+            lower=True,
         )
         say(cost.report())
         by_name: dict[str, float] = {}

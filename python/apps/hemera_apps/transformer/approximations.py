@@ -17,14 +17,16 @@ _WIDE_GELU = (31, 63, 127, 255, 511)
 """The degrees behind a bootstrap."""
 _MOST_SCORE = 300
 """Exponentials of larger ones leave double precision's range."""
+_ENOUGH_BITS = 24
+"""Bits with which an inverse or an inverse root of a lower degree will do: more than a bootstrap leaves."""
 _NARROW_BITS = 12
 """Bits of exponentials and GELU, relative to the largest value: with fewer, a wide range's way is taken."""
 
 
 @dataclass(frozen=True)
 class Degrees:
-    """Degrees of polynomials where they do not depend on ranges, so that blocks have the same levels and
-    keys. 2^k - 1 each, up to 127."""
+    """The highest degrees of polynomials, for which blocks have the same levels and keys, whatever their
+    ranges. 2^k - 1 each, up to 127."""
 
     inverse: int = 127
     """The inverse of the softmax's sums."""
@@ -67,8 +69,10 @@ class Approximations:
         features: the number of features.
         bits: of the inverse and of the inverse roots, relative to their largest values; of the functions on
             wide ranges.
-        degrees: of these; None: the least that are within these bits.
+        degrees: the highest ones of these; lower ones are taken if they are within 2^-24. None: the least
+            that are within `bits`.
         tokens: of a block of one input with `degrees`; None: no range is wide.
+        lower: whether lower degrees are taken. If not, the functions need all keys that others need.
 
     Raises:
         ParameterError: if no function is near enough. It names the function and its range.
@@ -82,16 +86,19 @@ class Approximations:
         bits: float = 15,
         degrees: Degrees | None = None,
         tokens: int | None = None,
+        lower: bool = True,
     ) -> None:
         self.ranges = ranges
         wide = None if degrees is None else tokens
-        self.softmax = _near_softmax(ranges, bits, None if degrees is None else degrees.inverse, wide)
+        enough = max(bits, _ENOUGH_BITS) if lower else None
+        of_inverse = None if degrees is None else degrees.inverse
+        self.softmax = _near_softmax(ranges, bits, of_inverse, enough, wide)
         self.gelu = _near_gelu(ranges.hidden, bits, wide=wide is not None)
         self.wide_gelu = self.gelu.depth > _GELU.bit_length()
         units = (1, 2 / ranges.centred)
         of_roots = (None, None) if degrees is None else degrees.inverse_roots
         self.inverse_roots = tuple(
-            _near_root(norm, *variance, features * unit**2, bits, degree, wide=wide is not None)
+            _near_root(norm, *variance, features * unit**2, bits, degree, enough, wide=wide is not None)
             for norm, variance, unit, degree in zip(
                 ("first", "second"), ranges.variances, units, of_roots, strict=True
             )
@@ -140,13 +147,13 @@ class Levels:
 
 
 def _near_softmax(
-    ranges: Ranges, bits: float, degree: int | None, tokens: int | None
+    ranges: Ranges, bits: float, degree: int | None, enough: float | None, tokens: int | None
 ) -> DividedExponentials | NormalizedSquares:
     """On scores that may be wide, of this number of tokens; None: they may not."""
     if not (ranges.score <= _MOST_SCORE and 0 < ranges.sums[0] <= ranges.sums[1] < math.inf):
         raise ParameterError(f"the softmax of scores up to {ranges.score:g}: they are at most {_MOST_SCORE}")
     try:
-        found = DividedExponentials.of(ranges, bits, degree)
+        found = DividedExponentials.of(ranges, bits, degree, enough)
     except ParameterError:
         if tokens is None:
             raise
@@ -182,13 +189,26 @@ def _near_gelu(largest: float, bits: float, *, wide: bool) -> hm.circuits.Polyno
 
 
 def _near_root(
-    norm: str, low: float, high: float, unit: float, bits: float, degree: int | None, *, wide: bool
+    norm: str,
+    low: float,
+    high: float,
+    unit: float,
+    bits: float,
+    degree: int | None,
+    enough: float | None,
+    *,
+    wide: bool,
 ) -> MappedPolynomial | RefinedRoot:
     """The inverse root of a variance from `low` to `high`, given `unit` times it, relative to the largest."""
     largest = 1 / math.sqrt(low + EPSILON)
     try:
         return MappedPolynomial.near(
-            lambda s: 1 / math.sqrt(s / unit + EPSILON) / largest, unit * low, unit * high, bits, degree
+            lambda s: 1 / math.sqrt(s / unit + EPSILON) / largest,
+            unit * low,
+            unit * high,
+            bits,
+            degree,
+            enough=enough,
         )
     except ParameterError as error:
         what = f"the variances of the {norm} layer norm from {low:g} to {high:g}"

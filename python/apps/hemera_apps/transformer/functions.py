@@ -33,19 +33,42 @@ class MappedPolynomial:
     factor: float
     shift: float
     polynomial: hm.circuits.Polynomial
+    spare: int = 0
+    """Levels that are given up before, so that a polynomial of a lower degree ends where others do."""
 
     @classmethod
     def near(
-        cls, f: Callable[[float], float], low: float, high: float, bits: float, degree: int | None = None
+        cls,
+        f: Callable[[float], float],
+        low: float,
+        high: float,
+        bits: float,
+        degree: int | None = None,
+        *,
+        enough: float | None = None,
     ) -> MappedPolynomial:
-        """A polynomial of this degree, or of the least depth (None), with an error of at most 2^-bits from f
-        on (low, high). ParameterError if there is none of that degree, or of 127."""
+        """A polynomial near f on (low, high).
+
+        Args:
+            f: the function.
+            low, high: the interval.
+            bits: the error is at most 2^-bits.
+            degree: of the polynomial; None: the least.
+            enough: bits with which a lower degree than the given one will do; None: none will.
+
+        Raises:
+            ParameterError: if there is none of that degree, or of 127.
+        """
         middle, half = (low + high) / 2, (high - low) / 2
         tried = DEGREES if degree is None else (degree,)
+        if degree is not None and enough is not None:
+            tried = (*(each for each in DEGREES if each < degree), degree)
         for each in tried:
             found = hm.approximate(lambda t: f(middle + half * t), (-1, 1), each)
-            if found.error <= 2**-bits:
-                return cls(1 / half, -middle / half, found)
+            least = bits if each == degree or enough is None else enough
+            if found.error <= 2**-least:
+                spare = 0 if degree is None else degree.bit_length() - each.bit_length()
+                return cls(1 / half, -middle / half, found, spare)
         raise ParameterError(
             f"no polynomial of degree {tried[-1]} is within 2^-{bits:g} on ({low:g}, {high:g})"
         )
@@ -69,18 +92,19 @@ class MappedPolynomial:
 
     @property
     def depth(self) -> int:
-        """The depth, with the level of the factor."""
-        return 1 + self.polynomial.depth
+        """The depth, with the level of the factor and spare ones."""
+        return 1 + self.polynomial.depth + self.spare
 
     def times(self, factor: float) -> MappedPolynomial:
         """The polynomial times a factor."""
         own = self.polynomial
         scaled = hm.circuits.Polynomial(own.coefficients * factor, basis="chebyshev")
-        return MappedPolynomial(self.factor, self.shift, scaled)
+        return MappedPolynomial(self.factor, self.shift, scaled, self.spare)
 
     def __call__(self, x: hm.Ciphertext, _: Refresh | None = None) -> hm.Ciphertext:
         """The values for a ciphertext. Bootstraps are not needed: see `RefinedRoot`."""
-        return self.polynomial(declared(x * self.factor + self.shift))
+        low = x.at_level(x.level - self.spare) if self.spare else x
+        return self.polynomial(declared(low * self.factor + self.shift))
 
     def in_the_clear(self, x: Array) -> Array:
         """The values for numbers."""

@@ -30,23 +30,33 @@ class Refresh:
         plan: the plan.
         size: the number of ciphertexts that a call bootstraps.
         base, top: the level that bootstraps start from, and the highest level that a block takes of results.
+        real: a plan of real slots that leaves as many levels, for a ciphertext without a partner.
 
     Raises:
         ParameterError: if a bootstrap leaves too few levels.
     """
 
-    def __init__(self, plan: hm.circuits.Bootstrap, size: int, base: int, top: int) -> None:
+    def __init__(
+        self,
+        plan: hm.circuits.Bootstrap,
+        size: int,
+        base: int,
+        top: int,
+        *,
+        real: hm.circuits.Bootstrap | None = None,
+    ) -> None:
         if plan.result_level < top:
             raise ParameterError(
                 f"the block needs bootstraps that leave {top - base} levels, and these leave "
                 f"{plan.levels_left}: for_bootstrapping(levels=)"
             )
-        self._plan, self._size = plan, size
+        self._plan, self._size, self._real = plan, size, real or plan
         self.base, self.top = base, top
 
     def prepare(self, context: hm.Context) -> None:
-        """Encode the plan's matrices now, and not in the first call."""
+        """Encode the plans' matrices now, and not in the first call."""
         self._plan.prepare(context)
+        self._real.prepare(context)
 
     def parts(self, count: int) -> list[slice]:
         """The rows of the batches that `twice` gives for as many rows."""
@@ -56,8 +66,12 @@ class Refresh:
         return [part for part in first + second if part.start < part.stop]
 
     def one(self, x: hm.Ciphertext) -> hm.Ciphertext:
-        """A ciphertext, or a batch, of values whose parts are from -1 to 1, as it is."""
-        return x.evaluator.bootstrap(declared(x), self._plan, magnitude=1)
+        """A ciphertext, or a batch, of real values from -1 to 1, as it is."""
+        return x.evaluator.bootstrap(declared(x), self._real, magnitude=1)
+
+    def _pairs(self, z: hm.Ciphertext) -> hm.Ciphertext:
+        """The same of complex values, whose parts are from -1 to 1."""
+        return z.evaluator.bootstrap(declared(z), self._plan, magnitude=1)
 
     def twice(self, rows: hm.Ciphertext, level: int) -> list[hm.Ciphertext]:
         """Twice the rows, whose values are from -1 to 1, at a level: batches in the order of the rows, see
@@ -79,11 +93,11 @@ class Refresh:
         return self._twice_each((z[part] for part in chunks(len(z), self._size)), level)
 
     def _twice_each(self, batches: Iterable[hm.Ciphertext], level: int) -> list[hm.Ciphertext]:
-        parts = [twice_parts(self.one(z).at_level(level)) for z in batches]
+        parts = [twice_parts(self._pairs(z).at_level(level)) for z in batches]
         return [real for real, _ in parts] + [imaginary for _, imaginary in parts]
 
     def pair(
         self, first: hm.Ciphertext, second: hm.Ciphertext, level: int
     ) -> tuple[hm.Ciphertext, hm.Ciphertext]:
         """Twice the values of two ciphertexts, or batches, from -1 to 1, at a level, by one bootstrap."""
-        return twice_parts(self.one(first + second * 1j).at_level(level))
+        return twice_parts(self._pairs(first + second * 1j).at_level(level))

@@ -61,13 +61,14 @@ class DividedExponentials:
     ROOT_DEPTH = _HALF_EXPONENTIAL.bit_length()
 
     @classmethod
-    def of(cls, ranges: Ranges, bits: float, degree: int | None) -> DividedExponentials:
+    def of(cls, ranges: Ranges, bits: float, degree: int | None, enough: float | None) -> DividedExponentials:
         """On the ranges of a block.
 
         Args:
             ranges: of the block.
             bits: of the inverse, relative to its largest value.
             degree: of the inverse; None: the least.
+            enough: bits with which a lower degree will do; None: none will.
 
         Raises:
             ParameterError: if no inverse of this degree is near enough.
@@ -79,7 +80,7 @@ class DividedExponentials:
         try:
             if low < _LEAST_RATIO * high:
                 raise ParameterError("there is no inverse on so wide a range")
-            inverse = MappedPolynomial.near(lambda s: 2 / s, 2 * low / high, 2, bits, degree)
+            inverse = MappedPolynomial.near(lambda s: 2 / s, 2 * low / high, 2, bits, degree, enough=enough)
         except ParameterError as error:
             raise ParameterError(f"the softmax's sums from {low:g} to {high:g}: {error}") from error
         return cls(ranges.score, 0.0, exponential, inverse)

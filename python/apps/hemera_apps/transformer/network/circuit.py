@@ -68,8 +68,9 @@ class NetworkCircuit:
         self.layout = SingleLayout(config.shape, self.params.max_slots)
         self.levels = SingleLevels.of(functions, self._bootstrap.input_level)
 
-    def _stand_in(self) -> Approximations:
-        return Approximations(_STAND_IN, self.config.shape.features, degrees=self.config.degrees, bits=0)
+    def _stand_in(self, *, lower: bool = False) -> Approximations:
+        degrees, features = self.config.degrees, self.config.shape.features
+        return Approximations(_STAND_IN, features, degrees=degrees, bits=0, lower=lower)
 
     def plans(self) -> SharedPlans:
         """The plans that all blocks share."""
@@ -101,7 +102,13 @@ class NetworkCircuit:
         return EncryptedHead(weights, functions, self.layout, self.params, level, before=before, kept=kept)
 
     def cost(
-        self, device: str | None = None, *, blocks: int = 1, wide: int = 0, kept: bool = False
+        self,
+        device: str | None = None,
+        *,
+        blocks: int = 1,
+        wide: int = 0,
+        kept: bool = False,
+        lower: bool = False,
     ) -> tuple[Cost, list[dict[str, Any]]]:
         """The keys, operations and bytes, by a run that computes nothing, on random weights; and the stages.
         All blocks on narrow ranges need the keys of one, and so do those on wide ranges.
@@ -112,6 +119,8 @@ class NetworkCircuit:
             blocks: of a network on narrow ranges.
             wide: of another one, whose functions are all those on wide ranges.
             kept: whether encoded weights stay in memory.
+            lower: whether polynomials have the degrees that ranges like those of random weights need, and not
+                the highest, for which keys are.
         """
         context = hm.Context(self.params, "ledger")
         times = None if device is None else DeviceTimes.find(device)
@@ -119,7 +128,7 @@ class NetworkCircuit:
         networks = [
             self._random(count, functions(), pooled, stages, kept)
             for count, functions, pooled in (
-                (blocks, self._stand_in, _POOLED),
+                (blocks, lambda: self._stand_in(lower=lower), _POOLED),
                 (wide, lambda: self.config.functions(_WIDE), _WIDE_POOLED),
             )
             if count > 0

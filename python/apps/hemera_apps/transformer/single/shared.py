@@ -54,7 +54,8 @@ class SharedPlans:
         together: int = 4,
     ) -> None:
         self.layout, self.params, self.levels = layout, params, levels
-        self.refresh = Refresh(bootstrap, together, levels.base, levels.top)
+        real = hm.circuits.Bootstrap(params, real=True)
+        self.refresh = Refresh(bootstrap, together, levels.base, levels.top, real=real)
         width = layout.shape.width
         ones = np.ones((layout.period, layout.period))
         self.mean = FeatureLayer(ones / layout.shape.features, None, layout, params, levels.centred + 1)
