@@ -60,9 +60,8 @@ class MappedPolynomial:
             ParameterError: if there is none of that degree, or of 127.
         """
         middle, half = (low + high) / 2, (high - low) / 2
-        tried = DEGREES if degree is None else (degree,)
-        if degree is not None and enough is not None:
-            tried = (*(each for each in DEGREES if each < degree), degree)
+        lower = DEGREES if degree is None else [each for each in DEGREES if enough and each < degree]
+        tried = [*lower] if degree is None else [*lower, degree]
         for each in tried:
             found = hm.approximate(lambda t: f(middle + half * t), (-1, 1), each)
             least = bits if each == degree or enough is None else enough

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -128,8 +129,8 @@ class NetworkCircuit:
         networks = [
             self._random(count, functions(), pooled, stages, kept)
             for count, functions, pooled in (
-                (blocks, lambda: self._stand_in(lower=lower), _POOLED),
-                (wide, lambda: self.config.functions(_WIDE), _WIDE_POOLED),
+                (blocks, functools.partial(self._stand_in, lower=lower), _POOLED),
+                (wide, functools.partial(self.config.functions, _WIDE), _WIDE_POOLED),
             )
             if count > 0
         ]
