@@ -118,6 +118,19 @@ TEST_P(ElementaryTest, IsTheFunction) {
   EXPECT_LT(noise, 2 * plan.expected_error().mean);
 }
 
+TEST(Sign, IsSteepestAtZero) {
+  const Function function = sign(0x1p-12, 0x1p-16);
+  const rlwe::Parameters parameters = ckks::small_parameters(function.depth(), 2, 45);
+  const FunctionPlan plan(parameters, function);
+  const FunctionSession session(parameters);
+  constexpr std::size_t batch = 4;
+  const Values zeros(batch * test_slots);
+  const Values found = session.client.decrypt(session.run(plan, session.client.encrypt(zeros, {batch})));
+  const ExpectedError expected = plan.expected_error();
+  EXPECT_NEAR(std::log2(root_mean_square(found, zeros) / expected.worst), 0, 1);
+  EXPECT_GT(expected.worst, 0x1p6 * expected.mean);
+}
+
 struct PairCase {
   const char* name;
   std::function<Function()> make;

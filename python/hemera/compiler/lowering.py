@@ -22,7 +22,7 @@ from hemera.arrays.packing import PackedMap, free_folds, packed
 from hemera.arrays.sparse_map import SparseMap
 from hemera.arrays.tensor import Walk
 from hemera.arrays.tiling import SplitProgram
-from hemera.circuits import Polynomial
+from hemera.circuits import Function, Polynomial
 from hemera.compiler.attempts import NotPossibleError, told
 from hemera.compiler.look_ups import Powers, centred, interpolated, polynomial
 from hemera.compiler.placement import Placement
@@ -141,6 +141,8 @@ Maps = dict[tuple[bytes, Layout, Layout], tuple[Operation, int, tuple[int, ...],
 in FREE slots."""
 
 _MOST_WHOLE = 1 << 20
+_MOST_BESIDE = 2.0**8
+"""So many times as large as all elements are the numbers that slots without elements may hold."""
 _ROUNDING = 2.0**-45
 """A part of a value's range: a function's value at 0 differs by less from processor to processor."""
 
@@ -168,6 +170,7 @@ class InSlots(Lowering[Value]):
         super().__init__(cut, recorder, map(Value, recorder.inputs))
         self._layouts, self._slots, self._modulus = layouts, slots, modulus
         self._ranges = [node.range for node in cut.program.nodes]
+        self._largest = max(1.0, float(np.abs(self._ranges).max()))
         self._maps = {} if maps is None else maps
         self._powers: dict[int, Powers] = {}
         self._folds = 0
@@ -182,8 +185,16 @@ class InSlots(Lowering[Value]):
     def multiply(self, at: int) -> Value:
         a, b = self.taken(at)
         ends = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
+        if self._is_beyond(min(ends), max(ends)):
+            left, right = self._program.nodes[at].operands
+            cleared = Value(self._inside(a, left, 0.0))
+            a, b, ends = cleared, cleared if left == right else b, [0.0]
         product = a.symbol.square() if a is b else a.symbol * b.symbol
         return Value(product, min(ends), max(ends))
+
+    def _is_beyond(self, low: float, high: float) -> bool:
+        """Whether slots without elements would hold so much that products of it wrap soon."""
+        return self._modulus is None and max(abs(low), abs(high)) > _MOST_BESIDE * self._largest
 
     def affine(self, at: int, operation: Affine) -> Value:
         layout = self._layouts[at]
@@ -289,17 +300,13 @@ class InSlots(Lowering[Value]):
             self.refused(at)
         node = self._program.nodes[at]
         function = operation.function
-        symbols, unused = [], []
-        for each, (low, high) in zip(node.operands, function.intervals, strict=True):
-            x = self._values[each]
-            if not (low <= x.low and x.high <= high) and not function._native.is_unbounded:
+        xs = self.taken(at)
+        any_number = function._native.is_unbounded and not self._is_beyond(*_reached(function, xs))
+        for place, (each, (low, high)) in enumerate(zip(node.operands, function.intervals, strict=True)):
+            if not (any_number or low <= xs[place].low <= xs[place].high <= high):
                 middle = (low + high) / 2
-                x = Value(self._inside(x, each, middle), middle, middle)
-            symbols.append(x.symbol)
-            unused.append((np.array([x.low]), np.array([x.high])))
-        result = applied(operation, symbols)
-        least, most = range_of(function, unused)
-        return Value(result, float(least[0]), float(most[0]))
+                xs[place] = Value(self._inside(xs[place], each, middle), middle, middle)
+        return Value(applied(operation, [x.symbol for x in xs]), *_reached(function, xs))
 
     def _inside(self, x: Value, at: int, value: float) -> Symbol:
         """A value whose slots without elements hold a number of the function's interval."""
@@ -335,6 +342,12 @@ class InSlots(Lowering[Value]):
             plain = [layout.pack(row.astype(np.int64)[kinds], self._slots) for row in coefficients]
         found = polynomial(powers, plain)
         return Value(found) if is_zero else Value(found, -1.0, 1.0)
+
+
+def _reached(function: Function, xs: Sequence[Value]) -> Ends:
+    """The range of a function's results in slots without elements."""
+    least, most = range_of(function, [(np.array([x.low]), np.array([x.high])) for x in xs])
+    return float(least[0]), float(most[0])
 
 
 def _sums_of(found: PackedMap) -> Ends:

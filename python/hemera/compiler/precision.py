@@ -255,4 +255,6 @@ def _bits_above(error: float, allowed: float) -> float:
     """The bits by which an error is above the allowed one; 0 where it is not."""
     if error <= allowed:
         return 0.0
-    return min(_MOST_MORE, math.log2(error / allowed)) if math.isfinite(error) else _MOST_MORE
+    if not (allowed > 0 and math.isfinite(error)):
+        return _MOST_MORE
+    return min(_MOST_MORE, math.log2(error / allowed))

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from hemera._process import cached_property
 from hemera.arrays.facts import multiples_within
+from hemera.arrays.operations import Affine
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.tensor import TensorProgram
 from hemera.compiler.specs import ArraySpec
@@ -142,9 +143,9 @@ class Recording:
         self.errors = []
         """The error of each result by approximations alone."""
         for name, at in pruned.outputs:
-            size = _size(exact[at][: self._draws.sized_by])
-            terms = pruned.nodes[at].operands if pruned.nodes[at].operation.is_linear else ()
-            size *= size > _ROUNDING * max([magnitude(exact[each]) for each in terms], default=0.0)
+            # A mask that few values make true is 0 in all draws, and has a size nevertheless.
+            size = _size(exact[at][: self._draws.sized_by]) or max(map(abs, pruned.nodes[at].range))
+            size *= size > _ROUNDING * _largest_summand(pruned, at, exact)
             self.errors.append(ResultError(name, size, magnitude(values[at] - exact[at]), 0.0))
 
     def with_noise(self, noisy: Callable[..., Any], asked: float) -> list[ResultError]:
@@ -240,6 +241,15 @@ def _size(values: Values) -> float:
     few = [float(each.max()) for each in np.array_split(of_draws, max(1, len(of_draws) // _FEW_DRAWS))]
     middle = sorted(few)[(len(few) - 1) // 2 : len(few) // 2 + 1]  # np.median would import numpy.ma
     return max(sum(middle) / len(middle), 0.25 * max(few))
+
+
+def _largest_summand(program: TensorProgram, at: int, values: Sequence[Values]) -> float:
+    """The magnitude of the terms of a sum that a node may be; 0 for other nodes."""
+    node = program.nodes[at]
+    if not isinstance(node.operation, Affine):
+        return 0.0
+    pairs = zip(node.operands, node.operation.maps, strict=True)
+    return max(magnitude(own.values) * magnitude(values[each]) for each, own in pairs)
 
 
 def _exact(program: TensorProgram, inputs: Sequence[Values]) -> list[Values]:

@@ -25,12 +25,15 @@ using Complex = std::complex<double>;
 using Value = Function::Value;
 using Rows = std::vector<std::vector<Complex>>;
 
-// Values of each input, evenly spread, at which the expected error is taken; the ends come on top.
+// Values of each input, evenly spread, at which the expected error is taken; the ends and the middle, where a
+// step is steep, come on top.
 constexpr std::size_t sample_count = 1024;
 
-// Sample `number` of input `input`, in [-1, 1]; each input goes through them in another order.
+// Sample `number` of input `input`, in [-1, 1]; each input goes through them in another order. The middle is
+// followed by the ends.
 double sample_at(std::size_t number, std::size_t input) {
-  if (number >= sample_count) return (number - sample_count) >> input & 1 ? 1 : -1;
+  if (number == sample_count) return 0;
+  if (number > sample_count) return (number - sample_count - 1) >> input & 1 ? 1 : -1;
   const std::size_t place = (number * (2 * input + 1) + 7 * input) % sample_count;
   return (2 * static_cast<double>(place) + 1) / static_cast<double>(sample_count) - 1;
 }
@@ -215,7 +218,7 @@ ExpectedError FunctionPlan::error_from(double fresh) const {
   const std::size_t inputs = function_.inputs().size();
   const std::size_t ends = std::size_t{1} << std::min<std::size_t>(inputs, 4);
   double sum = 0, worst = 0;
-  for (std::size_t sample = 0; sample < sample_count + ends; ++sample) {
+  for (std::size_t sample = 0; sample < sample_count + 1 + ends; ++sample) {
     const std::size_t slot = sample % function_.width();
     std::vector<Complex> values;
     for (std::size_t i = 0; i < inputs; ++i) {

@@ -96,7 +96,7 @@ class _OfFunction(SlotBySlot):
 
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
         # Who made the program knows closer bounds than those that operations carry along.
-        bounds = _bounds(self.function)
+        bounds = [max(map(abs, ends)) for ends in self.function.intervals]
 
         def applied(*parts: Ciphertext) -> Ciphertext:
             own = (_narrowed(at, x, bound) for x, bound in zip(parts, bounds, strict=True))
@@ -110,7 +110,11 @@ class _OfFunction(SlotBySlot):
         return self.function.evaluate_clear(*xs)
 
     def noise(self, at: Place, *xs: Array) -> Any:
-        return self._at(at).expected_error(0.0)[0]
+        mean, worst = self._at(at).expected_error(0.0)
+        gap = (self.function.recipe or {}).get("gap", 0.0)
+        # Steps are steep at 0. Beyond the gap, errors of their stages are squared, or carry values over it.
+        beyond = max(mean, (2 * worst) ** 2) if gap else mean
+        return np.where(np.abs(xs[0] - sum(xs[1:])) < gap, worst, beyond)
 
     def keys(self, place: Place) -> list[tuple[_core.KeyNeed, int]]:
         # A key serves each level whose primes it has; where levels are quotients it has more than one level.
@@ -134,11 +138,6 @@ class _OfFunction(SlotBySlot):
 def _narrowed(at: Running, x: Ciphertext, bound: float) -> Ciphertext:
     """The value with this bound declared, where its own one is wider."""
     return at.ev.declare(x, bound) if bound < x.largest else x
-
-
-def _bounds(function: Function) -> list[float]:
-    """The largest number in each interval of a function."""
-    return [max(map(abs, interval)) for interval in function.intervals]
 
 
 _MAX_DEGREE = 1023
