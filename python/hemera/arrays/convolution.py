@@ -15,6 +15,7 @@ from hemera.arrays.array import Array
 from hemera.arrays.recorded import sum_of_maps
 from hemera.arrays.sparse_map import SparseMap
 from hemera.errors import MismatchError, ParameterError
+from hemera.inputs.plain import plain_array
 
 Extents = int | Sequence[int]
 
@@ -51,7 +52,7 @@ def conv(
         MismatchError: for shapes that do not fit.
         ParameterError: for a stride or dilation below 1, and for a map of too many entries.
     """
-    kernel = np.asarray(weights, np.float64)
+    kernel = plain_array(weights, "conv", np.float64)
     axes = kernel.ndim - 2
     if axes < 1 or np.ndim(x) != axes + 1:
         raise MismatchError(f"a convolution of shape {np.shape(x)} with weights of {kernel.shape}")
@@ -74,7 +75,7 @@ def conv(
         raise MismatchError(f"a kernel of {kernel.shape[2:]} is larger than what it runs over: {extents}")
     if kernel.size * math.prod(sizes) > _MOST_ENTRIES:
         raise ParameterError(f"a convolution of {kernel.size * math.prod(sizes)} entries")
-    offset = None if bias is None else np.repeat(np.asarray(bias, np.float64), math.prod(sizes))
+    offset = None if bias is None else np.repeat(plain_array(bias, "conv", np.float64), math.prod(sizes))
     window = kernel.shape[2:], strides, paddings, dilations, groups
     if isinstance(x, Array):
         key = hashlib.sha256(kernel.tobytes()).digest(), kernel.shape, x.shape, window

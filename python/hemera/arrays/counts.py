@@ -24,6 +24,7 @@ from hemera.arrays.recorded import (
 )
 from hemera.arrays.sparse_map import Values
 from hemera.errors import ParameterError
+from hemera.inputs.plain import plain_array
 
 _MOST_TOGETHER = 1 << 15
 """Elements times plain numbers that exact programs compare at once: the largest rows have no more slots."""
@@ -31,7 +32,7 @@ _MOST_TOGETHER = 1 << 15
 
 def is_in(element: A, test_elements: Any, invert: bool = False) -> A:
     """`numpy.isin`: 1 where an element is one of some plain numbers; with `invert`, where it is none."""
-    x, known = as_numbers(element), np.unique(np.asarray(test_elements, np.float64))
+    x, known = as_numbers(element), np.unique(plain_array(test_elements, "np.isin", np.float64))
     step = step_of(x)
     whole, is_whole = multiples(known, step)
     low, high = x.range
@@ -44,7 +45,7 @@ def is_in(element: A, test_elements: Any, invert: bool = False) -> A:
 
 
 def _edges(edges: Any) -> Values:
-    known = np.asarray(edges, np.float64)
+    known = plain_array(edges, "edges", np.float64)
     if known.ndim != 1 or not len(known) or (np.diff(known) < 0).any() or not np.isfinite(known).all():
         raise ParameterError("edges are ascending numbers, on one axis: give np.sort(edges)")
     return known
@@ -102,11 +103,11 @@ def chosen(x: A, choices: Sequence[Any]) -> A:
     if step_of(x) % 1 > 2.0**-10 or low < -0.25 or high > len(choices) - 0.75:
         raise IndexError(
             f"values from {low:g} to {high:g} with the step {step_of(x):g} do not choose of {len(choices)} "
-            "arrays"
+            f"arrays: give np.choose an index of whole numbers from 0 to {len(choices) - 1}"
         )
     kind = promoted(*choices)
     if all(isinstance(as_operand(each, x), np.ndarray) and np.ndim(each) == 0 for each in choices):
-        found = _table(as_numbers(x), np.asarray(choices, np.float64))
+        found = _table(as_numbers(x), plain_array(choices, "np.choose", np.float64))
     else:
         numbers = [
             as_numbers(each) if isinstance(each, Recorded) else np.asarray(each) * 1 for each in choices

@@ -37,6 +37,7 @@ from hemera.arrays.recorded import (
 from hemera.arrays.recorder import GRID, user_line
 from hemera.circuits import Function
 from hemera.errors import ParameterError, RangeError
+from hemera.inputs.plain import plain_array
 
 _NAMES = {"reciprocal": "inverse"}
 """Names of `hemera.circuits` for functions that have others in `FORMULAS`."""
@@ -164,7 +165,7 @@ def _refuse_negative_powers(x: Any, exponent: Any) -> None:
 def _number(value: Any) -> float | None:
     """A single plain number, or None."""
     try:
-        return float(operator.index(value))
+        return float(plain_array(operator.index(value), "a plain number", np.float64))
     except TypeError:
         known = isinstance(value, (float, np.floating)) or (isinstance(value, np.ndarray) and value.ndim == 0)
         return float(value) if known and not np.iscomplexobj(value) else None

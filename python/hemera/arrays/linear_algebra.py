@@ -15,6 +15,7 @@ from hemera.arrays.elementwise import reciprocal
 from hemera.arrays.recorded import Recorded, axes_of, moved, rearranged, sum_of_maps
 from hemera.arrays.sparse_map import SparseMap, Values
 from hemera.errors import MismatchError, ParameterError
+from hemera.inputs.plain import plain_array
 
 _MOST = 4
 """Rows of the largest matrix of which minors are computed."""
@@ -70,7 +71,7 @@ def solution(a: Any, b: Any) -> Any:
     if isinstance(a, Recorded):
         inverted = inverse(a)
     else:
-        plain = np.asarray(a, np.float64)
+        plain = plain_array(a, "np.linalg.solve", np.float64)
         _require_square(plain, 1 << 20)
         inverted = np.linalg.inv(plain)
     shape = np.shape(b)

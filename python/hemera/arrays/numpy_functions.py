@@ -43,7 +43,7 @@ from hemera.arrays.recorded import (
     rearranged,
     reduced,
 )
-from hemera.inputs.plain import refuse_missing
+from hemera.inputs.plain import plain_array, refuse_missing
 
 Function = Callable[..., Any]
 
@@ -61,7 +61,8 @@ def _pad(x: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
             raise TypeError("np.pad: reflect_type='odd' is not taken")
         return rearranged(x, lambda y: np.pad(y, pad_width, mode, **options))
     require_kind("np.pad", x, *options.values())
-    around = np.pad(np.zeros(x.shape), pad_width, "constant", **options)
+    plain: dict[str, Any] = {name: plain_array(each, "np.pad", np.float64) for name, each in options.items()}
+    around = np.pad(np.zeros(x.shape), pad_width, "constant", **plain)
     found = rearranged(x, lambda y: np.pad(y, pad_width))
     return of_kind(as_numbers(found) + around, kind_of(x)) if around.any() else found
 
@@ -73,7 +74,7 @@ def _average(
         raise TypeError("np.average takes axis, weights and keepdims with encrypted arrays")
     if weights is None:
         return arithmetic.mean(x, axis, keepdims=keepdims)
-    plain = np.asarray(weights, np.float64)
+    plain = plain_array(weights, "np.average", np.float64)
     # NumPy's own checks, and its sum of weights.
     total = np.average(np.zeros(x.shape), axis, plain, returned=True, keepdims=True)[1]
     if plain.shape != x.shape:
@@ -114,9 +115,9 @@ def _polyval(p: Any, x: Any) -> Any:
     if isinstance(p, Recorded):
         if isinstance(x, Recorded) or p.ndim != 1:
             raise TypeError("np.polyval: encrypted coefficients, on one axis, go with plain points")
-        points = np.asarray(x, DTYPES[kind_of(x)])[..., None]  # whole ones have whole powers
+        points = plain_array(x, "np.polyval", DTYPES[kind_of(x)])[..., None]  # whole ones have whole powers
         return contraction.matmul(points ** np.arange(p.size)[::-1], p)
-    plain = np.asarray(p, np.float64)
+    plain = plain_array(p, "np.polyval", np.float64)
     if plain.ndim != 1 or not len(plain) or not np.isfinite(plain).all():
         raise TypeError("np.polyval takes finite coefficients on one axis, the highest power first")
     return of_kind(elementwise.polyval(plain[::-1], x), promoted(1, p, x))

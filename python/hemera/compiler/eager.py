@@ -98,7 +98,7 @@ def array(
     if plain.dtype.kind not in "biuf":
         raise TypeError(f"array takes real numbers, not {plain.dtype}")
     if plain.dtype.kind == "b":
-        range = range or (0, 1)  # noqa: A001
+        range = (0, 1) if range is None else range  # noqa: A001
     if plain.dtype.kind != "f":
         step = 1 if step is None else step
     if range is None:

@@ -78,6 +78,7 @@ class ArraySpec:
         what = f"ArraySpec{self.name and ' '}{self.name}"
         if self.range is not None:
             checked_range(what, self.range)
+            object.__setattr__(self, "range", tuple(self.range))  # of any pair, as of an array
         if self.dtype is not None:
             self._of_type(np.dtype(self.dtype))
         limits, step = self.range or (0.0, 0.0), self.step or 0.0
@@ -93,6 +94,13 @@ class ArraySpec:
             raise ParameterError(
                 f"truth values have the range (0, 1) and the step 1, not {self.range} and {self.step}"
             )
+        if dtype.kind in "iu" and self.range is not None:
+            most = np.iinfo(dtype)
+            if not most.min <= self.range[0] <= self.range[1] <= most.max:
+                raise ParameterError(
+                    f"dtype={dtype} has numbers from {most.min} to {most.max}, not from {self.range[0]:g} "
+                    f"to {self.range[1]:g}: give a wider type, or a narrower range"
+                )
         object.__setattr__(self, "dtype", dtype)
         if dtype.kind == "b":
             object.__setattr__(self, "range", (0, 1))
@@ -183,6 +191,8 @@ def require_fitting(specs: Iterable[ArraySpec], samples: int, slots: int) -> Non
             f"samples={samples}: a ciphertext of {slots} slots holds a power of two of samples, up to {slots}"
         )
     for spec in specs:
+        if 0 in spec.shape:
+            raise ParameterError(f"input {spec.name!r} of shape {spec.shape} has no elements; give it some")
         Tiling.of(spec.shape, slots // samples)
 
 

@@ -49,6 +49,7 @@ def plain_array(values: Any, what: str, dtype: DTypeLike | None = None) -> NDArr
             Arrow and Polars. NaN is a number, which each function refuses or takes itself.
         TypeError: for texts, dates and records, and for complex numbers where real ones are needed; all of
             these only with `dtype`.
+        ParameterError: for whole numbers beyond `dtype`.
         TypeError, ValueError: as of NumPy.
     """
     refuse_missing(values, what)
@@ -60,7 +61,12 @@ def plain_array(values: Any, what: str, dtype: DTypeLike | None = None) -> NDArr
     if found.dtype.kind not in kinds or texts:
         wanted = "numbers" if "c" in kinds else "real numbers"
         raise TypeError(f"{what}: {wanted} are needed, not {'texts' if texts else found.dtype}")
-    return found.astype(dtype, copy=False)
+    try:
+        return found.astype(dtype, copy=False)
+    except OverflowError:
+        raise _core.ParameterError(
+            f"{what}: a whole number is beyond the largest of {np.dtype(dtype)}"
+        ) from None
 
 
 def refuse_missing(values: Any, what: str) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from hemera import circuits
+from hemera.arrays import conv
 from hemera.arrays.array import Array
 from hemera.arrays.recorder import Recorder
 from hemera.errors import MismatchError, ParameterError, RangeError
@@ -26,6 +27,7 @@ def array(
 
 
 DEPENDS = "can not depend on them"
+DATES = np.array(["2020-01-01", "2021-01-01"], "M8[D]")
 
 # What is tried, the error, and a part of its message. x has the shape (2, 3) and values in [-2, 2]; n the
 # same with whole numbers.
@@ -171,6 +173,18 @@ REFUSED: list[tuple[Callable[[Any, Any], Any], type[Exception], str]] = [
     (lambda x, _: np.polyval([[1.0]], x), TypeError, "one axis"),
     (lambda x, _: np.polyval([np.nan, 1], x), TypeError, "finite"),
     (lambda x, _: np.polyval(x[0], x[0]), TypeError, "plain points"),
+    (lambda x, _: np.polyval([1, 1j], x), TypeError, "np.polyval: real numbers are needed"),
+    (lambda x, _: np.average(x, weights=np.full((2, 3), 1j)), TypeError, "np.average: real numbers"),
+    (lambda _, n: np.isin(n, ["a"]), TypeError, "np.isin: real numbers are needed, not <U1"),
+    (lambda _, n: np.isin(n, np.ma.array([1, 2], mask=[0, 1])), ParameterError, "masked"),
+    (lambda _, n: np.digitize(n, DATES), TypeError, "edges: real numbers are needed, not datetime64"),
+    (lambda _, n: np.searchsorted([1j, 2], n), TypeError, "edges: real numbers"),
+    (lambda _, n: np.histogram(n, ["a", "b"]), TypeError, "edges: real numbers"),
+    (lambda _, n: np.pad(n, 1, constant_values=DATES[0]), TypeError, "np.pad"),
+    (lambda x, _: np.linalg.solve(np.eye(2) * 1j, x), TypeError, "np.linalg.solve: real numbers"),
+    (lambda x, _: conv(x[None], np.full((1, 1, 1, 1), 1j)), TypeError, "conv: real numbers"),
+    (lambda x, _: np.clip(x, 0, 10**400), ParameterError, "beyond the largest of float64"),
+    (lambda _, n: np.isin(n, 10**400), ParameterError, "np.isin: .* beyond the largest of float64"),
     (lambda x, _: np.convolve(x, [1.0]), MismatchError, "two vectors"),
     (lambda x, _: np.ptp(x), TypeError, r"np.max\(x\) - np.min\(x\)"),
     (lambda x, _: np.floor(x), TypeError, "round in the clear"),

@@ -36,6 +36,28 @@ def test_negative_extents_are_refused() -> None:
         hm.ArraySpec((3, -1))
 
 
+@pytest.mark.parametrize("scheme", ["ckks", "bfv"])
+def test_inputs_without_elements_are_refused(scheme: str) -> None:
+    for shape in ((0,), (3, 0), (0, 3)):
+        with pytest.raises(ParameterError, match=r"input 'x' of shape \(.*\) has no elements"):
+            hm.compile(lambda x: x + 1, hm.ArraySpec(shape, (0, 1)), scheme=scheme)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint16"])
+def test_ranges_are_those_that_types_can_hold(dtype: str) -> None:
+    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+    assert hm.ArraySpec((2,), (low, high), dtype=dtype).range == (low, high)
+    for ends in ((low - 1, high), (low, high + 1)):
+        with pytest.raises(ParameterError, match=f"dtype={dtype} has numbers from {low} to {high}"):
+            hm.ArraySpec((2,), ends, dtype=dtype)
+
+
+def test_ranges_are_any_pairs() -> None:
+    for ends in (np.array([0, 4]), [0, 4], (np.int64(0), np.float32(4))):
+        assert hm.ArraySpec((2,), ends) == hm.ArraySpec((2,), (0, 4))
+        assert hm.array([1.0, 2.0], range=ends).range == (0, 4)
+
+
 def test_reversed_ranges_are_refused_when_they_are_given() -> None:
     assert hm.ArraySpec((5,), (1, 1)).range == (1, 1)
     with pytest.raises(ParameterError, match=r"ArraySpec ages: a range from 1 to 0\.99 is reversed"):
@@ -113,7 +135,7 @@ KINDS: list[tuple[Any, str | None, float | None, Any]] = [
     (None, None, None, (-3, 3)),
     (np.bool_, "b", 1, (0, 1)),
     (np.int8, "i", 1, (-3, 3)),
-    (np.uint16, "i", 1, (-3, 3)),
+    (np.uint16, "i", 1, (0, 3)),
     (np.float32, "f", None, (-3, 3)),
 ]
 
