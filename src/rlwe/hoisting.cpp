@@ -169,6 +169,20 @@ ExtendedSums products_of(const ContextPointer& owner, GadgetPointer gadget, std:
   return sums;
 }
 
+// A term of hoisted_products, and its metadata: `view`, whose second component has these digits, turned.
+std::pair<poly::HoistedTerm, Metadata> turned_term(const Context& context, const Gadget& gadget,
+                                                   const Metadata& meta, const poly::ConstPolyView& view,
+                                                   const poly::Poly& digits, const Turn& turn) {
+  if (turn.key == nullptr) return {{.addend = view}, meta};
+  require_same_context(context, *turn.key->context, "turning a ciphertext");
+  require_gadget(gadget, *turn.key->gadget, "turning a ciphertext");
+  return {{.digits = digits.view(),
+           .key = turn.key->poly.view(),
+           .addend = view.components(0, 1),
+           .galois_element = turn.galois_element},
+          switched(context, gadget, meta)};
+}
+
 // The sum of `view` turned by each of the turns; its second component has these digits.
 ExtendedCiphertext turned_sum_of(const ContextPointer& context, GadgetPointer gadget, const Metadata& meta,
                                  const poly::ConstPolyView& view, const poly::Poly& digits,
@@ -178,17 +192,7 @@ ExtendedCiphertext turned_sum_of(const ContextPointer& context, GadgetPointer ga
   std::optional<Metadata> total;
   std::vector<poly::HoistedTerm> terms;
   for (const Turn& turn : turns) {
-    poly::HoistedTerm term{.addend = view};
-    Metadata own = meta;
-    if (turn.key != nullptr) {
-      require_same_context(*context, *turn.key->context, "turned_sum");
-      require_gadget(*gadget, *turn.key->gadget, "turned_sum");
-      term = {.digits = digits.view(),
-              .key = turn.key->poly.view(),
-              .addend = view.components(0, 1),
-              .galois_element = turn.galois_element};
-      own = switched(*context, *gadget, own);
-    }
+    auto [term, own] = turned_term(*context, *gadget, meta, view, digits, turn);
     if (total) {
       join_sum(*context, *total, own);
     } else {
@@ -349,6 +353,28 @@ ExtendedSums hoisted_products(std::span<const SplitCiphertext> sources, std::spa
     all.push_back({.meta = &value.meta, .view = value.poly.view(), .digits = &source.digits});
   }
   return products_of(first.context, first.gadget, all, terms, count);
+}
+
+ExtendedSums turned_each(const Ciphertext& in, GadgetPointer gadget, std::span<const Turn> turns) {
+  require_size_two(in, "turned_each");
+  if (turns.empty()) throw MismatchError("turned_each: there is nothing to turn; give a turn or more");
+  const Context& context = *in.context;
+  const poly::ConstPolyView view = in.poly.view();
+  const poly::ModUp& up = gadget->mod_up(in.meta.level);
+  const std::size_t batch = view.shape.batch;
+  const bool switches = std::any_of(turns.begin(), turns.end(), [](const Turn& turn) { return turn.key; });
+  const poly::Poly digits = switches ? extended_digits(context, view.components(1, 1), up) : poly::Poly();
+  ExtendedSums all{
+      in.context, gadget, {}, context.make_poly(turns.size() * batch, 2, up.extended(), Form::evaluation)};
+  auto workspace = context.make_workspace();
+  for (const Turn& turn : turns) {
+    auto [term, own] = turned_term(context, *gadget, in.meta, view, digits, turn);
+    const poly::PolyView out = all.poly.view().batches(all.meta.size() * batch, batch);
+    context.backend().hoisted_products(context.queue(), std::span(&out, 1), std::span(&term, 1), up,
+                                       gadget->special_residues(in.meta.level), workspace);
+    all.meta.push_back(std::move(own));
+  }
+  return all;
 }
 
 ExtendedCiphertext sum_at(const ExtendedSums& sums, std::size_t number) {

@@ -90,6 +90,15 @@ TEST_P(Hoisting, SumsWithTurnedOnesAreThoseOfTheParts) {
     const ExtendedCiphertext three = turned_sum(mod_down(x), gadget, turns);
     EXPECT_EQ(host_words(*context_, three.poly), host_words(*context_, expected.poly));
     EXPECT_DOUBLE_EQ(three.meta.noise_log2, expected.meta.noise_log2);
+    // Each of the turns by itself.
+    const ExtendedSums each = turned_each(mod_down(x), gadget, turns);
+    ASSERT_EQ(each.meta.size(), 3);
+    const std::vector<ExtendedCiphertext> own = {
+        extend(mod_down(x), gadget), switch_extended(x, key, element), switch_extended(x, other_key, other)};
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      EXPECT_EQ(host_words(*context_, sum_at(each, i).poly), host_words(*context_, own[i].poly)) << i;
+      EXPECT_DOUBLE_EQ(each.meta[i].noise_log2, own[i].meta.noise_log2);
+    }
   }
 }
 
@@ -169,6 +178,8 @@ TEST_P(Hoisting, MistakesAreNamed) {
   EXPECT_THROW(static_cast<void>(turned_sum(extend(x, gadget), std::span(&turn, 1))), MismatchError);
   EXPECT_THROW(static_cast<void>(turned_sum(x, gadget, std::span(&turn, 1))), MismatchError);
   EXPECT_THROW(static_cast<void>(turned_sum(x, gadget, {})), MismatchError);
+  EXPECT_THROW(static_cast<void>(turned_each(x, gadget, std::span(&turn, 1))), MismatchError);
+  EXPECT_THROW(static_cast<void>(turned_each(x, gadget, {})), MismatchError);
   ExtendedCiphertext sum = extend(x, gadget);
   const ExtendedCiphertext lower = extend(encrypted(0), gadget);
   EXPECT_THROW(add_inplace(sum, lower), MismatchError);

@@ -102,6 +102,9 @@ struct Turn {
   const SwitchingKey* key = nullptr;
   std::uint64_t galois_element = 1;
 };
+/// The ciphertext turned by each (no key: as it is), over Q u P, after one ModUp: the baby steps, with the
+/// bits of switch_extended and extend. All keys have this gadget.
+ExtendedSums turned_each(const Ciphertext& in, GadgetPointer gadget, std::span<const Turn> turns);
 /// The sum of switch_extended of each sum, in one pass: the giant steps. `turns`: one for each sum, those
 /// without a key first.
 ExtendedCiphertext turned_sum(const ExtendedSums& sums, std::span<const Turn> turns);

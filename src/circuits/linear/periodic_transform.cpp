@@ -255,38 +255,25 @@ poly::Poly PreparedPeriodicTransform::encoded(const Group& group) const {
   return found;
 }
 
-std::shared_ptr<const rlwe::SwitchingKey> PreparedPeriodicTransform::key(const rlwe::EvaluationKeys& keys,
-                                                                         std::size_t step) const {
-  const auto element = context_->galois_element(static_cast<std::int64_t>(step));
-  return require_key(keys, {.role = rlwe::KeyRole::galois(element), .gadget = plan_.gadget_});
-}
-
-ExtendedCiphertext PreparedPeriodicTransform::turned(const Ciphertext& x,
-                                                     const rlwe::EvaluationKeys& keys) const {
-  const poly::RnsBase& base = gadget_->mod_up(plan_.level()).extended();
-  const std::size_t inputs = plan_.input_ciphertexts(), count = plan_.babies_.size();
-  ExtendedCiphertext all{context_, gadget_, x.meta,
-                         context_->make_poly(count * inputs, 2, base, Form::evaluation)};
-  std::optional<rlwe::Digits> digits;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t baby = plan_.babies_[i];
-    if (baby != 0 && !digits) digits = rlwe::decompose(x, gadget_);
-    const ExtendedCiphertext one =
-        baby == 0 ? rlwe::extend(x, gadget_)
-                  : rlwe::switch_extended(*digits, *key(keys, baby),
-                                          context_->galois_element(static_cast<std::int64_t>(baby)));
-    context_->backend().copy(context_->queue(), all.poly.view().batches(i * inputs, inputs), one.poly.view());
-    all.meta = one.meta;
+PreparedPeriodicTransform::Turns PreparedPeriodicTransform::turns(std::span<const std::size_t> steps,
+                                                                  const rlwe::EvaluationKeys& keys) const {
+  Turns found;
+  for (const std::size_t step : steps) {
+    const auto element = context_->galois_element(static_cast<std::int64_t>(step));
+    found.keys.push_back(
+        step == 0 ? nullptr
+                  : require_key(keys, {.role = rlwe::KeyRole::galois(element), .gadget = plan_.gadget_}));
+    found.all.push_back({.key = found.keys.back().get(), .galois_element = element});
   }
-  return all;
+  return found;
 }
 
-ExtendedCiphertext PreparedPeriodicTransform::products(const Group& group, const ExtendedCiphertext& turned,
+ExtendedCiphertext PreparedPeriodicTransform::products(const Group& group, const rlwe::ExtendedSums& turned,
                                                        const rlwe::EvaluationKeys& keys) const {
   const std::size_t giants = plan_.giants_.size();
   const std::size_t rows = giants * group.count, terms = turned.poly.shape().batch;
   const poly::RnsBase& base = turned.poly.base();
-  rlwe::Metadata meta = context_->scales().number_product(turned.meta, plan_.plaintext_scale_);
+  rlwe::Metadata meta = context_->scales().number_product(turned.meta.back(), plan_.plaintext_scale_);
   meta.batch = {group.count};
   rlwe::ExtendedSums sums{context_, gadget_, std::vector<rlwe::Metadata>(giants, meta),
                           context_->make_poly(rows, 2, base, Form::evaluation)};
@@ -303,14 +290,7 @@ ExtendedCiphertext PreparedPeriodicTransform::products(const Group& group, const
   if (giants == 1 && plan_.giants_.front() == 0) {
     return {sums.context, sums.gadget, std::move(meta), std::move(sums.poly)};
   }
-  std::vector<std::shared_ptr<const rlwe::SwitchingKey>> held;
-  std::vector<rlwe::Turn> turns;
-  for (const std::size_t giant : plan_.giants_) {
-    held.push_back(giant == 0 ? nullptr : key(keys, giant));
-    turns.push_back({.key = held.back().get(),
-                     .galois_element = context_->galois_element(static_cast<std::int64_t>(giant))});
-  }
-  return rlwe::turned_sum(sums, turns);
+  return rlwe::turned_sum(sums, turns(plan_.giants_, keys).all);
 }
 
 Ciphertext PreparedPeriodicTransform::operator()(const ckks::Evaluator& evaluator,
@@ -332,10 +312,11 @@ Ciphertext PreparedPeriodicTransform::operator()(const ckks::Evaluator& evaluato
   plan_.require_keys(*context_, evaluator.keys());
   Ciphertext storage;
   const Ciphertext& in = lowered_input(evaluator, x, plan_.level(), storage);
-  const ExtendedCiphertext turned_inputs = turned(in, evaluator.keys());
+  const rlwe::ExtendedSums turned =
+      rlwe::turned_each(in, gadget_, turns(plan_.babies_, evaluator.keys()).all);
   std::optional<Ciphertext> results;
   for (const Group& group : groups_) {
-    Ciphertext own = rlwe::mod_down_rescaled(products(group, turned_inputs, evaluator.keys()));
+    Ciphertext own = rlwe::mod_down_rescaled(products(group, turned, evaluator.keys()));
     if (!results) {
       rlwe::Metadata meta = own.meta;
       meta.batch = {plan_.result_ciphertexts()};

@@ -306,9 +306,14 @@ Ciphertext PreparedSlotCircuit::operator()(const ckks::Evaluator& evaluator, con
   };
   require_keys(plan_.before_, x.meta.level);
   require_keys(plan_.after_, x.meta.level - (mask_ ? 1 : 0));
-  Ciphertext result = x.clone();
-  for (const auto& step : plan_.before_) result = summed(evaluator, result, step);
-  if (mask_) result = evaluator.rescale(evaluator.multiply_plain(result, *mask_));
+  Ciphertext result;
+  const Ciphertext* last = &x;
+  for (const auto& step : plan_.before_) {
+    result = summed(evaluator, *last, step);
+    last = &result;
+  }
+  result = mask_ ? evaluator.rescale(evaluator.multiply_plain(*last, *mask_))
+                 : (last == &x ? x.clone() : std::move(result));
   const double largest = result.meta.largest;
   for (const auto& step : plan_.after_) result = summed(evaluator, result, step);
   // Each slot has one copy of the values that the mask keeps.

@@ -109,14 +109,14 @@ class PreparedPeriodicTransform {
   void upload();
   /// The diagonals of a group, encoded.
   [[nodiscard]] poly::Poly encoded(const Group& group) const;
-  /// The vectors turned by each baby step, over Q P: [baby step, input].
-  [[nodiscard]] rlwe::ExtendedCiphertext turned(const rlwe::Ciphertext& x,
-                                                const rlwe::EvaluationKeys& keys) const;
-  /// The products of a group, over Q P, from turned vectors.
-  [[nodiscard]] rlwe::ExtendedCiphertext products(const Group& group, const rlwe::ExtendedCiphertext& turned,
+  /// The products of a group, over Q P, from the vectors turned by each baby step.
+  [[nodiscard]] rlwe::ExtendedCiphertext products(const Group& group, const rlwe::ExtendedSums& turned,
                                                   const rlwe::EvaluationKeys& keys) const;
-  [[nodiscard]] std::shared_ptr<const rlwe::SwitchingKey> key(const rlwe::EvaluationKeys& keys,
-                                                              std::size_t step) const;
+  struct Turns {
+    std::vector<std::shared_ptr<const rlwe::SwitchingKey>> keys;  // for as long as they are used
+    std::vector<rlwe::Turn> all;
+  };
+  [[nodiscard]] Turns turns(std::span<const std::size_t> steps, const rlwe::EvaluationKeys& keys) const;
 
   rlwe::ContextPointer context_;
   PeriodicTransform plan_;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 import hemera as hm
 from hemera.errors import ParameterError
@@ -16,6 +17,9 @@ from hemera_apps.transformer.single.levels import SingleLevels
 from hemera_apps.transformer.single.shared import Padding, SharedPlans
 from hemera_apps.transformer.softmax import DividedExponentials
 from hemera_apps.transformer.watch import Unwatched, Watch
+
+
+Array = NDArray[np.float64]
 
 
 class SingleBlock:
@@ -81,7 +85,9 @@ class SingleBlock:
         )
         self.norm = Norm.behind(weights, self._functions)
         before = self._before
-        self._own = None if before is None else (layout.spread(before.gain), layout.spread(before.shift))
+        self._own: tuple[Array, Array] | None = None
+        if before is not None:
+            self._own = layout.spread(before.gain), layout.spread(before.shift - before.shift.mean())
 
     def prepare(self, context: hm.Context) -> None:
         """Bring the weights to a context's device now, and not in the first call. Shared plans have a method
@@ -110,13 +116,21 @@ class SingleBlock:
         levels, refresh = self.levels, self._refresh
         mixed = self._mixed(x, padding)
         self._watch.see("mixed", mixed, self._functions.ranges.mixed / 2)
-        own = x if self._own is None else x * self._own[0] + self._own[1]
-        mean = self._plans.mean(_whole(own.at_level(levels.centred + 1)))
-        centred = self._output(mixed) + (own.at_level(levels.centred) - mean)
+        centred = self._output(mixed) + self._residual(x)
         self._watch.see("centred1", centred, 1)
         self._watch.stage("output layer")
         root = refresh.one(self._inverse_root(centred, 0)).at_level(levels.centred)
         return (centred * root).rescale()
+
+    def _residual(self, x: hm.Ciphertext) -> hm.Ciphertext:
+        """The features without their means."""
+        level, features = self.levels.centred, self._layout.shape.features
+        if self._own is None:
+            own, weighted = x, x * (1 / features)
+        else:
+            gains, shifts = self._own
+            own, weighted = x * gains + shifts, x * (gains / features)
+        return own.at_level(level) - self._plans.total(_whole(weighted))
 
     def _mixed(self, x: hm.Ciphertext, padding: Padding | None) -> hm.Ciphertext:
         """Attention's output, divided by half of `ranges.mixed`."""

@@ -25,8 +25,7 @@ class SharedPlans:
     Attributes:
         layout, params, levels: as given.
         refresh: bootstraps.
-        mean: of the block's features, from a batch of one.
-        sums: of all features, from a batch of one, for each layer norm.
+        total, sums: of the features of a ciphertext, for means and for each layer norm.
         head_sums: of the places of each head, by the level of these.
         merged_sums, spread_sums: such sums, in fewer ciphertexts (`SingleLayout.merging`), and the other way
             round.
@@ -57,11 +56,12 @@ class SharedPlans:
         real = hm.circuits.Bootstrap(params, real=True)
         self.refresh = Refresh(bootstrap, together, levels.base, levels.top, real=real)
         width = layout.shape.width
-        ones = np.ones((layout.period, layout.period))
-        self.mean = FeatureLayer(ones / layout.shape.features, None, layout, params, levels.centred + 1)
-        self.sums = [
-            FeatureLayer(ones, None, layout, params, level) for level in (levels.centred - 1, levels.fresh)
-        ]
+        self.total, *self.sums = (
+            hm.circuits.InnerSum(
+                params, layout.slots, layout.period, everywhere=True, level=level, own_keys=True
+            )
+            for level in (levels.centred + 1, levels.centred - 1, levels.fresh)
+        )
         of_heads: Array = np.kron(np.eye(layout.shape.heads), np.ones((width, width))).astype(np.float64)
         self.head_sums = {
             level: FeatureLayer(of_heads, None, layout, params, level)
@@ -84,8 +84,8 @@ class SharedPlans:
         """Encode constants now and not in the first call: all but those of K' and V', which padding changes,
         and of sums in the softmax, which differ between blocks."""
         self.refresh.prepare(context)
-        for layer in (self.mean, *self.sums):
-            layer.prepare(context)
+        for sums in (self.total, *self.sums):
+            sums.prepare(context)
         for products in (self.scores, self.weighted):
             products.prepare(context)
 
