@@ -93,9 +93,9 @@ TEST_P(Hoisting, SumsWithTurnedOnesAreThoseOfTheParts) {
     // Each of the turns by itself.
     const ExtendedSums each = turned_each(mod_down(x), gadget, turns);
     ASSERT_EQ(each.meta.size(), 3);
-    const std::vector<ExtendedCiphertext> own = {
-        extend(mod_down(x), gadget), switch_extended(x, key, element), switch_extended(x, other_key, other)};
-    for (std::size_t i = 0; i < own.size(); ++i) {
+    const ExtendedCiphertext own[] = {extend(mod_down(x), gadget), switch_extended(x, key, element),
+                                      switch_extended(x, other_key, other)};
+    for (std::size_t i = 0; i < 3; ++i) {
       EXPECT_EQ(host_words(*context_, sum_at(each, i).poly), host_words(*context_, own[i].poly)) << i;
       EXPECT_DOUBLE_EQ(each.meta[i].noise_log2, own[i].meta.noise_log2);
     }

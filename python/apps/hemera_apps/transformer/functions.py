@@ -60,11 +60,11 @@ class MappedPolynomial:
             ParameterError: if there is none of that degree, or of 127.
         """
         middle, half = (low + high) / 2, (high - low) / 2
-        lower = DEGREES if degree is None else [each for each in DEGREES if enough and each < degree]
-        tried = [*lower] if degree is None else [*lower, degree]
+        lower = [each for each in DEGREES if degree is None or (enough is not None and each < degree)]
+        tried = lower if degree is None else [*lower, degree]
         for each in tried:
             found = hm.approximate(lambda t: f(middle + half * t), (-1, 1), each)
-            least = bits if each == degree or enough is None else enough
+            least = enough if enough is not None and degree is not None and each < degree else bits
             if found.error <= 2**-least:
                 spare = 0 if degree is None else degree.bit_length() - each.bit_length()
                 return cls(1 / half, -middle / half, found, spare)

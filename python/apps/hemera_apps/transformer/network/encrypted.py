@@ -26,6 +26,7 @@ class EncryptedNetwork:
 
     def __init__(self, plans: SharedPlans, blocks: Sequence[SingleBlock], head: EncryptedHead) -> None:
         self._plans, self.blocks, self.head = plans, list(blocks), head
+        self._last: tuple[int, Padding | None] = 0, None
 
     def prepare(self, context: hm.Context) -> None:
         """Encode constants and bring weights to a context's device now, and not in the first call: all but
@@ -36,8 +37,15 @@ class EncryptedNetwork:
         self.head.prepare(context)
 
     def padding(self, real: int) -> Padding | None:
-        """The padding behind `real` tokens; None: all count. RangeError unless from 1 to all."""
-        return None if real == self._plans.layout.shape.tokens else Padding(self._plans, real)
+        """The padding behind `real` tokens, with the constants of the last one if that was for as many; None:
+        all count. RangeError unless from 1 to all."""
+        if real == self._plans.layout.shape.tokens:
+            return None
+        number, found = self._last
+        if found is None or number != real:
+            found = Padding(self._plans, real)
+            self._last = real, found
+        return found
 
     def __call__(self, x: hm.Ciphertext, real: int) -> hm.Ciphertext:
         """The logits, at the lowest level, a batch of one.

@@ -130,36 +130,30 @@ class SingleAttention:
         """The weights from scores over `softmax.half`. Those of padding are a known number if exponentials
         are divided by their sums, else 0."""
         softmax = self._softmax
-        shift = -softmax.middle / softmax.half
-        found = self._root(padding)(declared(scores + shift if shift else scores))
+        root, shift = softmax.exponential, -softmax.middle / softmax.half
+        if isinstance(softmax, NormalizedSquares) and padding is not None:
+            # The sums of the squares of few tokens are as large as those of all.
+            root = hm.circuits.Polynomial(root.coefficients * math.sqrt(padding.factor), basis=root.basis)
+        found = root(declared(scores + shift if shift else scores))
         if isinstance(softmax, DividedExponentials):
             found = found.square().rescale()
         elif padding is not None:
             rows = np.repeat(padding.rows, self._layout.ciphertexts, axis=0)
-            found -= rows * self._of_padding(padding)
+            found -= rows * float(in_the_clear(root, np.array(shift)))
         self._watch.stage("exponentials")
         if isinstance(softmax, NormalizedSquares):
             found = normalized(found, softmax, self._plans)
             self._watch.stage("softmax")
         return found
 
-    def _root(self, padding: Padding | None) -> hm.circuits.Polynomial:
-        """The polynomial of exponentials, or of their roots, whose sums of few tokens are as large as those
-        of all."""
-        own = self._softmax.exponential
-        if padding is None:
-            return own
-        return hm.circuits.Polynomial(own.coefficients * padding.factor, basis=own.basis)
-
-    def _of_padding(self, padding: Padding) -> float:
-        """The value of `_root` for the score 0."""
-        shift = -self._softmax.middle / self._softmax.half
-        return float(in_the_clear(self._root(padding), np.array(shift)))
-
     def sums(self, weights: list[hm.Ciphertext], padding: Padding | None = None) -> hm.Ciphertext:
-        """The sums of exponentials over all tokens but padding, as `SharedPlans.merged_sums` has them."""
+        """The sums of exponentials over all tokens but padding, at the lowest level, as
+        `SharedPlans.merged_sums` has them. Those of few tokens are made as large as those of all."""
         found = self._plans.merged_sums(hm.add_many(weights))
-        return found if padding is None else found - padding.count * self._of_padding(padding) ** 2
+        if padding is not None:
+            zero = float(in_the_clear(self._softmax.exponential, np.array(0.0))) ** 2
+            found = ((found - padding.count * zero) * padding.factor).rescale()
+        return found.at_level(self._plans.levels.base)
 
     def weighted(
         self, x: hm.Ciphertext, weights: list[hm.Ciphertext], padding: Padding | None = None

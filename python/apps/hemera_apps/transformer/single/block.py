@@ -138,9 +138,11 @@ class SingleBlock:
         weights = self._attention.weights_of(x, padding)
         divided = self._attention.weighted(x, weights, padding).at_level(levels.base + 1)
         if isinstance(functions.softmax, DividedExponentials):
-            sums = refresh.one(self._attention.sums(weights, padding).at_level(levels.base))
+            sums = refresh.one(self._attention.sums(weights, padding))
             self._watch.see("sums", sums, functions.ranges.sums[1])
             inverse = functions.softmax.inverse(sums.at_level(levels.top) * 2)
+            if padding is not None:
+                inverse *= padding.factor
             divided *= self._plans.spread_sums(inverse.at_level(levels.base + 2))
             self._watch.stage("softmax")
         del weights

@@ -112,7 +112,7 @@ class Padding:
         turned_keys, turned_values: K' and V' without those of padding.
         rows: 1 where a score is one with padding, else 0; of shape (tokens / w, slots), for heads of w
             features.
-        factor: of the roots of exponentials, whose sums of few tokens are then as large as those of many.
+        factor: of the exponentials, whose sums of few tokens are then as large as those of many.
 
     Args:
         plans: of the block.
@@ -128,7 +128,7 @@ class Padding:
         if not 0 < real <= tokens:
             raise RangeError(f"{real} tokens count, of {tokens}: give 1 to {tokens}")
         counted = token_weights(layout.shape, real).ravel() > 0
-        self.factor = math.sqrt(tokens / real)
+        self.factor = tokens / real
         self.count = tokens - real
         weights = counted.astype(float)
         self.turned_keys = plans.turned(weights, plans.levels.fresh - 1)
