@@ -29,8 +29,10 @@ using rlwe::ExtendedCiphertext;
 
 constexpr const char* of_transform = "periodic transform";
 
-// The cost of a product with a diagonal, in a product of matrices, over one by itself.
-constexpr double products_cost = 1.0 / 12;
+// The cost of a product with a diagonal, in a product of matrices, over one by itself: on an H200 the hidden
+// layer of BERT's block takes 12 ms for 9,216 of them over 19 primes, 68 ns each, and a word moves in 0.13
+// us.
+constexpr double products_cost = 1.0 / 6;
 // Sums and their digits that are held at once.
 constexpr std::size_t most_sum_bytes = std::size_t{1} << 32;
 // Diagonals that are encoded at once.

@@ -33,6 +33,9 @@ class Stages:
     """A `hemera_apps.transformer.watch.Watch` that notes each stage, and compares values where it has the
     secret key.
 
+    Attributes:
+        waits: whether stages are noted, for which each waits for the device.
+
     Args:
         evaluator: of the block.
         say: prints a line.
@@ -50,6 +53,7 @@ class Stages:
     ) -> None:
         self.context, self._evaluator, self._say = evaluator.context, evaluator, say
         self._layout, self._trace, self._secret_key = layout, trace, secret_key
+        self.waits = True
         self.begin()
 
     def begin(self) -> None:
@@ -68,6 +72,8 @@ class Stages:
 
     def stage(self, name: str) -> None:
         """Note the stage that ends."""
+        if not self.waits:
+            return
         self.context.synchronize()
         row: dict[str, Any] = {
             "stage": name,

@@ -18,7 +18,6 @@ from hemera_apps.transformer.single.shared import Padding, SharedPlans
 from hemera_apps.transformer.softmax import DividedExponentials
 from hemera_apps.transformer.watch import Unwatched, Watch
 
-
 Array = NDArray[np.float64]
 
 
