@@ -63,6 +63,7 @@ EXPECTED = {
         "3000 rows of 3 hospitals, opened by two of them",
         "mean 58.6120, variance 565.9108; of pooled rows 58.6120, 565.9108",
     ],
+    "27_decoder_step": ["security below 128", "bootstraps, placed", "token 4: within"],
     "22_serve_an_index": [
         "indexes: ['documents', 'vault']",
         "2 queries are prepared",
