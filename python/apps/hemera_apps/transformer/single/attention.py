@@ -9,14 +9,19 @@ features. With tokens turned by their place, K'[i, f] = K[i + f, f], and V' like
     O[i, f] = sum over c and m of rot(E_c, m) (rot(V'_c, p m) in the head),
 
 where K'_c and V'_c are turned by w c tokens, p is the period, and "in the head" keeps the places e with 0 <=
-e + m < w. Two shares are one complex number: K'_c + i K'_d gives S_c + i S_d, and the real part of (E_c - i
-E_d) (V'_c + i V'_d) is what both add to O. `hemera_apps.transformer.single.turned` has the sums over m.
+e + m < w. For m < 0 that is what is beyond the head for m + w, and K'_c and V'_c are those of the next share:
+so with X_m = rot(X, m) in the head + i rot(X, m) beyond it, and 0 <= m < w,
+
+    P_c = sum over m of Q_m rot(K'_c, m - p m),    S_c = Re P_c + rot(Im P_(c+1), -w),
+    F_c = E_c - i rot(E_(c+1), -w),
+    O = sum over c of rot(Re sum over m of rot(rot(F_c, -p w c), m) V'_m, p w c),
+
+where V'_m turns V' by m tokens. `hemera_apps.transformer.single.turned` has the sums over m.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,12 +67,11 @@ class SingleAttention:
         width, biases, ranges = self._layout.shape.width, weights.biases, functions.ranges
         self._softmax = functions.softmax
         # Both factors of a score have the root of its factor, so that they round alike.
-        doubled = len(self._pairs[0])  # by their conjugates
-        root = (math.sqrt(width) * self._softmax.half * doubled) ** -0.5
+        root = (2 * math.sqrt(width) * self._softmax.half) ** -0.5  # doubled by conjugates
         both = np.concatenate([weights.query, weights.key]) * root
         bias = np.concatenate([biases["query"], biases["key"]]) * root
         params, levels = plans.params, plans.levels
-        unit = ranges.mixed * doubled
+        unit = 2 * ranges.mixed
         value = weights.value / unit, biases["value"] / unit
         if before is not None:
             (both, bias), value = before.folded(both, bias), before.folded(*value)
@@ -85,19 +89,11 @@ class SingleAttention:
             sums.prepare(context)
 
     @property
-    def _pairs(self) -> list[tuple[int, ...]]:
-        """The shares of the tokens, each of which has as many tokens as a head has features, in pairs, which
-        are one complex number; or a single share."""
-        shares = range(self._layout.shape.tokens // self._layout.shape.width)
-        return [(c, c + 1) for c in shares[::2]] if len(shares) > 1 else [(0,)]
-
-    def _paired(self, x: hm.Ciphertext) -> hm.Ciphertext:
-        """x of the tokens of the first share of a pair, and i times x of those of the second one: of shape
-        (pairs, ciphertexts)."""
-        tokens = self._layout.shape.width * self._layout.period
-        return _stacked(
-            _complex([x.rotate(c * tokens) if c else x for c in pair], 1j) for pair in self._pairs
-        )
+    def _shares(self) -> range:
+        """The slots by which the tokens of each share are turned. A share has as many tokens as a head has
+        features."""
+        shape, period = self._layout.shape, self._layout.period
+        return range(0, shape.tokens * period, shape.width * period)
 
     def weights_of(self, x: hm.Ciphertext, padding: Padding | None = None) -> list[hm.Ciphertext]:
         """The exponentials of scores over `ranges.sums[1]`, or the softmax of scores whose range is wide; a
@@ -110,20 +106,16 @@ class SingleAttention:
         factors = self._factors(x)
         count = self._layout.ciphertexts
         queries = factors[:count]
-        keys = self._paired((self._plans if padding is None else padding).turned_keys(factors[count:]))
-        del factors
+        keys = (self._plans if padding is None else padding).turned_keys(factors[count:])
+        of_shares = [keys.rotate(turn) if turn else keys for turn in self._shares]
+        del factors, keys
         self._watch.stage("queries and keys")
-        both = self._plans.scores(queries.reshape(1, count), keys)
-        del queries, keys
-        scores: list[hm.Ciphertext] = []
-        for pair, found in zip(self._pairs, both, strict=True):
-            if len(pair) == 2:
-                scores += twice_parts(found)
-            else:
-                scores.append(found)
+        within, beyond = twice_parts(self._plans.scores(queries, of_shares))
+        del queries, of_shares
+        scores = within + _next(beyond.rotate(-self._layout.shape.width))
         self._watch.see("scores", scores[0], self._softmax.half)
         self._watch.stage("scores")
-        found = self._weights(hm.concatenate(scores), padding)
+        found = self._weights(scores.reshape(len(scores) * count), padding)
         return [found[first : first + count] for first in range(0, len(found), count)]
 
     def _weights(self, scores: hm.Ciphertext, padding: Padding | None) -> hm.Ciphertext:
@@ -165,23 +157,21 @@ class SingleAttention:
             weights: those of `weights_of`.
             padding: tokens whose values do not count.
         """
-        plans = self._plans
-        values = self._paired((plans if padding is None else padding).turned_values(self._values(x)))
+        plans, shares = self._plans, self._shares
+        values = (plans if padding is None else padding).turned_values(self._values(x))
         self._watch.stage("values")
-        factors = _stacked(_complex([weights[c] for c in pair], -1j) for pair in self._pairs)
-        found = plans.weighted(values, factors)
-        total = found.sum(axis=0)
-        if len(self._pairs[0]) == 2:
-            total += total.conjugate()
+        own = hm.concatenate([each.reshape(1, len(each)) for each in weights])
+        pairs = own - _next(own.rotate(-self._layout.shape.width)) * 1j
+        turned = [each.rotate(-turn) if turn else each for turn, each in zip(shares, pairs, strict=True)]
+        found = plans.weighted(values, turned)
+        sums = [each.rotate(turn) if turn else each for turn, each in zip(shares, found, strict=True)]
+        total = hm.add_many(sums)
+        total += total.conjugate()
         self._watch.stage("weighted sums")
         return total
 
 
-def _complex(parts: list[hm.Ciphertext], unit: complex) -> hm.Ciphertext:
-    """The first part, and the second one times i or -i if there is one."""
-    return parts[0] if len(parts) == 1 else parts[0] + parts[1] * unit
-
-
-def _stacked(batches: Iterable[hm.Ciphertext]) -> hm.Ciphertext:
-    """Batches along a new first axis."""
-    return hm.concatenate([batch.reshape(1, len(batch)) for batch in batches])
+def _next(shares: hm.Ciphertext) -> hm.Ciphertext:
+    """In the place of each share the next one, along the first axis."""
+    count = len(shares)
+    return shares if count == 1 else shares[[(share + 1) % count for share in range(count)]]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Sequence
+
 import numpy as np
 
 import hemera as hm
@@ -9,18 +12,13 @@ from hemera_apps.transformer.single.layout import SingleLayout
 
 
 class TurnedProducts:
-    """The sum over 0 <= m < w, for heads of w places, of one factor turned by m times `unit` slots and of
-    another one turned by m times `other` slots. Where m leads beyond a head, at the places e with e + m >= w,
-    it is m - w for both.
+    """The sum over 0 <= m < w, for heads of w places, of a real factor turned by m times `unit` slots and of
+    another one turned by m times `other` slots, as complex numbers: the real part of the first factor is that
+    of the places e with e + m < w, where the turn stays in the head, and the imaginary part that of the
+    others, where m would have to be m - w.
 
-    With "in" for the places within the head, and "beyond" for the others, this is
-
-        sum over m of (rot(x, unit m) in) rot(y, other m)
-            + rot(sum over m of (rot(x, unit m) beyond) rot(y', other m), -unit w),
-        y' = rot(y, (unit - other) w),
-
-    as turns by w places leave "beyond" as it is. With m = g + b, giant steps g and baby steps b, the turn of
-    all products by `other` g comes behind the sum over b:
+    With m = g + b, giant steps g and baby steps b, the turn of all products by `other` g comes behind the sum
+    over b:
 
         rot(x, unit m) rot(y, other m) = rot(rot(x, unit b + (unit - other) g) rot(y, other b), other g).
 
@@ -38,55 +36,45 @@ class TurnedProducts:
         self, layout: SingleLayout, params: hm.ckks.Parameters, level: int, unit: int, other: int
     ) -> None:
         width = layout.shape.width
-        self._unit, self._other, self._width = unit, other, width
+        self._level, self._unit, self._other = level, unit, other
         self._babies = range(1 << (width.bit_length() + 1) // 2)
-        place = np.arange(layout.slots) % width
-        self._inside: list[list[hm.circuits.Mask]] = []
-        self._beyond: list[list[hm.circuits.Mask]] = []
-        for giant in range(0, width, len(self._babies)):
-            # Where products stand before they are turned by this giant step.
-            before = (place - other * giant) % width
-            beyond = [before + giant + baby >= width for baby in self._babies]
-            for masks, wraps in ((self._inside, False), (self._beyond, True)):
-                masks.append(
-                    [
-                        hm.circuits.Mask(out == wraps, params, level=level)
-                        for out in beyond
-                        if wraps <= out.any()
-                    ]
-                )
+        self._giants = range(0, width, len(self._babies))
+        place = np.arange(params.max_slots) % width
+        # Where products stand before they are turned by their giant step.
+        self._places = {giant: (place - other * giant) % width for giant in self._giants}
+        self._width = width
+        self._encoded: weakref.WeakKeyDictionary[hm.Context, dict[int, hm.Plaintext]] = (
+            weakref.WeakKeyDictionary()
+        )
 
     def prepare(self, context: hm.Context) -> None:
-        """Encode the masks now, and not in the first call."""
-        for masks in (*self._inside, *self._beyond):
-            for mask in masks:
-                mask.prepare(context)
+        """Encode the masks, 1 within the head and i beyond it, now, and not in the first call."""
+        if context in self._encoded:
+            return
+        self._encoded[context] = {
+            giant + baby: context.encode(
+                np.where(self._places[giant] + giant + baby < self._width, 1, 1j), level=self._level
+            )
+            for giant in self._giants
+            for baby in self._babies
+        }
 
-    def __call__(self, x: hm.Ciphertext, y: hm.Ciphertext) -> hm.Ciphertext:
-        """The sum, a level below y. The first axis of the batches is that of y; along others x may be one
-        for all."""
-        count, step = len(y), len(self._babies)
-        right = _all_turned(y, self._babies, self._other)
-        wrapped = _all_turned(y.rotate((self._unit - self._other) * self._width), self._babies, self._other)
-        giants = [x]
-        for _ in self._inside[1:]:
-            giants.append(giants[-1].rotate((self._unit - self._other) * step))
+    def __call__(self, x: hm.Ciphertext, factors: Sequence[hm.Ciphertext]) -> hm.Ciphertext:
+        """The sum for each of the other factors, a level below them, along a new first axis."""
+        self.prepare(x.context)
+        masks, babies = self._encoded[x.context], self._babies
+        right = [_all_turned(y, babies, self._other) for y in factors]
+        starts = [x]
+        for _ in self._giants[1:]:
+            starts.append(starts[-1].rotate((self._unit - self._other) * len(babies)))
         total: hm.Ciphertext | None = None
-        for inside, beyond in zip(reversed(self._inside), reversed(self._beyond), strict=True):
-            left = _all_turned(giants.pop(), self._babies, self._unit)
-            sums = hm.concatenate([_masked_sum(left, inside, right), _masked_sum(left, beyond, wrapped)])
-            total = sums if total is None else total.rotate(self._other * step) + sums
+        for giant in reversed(self._giants):
+            left = _all_turned(starts.pop(), babies, self._unit)
+            masked = [(rows * masks[giant + baby]).rescale() for baby, rows in enumerate(left)]
+            products = hm.concatenate([x.evaluator.dot(masked, turned) for turned in right])
+            total = products if total is None else total.rotate(self._other * len(babies)) + products
         assert total is not None
-        return total[:count] + total[count:].rotate(-self._unit * self._width)
-
-
-def _masked_sum(
-    left: list[hm.Ciphertext], masks: list[hm.circuits.Mask], right: list[hm.Ciphertext]
-) -> hm.Ciphertext:
-    """The sum of products of the last factors, as many as there are masks."""
-    count = len(masks)
-    masked = [mask(rows) for mask, rows in zip(masks, left[-count:], strict=True)]
-    return left[0].evaluator.dot(masked, right[-count:])
+        return total.reshape(len(factors), len(x))
 
 
 def _all_turned(x: hm.Ciphertext, numbers: range, unit: int) -> list[hm.Ciphertext]:
