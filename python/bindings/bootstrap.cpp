@@ -118,7 +118,7 @@ std::vector<MatrixFacts> facts(const std::vector<circuits::LinearTransform>& tra
 }
 
 void bind_integer_bootstrap(nb::module_& m) {
-  m.def("integer_bootstrap_preset", &circuits::integer_bootstrap_preset, "name"_a);
+  m.def("integer_bootstrap_preset", &circuits::integer_bootstrap_preset, "name"_a, "terms"_a = 1);
   m.def(
       "integer_parameters_for_bootstrapping",
       [](rlwe::Scheme scheme, std::uint64_t plain_modulus, const BootstrapSettings& settings) {
@@ -153,6 +153,7 @@ void bind_integer_bootstrap(nb::module_& m) {
       .def_prop_ro("budget_left", &IntegerBootstrap::budget_left)
       .def_prop_ro("products", &IntegerBootstrap::products)
       .def_prop_ro("failure_log2", &IntegerBootstrap::failure_log2)
+      .def_prop_ro("sine_range", [](const IntegerBootstrap& self) { return self.circuit().sine_range(); })
       .def_prop_ro("cost", &IntegerBootstrap::cost)
       .def_prop_ro("needed_keys", &IntegerBootstrap::needed_keys)
       .def("memory_bytes", &IntegerBootstrap::memory_bytes, "batch"_a)

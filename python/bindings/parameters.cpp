@@ -181,6 +181,7 @@ void bind_flooding(nb::module_& m) {
       .def_ro("bits", &rlwe::Openings::bits)
       .def_ro("failure_bits", &rlwe::Openings::failure_bits)
       .def("flooding_log2", &rlwe::flooding_log2, "degree"_a, "noise_log2"_a)
+      .def("budget", &rlwe::opening_budget, "degree"_a)
       .def("opened_noise_log2", &rlwe::opened_noise_log2, "degree"_a, "noise_log2"_a, "flooding_log2"_a)
       .def("require", &rlwe::require_flooding, "degree"_a, "noise_log2"_a, "flooding_log2"_a, "room_log2"_a);
 }

@@ -147,16 +147,62 @@ def _seconds(plan: _core.Bootstrap) -> float:
 
 
 def of_integers(
-    scheme: _core.Scheme, preset: str, plain_modulus: int, fields: Mapping[str, Any]
+    scheme: _core.Scheme,
+    preset: str,
+    plain_modulus: int,
+    fields: Mapping[str, Any],
+    openings: _core.Openings | None = None,
 ) -> _core.Parameters:
-    """The parameters of BFV or BGV for a preset with fields in place of its own."""
+    """The parameters of BFV or BGV for a preset with fields in place of its own.
+
+    Args:
+        openings: those of a group, whose ephemeral secret is a sum of one for each piece.
+    """
     require_naturals(plain_modulus=plain_modulus)
-    settings = with_fields(_core.integer_bootstrap_preset(preset), fields)
-    return found(
-        settings,
-        search="digits" not in fields,
-        make=functools.partial(_core.integer_parameters_for_bootstrapping, scheme, plain_modulus),
-    )
+    make = functools.partial(_core.integer_parameters_for_bootstrapping, scheme, plain_modulus)
+
+    def of_pieces(pieces: int) -> _core.Parameters:
+        settings = with_fields(_core.integer_bootstrap_preset(preset, pieces), fields)
+        return found(settings, search="digits" not in fields, make=make)
+
+    pieces = 1 if openings is None else openings.pieces
+    try:
+        params = of_pieces(pieces)
+    except _core.ParameterError as error:
+        if pieces == 1:
+            raise
+        most = _most_pieces(of_pieces, pieces)
+        raise _core.ParameterError(
+            f"{preset!r} has no bootstrap for a group of {pieces} pieces, at most for one of {most}: {error}"
+        ) from None
+    if openings is not None:
+        _require_room(params, openings)
+    return params
+
+
+def _most_pieces(of_pieces: Callable[[int], _core.Parameters], pieces: int) -> int:
+    """The most pieces, fewer than some, that have parameters; 0: none."""
+    low, high = 0, pieces
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            of_pieces(middle)
+            low = middle
+        except _core.ParameterError:
+            high = middle
+    return low
+
+
+def _require_room(params: _core.Parameters, openings: _core.Openings) -> None:
+    """ParameterError where no passes leave the budget that an opening of a result takes."""
+    needed = openings.budget(params.degree)
+    try:
+        _core.IntegerBootstrap(params, 0, needed, 40, False)
+    except _core.ParameterError as error:
+        raise _core.ParameterError(
+            f"openings take {needed:.1f} bits of noise budget, which no bootstrap leaves: {error}; or take "
+            "fewer openings, or fewer opening_bits"
+        ) from None
 
 
 def _with_keys(settings: _core.BootstrapSettings, make: Make) -> _core.Parameters:

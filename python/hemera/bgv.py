@@ -21,8 +21,8 @@ class Parameters(IntegerParameters):
 
     @classmethod
     def _found_for_bootstrapping(
-        cls, preset: str, plain_modulus: int, fields: Mapping[str, Any]
+        cls, preset: str, plain_modulus: int, fields: Mapping[str, Any], openings: _core.Openings | None
     ) -> _core.Parameters:
         from hemera import _bootstrap_search  # few users need it
 
-        return _bootstrap_search.of_integers(SCHEMES[cls.scheme], preset, plain_modulus, fields)
+        return _bootstrap_search.of_integers(SCHEMES[cls.scheme], preset, plain_modulus, fields, openings)

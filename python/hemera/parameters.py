@@ -455,7 +455,9 @@ class IntegerParameters(Parameters):
         )
 
     @classmethod
-    def for_bootstrapping(cls, preset: str = "bfv16-32", *, plain_modulus: int, **fields: Any) -> Self:
+    def for_bootstrapping(
+        cls, preset: str = "bfv16-32", *, plain_modulus: int, openings: Any = None, **fields: Any
+    ) -> Self:
         """Parameters with the levels of a bootstrap (`hemera.circuits.IntegerBootstrap`) above the user's.
 
         Args:
@@ -465,19 +467,23 @@ class IntegerParameters(Parameters):
                 have the settings of the first two at N = 2^11, and are not secure.
             plain_modulus: t, prime or not, for example from 2 to 2^32; `max_slots` says how many slots it
                 has: 65537 has 2^15, 786433 has N.
+            openings: those of a group (`Group.openings`): the sine covers the integers of a sum of ephemeral
+                secrets, one of each piece, and results of bootstraps have room for openings. For the sizes of
+                `hm.circuits.IntegerBootstrap`, which is planned for that, it takes seconds at N = 2^16.
             fields: fields in place of the preset's: see `hemera.ckks.Parameters.for_bootstrapping`.
 
         Raises:
             ParameterError: if the preset or a field is unknown, or fields or t do not fit; the message names
-                them.
+                them. For openings of more pieces than the preset has room for, it names the most; where no
+                number of passes leaves room for openings, the most passes and what they leave.
             SecurityError: if the parameters are weaker than `security`.
         """
-        return cls._wrap(cls._found_for_bootstrapping(preset, plain_modulus, fields))
+        return cls._wrap(cls._found_for_bootstrapping(preset, plain_modulus, fields, openings))
 
     @classmethod
     @abstractmethod
     def _found_for_bootstrapping(
-        cls, preset: str, plain_modulus: int, fields: Mapping[str, Any]
+        cls, preset: str, plain_modulus: int, fields: Mapping[str, Any], openings: _core.Openings | None
     ) -> _core.Parameters:
         """The core's parameters. The search stands above this module."""
 

@@ -36,6 +36,8 @@ double switching_error(const rlwe::Parameters& parameters, const rlwe::GadgetPri
     }
   }
   const auto degree = static_cast<double>(parameters.degree());
+  // A key of a secret of many terms has an error of each.
+  variance *= static_cast<double>(parameters.literal().secret.terms);
   return parameters.literal().sigma * std::sqrt(2 * static_cast<double>(slots) * degree * variance);
 }
 

@@ -49,14 +49,19 @@ poly::Seed prf(const Sha256Digest& key, const Fields& fields) {
   return seed;
 }
 
-poly::Poly ternary_of(const rlwe::Context& context, const poly::Seed& seed, const poly::RnsBase& base) {
+poly::Poly drawn(const rlwe::Context& context, const poly::Seed& seed, const poly::Distribution& from,
+                 const poly::RnsBase& base) {
   const poly::Backend& backend = context.backend();
   poly::Poly secret = context.make_poly(1, 1, base, poly::Form::coefficient, runtime::Secrecy::secret);
   auto workspace = context.make_workspace(runtime::Secrecy::secret);
-  backend.sample(context.queue(), secret.view(), {seed, 0}, poly::Distribution::ternary(), base, workspace);
+  backend.sample(context.queue(), secret.view(), {seed, 0}, from, base, workspace);
   backend.forward_transform(context.queue(), secret.view(), secret.view(), base);
   secret.set_form(poly::Form::evaluation);
   return secret;
+}
+
+poly::Poly ternary_of(const rlwe::Context& context, const poly::Seed& seed, const poly::RnsBase& base) {
+  return drawn(context, seed, poly::Distribution::ternary(), base);
 }
 
 poly::Poly secret_of(const rlwe::Context& context, const Piece& piece, const poly::RnsBase& base) {

@@ -36,6 +36,9 @@ class Fields {
 poly::Seed prf(const poly::Seed& key, const Fields& fields);
 poly::Seed prf(const Sha256Digest& key, const Fields& fields);
 
+/// A secret polynomial of a seed in evaluation form; [1, 1, limb, N] over `base`.
+poly::Poly drawn(const rlwe::Context& context, const poly::Seed& seed, const poly::Distribution& from,
+                 const poly::RnsBase& base);
 /// A ternary polynomial of a seed in evaluation form; [1, 1, limb, N] over `base`.
 poly::Poly ternary_of(const rlwe::Context& context, const poly::Seed& seed, const poly::RnsBase& base);
 /// A piece's summand of the secret, PRF(key, "ternary").

@@ -43,6 +43,13 @@ double opened_noise_log2(const Openings& openings, std::size_t degree, double no
   return add_log2(is_usual ? noise_log2 : std::max<double>(noise_log2, flooding_log2), deviation + tail);
 }
 
+double opening_budget(const Openings& openings, std::size_t degree) {
+  // For noise of 2^64, and with the next power of two: what is added is in proportion.
+  constexpr double noise_log2 = 64;
+  const int flooding = flooding_log2(openings, degree, noise_log2) + 1;
+  return opened_noise_log2(openings, degree, noise_log2, flooding) - noise_log2;
+}
+
 void require_flooding(const Openings& openings, std::size_t degree, double noise_log2, int flooding_log2,
                       double room_log2) {
   if (openings.pieces < 1 || openings.pieces > most_pieces || openings.count < 1 ||

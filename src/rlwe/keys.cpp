@@ -203,18 +203,7 @@ EncapsulationKeys generate_encapsulation_keys(const SecretKey& secret, std::size
                                               const GadgetPointer& narrow, const GadgetPointer& wide) {
   require_filled(secret, "generate_encapsulation_keys");
   const SecretDistribution sparse{.weight = weight};
-  if (weight == 0 || weight > secret.context->degree()) {
-    throw ParameterError("an ephemeral secret of weight " + std::to_string(weight) +
-                         "; it must be from 1 to the degree");
-  }
-  if (narrow->base().size() > 2 || narrow->special().size() > 1) {
-    throw ParameterError(
-        "the key to an ephemeral secret has one or two ciphertext primes and at most one special "
-        "prime, not " +
-        std::to_string(narrow->base().size()) + " and " + std::to_string(narrow->special().size()) +
-        "; its secret is weak under more");
-  }
-  require_security(*secret.context, *narrow, sparse);
+  require_narrow(*secret.context, *narrow, weight);
   const SecretKey ephemeral = draw_secret(secret.context, sparse);
   const auto shared = [](SwitchingKey key) { return std::make_shared<const SwitchingKey>(std::move(key)); };
   return {shared(generate_switching_key(secret, ephemeral, narrow)),

@@ -163,6 +163,21 @@ void require_security(const Context& context, const Gadget& gadget, const Secret
       Message(WayOut::parameters_without_security, "parameters of no security level") + " to accept it");
 }
 
+void require_narrow(const Context& context, const Gadget& narrow, std::size_t weight) {
+  if (weight == 0 || weight > context.degree()) {
+    throw ParameterError("an ephemeral secret of weight " + std::to_string(weight) +
+                         "; it must be from 1 to the degree");
+  }
+  if (narrow.base().size() > 2 || narrow.special().size() > 1) {
+    throw ParameterError(
+        "the key to an ephemeral secret has one or two ciphertext primes and at most one special "
+        "prime, not " +
+        std::to_string(narrow.base().size()) + " and " + std::to_string(narrow.special().size()) +
+        "; its secret is weak under more");
+  }
+  require_security(context, narrow, {.weight = weight});
+}
+
 Message missing_key_way_out(const EvaluationKeys& keys) {
   if (keys.switching.empty()) {
     return ", but there are no evaluation keys here; " +

@@ -47,6 +47,10 @@ void require_level(const Context& context, std::size_t level, const char* operat
 /// as the parameters ask for.
 void require_security(const Context& context, const Gadget& gadget, const SecretDistribution& secret);
 
+/// Throws ParameterError unless this can be the gadget of the key to an ephemeral secret of this weight: over
+/// one or two ciphertext primes and at most one special one; SecurityError as require_security.
+void require_narrow(const Context& context, const Gadget& narrow, std::size_t weight);
+
 /// The end of every error about a missing key: the way out.
 Message missing_key_way_out(const EvaluationKeys& keys);
 

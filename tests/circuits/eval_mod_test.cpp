@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "circuits/bootstrap/dft_factors.hpp"
+#include "circuits/bootstrap/ephemeral_sum.hpp"
 #include "circuits/bootstrap/mod_raise.hpp"
 #include "circuits/bootstrap/nested_series.hpp"
 #include "circuits/circuit_gadgets.hpp"

@@ -15,8 +15,8 @@
 #include <type_traits>
 
 #include "circuits/bootstrap/bootstrap_layout.hpp"
+#include "circuits/bootstrap/ephemeral_sum.hpp"
 #include "circuits/bootstrap/eval_mod.hpp"
-#include "circuits/bootstrap/eval_mod_series.hpp"
 #include "circuits/circuit_gadgets.hpp"
 #include "circuits/function_support.hpp"
 #include "circuits/rounding_model.hpp"

@@ -33,6 +33,12 @@ rlwe::Plaintext opened_by(const Members& members, const rlwe::Ciphertext& x, dou
   return opened(members.context, members.group, x, noise_log2, views);
 }
 
+// Over the lowest level, with one special prime.
+rlwe::GadgetPrimes narrow_gadget(const rlwe::Parameters& parameters) {
+  const std::vector<std::uint64_t>& base = parameters.literal().levels.front();
+  return {.base = base, .special = {parameters.literal().special_primes.front()}, .digits = {base}};
+}
+
 class OfSchemes : public ::testing::TestWithParam<rlwe::Scheme> {};
 INSTANTIATE_TEST_SUITE_P(Schemes, OfSchemes,
                          ::testing::Values(rlwe::Scheme::bfv, rlwe::Scheme::bgv, rlwe::Scheme::ckks),
@@ -160,6 +166,15 @@ TEST(KeyMessages, NeedsAreThoseOfAGroup) {
   EXPECT_THROW(made({needs[1], needs[1]}), ParameterError);
   EXPECT_THROW(made({{rlwe::KeyRole::galois(1), needs[1].gadget}}), ParameterError);
   EXPECT_THROW(made(needs, 1), MismatchError);  // another member's pieces
+  EXPECT_THROW(made({{rlwe::KeyRole::turned_product(5), needs[1].gadget}}), ParameterError);
+  // Keys to an ephemeral secret and back come together, and the first one is narrow.
+  const rlwe::KeyNeed to{{.to = rlwe::ephemeral_secret}, narrow_gadget(members.context->parameters())};
+  const rlwe::KeyNeed from{{.from = rlwe::ephemeral_secret}, needs[1].gadget};
+  EXPECT_EQ(made({to, from}).rounds(), 1);
+  EXPECT_THROW(made({to}), ParameterError);
+  EXPECT_THROW(made({from}), ParameterError);
+  EXPECT_THROW(made({{to.role, needs[1].gadget}, from}), ParameterError);
+  EXPECT_THROW(made({to, {rlwe::circuit_role(from.role), from.gadget}}), ParameterError);  // no circuit
   Group wrong = members.group;
   wrong.openings.pieces = 2;
   EXPECT_THROW(KeyMessages(members.context, wrong, digest_of(2), 0, members.pieces(0), needs), MismatchError);

@@ -29,6 +29,9 @@ int flooding_log2(const Openings& openings, std::size_t degree, double noise_log
 /// the noise may be as large as the flooding's deviation, sqrt(12 count N) 2^(bits / 2) times its bound at
 /// least.
 double opened_noise_log2(const Openings& openings, std::size_t degree, double noise_log2, int flooding_log2);
+/// The most bits by which the noise of what is opened exceeds that of the ciphertext: the noise budget that a
+/// result needs.
+double opening_budget(const Openings& openings, std::size_t degree);
 /// Throws NoiseError if the flooding is too narrow for what it hides, or if noise and floodings exceed
 /// 2^room_log2; ParameterError for openings out of their range. Called where parameters are made, where a
 /// share is made and where shares are combined: none of them moves without the others.

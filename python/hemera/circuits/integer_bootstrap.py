@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from hemera.parameters import Parameters
 
 
+_RANGE_OF_ONE = 16
+"""Integers that the sine covers for one ephemeral secret."""
+
+
 class IntegerBootstrap(Prepared):
     """A bootstrap (BFV and BGV): it brings the noise of ciphertexts down, so exact computations need no end.
 
@@ -138,6 +142,7 @@ class IntegerBootstrap(Prepared):
                 f"needs {self.needed_budget:.1f} bits of guaranteed noise budget and leaves "
                 f"{self.budget_left:.1f}: {products} between two bootstraps",
                 f"fails with a probability of 2^{self.failure_log2:.0f}",
+                *self._group_lines(),
                 f"{len(self.needed_keys)} keys of {size_text(self.key_bytes)}, plaintexts of "
                 f"{size_text(self.plaintext_bytes)}, workspace of {size_text(self.workspace_bytes)}",
                 *self._key_lines(),
@@ -145,6 +150,17 @@ class IntegerBootstrap(Prepared):
                 *([] if device is None else [self._time_line(device)]),
             )
         )
+
+    def _group_lines(self) -> list[str]:
+        """What a secret of several pieces costs."""
+        pieces, covered = self._params._native.secret_terms, self._native.sine_range
+        if pieces == 1:
+            return []
+        levels = math.ceil(math.log2(covered / _RANGE_OF_ONE))
+        return [
+            f"for a group of {pieces} pieces: a sum of as many ephemeral secrets, whose integers are below "
+            f"{covered} (of one below {_RANGE_OF_ONE}), takes {levels} level{'s'[: levels != 1]} more"
+        ]
 
     def _time_line(self, device: str) -> str:
         """Milliseconds of a pass, and of all."""

@@ -52,6 +52,11 @@ def compile(what: Callable[..., Any], *inputs: Any, **options: Any) -> Compiled:
             raise ParameterError('upload_limit is of scheme="ckks", without share=True')
     if own.scheme != "ckks":
         return Compiled(Made(what, *exact_program(what, inputs, own, given)))
+    if own.openings is not None:
+        raise ParameterError(
+            'openings= is of "bfv" and "bgv"; a group takes CKKS programs with params= of '
+            "ckks.Parameters.for_circuit(openings=)"
+        )
     if own.layout not in get_args(LayoutName):
         raise ParameterError(f"layout is one of {', '.join(get_args(LayoutName))}, not {own.layout!r}")
     if not (math.isfinite(own.precision_bits) and own.precision_bits > 0):

@@ -23,6 +23,8 @@ from hemera.compiler.parameter_search import Chosen
 from hemera.compiler.passes import ARRAYS, LEVELS, SLOTS, OnArrays, OnSlots, traced
 from hemera.compiler.specs import ArraySpec, require_fitting, spec_of
 from hemera.errors import MismatchError, NoiseError, ParameterError, SecurityError
+from hemera.objects.context import Context
+from hemera.package.dry_run import noise_of_a_run
 from hemera.package.package import Package
 from hemera.parameters import IntegerParameters, Parameters
 from hemera.program.values import SchemeName
@@ -76,7 +78,7 @@ def exact_program(
     require_fitting(specs, samples, most_slots)
     at = ARRAYS.run(OnArrays(traced(what, specs, Recorder(precision_bits=math.inf)).program, specs, scheme))
     parts = split(at.program, most_slots // samples)
-    search = _Search(parts, Packaging(tuple(specs), options), samples, scheme, options.security)
+    search = _Search(parts, Packaging(tuple(specs), options), samples, scheme, options)
     return specs, search.best() if params is None else search.given(params)
 
 
@@ -118,9 +120,10 @@ class _Search:
         packaging: Packaging,
         samples: int,
         scheme: SchemeName,
-        security: int | None,
+        options: Options,
     ) -> None:
-        self._parts, self._packaging, self._scheme, self._security = parts, packaging, scheme, security
+        self._parts, self._packaging, self._scheme = parts, packaging, scheme
+        self._security, self._openings = options.security, options.openings
         self._program, self._samples, self._kind = parts.program, samples, _SCHEMES[scheme]
         self._least = _least_modulus(parts.whole)
         self._layouts: dict[int, LayoutChoice] = {}
@@ -146,8 +149,13 @@ class _Search:
                 f"values that are looked up are multiples of the plaintext modulus {params.plain_modulus}; "
                 "take another one"
             )
+        if self._openings is not None and params._native.secret_terms != self._openings.pieces:
+            raise MismatchError(
+                f"openings are those of {self._openings.pieces} pieces, and the parameters' secret has "
+                f"{params._native.secret_terms}; make them with openings="
+            )
         found = self._with(params)
-        if not _has_budget(found.model):
+        if not _has_budget(found.model, self._openings):
             raise NoiseError(
                 f"a program of depth {found.model.program.depth} leaves {params!r} no noise budget that is "
                 "certain; leave params= out, or take for_circuit of a larger depth"
@@ -171,7 +179,9 @@ class _Search:
         while True:
             modulus = _core.least_plain_modulus(modulus, degree)
             if self._tells_apart(modulus):
-                return self._kind.for_bootstrapping(plain_modulus=modulus, security=self._security)
+                return self._kind.for_bootstrapping(
+                    plain_modulus=modulus, security=self._security, openings=self._openings
+                )
             modulus += 1
 
     def _without_bootstraps(self) -> Found:
@@ -196,7 +206,7 @@ class _Search:
     def _at(self, depth: int) -> Found | None:
         """The program with parameters of a depth; None where they leave no noise budget."""
         found = self._with(self._parameters(depth))
-        return found if _has_budget(found.model) else None
+        return found if _has_budget(found.model, self._openings) else None
 
     def _parameters(self, depth: int) -> Parameters:
         """The smallest with a prime that results and slots fit. NotPossibleError where there are none."""
@@ -204,7 +214,9 @@ class _Search:
         reason: Exception | None = None
         for bits in range(max(14, self._least.bit_length()), _MOST_BITS + 1):
             try:
-                params = self._kind.for_circuit(depth, plain_bits=bits, slots=slots, security=self._security)
+                params = self._kind.for_circuit(
+                    depth, plain_bits=bits, slots=slots, security=self._security, openings=self._openings
+                )
             except ParameterError as error:
                 reason = reason or error
                 # With fewer bits the largest ring may have no prime; with more a circuit takes more.
@@ -236,7 +248,17 @@ class _Search:
         slots, samples = params.max_slots, self._samples
         # Both rows hold the same values, so that a rotation of rows turns each by itself.
         layouts = self._choice(slots // 2 // samples).layouts
-        at = SLOTS.run(OnSlots(self._parts, layouts, slots, samples, scheme=self._scheme, params=params))
+        at = SLOTS.run(
+            OnSlots(
+                self._parts,
+                layouts,
+                slots,
+                samples,
+                scheme=self._scheme,
+                params=params,
+                openings=self._openings,
+            )
+        )
         chosen = Chosen(params, LEVELS.run(at).steps)
         return self._packaging.found(LaidOut.in_slots(chosen, samples))
 
@@ -267,11 +289,14 @@ def _least_modulus(program: TensorProgram) -> int:
     return least
 
 
-def _has_budget(model: Package) -> bool:
-    """Whether results can be decrypted for certain, by a run without values."""
+def _has_budget(model: Package, openings: _core.Openings | None) -> bool:
+    """Whether results can be decrypted for certain, or opened, by a run without values."""
     try:
         with budgets_are_known():
             model.cost()
     except NoiseError:
         return False
-    return True
+    if openings is None:
+        return True
+    outputs = noise_of_a_run(model.planned(Context(model.params, "ledger", threads=1)))[1]
+    return all(x.guaranteed_noise_budget >= openings.budget(model.params.degree) for x in outputs)

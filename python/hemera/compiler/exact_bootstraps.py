@@ -2,9 +2,10 @@
 
 The program runs on a context of the device "ledger": values have their noise bounds, and no numbers. Where an
 operation's result would have too little budget, its operands are bootstrapped before it, the noisiest one
-first. All later operations take the bootstrapped value. Afterwards each bootstrap, the last one first, is
-left out if the rest of the program has its budget without it. The number of passes, and whether products keep
-room for sums, are those with which a run has the fewest passes.
+first. All later operations take the bootstrapped value. Results that a group opens keep the budget that
+openings take: those that have less are bootstrapped at the end. Afterwards each bootstrap, the last one
+first, is left out if the rest of the program has its budget without it. The number of passes, and whether
+products keep room for sums, are those with which a run has the fewest passes.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from hemera import _core
 from hemera._noise_warning import budgets_are_known
 from hemera.circuits import IntegerBootstrap
 from hemera.compiler.attempts import possible
@@ -27,7 +29,7 @@ from hemera.program.program import Program
 from hemera.program.values import MAX_PASSES
 
 Bootstrapped = dict[int, list[int]]
-"""For each node, the values that are bootstrapped before it."""
+"""For each node, the values that are bootstrapped before it; for their number, those that are at the end."""
 
 _ROOMS = (0.0, 3.0)
 """Bits that results of products keep above the budget of a bootstrap: for sums of one, or of eight."""
@@ -42,11 +44,12 @@ def exact_bootstrap_of(params: Parameters, passes: int = 1) -> IntegerBootstrap 
         return None
 
 
-def exactly_placed(lowered: Lowered, params: Parameters) -> Lowered:
+def exactly_placed(lowered: Lowered, params: Parameters, openings: _core.Openings | None = None) -> Lowered:
     """The program with bootstraps, where it needs some.
 
     Args:
         params: of `for_bootstrapping`.
+        openings: of a group that opens the results.
 
     Raises:
         NoiseError: where an operation takes more budget than bootstraps leave.
@@ -58,7 +61,7 @@ def exactly_placed(lowered: Lowered, params: Parameters) -> Lowered:
         if plan is None:
             break
         try:
-            found.append(placed_with(lowered.program, params, plan))
+            found.append(placed_with(lowered.program, params, plan, openings))
         except NoiseError as error:
             reason = error
             continue
@@ -75,13 +78,15 @@ def all_passes(program: Program) -> int:
     return sum(node.operation.passes for node in program.nodes if isinstance(node.operation, ExactBootstraps))
 
 
-def placed_with(program: Program, params: Parameters, plan: IntegerBootstrap) -> Program:
+def placed_with(
+    program: Program, params: Parameters, plan: IntegerBootstrap, openings: _core.Openings | None = None
+) -> Program:
     """The program with bootstraps of one plan.
 
     Raises:
         NoiseError: where an operation takes more budget than it leaves.
     """
-    rooms = (_Placing(program, params, plan, room).found for room in _ROOMS)
+    rooms = (_Placing(program, params, plan, room, openings).found for room in _ROOMS)
     best = min(possible(rooms, NoiseError), key=lambda each: sum(map(len, each.values())))
     return _rewritten(program, best, ExactBootstraps(plan.passes))
 
@@ -93,9 +98,18 @@ class _Placing:
         room: bits that results of products keep above the budget of a bootstrap.
     """
 
-    def __init__(self, program: Program, params: Parameters, plan: IntegerBootstrap, room: float) -> None:
+    def __init__(
+        self,
+        program: Program,
+        params: Parameters,
+        plan: IntegerBootstrap,
+        room: float,
+        openings: _core.Openings | None,
+    ) -> None:
         self._program, self._plan, self._room = program, plan, room
-        self._dry = DryRun(Context(params, "ledger", threads=1), symmetric=True)
+        self._kept = 0.0 if openings is None else openings.budget(params.degree)
+        # A group's inputs are encrypted with a public key.
+        self._dry = DryRun(Context(params, "ledger", threads=1), symmetric=openings is None)
         self._ev = self._dry.bind(self._dry.asking())
         levels = program.levels(params)
         self._running = [
@@ -138,7 +152,23 @@ class _Placing:
                     "smaller plaintext modulus"
                 )
             values.append(result)
+        self._before[len(self._program.nodes)] = list(values)
+        for value in self._short(values):
+            if not self._takes(values[value]) or self._plan.budget_left < self._kept:
+                raise NoiseError(
+                    f"openings take {self._kept:.1f} bits of noise budget; a result has "
+                    f"{values[value].guaranteed_noise_budget:.1f}, and a bootstrap of {self._plan.passes} "
+                    f"pass{'es' * (self._plan.passes > 1)} leaves {self._plan.budget_left:.1f} to one that "
+                    f"has {self._plan.needed_budget:.1f}; take fewer openings, or fewer opening_bits"
+                )
+            values[value] = self._ev.bootstrap(values[value], self._plan)
+            bootstrapped.setdefault(len(self._program.nodes), []).append(value)
         return bootstrapped
+
+    def _short(self, values: list[Ciphertext]) -> list[int]:
+        """The results that lack the budget of openings."""
+        outputs = dict.fromkeys(self._program.outputs)
+        return [value for value in outputs if values[value].guaranteed_noise_budget < self._kept]
 
     def _candidates(self, operands: tuple[int, ...], values: list[Ciphertext]) -> Iterator[int]:
         """The operands that a bootstrap takes and makes better, the noisiest first."""
@@ -162,16 +192,18 @@ class _Placing:
 
     def _does(self, bootstrapped: Mapping[int, list[int]], first: int) -> bool:
         """Whether the program has its budget from a node on that bootstrapped something."""
-        values = list(self._before[first])
-        for number in range(first, len(self._program.nodes)):
+        values, end = list(self._before[first]), len(self._program.nodes)
+        for number in range(first, end + 1):
             for value in bootstrapped.get(number, ()):
                 if not self._takes(values[value]):
                     return False
                 values[value] = self._ev.bootstrap(values[value], self._plan)
+            if number == end:
+                break
             values.append(self._result(number, values))
             if not values[-1].guaranteed_noise_budget > 0:
                 return False
-        return True
+        return not self._short(values)
 
 
 def _rewritten(program: Program, bootstrapped: Mapping[int, list[int]], operation: Any) -> Program:
@@ -182,6 +214,8 @@ def _rewritten(program: Program, bootstrapped: Mapping[int, list[int]], operatio
         for value in bootstrapped.get(number, ()):
             own[value] = result.add(operation, own[value])
         own.append(result.add(node.operation, *(own[value] for value in node.operands)))
+    for value in bootstrapped.get(len(program.nodes), ()):
+        own[value] = result.add(operation, own[value])
     for value in program.outputs:
         result.give(own[value])
     return result

@@ -45,6 +45,9 @@ class Options:
     params: Parameters | None = None
     """Parameters of the scheme; None: those of the depth that is found, or, where no ring holds it, those of
     `for_bootstrapping`. With these, bootstraps are placed where the program needs them."""
+    openings: Any = None
+    """The openings of a group (`Group.openings`) that opens the results, of "bfv" and "bgv": parameters that
+    are found are for its pieces, and results keep the noise budget that openings take."""
     security: int | None = 128
     """In bits, for parameters that are found; None: not checked."""
     device: str = "cpu-avx512-16"

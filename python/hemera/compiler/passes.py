@@ -77,6 +77,8 @@ class OnSlots:
     """Known before with BFV and BGV, whose programs are modulo their prime."""
     device: str = ""
     """The table of times by which bootstraps are placed."""
+    openings: Any = None
+    """The openings of a group that opens the results, of BFV and BGV."""
     lowered: Lowered | None = None
     maps: Maps = field(default_factory=dict)
     """What is known of maps from other layouts of the program."""
@@ -182,7 +184,7 @@ def bootstraps(at: OnSlots) -> OnSlots:
     assert at.params is not None
     if at.scheme != "ckks":
         has_none = exact_bootstrap_of(at.params) is None
-        return at if has_none else replace(at, lowered=exactly_placed(at.steps, at.params))
+        return at if has_none else replace(at, lowered=exactly_placed(at.steps, at.params, at.openings))
     if bootstrap_of(at.params, at.steps.slots) is None:
         return at
     return replace(at, lowered=placed(at.steps, at.params, device=at.device))

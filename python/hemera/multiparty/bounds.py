@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hemera import _core
+from hemera.circuits.needs import size_text
 from hemera.errors import MismatchError
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
@@ -73,19 +74,46 @@ def _facts(x: Ciphertext) -> tuple[object, ...]:
     return x.size, x.level, x.scale, x.slots, x.shape
 
 
+def message_bytes(degree: int, needs: Sequence[_core.KeyNeed]) -> int:
+    """Bytes of the switching keys in a piece's messages of both rounds: residues in the bits of their primes;
+    of products two polynomials of a digit, and one in round 2."""
+    bits = 0
+    for need in needs:
+        primes = (*need.primes, *need.special_primes)
+        polynomials = need.digits * (3 if need.power == 2 else 1)
+        bits += polynomials * sum((q - 1).bit_length() for q in primes)
+    return bits * degree // 8
+
+
 def report_of(package: Package, openings: _core.Openings) -> str:
-    """A line for each result: what its opening leaves."""
+    """A line for each result: what its opening leaves; and one for the keys."""
+    needs = package.interface.keys.all_needs(Context(package.params, "ledger", threads=1))
+    size = size_text(message_bytes(package.params.degree, needs))
+    keys = f"keys: {len(needs)} switching keys, by messages of {size} of each piece"
     if package.scheme != "ckks":
-        return "\n".join(f"{spec.name}: exact" for spec in package.outputs)
+        return "\n".join([*(f"{spec.name}: exact" for spec in package.outputs), keys])
     factors = [1.0] * len(package.outputs)
     encoding = package.interface.encoding
     if isinstance(encoding, Arrays) and encoding.output_scales:
         pairs = zip(encoding.outputs, encoding.output_scales, strict=True)
         factors = [factor for layout, (factor, _) in pairs for _ in range(layout.count)]
     left = zip(package.outputs, Bounds.of(package).bits_left(openings), factors, strict=True)
-    return "\n".join(
+    lines = (
         f"{spec.name}: {bits - math.log2(abs(factor)):.1f} bits after the point"
         if bits > 1
         else f"{spec.name}: no bits are left, and openings are refused; take a larger scale"
         for spec, bits, factor in left
+    )
+    return "\n".join([*lines, keys])
+
+
+def no_approximate_bootstraps(degree: int, openings: _core.Openings) -> str:
+    """Why a group does not run programs of CKKS with bootstraps, in numbers: an error of bound B in slots is
+    flooded by a deviation of sqrt(12 R N C) 2^(s / 2) B of a slot."""
+    bits = 0.5 * (math.log2(12 * openings.count * openings.pieces * degree) + openings.bits)
+    return (
+        f"a group runs no CKKS programs with bootstraps. Flooding of {openings.count} openings with "
+        f"{openings.bits} bits takes {bits:.1f} bits of precision at N = {degree}, and a bootstrap leaves 23 "
+        "to 31; its error, moreover, has no worst-case bound, without which openings tell about the secret. "
+        "Take for_circuit(openings=) with all the depth, or BFV or BGV, whose bootstraps are exact"
     )

@@ -11,7 +11,7 @@ from typing import Any
 from hemera import _core
 from hemera._process import OfProcess
 from hemera.errors import FormatError, MismatchError, ParameterError
-from hemera.multiparty.bounds import report_of
+from hemera.multiparty.bounds import no_approximate_bootstraps, report_of
 from hemera.multiparty.exchange import Exchange
 from hemera.multiparty.group_terms import Terms
 from hemera.multiparty.identity import Identity, Unsigned, signed_by
@@ -28,12 +28,6 @@ from hemera.objects.context import Context
 from hemera.objects.keys import Keys, all_steps, rotations_for_sum
 from hemera.package.package import Package
 from hemera.parameters import Parameters
-
-NO_BOOTSTRAPS = (
-    "a group makes no keys of bootstraps: they go through a sparse secret, and a sum of them spreads "
-    "wider than the range that EvalMod has; errors of bootstraps have no worst-case bound for openings "
-    "either. Compile for parameters of for_circuit(openings=) with the program's whole depth"
-)
 
 
 class Group:
@@ -137,7 +131,7 @@ class Group:
             wait: seconds.
 
         Raises:
-            ParameterError: for a program with bootstraps.
+            ParameterError: for a program of CKKS with bootstraps, whose results could not be opened.
             MismatchError: where others make other keys, were shown another key of a receiver, give something
                 else than they said before or, with `verify`, than their pieces do, or where this group has
                 keys of other parameters.
@@ -148,7 +142,8 @@ class Group:
         params = what if isinstance(what, Parameters) else packaged(what).params
         context = Context(params)
         needs = self._needs(context, what, relinearization, rotations, sum_slots)
-        wanted = hashlib.sha256(params.to_bytes() + repr(needs).encode()).digest()
+        listed = _core.save_needed_keys(params._native, needs, True)
+        wanted = hashlib.sha256(params.to_bytes() + listed).digest()
         self._party.keep_parameters(bytes.fromhex(params.fingerprint))
         wait_for(lambda: self._make(context, needs, wanted, verify), wait, self._lacks)
         assert self._keys is not None
@@ -164,8 +159,8 @@ class Group:
     ) -> list[_core.KeyNeed]:
         if not isinstance(what, Parameters):
             keys = packaged(what).interface.keys
-            if keys.bootstraps:
-                raise ParameterError(NO_BOOTSTRAPS)
+            if keys.bootstraps and context.params.scheme == "ckks":
+                raise ParameterError(no_approximate_bootstraps(context.params.degree, self.openings))
             return keys.all_needs(context)
         params, native = what._native, context._native
         level = params.highest_user_level
@@ -331,7 +326,8 @@ class Group:
 
     def report(self, program: Any) -> str:
         """What openings leave of a program's results, a line for each, from the program alone. Results of
-        CKKS have so many bits after the point, in every slot; results of BFV and BGV are exact.
+        CKKS have so many bits after the point, in every slot; results of BFV and BGV are exact. And the size
+        of the messages by which keys are made.
 
         Raises:
             ParameterError: for a program of CKKS whose errors have no worst-case bound: they can not be

@@ -18,6 +18,7 @@ from hemera._noise_warning import budgets_are_known
 from hemera.compiler import Compiled
 from hemera.compiler.exact_bootstraps import all_passes, placed_with
 from hemera.errors import MismatchError, NoiseError, ParameterError
+from hemera.multiparty.bounds import Bounds
 from hemera.package.dry_run import keys_of_a_run
 from hemera.package.package import Package
 from hemera.program import operations as op
@@ -278,9 +279,9 @@ def no_circuits(monkeypatch: pytest.MonkeyPatch) -> None:
         def refuse(*_: Any, **__: Any) -> None:
             raise ParameterError("no parameters hold a circuit of this depth")
 
-        def small(plain_modulus: int, security: int | None, make: Any = make) -> Any:
+        def small(plain_modulus: int, security: int | None, openings: Any = None, make: Any = make) -> Any:
             assert security == 128
-            return make("bfv11-test", plain_modulus=plain_modulus)
+            return make("bfv11-test", plain_modulus=plain_modulus, openings=openings)
 
         monkeypatch.setattr(kind, "for_circuit", refuse)
         monkeypatch.setattr(kind, "for_bootstrapping", small)
@@ -293,6 +294,16 @@ def test_programs_that_fit_no_ring_get_parameters_with_bootstraps(scheme: str) -
     assert plan.params.plain_modulus == 40961  # the least beyond 20,001 that is 1 modulo 4096
     assert bootstraps(plan) >= 2
     np.testing.assert_array_equal(plan.local(threads=1)(np.array([1, 0, -1])), [10_000, 0, 10_000])
+    # A group's results keep what its openings take, and its parameters have its pieces.
+    openings = _core.Openings(3, 20, 40)
+    opened = hm.compile(
+        lambda x: (100 * x) ** 2 * x**20, Spec((3,), (-1, 1)), scheme=scheme, openings=openings
+    )
+    assert opened.params._native.secret_terms == 3
+    (result,) = Bounds.of(opened.package).outputs
+    assert result.guaranteed_noise_budget >= openings.budget(2048)
+    (result,) = Bounds.of(plan.package).outputs
+    assert result.guaranteed_noise_budget < openings.budget(2048)
     # Multiples of 40961 are no different values of a table: another modulus is taken.
     table = hm.compile(lambda x: (40961 * x > 0) * 20000, Spec((3,), (-1, 1)), scheme=scheme)
     assert table.params.plain_modulus == _core.least_plain_modulus(40962, 2048)

@@ -12,6 +12,7 @@
 #include "circuits/bootstrap/bootstrap_engine.hpp"
 #include "circuits/bootstrap/bootstrap_layout.hpp"
 #include "circuits/bootstrap/bootstrap_matrices.hpp"
+#include "circuits/bootstrap/ephemeral_sum.hpp"
 #include "circuits/bootstrap/eval_mod.hpp"
 #include "circuits/bootstrap/precision_model.hpp"
 #include "circuits/bootstrap/roots_of_unity.hpp"
@@ -83,7 +84,8 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
       joins_parts_(options.joins_parts) {
   BootstrapLayout layout(parameters);
   layout.sine.range = options.sine_range;
-  layout.sine.weight = ephemeral_weight_;
+  layout.sine.terms = parameters.literal().secret.terms;
+  layout.sine.weight = ephemeral_weight_ * layout.sine.terms;
   blocks_ = layout.blocks;
   exponential_ = layout.sine.exponential;
   if (blocks_ != 0) check_roots(options);
@@ -174,7 +176,8 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
   if (blocks_ != 0) {
     failure_log2_ = -std::numeric_limits<double>::infinity();
   } else {
-    failure_log2_ = circuits::failure_log2(sine_range_, ephemeral_weight_, (real_ ? 1 : 2) * raised) +
+    failure_log2_ = circuits::failure_log2(sine_range_, layout.sine.weight, (real_ ? 1 : 2) * raised,
+                                           layout.sine.terms, parameters.degree()) +
                     std::log2(static_cast<double>(options.iterations));
   }
   plan_iterations(options.iterations);

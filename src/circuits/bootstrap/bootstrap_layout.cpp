@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "circuits/bootstrap/ephemeral_sum.hpp"
 #include "circuits/bootstrap/nested_series.hpp"
 #include "circuits/circuit_gadgets.hpp"
 #include "hemera/runtime/error.hpp"
@@ -15,9 +16,7 @@ namespace {
 
 using rlwe::LevelPurpose;
 
-// The largest shapes of the sine. Larger ranges than the ephemeral secret's have no use, and larger series
-// take seconds to fit.
-constexpr std::size_t largest_range = 64;
+// The largest shapes of the sine. Larger series take seconds to fit.
 constexpr std::size_t largest_degree = 127;
 constexpr std::size_t most_doublings = 10;
 // The largest probability that a bootstrap meets an integer beyond the range.
@@ -146,14 +145,14 @@ EvalModSeries checked_series(const SineShape& sine, double ratio, std::size_t ri
                            " with integers below " + std::to_string(sine.range) + ", a series of degree " +
                            std::to_string(sine.degree) + " and " + std::to_string(sine.doublings) +
                            " doublings: ";
-  if (sine.range < 2 || sine.range > largest_range || sine.degree < 1 || sine.degree > largest_degree ||
+  if (sine.range < 2 || sine.range > largest_sine_range || sine.degree < 1 || sine.degree > largest_degree ||
       sine.doublings > most_doublings) {
-    throw ParameterError(what + "the range must be from 2 to " + std::to_string(largest_range) +
+    throw ParameterError(what + "the range must be from 2 to " + std::to_string(largest_sine_range) +
                          ", the degree from 1 to " + std::to_string(largest_degree) +
                          ", the doublings at most " + std::to_string(most_doublings));
   }
-  static_cast<void>(rlwe::ephemeral_secret_of(sine.weight));  // is one
-  const double failure = failure_log2(sine.range, sine.weight, ring_degree);
+  static_cast<void>(rlwe::ephemeral_secret_of(sine.weight / sine.terms));  // is one
+  const double failure = failure_log2(sine.range, sine.weight, ring_degree, sine.terms, ring_degree);
   if (failure > largest_failure_log2) {
     throw ParameterError(what + "a bootstrap would meet a larger integer with a probability of 2^" +
                          std::to_string(std::min(failure, 0.0)) + "; use a larger range");

@@ -35,17 +35,19 @@ constexpr double least_nested_error = -39;
 
 SineShape sine_of(const BootstrapSettings& settings) {
   const SineShape usual;
+  const std::size_t weight = settings.ephemeral_weight * settings.secret.terms;
   const bool fits = settings.order == BootstrapOrder::slots_first && !settings.arcsine &&
-                    !settings.exponential && settings.sine_range == usual.range &&
-                    settings.ephemeral_weight == usual.weight && settings.sine_degree == usual.degree &&
-                    settings.doublings == usual.doublings && settings.eval_mod_error >= least_nested_error &&
+                    !settings.exponential && settings.sine_range == usual.range && weight == usual.weight &&
+                    settings.sine_degree == usual.degree && settings.doublings == usual.doublings &&
+                    settings.eval_mod_error >= least_nested_error &&
                     settings.ratio_bits >= std::log2(least_near_ratio);
   return {.range = settings.sine_range,
           .degree = settings.sine_degree,
           .doublings = settings.doublings,
           .exponential = settings.exponential,
           .nested = settings.nested_sine.value_or(fits),
-          .weight = settings.ephemeral_weight};
+          .weight = weight,
+          .terms = settings.secret.terms};
 }
 
 // The levels above the lowest one, from the lowest up.

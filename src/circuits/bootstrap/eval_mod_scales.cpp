@@ -9,6 +9,7 @@
 #include <utility>
 #include <variant>
 
+#include "circuits/bootstrap/ephemeral_sum.hpp"
 #include "circuits/bootstrap/eval_mod.hpp"
 #include "circuits/circuit_gadgets.hpp"
 

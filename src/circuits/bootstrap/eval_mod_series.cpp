@@ -2,26 +2,20 @@
 
 #include <algorithm>
 #include <boost/multiprecision/cpp_bin_float.hpp>
-#include <boost/multiprecision/cpp_int.hpp>
 #include <cmath>
 #include <limits>
 #include <numbers>
 #include <utility>
 
+#include "circuits/bootstrap/ephemeral_sum.hpp"
+
 namespace hemera::circuits {
 namespace {
 
-using boost::multiprecision::cpp_int;
 using Real =
     boost::multiprecision::number<boost::multiprecision::cpp_bin_float<60>, boost::multiprecision::et_off>;
 
 constexpr int points_each = 3;  // near each integer
-
-double log2_of(const cpp_int& positive) {
-  const auto bits = static_cast<int>(msb(positive));
-  const int shift = std::max(0, bits - 60);
-  return std::log2(static_cast<double>(cpp_int(positive >> shift))) + shift;
-}
 
 // Solves the symmetric system in place, by elimination with pivots; the solution replaces `right`.
 void solve(std::vector<std::vector<Real>>& matrix, std::vector<Real>& right) {
@@ -84,29 +78,6 @@ std::vector<Point> points_of(const EvalModRequest& request) {
 }
 
 }  // namespace
-
-double overflow_log2(std::size_t i, std::size_t weight) {
-  // The Irwin-Hall density at x = i + (weight + 1) / 2, its terms times 2^weight so that they are integers.
-  const std::size_t n = weight + 1;
-  const std::size_t twice = 2 * i + n;
-  if (twice >= 2 * n) return -std::numeric_limits<double>::infinity();
-  cpp_int sum = 0, binomial = 1, factorial = 1;
-  for (std::size_t k = 0; 2 * k < twice; ++k) {
-    const cpp_int term = binomial * pow(cpp_int(twice - 2 * k), static_cast<unsigned>(n - 1));
-    sum += k % 2 == 0 ? term : cpp_int(-term);
-    binomial = binomial * (n - k) / (k + 1);
-  }
-  for (std::size_t k = 2; k < n; ++k) factorial *= k;
-  if (sum <= 0) return -std::numeric_limits<double>::infinity();
-  return log2_of(sum) - static_cast<double>(n - 1) - log2_of(factorial);
-}
-
-double failure_log2(std::size_t range, std::size_t weight, std::size_t coefficients) {
-  constexpr double shift = 200;  // keeps the sum above the smallest double
-  double sum = 0;
-  for (std::size_t i = range; i <= (weight + 1) / 2; ++i) sum += std::exp2(overflow_log2(i, weight) + shift);
-  return std::log2(2 * sum) - shift + std::log2(static_cast<double>(coefficients));
-}
 
 EvalModSeries fit_eval_mod(const EvalModRequest& request) {
   const std::vector<Point> points = points_of(request);

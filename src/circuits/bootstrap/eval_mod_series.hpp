@@ -1,4 +1,4 @@
-// The series that EvalMod evaluates, and how often integers that it does not cover occur.
+// The series that EvalMod evaluates.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +8,6 @@
 #include "hemera/arith/two_doubles.hpp"
 
 namespace hemera::circuits {
-
-/// log2 of the density at `i` of the sum of weight + 1 uniforms on [-1/2, 1/2]: about the probability that a
-/// coefficient of I is i, where a raised ciphertext under a secret of this weight is m + q_0 I (J.-P.
-/// Bossuat, J. Troncoso-Pastoriza, J.-P. Hubaux, 2022/024, section 4). -inf outside the support.
-double overflow_log2(std::size_t i, std::size_t weight);
-
-/// log2 of a bound on the probability that some of `coefficients` coefficients of I is `range` or more.
-double failure_log2(std::size_t range, std::size_t weight, std::size_t coefficients);
 
 struct EvalModSeries {
   /// Coefficients of T_0, T_1, ... in y = 2 v^2 - 1, v = (t - 1/4) / range: an even series in v of twice this

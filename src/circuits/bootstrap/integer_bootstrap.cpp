@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "circuits/bootstrap/dft_factors.hpp"
+#include "circuits/bootstrap/ephemeral_sum.hpp"
 #include "circuits/rounding_model.hpp"
 #include "hemera/circuits/counted_cost.hpp"
 #include "hemera/rlwe/noise.hpp"
@@ -45,8 +46,9 @@ Bootstrap circuit_of(const rlwe::Parameters& parameters, bool slots_only) {
                          std::to_string(parameters.plain_modulus()) +
                          " has none; bootstrap coefficients, or take another one");
   }
-  if (!slots_only || !parameters.has_fewer_slots()) return Bootstrap(circuit);
-  return Bootstrap(circuit, {.slots = parameters.max_slots() / 2, .merges_parts = true});
+  const std::size_t range = sine_range_of(parameters.literal().secret.terms);
+  if (!slots_only || !parameters.has_fewer_slots()) return Bootstrap(circuit, {.sine_range = range});
+  return Bootstrap(circuit, {.slots = parameters.max_slots() / 2, .merges_parts = true, .sine_range = range});
 }
 
 // The slots of random coefficients.
@@ -154,7 +156,8 @@ double IntegerBootstrap::result_noise_log2() const {
   // The noise of the trace.
   const std::uint64_t t = parameters_.scheme() == Scheme::bfv ? 0 : parameters_.plain_modulus();
   const std::size_t primes = parameters_.literal().levels[result_level()].size();
-  return rlwe::add_log2(noise, integer::expected_switching_noise_log2(parameters_.degree(), primes, t) +
+  return rlwe::add_log2(noise, integer::expected_switching_noise_log2(parameters_.degree(), primes, t,
+                                                                      parameters_.literal().secret) +
                                    std::log2(static_cast<double>(repetitions())));
 }
 
@@ -163,17 +166,18 @@ double IntegerBootstrap::budget_left() const { return budget_of(result_noise_log
 IntegerBootstrap::Noise IntegerBootstrap::squared(const Noise& operand) const {
   const std::size_t degree = parameters_.degree();
   const std::uint64_t t = parameters_.plain_modulus();
+  const rlwe::SecretDistribution& secret = parameters_.literal().secret;
   const auto primes = [&](std::size_t level) { return parameters_.literal().levels[level].size(); };
   if (parameters_.scheme() == Scheme::bfv) {
     const bfv::ProductSetting setting{.degree = degree,
                                       .plain_modulus = t,
-                                      .secret = parameters_.literal().secret,
+                                      .secret = secret,
                                       .log_modulus = parameters_.log_modulus(operand.level),
                                       .rounding_error = static_cast<double>(primes(operand.level)) / 2,
                                       .operand_rounding_log2 = 2};
     const double product = bfv::product_noise_log2(setting, operand.log2, operand.log2);
     return {operand.level, rlwe::add_log2(product, integer::expected_switching_noise_log2(
-                                                       degree, primes(operand.level), 0))};
+                                                       degree, primes(operand.level), 0, secret))};
   }
   std::vector<double> log_moduli;
   for (std::size_t level = 0; level <= result_level(); ++level) {
@@ -182,10 +186,10 @@ IntegerBootstrap::Noise IntegerBootstrap::squared(const Noise& operand) const {
   const bgv::LevelSetting setting{
       .degree = degree,
       .log_moduli = log_moduli,
-      .rounding_log2 = rlwe::rounding_noise_log2(degree, parameters_.literal().secret, 2,
+      .rounding_log2 = rlwe::rounding_noise_log2(degree, secret, 2,
                                                  integer::rules_of(Scheme::bgv).switching_half_range(t)),
       .switching_log2 = [&](std::size_t level) {
-        return integer::expected_switching_noise_log2(degree, primes(level), t);
+        return integer::expected_switching_noise_log2(degree, primes(level), t, secret);
       }};
   const bgv::Operand given{operand.level, operand.log2};
   const std::size_t level = bgv::multiplication_level(setting, given, given);

@@ -1,9 +1,11 @@
 // Parameters of BFV and BGV with the levels of a bootstrap.
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "circuits/bootstrap/ephemeral_sum.hpp"
 #include "hemera/circuits/bootstrap/integer_bootstrap.hpp"
 #include "hemera/runtime/error.hpp"
 
@@ -23,9 +25,7 @@ bool nest(const std::vector<std::uint64_t>& low, std::vector<std::uint64_t>& hig
   return true;
 }
 
-}  // namespace
-
-BootstrapSettings integer_bootstrap_preset(const std::string& name) {
+BootstrapSettings preset_of_one(const std::string& name) {
   BootstrapSettings settings;
   settings.order = BootstrapOrder::standard;
   settings.levels = 2;
@@ -73,6 +73,19 @@ BootstrapSettings integer_bootstrap_preset(const std::string& name) {
   throw ParameterError("there is no preset \"" + name +
                        "\" for bootstrapping of BFV and BGV; there are bfv16-32, bfv16-40 and bfv15-22, and "
                        "bfv11-test and bfv11-test-40, which are not secure");
+}
+
+}  // namespace
+
+BootstrapSettings integer_bootstrap_preset(const std::string& name, std::size_t terms) {
+  BootstrapSettings settings = preset_of_one(name);
+  const double range = static_cast<double>(settings.sine_range);
+  settings.secret.terms = terms;
+  settings.sine_range = sine_range_of(terms);
+  // A series of one degree then has about the same error on the wider range.
+  settings.doublings +=
+      static_cast<std::size_t>(std::ceil(std::log2(static_cast<double>(settings.sine_range) / range)));
+  return settings;
 }
 
 rlwe::Parameters parameters_for_bootstrapping(rlwe::Scheme scheme, std::uint64_t plain_modulus,

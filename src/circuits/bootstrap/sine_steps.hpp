@@ -21,8 +21,9 @@ struct SineShape {
   bool exponential = false;
   /// Whether the series is nested products, one a level (nested_series.hpp).
   bool nested = false;
-  /// The weight of the ephemeral secret, by which its integers are spread.
+  /// The weight of the ephemeral secret, by which its integers are spread: of all its terms.
   std::size_t weight = rlwe::usual_ephemeral_weight;
+  std::size_t terms = 1;
 };
 
 /// Doublings of an exponential: with fewer its levels' scales may be those of a sine with its arcsine.

@@ -348,9 +348,13 @@ std::size_t Evaluator::smallest_safe_level(const Ciphertext& a) const {
   const std::uint64_t t = own.parameters().plain_modulus();
   const double half_range = rules_->switching_half_range(t);
   const double room = rules_->room_log2(t);
-  // The lowest level at which the noise bound leaves a bit of budget; the ciphertext's own if none does.
+  // The lowest level at which the noise bound leaves a bit of budget; the ciphertext's own if none does. A
+  // group opens its results, for which levels of bootstraps have no room of their own: all but a bit is left.
+  const bool is_opened = own.parameters().has_circuit() && own.parameters().literal().secret.terms > 1;
+  const double budget = own.base(a.meta.level).log2() - room - a.meta.noise_log2;
+  const double left = is_opened ? std::max(1.0, budget - 1) : 1;
   for (std::size_t level = own.parameters().lowest_user_level(); level < a.meta.level; ++level) {
-    if (switched_noise_log2(a, level, half_range) + 1 <= own.base(level).log2() - room) return level;
+    if (switched_noise_log2(a, level, half_range) + left <= own.base(level).log2() - room) return level;
   }
   return a.meta.level;
 }

@@ -18,8 +18,10 @@ namespace hemera::circuits {
 
 /// The settings of a preset for BFV and BGV: "bfv16-32", "bfv16-40" (four doublings, more bits a pass),
 /// "bfv15-22" (N = 2^15, fewer bits a pass), and "bfv11-test" and "bfv11-test-40", which are not secure.
-/// ParameterError, which lists them, for another name.
-BootstrapSettings integer_bootstrap_preset(const std::string& name);
+/// - `terms`: of the secret (rlwe::SecretDistribution): as many ephemeral secrets of the preset's weight add
+///   up, one of each piece of a group, and the sine covers the integers of their sum.
+/// ParameterError, which lists them, for another name, and for more terms than a sine covers.
+BootstrapSettings integer_bootstrap_preset(const std::string& name, std::size_t terms = 1);
 
 /// Parameters of BFV or BGV with the user's levels and, above them, those of a bootstrap in the standard
 /// order. `plain_modulus`: t, prime or not. Throws what parameters_for_bootstrapping of CKKS throws, and
