@@ -26,25 +26,28 @@ T = 12289
 SCHEMES = ["bfv", "bgv"]
 
 
-def params_of(scheme: str, openings: _core.Openings, **fields: Any) -> Any:
+def params_of(scheme: str, openings: _core.Openings, plain_modulus: int = T) -> Any:
     kind = getattr(hm, scheme).Parameters
-    return kind.for_bootstrapping("bfv11-test", plain_modulus=T, openings=openings, **fields)
+    return kind.for_bootstrapping("bfv11-test", plain_modulus=plain_modulus, openings=openings)
 
 
 class Bootstrapping(Members):
     """Members whose parameters have a bootstrap, N = 2^11, without security."""
 
-    def __init__(self, scheme: str, members: int = 3, threshold: int = 2) -> None:
+    def __init__(
+        self, scheme: str, members: int = 3, threshold: int = 2, plain_modulus: int = T, **plan: Any
+    ) -> None:
         self.access = _core.FederationAccess(members, threshold)
         self.openings = _core.Openings(self.access.pieces, 20, 40)
-        self.params: Any = params_of(scheme, self.openings)
+        self.params: Any = params_of(scheme, self.openings, plain_modulus)
         self.context = hm.Context(self.params)
         self.id, self.count = nonce("group", scheme), members
         self.terms = _core.GroupTerms(self.access, self.openings, self.id)
         self.seeds = [nonce("piece", T) for T in range(self.access.pieces)]
         self.opened: list[set[bytes]] = [set() for _ in range(members)]
         self.openers = [self.opener(m) for m in range(members)]
-        self.plan = hm.circuits.IntegerBootstrap(self.params, budget=self.openings.budget(2048))
+        plan = plan or {"budget": self.openings.budget(2048)}
+        self.plan = hm.circuits.IntegerBootstrap(self.params, **plan)
 
     def some(self, *kinds: str) -> list[_core.KeyNeed]:
         """A key of each kind that a bootstrap needs."""
@@ -139,6 +142,23 @@ def halves(fact: bytes, found: Residues, digit: int, limb: int) -> tuple[Rows, R
     if len(rows) == 2:
         return [rows[0, limb]], [rows[1, limb]]
     return [rows[0, limb]], uniform(fact[-32:], digit, found.moduli, found.n)[limb : limb + 1]
+
+
+@pytest.mark.parametrize(("count", "scheme", "t"), [(2, "bgv", T), (3, "bfv", 257)])
+def test_noise_after_a_bootstrap_is_below_its_bound(count: int, scheme: str, t: int) -> None:
+    """All coefficients and slots alone, by a sum of two ephemeral secrets and of three."""
+    encoding = "slots" if t == 257 else "coefficients"
+    some = Bootstrapping(scheme, count, 2, t, passes=1, encoding=encoding)
+    needs = [*some.plan.needed_keys, *some.needs()]
+    keys = hm.Keys(some.run(nonce("noise"), needs)[0].keys(), some.context)
+    values = np.random.default_rng(1).integers(0, t, some.params.max_slots)
+    x = some.context.bind(keys, bootstrap=some.plan).encrypt(values)
+    square, secret = x * x, some.secret_key()
+    result = square.bootstrap()
+    assert np.array_equal(some.context.decrypt(result, secret) % t, values**2 % t)
+    left = some.context.noise_budget(result, secret)
+    assert result.guaranteed_noise_budget == pytest.approx(some.plan.budget_left)
+    assert 0 < left - some.plan.budget_left < 4
 
 
 def test_another_ephemeral_message_is_noticed(members: Bootstrapping) -> None:
