@@ -15,6 +15,10 @@ from hemera_apps.transformer.single.layout import SingleLayout
 
 Array = NDArray[np.float64]
 
+_ROWS, _FEWEST = 64, 8
+"""The rows of a product of matrices that a GPU's tensor cores take at once, and baby steps that are worth a
+preparation."""
+
 
 class FeatureLayer:
     """matrix @ x + bias for each token, in one level.
@@ -47,7 +51,14 @@ class FeatureLayer:
         self._splits = self._count > 1 and not paired
         unit = 0.5 if self._splits else 1.0  # parts are sums of two conjugates
         weights = _paired(matrix, layout.period) * unit
-        self._product = hm.circuits.PeriodicTransform(weights, params, layout.period, level=level, kept=kept)
+        self._product = hm.circuits.PeriodicTransform(
+            weights,
+            params,
+            layout.period,
+            level=level,
+            baby_steps=_baby_steps(len(weights) // layout.period, layout.period),
+            kept=kept,
+        )
         self._bias = None if bias is None else layout.spread(_paired(bias, layout.period) * unit)
 
     def prepare(self, context: hm.Context) -> None:
@@ -62,6 +73,13 @@ class FeatureLayer:
         if not self._splits:
             return found
         return hm.concatenate(twice_parts(found))[: self._count]
+
+
+def _baby_steps(products: int, period: int) -> int:
+    """The baby steps with which products of ciphertexts and giant steps fill the rows of a product of
+    matrices; 0, the cheapest ones, where no power of two does, or few."""
+    steps, rest = divmod(2 * period * products, _ROWS)
+    return steps if rest == 0 and steps.bit_count() == 1 and steps >= _FEWEST else 0
 
 
 def _paired(rows: Array, period: int) -> Array | NDArray[np.complex128]:
