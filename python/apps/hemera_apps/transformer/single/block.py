@@ -76,7 +76,13 @@ class SingleBlock:
             folded.output, folded.output_bias, layout, params, levels.centred + 1, kept=kept
         )
         self._up = FeatureLayer(
-            folded.hidden, folded.hidden_bias, layout, params, levels.centred - 1, kept=kept
+            folded.hidden,
+            folded.hidden_bias,
+            layout,
+            params,
+            levels.centred - 1,
+            paired=self._functions.wide_gelu,
+            kept=kept,
         )
         both = np.concatenate([folded.down, folded.straight], axis=1)
         self._down = FeatureLayer(
@@ -156,7 +162,8 @@ class SingleBlock:
         self._watch.see("hidden", hidden, functions.hidden_unit)
         self._watch.stage("hidden layer")
         if functions.wide_gelu:
-            hidden = hm.concatenate(refresh.twice(hidden.at_level(levels.base), levels.top))
+            parts = refresh.twice_pairs(hidden.at_level(levels.base), levels.top)
+            hidden = hm.concatenate(parts)[: self._layout.shape.inner // self._layout.period]
             squares = hidden.square() - 1
         else:
             squares = hidden.square() * 2 - 1
