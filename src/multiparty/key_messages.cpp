@@ -18,11 +18,6 @@ namespace {
 
 using poly::Form;
 
-void add_to(const rlwe::Context& context, const poly::PolyView& sum, const poly::ConstPolyView& term,
-            const poly::RnsBase& base) {
-  context.backend().add(context.queue(), sum, sum, term, base);
-}
-
 }  // namespace
 
 KeyMessages::~KeyMessages() = default;
@@ -167,7 +162,9 @@ void KeyMessages::add(int round, std::size_t piece, std::span<const std::byte> m
     if (round == 1 || key.is_product()) read(key.of(round), key.base());
   }
   in.expect_end();
-  for (const Part& part : parts) add_to(context, part.sum, part.term.view(), part.base);
+  for (const Part& part : parts) {
+    context.backend().add(context.queue(), part.sum, part.sum, part.term.view(), part.base);
+  }
   context.queue().synchronize();
   added_[{round, piece}] = digests_.at({round, piece});
 }

@@ -27,10 +27,10 @@ rlwe::KeyRole made_role(const rlwe::KeyRole& of_need) {
       (role == rlwe::KeyRole{.from = role.from} && rlwe::ephemeral_weight_of(role.from));
   if (is_of_one || is_ephemeral) return role;
   throw ParameterError(
-      "a group makes public, Galois and relinearization keys, and those to an ephemeral secret of fixed "
-      "weight "
-      "and back; not those of products with images, of secrets in blocks and of parts of a secret. Choose a "
-      "circuit without them");
+      "a group makes public, Galois and relinearization keys, and those to an ephemeral secret and back; not "
+      "those of products with images, of secrets in blocks and of parts of a secret. Choose a circuit "
+      "without "
+      "them");
 }
 
 // A key's polynomials in sums: [digit, component, limb, N].

@@ -17,8 +17,9 @@ namespace hemera::multiparty {
 /// w = P g_d the gadget's elements and e fresh errors, each of a PRF's stream of its own:
 ///
 /// - Round 1, of a piece: the public key -a s_T + e; Galois keys of g, of each digit, -a phi(s_T) + e + w
-/// s_T,
-///   phi of 1/g; relinearization (-a u_T + w s_T + e0, a s_T + e1), u_T ternary.
+///   s_T, phi of 1/g; keys to an ephemeral secret -a f_T + e + w s_T and back -a s_T + e + w f_T, f_T of
+///   fixed weight, of the piece and the attempt; relinearization (-a u_T + w s_T + e0, a s_T + e1), u_T
+///   ternary.
 /// - Round 2, on the sums h of round 1: h0 s_T + h1 (u_T - s_T) + e2, whose sum with h1 is the key, not
 ///   seeded. Its error is s E0 + u E1 + E2.
 ///
@@ -28,12 +29,17 @@ namespace hemera::multiparty {
 ///
 /// The attempt is a digest of fresh nonces of all members, each kept in its member's memory alone: a process
 /// that starts again takes part in another attempt, with other polynomials. For one thread.
+///
+/// Bootstraps go through the sum of the f_T: their sines cover the integers of as many ephemeral secrets as
+/// the context's secret has terms (circuits::integer_bootstrap_preset). Each key is as secure as that of one
+/// owner, since who lacks a piece faces its f_T, of the weight of one.
 class KeyMessages {
  public:
   /// - `pieces`: those that the member holds, in their order.
-  /// - `needs`: switching keys; roles of relinearization and Galois keys, each once.
+  /// - `needs`: switching keys, each once: of relinearization, of Galois elements, and to an ephemeral secret
+  ///   and back, which come together; of the ciphertexts, and of a circuit (rlwe::circuit_role).
   /// Throws MismatchError for other pieces or a context of another group; ParameterError for other roles, and
-  /// for needs that come twice.
+  /// for needs that come twice or without their other one; SecurityError for weak keys.
   KeyMessages(rlwe::ContextPointer context, Group group, const Sha256Digest& attempt, std::size_t member,
               std::vector<Piece> pieces, std::vector<rlwe::KeyNeed> needs);
   ~KeyMessages();

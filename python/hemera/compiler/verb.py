@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, overload
 
 from numpy.typing import ArrayLike
 
+from hemera import _core
 from hemera.compiler import compiling
 from hemera.compiler.attempts import telling
 from hemera.compiler.compiled import Compiled
@@ -64,6 +65,7 @@ def compile(  # noqa: A001
     samples: int = 1,
     layout: LayoutName = "auto",
     params: Parameters | None = None,
+    openings: _core.Openings | None = None,
     security: int | None = 128,
     device: str | None = None,
     share: bool = False,
@@ -135,7 +137,7 @@ def compile(what: Any, *inputs: Any, progress: Progress = None, **options: Any) 
             `shares=`, `watch=`, `name=`, `description=`; of estimators also `clip=`, `method=` and `rows=`,
             of boosted trees `quantiser=` and `samples=`; of functions and networks also `samples=` and
             `scales=`; of functions also `layout=`, and `scheme=`, "bfv" or "bgv" for exact programs on whole
-            numbers; of CKKS also `upload_limit=`.
+            numbers, with `openings=` for those of a group; of CKKS also `upload_limit=`.
         progress: called with a stage ("trace"; "lower" for each layout that is tried; "package"), the steps
             that are done and the number of all. An exception that it raises ends the compilation.
 
