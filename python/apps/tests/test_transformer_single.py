@@ -125,9 +125,10 @@ def test_blocks_of_one_input_follow_each_other(refuse):
     refuse((lambda: block(once.at_level(block.levels.fresh - 1)), LevelError, None))
 
 
-def test_no_token_attends_to_padding():
-    """Nine tokens of 16 count. The judge has no others: it is the block of nine tokens."""
-    shape, real = Shape(16, 12, 3, 20), 9
+@pytest.mark.parametrize("real", [9, 4])  # sums are made larger by 16/9, and by an integer
+def test_no_token_attends_to_padding(real):
+    """The judge has no other tokens than those that count: it is the block of these."""
+    shape = Shape(16, 12, 3, 20)
     prepared, secret_key, evaluator, x = encrypted_run(dataclasses.replace(SMALL, shape=shape))
     trace = clear_block(prepared.weights, shape, x, [real])
     cut = clear_block(prepared.weights, Shape(real, 12, 3, 20), x[:, :real])

@@ -144,7 +144,7 @@ class SingleAttention:
         found = self._plans.merged_sums(hm.add_many(weights))
         if padding is not None:
             zero = float(in_the_clear(self._softmax.exponential, np.array(0.0))) ** 2
-            found = ((found - padding.count * zero) * padding.factor).rescale()
+            found = (found - padding.count * zero) * padding.factor
         return found.at_level(self._plans.levels.base)
 
     def weighted(
