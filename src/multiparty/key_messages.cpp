@@ -142,30 +142,29 @@ void KeyMessages::add(int round, std::size_t piece, std::span<const std::byte> m
   if (in.u32() != piece) throw MismatchError("a message is of another piece");
   if (in.remaining() != sums_->bytes(context, round)) in.fail("it has another size than its keys");
 
-  // All is read before anything is added.
-  struct Part {
-    poly::PolyView sum;
-    const poly::RnsBase& base;
-    poly::Poly term;
+  // Calls use(sum, words) for each sum that the message is about, in their order.
+  const auto each = [&](runtime::ByteReader from, const auto& use) {
+    const auto part = [&](poly::Poly& sum, const poly::RnsBase& base) {
+      const poly::PolyShape shape = sum.shape();
+      std::vector<std::uint64_t> words(shape.words());
+      read_residues(base, from.bytes(residue_bytes(base, shape.batch * shape.components)), words);
+      use(sum, words);
+    };
+    if (round == 1) part(sums_->public_key, context.public_key_base());
+    for (KeySum& key : sums_->keys) {
+      if (round == 1 || key.is_product()) part(key.of(round), key.base());
+    }
+    from.expect_end();
   };
-  std::vector<Part> parts;
-  const auto read = [&](poly::Poly& sum, const poly::RnsBase& base) {
+  // All is read before anything is added, and again then: a message has gigabytes.
+  each(in, [](poly::Poly&, std::span<const std::uint64_t>) {});
+  each(in, [&](poly::Poly& sum, std::span<const std::uint64_t> words) {
     const poly::PolyShape shape = sum.shape();
-    std::vector<std::uint64_t> words(shape.words());
-    read_residues(base, in.bytes(residue_bytes(base, shape.batch * shape.components)), words);
-    poly::Poly term = context.make_poly(shape.batch, shape.components, base, Form::evaluation);
+    poly::Poly term = context.make_poly(shape.batch, shape.components, sum.base(), Form::evaluation);
     context.backend().upload(context.queue(), term.view(), words, Form::evaluation);
-    parts.push_back({sum.view(), base, std::move(term)});
-  };
-  if (round == 1) read(sums_->public_key, context.public_key_base());
-  for (KeySum& key : sums_->keys) {
-    if (round == 1 || key.is_product()) read(key.of(round), key.base());
-  }
-  in.expect_end();
-  for (const Part& part : parts) {
-    context.backend().add(context.queue(), part.sum, part.sum, part.term.view(), part.base);
-  }
-  context.queue().synchronize();
+    context.backend().add(context.queue(), sum.view(), sum.view(), std::as_const(term).view(), sum.base());
+    context.queue().synchronize();  // before the words are gone
+  });
   added_[{round, piece}] = digests_.at({round, piece});
 }
 
