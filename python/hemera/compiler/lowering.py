@@ -140,7 +140,7 @@ Maps = dict[tuple[bytes, Layout, Layout], tuple[Operation, int, tuple[int, ...],
 """Operations of maps that come again, as those of tiles do, with their diagonals, folds and sums of weights
 in FREE slots."""
 
-_MOST_WHOLE = 1 << 20
+_MOST_WHOLE = 1 << 60
 _MOST_BESIDE = 2.0**8
 """So many times as large as all elements are the numbers that slots without elements may hold."""
 _ROUNDING = 2.0**-45
@@ -287,9 +287,24 @@ class InSlots(Lowering[Value]):
 
     def _scaled(self, symbol: Symbol, factor: float) -> Symbol:
         if self._modulus is None:
-            return symbol if factor == 1 else symbol * _whole(factor)
+            return symbol if factor == 1 else self._times(symbol, factor)
         reduced = int(centred(np.asarray(int(factor), object), self._modulus))
         return symbol if reduced == 1 else -symbol if reduced == -1 else symbol * reduced
+
+    def _times(self, symbol: Symbol, factor: float) -> Symbol:
+        """Multiples by whole numbers take no level. At the lowest one a factor is at most as large as
+        results may be: larger ones are sums."""
+        if not factor.is_integer() or abs(factor) > _MOST_WHOLE:
+            return symbol * factor
+        whole, sign = abs(int(factor)), -1 if factor < 0 else 1
+        left = max(0, whole.bit_length() - int(self._largest).bit_length())
+        most = sign * (whole >> left)
+        found = symbol if most == 1 else symbol * most
+        for bit in range(left - 1, -1, -1):
+            found = found + found
+            if whole >> bit & 1:
+                found = found + symbol if sign > 0 else found - symbol
+        return found
 
     def _plain(self, values: NDArray[Any]) -> NDArray[Any]:
         """Numbers of a plain operand, as the scheme takes them."""
@@ -360,8 +375,3 @@ def _sums_of(found: PackedMap) -> Ends:
         return float(sums.max(initial=0.0))
 
     return most(np.maximum(found.diagonals, 0)), -most(np.maximum(-found.diagonals, 0))
-
-
-def _whole(factor: float) -> float | int:
-    """Small whole numbers as such: products with them take no level."""
-    return int(factor) if factor.is_integer() and abs(factor) <= _MOST_WHOLE else factor

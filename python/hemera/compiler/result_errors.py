@@ -79,6 +79,14 @@ class Draws:
     sized_by: int
     """How many of the draws, the first ones, sizes of results are of."""
 
+    @property
+    def extremes(self) -> list[int]:
+        """The numbers of some draws that differ: the first one, and those at the ends of ranges; of samples
+        some of them."""
+        count = len(self.inputs[0])
+        ends = range(self.sized_by, min(self.sized_by + 3, count))
+        return [0, *ends] if ends else sorted({at * (count - 1) // 3 for at in range(4)})
+
 
 def draws(program: TensorProgram, specs: Sequence[ArraySpec], examples: Sequence[Values | None]) -> Draws:
     """Samples, if there are some; else uniform draws, and after them the ends of ranges."""
@@ -139,7 +147,7 @@ class Recording:
         if pruned.approximated:
             with np.errstate(all="ignore"):
                 values = pruned.values(inputs, clip=True)
-        self._quiet = [values[at][0] for _, at in pruned.outputs]
+        self._quiet = [values[at] for _, at in pruned.outputs]
         self.errors = []
         """The error of each result by approximations alone."""
         for name, at in pruned.outputs:
@@ -149,21 +157,25 @@ class Recording:
             self.errors.append(ResultError(name, size, magnitude(values[at] - exact[at]), 0.0))
 
     def with_noise(self, noisy: Callable[..., Any], asked: float) -> list[ResultError]:
-        """The errors with the root mean square of the largest ones of runs on the first draw.
+        """The errors with the root mean square of the largest ones of runs on a draw: of the first draw, and
+        of ends of ranges, whichever has the largest.
 
         Args:
             noisy: a run of one draw in the clear, with noise.
-            asked: bits of each result: noise that is far less is drawn once.
+            asked: bits of each result: noise that is far less on the first draw is drawn once.
         """
-        first = [each[0] for each in self._draws.inputs]
         enough = 2.0 ** -(asked + _FAR) * np.array([each.size for each in self.errors])
-        squares = np.zeros(len(self._quiet))
-        for count in range(1, 1 + math.ceil(_NOISE_VALUES / min([each.size for each in self._quiet]))):
-            pairs = zip(listed(noisy(*first)), self._quiet, strict=True)
-            squares += [magnitude(a - b) ** 2 for a, b in pairs]
-            noise = np.sqrt(squares / count)
-            if (noise <= enough).all():
+        runs = math.ceil(_NOISE_VALUES / min([each[0].size for each in self._quiet]))
+        rows = self._draws.extremes
+        squares = np.zeros((len(rows), len(self._quiet)))
+        for run in range(max(runs, len(rows))):
+            row = rows[run % len(rows)]
+            pairs = zip(listed(noisy(*(each[row] for each in self._draws.inputs))), self._quiet, strict=True)
+            squares[run % len(rows)] += [_difference(a, b[row]) ** 2 for a, b in pairs]
+            if run == 0 and (squares[0] <= enough**2).all():
                 break
+        counts = [max(1, len(range(at, run + 1, len(rows)))) for at in range(len(rows))]
+        noise = np.sqrt((squares.T / counts).max(1))
         return [replace(each, noise=float(own)) for each, own in zip(self.errors, noise, strict=True)]
 
     @cached_property
@@ -232,6 +244,11 @@ def magnitude(values: Values) -> float:
     # The magnitude of an array of objects without axes is a plain number.
     sizes = np.asarray(np.abs(values))
     return float(sizes[sizes == sizes].max(initial=0.0))
+
+
+def _difference(a: Values, b: Values) -> float:
+    """The largest one; infinity where one number alone is NaN."""
+    return math.inf if ((a != a) != (b != b)).any() else magnitude(a - b)
 
 
 def _size(values: Values) -> float:

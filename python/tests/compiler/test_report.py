@@ -155,12 +155,23 @@ def test_noise_is_the_root_mean_square_of_runs() -> None:
     for errors, asked, wanted in (([3.0, 4.0], 10, 12.5**0.5), ([2.0**-17, 1.0], 10, 2.0**-17)):
         recording = Recording.__new__(Recording)
         recording._draws = Draws([np.zeros((1, 4))], 1)
-        recording._quiet = [np.ones(4)]
+        recording._quiet = [np.ones((1, 4))]
         recording.errors = [ResultError("a", 1.0, 0.25, 0.0)]
         runs = iter(errors)
         found = recording.with_noise(lambda _, own=runs: [np.array([1, 1 - next(own), 1, 1])], asked)
         assert found == [ResultError("a", 1.0, 0.25, pytest.approx(wanted))]
         assert len(list(runs)) == (0 if asked == 10 and errors[0] > 1 else 1)
+
+
+def test_noise_is_that_of_the_draw_where_it_is_largest() -> None:
+    """Of the first draw and of the ends, which come after those that sizes are of."""
+    recording = Recording.__new__(Recording)
+    recording._draws = Draws([np.array([[1.0], [9.0], [2.0], [4.0], [3.0], [8.0]])], 2)
+    recording._quiet = [np.zeros((6, 16))]
+    recording.errors = [ResultError("a", 1.0, 0.0, 0.0)]
+    (found,) = recording.with_noise(lambda x: [np.full(16, x[0])], 10)
+    assert found.noise == 4.0
+    assert Draws([np.zeros((7, 1))], 7).extremes == [0, 2, 4, 6]
 
 
 def test_halves_of_operations_for_imaginary_parts() -> None:

@@ -11,7 +11,7 @@ import pytest
 import scipy.special
 
 import hemera as hm
-from hemera.errors import PrecisionError
+from hemera.errors import PrecisionError, RangeWarning
 
 BITS = 15.5
 """The bits that results have, where 16 are asked for."""
@@ -92,3 +92,53 @@ def test_results_of_small_weights_have_their_bits(weight: float) -> None:
     for program in (lambda x: x * weight, lambda x: x / (1 / weight), lambda x: (x * weight).sum() + x * 0):
         assert_gives(program, hm.ArraySpec((3,), (1, 5)), [np.array([1.0, 2.5, 5])])
     assert_gives(lambda x: np.clip(x, 0, 5e-324), hm.ArraySpec((3,), (1, 5)), [np.array([1.0, 2.5, 5])])
+
+
+@pytest.mark.parametrize("factor", [4096, -3, 1000, 1 - 2**20])
+def test_whole_factors_at_the_lowest_level(factor: int) -> None:
+    """They may be larger than any result, where they make small numbers at most 1."""
+    most = abs(factor) ** -0.5
+    rows = [np.array([-most, most, most / 3])]
+    spec = hm.ArraySpec((3,), (-most, most))
+    plan = assert_gives(lambda x: x * x * factor, spec, rows, scales=False)
+    assert plan.depth == 1
+
+
+def test_small_variances_far_from_0_can_be_computed() -> None:
+    rows = [np.array([0.0355262, 0.0358, 0.03588, 0.0356])]
+    assert_gives(lambda x: x.var(), hm.ArraySpec((4,), (0.0355262, 0.0358815)), rows)
+
+
+def test_bits_at_the_ends_of_ranges() -> None:
+    """A quotient of sums is noisier where both are large than where one is small."""
+    rows = [np.full(11, -367.0), np.full(11, 367.0), np.where(np.arange(11) % 2, 367.0, -367.0)]
+
+    def program(x: Any) -> Any:
+        return (x * x[::-1]).sum() / ((x * x).sum() + 1)
+
+    spec = hm.ArraySpec((11,), (-367, 367))
+    run = hm.compile(program, spec, precision_bits=20, security=None).local(threads=1)
+    for x in rows:
+        assert abs(run(x) - program(x)) < 2.0**-19.25
+
+
+def test_functions_on_intervals_far_from_0() -> None:
+    """The factor that maps them to [-1, 1] is rounded; the middle is not moved by it."""
+    ends = (52398903463200.0, 52451446000500.0)
+    params = hm.ckks.Parameters.for_circuit(6, scale_bits=40, slots=8, range_bits=48, security=None)
+    context = hm.Context(params)
+    secret = context.generate_secret_key()
+    evaluator = context.bind(context.generate_keys(secret))
+    x = np.linspace(*ends, 8)
+    with pytest.warns(RangeWarning, match="no declared bound"):
+        found = hm.circuits.sqrt(ends)(evaluator.encrypt(x))
+    np.testing.assert_allclose(context.decrypt(found, secret), np.sqrt(x), rtol=2.0**-17)
+    far = hm.ArraySpec((13,), (-5.12367e6, -5.11854e6))
+    assert_gives(lambda x: np.sqrt((x * x).mean() + 2.62e13), far, [np.full(13, end) for end in far.range])
+
+
+def test_small_weights_are_rounded() -> None:
+    """1e-9 is a multiple of 2^-40 but for 2^-12 of itself: where nothing else has errors, too."""
+    spec = hm.ArraySpec((2,), (9.22581e6, 9.31807e6))
+    plan = assert_gives(lambda x: x * 1e-9, spec, [np.array(spec.range)])
+    assert plan.expected_bits() >= BITS

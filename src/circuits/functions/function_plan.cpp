@@ -13,6 +13,7 @@
 #include "circuits/functions/exact_scales.hpp"
 #include "circuits/functions/function_bounds.hpp"
 #include "circuits/functions/function_parts.hpp"
+#include "circuits/functions/function_rows.hpp"
 #include "circuits/functions/lowering.hpp"
 #include "circuits/rounding_model.hpp"
 #include "hemera/rlwe/scale_policy.hpp"
@@ -84,6 +85,7 @@ FunctionPlan::FunctionPlan(const rlwe::Parameters& parameters, Function function
   if (options.doubles_by_scale) {
     set_exact_scales(steps_, parameters, function_.inputs().size(), ends_, scale_rest_);
   }
+  round_factors();
   if (joins_parts_) require_last_product("joins_parts");
   if (options.leaves_rescale) leave_rescale();
   for (const auto& [result_level, result_scale] : results_) {
@@ -127,6 +129,30 @@ void FunctionPlan::leave_rescale() {
   last.result_scale = last.scale;
   last.result_scale_rest = last.scale_rest;
   results_.front() = {.level = last.level, .scale = last.scale};
+}
+
+// A step that maps an interval to [-1, 1], as series take it, has a factor of 2^-30 and a large constant
+// where the interval is wide and far from 0. The middle stays
+// where it is, and the ends inside.
+void FunctionPlan::round_factors() {
+  const rlwe::ScalePolicy scales(parameters());
+  for (FunctionStep& step : steps_) {
+    const bool is_map = step.rescaled && step.products.empty() && step.terms.size() == 1;
+    if (!is_map || is_lowered(step) || step.scale_rest != 0 || !is_real_number(step.constant)) continue;
+    Function::Term& term = step.terms.front();
+    if (term.value >= function_.inputs().size() || !is_real_number(term.factor)) continue;
+    const auto& [low, high] = function_.inputs()[term.value];
+    rlwe::Metadata meta;
+    meta.level = level();
+    meta.scale = scale();
+    const double unit = step.scale / scales.dropped(meta, step.level).meta.scale;
+    const double factor = term.factor.front().real(), rounded = std::trunc(factor * unit) / unit;
+    const double moved = (factor - rounded) * ((low + high) / 2);
+    if (!std::isfinite(moved) || moved == 0) continue;
+    term.factor = {rounded};
+    step.constant = {step.constant.front().real() + moved};
+    step.factor_error = factor - rounded;
+  }
 }
 
 void FunctionPlan::lower(Lowering lowering) {
@@ -241,6 +267,11 @@ ExpectedError FunctionPlan::error_from(double fresh) const {
           slopes[b] += static_cast<double>(step.factor) * slope * values[a];
         }
         for (const auto& term : step.terms) slopes[term.value] += slope * in_slot(term.factor, slot);
+        if (step.factor_error != 0) {
+          const auto& [low, high] = function_.inputs()[step.terms.front().value];
+          const Complex beside = values[step.terms.front().value] - (low + high) / 2;
+          variance += std::norm(slope * step.factor_error * beside);
+        }
       }
       for (std::size_t i = 0; i < inputs; ++i) variance += std::norm(slopes[i]) * fresh * fresh;
       if (sample < sample_count) sum += variance;

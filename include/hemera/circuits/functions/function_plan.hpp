@@ -68,6 +68,7 @@ struct FunctionStep {
   std::vector<Function::Term> terms = {};
   Coefficient constant = {0};
   double constant_rest = 0;  ///< Function::Sum::constant_rest
+  double factor_error = 0;   ///< of an input's factor, which is rounded to a multiple of 1 / scale
   std::size_t result_level = 0;
   double result_scale = 0;
   /// The rests of both scales beside their doubles, where the scales take factors of 2 (doubles_by_scale).
@@ -117,6 +118,7 @@ class FunctionPlan : public Plan {
   friend class PreparedFunction;
 
   void lower(Lowering lowering);
+  void round_factors();
   void require_levels(const rlwe::Parameters& parameters, const FunctionPlanOptions& options) const;
   /// Throws ParameterError unless the only output is the last step, which has a product.
   void require_last_product(const char* option) const;
