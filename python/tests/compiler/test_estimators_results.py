@@ -230,6 +230,19 @@ def test_encrypted_results_are_the_clear_ones(name: str) -> None:
         np.testing.assert_array_equal(own, expected)
 
 
+def test_probabilities_of_large_scores_are_the_librarys() -> None:
+    """A feature that one class has only as 0 gives joint logarithms of 10^9, whose differences count."""
+    rng = np.random.default_rng(0)
+    rows = (rng.normal(size=(129, 4)) > 0).astype(float)
+    labels = (rows.sum(1) + rng.integers(0, 2, 129)).astype(int) // 2
+    rows[labels == 0, 0] = 0
+    classifier = GaussianNB().fit(rows, labels)
+    model = hm.compile(classifier, calibrate=rows, security=None)
+    assert np.abs(model.scores(rows)).max() > 1e8
+    found = model.local(threads=1).predict_proba(rows[:40])
+    np.testing.assert_allclose(found, classifier.predict_proba(rows[:40]), rtol=0, atol=2.0**-7)
+
+
 def test_methods_are_those_of_the_estimator() -> None:
     model, rows, unseen = _fitted("linear, several classes")
     plan = hm.compile(model, calibrate=rows, rows=8, **OPTIONS)

@@ -164,7 +164,7 @@ def test_noise_is_the_root_mean_square_of_runs() -> None:
 
 
 def test_noise_is_that_of_the_draw_where_it_is_largest() -> None:
-    """Of the first draw and of the ends, which come after those that sizes are of."""
+    """The first draw and the ends count, which come after those that sizes are of."""
     recording = Recording.__new__(Recording)
     recording._draws = Draws([np.array([[1.0], [9.0], [2.0], [4.0], [3.0], [8.0]])], 2)
     recording._quiet = [np.zeros((6, 16))]

@@ -27,7 +27,7 @@ from hemera.exporting.agreement import of_library, require_rows, thinned
 from hemera.exporting.estimators import SCALERS, Scaled, name_of, scaled_by, steps_of
 from hemera.exporting.linear import LinearModel
 from hemera.package.encodings import Arrays, Scaling, Table, chunked, column_ranges, finite_rows
-from hemera.package.finishing import Method, Neighbours
+from hemera.package.finishing import Label, Method, Neighbours
 from hemera.parameters import Parameters
 
 Floats = NDArray[np.float64]
@@ -45,6 +45,10 @@ _DRAWN = 512
 """Rows that are drawn where none are given."""
 _COMPARED = 200
 """Rows on which a reading is compared with its library."""
+_LARGEST_CHANGE = 2.0**-7
+"""The most that errors of scores may change a result that is no label."""
+_MOST_MORE = 32
+"""Bits that scores have more than asked, at most, so that it does."""
 _TOLERANCE = 1e-5
 _TIES = 0.02
 """Part of the compared rows whose classes may differ, because they are near a tie."""
@@ -102,7 +106,8 @@ def compile_estimator(
             first, `predict` or `transform`.
         rows: how many each run takes. None: the power of two with which the widest value of the program fills
             4,096 slots, of up to 1,024 rows and 2^20 entries of linear maps.
-        precision_bits: bits that scores have, relative to their largest value.
+        precision_bits: bits that scores have at least, relative to their largest value: more where
+            probabilities of large scores need them.
         margin: the part by which the ranges of the rows, and of values in between, are widened to both sides.
         params, security, share, shares, watch, name, description: as of functions.
 
@@ -133,7 +138,9 @@ def compile_estimator(
     chosen, samples = _rows_and_samples(program, client(few), rows)
     taken = _spread(given, samples)
     encrypted = client(taken)
-    methods = _compared(what, model, program(client(few)), few)
+    scores = np.asarray(program(client(few)), np.float64)
+    methods = _compared(what, model, scores, few)
+    bits = max([_bits_for(each, scores, precision_bits) for each in methods.values()])
     if method is not None and method not in methods:
         known = ", ".join(methods)
         raise ParameterError(f"{type(what).__name__}: the method is one of {known}, not {method}")
@@ -141,7 +148,7 @@ def compile_estimator(
         program,
         ArraySpec((chosen, count), (0.0, 1.0) if client.thresholds else (-1.0, 1.0), "rows"),
         calibrate=chunked(encrypted, chosen),
-        precision_bits=precision_bits,
+        precision_bits=bits,
         margin=margin,
         layout="slots",
         params=params,
@@ -246,13 +253,30 @@ def _rows_and_samples(program: Callable[[Any], Any], few: Floats, rows: int | No
     return 1 << (max(1, room).bit_length() - 1), samples
 
 
+def _bits_for(method: Method, scores: Floats, asked: float) -> float:
+    """Bits of scores with which a method's numbers are right: probabilities of scores of 10^8, as joint
+    logarithms of features that are nearly constant, depend on the last bits of these. Labels and votes may
+    differ where scores are near a tie."""
+    is_number = method.kind.startswith("float")
+    if not is_number or [step for step in method.steps if isinstance(step, (Label, Neighbours))]:
+        return asked
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], scores.shape)
+    largest, wanted = np.abs(scores).max(initial=0.0), method(scores)
+    known = np.isfinite(wanted)
+    room = _LARGEST_CHANGE * max(1.0, float(np.abs(wanted[known]).max(initial=0.0)))
+    for more in range(0, _MOST_MORE + 1, 4):
+        changed = np.abs(method(scores + signs * (largest * 2.0 ** -(asked + more))) - wanted)[known]
+        if changed.max(initial=0.0) <= room:
+            break
+    return asked + more
+
+
 # --- The reading against the library. ---
 
 
-def _compared(what: Any, model: Model, scores: Any, rows: Any) -> dict[str, Method]:
+def _compared(what: Any, model: Model, scores: Floats, rows: Any) -> dict[str, Method]:
     """The methods, with types and shapes of the library's results. MismatchError where results differ."""
     found = {}
-    scores = np.asarray(scores, np.float64)
     for name, steps in model.methods.items():
         if not hasattr(what, name):
             continue
