@@ -68,6 +68,32 @@ TEST(Modulus, ReducesWordsAndDoubleWords) {
   }
 }
 
+// Up to the last sum that is taken; around multiples the quotient's estimate is smallest and largest.
+TEST(Modulus, ReducesSumsOfProducts) {
+  std::mt19937_64 generator(4);
+  std::vector<std::uint64_t> tested = moduli();
+  for (const int bits : {2, 20, 56, 57, 58, 61}) {
+    const std::uint64_t least = 1ULL << (bits - 1);
+    tested.insert(tested.end(), {least, least + 1, 2 * least - 1});
+  }
+  for (const std::uint64_t value : tested) {
+    const Modulus q(value);
+    const uint128 last =
+        q.bits() == 61 ? ~static_cast<uint128>(0) : (static_cast<uint128>(64) << (2 * q.bits())) - 1;
+    std::vector<uint128> sums = {0, 1, value, last, static_cast<uint128>(value - 1) * (value - 1) * 63};
+    for (int i = 0; i < 2000; ++i) {
+      const uint128 word = static_cast<uint128>(generator()) << 64 | generator();
+      const uint128 sum = (i % 2 == 0 ? word : word >> (generator() % 128)) & last;
+      sums.insert(sums.end(), {sum, sum - sum % value});
+      if (sum >= value) sums.push_back(sum - sum % value - 1);
+    }
+    for (const uint128 sum : sums) {
+      ASSERT_EQ(q.reduce_sum(sum), static_cast<std::uint64_t>(sum % value))
+          << value << " " << static_cast<std::uint64_t>(sum >> 64) << " " << static_cast<std::uint64_t>(sum);
+    }
+  }
+}
+
 // Kernels take the constant, too.
 TEST(Modulus, HasBarrettsConstant) {
   for (const std::uint64_t value : moduli()) {

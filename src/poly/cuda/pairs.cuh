@@ -21,7 +21,7 @@ __device__ __forceinline__ void write(std::uint64_t* words, std::uint64_t x, std
   *reinterpret_cast<ulonglong2*>(words) = make_ulonglong2(x, y);
 }
 
-/// What 128 bits hold of products of residues below 2^61.
+/// What 128 bits hold of products of residues below 2^61, and Modulus::reduce_sum takes.
 inline constexpr unsigned products_per_sum = 64;
 
 struct PairSum {
@@ -32,9 +32,9 @@ struct PairSum {
     y += static_cast<arith::uint128>(a.y) * b.y;
   }
   __device__ __forceinline__ Pair reduced(const arith::Modulus& q) const {
-    return {q.reduce(x), q.reduce(y)};
+    return {q.reduce_sum(x), q.reduce_sum(y)};
   }
-  __device__ __forceinline__ void fold(const arith::Modulus& q) { *this = PairSum{q.reduce(x), q.reduce(y)}; }
+  __device__ __forceinline__ void fold(const arith::Modulus& q) { *this = PairSum{q.reduce_sum(x), q.reduce_sum(y)}; }
 };
 
 }  // namespace hemera::poly::cuda

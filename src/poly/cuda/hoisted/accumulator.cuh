@@ -17,19 +17,18 @@ namespace hemera::poly::cuda::hoisted {
 /// quotient (below 2^52) to even integers; `low` holds that and 6 2^50, below 2^53.
 template <class A>
 struct Accumulator {
-  static constexpr unsigned most = 6;
-  Sum<A> sum;
+  static constexpr unsigned most = 20;  // of a residue and a reduced sum, see Modulus::reduce_sum_lazily
+  arith::uint128 sum;
 
-  __device__ __forceinline__ void start(typename A::Value from) { sum.value = from; }
-  __device__ __forceinline__ void add(typename A::Value a, typename A::Value w,
-                                      const typename A::Modulus& m) {
-    sum.add(a, w, m);
+  __device__ __forceinline__ void start(typename A::Value from) { sum = from; }
+  __device__ __forceinline__ void add(typename A::Value a, typename A::Value w, const typename A::Modulus&) {
+    sum += static_cast<arith::uint128>(a) * w;
   }
-  __device__ __forceinline__ void add_value(typename A::Value a) { sum.value += a; }
+  __device__ __forceinline__ void add_value(typename A::Value a) { sum += a; }
+  /// Below 3q.
   __device__ __forceinline__ typename A::Value reduced(const arith::Modulus& q,
-                                                       const typename A::Modulus& m) {
-    sum.reduce(q, m);
-    return static_cast<typename A::Value>(sum.value);
+                                                       const typename A::Modulus&) const {
+    return q.reduce_sum_lazily(sum);
   }
 };
 

@@ -167,7 +167,6 @@ struct RowSums {
       for_values([&](unsigned i, unsigned p, unsigned b) {
         const Value addend = A::load(gathered[p][Shape::addend(now.digits, c * ciphertexts + b)], m);
         if (now.scaled) {
-          if constexpr (!std::is_same_v<A, F64>) inner[c][i].start(inner[c][i].reduced(q, m));
           inner[c][i].add(addend, A::from_bits(pass.special.word[limb]), m);
         } else {
           inner[c][i].add_value(addend);
@@ -253,7 +252,7 @@ struct RowSums {
           if constexpr (std::is_same_v<A, F64>) {
             word = F64::canonical(value, m);
           } else {
-            word = value;
+            word = reduce_once<1>(reduce_once<2>(value, m.q), m.q);
           }
           pass.out[g].limb(batch + b, c, limb)[row * row_size + in_row(p)] = word;
         });
